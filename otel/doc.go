@@ -19,9 +19,9 @@
 // each call of a tool a span execute_tool, below that of their strategy. Clients and tools get the
 // context of their span.
 //
-// A span ends where the process stops working on the run. A resumed run begins a span of its own,
-// which links to the span of the context that [Telemetry.Task] was given. What a journal holds
-// makes no spans again, and is not counted again.
+// A span ends where the process stops working on the run. A resumed run begins new spans for the
+// strategies that go on; that of the root links to the span of the context that [Telemetry.Task]
+// was given. What a journal holds makes no spans again, and is not counted again.
 //
 // # Metrics
 //

@@ -80,14 +80,21 @@ func (r *run) enter(e *orchestrator.Event, strategy string, opts ...trace.SpanSt
 	r.frames[e.Frame] = span
 }
 
-// resumed begins the span of the root of a run that began elsewhere. Strategies that were at work
-// there have no span here.
+// resumed begins the spans of the strategies that go on with a run that began elsewhere. That of the
+// root links to the trace in which the run began.
 func (r *run) resumed(e *orchestrator.Event, d *orchestrator.RunResumed) {
 	opts := []trace.SpanStartOption{trace.WithAttributes(keyResumed.Bool(true))}
+	root := opts
 	if link, ok := linkOf(d.Metadata); ok {
-		opts = append(opts, trace.WithLinks(link))
+		root = append(root, trace.WithLinks(link))
 	}
-	r.enter(e, d.Strategy, opts...)
+	r.enter(e, d.Strategy, root...)
+	for _, open := range d.Open {
+		if at := *e; open.Frame != e.Frame {
+			at.Frame = open.Frame
+			r.enter(&at, open.Strategy, opts...)
+		}
+	}
 }
 
 // parentOf returns the frame above another; "" above the root.

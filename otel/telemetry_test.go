@@ -273,13 +273,14 @@ func TestResume_links(t *testing.T) {
 		require.NoError(t, err)
 	}
 	resume(orchestrator.Reply{WaitID: res.Waits[0].ID, Text: "this"})
-	want := []string{"invoke_agent again", "  execute_tool ask_user", "  chat small"}
+	want := []string{"invoke_agent again", "  invoke_agent solve", "    execute_tool ask_user", "    chat small"}
 	require.Equal(t, want, second.tree())
 	root := second.span("invoke_agent again")
 	require.Len(t, root.Links, 1)
 	require.Equal(t, request.SpanContext().SpanID(), root.Links[0].SpanContext.SpanID())
 	require.Equal(t, request.SpanContext().TraceID(), root.Links[0].SpanContext.TraceID())
 	require.Equal(t, "true", attributes(root)["segue.resumed"])
+	require.Equal(t, "true", attributes(second.span("invoke_agent solve"))["segue.resumed"])
 	resume()
 	require.Equal(t, want, second.tree())
 }

@@ -12,10 +12,10 @@
 // [Test] is the contract, promise by promise. [Model] drives the store beside a checkpoint.Memory,
 // by random operations. [Faults] opens it anew, interrupts it and damages it, by means that a test
 // of the store has. [Contend] has clients contend for a run, and returns what they were told, for a
-// checker of linearizability.
+// checker of linearizability. [Processes] kills processes while they write, and has processes
+// contend for a run.
 //
-// What they cannot see is whether records outlive the process, and the machine: that is for the
-// tests of the implementation.
+// No check sees whether records outlive a crash of the machine; this is for the tests of the store.
 package checkpointtest
 
 import (

@@ -4,5 +4,6 @@ package pgstore
 
 import "net"
 
-// alive cannot tell without waiting, so it is for the caller to find out.
+// alive returns true: on this system it cannot look at a connection without waiting. If the
+// connection was cut, the call that uses it fails.
 func alive(net.Conn) bool { return true }

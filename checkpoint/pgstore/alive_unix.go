@@ -8,8 +8,9 @@ import (
 	"syscall"
 )
 
-// alive reports whether a connection on which nothing is awaited is there still. What has come
-// nevertheless is the news of its end: whoever asked on it would not know what became of it.
+// alive reports whether a connection that no call uses is still open. If anything has arrived on
+// it, this is the news of its end: a call that used it would fail, and its outcome would be
+// unclear.
 func alive(conn net.Conn) bool {
 	if secret, ok := conn.(*tls.Conn); ok {
 		conn = secret.NetConn()
@@ -23,7 +24,7 @@ func alive(conn net.Conn) bool {
 		return false
 	}
 	nothing := false
-	err = raw.Control(func(fd uintptr) { // not Read, which waits for whoever reads
+	err = raw.Control(func(fd uintptr) { // not Read, which waits for another reader
 		var b [1]byte
 		_, _, err := syscall.Recvfrom(int(fd), b[:], syscall.MSG_PEEK)
 		nothing = err == syscall.EAGAIN || err == syscall.EINTR

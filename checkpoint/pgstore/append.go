@@ -70,7 +70,7 @@ func (s *Store) addition(b *checkpoint.Batch) (*addition, error) {
 		a.next = a.next && r.Seq == b.Records[0].Seq+i
 		a.crcs[i], a.types[i], a.data[i] = sum(b.Key, strconv.Itoa(r.Seq), r.Type, r.Data), r.Type, bytesOf(r.Data)
 		if a.bytes += len(r.Data); a.bytes > mostBytes {
-			return nil, &Error{Place: s.place, Key: b.Key, Record: r.Seq, Kind: ErrTooLarge}
+			return nil, failure(&checkpoint.StoreError{Place: s.place, Key: b.Key, Record: r.Seq, Kind: checkpoint.ErrTooLarge})
 		}
 	}
 	if err := b.Key.Check(); err != nil {

@@ -13,25 +13,25 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 )
 
-// Config says which server a [Store] keeps its runs on, and how.
+// Config says where a [Store] keeps its runs, and how.
 type Config struct {
-	// URL says how to connect: a URL
+	// URL says how to connect to the server: a URL
 	// (postgres://user:password@address:5432/database?sslmode=verify-full) or settings
-	// (host=/run/postgresql dbname=runs), as libpq and pgx read them, pool_max_conns and the like
-	// among them. What it does not say, and all if it is empty, the PG environment variables and
-	// the password file say.
+	// (host=/run/postgresql dbname=runs), as libpq and pgx read them, including the settings of the
+	// pool, such as pool_max_conns. The PG environment variables and the password file supply what
+	// URL leaves out; it may be empty.
 	URL string
 
-	// Schema is the schema of the database that holds the tables, and nothing of anybody else. It
-	// is created if it is not there. Default: "segue". Small letters, digits and underscores, 63 at
-	// most; it begins with none of the digits, nor with pg_.
+	// Schema is the schema of the database that holds the tables, and nothing else. Open creates it
+	// if it does not exist. It has at most 63 small letters, digits and underscores, and begins
+	// neither with a digit nor with pg_. Default: "segue".
 	Schema string
 
 	// Synchronous says when the server flushes its log. Default: [Full].
 	Synchronous Synchronous
 
-	// Configure, if it is not nil, changes how connections are made: their number, TLS, passwords
-	// that are fetched each time, a tracer. It is called once, by Open.
+	// Configure, if not nil, changes the settings of the connections, such as their number, TLS,
+	// passwords that are fetched each time, or a tracer. Open calls it once.
 	Configure func(*pgxpool.Config)
 }
 
@@ -40,14 +40,15 @@ type Synchronous string
 
 const (
 	// Full flushes each transaction before it is acknowledged: what was acknowledged survives a
-	// crash of the server and a loss of power. The setting synchronous_commit of the server says
-	// whether standbys are waited for, too; if it is off, it is on for the connections of the
-	// Store.
+	// crash of the server and a loss of power. The server's setting synchronous_commit says whether
+	// a transaction waits for standbys, too; where the setting is off, the Store turns it on for
+	// its own connections.
 	Full Synchronous = "FULL"
 
-	// Normal sets synchronous_commit off: the server flushes a little later. Its crash may take
-	// the transactions of the last moments: runs then stand as they did before, whole and without
-	// gaps, and what they did since is done again. For runs whose tools may all be called twice.
+	// Normal turns synchronous_commit off: the server flushes a little later. A crash of the server
+	// may lose the transactions of the last moments. Each run then stands as it did before them,
+	// whole and without gaps, and does again what it did since. Use Normal only if every tool may
+	// be called twice.
 	Normal Synchronous = "NORMAL"
 )
 
@@ -55,28 +56,28 @@ const usualSchema = "segue"
 
 var goodSchema = regexp.MustCompile(`^[a-z_][a-z0-9_]{0,62}$`)
 
-// complete fills in defaults, or says what is wrong.
+// complete returns the Config with its defaults, or an error that says what is wrong.
 func (c Config) complete() (Config, error) {
 	c.Schema = cmp.Or(c.Schema, usualSchema)
 	if !goodSchema.MatchString(c.Schema) || len(c.Schema) > 2 && c.Schema[:3] == "pg_" {
-		return c, fmt.Errorf("pgstore: Config.Schema is %.80q: it may hold 63 small letters, digits and underscores, begin with no digit, and not with pg_", c.Schema)
+		return c, fmt.Errorf("pgstore: Config.Schema is %.80q: want at most 63 small letters, digits and underscores, without a digit or pg_ at the beginning", c.Schema)
 	}
 	switch c.Synchronous = cmp.Or(c.Synchronous, Full); c.Synchronous {
 	case Full, Normal:
 		return c, nil
 	default:
-		return c, fmt.Errorf("pgstore: Config.Synchronous is %q: it may be %q or %q", c.Synchronous, Full, Normal)
+		return c, fmt.Errorf("pgstore: Config.Synchronous is %q: want %q or %q", c.Synchronous, Full, Normal)
 	}
 }
 
-// pool returns how connections are made.
+// pool returns the settings of the pool of connections.
 func (c *Config) pool() (*pgxpool.Config, error) {
 	p, err := pgxpool.ParseConfig(c.URL)
 	if err != nil {
-		// What the error says may hold a part of the password: nobody knows where it is in a text
-		// that cannot be read.
-		return nil, errors.New("pgstore: Config.URL, or the PG environment variables, cannot be read: want postgres://user:password@address:5432/database " +
-			"with / as %2F and so on in the password, or host=… dbname=… with values that have blanks in single quotation marks, settings that PostgreSQL knows, and files that are there")
+		// The text of err may hold a part of the password: in a URL that cannot be read, nobody
+		// knows where the password is.
+		return nil, errors.New("pgstore: Config.URL, or the PG environment variables, cannot be read: want postgres://user:password@address:5432/database, " +
+			"with / as %2F and the like in the password, or host=… dbname=…, with single quotation marks around values that have blanks; only settings that PostgreSQL knows; and only files that exist")
 	}
 	if c.Configure != nil {
 		c.Configure(p)
@@ -103,8 +104,9 @@ func (c *Config) pool() (*pgxpool.Config, error) {
 	return p, nil
 }
 
-// settings of each connection. Tables are found in the schema alone; the first statement of a
-// transaction that waits for another sees what that one did; lists are too short to be compiled.
+// settings is the statement that sets up each connection. The server looks for tables in the schema
+// alone. A statement that has waited for another transaction sees what that transaction did.
+// Queries are too short for compiling (jit) to pay.
 const settings = `SELECT set_config('search_path', $1, false),
 	set_config('default_transaction_isolation', 'read committed', false),
 	set_config('jit', 'off', false),
@@ -127,7 +129,8 @@ func (c *Config) place(p *pgxpool.Config) string {
 	return fmt.Sprintf("%s, database %q, schema %q", server, p.ConnConfig.Database, c.Schema)
 }
 
-// networkOf tells the folder of a socket from a name.
+// networkOf returns the network and the address of a server, whose name may be the folder of a
+// socket.
 func networkOf(server string) (network, address string) {
 	if len(server) > 0 && (server[0] == '/' || server[0] == '@') {
 		return "unix", server

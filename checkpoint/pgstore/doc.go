@@ -7,66 +7,70 @@
 //	}
 //	defer store.Close()
 //
-// PostgreSQL 14 or newer is needed, and a database whose encoding is UTF8. Open makes a schema of
-// its own in it, and brings it up to date; a user that may only read and write the tables will do
-// where that has been done; whoever has rights on the inbox gets them on new tables.
+// The server must be PostgreSQL 14 or newer, and the encoding of the database UTF8. Open creates a
+// schema of its own in the database, and brings it up to date. Once this is done, a user that may
+// read and write the tables can use the store; a migration gives whoever has rights on the inbox
+// the same rights on the tables that it adds.
 //
-// # What is promised
+// # Promises
 //
 // When Append, Post, Lease, SaveSnapshot or Delete return nil, what they did is committed, and with
-// [Full], the default, flushed: it outlives the end of the process at any instant, and a crash of
-// the server, as far as its disk does what it says and its setting fsync is on. Each is one
-// statement, in one transaction, in one round trip. With [Normal] the last ones may be gone after a
-// crash of the server; what is there is whole and without gaps.
+// [Full], the default, flushed. It survives the end of the process at any instant, and a crash of
+// the server, if the disk does what it says and the server's setting fsync is on. Each call is one
+// statement, in one transaction, in one round trip. With [Normal] a crash of the server may lose
+// the last calls; what is stored is whole and without gaps.
 //
-// Appends of a Store that come while others are on their way go together next: they share the
-// statement, and the flush. One that the server refuses, or whose run somebody else keeps locked for
-// more than a tenth of a second, goes alone then, and holds up none of the others.
+// Appends that come while others of the Store are running go together next: they share a statement
+// and its flush. If the server refuses one of them, or another process keeps its run locked for more
+// than a tenth of a second, this one goes alone, and holds up none of the others.
 //
-// Times are those of the server's clock, so the clocks of machines need not agree: a lease ends for
-// all at once.
+// All times are times of the server's clock. So the clocks of the machines need not agree, and a
+// lease ends for all at once.
 //
-// Nothing that is read is trusted: each record, head, message and snapshot has a checksum, which
-// binds it to its run and place. One that does not hold, and a record that is missing, are an error
-// that names run and record.
+// The store trusts nothing that it reads. Each record, head, message and snapshot has a checksum,
+// which covers its run and its place. If a checksum does not match, or a record is missing, the
+// error names the run and the record.
 //
-// A Read holds no connection while its caller has a record: it reads some of them at a time. If the
-// run is deleted meanwhile it ends with an error that wraps [checkpoint.ErrNotFound].
+// A Read reads some records at a time, and holds no connection while its caller has a record. If
+// the run is deleted meanwhile, the Read ends with an error that wraps [checkpoint.ErrNotFound].
 //
 // # Connections
 //
-// A connection that was cut while nobody used it is replaced, so a restart of the server between
-// two calls is no error. One that is cut amid a call is: it wraps [ErrLost], and all may have been
-// done or nothing, as when ctx ends amid it. The very same call may be made again: an Append that
-// was carried out is told from a conflict by its writer, a message by its ID, a lease by who has
-// it.
+// A connection that was cut while no call used it is replaced: a restart of the server between two
+// calls is not an error. If a connection is cut during a call, the error wraps [ErrLost], and the
+// server has done all or nothing, as when ctx ends during the call. The caller may make the very
+// same call again: the store recognizes an Append that was carried out by its writer, a message by
+// its ID, and a lease by its holder.
 //
-// Each connection has settings of its own (search_path, synchronous_commit, and others), so a
-// pooler in between has to give a client one connection of the server for as long as it is there:
-// PgBouncer with pool_mode=session, not transaction.
+// Each connection has settings of its own (search_path, synchronous_commit, and others). So a
+// pooler between the store and the server must give a client the same connection of the server for
+// as long as the client is connected: PgBouncer with pool_mode=session, not transaction.
 //
 // # Errors
 //
-// They are those of package checkpoint, a [*SchemaError] where a newer program has changed the
-// schema, and for all else an [*Error], which names server, database, schema, run and record, wraps
-// one of the Err variables of this package, and says what to do. What was acknowledged is not lost
-// by any of them. No error holds a password, nor any other part of a connection string that cannot
-// be read.
+// An error of the contract is one of package checkpoint, such as a [checkpoint.ConflictError]. If a
+// newer program has changed the schema, the error is a [*checkpoint.SchemaError]. Any other failure
+// is a [*checkpoint.StoreError], which names the server, the database, the schema, the run and the
+// record, and says what to do; it wraps one of the kinds of failure of package checkpoint or of
+// this package. No failure loses what was acknowledged. No error holds a password, or any part of a
+// connection string that cannot be read.
 //
 // # Tables
 //
-// runs has a row for each run, records one for each record, inbox one for each message, snapshots
-// one for each run that has one; schema version and its times stand in segue_schema. What writes
-// are functions, which end with the version: append_2 and so on. A newer program drops or renames
-// them, so that an older one that is still at work is refused by a [*SchemaError].
+// The table runs has a row for each run, records a row for each record, inbox a row for each
+// message, and snapshots a row for each run that has a snapshot; segue_schema has the versions of
+// the schema, with their times. Functions write the tables. Their names end with the version of the
+// schema, such as append_2. A newer program drops or renames them, so that an older program that is
+// still running is refused by a [*checkpoint.SchemaError].
 //
-// A step changes its row of runs in place, beside no index, and autovacuum makes room for the next;
-// a transaction that stays open for hours, anywhere on the server, keeps it from doing so.
+// A step changes its row of runs in place, and no index; autovacuum frees the room of the old row
+// for the next step. A transaction that stays open for hours, anywhere on the server, prevents
+// this.
 //
-// What was in a deleted run stays in free pages until they are written over. [Store.Vacuum] removes
-// it from the tables. The server's log of what was written (WAL), its archive, standbys and backups
-// are beyond its reach.
+// The data of a deleted run stay in free pages until they are overwritten. [Store.Vacuum] removes
+// them from the tables. It does not reach the server's log (WAL), the archive of the log, standbys
+// and backups.
 //
-// Texts of a [checkpoint.Header] are kept as JSON keeps them: bytes that are not UTF-8 come back as
-// U+FFFD. The records of one batch, a message, and a snapshot may have 512 MiB.
+// The texts of a [checkpoint.Header] are stored as JSON: bytes that are not UTF-8 come back as
+// U+FFFD. The records of one batch, a message, and a snapshot may have 512 MiB each.
 package pgstore

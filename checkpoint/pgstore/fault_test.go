@@ -76,18 +76,18 @@ func TestDamage_head(t *testing.T) {
 	_, leaseErr := s.Lease(t.Context(), key("head"), "w", time.Hour)
 	_, listErr := s.List(t.Context(), checkpoint.Query{})
 	for _, err := range []error{headErr, leaseErr, listErr} {
-		require.ErrorIs(t, err, pgstore.ErrCorrupt)
-		require.ErrorContains(t, err, `run "head": the database is damaged: the checksum of its head does not hold`)
+		require.ErrorIs(t, err, checkpoint.ErrCorrupt)
+		require.ErrorContains(t, err, `run "head": the stored data are damaged: the checksum of the run's head does not match`)
 	}
 	require.NoError(t, s.Post(t.Context(), checkpoint.Message{ID: "n", Key: key("message"), Data: []byte("no")}))
 	posted, err := s.Posted(t.Context(), key("message"), key("head"))
 	require.Len(t, posted, 2, "one keeps back no other")
 	require.Equal(t, []string{"no", "yes"}, []string{string(posted[0].Data), string(posted[1].Data)})
-	require.ErrorIs(t, err, pgstore.ErrCorrupt)
-	require.ErrorContains(t, err, `run "message": the database is damaged: the checksum of a message to it does not hold`)
+	require.ErrorIs(t, err, checkpoint.ErrCorrupt)
+	require.ErrorContains(t, err, `run "message": the stored data are damaged: the checksum of a message to the run does not match`)
 	_, err = s.Snapshot(t.Context(), key("message"))
-	require.ErrorIs(t, err, pgstore.ErrCorrupt)
-	require.ErrorContains(t, err, `run "message": the database is damaged: the checksum of its snapshot does not hold`)
+	require.ErrorIs(t, err, checkpoint.ErrCorrupt)
+	require.ErrorContains(t, err, `run "message": the stored data are damaged: the checksum of the run's snapshot does not match`)
 }
 
 // A connection that was cut while nobody used it is found out before something is asked on it.

@@ -18,7 +18,7 @@ func (s *Store) Post(ctx context.Context, m checkpoint.Message) error {
 		return err
 	}
 	if len(m.Data) > mostBytes {
-		return &Error{Place: s.place, Key: m.Key, Kind: ErrTooLarge}
+		return failure(&checkpoint.StoreError{Place: s.place, Key: m.Key, Kind: checkpoint.ErrTooLarge})
 	}
 	const text = `SELECT post_2($1, $2, $3, $4, $5)`
 	crc := sum(m.Key, "message", m.ID, m.Data)
@@ -60,7 +60,7 @@ func (s *Store) Posted(ctx context.Context, keys ...checkpoint.Key) (posted []ch
 				return err
 			}
 			if sum(m.Key, "message", m.ID, m.Data) != want {
-				problems = append(problems, &Error{Place: s.place, Key: m.Key, Kind: ErrCorrupt, Problem: "the checksum of a message to it does not hold"})
+				problems = append(problems, failure(&checkpoint.StoreError{Place: s.place, Key: m.Key, Kind: checkpoint.ErrCorrupt, Problem: "the checksum of a message to the run does not match"}))
 				continue
 			}
 			posted = append(posted, m)
@@ -73,7 +73,7 @@ func (s *Store) Posted(ctx context.Context, keys ...checkpoint.Key) (posted []ch
 	return posted, errors.Join(problems...)
 }
 
-// columnsOf returns the namespaces and ids of keys, those that can be none left out.
+// columnsOf returns the namespaces and the ids of those keys that are valid.
 func columnsOf(keys []checkpoint.Key) (namespaces, runs []string) {
 	for _, key := range keys {
 		if key.Check() == nil {

@@ -11,17 +11,17 @@ import (
 	"github.com/segue-go/segue/checkpoint"
 )
 
-// List implements [checkpoint.Lister]. Indexes, and the statistics that the server keeps, make a
-// page cheap however many runs there are. Only where each condition holds for many runs and all of
-// them together for few are many read: for Updated, Unleased and Posted, which have no index of
-// their own.
+// List implements [checkpoint.Lister]. By its indexes and statistics the server finds a page
+// quickly, however many runs there are. It reads many runs only if each condition holds for many
+// runs, and all conditions together for few: Updated, Unleased and Posted have no index of their
+// own.
 func (s *Store) List(ctx context.Context, q checkpoint.Query) (page checkpoint.Page, err error) {
 	text, args := listing(&q)
 	err = s.do(ctx, checkpoint.Key{}, func(conn *pgx.Conn) error {
 		if (checkpoint.Key{Namespace: q.Namespace, Run: "any"}).Check() != nil && !q.All {
-			return nil // nothing is kept in such a namespace
+			return nil // no run can be in such a namespace
 		}
-		// Planned each time for what is asked: many are of a status, few have a label, and so on.
+		// The server plans each query anew: many runs have a status, few have a label, and so on.
 		rows, err := conn.Query(ctx, text, append([]any{pgx.QueryExecModeCacheDescribe}, args...)...)
 		if err != nil {
 			return err
@@ -50,8 +50,8 @@ func (s *Store) List(ctx context.Context, q checkpoint.Query) (page checkpoint.P
 	return page, nil
 }
 
-// conditions are what a query asks for. Their texts are constants, in which ? stands for an
-// argument; what callers say is arguments.
+// conditions are the conditions of a query. Their texts are constants, in which ? stands for an
+// argument. The values of callers are arguments only.
 type conditions struct {
 	list []string
 	args []any
@@ -65,7 +65,7 @@ func (c *conditions) and(text string, args ...any) {
 	c.list = append(c.list, text)
 }
 
-// listing returns the statement for a page, and one run more if there are more.
+// listing returns the statement that reads a page, and one more run if the page is not the last.
 func listing(q *checkpoint.Query) (string, []any) {
 	c := &conditions{}
 	if !q.All {
@@ -103,7 +103,7 @@ func listing(q *checkpoint.Query) (string, []any) {
 	return text, c.args
 }
 
-// behind leaves out what comes before the cursor of a query, or stands there.
+// behind leaves out the runs up to the cursor of a query.
 func (c *conditions) behind(q *checkpoint.Query) {
 	if q.After.IsZero() {
 		return
@@ -120,7 +120,7 @@ func (c *conditions) behind(q *checkpoint.Query) {
 	}
 }
 
-// asked returns the marks that each run of a query has, and statesOf those of which it has one.
+// asked returns the marks that each run of a query has.
 func asked(q *checkpoint.Query) (list []mark) {
 	for name, value := range q.Labels {
 		list = append(list, markOf(byLabel, name, value))
@@ -137,6 +137,7 @@ func asked(q *checkpoint.Query) (list []mark) {
 	return list
 }
 
+// statesOf returns the marks of statuses: each run of a query has one of them.
 func statesOf(q *checkpoint.Query) (list []mark) {
 	for _, status := range q.Status {
 		list = append(list, markOf(byStatus, "", string(status)))
@@ -144,8 +145,8 @@ func statesOf(q *checkpoint.Query) (list []mark) {
 	return list
 }
 
-// ceiling returns the first time of a clock of microseconds that is not before another. Those that
-// PostgreSQL does not know are the first, or the last, of our calendar.
+// ceiling rounds a time up to whole microseconds, the unit of PostgreSQL. A time before the year 1
+// or after the year 9999 becomes the first or the last time of these years.
 func ceiling(t time.Time) time.Time {
 	switch year := t.UTC().Year(); {
 	case year < 1:
@@ -160,7 +161,8 @@ func ceiling(t time.Time) time.Time {
 	return whole
 }
 
-// storable returns a text without what PostgreSQL cannot compare with any that it has.
+// storable returns a text without the bytes that PostgreSQL cannot hold, to compare it with stored
+// texts.
 func storable(text string) string {
 	return strings.ReplaceAll(strings.ToValidUTF8(text, "\ufffd"), "\x00", "")
 }

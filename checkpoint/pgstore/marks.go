@@ -13,7 +13,7 @@ import (
 	"github.com/segue-go/segue/checkpoint"
 )
 
-// Classes of marks. They stand in the database.
+// The classes of marks. They are part of the hashes in the database.
 const (
 	byStatus   = "status"
 	byStrategy = "strategy"
@@ -22,8 +22,8 @@ const (
 	byWait     = "wait"
 )
 
-// mark is something that runs are listed by: the beginning of a hash, so that any text is as good
-// as another.
+// mark is a property that runs are listed by, such as a label: the beginning of a hash, so that any
+// text can be one, however long.
 type mark [16]byte
 
 func markOf(class, name, value string) (m mark) {
@@ -83,8 +83,8 @@ func marksOf(h *checkpoint.Header) []mark {
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// sum is the checksum of something of a run. What it is called keeps it from passing for something
-// else.
+// sum returns the checksum of data of a run. It covers the run, the name and the kind of the data
+// as well, so that they cannot pass for other data.
 func sum(key checkpoint.Key, name, kind string, data []byte) int32 {
 	var room [256]byte
 	bound := append(room[:0], key.Namespace...)
@@ -95,8 +95,8 @@ func sum(key checkpoint.Key, name, kind string, data []byte) int32 {
 	return int32(crc32.Update(crc32.Checksum(bound, castagnoli), castagnoli, data))
 }
 
-// nanos returns a time as it is stored. Times beyond those that there are room for are the first,
-// or the last.
+// nanos returns a time as it is stored: in nanoseconds since 1970. A time for which there is no
+// room becomes the first or the last one.
 func nanos(t time.Time) int64 {
 	switch year := t.UTC().Year(); {
 	case year < 1678:

@@ -33,10 +33,11 @@ var (
 	_ checkpoint.SnapshotStore = (*Store)(nil)
 )
 
-// Open connects to the server of a Config, and creates the tables if they are not there. A schema
-// of an older version of this package is brought to the newest, while others that open it wait. One
-// that something else has made is left as it is, and the error wraps [ErrForeign]; one of a newer
-// version, too: see [SchemaError]. A Store has to be closed.
+// Open connects to the server of a Config, and creates the tables if they do not exist. If an older
+// version of this package made the schema, Open brings the schema up to date, and others that open
+// it wait meanwhile. If another program made the schema, the error wraps [checkpoint.ErrForeign];
+// if a newer version of this package changed it, the error is a [*checkpoint.SchemaError]; both
+// leave the schema unchanged. The caller closes the Store.
 func Open(ctx context.Context, c Config) (*Store, error) {
 	return openWith(ctx, c, migrations())
 }
@@ -64,8 +65,8 @@ func openWith(ctx context.Context, c Config, steps []string) (*Store, error) {
 	return s, nil
 }
 
-// Close closes the connections, once the calls that are on their way have returned. Later calls
-// fail with an error that wraps [ErrClosed]; a second Close does nothing.
+// Close waits until the running calls have returned, and closes the connections. Later calls fail
+// with an error that wraps [checkpoint.ErrClosed]; a second Close does nothing.
 func (s *Store) Close() error {
 	s.open.Lock()
 	defer s.open.Unlock()
@@ -76,7 +77,8 @@ func (s *Store) Close() error {
 	return nil
 }
 
-// enter begins a call, which ends with open.RUnlock. It fails if ctx is done or the Store closed.
+// enter begins a call, which ends with open.RUnlock. It fails if ctx is done or the Store
+// is closed.
 func (s *Store) enter(ctx context.Context, key checkpoint.Key) error {
 	if err := ctx.Err(); err != nil {
 		return fault(ctx, s.place, key, err)
@@ -84,12 +86,13 @@ func (s *Store) enter(ctx context.Context, key checkpoint.Key) error {
 	s.open.RLock()
 	if s.closed {
 		s.open.RUnlock()
-		return &Error{Place: s.place, Key: key, Kind: ErrClosed}
+		return failure(&checkpoint.StoreError{Place: s.place, Key: key, Kind: checkpoint.ErrClosed})
 	}
 	return nil
 }
 
-// do does something on a connection. It fails if ctx is done or the Store closed.
+// do calls a function with a connection, and converts its error by fault. It fails if ctx is done
+// or the Store is closed.
 func (s *Store) do(ctx context.Context, key checkpoint.Key, what func(*pgx.Conn) error) error {
 	if err := s.enter(ctx, key); err != nil {
 		return err
@@ -101,7 +104,7 @@ func (s *Store) do(ctx context.Context, key checkpoint.Key, what func(*pgx.Conn)
 	return nil
 }
 
-// on does something on a connection, and returns errors as they are.
+// on calls a function with a connection, and returns errors as they are.
 func (s *Store) on(ctx context.Context, what func(*pgx.Conn) error) error {
 	conn, err := s.pool.Acquire(ctx)
 	if err != nil {

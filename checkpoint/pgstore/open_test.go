@@ -31,13 +31,13 @@ func ask(t testing.TB, c pgstore.Config, query string, args ...any) (text string
 }
 
 func TestOpen_config(t *testing.T) {
-	const schemas = ": it may hold 63 small letters, digits and underscores, begin with no digit, and not with pg_"
+	const schemas = ": want at most 63 small letters, digits and underscores, without a digit or pg_ at the beginning"
 	for want, c := range map[string]pgstore.Config{
-		`pgstore: Config.Schema is "Segue"` + schemas:                        {Schema: "Segue"},
-		`pgstore: Config.Schema is "a, public"` + schemas:                    {Schema: "a, public"},
-		`pgstore: Config.Schema is "pg_x"` + schemas:                         {Schema: "pg_x"},
-		`pgstore: Config.Schema is "1"` + schemas:                            {Schema: "1"},
-		`pgstore: Config.Synchronous is "OFF": it may be "FULL" or "NORMAL"`: {Synchronous: "OFF"},
+		`pgstore: Config.Schema is "Segue"` + schemas:                   {Schema: "Segue"},
+		`pgstore: Config.Schema is "a, public"` + schemas:               {Schema: "a, public"},
+		`pgstore: Config.Schema is "pg_x"` + schemas:                    {Schema: "pg_x"},
+		`pgstore: Config.Schema is "1"` + schemas:                       {Schema: "1"},
+		`pgstore: Config.Synchronous is "OFF": want "FULL" or "NORMAL"`: {Synchronous: "OFF"},
 	} {
 		_, err := pgstore.Open(t.Context(), c)
 		require.EqualError(t, err, want)
@@ -77,14 +77,14 @@ func TestOpen_refusals(t *testing.T) {
 	_, err = pgstore.Open(t.Context(), wrong(func(c *pgx.ConnConfig) { c.User = "nobody at all" }))
 	require.ErrorIs(t, err, pgstore.ErrDenied)
 	_, err = pgstore.Open(t.Context(), wrong(func(c *pgx.ConnConfig) { c.RuntimeParams["default_transaction_read_only"] = "on" }))
-	require.ErrorIs(t, err, pgstore.ErrReadOnly)
+	require.ErrorIs(t, err, checkpoint.ErrReadOnly)
 
 	s := open(t, c)
 	require.NoError(t, s.Append(t.Context(), first("r", "1")))
 	standby := open(t, wrong(func(c *pgx.ConnConfig) { c.RuntimeParams["default_transaction_read_only"] = "on" }))
 	_, err = standby.Head(t.Context(), key("r"))
 	require.NoError(t, err)
-	require.ErrorIs(t, standby.Append(t.Context(), next("r", 2, "2")), pgstore.ErrReadOnly)
+	require.ErrorIs(t, standby.Append(t.Context(), next("r", 2, "2")), checkpoint.ErrReadOnly)
 
 	done, cancel := context.WithCancel(t.Context())
 	cancel()
@@ -112,7 +112,7 @@ func TestOpen_rights(t *testing.T) {
 	}
 	_, err := pgstore.Open(t.Context(), theirs)
 	require.ErrorIs(t, err, pgstore.ErrDenied)
-	require.ErrorContains(t, err, "the user has no USAGE of the schema")
+	require.ErrorContains(t, err, "the user lacks the right USAGE on the schema")
 	raw(t, c, "GRANT USAGE ON SCHEMA "+c.Schema+" TO "+name)
 	_, err = pgstore.Open(t.Context(), theirs)
 	require.ErrorIs(t, err, pgstore.ErrDenied)
@@ -167,8 +167,8 @@ func TestOpen_foreign(t *testing.T) {
 	raw(t, c, "CREATE SCHEMA "+c.Schema)
 	raw(t, c, "CREATE TABLE runs (id integer)")
 	_, err := pgstore.Open(t.Context(), c)
-	require.ErrorIs(t, err, pgstore.ErrForeign)
-	require.ErrorContains(t, err, "the schema is no store of runs: it holds 1 tables, indexes and the like of something else (name another schema, it was not changed)")
+	require.ErrorIs(t, err, checkpoint.ErrForeign)
+	require.ErrorContains(t, err, "this is not a store of runs: the schema holds 1 tables, indexes and the like of another program (name another schema; nothing was changed in this one)")
 	require.Equal(t, "1", ask(t, c, "SELECT count(*)::text FROM pg_class WHERE relnamespace = $1::regnamespace", c.Schema))
 	raw(t, c, "DROP TABLE runs")
 	require.NoError(t, open(t, c).Append(t.Context(), first("r", "1")))
@@ -255,16 +255,16 @@ func testNewer(t *testing.T, text string) {
 	require.NoError(t, err)
 	defer newer.Close()
 
-	var want *pgstore.SchemaError
+	var want *checkpoint.SchemaError
 	require.ErrorAs(t, old.Append(t.Context(), next("r", 2, "2")), &want)
 	require.Equal(t, []int{3, 2}, []int{want.Version, want.Known})
-	require.ErrorIs(t, old.Post(t.Context(), checkpoint.Message{ID: "m", Key: key("r")}), pgstore.ErrNewer)
+	require.ErrorIs(t, old.Post(t.Context(), checkpoint.Message{ID: "m", Key: key("r")}), checkpoint.ErrNewer)
 	_, leaseErr := old.Lease(t.Context(), key("r"), "w", time.Hour)
-	require.ErrorIs(t, leaseErr, pgstore.ErrNewer)
-	require.ErrorIs(t, old.Delete(t.Context(), key("r")), pgstore.ErrNewer)
+	require.ErrorIs(t, leaseErr, checkpoint.ErrNewer)
+	require.ErrorIs(t, old.Delete(t.Context(), key("r")), checkpoint.ErrNewer)
 	_, err = pgstore.Open(t.Context(), c)
 	require.Equal(t, want, err)
-	require.EqualError(t, err, "pgstore: "+want.Place+": a newer program has changed the schema: it has version 3, and this program knows versions up to 2 (run the newer program, or name another schema)")
+	require.EqualError(t, err, "pgstore: "+want.Place+": a newer program has changed the store: its schema has version 3, and this program knows versions up to 2 (run the newer program, or open another place)")
 	data, err := journal(t.Context(), newer, "r")
 	require.NoError(t, err)
 	require.Equal(t, []string{"1"}, data)

@@ -12,8 +12,8 @@ import (
 // mostDeleted is how many runs one transaction deletes.
 const mostDeleted = 100
 
-// Delete implements [checkpoint.Pruner]. Many runs are deleted some at a time: if one cannot be,
-// others may be gone.
+// Delete implements [checkpoint.Pruner]. One transaction deletes up to a hundred runs: after an
+// error, the runs of earlier transactions are deleted.
 func (s *Store) Delete(ctx context.Context, keys ...checkpoint.Key) error {
 	if err := ctx.Err(); err != nil {
 		return fault(ctx, s.place, checkpoint.Key{}, err)
@@ -30,10 +30,10 @@ func (s *Store) Delete(ctx context.Context, keys ...checkpoint.Key) error {
 	return nil
 }
 
-// Vacuum implements [checkpoint.Pruner]. It writes the tables and their indexes anew, one after the
-// other: each takes as much room on the disk again for the time being, and is locked for all others
-// meanwhile. The user has to own the tables. What a transaction that still runs, here or on a
-// standby, can see of deleted runs stays. Space alone the server reuses without it.
+// Vacuum implements [checkpoint.Pruner]. It rewrites the tables and their indexes, one table after
+// the other. Meanwhile the table is locked for all others, and needs as much room on the disk once
+// more. The user must own the tables. Data of deleted runs stay as long as a running transaction,
+// here or on a standby, can see them. Vacuum is not needed for room alone: the server reuses it.
 func (s *Store) Vacuum(ctx context.Context) error {
 	return s.do(ctx, checkpoint.Key{}, func(conn *pgx.Conn) error {
 		const owned = `SELECT pg_has_role(relowner, 'USAGE') FROM pg_class WHERE oid = 'records'::regclass`
@@ -41,8 +41,8 @@ func (s *Store) Vacuum(ctx context.Context) error {
 		if err := conn.QueryRow(ctx, owned).Scan(&ours); err != nil {
 			return err
 		}
-		if !ours { // the server would only warn
-			return &Error{Place: s.place, Kind: ErrDenied, Problem: "the user does not own the tables"}
+		if !ours { // the server itself would only warn
+			return failure(&checkpoint.StoreError{Place: s.place, Kind: ErrDenied, Problem: "the user does not own the tables"})
 		}
 		for _, table := range []string{"records", "inbox", "snapshots", "runs"} {
 			if _, err := conn.Exec(ctx, "VACUUM (FULL, ANALYZE) "+table, pgx.QueryExecModeExec); err != nil {

@@ -18,7 +18,8 @@ const (
 	mostAtOnce  = 1 << 20 // bytes that are read at a time, and one record
 )
 
-// Read implements [checkpoint.Store]. It reads what was there when ranging began.
+// Read implements [checkpoint.Store]. It yields the records that the run had when
+// ranging began.
 func (s *Store) Read(ctx context.Context, key checkpoint.Key, from int) iter.Seq2[checkpoint.Record, error] {
 	return func(yield func(checkpoint.Record, error) bool) {
 		id, last, err := s.span(ctx, key)
@@ -42,8 +43,8 @@ func (s *Store) Read(ctx context.Context, key checkpoint.Key, from int) iter.Seq
 	}
 }
 
-// found does something on a connection where there may be a run: not under a key that cannot be
-// one.
+// found calls a function that looks for a run, with a connection. The error is a NotFoundError if
+// the function finds no row, or if the key is invalid.
 func (s *Store) found(ctx context.Context, key checkpoint.Key, what func(*pgx.Conn) error) error {
 	return s.do(ctx, key, func(conn *pgx.Conn) error {
 		if key.Check() != nil {
@@ -66,14 +67,14 @@ func (s *Store) span(ctx context.Context, key checkpoint.Key) (id int64, last in
 	return id, last, err
 }
 
-// someRecords are those of a run from a place to another, as far as those before each have not too
+// someRecords reads the records of a run between two places, to the record with which they have too
 // many bytes.
 const someRecords = `SELECT seq, crc, type, data FROM (
 	SELECT seq, crc, type, data, sum(octet_length(data)) OVER (ORDER BY seq) - octet_length(data) AS before
 	FROM records WHERE run = $1 AND seq BETWEEN $2 AND $3
 ) AS r WHERE before < $4 ORDER BY seq`
 
-// some reads records from a place on: at least one, unless there is an error.
+// some reads records from a place on: at least one, or it returns an error.
 func (s *Store) some(ctx context.Context, key checkpoint.Key, id int64, at, last int) (some []checkpoint.Record, err error) {
 	err = s.found(ctx, key, func(conn *pgx.Conn) error {
 		rows, err := conn.Query(ctx, someRecords, id, at, min(last, at+mostRecords-1), mostAtOnce)
@@ -92,7 +93,7 @@ func (s *Store) some(ctx context.Context, key checkpoint.Key, id int64, at, last
 				return s.gap(key, r.Seq)
 			}
 			if sum(key, strconv.Itoa(r.Seq), r.Type, r.Data) != want {
-				return &Error{Place: s.place, Key: key, Record: r.Seq, Kind: ErrCorrupt, Problem: "its checksum does not hold"}
+				return failure(&checkpoint.StoreError{Place: s.place, Key: key, Record: r.Seq, Kind: checkpoint.ErrCorrupt, Problem: "the checksum of the record does not match"})
 			}
 			some = append(some, r)
 		}
@@ -101,21 +102,22 @@ func (s *Store) some(ctx context.Context, key checkpoint.Key, id int64, at, last
 		}
 		var there bool
 		if err := conn.QueryRow(ctx, `SELECT true FROM runs WHERE id = $1`, id).Scan(&there); err != nil {
-			return err // it was deleted meanwhile
+			return err // the run was deleted meanwhile
 		}
 		return s.gap(key, at)
 	})
 	return some, err
 }
 
+// gap reports that a record is missing.
 func (s *Store) gap(key checkpoint.Key, seq int) error {
-	return &Error{Place: s.place, Key: key, Record: seq, Kind: ErrCorrupt, Problem: "it is not there, although the run has come further"}
+	return failure(&checkpoint.StoreError{Place: s.place, Key: key, Record: seq, Kind: checkpoint.ErrCorrupt, Problem: "the record is missing"})
 }
 
-// columns are those of runs that make a head.
+// columns are the columns of runs that make a head.
 const columns = `r.namespace, r.run, r.last, r.epoch, r.created, r.updated, r.lease_writer, r.lease_until, r.recoveries, r.header, r.crc`
 
-// headRow is a row of columns.
+// headRow is a row of these columns.
 type headRow struct {
 	head   checkpoint.Head
 	until  *time.Time
@@ -131,14 +133,14 @@ func (r *headRow) into() []any {
 	}
 }
 
-// whole returns the head of a row.
+// whole checks a row, and returns its head.
 func (s *Store) whole(r *headRow) (checkpoint.Head, error) {
 	h := r.head
 	if sum(h.Key, "head", "", r.header) != r.crc {
-		return checkpoint.Head{}, &Error{Place: s.place, Key: h.Key, Kind: ErrCorrupt, Problem: "the checksum of its head does not hold"}
+		return checkpoint.Head{}, failure(&checkpoint.StoreError{Place: s.place, Key: h.Key, Kind: checkpoint.ErrCorrupt, Problem: "the checksum of the run's head does not match"})
 	}
 	if err := json.Unmarshal(r.header, &h.Header); err != nil {
-		return checkpoint.Head{}, &Error{Place: s.place, Key: h.Key, Kind: ErrCorrupt, Problem: "its head cannot be read", Err: err}
+		return checkpoint.Head{}, failure(&checkpoint.StoreError{Place: s.place, Key: h.Key, Kind: checkpoint.ErrCorrupt, Problem: "the head of the run cannot be read", Err: err})
 	}
 	if r.until != nil {
 		h.Lease.Until = *r.until

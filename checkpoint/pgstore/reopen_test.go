@@ -72,7 +72,7 @@ func TestClosed(t *testing.T) {
 		headErr, listErr, leaseErr, postedErr, readErr, snapshotErr, s.SaveSnapshot(t.Context(), key("r"), checkpoint.Snapshot{Records: 1}), s.Append(t.Context(), next("r", 2, "2")), s.Vacuum(t.Context()),
 		s.Post(t.Context(), checkpoint.Message{ID: "m", Key: key("r")}), s.Delete(t.Context(), key("r")),
 	} {
-		require.ErrorIs(t, err, pgstore.ErrClosed)
+		require.ErrorIs(t, err, checkpoint.ErrClosed)
 	}
 }
 
@@ -124,8 +124,8 @@ func TestAppend_tooLarge(t *testing.T) {
 		b.Records = append(b.Records, checkpoint.Record{Seq: 1 + i, Type: "t", Data: data})
 	}
 	err := s.Append(t.Context(), b)
-	require.ErrorIs(t, err, pgstore.ErrTooLarge)
-	require.ErrorContains(t, err, `run "r": record 2: a batch, message or snapshot is too large (keep large values elsewhere, and store their names)`)
+	require.ErrorIs(t, err, checkpoint.ErrTooLarge)
+	require.ErrorContains(t, err, `run "r": record 2: the data are too large for the store (keep large values elsewhere, and store their names)`)
 }
 
 // Texts that are none of the contract are refused, and the store goes on.

@@ -7,14 +7,16 @@ import (
 	"io/fs"
 
 	"github.com/jackc/pgx/v5"
+
+	"github.com/segue-go/segue/checkpoint"
 )
 
 //go:embed migrations/*.sql
 var scripts embed.FS
 
-// migrations returns what leads from each version of the schema to the next one. A schema of
-// version 1 has had the first. None of them is ever changed once it was released: a new one is
-// added, which drops the functions of the one before, or renames them, so that all have its number.
+// migrations returns the scripts that lead from each version of the schema to the next. The first
+// leads to version 1. A script that was released is never changed; a new one is added, which drops
+// or renames the functions of the version before, so that all functions have its number.
 func migrations() []string {
 	names, err := fs.Glob(scripts, "migrations/*.sql")
 	if err != nil {
@@ -31,10 +33,10 @@ func migrations() []string {
 	return list
 }
 
-// oldest is the version of PostgreSQL that is needed at least, as the server counts.
+// oldest is the oldest version of PostgreSQL that this package can use, as the server counts.
 const oldest = 140000
 
-// lock is what those who migrate have locked, with the schema: "Sgue".
+// lock is the number of the advisory lock that a migration holds, with the schema: "Sgue".
 const lock = 0x53677565
 
 // schema is the schema of a store, as a connection sees it.
@@ -46,8 +48,8 @@ type schema struct {
 	known int
 }
 
-// prepare looks at the schema before anything in it is changed, and then brings it to the newest
-// version. It does nothing to the schema of somebody else, or of a newer program.
+// prepare checks the schema, and then brings it to the newest version. It does not change a schema
+// of another program, or of a newer version.
 func (s *schema) prepare(ctx context.Context) error {
 	s.known = len(s.steps)
 	if err := s.fits(ctx); err != nil {
@@ -63,7 +65,7 @@ func (s *schema) prepare(ctx context.Context) error {
 	return pgx.BeginFunc(ctx, s.conn, func(tx pgx.Tx) error { return s.migrate(ctx, tx) })
 }
 
-// fits returns an error unless the database can keep runs at all.
+// fits returns an error unless a store can be in the database.
 func (s *schema) fits(ctx context.Context) error {
 	const text = `SELECT current_setting('server_version_num')::integer, current_setting('server_version'), current_setting('server_encoding')`
 	var number int
@@ -73,15 +75,15 @@ func (s *schema) fits(ctx context.Context) error {
 	}
 	switch {
 	case number < oldest:
-		return &Error{Place: s.place, Kind: ErrUnfit, Problem: fmt.Sprintf("it is on PostgreSQL %s, and %d is needed", name, oldest/10000)}
+		return failure(&checkpoint.StoreError{Place: s.place, Kind: ErrUnfit, Problem: fmt.Sprintf("its server is PostgreSQL %s, and version %d is needed", name, oldest/10000)})
 	case encoding != "UTF8":
-		return &Error{Place: s.place, Kind: ErrUnfit, Problem: fmt.Sprintf("its encoding is %s, and UTF8 is needed", encoding)}
+		return failure(&checkpoint.StoreError{Place: s.place, Kind: ErrUnfit, Problem: fmt.Sprintf("its encoding is %s, and UTF8 is needed", encoding)})
 	default:
 		return nil
 	}
 }
 
-// version returns that of the schema; 0 if it is empty, or not there.
+// version returns the version of the schema; 0 if the schema is empty or does not exist.
 func (s *schema) version(ctx context.Context) (version int, err error) {
 	const (
 		things = `SELECT coalesce(has_schema_privilege(n.oid, 'USAGE'), true), count(c.oid), count(*) FILTER (WHERE c.relname = 'segue_schema')
@@ -95,10 +97,10 @@ func (s *schema) version(ctx context.Context) (version int, err error) {
 	}
 	switch {
 	case !allowed:
-		return 0, &Error{Place: s.place, Kind: ErrDenied, Problem: "the user has no USAGE of the schema"}
+		return 0, failure(&checkpoint.StoreError{Place: s.place, Kind: ErrDenied, Problem: "the user lacks the right USAGE on the schema"})
 	case ours == 0 && tables > 0:
-		problem := fmt.Sprintf("it holds %d tables, indexes and the like of something else", tables)
-		return 0, &Error{Place: s.place, Kind: ErrForeign, Problem: problem}
+		problem := fmt.Sprintf("the schema holds %d tables, indexes and the like of another program", tables)
+		return 0, failure(&checkpoint.StoreError{Place: s.place, Kind: checkpoint.ErrForeign, Problem: problem})
 	case ours == 0:
 		return 0, nil
 	}
@@ -106,18 +108,18 @@ func (s *schema) version(ctx context.Context) (version int, err error) {
 		return 0, err
 	}
 	if version > s.known {
-		return version, &SchemaError{Place: s.place, Version: version, Known: s.known}
+		return version, &checkpoint.SchemaError{Store: packageName, Place: s.place, Version: version, Known: s.known}
 	}
 	return version, nil
 }
 
-// newer returns an error if the schema has become one of a newer program.
+// newer returns an error if a newer program has changed the schema.
 func (s *schema) newer(ctx context.Context) error {
 	_, err := s.version(ctx)
 	return err
 }
 
-// begin makes the schema of the search path, and what says its version.
+// begin creates the schema of the search path, and the table of its versions.
 const begin = `DO $$
 DECLARE
   name text := current_setting('search_path');
@@ -128,12 +130,13 @@ BEGIN
   CREATE TABLE IF NOT EXISTS segue_schema (version integer PRIMARY KEY, at timestamptz NOT NULL DEFAULT clock_timestamp());
 END $$`
 
-// migrate makes the steps that are missing, all of them or none. One at a time does.
+// migrate runs the scripts that are missing, all of them or none. Others that migrate the schema
+// wait.
 func (s *schema) migrate(ctx context.Context, tx pgx.Tx) error {
 	if _, err := tx.Exec(ctx, `SELECT pg_advisory_xact_lock($1, hashtext($2))`, lock, s.name); err != nil {
 		return err
 	}
-	version, err := s.version(ctx) // somebody else may have been here since
+	version, err := s.version(ctx) // another process may have migrated it since
 	if err != nil || version == s.known {
 		return err
 	}

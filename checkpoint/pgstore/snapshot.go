@@ -24,7 +24,7 @@ func (s *Store) SaveSnapshot(ctx context.Context, key checkpoint.Key, snapshot c
 		return err
 	}
 	if len(snapshot.Data) > mostBytes {
-		return &Error{Place: s.place, Key: key, Kind: ErrTooLarge}
+		return failure(&checkpoint.StoreError{Place: s.place, Key: key, Kind: checkpoint.ErrTooLarge})
 	}
 	n, crc := snapshot.Records, sumOfSnapshot(key, &snapshot)
 	return s.do(ctx, key, func(conn *pgx.Conn) error {
@@ -52,7 +52,7 @@ func (s *Store) Snapshot(ctx context.Context, key checkpoint.Key) (snapshot chec
 			return err
 		}
 		if sumOfSnapshot(key, &read) != want {
-			return &Error{Place: s.place, Key: key, Kind: ErrCorrupt, Problem: "the checksum of its snapshot does not hold"}
+			return failure(&checkpoint.StoreError{Place: s.place, Key: key, Kind: checkpoint.ErrCorrupt, Problem: "the checksum of the run's snapshot does not match"})
 		}
 		snapshot = read
 		return nil

@@ -19,24 +19,14 @@ import (
 	"github.com/segue-go/segue/internal/pgtest"
 )
 
-// role says which part this program plays for a test that starts it again.
-const role = "SEGUE_PGSTORE_ROLE"
-
 func TestMain(m *testing.M) {
-	switch os.Getenv(role) {
-	case "":
-		code := m.Run()
-		pgtest.Stop()
-		if err := goleak.Find(); code == 0 && err != nil {
-			fmt.Fprintln(os.Stderr, err)
-			code = 1
-		}
-		os.Exit(code)
-	case "write":
-		writeForever(config(os.Args[1], os.Args[2]), os.Args[3])
-	case "work":
-		work(config(os.Args[1], os.Args[2]), os.Args[3])
+	code := m.Run()
+	pgtest.Stop()
+	if err := goleak.Find(); code == 0 && err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		code = 1
 	}
+	os.Exit(code)
 }
 
 func config(url, schema string) pgstore.Config { return pgstore.Config{URL: url, Schema: schema} }
@@ -88,9 +78,20 @@ func TestConformance(t *testing.T) {
 	})
 }
 
-// The schema is made and dropped in each, too.
+// Each of its tests makes and drops a schema, too.
 func TestModel(t *testing.T) {
 	checkpointtest.Model(t, func(t *testing.T) checkpoint.Store { return open(t, fresh(t)) })
+}
+
+// The place that processes share is a schema and the URL of its server.
+func TestProcesses(t *testing.T) {
+	checkpointtest.Processes(t, func(place string) (checkpoint.Store, error) {
+		schema, url, _ := strings.Cut(place, " ")
+		return pgstore.Open(context.Background(), config(url, schema))
+	}, func() string {
+		c := fresh(t)
+		return c.Schema + " " + c.URL
+	})
 }
 
 func key(run string) checkpoint.Key { return checkpoint.Key{Run: run} }
@@ -109,6 +110,11 @@ func next(run string, from int, data ...string) checkpoint.Batch {
 		b.Records = append(b.Records, checkpoint.Record{Seq: from + i, Type: "t", Data: []byte(d)})
 	}
 	return b
+}
+
+// content is the data of a record: it shows whether the record is whole, and where it belongs.
+func content(run string, seq int) string {
+	return strings.Repeat(fmt.Sprintf("%s:%d ", run, seq), 1+seq*37%400)
 }
 
 // journal returns what is in a run, to the first error.

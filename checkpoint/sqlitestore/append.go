@@ -21,8 +21,8 @@ type addition struct {
 	header []byte   // JSON; nil: none
 }
 
-// Append implements [checkpoint.Store]. While the batch waits for others that write, ctx ends it,
-// and nothing is added; once its transaction is on its way it is waited for.
+// Append implements [checkpoint.Store]. If ctx is done while the batch waits for other writers,
+// nothing is added. Once the transaction of the batch has begun, Append waits for its end.
 func (s *Store) Append(ctx context.Context, b checkpoint.Batch) error {
 	if err := s.enter(ctx, b.Key); err != nil {
 		return err
@@ -47,8 +47,8 @@ func (s *Store) Append(ctx context.Context, b checkpoint.Batch) error {
 	return s.write(ctx, &job{key: b.Key, bytes: bytes, do: a.do})
 }
 
-// do adds the batch. Most are the next record of a run that stands as before: one change of the
-// head, which looks whether all is as the writer thinks, and one row.
+// do adds the batch. Most batches are the next record of a run that stands as its writer thinks:
+// one change of the head, which checks this, and one new row are enough.
 func (a *addition) do(w *writer) error {
 	b, now := a.batch, a.s.now()
 	if a.header == nil && a.next && len(b.Records) > 0 && len(b.Taken) == 0 {
@@ -83,7 +83,7 @@ const stepHead = `UPDATE runs SET last = ?4, epoch = ?5, updated = max(created, 
 	recoveries = iif(?10, 0, recoveries)
 	WHERE namespace = ?1 AND run = ?2 AND last = ?3 AND epoch <= ?5`
 
-// headArgs are those of stepHead, for a run whose last record has a place.
+// headArgs returns the arguments of stepHead. The last record of the run has the place last.
 func (a *addition) headArgs(now time.Time, last int) []any {
 	b := a.batch
 	sign, until := 0, int64(0)
@@ -109,7 +109,7 @@ func (a *addition) records(w *writer) error {
 	return nil
 }
 
-// held is what is read of a run before it is changed.
+// held is what a writer reads of a run before it changes the run.
 type held struct {
 	id, epoch, created, sum int64
 	last                    int
@@ -122,13 +122,13 @@ func (h *held) into() []any {
 	return []any{&h.id, &h.last, &h.epoch, &h.created, &h.writer, &h.header, &h.sum}
 }
 
-// repeats reports whether the batch is the one that was appended last, by the same writer.
+// repeats reports whether the same writer has appended this batch, as the last one.
 func (a *addition) repeats(h *held) bool {
 	n, w := len(a.batch.Records), a.batch.Writer
 	return n > 0 && h.last > 0 && w != "" && w == h.writer && a.batch.Records[n-1].Seq == h.last
 }
 
-// check says why the batch is not what comes next; nil too for one that was appended already.
+// check returns why the batch is refused; nil also if the batch was appended already.
 func (a *addition) check(h *held, found bool) error {
 	b := a.batch
 	switch {
@@ -151,7 +151,7 @@ const addRun = `INSERT INTO runs
 	(namespace, run, last, epoch, created, updated, lease_until, recoveries, status, strategy, origin, due, writer, lease_writer, header, sum)
 	VALUES (?, ?, 0, ?, ?, ?, 0, 0, '', '', '', NULL, '', '', '{}', ?)`
 
-// begin makes a run without records, whose header says nothing.
+// begin creates a run without records, whose header is empty.
 func (a *addition) begin(w *writer, now time.Time) (h held, err error) {
 	key, at := a.batch.Key, nanos(now)
 	h = held{epoch: a.batch.Epoch, created: at, header: "{}", sum: int64(sum(key, "head", "", []byte("{}")))}
@@ -166,7 +166,7 @@ func (a *addition) begin(w *writer, now time.Time) (h held, err error) {
 
 const takeMessage = `DELETE FROM inbox WHERE run = ? AND message = ?`
 
-// change adds the batch to the run that is held.
+// change adds the batch to a run that exists.
 func (a *addition) change(w *writer, h *held, now time.Time) error {
 	if err := w.exec(stepHead, a.headArgs(now, h.last)...); err != nil {
 		return err
@@ -184,7 +184,7 @@ func (a *addition) change(w *writer, h *held, now time.Time) error {
 	return a.records(w)
 }
 
-// bytesOf returns data as SQLite takes them: nil would be NULL.
+// bytesOf returns data that are not nil: nil would be stored as NULL.
 func bytesOf(data []byte) []byte {
 	if data == nil {
 		return []byte{}
@@ -194,8 +194,8 @@ func bytesOf(data []byte) []byte {
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// sum is the checksum of something of a run. What it is called keeps it from passing for something
-// else.
+// sum returns the checksum of data of a run. It covers the run, the name and the kind of the data
+// as well, so that they cannot pass for other data.
 func sum(key checkpoint.Key, name, kind string, data []byte) uint32 {
 	var room [256]byte
 	bound := append(room[:0], key.Namespace...)
@@ -206,8 +206,8 @@ func sum(key checkpoint.Key, name, kind string, data []byte) uint32 {
 	return crc32.Update(crc32.Checksum(bound, castagnoli), castagnoli, data)
 }
 
-// nanos returns a time as it is stored. Times beyond those that there are room for are the first,
-// or the last.
+// nanos returns a time as it is stored: in nanoseconds since 1970. A time for which there is no
+// room becomes the first or the last one.
 func nanos(t time.Time) int64 {
 	switch year := t.UTC().Year(); {
 	case year < 1678:

@@ -10,23 +10,23 @@ import (
 	"time"
 )
 
-// Config says which file a [Store] keeps, and how.
+// Config says in which file a [Store] keeps its runs, and how.
 type Config struct {
-	// Path is the file. It is created if it is not there, and so is its folder.
+	// Path is the file. Open creates it, and its folder, if it does not exist.
 	Path string
 
-	// Synchronous says what is flushed to the disk. Default: [Full].
+	// Synchronous says when transactions are flushed to the disk. Default: [Full].
 	Synchronous Synchronous
 
-	// BusyTimeout is how long a call waits while another process writes, before its error wraps
-	// [ErrBusy]. Default: 5 seconds.
+	// BusyTimeout is how long a call waits while another process writes. After this time the call
+	// fails with an error that wraps [checkpoint.ErrBusy]. Default: 5 seconds.
 	BusyTimeout time.Duration
 
-	// Readers is how many calls read at once; more wait. Default: 4.
+	// Readers is how many calls may read at the same time; others wait. Default: 4.
 	Readers int
 }
 
-// Synchronous says what is flushed to the disk, and when.
+// Synchronous says when transactions are flushed to the disk.
 type Synchronous string
 
 const (
@@ -34,10 +34,10 @@ const (
 	// loss of power.
 	Full Synchronous = "FULL"
 
-	// Normal flushes now and then. A loss of power, or a crash of the system, may take the
-	// transactions of the last seconds, up to some megabytes of them: runs then stand as they did
-	// before, whole and without gaps, and what they did since is done again. The end of the process
-	// alone takes nothing. For runs whose tools may all be called twice.
+	// Normal flushes now and then. A loss of power, or a crash of the system, may lose the
+	// transactions of the last seconds, up to some megabytes of them. Each run then stands as it
+	// did before them, whole and without gaps, and does again what it did since. The end of the
+	// process alone loses nothing. Use Normal only if every tool may be called twice.
 	Normal Synchronous = "NORMAL"
 )
 
@@ -46,7 +46,7 @@ const (
 	usualReaders     = 4
 )
 
-// complete fills in defaults, or says what is wrong.
+// complete returns the Config with its defaults, or an error that says what is wrong.
 func (c Config) complete() (Config, error) {
 	if c.Path == "" {
 		return c, errors.New("sqlitestore: Config.Path is empty: name the file that is to hold the runs")
@@ -59,7 +59,7 @@ func (c Config) complete() (Config, error) {
 	switch c.Synchronous = cmp.Or(c.Synchronous, Full); c.Synchronous {
 	case Full, Normal:
 	default:
-		return c, fmt.Errorf("sqlitestore: Config.Synchronous is %q: it may be %q or %q", c.Synchronous, Full, Normal)
+		return c, fmt.Errorf("sqlitestore: Config.Synchronous is %q: want %q or %q", c.Synchronous, Full, Normal)
 	}
 	if c.BusyTimeout < 0 || c.Readers < 0 {
 		return c, fmt.Errorf("sqlitestore: Config.BusyTimeout is %v and Config.Readers %d: neither may be negative", c.BusyTimeout, c.Readers)
@@ -69,8 +69,8 @@ func (c Config) complete() (Config, error) {
 	return c, nil
 }
 
-// source returns the name under which the driver opens the file, with what is set on every
-// connection. None of it changes the file.
+// source returns the name by which the driver opens the file, with the settings of each connection.
+// No setting changes the file.
 func (c *Config) source(reader bool) string {
 	pragmas := []string{
 		fmt.Sprintf("busy_timeout(%d)", c.BusyTimeout.Milliseconds()),

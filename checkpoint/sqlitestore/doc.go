@@ -8,44 +8,44 @@
 //	}
 //	defer store.Close()
 //
-// # What is promised
+// # Promises
 //
-// When Append, Post, Lease, SaveSnapshot or Delete return nil, what they did outlives the end of
-// the process at any instant, and with [Full], the default, a crash of the system and a loss of
-// power too, as far as the disk does what it says. With [Normal] the last ones may be gone after
-// either of these; what is there is whole and without gaps.
+// When Append, Post, Lease, SaveSnapshot or Delete return nil, what they did survives the end of
+// the process at any instant. With [Full], the default, it also survives a crash of the system and
+// a loss of power, if the disk does what it says. With [Normal] a crash of the system or a loss of
+// power may lose the last calls; what is stored is whole and without gaps.
 //
-// Calls that come while a transaction is on its way share the next one, and its flush of the disk.
-// One that comes alone waits for nobody. Each succeeds or fails by itself.
+// Calls that come during a transaction share the next transaction, and its flush of the disk. A
+// call that comes alone waits for nobody. Each call succeeds or fails by itself.
 //
-// Nothing that is read is trusted: each record, head, message and snapshot has a checksum, which
-// binds it to its run and place. One that does not hold, and a record that is missing, are an error
-// that names run and record.
+// The store trusts nothing that it reads. Each record, head, message and snapshot has a checksum,
+// which covers its run and its place. If a checksum does not match, or a record is missing, the
+// error names the run and the record.
 //
-// A Read takes no lock while its caller has a record: it reads some of them at a time. If the run
-// is deleted meanwhile it ends with an error that wraps [checkpoint.ErrNotFound].
+// A Read reads some records at a time, and holds no lock while its caller has a record. If the run
+// is deleted meanwhile, the Read ends with an error that wraps [checkpoint.ErrNotFound].
 //
 // # Errors
 //
-// They are those of package checkpoint, a [*SchemaError] where a newer program has changed the
-// file, and for all else an [*Error], which names the file, the run and the record, wraps one of
-// the Err variables of this package, and says what to do. What was acknowledged is not lost by any
-// of them. After a failed Append the very same Append may be made again, as [checkpoint.Store]
-// says.
+// An error of the contract is one of package checkpoint, such as a [checkpoint.ConflictError]. If a
+// newer program has changed the file, the error is a [*checkpoint.SchemaError]. Any other failure
+// is a [*checkpoint.StoreError], which names the file, the run and the record, and says what to do;
+// it wraps one of the kinds of failure of package checkpoint or of this package. No failure loses
+// what was acknowledged. After a failed Append the caller may make the very same Append again, as
+// [checkpoint.Store] says.
 //
 // # Files
 //
-// Besides the file of [Config].Path there are two of the same name with -wal and -shm behind it, as
-// long as somebody has it open, or if a process died over it: they belong together, and are moved
-// and deleted together or not at all. To copy a store that is in use take "VACUUM INTO" of the
-// program sqlite3. Files that are created are for their owner alone (0600), and so is the folder if
-// it is created (0700); what is there already stays as it is.
+// Beside the file of [Config].Path there are two files of the same name with -wal and -shm behind
+// it, as long as a process has the file open, or if a process died while it had the file open. The
+// three files belong together: move and delete all of them or none. To copy a store that is in use,
+// use "VACUUM INTO" of the program sqlite3. The store creates files for their owner alone (0600),
+// and a folder too (0700); it does not change the modes of files that exist.
 //
-// A text that was in a deleted run is in no page of the file that is in use, but may be in free
-// ones and in the log. [Store.Vacuum] removes it from both. What the disk itself still holds,
-// backups and what was exported are beyond its reach.
+// The data of a deleted run are in no used page of the file, but may be in free pages and in the
+// log. [Store.Vacuum] removes them from both. It does not reach what the disk itself still has,
+// backups and exports.
 //
-// Texts of a [checkpoint.Header] are kept as JSON keeps them: bytes that are not UTF-8 come back as
-// U+FFFD. A record, a message, and a snapshot may have up to 1,000,000,000 bytes less some for
-// itself.
+// The texts of a [checkpoint.Header] are stored as JSON: bytes that are not UTF-8 come back as
+// U+FFFD. A record, a message and a snapshot may have almost 1,000,000,000 bytes each.
 package sqlitestore

@@ -8,25 +8,26 @@ import (
 	"time"
 )
 
-// What is committed stands in the log (the file with -wal behind its name) until it is moved to its
-// pages in the file. SQLite would do so within a commit, which then takes a hundred times as long,
-// so a goroutine does it: beside the writer at first, and if the log has grown meanwhile, which it
-// does as long as somebody always writes, with the writer held up for the rest.
+// Committed transactions are in the log (the file with -wal behind its name) until they are moved
+// to the file. SQLite would move them within a commit, which would then take a hundred times as
+// long. So a goroutine, the drainer, moves them. At first it works beside the writer; if the log
+// grows nevertheless, because somebody always writes, the writer waits until the drainer is done.
 const (
-	drainAt    = 4 << 20               // bytes that were written since the last time
-	holdUpAt   = 16 << 20              // bytes of the log
-	holdUpFor  = 50 * time.Millisecond // while somebody else reads or writes
+	drainAt    = 4 << 20               // bytes written to the log since the drainer worked last
+	holdUpAt   = 16 << 20              // bytes of the log; from here on the writer waits
+	holdUpFor  = 50 * time.Millisecond // how long the writer waits while others read or write
 	pageSize   = 4096
-	pagesOfJob = 3 * pageSize // bytes that a job adds to the log besides its own
+	pagesOfJob = 3 * pageSize // bytes that a job adds to the log besides its data
 )
 
+// drainer moves the log to the file.
 type drainer struct {
 	conn    *sql.Conn
-	size    atomic.Int64 // about what the log has grown by
+	size    atomic.Int64 // bytes by which the log has grown, about
 	full    chan struct{}
 	done    chan struct{}
 	stopped sync.WaitGroup
-	drained atomic.Int64 // how often
+	drained atomic.Int64 // how often the log was drained
 }
 
 func (d *drainer) start(s *Store) {
@@ -48,7 +49,7 @@ func (d *drainer) stop() {
 	d.stopped.Wait()
 }
 
-// grown counts what was written to the log.
+// grown counts bytes that were written to the log, and has the log drained once they are many.
 func (d *drainer) grown(bytes int) {
 	if d.size.Add(int64(bytes)) < drainAt {
 		return
@@ -59,8 +60,8 @@ func (d *drainer) grown(bytes int) {
 	}
 }
 
-// drain moves what is in the log to the file. If it cannot, it will be tried again once more was
-// written: nothing is lost by it, the log grows.
+// drain moves the log to the file. If this fails, the drainer tries again once more was written;
+// nothing is lost, but the log grows.
 func (d *drainer) drain(s *Store) {
 	d.size.Store(0)
 	d.drained.Add(1)
@@ -68,7 +69,8 @@ func (d *drainer) drain(s *Store) {
 	if err != nil || frames*pageSize < holdUpAt {
 		return
 	}
-	// As one who writes: SQLite itself would try for the lock now and then, and never get it.
+	// This is a job of the writer: SQLite itself would try for the lock now and then, and never get
+	// it.
 	_ = s.write(background, &job{alone: true, do: func(w *writer) error {
 		return s.insist(background, holdUpFor, func() (bool, error) {
 			kept, _, err := checkpointLog(background, w.conn, "PRAGMA wal_checkpoint(RESTART)")
@@ -77,8 +79,8 @@ func (d *drainer) drain(s *Store) {
 	}})
 }
 
-// checkpointLog moves the log to the file. It returns whether others kept it from being done, and
-// how many pages the log has.
+// checkpointLog moves the log to the file. It returns whether others prevented this, and how many
+// pages the log has.
 func checkpointLog(ctx context.Context, conn *sql.Conn, pragma string) (kept bool, frames int, err error) {
 	var one, moved int
 	err = conn.QueryRowContext(ctx, pragma).Scan(&one, &frames, &moved)

@@ -1,7 +1,6 @@
 package sqlitestore_test
 
 import (
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -24,13 +23,13 @@ func TestCorrupt_rows(t *testing.T) {
 		damage, problem string
 		before, record  int
 	}{
-		"a byte of a record":   {"UPDATE records SET data = x'78' WHERE seq = 3 AND run = 1", "its checksum does not hold", 2, 3},
-		"a type":               {"UPDATE records SET type = 'u' WHERE seq = 3 AND run = 1", "its checksum does not hold", 2, 3},
-		"a record less":        {"DELETE FROM records WHERE seq = 3 AND run = 1", "it is not there, although the run has come further", 2, 3},
-		"the last one less":    {"DELETE FROM records WHERE seq = 5 AND run = 1", "it is not there, although the run has come further", 4, 5},
-		"all less":             {"DELETE FROM records WHERE run = 1", "it is not there, although the run has come further", 0, 1},
-		"records of another":   {"DELETE FROM records WHERE run = 1; UPDATE records SET place = 1 << 32 | seq", "its checksum does not hold", 0, 1},
-		"two that are swapped": {"UPDATE records SET place = 99 WHERE place = 1 << 32 | 2; UPDATE records SET place = 1 << 32 | 2 WHERE place = 1 << 32 | 3; UPDATE records SET place = 1 << 32 | 3 WHERE place = 99", "its checksum does not hold", 1, 2},
+		"a byte of a record":   {"UPDATE records SET data = x'78' WHERE seq = 3 AND run = 1", "the checksum of the record does not match", 2, 3},
+		"a type":               {"UPDATE records SET type = 'u' WHERE seq = 3 AND run = 1", "the checksum of the record does not match", 2, 3},
+		"a record less":        {"DELETE FROM records WHERE seq = 3 AND run = 1", "the record is missing", 2, 3},
+		"the last one less":    {"DELETE FROM records WHERE seq = 5 AND run = 1", "the record is missing", 4, 5},
+		"all less":             {"DELETE FROM records WHERE run = 1", "the record is missing", 0, 1},
+		"records of another":   {"DELETE FROM records WHERE run = 1; UPDATE records SET place = 1 << 32 | seq", "the checksum of the record does not match", 0, 1},
+		"two that are swapped": {"UPDATE records SET place = 99 WHERE place = 1 << 32 | 2; UPDATE records SET place = 1 << 32 | 2 WHERE place = 1 << 32 | 3; UPDATE records SET place = 1 << 32 | 3 WHERE place = 99", "the checksum of the record does not match", 1, 2},
 	} {
 		t.Run(name, func(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "runs.db")
@@ -40,11 +39,11 @@ func TestCorrupt_rows(t *testing.T) {
 			raw(t, path, c.damage)
 			data, err := journal(t.Context(), s, "r")
 			require.Len(t, data, c.before)
-			require.ErrorIs(t, err, sqlitestore.ErrCorrupt)
-			var said *sqlitestore.Error
-			require.ErrorAs(t, err, &said)
-			require.Equal(t, sqlitestore.Error{Path: path, Key: key("r"), Record: c.record, Kind: sqlitestore.ErrCorrupt, Problem: c.problem}, *said)
-			require.ErrorContains(t, err, fmt.Sprintf(`%s: run "r": record %d: the file is damaged: %s (copy it`, path, c.record, c.problem))
+			require.ErrorIs(t, err, checkpoint.ErrCorrupt)
+			var failed *checkpoint.StoreError
+			require.ErrorAs(t, err, &failed)
+			require.Equal(t, []any{path, key("r"), c.record, c.problem}, []any{failed.Place, failed.Key, failed.Record, failed.Problem})
+			require.ErrorContains(t, err, fmt.Sprintf(`sqlitestore: %s: run "r": record %d: the stored data are damaged: %s (copy the file`, path, c.record, c.problem))
 			if name != "records of another" {
 				data, err = journal(t.Context(), s, "other")
 				require.NoError(t, err)
@@ -74,7 +73,7 @@ func TestCorrupt_headsAndMessages(t *testing.T) {
 	b = next("r", 2, "2")
 	b.Header = &checkpoint.Header{Status: checkpoint.StatusDone}
 	for _, err := range []error{headErr, listErr, leaseErr, postedErr, snapshotErr, s.Append(t.Context(), b)} {
-		require.ErrorIs(t, err, sqlitestore.ErrCorrupt)
+		require.ErrorIs(t, err, checkpoint.ErrCorrupt)
 		require.ErrorContains(t, err, `run "r"`)
 	}
 	require.NoError(t, s.Delete(t.Context(), key("r")))
@@ -100,8 +99,8 @@ func TestCorrupt_snapshots(t *testing.T) {
 	} {
 		raw(t, path, damage)
 		_, err := s.Snapshot(t.Context(), key("r"))
-		require.ErrorIs(t, err, sqlitestore.ErrCorrupt, damage)
-		require.ErrorContains(t, err, `run "r": the file is damaged: the checksum of its snapshot does not hold`)
+		require.ErrorIs(t, err, checkpoint.ErrCorrupt, damage)
+		require.ErrorContains(t, err, `run "r": the stored data are damaged: the checksum of the run's snapshot does not match`)
 		want := checkpoint.Snapshot{Records: 2, Data: []byte("again")}
 		require.NoError(t, s.SaveSnapshot(t.Context(), key("r"), want))
 		got, err := s.Snapshot(t.Context(), key("r"))
@@ -122,7 +121,7 @@ func TestCorrupt_messageAmongOthers(t *testing.T) {
 	}
 	raw(t, path, `UPDATE inbox SET data = x'00' WHERE message = 'r1'`)
 	posted, err := s.Posted(t.Context(), key("r"), key("s"))
-	require.ErrorIs(t, err, sqlitestore.ErrCorrupt)
+	require.ErrorIs(t, err, checkpoint.ErrCorrupt)
 	var texts []string
 	for _, m := range posted {
 		texts = append(texts, string(m.Data))
@@ -138,7 +137,7 @@ func TestCorrupt_rowInTheWay(t *testing.T) {
 	require.NoError(t, s.Append(t.Context(), first("r", "1")))
 	raw(t, path, "INSERT INTO records (place, type, data, sum) VALUES (1 << 32 | 2, '', x'', 0)")
 	err := s.Append(t.Context(), next("r", 2, "2"))
-	require.ErrorIs(t, err, sqlitestore.ErrCorrupt)
+	require.ErrorIs(t, err, checkpoint.ErrCorrupt)
 	require.NotErrorIs(t, err, checkpoint.ErrConflict)
 	h, err := s.Head(t.Context(), key("r"))
 	require.NoError(t, err)
@@ -160,7 +159,7 @@ func TestCorrupt_pages(t *testing.T) {
 	require.NoError(t, file.Close())
 	s = open(t, path)
 	_, err = journal(t.Context(), s, "r")
-	require.ErrorIs(t, err, sqlitestore.ErrCorrupt)
+	require.ErrorIs(t, err, checkpoint.ErrCorrupt)
 	require.ErrorContains(t, err, path)
 }
 
@@ -173,7 +172,7 @@ func TestFull(t *testing.T) {
 	require.NoError(t, sqlitestore.Execute(s, "PRAGMA max_page_count = 40"))
 	large := next("r", 2, strings.Repeat("x", 1<<20))
 	err := s.Append(t.Context(), large)
-	require.ErrorIs(t, err, sqlitestore.ErrFull)
+	require.ErrorIs(t, err, checkpoint.ErrFull)
 	require.ErrorContains(t, err, `run "r": the disk is full`)
 	require.ErrorContains(t, err, "make room; nothing that was acknowledged is lost")
 
@@ -191,7 +190,7 @@ func TestFull(t *testing.T) {
 	all.Wait()
 	for i, err := range errs {
 		if i%2 == 0 {
-			require.ErrorIs(t, err, sqlitestore.ErrFull)
+			require.ErrorIs(t, err, checkpoint.ErrFull)
 		} else {
 			require.NoError(t, err)
 		}
@@ -213,7 +212,7 @@ func TestReadOnly(t *testing.T) {
 	require.NoError(t, s.Append(t.Context(), first("r", "1")))
 	require.NoError(t, sqlitestore.Execute(s, "PRAGMA query_only = 1"))
 	err := s.Append(t.Context(), next("r", 2, "2"))
-	require.ErrorIs(t, err, sqlitestore.ErrReadOnly)
+	require.ErrorIs(t, err, checkpoint.ErrReadOnly)
 	require.ErrorContains(t, err, "let this user write the file")
 	data, err := journal(t.Context(), s, "r")
 	require.NoError(t, err)
@@ -231,7 +230,7 @@ func TestReadOnly_open(t *testing.T) {
 	require.NoError(t, open(t, path).Close())
 	require.NoError(t, os.Chmod(path, 0o400))
 	_, err := sqlitestore.Open(t.Context(), sqlitestore.Config{Path: path})
-	require.ErrorIs(t, err, sqlitestore.ErrReadOnly)
+	require.ErrorIs(t, err, checkpoint.ErrReadOnly)
 }
 
 // What is written to a file that has no name any more would be lost in silence.
@@ -266,9 +265,9 @@ func TestBusy(t *testing.T) {
 
 	began := time.Now()
 	err = s.Append(t.Context(), next("r", 2, "2"))
-	require.ErrorIs(t, err, sqlitestore.ErrBusy)
+	require.ErrorIs(t, err, checkpoint.ErrBusy)
 	require.GreaterOrEqual(t, time.Since(began), 100*time.Millisecond)
-	require.ErrorIs(t, s.Vacuum(t.Context()), sqlitestore.ErrBusy)
+	require.ErrorIs(t, s.Vacuum(t.Context()), checkpoint.ErrBusy)
 
 	freed := make(chan error, 1)
 	go func() {
@@ -277,13 +276,4 @@ func TestBusy(t *testing.T) {
 	}()
 	require.NoError(t, s.Append(t.Context(), next("r", 2, "2")))
 	require.NoError(t, <-freed)
-}
-
-func TestError_wraps(t *testing.T) {
-	inner := errors.New("inner")
-	err := error(&sqlitestore.Error{Path: "p", Kind: sqlitestore.ErrDisk, Err: inner})
-	require.ErrorIs(t, err, inner)
-	require.ErrorIs(t, err, sqlitestore.ErrDisk)
-	require.EqualError(t, err, "sqlitestore: p: the disk failed: inner (look at the disk and the folder, then try again)")
-	require.Less(t, len((&sqlitestore.Error{Path: "p", Key: key(strings.Repeat("x", 500)), Kind: sqlitestore.ErrClosed}).Error()), 200)
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/segue-go/segue/checkpoint"
 	"github.com/segue-go/segue/checkpoint/sqlitestore"
 )
 
@@ -31,6 +32,6 @@ func TestOpen_fullDisk(t *testing.T) {
 	require.ErrorIs(t, err, syscall.ENOSPC)
 	require.NoError(t, rest.Close())
 	_, err = sqlitestore.Open(t.Context(), c)
-	require.ErrorIs(t, err, sqlitestore.ErrFull)
+	require.ErrorIs(t, err, checkpoint.ErrFull)
 	require.ErrorContains(t, err, "make room")
 }

@@ -71,7 +71,7 @@ func (s *Store) posted(ctx context.Context, key checkpoint.Key) (list []checkpoi
 			return false, err
 		}
 		if int64(sum(key, "message", m.ID, m.Data)) != want {
-			problems = append(problems, &Error{Path: s.path, Key: key, Kind: ErrCorrupt, Problem: "the checksum of a message to it does not hold"})
+			problems = append(problems, failure(&checkpoint.StoreError{Place: s.path, Key: key, Kind: checkpoint.ErrCorrupt, Problem: "the checksum of a message to the run does not match"}))
 			return false, nil
 		}
 		m.At = time.Unix(0, at)

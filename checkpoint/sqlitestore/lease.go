@@ -8,7 +8,7 @@ import (
 )
 
 // Lease implements [checkpoint.Leaser]. Times are those of the machine's clock.
-func (s *Store) Lease(ctx context.Context, key checkpoint.Key, who string, d time.Duration) (checkpoint.Head, error) {
+func (s *Store) Lease(ctx context.Context, key checkpoint.Key, holder string, d time.Duration) (checkpoint.Head, error) {
 	if err := s.enter(ctx, key); err != nil {
 		return checkpoint.Head{}, err
 	}
@@ -18,7 +18,7 @@ func (s *Store) Lease(ctx context.Context, key checkpoint.Key, who string, d tim
 	}
 	var head checkpoint.Head
 	err := s.write(ctx, &job{key: key, do: func(w *writer) (err error) {
-		head, err = s.lease(w, key, who, d)
+		head, err = s.lease(w, key, holder, d)
 		return err
 	}})
 	if err != nil {
@@ -32,7 +32,8 @@ const (
 	leaseRun = `UPDATE runs SET epoch = ?, lease_writer = ?, lease_until = ?, recoveries = ? WHERE namespace = ? AND run = ?`
 )
 
-func (s *Store) lease(w *writer, key checkpoint.Key, who string, d time.Duration) (checkpoint.Head, error) {
+// lease takes, extends or ends a lease within a transaction.
+func (s *Store) lease(w *writer, key checkpoint.Key, holder string, d time.Duration) (checkpoint.Head, error) {
 	var row headRow
 	found, err := w.row(wholeRun, []any{key.Namespace, key.Run}, row.into()...)
 	if err != nil {
@@ -46,7 +47,7 @@ func (s *Store) lease(w *writer, key checkpoint.Key, who string, d time.Duration
 		return checkpoint.Head{}, err
 	}
 	now := s.now()
-	switch mine := h.Lease.Writer == who; {
+	switch mine := h.Lease.Writer == holder; {
 	case d <= 0 && !mine:
 		return h, nil
 	case d <= 0:
@@ -60,7 +61,7 @@ func (s *Store) lease(w *writer, key checkpoint.Key, who string, d time.Duration
 			h.Recoveries++
 		}
 		h.Epoch++
-		h.Lease = checkpoint.Lease{Writer: who, Until: time.Unix(0, nanos(now.Add(d)))}
+		h.Lease = checkpoint.Lease{Writer: holder, Until: time.Unix(0, nanos(now.Add(d)))}
 	}
 	until := int64(0)
 	if !h.Lease.Until.IsZero() {

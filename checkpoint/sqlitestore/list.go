@@ -10,12 +10,12 @@ import (
 	"github.com/segue-go/segue/checkpoint"
 )
 
-// A list begins at whatever keeps the fewest runs: a mark, the times that are due, or the inbox.
-// Marks stand in the order of lists, so the first page of many runs is read without the rest. What
-// is due or posted has no order, but is few as a rule; where it is not, it is looked for in a
-// mark's order.
+// A list begins at the condition that holds for the fewest runs: a mark, the runs that are due, or
+// the runs with messages. The runs of a mark are stored in the order of lists, so a page is read
+// without the others. Runs that are due, or have messages, are in no order, but few as a rule; if
+// they are many, the list begins at a mark.
 
-// few is how many runs at most are read to be put in order.
+// few is how many runs a list may read and sort.
 const few = 1000
 
 // List implements [checkpoint.Lister].
@@ -44,20 +44,21 @@ func (s *Store) List(ctx context.Context, q checkpoint.Query) (checkpoint.Page, 
 	return page, nil
 }
 
+// listing is a List that is being made.
 type listing struct {
 	s     *Store
 	q     *checkpoint.Query
-	until int64 // those created later are not asked for
+	until int64 // runs that were created later are not in the list
 }
 
-// start is where a listing can begin.
+// start is a condition at which a listing can begin.
 type start struct {
-	marks       []mark // any of these
+	marks       []mark // the runs with any of these marks
 	due, posted bool
-	about       int // runs there, up to few
+	about       int // for how many runs the condition holds, counted up to few
 }
 
-// find returns the runs of a page, and one more if there are more.
+// find returns the runs of a page, and one more if the page is not the last.
 func (l *listing) find(ctx context.Context) ([]checkpoint.Head, error) {
 	begin, err := l.best(ctx)
 	if err != nil {
@@ -103,7 +104,7 @@ func (l *listing) asked() (list []mark) {
 	return list
 }
 
-// statuses returns the marks of which each run of the query has one.
+// statuses returns the marks of statuses: each run of the query has one of them.
 func (l *listing) statuses() (list []mark) {
 	for _, status := range l.q.Status {
 		if m := (mark{class: byStatus, value: string(status)}); !slices.Contains(list, m) {
@@ -113,7 +114,7 @@ func (l *listing) statuses() (list []mark) {
 	return list
 }
 
-// best returns where there are the fewest runs to look at.
+// best returns the start with the fewest runs.
 func (l *listing) best(ctx context.Context) (start, error) {
 	var all []start
 	for _, m := range l.asked() {
@@ -142,7 +143,7 @@ func (l *listing) best(ctx context.Context) (start, error) {
 	return slices.MinFunc(all, func(a, b start) int { return cmp.Compare(a.about, b.about) }), nil
 }
 
-// count says how many runs there are about at a start.
+// count counts the runs of a start, up to few.
 func (l *listing) count(ctx context.Context, st *start) error {
 	type part struct {
 		text string
@@ -168,12 +169,12 @@ func (l *listing) count(ctx context.Context, st *start) error {
 		st.about += n
 	}
 	if st.about = min(st.about, few); st.about == few && len(st.marks) == 0 {
-		st.about++ // has no order
+		st.about++ // these runs are in no order, so a mark is better
 	}
 	return nil
 }
 
-// at is the condition of being at a mark.
+// at returns the condition that a run has a mark.
 func (l *listing) at(m mark) (string, []any) {
 	text, args := `m.class = ? AND m.name = ? AND m.value = ? AND m.created <= ?`, []any{m.class, m.name, m.value, l.until}
 	if !l.q.All {
@@ -182,7 +183,7 @@ func (l *listing) at(m mark) (string, []any) {
 	return text, args
 }
 
-// query returns the query that begins at a start, or at one of its marks.
+// query returns the query that begins at a start, or at one of the marks of the start.
 func (l *listing) query(st *start, m mark) (string, []any) {
 	c := &conditions{}
 	var from string
@@ -210,7 +211,8 @@ func (l *listing) query(st *start, m mark) (string, []any) {
 	return text, append(c.args, l.q.Most()+1)
 }
 
-// conditions are what a query asks for. Their texts are constants, what callers say is arguments.
+// conditions are the conditions of a query. Their texts are constants; the values of callers are
+// arguments only.
 type conditions struct {
 	list []string
 	args []any
@@ -220,7 +222,7 @@ func (c *conditions) and(text string, args ...any) {
 	c.list, c.args = append(c.list, text), append(c.args, args...)
 }
 
-// rest adds what the start has not dealt with.
+// rest adds the conditions that the start does not imply.
 func (l *listing) rest(c *conditions, st *start) {
 	q := l.q
 	if at := q.After; !at.IsZero() {

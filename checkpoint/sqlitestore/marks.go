@@ -7,7 +7,7 @@ import (
 	"github.com/segue-go/segue/checkpoint"
 )
 
-// Classes of marks. They stand in files.
+// The classes of marks. Their numbers are stored in files.
 const (
 	everyRun = iota
 	byStatus
@@ -17,7 +17,7 @@ const (
 	byWait
 )
 
-// mark is something that runs are listed by.
+// mark is a property that runs are listed by, such as a label.
 type mark struct {
 	class       int
 	name, value string
@@ -69,7 +69,7 @@ const describeRun = `UPDATE runs SET status = ?, strategy = ?, origin = ?, heade
 
 const dueRun = `UPDATE runs SET due = ? WHERE id = ?`
 
-// describe writes the header of a run, and what it is listed by as far as that has changed.
+// describe writes the header of a run, and those of its marks that have changed.
 func (a *addition) describe(w *writer, h *held) error {
 	key := a.batch.Key
 	before, err := a.s.header(key, h.header, h.sum)
@@ -100,18 +100,18 @@ func (a *addition) describe(w *writer, h *held) error {
 		string(a.header), int64(sum(key, "head", "", a.header)), h.id)
 }
 
-// without returns those of a list that are not in another.
+// without returns the marks of a list that are not in another list.
 func without(list, other []mark) []mark {
 	return slices.DeleteFunc(slices.Clone(list), func(m mark) bool { return slices.Contains(other, m) })
 }
 
-// header reads a header as it is stored.
+// header checks a stored header, and returns it.
 func (s *Store) header(key checkpoint.Key, text string, want int64) (h checkpoint.Header, err error) {
 	if got := sum(key, "head", "", []byte(text)); int64(got) != want {
-		return h, &Error{Path: s.path, Key: key, Kind: ErrCorrupt, Problem: "the checksum of its head does not hold"}
+		return h, failure(&checkpoint.StoreError{Place: s.path, Key: key, Kind: checkpoint.ErrCorrupt, Problem: "the checksum of the run's head does not match"})
 	}
 	if err := json.Unmarshal([]byte(text), &h); err != nil {
-		return h, &Error{Path: s.path, Key: key, Kind: ErrCorrupt, Problem: "its head cannot be read", Err: err}
+		return h, failure(&checkpoint.StoreError{Place: s.path, Key: key, Kind: checkpoint.ErrCorrupt, Problem: "the head of the run cannot be read", Err: err})
 	}
 	return h, nil
 }

@@ -23,12 +23,12 @@ type Store struct {
 	path     string
 	patience time.Duration
 	version  int         // of the schema
-	file     os.FileInfo // as it was opened
+	file     os.FileInfo // the file that was opened
 	now      func() time.Time
 
 	open    sync.RWMutex // held by every call for reading
 	closed  bool
-	writes  *sql.DB // of the writer and of the one who drains the log
+	writes  *sql.DB // the connections of the writer and of the drainer
 	reads   *sql.DB
 	writer  *writer
 	queue   queue
@@ -46,14 +46,14 @@ var (
 	_ checkpoint.SnapshotStore = (*Store)(nil)
 )
 
-// openings makes stores of one process be opened one after the other: to close a file that SQLite
-// has open loses the locks of the process on it.
+// openings lets one store of the process be opened or closed at a time. When a process closes a
+// file that SQLite has open elsewhere in the process, the process loses its locks on the file.
 var openings sync.Mutex
 
-// Open opens the file of a Config, and creates it if it is not there. A file of an older version of
-// this package is brought to the newest. One that something else has written is left as it is, and
-// the error wraps [ErrForeign]; one of a newer version, too: see [SchemaError]. A Store has to be
-// closed.
+// Open opens the file of a Config, and creates it if it does not exist. If an older version of this
+// package wrote the file, Open brings the file up to date. If another program wrote the file, the
+// error wraps [checkpoint.ErrForeign]; if a newer version of this package changed it, the error is
+// a [*checkpoint.SchemaError]; both leave the file unchanged. The caller closes the Store.
 func Open(ctx context.Context, c Config) (*Store, error) {
 	c, err := c.complete()
 	if err != nil {
@@ -80,7 +80,7 @@ func openWith(ctx context.Context, c Config, steps []string) (*Store, error) {
 	return s, nil
 }
 
-// connect opens the connections, the first of which brings the file up to date.
+// connect opens the connections. The first of them brings the file up to date.
 func (s *Store) connect(ctx context.Context, c *Config, steps []string) (err error) {
 	if s.file, err = os.Stat(c.Path); err != nil {
 		return fault(c.Path, checkpoint.Key{}, err)
@@ -97,7 +97,7 @@ func (s *Store) connect(ctx context.Context, c *Config, steps []string) (err err
 	if err := schema.prepare(ctx); err != nil {
 		return unreadable(c.Path, err)
 	}
-	// From here on begin waits for others, and can be told to stop.
+	// From here on begin waits for other processes: unlike SQLite, it stops when ctx is done.
 	if _, err := conn.ExecContext(ctx, "PRAGMA busy_timeout = 0"); err != nil {
 		return fault(c.Path, checkpoint.Key{}, err)
 	}
@@ -110,15 +110,15 @@ func (s *Store) connect(ctx context.Context, c *Config, steps []string) (err err
 	return nil
 }
 
-// unreadable says of what cannot be read at all that it is something else.
+// unreadable converts an error of opening a file: the file may be none of SQLite, or not writable.
 func unreadable(path string, err error) error {
 	var said *sqlite.Error
 	if errors.As(err, &said) && said.Code()&0xff == sqlite3.SQLITE_NOTADB {
-		return &Error{Path: path, Kind: ErrForeign, Problem: "it is no SQLite database, or one that is encrypted", Err: said}
+		return failure(&checkpoint.StoreError{Place: path, Kind: checkpoint.ErrForeign, Problem: "it is not a SQLite database, or an encrypted one", Err: said})
 	}
 	if errors.As(err, &said) && said.Code()&0xff == sqlite3.SQLITE_CANTOPEN {
 		if file, err := os.OpenFile(path, os.O_RDWR, 0); err != nil { // such as on a disk that is mounted read-only
-			return &Error{Path: path, Kind: ErrReadOnly, Err: err}
+			return failure(&checkpoint.StoreError{Place: path, Kind: checkpoint.ErrReadOnly, Err: err})
 		} else if err := file.Close(); err != nil {
 			return fault(path, checkpoint.Key{}, err)
 		}
@@ -126,6 +126,7 @@ func unreadable(path string, err error) error {
 	return fault(path, checkpoint.Key{}, err)
 }
 
+// pool returns a pool of at most that many connections.
 func pool(source string, most int) (*sql.DB, error) {
 	connector, err := sqlite.NewConnector(source)
 	if err != nil {
@@ -137,9 +138,9 @@ func pool(source string, most int) (*sql.DB, error) {
 	return db, nil
 }
 
-// Close ends all that the Store does, once the calls that are on their way have returned. If nobody
-// else has the file open, all is in it then, and the two beside it are gone. Later calls fail with
-// an error that wraps [ErrClosed]; a second Close does nothing.
+// Close waits until the running calls have returned, and closes the file. If nobody else has the
+// file open, it then holds everything, and the two files beside it are gone. Later calls fail with
+// an error that wraps [checkpoint.ErrClosed]; a second Close does nothing.
 func (s *Store) Close() error {
 	s.open.Lock()
 	defer s.open.Unlock()
@@ -156,8 +157,8 @@ func (s *Store) Close() error {
 	return nil
 }
 
-// release closes the connections that there are. That of the writer is the last: it empties the
-// log.
+// release closes the connections that were opened. The connection of the writer is the last:
+// closing it empties the log.
 func (s *Store) release() error {
 	var errs []error
 	if s.reads != nil {
@@ -175,7 +176,8 @@ func (s *Store) release() error {
 	return errors.Join(errs...)
 }
 
-// enter begins a call, which ends by s.open.RUnlock. It fails if ctx is done or the Store closed.
+// enter begins a call, which ends with s.open.RUnlock. It fails if ctx is done or the Store is
+// closed.
 func (s *Store) enter(ctx context.Context, key checkpoint.Key) error {
 	if err := ctx.Err(); err != nil {
 		return s.fault(key, err)
@@ -183,12 +185,12 @@ func (s *Store) enter(ctx context.Context, key checkpoint.Key) error {
 	s.open.RLock()
 	if s.closed {
 		s.open.RUnlock()
-		return &Error{Path: s.path, Key: key, Kind: ErrClosed}
+		return failure(&checkpoint.StoreError{Place: s.path, Key: key, Kind: checkpoint.ErrClosed})
 	}
 	return nil
 }
 
-// create makes the file and its folder, for their owner alone, where they are not there yet.
+// create creates the file and its folder, for their owner alone, if they do not exist.
 func create(path string) error {
 	if err := makeFolder(filepath.Dir(path)); err != nil {
 		return fault(path, checkpoint.Key{}, err)
@@ -200,22 +202,22 @@ func create(path string) error {
 	case !errors.Is(err, fs.ErrExist):
 		kind := ErrDisk
 		if errors.Is(err, fs.ErrPermission) {
-			kind = ErrReadOnly
+			kind = checkpoint.ErrReadOnly
 		}
-		return &Error{Path: path, Kind: kind, Err: err}
+		return failure(&checkpoint.StoreError{Place: path, Kind: kind, Err: err})
 	}
 	info, err := os.Stat(path)
 	switch {
 	case err != nil:
 		return fault(path, checkpoint.Key{}, err)
 	case !info.Mode().IsRegular():
-		return &Error{Path: path, Kind: ErrForeign, Problem: "it is no regular file, but " + info.Mode().Type().String()}
+		return failure(&checkpoint.StoreError{Place: path, Kind: checkpoint.ErrForeign, Problem: "it is not a regular file, but " + info.Mode().Type().String()})
 	default:
 		return nil
 	}
 }
 
-// makeFolder creates a folder and those above it, and has the disk know of each.
+// makeFolder creates a folder and the folders above it, and flushes each to the disk.
 func makeFolder(dir string) error {
 	err := os.Mkdir(dir, 0o700)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -234,6 +236,6 @@ func makeFolder(dir string) error {
 	if err != nil {
 		return err
 	}
-	_ = above.Sync() // some systems do not let one flush a folder, and need not
+	_ = above.Sync() // some systems cannot flush a folder, and need not
 	return above.Close()
 }

@@ -53,7 +53,7 @@ func TestOpen_strangeNames(t *testing.T) {
 func TestOpen_config(t *testing.T) {
 	for want, c := range map[string]sqlitestore.Config{
 		"sqlitestore: Config.Path is empty: name the file that is to hold the runs":             {},
-		`sqlitestore: Config.Synchronous is "OFF": it may be "FULL" or "NORMAL"`:                {Path: "x", Synchronous: "OFF"},
+		`sqlitestore: Config.Synchronous is "OFF": want "FULL" or "NORMAL"`:                     {Path: "x", Synchronous: "OFF"},
 		"sqlitestore: Config.BusyTimeout is -1ns and Config.Readers 0: neither may be negative": {Path: "x", BusyTimeout: -1},
 	} {
 		_, err := sqlitestore.Open(t.Context(), c)
@@ -101,13 +101,13 @@ func TestOpen_foreign(t *testing.T) {
 	for _, path := range []string{other, marked, counted, text, long, dir} {
 		before, _ := os.ReadFile(path)
 		_, err := sqlitestore.Open(t.Context(), sqlitestore.Config{Path: path})
-		require.ErrorIs(t, err, sqlitestore.ErrForeign, path)
+		require.ErrorIs(t, err, checkpoint.ErrForeign, path)
 		require.ErrorContains(t, err, path)
 		after, _ := os.ReadFile(path)
 		require.Equal(t, before, after)
 	}
 	_, err := sqlitestore.Open(t.Context(), sqlitestore.Config{Path: other})
-	require.EqualError(t, err, "sqlitestore: "+other+": the file is no store of runs: it is the SQLite database of another program (application_id 0x0, user_version 0, 1 tables and indexes) (name another file, it was not changed)")
+	require.EqualError(t, err, "sqlitestore: "+other+": this is not a store of runs: it is the SQLite database of another program (application_id 0x0, user_version 0, 1 tables and indexes) (name another file; this one was not changed)")
 	_, err = sqlitestore.Open(t.Context(), sqlitestore.Config{Path: filepath.Join(text, "runs.db")})
 	require.ErrorIs(t, err, sqlitestore.ErrDisk)
 }
@@ -131,12 +131,12 @@ func TestSchema_newer(t *testing.T) {
 	defer newer.Close()
 	require.NoError(t, newer.Append(t.Context(), next("r", 2, "2")))
 
-	want := &sqlitestore.SchemaError{Path: path, Version: 3, Known: 2}
+	want := &checkpoint.SchemaError{Store: "sqlitestore", Place: path, Version: 3, Known: 2}
 	require.Equal(t, want, old.Append(t.Context(), next("r", 3, "3")))
 	_, err = sqlitestore.Open(t.Context(), sqlitestore.Config{Path: path})
 	require.Equal(t, want, err)
-	require.ErrorIs(t, err, sqlitestore.ErrNewer)
-	require.EqualError(t, err, "sqlitestore: "+path+": a newer program has changed the file: its schema is version 3, and this program knows versions up to 2 (run the newer program, or name another file)")
+	require.ErrorIs(t, err, checkpoint.ErrNewer)
+	require.EqualError(t, err, "sqlitestore: "+path+": a newer program has changed the store: its schema has version 3, and this program knows versions up to 2 (run the newer program, or open another place)")
 	data, err := journal(t.Context(), newer, "r")
 	require.NoError(t, err)
 	require.Equal(t, []string{"1", "2"}, data)
@@ -203,8 +203,8 @@ func TestSchema_olderProgramAtWork(t *testing.T) {
 	require.NoError(t, old.Append(t.Context(), first("r", "1")))
 	s := open(t, path)
 	require.NoError(t, s.SaveSnapshot(t.Context(), key("r"), checkpoint.Snapshot{Records: 1}))
-	require.ErrorIs(t, old.Append(t.Context(), next("r", 2, "2")), sqlitestore.ErrNewer)
-	require.ErrorIs(t, old.Delete(t.Context(), key("r")), sqlitestore.ErrNewer)
+	require.ErrorIs(t, old.Append(t.Context(), next("r", 2, "2")), checkpoint.ErrNewer)
+	require.ErrorIs(t, old.Delete(t.Context(), key("r")), checkpoint.ErrNewer)
 	require.NoError(t, s.Append(t.Context(), next("r", 2, "2")))
 }
 

@@ -1,26 +1,27 @@
 package sqlitestore_test
 
 import (
-	"bufio"
 	"context"
-	"errors"
 	"fmt"
 	"io"
-	"math/rand/v2"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strconv"
-	"strings"
-	"sync"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/segue-go/segue/checkpoint"
+	"github.com/segue-go/segue/checkpoint/checkpointtest"
 	"github.com/segue-go/segue/checkpoint/sqlitestore"
 )
+
+func TestProcesses(t *testing.T) {
+	checkpointtest.Processes(t, func(path string) (checkpoint.Store, error) {
+		return sqlitestore.Open(context.Background(), sqlitestore.Config{Path: path, BusyTimeout: time.Minute})
+	}, func() string { return filepath.Join(t.TempDir(), "new", "runs.db") })
+}
 
 // again starts this program in a role.
 func again(t *testing.T, as string, args ...string) (*exec.Cmd, io.Reader) {
@@ -42,173 +43,4 @@ func must(err error) {
 		fmt.Fprintln(os.Stderr, os.Getenv(role), os.Args[1:], err)
 		os.Exit(1)
 	}
-}
-
-// content is what record seq of a run holds: anybody can tell whether it is whole.
-func content(run string, seq int) string {
-	return strings.Repeat(fmt.Sprintf("%s:%d ", run, seq), 1+seq*37%400)
-}
-
-const (
-	runsOfWriter = 8
-	lostRun      = 3 // how one ends whose run another has taken
-)
-
-// writeForever appends to several runs at once, and says of each record that was acknowledged so.
-func writeForever(path, seed string) {
-	s, err := sqlitestore.Open(context.Background(), sqlitestore.Config{Path: path})
-	must(err)
-	for i := range runsOfWriter {
-		go func() {
-			run := fmt.Sprint("run-", i)
-			h, err := s.Head(context.Background(), key(run))
-			if !errors.Is(err, checkpoint.ErrNotFound) {
-				must(err)
-			}
-			for at := h.Last + 1; ; at++ {
-				b := next(run, at, content(run, at))
-				b.Epoch, b.Writer = h.Epoch+1, seed
-				if at == 1 {
-					b.Header = &checkpoint.Header{Status: checkpoint.StatusRunning}
-				}
-				err := s.Append(context.Background(), b)
-				if errors.Is(err, checkpoint.ErrConflict) {
-					os.Exit(lostRun)
-				}
-				must(err)
-				fmt.Printf("%s %d\n", run, at)
-			}
-		}()
-	}
-	select {}
-}
-
-// Processes are killed at random instants while they write. Every record that was acknowledged is
-// there, whole, and the journals have no gaps.
-func TestKill9(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "runs.db")
-	acknowledged := map[string]int{}
-	kills := 20
-	if testing.Short() {
-		kills = 5
-	}
-	for i := range kills {
-		cmd, out := again(t, "write", path, strconv.Itoa(i))
-		lines := bufio.NewScanner(out)
-		require.True(t, lines.Scan(), "nothing was written")
-		timer := time.AfterFunc(rand.N(60*time.Millisecond), func() { _ = cmd.Process.Kill() })
-		for ok := true; ok; ok = lines.Scan() {
-			run, number, _ := strings.Cut(lines.Text(), " ")
-			seq, err := strconv.Atoi(number)
-			if err == nil {
-				acknowledged[run] = max(acknowledged[run], seq)
-			}
-		}
-		timer.Stop()
-		require.Error(t, cmd.Wait(), "it was killed")
-	}
-	s := open(t, path)
-	total := 0
-	for run, last := range acknowledged {
-		n := 0
-		for r, err := range s.Read(t.Context(), key(run), 1) {
-			require.NoError(t, err)
-			n++
-			require.Equal(t, n, r.Seq)
-			require.Equal(t, content(run, n), string(r.Data))
-		}
-		require.GreaterOrEqual(t, n, last, run)
-		require.LessOrEqual(t, n, last+kills, "one a kill may have been kept without being acknowledged")
-		total += n
-	}
-	t.Logf("%d kills, %d records", kills, total)
-}
-
-const recordsOfWorker = 60
-
-// work appends to runs of its own, and to one that others append to as well.
-func work(path, name string) {
-	s, err := sqlitestore.Open(context.Background(), sqlitestore.Config{Path: path, BusyTimeout: time.Minute})
-	must(err)
-	var all sync.WaitGroup
-	for i := range 4 {
-		all.Go(func() {
-			run := fmt.Sprintf("%s-%d", name, i)
-			for at := 1; at <= recordsOfWorker; at++ {
-				b := next(run, at, content(run, at))
-				if at == 1 {
-					b.Header = &checkpoint.Header{Status: checkpoint.StatusRunning}
-				}
-				must(s.Append(context.Background(), b))
-			}
-		})
-	}
-	all.Go(func() {
-		for won := 0; won < recordsOfWorker; {
-			h, err := s.Head(context.Background(), key("contested"))
-			must(err)
-			b := next("contested", h.Last+1, name)
-			b.Writer, b.Epoch = name, h.Epoch
-			switch err := s.Append(context.Background(), b); {
-			case err == nil:
-				won++
-			case !errors.Is(err, checkpoint.ErrConflict):
-				must(err)
-			}
-		}
-	})
-	all.Wait()
-	must(s.Close())
-}
-
-// Four processes write one file at once, and contest one of the runs: each place of it has one
-// winner, who knows it.
-func TestProcesses(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "runs.db")
-	s := open(t, path)
-	require.NoError(t, s.Append(t.Context(), first("contested", "start")))
-	var started []*exec.Cmd
-	for i := range 4 {
-		cmd, _ := again(t, "work", path, fmt.Sprint("p", i))
-		started = append(started, cmd)
-	}
-	for _, cmd := range started {
-		require.NoError(t, cmd.Wait())
-	}
-	for p := range 4 {
-		for i := range 4 {
-			run := fmt.Sprintf("p%d-%d", p, i)
-			data, err := journal(t.Context(), s, run)
-			require.NoError(t, err)
-			require.Len(t, data, recordsOfWorker)
-		}
-	}
-	data, err := journal(t.Context(), s, "contested")
-	require.NoError(t, err)
-	won := map[string]int{}
-	for _, name := range data[1:] {
-		won[name]++
-	}
-	require.Equal(t, map[string]int{"p0": recordsOfWorker, "p1": recordsOfWorker, "p2": recordsOfWorker, "p3": recordsOfWorker}, won)
-}
-
-// Processes that open a file that is not there yet at once all get it.
-func TestOpen_atOnce(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "new", "runs.db")
-	var readers []*bufio.Reader
-	var started []*exec.Cmd
-	for i := range 4 {
-		cmd, out := again(t, "write", path, fmt.Sprint("w", i))
-		started, readers = append(started, cmd), append(readers, bufio.NewReader(out))
-	}
-	for i, r := range readers {
-		_, err := r.ReadString('\n')
-		_ = started[i].Process.Kill()
-		_ = started[i].Wait()
-		if err != nil { // it has lost its runs to others
-			require.Equal(t, lostRun, started[i].ProcessState.ExitCode())
-		}
-	}
-	_, err := open(t, path).Head(t.Context(), key("run-0"))
-	require.NoError(t, err)
 }

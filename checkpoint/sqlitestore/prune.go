@@ -7,8 +7,8 @@ import (
 	"github.com/segue-go/segue/checkpoint"
 )
 
-// Delete implements [checkpoint.Pruner]. Each run is deleted by itself: if one cannot be, those
-// before it are gone.
+// Delete implements [checkpoint.Pruner]. Each run has a transaction of its own: after an error, the
+// runs before the one that failed are deleted.
 func (s *Store) Delete(ctx context.Context, keys ...checkpoint.Key) error {
 	if err := s.enter(ctx, checkpoint.Key{}); err != nil {
 		return err
@@ -22,7 +22,8 @@ func (s *Store) Delete(ctx context.Context, keys ...checkpoint.Key) error {
 	return nil
 }
 
-// What is deleted of a run, by its id. All of its marks are found only by its header.
+// deletions delete what is stored under the id of a run, except its marks: the header of the run
+// says quickly where they are.
 var deletions = []string{
 	`DELETE FROM records WHERE place BETWEEN ?1 << 32 AND ?1 << 32 | 4294967295`,
 	`DELETE FROM inbox WHERE run = ?1`,
@@ -32,6 +33,7 @@ var deletions = []string{
 
 const removeEveryMark = `DELETE FROM marks WHERE run = ?`
 
+// forget deletes a run within a transaction.
 func (s *Store) forget(w *writer, key checkpoint.Key) error {
 	var h held
 	found, err := w.row(heldRun, []any{key.Namespace, key.Run}, h.into()...)
@@ -40,7 +42,7 @@ func (s *Store) forget(w *writer, key checkpoint.Key) error {
 	}
 	if header, damaged := s.header(key, h.header, h.sum); damaged == nil {
 		err = removeMarks(w, key, &h, marksOf(&header))
-	} else { // so they are looked for one by one
+	} else { // all marks of all runs are searched
 		err = w.exec(removeEveryMark, h.id)
 	}
 	for _, text := range deletions {
@@ -51,10 +53,10 @@ func (s *Store) forget(w *writer, key checkpoint.Key) error {
 	return err
 }
 
-// Vacuum implements [checkpoint.Pruner]. It writes the file anew without free pages, which takes as
-// much room on the disk again for the time being, and empties the log. Others cannot write
-// meanwhile, and those who read for long make it fail with an error that wraps [ErrBusy] after
-// Config.BusyTimeout: what was deleted may be in the log still, so it has to be called again.
+// Vacuum implements [checkpoint.Pruner]. It rewrites the file without free pages, and empties the
+// log. Meanwhile nobody else can write, and the file needs as much room on the disk once more. If
+// somebody reads for longer than Config.BusyTimeout, Vacuum fails with an error that wraps
+// [checkpoint.ErrBusy]; deleted data may then still be in the log, and Vacuum must be called again.
 func (s *Store) Vacuum(ctx context.Context) error {
 	if err := s.enter(ctx, checkpoint.Key{}); err != nil {
 		return err
@@ -77,7 +79,7 @@ func (s *Store) Vacuum(ctx context.Context) error {
 	}})
 }
 
-// insist does something again while others keep it from being done.
+// insist calls do again and again while others prevent what it does.
 func (s *Store) insist(ctx context.Context, patience time.Duration, do func() (kept bool, err error)) error {
 	for until := time.Now().Add(patience); ; {
 		kept, err := do()
@@ -87,7 +89,7 @@ func (s *Store) insist(ctx context.Context, patience time.Duration, do func() (k
 		case !kept:
 			return err
 		case time.Now().After(until):
-			return &Error{Path: s.path, Kind: ErrBusy, Err: err}
+			return failure(&checkpoint.StoreError{Place: s.path, Kind: checkpoint.ErrBusy, Err: err})
 		}
 		if err := pause(ctx, time.Millisecond); err != nil {
 			return err

@@ -11,34 +11,35 @@ import (
 	"github.com/segue-go/segue/checkpoint"
 )
 
-// What is written stands in a queue. Whoever comes first leads: begins a transaction, does in it
-// all that stands in the queue by then, commits, and leaves the lead to the next one. So those who
-// come while a transaction is on its way share the next, and one who comes alone waits for nobody.
+// All writes go through a queue of jobs. The call whose job comes first leads: it begins a
+// transaction, does in it all jobs that are in the queue by then, commits, and passes the lead to
+// the next call. So calls that come during a transaction share the next one, and a call that comes
+// alone waits for nobody.
 
 const (
 	mostJobs  = 256     // in one transaction
-	mostBytes = 4 << 20 // in one transaction, unless a single job has more
+	mostBytes = 4 << 20 // in one transaction, unless one job alone has more
 )
 
 // job is something to write.
 type job struct {
 	key   checkpoint.Key
-	bytes int                 // about so many
-	do    func(*writer) error // may be called again if a transaction failed. An error that is refused stands alone
-	alone bool                // do begins and commits by itself
+	bytes int                 // that the job writes, about
+	do    func(*writer) error // called again if its transaction failed; an error of type refused fails this job alone
+	alone bool                // do begins and commits its own transaction
 
 	since time.Time
-	turn  chan bool // true: it is done; false: it leads
-	err   error     // once it is done
+	turn  chan bool // true: the job is done; false: its call leads
+	err   error     // of the job, once it is done
 }
 
 type queue struct {
 	mu      sync.Mutex
 	waiting []*job
-	led     bool // by the first of those who wait, or by one whose transaction is on its way
+	led     bool // some call leads
 }
 
-// write does a job, and returns when it is done, or when ctx is before it is begun.
+// write returns when a job is done, or when ctx is done before the job has begun.
 func (s *Store) write(ctx context.Context, j *job) error {
 	j.since, j.turn = time.Now(), make(chan bool, 1)
 	if s.queue.join(j) {
@@ -52,7 +53,7 @@ func (s *Store) write(ctx context.Context, j *job) error {
 	return j.err
 }
 
-// join reports whether there is somebody who leads already.
+// join adds a job to the queue, and reports whether another call leads already.
 func (q *queue) join(j *job) (led bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -61,7 +62,8 @@ func (q *queue) join(j *job) (led bool) {
 	return led
 }
 
-// wait returns when a job is done, or has to lead, or with the error of ctx if it was given up.
+// wait returns when a job is done, or when its call must lead; with the error of ctx if the job was
+// given up.
 func (q *queue) wait(ctx context.Context, j *job) (done bool, err error) {
 	select {
 	case done = <-j.turn:
@@ -71,10 +73,11 @@ func (q *queue) wait(ctx context.Context, j *job) (done bool, err error) {
 	if q.leave(j) {
 		return false, ctx.Err()
 	}
-	return <-j.turn, nil // it is in a transaction by now
+	return <-j.turn, nil // the job is in a transaction by now
 }
 
-// leave takes a job out of the queue, unless it was begun, and gives the lead away if it has it.
+// leave removes a job from the queue, unless it has begun, and passes the lead on if the call has
+// it.
 func (q *queue) leave(j *job) bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -91,7 +94,7 @@ func (q *queue) leave(j *job) bool {
 	return true
 }
 
-// pass leaves the lead to the first who waits. The mutex is held.
+// pass gives the lead to the first call that waits. The caller holds the mutex.
 func (q *queue) pass() {
 	q.led = len(q.waiting) > 0
 	if q.led {
@@ -99,7 +102,7 @@ func (q *queue) pass() {
 	}
 }
 
-// take takes what is to be done in one transaction from the queue.
+// take removes the jobs of one transaction from the queue.
 func (q *queue) take() (group []*job) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -119,7 +122,7 @@ func (q *queue) take() (group []*job) {
 	return group
 }
 
-// lead does what stands in the queue, j first.
+// lead does the jobs in the queue, j first, and passes the lead on.
 func (s *Store) lead(ctx context.Context, j *job) {
 	var group []*job
 	if err := s.mayBegin(ctx, j); err != nil {
@@ -139,7 +142,7 @@ func (s *Store) lead(ctx context.Context, j *job) {
 	}
 }
 
-// only takes one job from the queue.
+// only removes one job from the queue.
 func (q *queue) only(j *job) []*job {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -149,7 +152,7 @@ func (q *queue) only(j *job) []*job {
 	return []*job{j}
 }
 
-// mayBegin begins a transaction, unless the job does so by itself.
+// mayBegin begins a transaction, unless the job begins its own.
 func (s *Store) mayBegin(ctx context.Context, j *job) error {
 	if j.alone {
 		return nil
@@ -157,7 +160,7 @@ func (s *Store) mayBegin(ctx context.Context, j *job) error {
 	return s.begin(ctx, j.since.Add(s.patience))
 }
 
-// begin begins a transaction. While somebody else writes it tries again.
+// begin begins a transaction. While another process writes, it tries again.
 func (s *Store) begin(ctx context.Context, until time.Time) error {
 	for wait := 50 * time.Microsecond; ; wait = min(2*wait, 5*time.Millisecond) {
 		err := s.writer.exec("BEGIN IMMEDIATE")
@@ -170,7 +173,8 @@ func (s *Store) begin(ctx context.Context, until time.Time) error {
 	}
 }
 
-// perform does the jobs of a group. If their transaction fails each has one of its own.
+// perform does the jobs of a group in one transaction. If the transaction fails, each job gets a
+// transaction of its own.
 func (s *Store) perform(group []*job) {
 	if j := group[0]; j.alone {
 		if j.err = j.do(s.writer); j.err != nil {
@@ -194,8 +198,8 @@ func (s *Store) perform(group []*job) {
 	}
 }
 
-// transact does jobs in the transaction that was begun, and commits it. An error is that of the
-// transaction: nothing of it was done then, unless the commit itself failed.
+// transact does jobs in the transaction that was begun, and commits it. After an error nothing of
+// the transaction is stored, unless the commit itself failed.
 func (s *Store) transact(group []*job) (err error) {
 	defer func() {
 		if err != nil {

@@ -149,7 +149,7 @@ func TestClose_whileWriting(t *testing.T) {
 		all.Go(func() {
 			for at := 1; ; at++ {
 				if err := s.Append(t.Context(), next(fmt.Sprint(i), at, "x")); err != nil {
-					require.ErrorIs(t, err, sqlitestore.ErrClosed)
+					require.ErrorIs(t, err, checkpoint.ErrClosed)
 					return
 				}
 				last[i] = at

@@ -18,7 +18,8 @@ const (
 	mostAtOnce  = 1 << 20 // bytes that are read at a time, and one record
 )
 
-// Read implements [checkpoint.Store]. It reads what was there when ranging began.
+// Read implements [checkpoint.Store]. It yields the records that the run had when
+// ranging began.
 func (s *Store) Read(ctx context.Context, key checkpoint.Key, from int) iter.Seq2[checkpoint.Record, error] {
 	return func(yield func(checkpoint.Record, error) bool) {
 		id, last, err := s.span(ctx, key)
@@ -52,7 +53,7 @@ func (s *Store) span(ctx context.Context, key checkpoint.Key) (id int64, last in
 	return id, last, s.missing(ctx, key, err)
 }
 
-// missing says that there is no run where there is no row.
+// missing converts an error of a query for a run: if there is no row, there is no run.
 func (s *Store) missing(ctx context.Context, key checkpoint.Key, err error) error {
 	switch {
 	case err == nil:
@@ -66,7 +67,7 @@ func (s *Store) missing(ctx context.Context, key checkpoint.Key, err error) erro
 	}
 }
 
-// some reads records from a place on: at least one, unless there is an error.
+// some reads records from a place on: at least one, or it returns an error.
 func (s *Store) some(ctx context.Context, key checkpoint.Key, id int64, at, last int) (some []checkpoint.Record, err error) {
 	if err := s.enter(ctx, key); err != nil {
 		return nil, err
@@ -92,23 +93,23 @@ func (s *Store) some(ctx context.Context, key checkpoint.Key, id int64, at, last
 	}
 }
 
-// record reads the row of a record, which has to stand at a place.
+// record reads a row, which must be the record at a place.
 func (s *Store) record(rows *sql.Rows, key checkpoint.Key, at int64) (r checkpoint.Record, err error) {
 	var where, want int64
 	r.Seq = int(at & math.MaxUint32)
 	if err := rows.Scan(&where, &r.Type, &r.Data, &want); err != nil {
-		return r, &Error{Path: s.path, Key: key, Record: r.Seq, Kind: ErrCorrupt, Problem: "it cannot be read", Err: err}
+		return r, failure(&checkpoint.StoreError{Place: s.path, Key: key, Record: r.Seq, Kind: checkpoint.ErrCorrupt, Problem: "the record cannot be read", Err: err})
 	}
 	if where != at {
 		return r, s.gap(key, r.Seq)
 	}
 	if int64(sum(key, strconv.Itoa(r.Seq), r.Type, r.Data)) != want {
-		return r, &Error{Path: s.path, Key: key, Record: r.Seq, Kind: ErrCorrupt, Problem: "its checksum does not hold"}
+		return r, failure(&checkpoint.StoreError{Place: s.path, Key: key, Record: r.Seq, Kind: checkpoint.ErrCorrupt, Problem: "the checksum of the record does not match"})
 	}
 	return r, nil
 }
 
-// each calls a function with each row of a query, until it has enough or fails.
+// each calls a function with each row of a query, until the function has enough or fails.
 func (s *Store) each(ctx context.Context, text string, args []any, do func(*sql.Rows) (enough bool, err error)) (err error) {
 	rows, err := s.reads.QueryContext(ctx, text, args...)
 	if err != nil {
@@ -127,8 +128,8 @@ func (s *Store) each(ctx context.Context, text string, args []any, do func(*sql.
 	return rows.Err()
 }
 
-// gone says why a run has no record where it should: it was deleted meanwhile, or the file is
-// damaged.
+// gone returns why a run has no record at a place: the run was deleted meanwhile, or the record is
+// missing.
 func (s *Store) gone(ctx context.Context, key checkpoint.Key, id int64, at int) error {
 	var there int
 	err := s.reads.QueryRowContext(ctx, `SELECT 1 FROM runs WHERE id = ?`, id).Scan(&there)
@@ -138,17 +139,18 @@ func (s *Store) gone(ctx context.Context, key checkpoint.Key, id int64, at int) 
 	return s.gap(key, at)
 }
 
+// gap reports that a record is missing.
 func (s *Store) gap(key checkpoint.Key, seq int) error {
-	return &Error{Path: s.path, Key: key, Record: seq, Kind: ErrCorrupt, Problem: "it is not there, although the run has come further"}
+	return failure(&checkpoint.StoreError{Place: s.path, Key: key, Record: seq, Kind: checkpoint.ErrCorrupt, Problem: "the record is missing"})
 }
 
-// place returns where a record stands.
+// place returns the primary key of a record: the id of its run, and its place in the journal.
 func place(id int64, seq int) int64 { return id<<32 | int64(seq) }
 
-// columns are those of runs that make a head, in the order of headRow.into.
+// columns are the columns of runs that make a head, in the order of headRow.into.
 const columns = `r.namespace, r.run, r.last, r.epoch, r.created, r.updated, r.lease_writer, r.lease_until, r.recoveries, r.header, r.sum`
 
-// headRow is a row of columns.
+// headRow is a row of these columns.
 type headRow struct {
 	head                             checkpoint.Head
 	created, updated, until, wantSum int64
@@ -163,7 +165,7 @@ func (r *headRow) into() []any {
 	}
 }
 
-// whole returns the head of a row.
+// whole checks a row, and returns its head.
 func (s *Store) whole(r *headRow) (h checkpoint.Head, err error) {
 	h = r.head
 	h.Created, h.Updated = time.Unix(0, r.created), time.Unix(0, r.updated)
@@ -192,12 +194,12 @@ func (s *Store) Head(ctx context.Context, key checkpoint.Key) (checkpoint.Head, 
 	return s.whole(&row)
 }
 
-// heads reads rows of columns.
+// heads reads the heads that a query finds.
 func (s *Store) heads(ctx context.Context, text string, args []any) (list []checkpoint.Head, err error) {
 	err = s.each(ctx, text, args, func(rows *sql.Rows) (bool, error) {
 		var row headRow
 		if err := rows.Scan(row.into()...); err != nil {
-			return false, fmt.Errorf("the row of a head: %w", err)
+			return false, fmt.Errorf("the row of a head cannot be read: %w", err)
 		}
 		h, err := s.whole(&row)
 		list = append(list, h)

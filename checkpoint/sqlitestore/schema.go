@@ -11,14 +11,14 @@ import (
 	"github.com/segue-go/segue/checkpoint"
 )
 
-// application stands in the files of this package: "Sgue".
+// application is the application_id of the files of this package: "Sgue".
 const application = 0x53677565
 
 //go:embed migrations/*.sql
 var scripts embed.FS
 
-// migrations returns what leads from each version of the schema to the next one. A file of version
-// 1 has had the first. None of them is ever changed once it was released: a new one is added.
+// migrations returns the scripts that lead from each version of the schema to the next. The first
+// leads to version 1. A script that was released is never changed; a new one is added.
 func migrations() []string {
 	names, err := fs.Glob(scripts, "migrations/*.sql")
 	if err != nil {
@@ -35,7 +35,7 @@ func migrations() []string {
 	return list
 }
 
-// schema makes a file one of the newest version.
+// schema brings a file to the newest version.
 type schema struct {
 	path     string
 	conn     *sql.Conn
@@ -43,8 +43,8 @@ type schema struct {
 	patience time.Duration
 }
 
-// prepare looks at the file before anything in it is changed, and then brings it to the newest
-// version. It does nothing to the file of somebody else, or of a newer program.
+// prepare checks the file, and then brings it to the newest version. It does not change a file of
+// another program, or of a newer version.
 func (s *schema) prepare(ctx context.Context) error {
 	if err := s.own(ctx); err != nil {
 		return err
@@ -54,7 +54,7 @@ func (s *schema) prepare(ctx context.Context) error {
 		return err
 	}
 	if version > len(s.steps) {
-		return &SchemaError{Path: s.path, Version: version, Known: len(s.steps)}
+		return &checkpoint.SchemaError{Store: packageName, Place: s.path, Version: version, Known: len(s.steps)}
 	}
 	if err := s.log(ctx); err != nil {
 		return err
@@ -65,7 +65,7 @@ func (s *schema) prepare(ctx context.Context) error {
 	return s.migrate(ctx)
 }
 
-// own returns an error unless the file is empty, or one of this package.
+// own returns an error unless the file is empty, or a file of this package.
 func (s *schema) own(ctx context.Context) error {
 	id, err := s.number(ctx, "PRAGMA application_id")
 	if err != nil {
@@ -84,11 +84,12 @@ func (s *schema) own(ctx context.Context) error {
 	}
 	if id != 0 || things != 0 || version != 0 {
 		problem := fmt.Sprintf("it is the SQLite database of another program (application_id %#x, user_version %d, %d tables and indexes)", id, version, things)
-		return &Error{Path: s.path, Kind: ErrForeign, Problem: problem}
+		return failure(&checkpoint.StoreError{Place: s.path, Kind: checkpoint.ErrForeign, Problem: problem})
 	}
 	return nil
 }
 
+// number returns the number that a query finds.
 func (s *schema) number(ctx context.Context, query string) (n int, err error) {
 	if err = s.conn.QueryRowContext(ctx, query).Scan(&n); err != nil {
 		return 0, fault(s.path, checkpoint.Key{}, err)
@@ -96,16 +97,16 @@ func (s *schema) number(ctx context.Context, query string) (n int, err error) {
 	return n, nil
 }
 
-// log has SQLite write ahead. Others that open the file at the same time are waited for: SQLite
-// itself does not.
+// log has SQLite write to a log. Unlike SQLite, it waits for others that open the file at the same
+// time.
 func (s *schema) log(ctx context.Context) error {
 	for until := time.Now().Add(s.patience); ; {
 		var mode string
 		err := s.conn.QueryRowContext(ctx, "PRAGMA journal_mode = WAL").Scan(&mode)
 		switch {
 		case err == nil && mode != "wal":
-			problem := fmt.Sprintf("its folder does not let SQLite write ahead (journal_mode is %q): it may be on a network's disk", mode)
-			return &Error{Path: s.path, Kind: ErrDisk, Problem: problem}
+			problem := fmt.Sprintf("SQLite cannot write a log in its folder (journal_mode is %q): the folder may be on a network's disk", mode)
+			return failure(&checkpoint.StoreError{Place: s.path, Kind: ErrDisk, Problem: problem})
 		case err == nil:
 			return nil
 		case !busy(err) || time.Now().After(until):
@@ -117,7 +118,7 @@ func (s *schema) log(ctx context.Context) error {
 	}
 }
 
-// migrate makes the steps that are missing, all of them or none.
+// migrate runs the scripts that are missing, all of them or none.
 func (s *schema) migrate(ctx context.Context) (err error) {
 	if _, err := s.conn.ExecContext(ctx, "BEGIN IMMEDIATE"); err != nil {
 		return fault(s.path, checkpoint.Key{}, err)
@@ -127,12 +128,12 @@ func (s *schema) migrate(ctx context.Context) (err error) {
 			_, _ = s.conn.ExecContext(context.WithoutCancel(ctx), "ROLLBACK")
 		}
 	}()
-	version, err := s.number(ctx, "PRAGMA user_version") // somebody else may have been here since
+	version, err := s.number(ctx, "PRAGMA user_version") // another process may have migrated it since
 	if err != nil {
 		return err
 	}
 	if version > len(s.steps) {
-		return &SchemaError{Path: s.path, Version: version, Known: len(s.steps)}
+		return &checkpoint.SchemaError{Store: packageName, Place: s.path, Version: version, Known: len(s.steps)}
 	}
 	work := append([]string{}, s.steps[version:]...)
 	work = append(work,
@@ -147,7 +148,7 @@ func (s *schema) migrate(ctx context.Context) (err error) {
 	return nil
 }
 
-// pause waits, unless ctx is done.
+// pause waits, or returns the error of ctx once ctx is done.
 func pause(ctx context.Context, d time.Duration) error {
 	timer := time.NewTimer(d)
 	defer timer.Stop()

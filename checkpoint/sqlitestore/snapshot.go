@@ -54,7 +54,7 @@ func (s *Store) Snapshot(ctx context.Context, key checkpoint.Key) (snapshot chec
 		return checkpoint.Snapshot{}, s.missing(ctx, key, err)
 	}
 	if int64(sumOfSnapshot(key, &snapshot)) != want {
-		return checkpoint.Snapshot{}, &Error{Path: s.path, Key: key, Kind: ErrCorrupt, Problem: "the checksum of its snapshot does not hold"}
+		return checkpoint.Snapshot{}, failure(&checkpoint.StoreError{Place: s.path, Key: key, Kind: checkpoint.ErrCorrupt, Problem: "the checksum of the run's snapshot does not match"})
 	}
 	return snapshot, nil
 }

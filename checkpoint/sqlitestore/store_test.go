@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -23,12 +24,8 @@ func TestMain(m *testing.M) {
 	switch os.Getenv(role) {
 	case "":
 		goleak.VerifyTestMain(m)
-	case "write":
-		writeForever(os.Args[1], os.Args[2])
 	case "drive":
 		drive(os.Args[1], os.Args[2], os.Args[3], os.Args[4])
-	case "work":
-		work(os.Args[1], os.Args[2])
 	}
 }
 
@@ -58,6 +55,11 @@ func next(run string, from int, data ...string) checkpoint.Batch {
 		b.Records = append(b.Records, checkpoint.Record{Seq: from + i, Type: "t", Data: []byte(d)})
 	}
 	return b
+}
+
+// content is the data of a record: it shows whether the record is whole, and where it belongs.
+func content(run string, seq int) string {
+	return strings.Repeat(fmt.Sprintf("%s:%d ", run, seq), 1+seq*37%400)
 }
 
 // journal returns what is in a run, to the first error.
@@ -144,7 +146,7 @@ func TestClosed(t *testing.T) {
 		headErr, listErr, leaseErr, postedErr, readErr, snapshotErr, s.SaveSnapshot(t.Context(), key("r"), checkpoint.Snapshot{Records: 1}), s.Append(t.Context(), next("r", 2, "2")), s.Vacuum(t.Context()),
 		s.Post(t.Context(), checkpoint.Message{ID: "m", Key: key("r")}), s.Delete(t.Context(), key("r")),
 	} {
-		require.ErrorIs(t, err, sqlitestore.ErrClosed)
+		require.ErrorIs(t, err, checkpoint.ErrClosed)
 	}
 }
 

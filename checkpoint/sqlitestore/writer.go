@@ -9,15 +9,17 @@ import (
 	"github.com/segue-go/segue/checkpoint"
 )
 
-// writer is the connection that writes. It belongs to whoever leads.
+// writer is the connection that writes. Only the call that leads the queue uses it.
 type writer struct {
 	conn       *sql.Conn
 	statements map[string]*sql.Stmt // by their text, which is a constant
 }
 
-// Nothing is interrupted within a transaction: whoever leads does the work of others.
+// background is the context within a transaction: the call that leads does the jobs of others, so
+// its own context must not interrupt them.
 var background = context.Background()
 
+// prepared returns a prepared statement, which it keeps.
 func (w *writer) prepared(text string) (*sql.Stmt, error) {
 	if ready := w.statements[text]; ready != nil {
 		return ready, nil
@@ -51,7 +53,7 @@ func (w *writer) change(text string, args ...any) (int64, error) {
 	return result.RowsAffected()
 }
 
-// row reads one row. There is none: found is false.
+// row reads one row; found is false if there is none.
 func (w *writer) row(text string, args []any, into ...any) (found bool, err error) {
 	ready, err := w.prepared(text) //nolint:sqlclosecheck // it is closed with the writer
 	if err != nil {
@@ -72,17 +74,18 @@ func (w *writer) close() error {
 	return errors.Join(append(errs, w.conn.Close())...)
 }
 
-// mind looks, within a transaction, whether the file is still what it was when it was opened.
+// mind checks, within a transaction, that the file is still the one that was opened, and that no
+// newer program has changed it.
 func (s *Store) mind() error {
 	var version int
 	if _, err := s.writer.row("PRAGMA user_version", nil, &version); err != nil {
 		return err
 	}
 	if version > s.version {
-		return &SchemaError{Path: s.path, Version: version, Known: s.version}
+		return &checkpoint.SchemaError{Store: packageName, Place: s.path, Version: version, Known: s.version}
 	}
 	if there, err := os.Stat(s.path); err != nil || !os.SameFile(there, s.file) {
-		return &Error{Path: s.path, Key: checkpoint.Key{}, Kind: ErrMoved, Err: err}
+		return failure(&checkpoint.StoreError{Place: s.path, Kind: ErrMoved, Err: err})
 	}
 	return nil
 }

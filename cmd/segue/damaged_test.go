@@ -70,5 +70,5 @@ func TestRun_unkept(t *testing.T) {
 	require.Contains(t, said, "segue: this run is not kept, and cannot be resumed: sqlitestore: "+place)
 	code, said = segue("run", "-q", "--config", "", "--store", place, "task")
 	require.Equal(t, exitUsage, code)
-	require.Contains(t, said, "the file is damaged")
+	require.Contains(t, said, "the stored data are damaged")
 }

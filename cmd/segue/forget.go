@@ -9,7 +9,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/segue-go/segue/checkpoint"
-	"github.com/segue-go/segue/checkpoint/sqlitestore"
 	"github.com/segue-go/segue/cmd/segue/internal/plaintext"
 )
 
@@ -40,7 +39,7 @@ of it.`,
 			}
 			defer st.close()
 			head, err := st.find(ctx, args[0])
-			if damaged, ok := errors.AsType[*sqlitestore.Error](err); ok && errors.Is(err, sqlitestore.ErrCorrupt) && damaged.Key.Run == args[0] {
+			if damaged, ok := errors.AsType[*checkpoint.StoreError](err); ok && errors.Is(err, checkpoint.ErrCorrupt) && damaged.Key.Run == args[0] {
 				return c.forgetDamaged(ctx, st, damaged.Key, form.value)
 			}
 			if err != nil {

@@ -13,7 +13,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/segue-go/segue/checkpoint"
-	"github.com/segue-go/segue/checkpoint/sqlitestore"
 	"github.com/segue-go/segue/cmd/segue/internal/plaintext"
 	"github.com/segue-go/segue/cmd/segue/internal/terminal"
 	"github.com/segue-go/segue/orchestrator"
@@ -168,7 +167,7 @@ func (st *runStore) records(ctx context.Context, words []string, wanted []checkp
 
 // listFailed adds to the error of a list how one damaged run is erased, so that the others are listed.
 func (st *runStore) listFailed(err error) error {
-	if damaged, ok := errors.AsType[*sqlitestore.Error](err); ok && errors.Is(err, sqlitestore.ErrCorrupt) && damaged.Key.Run != "" {
+	if damaged, ok := errors.AsType[*checkpoint.StoreError](err); ok && errors.Is(err, checkpoint.ErrCorrupt) && damaged.Key.Run != "" {
 		return fmt.Errorf("%w; the other runs are listed when this one is erased, with: %s", err, st.command("forget", damaged.Key.Run))
 	}
 	return err

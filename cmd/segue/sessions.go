@@ -140,7 +140,8 @@ func (st *runStore) sessions(ctx context.Context, limit int) ([]sessionRecord, e
 	return all, err
 }
 
-// branchOf says from where the conversation branched off that a run begins; nil if it did not.
+// branchOf says from where a run branched off; nil if it did not, or is the next turn of its
+// conversation.
 func (st *runStore) branchOf(ctx context.Context, h *checkpoint.Head) *branchRecord {
 	from := h.Header.Origin
 	if from.Run == "" {
@@ -149,6 +150,9 @@ func (st *runStore) branchOf(ctx context.Context, h *checkpoint.Head) *branchRec
 	b := &branchRecord{Run: from.Run, Record: from.Record}
 	if other, err := st.Head(ctx, checkpoint.Key{Run: from.Run}); err == nil {
 		b.Session = other.Header.Labels[orchestrator.LabelSession]
+	}
+	if b.Session != "" && b.Session == h.Header.Labels[orchestrator.LabelSession] {
+		return nil
 	}
 	return b
 }
@@ -214,7 +218,7 @@ func (st *runStore) turns(ctx context.Context, session string) ([]turnRecord, er
 			if err != nil {
 				return err
 			}
-			branches, err := st.branchesAt(ctx, head.Key.Run)
+			branches, err := st.branchesAt(ctx, head.Key.Run, session)
 			if err != nil {
 				return err
 			}
@@ -227,8 +231,8 @@ func (st *runStore) turns(ctx context.Context, session string) ([]turnRecord, er
 	return all, err
 }
 
-// branchesAt returns the forks of a run, the first one first.
-func (st *runStore) branchesAt(ctx context.Context, run string) ([]branchRecord, error) {
+// branchesAt returns the forks of a run of a conversation, the first one first.
+func (st *runStore) branchesAt(ctx context.Context, run, session string) ([]branchRecord, error) {
 	var all []branchRecord
 	for q := (checkpoint.Query{Origin: run}); ; {
 		page, err := st.List(ctx, q)
@@ -237,7 +241,9 @@ func (st *runStore) branchesAt(ctx context.Context, run string) ([]branchRecord,
 		}
 		for i := range page.Heads {
 			h := &page.Heads[i]
-			all = append(all, branchRecord{h.Key.Run, h.Header.Labels[orchestrator.LabelSession], h.Header.Origin.Record})
+			if own := h.Header.Labels[orchestrator.LabelSession]; own != session { // or else it is the next turn
+				all = append(all, branchRecord{h.Key.Run, own, h.Header.Origin.Record})
+			}
 		}
 		if q.After = page.Next; q.After.IsZero() {
 			slices.Reverse(all)
@@ -252,7 +258,7 @@ func (r *turnRecord) text() string {
 	line := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }
 	line("%d. %s", r.Turn, plaintext.OneLine(r.Goal))
 	line("   %s, %s ago, run %s", r.Status, ageText(time.Since(r.Updated)), plaintext.Visible(r.Run))
-	if r.Origin.Run != "" {
+	if r.Turn == 1 && r.Origin.Run != "" {
 		line("   branched off from run %s, record %d", plaintext.Visible(r.Origin.Run), r.Origin.Record)
 	}
 	for said := range strings.Lines(plaintext.Printable(r.Reply)) {

@@ -85,7 +85,7 @@ const notKept = "this run is not kept, and cannot be resumed: "
 // without: the usual one.
 func (st *runStore) doesWithout(err error) bool {
 	_, notBegun := errors.AsType[*notBegunError](err)
-	_, store := errors.AsType[*sqlitestore.Error](err)
+	_, store := errors.AsType[*checkpoint.StoreError](err)
 	return notBegun && store && st != nil && st.place.Usual
 }
 

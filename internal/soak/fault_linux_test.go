@@ -13,7 +13,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/segue-go/segue/checkpoint"
-	"github.com/segue-go/segue/checkpoint/sqlitestore"
 	"github.com/segue-go/segue/delegation"
 	"github.com/segue-go/segue/llmclient"
 	"github.com/segue-go/segue/llmclient/scripted"
@@ -91,7 +90,7 @@ func TestFullDisk(t *testing.T) {
 				return o
 			}
 			res, err := build().Run(t.Context(), taskOf("r"))
-			require.ErrorIs(t, err, sqlitestore.ErrFull)
+			require.ErrorIs(t, err, checkpoint.ErrFull)
 			require.Equal(t, orchestrator.StatusInterrupted, res.Status)
 			require.Equal(t, delegation.CodeStorage, res.Output.Err.Code)
 			_, err = build().Run(t.Context(), taskOf("another"))
@@ -150,7 +149,7 @@ func TestReadOnlyDisk(t *testing.T) {
 		_, err = orchestrator.Collect(begin(store).Resume(t.Context(), orchestrator.Resumption{Run: "r", Replies: replies}))
 		require.NoError(t, closer.Close())
 	}
-	require.ErrorIs(t, err, sqlitestore.ErrReadOnly)
+	require.ErrorIs(t, err, checkpoint.ErrReadOnly)
 
 	require.NoError(t, syscall.Mount("", dir, "", syscall.MS_REMOUNT, "size=16m"))
 	store, end = opened(t, name)
@@ -167,8 +166,7 @@ func TestReadOnlyDisk(t *testing.T) {
 	require.Equal(t, "finished r", res.Output.Text())
 }
 
-// A run one of whose records is damaged is left as it is, and is an error that names the record.
-// The others go on.
+// A run that has a damaged record is parked, for a reason that names the record. The others go on.
 func TestDamagedRecord(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "runs.db")
 	store, end := opened(t, "sqlite:"+path)
@@ -199,16 +197,20 @@ func TestDamagedRecord(t *testing.T) {
 	}
 	last := head("damaged").Last
 	deadline := time.Now().Add(10 * time.Second)
-	for head("whole").Header.Status != checkpoint.StatusDone && time.Now().Before(deadline) {
+	stands := func() [2]checkpoint.Status {
+		return [2]checkpoint.Status{head("whole").Header.Status, head("damaged").Header.Status}
+	}
+	want := [2]checkpoint.Status{checkpoint.StatusDone, checkpoint.StatusParked}
+	for stands() != want && time.Now().Before(deadline) {
 		time.Sleep(10 * time.Millisecond)
 	}
 	cancel()
 	require.ErrorIs(t, <-over, context.Canceled)
-	require.Equal(t, checkpoint.StatusDone, head("whole").Header.Status)
-	require.Equal(t, checkpoint.StatusWaiting, head("damaged").Header.Status)
+	require.Equal(t, want, stands())
+	require.Contains(t, head("damaged").Header.Reason, "record 5")
 	require.Equal(t, last, head("damaged").Last)
 	_, err = orchestrator.Collect(o.Resume(t.Context(), orchestrator.Resumption{Run: "damaged"}))
-	require.ErrorIs(t, err, sqlitestore.ErrCorrupt)
+	require.ErrorIs(t, err, checkpoint.ErrCorrupt)
 	var journal *orchestrator.JournalError
 	require.ErrorAs(t, err, &journal)
 	require.ErrorContains(t, err, `run "damaged": record 5`)
