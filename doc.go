@@ -55,6 +55,7 @@
 //
 // Internal packages, which programs cannot import:
 //
+//	internal/asktime                     how long something waits for people
 //	internal/guard                       errors and panics of code outside this module
 //	internal/jsonform                    shared code of the JSON forms
 //	internal/jsonprefix                  completes JSON that has arrived in part

@@ -1,6 +1,8 @@
 package machine
 
 import (
+	"bytes"
+	"encoding/json"
 	"fmt"
 
 	"github.com/segue-go/segue/messages"
@@ -214,6 +216,9 @@ func (m *Machine) approvalReplied(e *effect, w *wait, r *Replied) {
 		m.refuse(e, "nobody could be asked to approve this call")
 	case w.reply.Approve:
 		e.approved = true
+		if w.reply.Arguments != "" && m.edit(e, w.reply.Arguments) {
+			return
+		}
 		m.proceed(e)
 	default:
 		text := "a person refused this call"
@@ -222,4 +227,24 @@ func (m *Machine) approvalReplied(e *effect, w *wait, r *Replied) {
 		}
 		m.refuse(e, text)
 	}
+}
+
+// edit gives a call that has not begun the arguments of a person, and reports whether it did: they
+// may be the same. The person has approved the changed call, but the policy may refuse it.
+func (m *Machine) edit(e *effect, arguments string) bool {
+	var text bytes.Buffer
+	if json.Compact(&text, []byte(arguments)) != nil || canonicalJSON(arguments) == canonicalJSON(e.call.Arguments) {
+		return false
+	}
+	c := e.call
+	c.Arguments = text.String()
+	e.frame.batch.keepMade(e, c)
+	if e.call, e.edited = c, true; e.digest != "" {
+		e.digest = digestOf(&e.call)
+	}
+	m.move(e, blocked)
+	if m.judge(e); e.agent == nil {
+		m.proceed(e)
+	}
+	return true
 }

@@ -196,6 +196,9 @@ func (m *Machine) waitFor(r *Replied) (*effect, *wait, error) {
 		if problem := w.Problem(&r.Reply, r.At); problem != "" {
 			return refused(problem)
 		}
+		if r.Reply.Arguments != "" && e.begun {
+			return refused("the call has begun, and its arguments cannot be changed any more")
+		}
 	}
 	return e, w, nil
 }

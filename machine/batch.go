@@ -247,9 +247,13 @@ func (m *Machine) rewriteCalls(f *frame, made []messages.ToolCall) (failed nexts
 
 // noteMade notes a call as it was made.
 func (b *batch) noteMade(e *effect, c messages.ToolCall) {
-	if c.Name == e.call.Name && c.Arguments == e.call.Arguments {
-		return
+	if c.Name != e.call.Name || c.Arguments != e.call.Arguments {
+		b.keepMade(e, c)
 	}
+}
+
+// keepMade is noteMade for a call that was made in another way than the model wrote it.
+func (b *batch) keepMade(e *effect, c messages.ToolCall) {
 	if b.made == nil {
 		b.made = make([]messages.ToolCall, len(b.calls))
 		for i := range b.calls {

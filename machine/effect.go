@@ -165,6 +165,7 @@ type effect struct {
 	pending  bool // Ready asks for its Intended record; until that is applied it is not released
 	intended bool // the intent of its next start is stored
 	approved bool
+	edited   bool // a person has changed the arguments of the call
 	started  bool // it was released at least once
 	begun    bool // it was certainly begun
 	inAsk    bool // its goroutine waits in Ask for a person, and does not count for Parallel

@@ -280,6 +280,11 @@ func (w world) person(e *machine.Effect, at time.Time) machine.Record {
 	if !w.agreeable && e.Wait.Kind != machine.WaitUnknown && number(e.Wait.Arguments+e.Wait.Text)%7 == 0 {
 		return machine.Replied{At: at, Reply: machine.Reply{WaitID: e.Wait.ID}, Err: &delegation.Error{Code: delegation.CodeFailed, Message: "nobody is there"}}
 	}
+	if begins := !slices.Contains([]string{"asks", "begs", "talks", "pleads"}, e.Wait.Tool); begins && r.Approve && e.Wait.Kind == machine.WaitApproval {
+		if n := number(e.Wait.Arguments + e.Wait.Tool); n%3 == 0 {
+			r.Arguments = fmt.Sprintf(`{ "by a person": %d }`, n%5)
+		}
+	}
 	return machine.Replied{At: at, Reply: r}
 }
 

@@ -57,6 +57,9 @@ func TestRecord_goldenHasEveryField(t *testing.T) {
 	}
 	for _, r := range everyRecord {
 		note(r)
+		if r, ok := r.(Replied); ok {
+			note(r.Reply)
+		}
 	}
 	note(snapshotOfAll)
 	for _, f := range snapshotOfAll.Frames {

@@ -83,6 +83,7 @@ var everyRecord = []Record{
 	Asked{At: at, Effect: EffectID{Seq: 3, Index: 2}, Wait: waitOfAll},
 	Suspended{At: at, Effect: EffectID{Seq: 3, Index: 2}, Waits: []Wait{waitOfAll}, State: json.RawMessage(`{"step":2}`), Elapsed: 7},
 	Replied{At: at, Reply: Reply{WaitID: waitOfAll.ID, Approve: true, Text: "that", Reason: "why not"}},
+	Replied{At: at, Reply: Reply{WaitID: waitOfAll.ID, Approve: true, Arguments: `{"to":"a <b>"}`}},
 	Replied{At: at, Reply: Reply{WaitID: waitOfAll.ID}, Expired: true},
 	Replied{At: at, Reply: Reply{WaitID: waitOfAll.ID}, Err: &delegation.Error{Code: delegation.CodeFailed, Message: "nobody"}},
 	Noted{At: at, Text: "a note"},

@@ -96,7 +96,7 @@ type EffectSnapshot struct {
 	Call  messages.ToolCall `json:"call,omitzero"`
 
 	Result *messages.ToolOutput `json:"result,omitempty"`
-	Made   *messages.ToolCall   `json:"made,omitempty"`   // the call as it was made, if that was another
+	Made   *messages.ToolCall   `json:"made,omitempty"`   // the call as it was made, if that is not as the model wrote it
 	Agent  bool                 `json:"agent,omitempty"`  // it is a call of an agent
 	Digest string               `json:"digest,omitempty"` // of the step or the call
 

@@ -224,7 +224,8 @@ func (b *batch) restore(calls []EffectSnapshot) {
 			b.results[i] = *c.Result
 		}
 		if c.Made != nil {
-			b.noteMade(e, *c.Made)
+			e.edited = !isEdited(&c.Call, c.Made)
+			b.keepMade(e, *c.Made)
 		}
 		switch {
 		case e.state == ended:

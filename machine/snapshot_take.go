@@ -151,7 +151,7 @@ func (e *effect) snapshot() (s EffectSnapshot, err error) {
 		if e.state == ended {
 			s.Result = &b.results[e.id.Index-1]
 		}
-		if b.made != nil && isEdited(&e.call, &b.made[e.id.Index-1]) {
+		if b.made != nil && (e.edited || isEdited(&e.call, &b.made[e.id.Index-1])) {
 			s.Made = &b.made[e.id.Index-1]
 		}
 	} else if s.Step, err = nextstep.Marshal(e.step); err != nil {

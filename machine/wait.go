@@ -44,6 +44,12 @@ type Reply struct {
 	Approve bool   `json:"approve,omitempty"` // for WaitApproval: make the call; for WaitUnknown: make it again
 	Text    string `json:"text,omitempty"`    // for WaitQuestion: the answer
 	Reason  string `json:"reason,omitempty"`  // for the model: why the call is refused, or why the question is declined (with no Text)
+
+	// Arguments, for WaitApproval with Approve, are a JSON object: the call is made with them instead
+	// of the arguments that were shown. "" changes nothing. The policy judges the changed call, and
+	// may refuse it. The conversation has the call as it is made. The arguments of a call that has
+	// begun cannot be changed.
+	Arguments string `json:"arguments,omitempty"`
 }
 
 // Expired reports whether the wait has expired at that time.
@@ -95,7 +101,16 @@ func (w *Wait) Problem(r *Reply, at time.Time) string {
 		return "it has expired; resume the run without a reply to be asked again"
 	case w.Kind == WaitQuestion && r.Text == "" && r.Reason == "":
 		return "a question is answered by Text, or declined by a Reason"
+	case r.Arguments != "" && (w.Kind != WaitApproval || !r.Approve):
+		return "Arguments are for the approval of a call"
+	case r.Arguments != "" && !isObject(r.Arguments):
+		return "its Arguments are not a JSON object"
 	default:
 		return ""
 	}
+}
+
+// isObject reports whether a text is one JSON object.
+func isObject(text string) bool {
+	return strings.HasPrefix(strings.TrimSpace(text), "{") && json.Valid([]byte(text))
 }

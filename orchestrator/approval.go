@@ -8,13 +8,15 @@ import (
 	"time"
 
 	"github.com/segue-go/segue/machine"
+	"github.com/segue-go/segue/tools"
 )
 
 // ApprovalConfig says which tool calls need a person's approval. Calls are judged before any
 // middleware sees them, so people see the arguments as the model wrote them. An approval is valid
-// once, for one call with the arguments that the person saw. If a middleware changes the arguments
-// of an approved call, the call is refused. If the call was allowed without asking, the changed
-// call is judged again.
+// once, for one call with the arguments that the person saw or, with Reply.Arguments, wrote. The
+// arguments that a person wrote must fit the schema of the tool, and the policy may refuse the call
+// with them. If a middleware changes the arguments of an approved call, the call is refused. If the
+// call was allowed without asking, the changed call is judged again.
 //
 // A refused call gives the model a failed result with the reason. Calls that need no approval do
 // not wait for calls that do. But the call of a Sequential tool waits for the earlier calls of its
@@ -45,6 +47,28 @@ func (c *ApprovalConfig) policy() ApprovalPolicy {
 			return byDefault(r)
 		}
 	}
+}
+
+// checkArguments returns a [*ReplyError] if a person has changed the arguments of a call to some that
+// do not fit the schema of its tool.
+func (r *run) checkArguments(rec machine.Record) error {
+	replied, ok := rec.(machine.Replied)
+	if !ok || replied.Reply.Arguments == "" {
+		return nil
+	}
+	for _, e := range r.m.Open() {
+		if e.Wait == nil || e.Wait.ID != replied.Reply.WaitID || e.Definition == nil || e.Definition.Parameters == nil {
+			continue
+		}
+		schema, err := tools.CompileSchema(e.Definition.Parameters)
+		if err != nil {
+			return nil //nolint:nilerr // the tool itself says what it thinks of the arguments
+		}
+		if err := schema.Check(replied.Reply.Arguments); err != nil {
+			return &ReplyError{Run: r.id, WaitID: e.Wait.ID, Problem: fmt.Sprintf("its Arguments do not fit the tool %.64q: %v", e.Call.Name, err)}
+		}
+	}
+	return nil
 }
 
 // check returns an error for rules about unknown tools, with similar names.

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/segue-go/segue/delegation"
+	"github.com/segue-go/segue/internal/asktime"
 	"github.com/segue-go/segue/machine"
 	"github.com/segue-go/segue/nextstep"
 	"github.com/segue-go/segue/tools"
@@ -42,6 +43,7 @@ type execution struct {
 	idle     *idleTimer     // timer of the request in progress; nil: none
 	ended    bool           // the effect is over: it emits no more events
 	replies  []machine.Exchange
+	asked    asktime.Total // the time of people
 }
 
 type executionKey struct{}
@@ -276,7 +278,7 @@ func (r *run) finish(x *execution, answer nextstep.Answer, err error) bool {
 		r.applyStop()
 	}
 	e := x.effect
-	elapsed := r.now.Sub(x.began)
+	elapsed := max(0, r.now.Sub(x.began)-x.asked.Sum())
 	if err != nil {
 		if _, broke := err.(*panicked); !broke && errors.Is(err, ErrSuspended) { //nolint:errorlint // what the panic wraps does not count
 			return r.suspend(x, err, elapsed)

@@ -120,6 +120,9 @@ func (r *run) apply(rec machine.Record) error {
 	if err != nil {
 		return err
 	}
+	if err := r.checkArguments(rec); err != nil {
+		return err
+	}
 	return r.applyAsIs(rec)
 }
 

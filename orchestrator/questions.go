@@ -66,6 +66,7 @@ func (x *execution) ask(ctx context.Context, a tools.Asked) (string, error) {
 	q := &question{effect: e.ID, wait: w, answer: make(chan answered, 1)}
 	x.run.box.post(mail{execution: x, ask: q})
 	x.run.takeover.release(x.run, x)
+	defer x.asked.Begin()()
 	select {
 	case got := <-q.answer:
 		if got.err != nil {

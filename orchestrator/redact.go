@@ -168,7 +168,7 @@ func withContentOf(rec, other machine.Record) (machine.Record, bool) {
 		return rec, true
 	case machine.Replied:
 		o := other.(machine.Replied)
-		rec.Reply.Text, rec.Reply.Reason = o.Reply.Text, o.Reply.Reason
+		rec.Reply.Text, rec.Reply.Reason, rec.Reply.Arguments = o.Reply.Text, o.Reply.Reason, o.Reply.Arguments
 		if rec.Err != nil && o.Err != nil {
 			rec.Err = &delegation.Error{Code: rec.Err.Code, Message: o.Err.Message}
 		}

@@ -20,7 +20,7 @@
 // A driver finds these optional methods by type assertion:
 //
 //	FailureHandler   ProcessFailure(nextstep.Failure) nextstep.NextStep   decides after a step that could not be performed; without it the frame fails
-//	CallEditor       EditCalls([]messages.ToolCall)                       receives calls that a middleware changed; without it the strategy keeps the model's
+//	CallEditor       EditCalls([]messages.ToolCall)                       receives calls that a person or a middleware changed; without it the strategy keeps the model's
 //	Concluder        Conclude(reason string) delegation.Output            gives a last output when the run is stopped; without it the messages so far are the output
 //	UnknownHandler   HandlesUnknown(messages.ToolCall) bool               decides about calls that may have had their effect; without it a person is asked
 //	Inheritor        Inherit(delegation.Output)                           receives the work of its child when the run was stopped, before Conclude

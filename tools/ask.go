@@ -59,8 +59,8 @@ type Question struct {
 // the error is a [*DeclinedError]. Once ctx is done, nobody is asked, and the error is the cause of
 // ctx.
 //
-// A tool that asks takes as long as a person does. Set the Timeout of its Definition accordingly,
-// such as -1 for none.
+// The time of the person is not counted in the Elapsed of the result, but the time-out of the tool
+// goes on meanwhile. Set the Timeout of its Definition accordingly, such as -1 for none.
 func Ask(ctx context.Context, q Question) (string, error) {
 	ask, _ := ctx.Value(askKey{}).(AskFunc)
 	if ask == nil {
@@ -81,13 +81,18 @@ func (c *Running) askFor(ctx context.Context, a Asked) (string, error) {
 		return "", context.Cause(own)
 	}
 	a.Call = c.call
-	text, err := c.ask(ctx, a)
+	text, err := c.askOne(ctx, a)
 	if errors.Is(err, context.Canceled) { // the run was stopped, which may leave the context active
 		c.mu.Lock()
 		defer c.mu.Unlock()
 		c.stopped = true
 	}
 	return text, err
+}
+
+func (c *Running) askOne(ctx context.Context, a Asked) (string, error) {
+	defer c.asked.Begin()()
+	return c.ask(ctx, a)
 }
 
 // WaitUntil waits until a time, such as tomorrow at nine. No process has to wait meanwhile: like

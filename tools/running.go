@@ -5,6 +5,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/segue-go/segue/internal/asktime"
 	"github.com/segue-go/segue/messages"
 )
 
@@ -35,6 +36,7 @@ type shared struct {
 	progress     func(string)
 	maxArguments int       // no limit if negative
 	due          time.Time // when the call times out; zero if it does not
+	asked        asktime.Total
 
 	mu       sync.Mutex
 	state    state
@@ -94,8 +96,7 @@ func (c *Running) Perform() messages.ToolOutput {
 		return c.out
 	}
 	o := c.callTool((*toolContext)(c))
-	elapsed := c.elapsed()
-	return c.finish(c.result(o, elapsed, c.cutOff(o, elapsed)))
+	return c.finish(c.result(o, c.elapsed(), c.cutOff(o, time.Since(c.began))))
 }
 
 func (c *Running) performInline() messages.ToolOutput {
@@ -134,7 +135,14 @@ func (c *Running) Abandon(reason string) messages.ToolOutput {
 	return c.end(out)
 }
 
-func (c *Running) elapsed() time.Duration { return time.Since(c.began) }
+// elapsed returns the time that the call has taken, without the time of people.
+func (c *Running) elapsed() time.Duration {
+	all := time.Since(c.began)
+	if c.shared != nil {
+		all -= c.asked.Sum()
+	}
+	return max(0, all)
+}
 
 // start reports whether the tool is to be called.
 func (c *Running) start() bool {

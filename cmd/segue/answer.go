@@ -26,6 +26,9 @@ type answerFlags struct {
 	store  storeFlag
 	form   choice
 	reason string
+
+	arguments string // other arguments of the call that is approved, as JSON
+	edit      bool   // have them changed in the editor
 }
 
 // answerRecord is what segue answer did, in the form json.
@@ -47,11 +50,16 @@ goes on with the run.
 
 With RUN alone it shows what the run waits for, each with its id. WAIT is that id, or the beginning of it; it may be left out
 where the run waits for one thing. For a question with numbered options the number of an option is an answer, as any text is. The
-first answer to a wait counts, and a second one is refused. RUN is the id of a run, or the beginning of it.`,
+first answer to a wait counts, and a second one is refused.
+
+With --edit you change the arguments of a call in your editor, which VISUAL or EDITOR names, and approve it so; --arguments gives
+them as JSON. The call is made with them, and the model is shown the call as it was made. RUN is the id of a run, or the beginning of it.`,
 		Example: `  segue answer 019a5c
   segue answer 019a5c yes
   segue answer 019a5c 3f no --reason "Not that file"
-  segue answer 019a5c 77 "As a table, please"`,
+  segue answer 019a5c 77 "As a table, please"
+  segue answer 019a5c --edit
+  segue answer 019a5c yes --arguments '{"to": "staging"}'`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) < 1 || len(args) > 3 {
 				return errors.New("answer takes a RUN, perhaps a WAIT, and an answer; put a text of several words in quotes; see segue answer --help")
@@ -61,6 +69,9 @@ first answer to a wait counts, and a second one is refused. RUN is the id of a r
 		RunE: func(cmd *cobra.Command, args []string) error { return c.answer(cmd.Context(), f, args) },
 	}
 	cmd.Flags().StringVar(&f.reason, "reason", "", "why not; the model reads it; only with no")
+	cmd.Flags().StringVar(&f.arguments, "arguments", "", "approve the call with these arguments, a `JSON` object, instead of its own")
+	cmd.Flags().BoolVar(&f.edit, "edit", false, "change the arguments of the call in your editor, and approve it so")
+	cmd.MarkFlagsMutuallyExclusive("edit", "arguments")
 	f.form.offer(cmd, "output", "a text to read, or a JSON object")
 	f.store.offer(cmd)
 	cmd.ValidArgsFunction = c.completeRuns(&f.store, checkpoint.StatusWaiting, checkpoint.StatusRunning)
@@ -69,6 +80,10 @@ first answer to a wait counts, and a second one is refused. RUN is the id of a r
 
 // answer executes segue answer.
 func (c *cli) answer(ctx context.Context, f *answerFlags, args []string) error {
+	args, err := f.withYes(args)
+	if err != nil {
+		return err
+	}
 	st, err := c.openRuns(ctx, &f.store)
 	if err != nil {
 		return err
@@ -95,6 +110,9 @@ func (c *cli) answer(ctx context.Context, f *answerFlags, args []string) error {
 		if first := view.ReplyTo(w.ID); first != nil {
 			return failed(fmt.Errorf("wait %s was answered already, with %s, and the first answer counts; go on with: %s, or end the run with: %s",
 				shortID(view.Waits, w.ID), replyText(first), st.command("resume", head.Key.Run), st.command("stop", head.Key.Run)))
+		}
+		if err := c.change(ctx, f, w, view, &reply); err != nil {
+			return err
 		}
 		if err := st.post(ctx, func(ctx context.Context, o *orchestrator.Orchestrator) error { return o.Answer(ctx, head.Key, reply) }); err != nil {
 			return failed(err)
@@ -175,6 +193,8 @@ func replyText(r *orchestrator.Reply) string {
 	switch {
 	case r.Text != "":
 		return strconv.Quote(plaintext.Head(plaintext.OneLine(r.Text), goalColumns))
+	case r.Arguments != "":
+		return "yes, with other arguments"
 	case r.Approve:
 		return "yes"
 	default:

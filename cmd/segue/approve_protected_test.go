@@ -26,17 +26,17 @@ func TestApprove_below(t *testing.T) {
 	s := beginIn(t, dir, config.ApproveAsk, nil,
 		writes("c1", "notes/a", "1"), writes("c2", "notes/deep/b", "2"), writes("c3", "link/c", "3"),
 		writes("c4", "notesx/d", "4"), writes("c5", "notes/../e", "5"), writes("c6", "notes/.git/config", "6"), scripted.Text("Done."))
-	s.Await("write_file notes/a: y yes, n no, a always below notes/ > ")
+	s.Await("write_file notes/a: y yes, n no, e edit, a always below notes/ > ")
 	s.Types("a\n")
-	require.NotContains(t, s.Await("write_file notesx/d: y yes, n no, a always below notesx/ > "), "write_file notes/deep/b needs")
+	require.NotContains(t, s.Await("write_file notesx/d: y yes, n no, e edit, a always below notesx/ > "), "write_file notes/deep/b needs")
 	s.Types("n\n")
 	s.Await("Enter) > ")
 	s.Types("\n")
-	s.Await("write_file e: y yes, n no, a always below ./ > ")
+	s.Await("write_file e: y yes, n no, e edit, a always below ./ > ")
 	s.Types("a\n")
-	s.Await("write_file notes/.git/config: y yes, n no > ")
+	s.Await("write_file notes/.git/config: y yes, n no, e edit > ")
 	s.Types("a\n")
-	s.Await("Answer y or n. Ctrl-C stops the run.\nwrite_file notes/.git/config: y yes, n no > ")
+	s.Await("Answer y, n or e. Ctrl-C stops the run.\nwrite_file notes/.git/config: y yes, n no, e edit > ")
 	s.Types("y\n")
 	require.Equal(t, exitDone, s.end())
 	for name, want := range map[string]string{"notes/a": "1", "notes/deep/b": "2", "notes/c": "3", "e": "5", "notes/.git/config": "6"} {
@@ -58,7 +58,7 @@ func TestApprove_protected(t *testing.T) {
 				reads("c7", workfolder.SearchFiles, "."), reads("c8", workfolder.ReadFile, "b"), scripted.Text("Done."))
 			refuse := func(prompt, why string) {
 				t.Helper()
-				require.Contains(t, s.Await(prompt+": y yes, n no > "), why)
+				require.Contains(t, s.Await(prompt+": y yes, n no, e edit > "), why)
 				s.Types("n\n")
 				s.Await("Enter) > ")
 				s.Types("\n")
@@ -86,7 +86,7 @@ func TestApprove_pages(t *testing.T) {
 	require.Contains(t, first, "[0 #2] write_file a needs your approval\n  a new file of 306 bytes (301 lines)\n  | \n")
 	require.Equal(t, 19, strings.Count(first, "  | \n"))
 	s.Types("\n")
-	s.Await("Answer y, n, a or m. Ctrl-C stops the run.\nwrite_file a" + mayWrite)
+	s.Await("Answer y, n, e, a or m. Ctrl-C stops the run.\nwrite_file a" + mayWrite)
 	for left := 282 - 20; left > 0; left -= 20 {
 		s.Types("m\n")
 		page := s.Await(more)
@@ -96,7 +96,7 @@ func TestApprove_pages(t *testing.T) {
 	s.Types("M\n")
 	require.Contains(t, s.Await("write_file a"+mayWrite), "[0 #2] write_file a needs your approval\n  | \n  | rm -rf\n")
 	s.Types("m\n")
-	s.Await("Answer y, n or a. Ctrl-C stops the run.\n")
+	s.Await("Answer y, n, e or a. Ctrl-C stops the run.\n")
 	s.Await(mayWrite)
 	s.wrote(map[string]string{})
 	s.Types("y\n")
@@ -115,7 +115,7 @@ func TestApprove_otherTools(t *testing.T) {
 	s := begin(t, config.ApproveAsk, []tools.Tool{deploy}, reads("c0", workfolder.ReadFile, "none"),
 		scripted.Calls(scripted.Call("deploy", `{"path":".git/config"}`, "c1")),
 		scripted.Calls(scripted.Call("deploy", `{"path":"notes"}`, "c2")), scripted.Text("Done."))
-	require.Contains(t, s.Await("deploy: y yes, n no, a always in this run > "), "deploy needs your approval\n  path: \".git/config\"\n")
+	require.Contains(t, s.Await("deploy: y yes, n no, e edit, a always in this run > "), "deploy needs your approval\n  path: \".git/config\"\n")
 	s.Types("a\n")
 	require.Equal(t, exitDone, s.end())
 }

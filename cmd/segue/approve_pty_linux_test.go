@@ -29,7 +29,7 @@ func TestTerminal_pages(t *testing.T) {
 	p := startAtTerminal(t)
 	<-p.model.asked
 	p.model.replies <- wants(t, workfolder.WriteFile, map[string]string{"path": "notes/a.txt", "content": strings.Repeat("\n", 300) + "rm -rf ~"})
-	const prompt = "write_file notes/a.txt: y yes, n no, a always below notes/ > "
+	const prompt = "write_file notes/a.txt: y yes, n no, e edit, a always below notes/ > "
 	first := p.Await("write_file notes/a.txt needs your approval\r\n  a new file of 308 bytes (301 lines)\r\n")
 	require.NotContains(t, first, "rm -rf")
 	page := p.Await(prompt)
@@ -69,13 +69,13 @@ func TestTerminal_protected(t *testing.T) {
 			p.Types("\n")
 		}
 	}
-	call(workfolder.WriteFile, "notes/a", "write_file notes/a: y yes, n no, a always below notes/ > ", "a")
-	call(workfolder.WriteFile, "beside/b", "write_file beside/b: y yes, n no, a always below beside/ > ", "n")
-	call(workfolder.WriteFile, "c", "write_file c: y yes, n no, a always below ./ > ", "a")
-	call(workfolder.WriteFile, ".git/config", "write_file .git/config: y yes, n no > ", "n")
-	call(workfolder.WriteFile, "d/config", "write_file d/config: y yes, n no > ", "n")
-	call(workfolder.ReadFile, ".env", "read_file .env: y yes, n no > ", "n")
-	call(workfolder.ReadFile, "link", "read_file link: y yes, n no > ", "n")
+	call(workfolder.WriteFile, "notes/a", "write_file notes/a: y yes, n no, e edit, a always below notes/ > ", "a")
+	call(workfolder.WriteFile, "beside/b", "write_file beside/b: y yes, n no, e edit, a always below beside/ > ", "n")
+	call(workfolder.WriteFile, "c", "write_file c: y yes, n no, e edit, a always below ./ > ", "a")
+	call(workfolder.WriteFile, ".git/config", "write_file .git/config: y yes, n no, e edit > ", "n")
+	call(workfolder.WriteFile, "d/config", "write_file d/config: y yes, n no, e edit > ", "n")
+	call(workfolder.ReadFile, ".env", "read_file .env: y yes, n no, e edit > ", "n")
+	call(workfolder.ReadFile, "link", "read_file link: y yes, n no, e edit > ", "n")
 	<-p.model.asked
 	p.model.replies <- isDone
 	p.end(exitDone, "done")

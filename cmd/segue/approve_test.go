@@ -12,7 +12,7 @@ import (
 )
 
 const (
-	mayWrite = ": y yes, n no, a always below ./ > "
+	mayWrite = ": y yes, n no, e edit, a always below ./ > "
 	yourTurn = "your answer > "
 )
 
@@ -34,7 +34,7 @@ func TestApprove(t *testing.T) {
 write_file "b\u202e.txt"`, tailOf(s.Await(mayWrite), "[0 #4]"))
 	for _, wrong := range []string{"", "yess", "ja", "1", "  "} {
 		s.Types(wrong + "\n")
-		require.Equal(t, "Answer y, n or a. Ctrl-C stops the run.\nwrite_file \"b\\u202e.txt\"", s.Await(mayWrite))
+		require.Equal(t, "Answer y, n, e or a. Ctrl-C stops the run.\nwrite_file \"b\\u202e.txt\"", s.Await(mayWrite))
 	}
 	s.wrote(map[string]string{})
 	s.Types(" Yes \n")

@@ -57,7 +57,7 @@ func (j job) orchestrator(asker *approval.Asker) (*orchestrator.Orchestrator, er
 			cfg.Store = j.wrap(j.runs.Store)
 		}
 	}
-	policy := config.NewApprover(j.approve, j.agents).Policy
+	policy := j.files.ByPlace(config.NewApprover(j.approve, j.agents).Policy)
 	if asker != nil {
 		cfg.Reply = asker.Reply
 		policy = asker.UnlessAllowed(policy)
@@ -77,6 +77,7 @@ func (c *cli) perform(ctx context.Context, j job, out output, s *terminal.Screen
 	var asker *approval.Asker
 	if c.interactive {
 		asker = approval.NewAsker(s, j.files, c.stdin, nil)
+		asker.EditWith(c.getenv, c.stderr, j.tools)
 	}
 	o, err := j.orchestrator(asker)
 	if err != nil {

@@ -129,7 +129,7 @@ func TestTerminal_answers(t *testing.T) {
 	p.model.replies <- wantsToWrite
 	p.Await(mayWrite)
 	p.Types("\n")
-	p.Await("Answer y, n or a.")
+	p.Await("Answer y, n, e or a.")
 	p.Await(mayWrite)
 	p.Types("n\n")
 	p.Await("Enter) > ")

@@ -65,6 +65,7 @@ var acting = []string{
 	"strategytest",
 	"strategytest/crash",
 	"internal/archtest",
+	"internal/asktime",
 	"internal/growth",
 	"internal/live",
 	"internal/pgtest",

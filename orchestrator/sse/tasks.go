@@ -60,6 +60,8 @@ func Tasks(o *orchestrator.Orchestrator) Start {
 //
 //	{"run": "…", "replies": [{"wait_id": "…", "approve": true}]}
 //
+// With "approve", "arguments" holds the JSON text of other arguments for the call.
+//
 // An unknown field is an error. [Config].Owner or [Config].Authorize say which runs a client may
 // resume; with neither, none. A client that may resume a run can see its whole conversation and
 // answer each wait.

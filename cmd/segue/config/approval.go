@@ -2,7 +2,6 @@ package config
 
 import (
 	"cmp"
-	"slices"
 
 	"github.com/segue-go/segue/cmd/segue/internal/workfolder"
 	"github.com/segue-go/segue/orchestrator"
@@ -78,17 +77,9 @@ func NewApprovalPolicies(word string, agents []string) ApprovalPolicies {
 // Loosened returns the words of an agent's approval that allow more than the default, such as
 // "default: always". They are ignored in a file that was found.
 func (a Agent) Loosened() []string {
-	looser := func(word string) bool { return word == ApproveAlways || word == ApproveUntrusted }
-	var said []string
-	if looser(a.Approval.Default) {
-		said = append(said, "default: "+a.Approval.Default)
-	}
-	for _, tool := range sortedKeys(a.Approval.Tools) {
-		if word := a.Approval.Tools[tool]; workfolder.Changes(tool) && looser(word) {
-			said = append(said, tool+": "+word)
-		}
-	}
-	return said
+	return a.Approval.words(func(tool, word string) bool {
+		return isLooser(word) && (tool == "" || workfolder.Changes(tool))
+	})
 }
 
 // approvals returns the policies of an agent.
@@ -96,6 +87,9 @@ func (a Agent) approvals() ApprovalPolicies {
 	made := NewApprovalPolicies(cmp.Or(a.Approval.Default, ApproveAsk), a.children(asTool))
 	for tool, word := range a.Approval.Tools {
 		made.tools[tool] = toolPolicy(word)
+	}
+	for tool, paths := range a.Approval.Paths {
+		made.tools[tool] = byPath(paths, made.of(tool))
 	}
 	return made
 }
@@ -119,18 +113,10 @@ func (a ApprovalPolicies) within(bound ApprovalPolicies) ApprovalPolicies {
 	return made
 }
 
-// stricter returns a policy with the stricter verdict of two policies. The order is refuse, ask,
-// allow.
+// stricter returns a policy with the stricter verdict of two policies.
 func stricter(a, b orchestrator.ApprovalPolicy) orchestrator.ApprovalPolicy {
 	return func(r orchestrator.ApprovalRequest) orchestrator.Verdict {
-		switch verdicts := []orchestrator.Verdict{a(r), b(r)}; {
-		case slices.Contains(verdicts, orchestrator.VerdictRefuse):
-			return orchestrator.VerdictRefuse
-		case verdicts[0] == verdicts[1]:
-			return verdicts[0]
-		default:
-			return orchestrator.VerdictAsk
-		}
+		return workfolder.Stricter(a(r), b(r))
 	}
 }
 

@@ -168,6 +168,7 @@ func (c *Config) checkAgent(name string) []Problem {
 			found = append(found, c.problem(within(at+"/approval/tools", tool), "no tool %q; there are: %s", tool, strings.Join(known, ", ")))
 		}
 	}
+	found = append(found, c.checkPaths(name)...)
 	if builtin.Table(a.StrategyName()) == nil {
 		return found // the schema reports it
 	}

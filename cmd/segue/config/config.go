@@ -69,6 +69,8 @@ type Child struct {
 type Approval struct {
 	Default string            `json:"default,omitempty" jsonschema:"of the tools that are not named; not given: ask"`
 	Tools   map[string]string `json:"tools,omitempty" jsonschema:"by the name of a tool"`
+
+	Paths map[string]map[string]string `json:"paths,omitempty" jsonschema:"by the name of a tool for files, and by a glob of paths within the folder, such as src/** or *.md: it counts before tools and default; of several that fit, the strictest"`
 }
 
 // Rule chooses an agent by source, keywords or pattern.

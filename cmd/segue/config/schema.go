@@ -84,6 +84,7 @@ func schemaOf(whole bool) json.RawMessage {
 	has.at("children", "items", "properties", "as")["enum"] = []string{asTool, asExecutor}
 	has.at("approval", "properties", "default")["enum"] = ApprovalWords
 	has.at("approval", "properties", "tools", "additionalProperties")["enum"] = ApprovalWords
+	has.at("approval", "properties", "paths", "additionalProperties", "additionalProperties")["enum"] = ApprovalWords
 	bounded(top)
 	if whole {
 		top.complete()

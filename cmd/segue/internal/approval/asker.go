@@ -16,6 +16,7 @@ import (
 	"github.com/segue-go/segue/cmd/segue/internal/terminal"
 	"github.com/segue-go/segue/cmd/segue/internal/workfolder"
 	"github.com/segue-go/segue/orchestrator"
+	"github.com/segue-go/segue/tools"
 )
 
 // Asker asks the user at the terminal of a run. It is safe for concurrent use: the user gets one
@@ -24,12 +25,14 @@ type Asker struct {
 	screen     *terminal.Screen
 	files      *workfolder.Folder // the folder of the tool calls; nil if there is none
 	keys       *terminal.Keyboard
+	editor     *Editor
 	stop       <-chan struct{} // closed to stop the run after its step
 	inputEnded bool            // the input has ended; only the first in the queue uses it, and keys
 
 	mu      sync.Mutex
 	allowed map[workfolder.Grant]bool // grants of "always"
 	queue   []*turn                   // waits in order; the first one is being asked
+	agents  map[string]string         // the strategies of frames below the root, which for agents are their names
 }
 
 // turn is the turn of a wait in the queue.
@@ -42,18 +45,35 @@ type turn struct {
 // NewAsker returns an Asker that shows its prompts on s and reads the answers from input. files may
 // be nil. After stop is closed, it asks nothing more.
 func NewAsker(s *terminal.Screen, files *workfolder.Folder, input io.Reader, stop <-chan struct{}) *Asker {
+	keys := terminal.NewKeyboard(input)
 	return &Asker{
-		screen: s, files: files, keys: terminal.NewKeyboard(input), stop: stop,
-		allowed: map[workfolder.Grant]bool{},
+		screen: s, files: files, keys: keys, stop: stop,
+		editor:  &Editor{Dumb: true, In: input, Screen: s, Keys: keys},
+		allowed: map[workfolder.Grant]bool{}, agents: map[string]string{},
+	}
+}
+
+// EditWith says how the user changes the arguments of calls: with the editor and at the terminal of
+// the environment, in calls of these tools. Call it before the run.
+func (a *Asker) EditWith(getenv func(string) string, out io.Writer, list []tools.Tool) {
+	a.editor.Command, a.editor.Dumb, a.editor.Out = EditorOf(getenv), getenv("TERM") == "dumb", out
+	for _, t := range list {
+		a.editor.Tools = append(a.editor.Tools, t.Definition())
 	}
 }
 
 // Observe adds waits to the queue, in the order of their events. It removes a wait that ends before
-// it was asked.
+// it was asked. It also learns the names of agents.
 func (a *Asker) Observe(e orchestrator.Event) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	switch d := e.Detail.(type) {
+	case orchestrator.FrameEntered:
+		a.agents[e.Frame] = d.Strategy
+	case orchestrator.RunResumed:
+		for _, f := range d.Open {
+			a.agents[f.Frame] = f.Strategy
+		}
 	case orchestrator.WaitStarted:
 		a.add(d.Wait.ID)
 	case orchestrator.WaitEnded:
@@ -135,19 +155,32 @@ func (a *Asker) approve(ctx context.Context, w orchestrator.Wait) (orchestrator.
 	if a.allows(w.Tool, w.Arguments) {
 		return orchestrator.Reply{Approve: true}, nil
 	}
-	call, size := propose(a.files, w), a.screen.Size()
-	shown := terminal.NewPages(call.heading, call.content, size.Columns)
-	for above := shown.Next(size, call.about...); ; {
+	reply := orchestrator.Reply{Approve: true}
+	call, shown, above := a.present(w, "")
+	for {
 		line, err := a.ask(ctx, call.prompt(a.screen.Size().Columns), above)
 		if err != nil {
 			return orchestrator.Reply{}, err
 		}
 		switch line = strings.ToLower(line); {
 		case line == "y" || line == "yes":
-			return orchestrator.Reply{Approve: true}, nil
+			return reply, nil
 		case call.always != nil && (line == "a" || line == "always"):
 			a.allow(*call.always)
-			return orchestrator.Reply{Approve: true}, nil
+			return reply, nil
+		case line == "e" || line == "edit":
+			changed, err := a.editor.Edit(ctx, w)
+			switch {
+			case ctx.Err() != nil:
+				return orchestrator.Reply{}, context.Cause(ctx)
+			case err != nil:
+				above = []terminal.Line{terminal.Warn.Line("Not changed: " + plaintext.OneLine(err.Error()))}
+			case changed == "":
+				above = []terminal.Line{terminal.Warn.Line("Nothing was changed.")}
+			default:
+				w.Arguments, reply.Arguments = changed, changed
+				call, shown, above = a.present(w, "as you changed it")
+			}
 		case line == "n" || line == "no":
 			return a.reason(ctx, "why not, for the model (or just Enter) > ")
 		case shown.More() && (line == "m" || line == "more"):
@@ -156,6 +189,23 @@ func (a *Asker) approve(ctx context.Context, w orchestrator.Wait) (orchestrator.
 			above = []terminal.Line{terminal.Warn.Line(call.hint(shown.More()))}
 		}
 	}
+}
+
+// present returns a call as it is shown, and the lines of its first page. how says something of the
+// call; "" says nothing.
+func (a *Asker) present(w orchestrator.Wait, how string) (proposal, *terminal.Pages, []terminal.Line) {
+	a.mu.Lock()
+	agent := a.agents[w.Frame]
+	a.mu.Unlock()
+	call, size := propose(a.files, w), a.screen.Size()
+	if agent != "" && w.Frame != "0" {
+		call.about = append([]terminal.Line{terminal.Plain.Line("  asked for by " + plaintext.Visible(agent))}, call.about...)
+	}
+	if how != "" {
+		call.about = append([]terminal.Line{terminal.Warn.Line("  " + how)}, call.about...)
+	}
+	shown := terminal.NewPages(call.heading, call.content, size.Columns)
+	return call, shown, shown.Next(size, call.about...)
 }
 
 // again asks whether to repeat a call that may have had its effect.

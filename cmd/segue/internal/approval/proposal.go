@@ -142,12 +142,12 @@ func sizeOf(s string) string {
 
 // wideEnough is the minimum of columns for prompts of one row. On narrower terminals they take two
 // rows.
-const wideEnough = 72
+const wideEnough = 80
 
 // prompt returns the question in one line, for a terminal of so many columns. It shortens the path
 // in the middle if necessary, so that the path stays visible.
 func (p proposal) prompt(columns int) string {
-	choices, scope := ": y yes, n no", ""
+	choices, scope := ": y yes, n no, e edit", ""
 	if p.always != nil {
 		choices += ", a always "
 		switch p.always.Folder {
@@ -169,7 +169,7 @@ func (p proposal) prompt(columns int) string {
 
 // hint says how the prompt can be answered.
 func (p proposal) hint(more bool) string {
-	words := []string{"y", "n"}
+	words := []string{"y", "n", "e"}
 	if p.always != nil {
 		words = append(words, "a")
 	}

@@ -101,16 +101,16 @@ func TestPropose_everything(t *testing.T) {
 // of it.
 func TestPrompt(t *testing.T) {
 	f := opened(t, workfoldertest.New(t, map[string]string{"notes/a": ""}, nil))
-	require.Equal(t, "write_file notes/a: y yes, n no, a always below notes/ > ", propose(f, writing(t, "notes/a", "")).prompt(80))
-	require.Equal(t, "write_file .git/x: y yes, n no > ", propose(f, writing(t, ".git/x", "")).prompt(80))
+	require.Equal(t, "write_file notes/a: y yes, n no, e edit, a always below notes/ > ", propose(f, writing(t, "notes/a", "")).prompt(80))
+	require.Equal(t, "write_file .git/x: y yes, n no, e edit > ", propose(f, writing(t, ".git/x", "")).prompt(80))
 	w := orchestrator.Wait{Tool: "deploy", Arguments: "{}"}
-	require.Equal(t, "deploy: y yes, n no, a always in this run > ", propose(f, w).prompt(80))
-	require.Equal(t, "write_file notes/2026...ember/plan: y yes, n no, a always below notes/2026/november/ > ", propose(f, writing(t, "notes/2026/november/plan", "")).prompt(44))
+	require.Equal(t, "deploy: y yes, n no, e edit, a always in this run > ", propose(f, w).prompt(80))
+	require.Equal(t, "write_file notes/20...er/plan: y yes, n no, e edit, a always below notes/2...vember/ > ", propose(f, writing(t, "notes/2026/november/plan", "")).prompt(44))
 	rapid.Check(t, func(t *rapid.T) {
 		names := rapid.SliceOfN(rapid.StringMatching(`[a-z界]{1,40}`), 1, 6).Draw(t, "names")
 		path := strings.Join(names, "/")
 		columns, rows := rapid.IntRange(36, 200).Draw(t, "columns"), 1
-		if columns < 72 {
+		if columns < wideEnough {
 			rows = 2
 		}
 		prompt := propose(f, writing(t, path, "")).prompt(columns)

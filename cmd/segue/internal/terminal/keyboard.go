@@ -12,6 +12,7 @@ import (
 // continues until the next line, the end of the input, or the end of the process; that line is
 // dropped.
 type Keyboard struct {
+	source  io.Reader
 	r       *bufio.Reader
 	discard func() // drops typed input that was not read yet
 	typed   chan typedLine
@@ -26,7 +27,7 @@ type typedLine struct {
 
 // NewKeyboard returns a keyboard whose lines come from r.
 func NewKeyboard(r io.Reader) *Keyboard {
-	return &Keyboard{r: bufio.NewReader(r), discard: func() { discardTyped(r) }, typed: make(chan typedLine, 1)}
+	return &Keyboard{source: r, r: bufio.NewReader(r), discard: func() { discardTyped(r) }, typed: make(chan typedLine, 1)}
 }
 
 // DiscardTyped drops everything typed so far, so that it does not answer the next question.

@@ -136,6 +136,8 @@ func describeReply(e happening, reply *orchestrator.Reply, verbose bool) Line {
 	switch {
 	case reply == nil:
 		return Line{Dim, place(e) + "waits no more"}
+	case reply.Arguments != "":
+		return Line{Good, place(e) + "approved with other arguments: " + arguments(reply.Arguments, verbose)}
 	case reply.Approve:
 		return Line{Good, place(e) + "approved"}
 	case reply.Text != "":

@@ -130,13 +130,7 @@ func (r Review) agents(columns int) []terminal.Line {
 	names := slices.Sorted(maps.Keys(r.Config.Agents))
 	for _, name := range names[:min(maxAgents, len(names))] {
 		a := r.Config.Agents[name]
-		said := []string{}
-		if a.Approval.Default != "" {
-			said = append(said, "default: "+a.Approval.Default)
-		}
-		for _, tool := range slices.Sorted(maps.Keys(a.Approval.Tools)) {
-			said = append(said, tool+": "+a.Approval.Tools[tool])
-		}
+		said := a.Approval.Words()
 		line := terminal.Plain.Line("  " + name + ": " + strings.Join(said, ", "))
 		if len(said) == 0 {
 			line.Text += config.ApproveAsk

@@ -4,7 +4,6 @@ package workfolder
 
 import (
 	"bytes"
-	"encoding/json"
 	"fmt"
 	"io"
 	"io/fs"
@@ -122,14 +121,8 @@ func (f *Folder) TargetOf(tool, arguments string) (Target, bool) {
 	if f == nil || !slices.Contains(ToolNames, tool) {
 		return Target{}, false
 	}
-	var said struct {
-		Path string `json:"path"`
-	}
-	if strings.TrimSpace(arguments) != "" && json.Unmarshal([]byte(arguments), &said) != nil {
-		return Target{}, false
-	}
-	name := path.Clean(filepath.ToSlash(said.Path))
-	if !filepath.IsLocal(filepath.FromSlash(name)) {
+	name, ok := PathIn(arguments)
+	if !ok || !filepath.IsLocal(filepath.FromSlash(name)) {
 		return Target{}, false
 	}
 	t := f.resolve(name, !Changes(tool)) // a link is replaced or refused, not followed

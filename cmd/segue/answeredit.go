@@ -1,0 +1,86 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/segue-go/segue/cmd/segue/internal/approval"
+	"github.com/segue-go/segue/cmd/segue/internal/runview"
+	"github.com/segue-go/segue/cmd/segue/internal/terminal"
+	"github.com/segue-go/segue/orchestrator"
+)
+
+// changes reports whether the answer changes the arguments of a call.
+func (f *answerFlags) changes() bool { return f.edit || f.arguments != "" }
+
+// withYes adds the yes that a change of arguments implies.
+func (f *answerFlags) withYes(args []string) ([]string, error) {
+	if !f.changes() {
+		return args, nil
+	}
+	switch last := strings.ToLower(args[len(args)-1]); {
+	case len(args) > 1 && slices.Contains([]string{"n", "no"}, last), f.reason != "":
+		return nil, errors.New("--edit and --arguments are for a yes")
+	case len(args) > 1 && slices.Contains([]string{"y", "yes"}, last):
+		return args, nil
+	default:
+		return append(slices.Clip(args), "yes"), nil
+	}
+}
+
+// change puts the changed arguments of a call into the reply that approves it.
+func (c *cli) change(ctx context.Context, f *answerFlags, w orchestrator.Wait, view *runview.View, reply *orchestrator.Reply) (err error) {
+	switch {
+	case !f.changes():
+		return nil
+	case w.Kind != orchestrator.WaitApproval:
+		return errors.New("--edit and --arguments are for the approval of a call")
+	case !f.edit:
+		if reply.Arguments, err = approval.Changed(view.Started.Tools, w.Tool, f.arguments); err != nil {
+			return fmt.Errorf("--arguments cannot be used: %w", err)
+		}
+		return nil
+	case !c.interactive:
+		return errors.New("--edit needs a terminal; give the arguments with --arguments")
+	default:
+		reply.Arguments, err = c.editCall(ctx, w, view)
+		return err
+	}
+}
+
+var errUnanswered = failed(errors.New("nothing was answered"))
+
+// editCall has the user change a call in the editor, and approve it so.
+func (c *cli) editCall(ctx context.Context, w orchestrator.Wait, view *runview.View) (string, error) {
+	s := c.screen(output{})
+	editor := approval.Editor{
+		Command: approval.EditorOf(c.getenv), Dumb: c.getenv("TERM") == "dumb", Tools: view.Started.Tools,
+		In: c.stdin, Out: c.stderr, Screen: s, Keys: terminal.NewKeyboard(c.stdin),
+	}
+	for {
+		changed, err := editor.Edit(ctx, w)
+		question := "make the changed call: y yes, n no > "
+		var above []terminal.Line
+		switch {
+		case err != nil:
+			question, above = "edit it again: y yes, n no > ", []terminal.Line{terminal.Warn.Line("Not changed: " + err.Error())}
+		case changed == "":
+			return "", failed(errors.New("nothing was changed, and nothing was answered"))
+		default:
+			w.Arguments = changed
+			above = terminal.DescribeWhole(w)
+		}
+		yes, asked := c.confirm(ctx, s, question, above)
+		switch {
+		case asked != nil:
+			return "", asked
+		case !yes:
+			return "", errUnanswered
+		case err == nil:
+			return changed, nil
+		}
+	}
+}

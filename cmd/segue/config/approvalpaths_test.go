@@ -1,0 +1,116 @@
+package config
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/segue-go/segue/cmd/segue/internal/workfolder"
+	"github.com/segue-go/segue/cmd/segue/internal/workfolder/workfoldertest"
+	"github.com/segue-go/segue/orchestrator"
+	"github.com/segue-go/segue/tools"
+)
+
+// byPaths is a configuration with an approval by paths.
+const byPaths = `agents:
+  writer:
+    approval:
+      default: ask
+      tools: {write_file: never}
+      paths:
+        write_file: {src/**: always, "*.md": ask, src/gen/**: never, Docs/**: never}
+        edit_file: {src/**: always}
+`
+
+// judged returns the verdict about a call of a policy.
+func judged(policy orchestrator.ApprovalPolicy, tool, path string) orchestrator.Verdict {
+	r := orchestrator.ApprovalRequest{Strategy: "writer", Definition: tools.Definition{Name: tool, ReadOnly: !workfolder.Changes(tool)}}
+	r.Call.Name, r.Call.Arguments = tool, workfoldertest.Arguments(path)
+	return policy(r)
+}
+
+// The paths of a tool come before its word, and that before the default; of several globs that fit
+// the strictest counts.
+func TestApproval_byPath(t *testing.T) {
+	const allow, ask, refuse = orchestrator.VerdictAllow, orchestrator.VerdictAsk, orchestrator.VerdictRefuse
+	c, err := Parse("segue.yaml", []byte(byPaths))
+	require.NoError(t, err)
+	policy := NewApprover(NewApprovalPolicies(ApproveAsk, nil), map[string]ApprovalPolicies{"writer": c.Agents["writer"].approvals()}).Policy
+	for path, want := range map[string]orchestrator.Verdict{
+		"src/a.go": allow, "src/deep/b.go": allow, "./src/../src/a.go": allow, "src": allow,
+		"src/README.md": ask, "README.md": ask, "x/notes.MD": ask,
+		"src/gen/a.go": refuse, "src/GEN/a.go": refuse, "docs/x": refuse,
+		"SRC/a.go": refuse, "lib/src/a.go": refuse, "src/../x": refuse, "a.go": refuse,
+	} {
+		require.Equal(t, want, judged(policy, workfolder.WriteFile, path), path)
+	}
+	require.Equal(t, allow, judged(policy, workfolder.EditFile, "src/a.go"))
+	require.Equal(t, ask, judged(policy, workfolder.EditFile, "a.go"), "the default")
+	require.Equal(t, allow, judged(policy, workfolder.ReadFile, "a.go"))
+	odd := orchestrator.ApprovalRequest{Strategy: "writer", Definition: tools.Definition{Name: workfolder.EditFile}}
+	odd.Call.Arguments = `{"path":7}`
+	require.Equal(t, ask, policy(odd))
+}
+
+// A path that leads over a link is judged at the place to which it leads, too, and protected files
+// are asked about whatever a path says.
+func TestApproval_byPathOverLinks(t *testing.T) {
+	dir := workfoldertest.New(t, map[string]string{"src/a": "", "lib/a": "", "src/.git/config": ""}, map[string]string{"src/out": "../lib", "in": "src"})
+	f, err := workfolder.Open(dir, nil)
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, f.Close()) })
+	c, err := Parse("segue.yaml", []byte(byPaths))
+	require.NoError(t, err)
+	policy := f.Protect(f.ByPlace(NewApprover(NewApprovalPolicies(ApproveAsk, nil), map[string]ApprovalPolicies{"writer": c.Agents["writer"].approvals()}).Policy))
+	for path, want := range map[string]orchestrator.Verdict{
+		"src/a": orchestrator.VerdictAllow, "src/out/a": orchestrator.VerdictRefuse, "in/a": orchestrator.VerdictRefuse, "src/.git/config": orchestrator.VerdictAsk,
+	} {
+		require.Equal(t, want, judged(policy, workfolder.WriteFile, path), path)
+	}
+	require.Equal(t, orchestrator.VerdictAsk, judged(policy, workfolder.EditFile, "src/out/a"))
+}
+
+// A file that was found may tighten by paths, and not loosen.
+func TestApproval_byPathInAFoundFile(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "segue.yaml")
+	require.NoError(t, os.WriteFile(path, []byte(byPaths), 0o600))
+	c, err := Place{path, OriginFound}.Read()
+	require.NoError(t, err)
+	files, err := workfolder.Open(t.TempDir(), nil)
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, files.Close()) })
+	s, err := c.Setup("writer", Options{Tools: files.Tools()})
+	require.NoError(t, err)
+	require.Equal(t, []string{"writer: edit_file src/**: always", "writer: write_file src/**: always"}, s.Unheeded)
+	policy := s.Approver().Policy
+	require.Equal(t, orchestrator.VerdictAsk, judged(policy, workfolder.WriteFile, "src/a"))
+	require.Equal(t, orchestrator.VerdictRefuse, judged(policy, workfolder.WriteFile, "src/gen/a"))
+	require.Equal(t, []string{"default: ask", "write_file: never", "edit_file src/**: always", "write_file *.md: ask", "write_file Docs/**: never", "write_file src/**: always", "write_file src/gen/**: never"}, c.Agents["writer"].Approval.Words())
+}
+
+// Mistakes are told with their places.
+func TestApproval_byPathMistakes(t *testing.T) {
+	_, err := Parse("segue.yaml", []byte(`agents:
+  a:
+    approval:
+      paths:
+        ask_user: {"*": ask}
+        write_file: {"/src": ask, "a/../b": ask, "[": ask, "": never, x: perhaps}
+`))
+	var e *Error
+	require.ErrorAs(t, err, &e)
+	var all []string
+	for _, p := range e.Problems {
+		all = append(all, p.String())
+	}
+	text := strings.Join(all, "\n")
+	require.Contains(t, text, `no tool "ask_user" for files; there are: list_files`)
+	for _, glob := range []string{"/src", "a/../b", "[", ""} {
+		require.Contains(t, text, `"`+glob+`" is not a glob of paths`)
+	}
+	require.Contains(t, text, "6:") // the line
+	require.Contains(t, text, `write_file.x: must be one of "ask"`)
+}

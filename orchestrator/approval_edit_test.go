@@ -1,0 +1,163 @@
+package orchestrator_test
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/segue-go/segue/checkpoint"
+	"github.com/segue-go/segue/llmclient/scripted"
+	"github.com/segue-go/segue/machine"
+	"github.com/segue-go/segue/messages"
+	"github.com/segue-go/segue/orchestrator"
+	"github.com/segue-go/segue/tools"
+)
+
+// payment are the arguments of the tool pay.
+type payment struct {
+	To     string  `json:"to"`
+	Amount float64 `json:"amount"`
+}
+
+// payInto is a tool that keeps what it paid.
+func payInto(paid *[]payment) tools.Tool {
+	return tools.New(tools.Definition{Name: "pay"}, func(_ context.Context, p payment) (string, error) {
+		*paid = append(*paid, p)
+		return "paid", nil
+	})
+}
+
+const wantsToPay = `{"to":"shop","amount":500}`
+
+// payerModel asks to pay once.
+func payerModel() *scripted.Client {
+	return scripted.New(scripted.Calls(scripted.Call("pay", wantsToPay, "1")), scripted.Text("done"))
+}
+
+// A person changes the arguments of a call and approves it: the tool gets them, and the model sees
+// the call as it was made. The journal has both.
+func TestApprove_edited(t *testing.T) {
+	var paid []payment
+	model := payerModel()
+	o := solver(t, model, with(payInto(&paid)), approving(orchestrator.ApprovalConfig{}), replying(func(w orchestrator.Wait) (orchestrator.Reply, error) {
+		require.Equal(t, wantsToPay, w.Arguments)
+		return orchestrator.Reply{Approve: true, Arguments: `{"to": "shop", "amount": 5}`}, nil
+	}))
+	res, err := o.Run(t.Context(), task("go"))
+	require.NoError(t, err)
+	require.Equal(t, []payment{{"shop", 5}}, paid)
+	const made = `{"to":"shop","amount":5}`
+	require.Equal(t, made, res.Output.Messages[1].(messages.Assistant).Calls()[0].Arguments)
+	require.Equal(t, made, model.Requests()[1].Messages[1].(messages.Assistant).Calls()[0].Arguments)
+}
+
+// Arguments that the tool cannot take are no answer, by whatever way they come: the run waits on.
+func TestApprove_editedMustFitTheTool(t *testing.T) {
+	const problem = `its Arguments do not fit the tool "pay"`
+	var paid []payment
+	edits := []func(*orchestrator.Config){with(payInto(&paid)), approving(orchestrator.ApprovalConfig{})}
+	wrong := func(w orchestrator.Wait) (orchestrator.Reply, error) {
+		return orchestrator.Reply{Approve: true, Arguments: `{"to":"shop","amount":"five"}`}, nil
+	}
+	_, err := solver(t, payerModel(), append(edits, replying(wrong))...).Run(t.Context(), task("go"))
+	require.ErrorContains(t, err, problem)
+	require.ErrorContains(t, err, "amount")
+
+	store := new(checkpoint.Memory)
+	o := solver(t, payerModel(), append(edits, stored(store))...)
+	res, err := o.Run(t.Context(), task("go"))
+	require.NoError(t, err)
+	reply, _ := wrong(res.Waits[0])
+	reply.WaitID = res.Waits[0].ID
+	_, err = resumed(t, o, "r", reply)
+	var refused *orchestrator.ReplyError
+	require.ErrorAs(t, err, &refused)
+	require.Contains(t, refused.Problem, problem)
+
+	key := checkpoint.Key{Run: "r"}
+	require.NoError(t, o.Answer(t.Context(), key, reply), "whether it fits is seen by whoever goes on with the run")
+	res, err = orchestrator.Collect(o.Resume(t.Context(), resuming("r")))
+	require.NoError(t, err)
+	require.Equal(t, orchestrator.StatusWaiting, res.Status)
+
+	reply.Arguments = `{"to":"shop","amount":5}`
+	require.NoError(t, o.Answer(t.Context(), key, reply))
+	res, err = orchestrator.Collect(o.Resume(t.Context(), resuming("r")))
+	require.NoError(t, err)
+	require.Equal(t, "done", res.Output.Text())
+	require.Equal(t, []payment{{"shop", 5}}, paid)
+}
+
+// What a person made of a call is judged: what is refused is not made.
+func TestApprove_editedIsJudged(t *testing.T) {
+	var paid []payment
+	policy := func(r orchestrator.ApprovalRequest) orchestrator.Verdict {
+		if strings.Contains(r.Call.Arguments, "thief") {
+			return orchestrator.VerdictRefuse
+		}
+		return orchestrator.VerdictAsk
+	}
+	o := solver(t, payerModel(), with(payInto(&paid)), approving(orchestrator.ApprovalConfig{Default: policy}), replying(func(orchestrator.Wait) (orchestrator.Reply, error) {
+		return orchestrator.Reply{Approve: true, Arguments: `{"to":"thief","amount":5}`}, nil
+	}))
+	res, err := o.Run(t.Context(), task("go"))
+	require.NoError(t, err)
+	require.Empty(t, paid)
+	require.Equal(t, orchestrator.ReasonRefused, res.Output.ToolMetas()[0].Reason)
+}
+
+// Arguments of a person are redacted as everything that somebody wrote.
+func TestApprove_editedIsRedacted(t *testing.T) {
+	var paid []payment
+	store := new(checkpoint.Memory)
+	redact := func(rec machine.Record) (machine.Record, error) {
+		if r, ok := rec.(machine.Replied); ok {
+			r.Reply.Arguments = strings.ReplaceAll(r.Reply.Arguments, "Ann", "X")
+			return r, nil
+		}
+		return rec, nil
+	}
+	o := solver(t, payerModel(), with(payInto(&paid)), approving(orchestrator.ApprovalConfig{}), stored(store), func(c *orchestrator.Config) { c.Redact = redact },
+		replying(func(orchestrator.Wait) (orchestrator.Reply, error) {
+			return orchestrator.Reply{Approve: true, Arguments: `{"to":"Ann","amount":5}`}, nil
+		}))
+	_, err := o.Run(t.Context(), task("go"))
+	require.NoError(t, err)
+	require.Equal(t, []payment{{"X", 5}}, paid)
+	for rec, err := range store.Read(t.Context(), checkpoint.Key{Run: "r"}, 1) {
+		require.NoError(t, err)
+		require.NotContains(t, string(rec.Data), "Ann")
+	}
+}
+
+// The time that a person takes is none of the tool's and none of the run's: neither of their limits
+// counts it, and no duration does.
+func TestApprove_timeOfAPerson(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		pay := tools.New(tools.Definition{Name: "pay", Timeout: time.Minute}, func(context.Context, payment) (string, error) { return "paid", nil })
+		ask := tools.AskUser()
+		o := solver(t, scripted.New(scripted.Calls(scripted.Call("pay", wantsToPay, "1")), scripted.Calls(question("A?", "2")), scripted.Text("done")),
+			with(pay, ask), approving(orchestrator.ApprovalConfig{}), func(c *orchestrator.Config) { c.Limits.Duration = time.Minute },
+			replying(func(orchestrator.Wait) (orchestrator.Reply, error) {
+				time.Sleep(time.Hour)
+				return orchestrator.Reply{Approve: true, Text: "yes"}, nil
+			}))
+		events, err := collect(t, o, task("go"))
+		require.NoError(t, err)
+		for _, e := range events {
+			switch d := e.Detail.(type) {
+			case orchestrator.ToolFinished:
+				require.True(t, d.Output.OK(), d.Output.Output)
+				require.Less(t, d.Output.Elapsed, time.Minute, d.Output.ToolName)
+			case orchestrator.StepTaken:
+				require.Less(t, d.Elapsed, time.Minute)
+			case orchestrator.FrameLeft:
+				require.Less(t, d.Elapsed, time.Minute)
+			}
+		}
+	})
+}
