@@ -29,6 +29,7 @@ type job struct {
 	runs       *runStore                               // where the run is kept; nil if it is not
 	wrap       func(checkpoint.Store) checkpoint.Store // around the store of the runs; nil: nothing is
 	resume     *orchestrator.Resumption                // the run to go on with, instead of the task; nil if there is none
+	heard      func(orchestrator.Event)                // is called for each event before it is shown; nil: nothing is
 }
 
 // close closes what the job has open.
@@ -125,7 +126,7 @@ func (j job) events(ctx context.Context, o *orchestrator.Orchestrator, stop <-ch
 		return j.runs.takeUp(ctx, o, *j.resume, s)
 	}
 	j.task.Stop = stop
-	return o.Stream(ctx, j.task)
+	return hearing(o.Stream(ctx, j.task), j.heard)
 }
 
 // key returns the key of the run that the job is about.
