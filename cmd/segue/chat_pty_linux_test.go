@@ -93,7 +93,8 @@ type chatting struct {
 	read  chan struct{}
 }
 
-// startChat starts segue chat at a terminal of so many columns, in a folder.
+// startChat starts segue chat at a terminal of so many columns, in a folder. The last of the arguments
+// may be the kind of the terminal, TERM=.
 func startChat(t *testing.T, m *talkingModel, columns int, dir, state string, args ...string) *chatting {
 	t.Helper()
 	user, tty := pseudoTerminal(t)
@@ -101,9 +102,13 @@ func startChat(t *testing.T, m *talkingModel, columns int, dir, state string, ar
 	require.NoError(t, unix.SetNonblock(int(user.Fd()), true))
 	c := &chatting{t: t, keys: user, read: make(chan struct{})}
 	c.shown = terminaltest.NewEmulator(columns, 12)
+	kind := "TERM=xterm"
+	if last := len(args) - 1; strings.HasPrefix(args[last], "TERM=") {
+		kind, args = args[last], args[:last]
+	}
 	c.cmd = exec.CommandContext(t.Context(), "segue", append([]string{"chat", "--base-url", m.URL}, args...)...)
 	c.cmd.Dir = dir
-	c.cmd.Env = append(os.Environ(), "GORACE="+noSleep, "NO_COLOR=1", "TERM=xterm", "XDG_STATE_HOME="+state)
+	c.cmd.Env = append(os.Environ(), "GORACE="+noSleep, "NO_COLOR=1", kind, "XDG_STATE_HOME="+state)
 	c.cmd.Stdin, c.cmd.Stdout, c.cmd.Stderr = tty, tty, tty
 	c.cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
 	require.NoError(t, c.cmd.Start())
@@ -272,4 +277,39 @@ func TestChat_screens(t *testing.T) {
 			require.Equal(t, os.FileMode(0o600), info.Mode().Perm())
 		})
 	}
+}
+
+// TestChat_plain talks at a terminal that cannot be written over.
+func TestChat_plain(t *testing.T) {
+	t.Parallel()
+	m := newTalkingModel(t, "Right.")
+	c := startChat(t, m, 40, t.TempDir(), t.TempDir(), "--quiet", "TERM=dumb")
+	c.await("\n>")
+	c.types("one\\\n")
+	c.await("one\\\n.")
+	c.types("two\n")
+	c.await("Right.\n>")
+	c.types("\x03")
+	c.end(exitInterrupted)
+	require.Equal(t, "one\ntwo", m.heard(1))
+}
+
+// TestChat_interruptedApproval presses Ctrl-C at an approval: what is typed then is the next turn.
+func TestChat_interruptedApproval(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	m := newTalkingModel(t, wantsNotes, "Right.")
+	c := startChat(t, m, 80, dir, t.TempDir(), "--quiet", "--dir", ".")
+	c.await("\n>")
+	c.types("Note it.\r")
+	c.await("a always below ./ >")
+	c.types("\x03")
+	c.awaitText("interrupted; go on with:")
+	c.await("\n>")
+	c.types("Never mind.\r")
+	c.await("Right.\n>")
+	require.Equal(t, "Never mind.", m.heard(2))
+	c.types("\x04")
+	c.end(exitDone)
+	require.NoFileExists(t, filepath.Join(dir, "notes.md"))
 }

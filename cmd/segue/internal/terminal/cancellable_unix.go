@@ -5,6 +5,7 @@ package terminal
 import (
 	"io"
 	"os"
+	"sync"
 
 	"github.com/muesli/cancelreader"
 )
@@ -20,17 +21,32 @@ func Cancellable(r io.Reader) (input io.Reader, release func()) {
 	if err != nil {
 		return r, func() {}
 	}
-	return cancellable{c, f}, func() {
-		c.Cancel()
-		_ = c.Close() // it closes what it polls with, and not r
-	}
+	made := &cancellable{from: c, terminal: f}
+	return made, made.release
 }
 
 // cancellable is a terminal whose reads can be cancelled.
 type cancellable struct {
-	cancelreader.CancelReader
+	reading  sync.Mutex
+	from     cancelreader.CancelReader
 	terminal *os.File
 }
 
+// Read implements [io.Reader].
+func (c *cancellable) Read(b []byte) (int, error) {
+	c.reading.Lock()
+	defer c.reading.Unlock()
+	return c.from.Read(b)
+}
+
+// release ends the read that there may be, and those to come.
+func (c *cancellable) release() {
+	if c.from.Cancel() {
+		c.reading.Lock() // else the read would go on with what is closed here
+		defer c.reading.Unlock()
+	}
+	_ = c.from.Close() // what it polls with, and not the terminal
+}
+
 // Fd returns the descriptor of the terminal.
-func (c cancellable) Fd() uintptr { return c.terminal.Fd() }
+func (c *cancellable) Fd() uintptr { return c.terminal.Fd() }
