@@ -79,7 +79,7 @@ func (c *cli) root() *cobra.Command {
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return fmt.Errorf("%w; see %s --help", flagProblem(err), cmd.CommandPath())
 	})
-	root.AddCommand(c.runCommand(), c.demoCommand())
+	root.AddCommand(c.runCommand(), c.chatCommand(), c.demoCommand())
 	root.AddCommand(c.runsCommand(), c.showCommand(), c.resumeCommand(), c.answerCommand(), c.stopCommand(), c.pruneCommand(), c.forgetCommand())
 	root.AddCommand(c.replayCommand(), c.diffCommand(), c.forkCommand(), c.exportCommand(), c.importCommand(), c.sessionsCommand())
 	root.AddCommand(c.simulateCrashCommand())

@@ -3,6 +3,7 @@ module github.com/segue-go/segue/cmd/segue
 go 1.26.0
 
 require (
+	github.com/muesli/cancelreader v0.2.2
 	github.com/rivo/uniseg v0.4.7
 	github.com/rogpeppe/go-internal v1.16.0
 	github.com/segue-go/segue v0.1.0
@@ -15,6 +16,8 @@ require (
 	golang.org/x/term v0.47.0
 	pgregory.net/rapid v1.3.0
 )
+
+require github.com/rivo/uniseg v0.4.7 // indirect
 
 require (
 	github.com/coder/websocket v1.8.15 // indirect
@@ -40,6 +43,7 @@ require (
 	github.com/dustin/go-humanize v1.0.1 // indirect
 	github.com/mattn/go-isatty v0.0.24 // indirect
 	github.com/ncruces/go-strftime v1.0.0 // indirect
+	github.com/reeflective/readline v1.3.0
 	github.com/remyoudompheng/bigfft v0.0.0-20230129092748-24d4a6f8daec // indirect
 	golang.org/x/text v0.42.0 // indirect
 	modernc.org/libc v1.77.1 // indirect

@@ -116,3 +116,26 @@ func untilSignal(parent context.Context) (context.Context, func()) {
 	ctx, _, release := interrupts(parent, false, func() {})
 	return ctx, release
 }
+
+// untilEnded returns a context that SIGTERM or SIGHUP ends, for a chat: there Ctrl-C ends a turn.
+func untilEnded(parent context.Context) (context.Context, func()) {
+	ctx, cancel := context.WithCancelCause(parent)
+	signals := make(chan os.Signal, 1)
+	signal.Notify(signals, syscall.SIGTERM)
+	if !signal.Ignored(syscall.SIGHUP) {
+		signal.Notify(signals, syscall.SIGHUP)
+	}
+	var listening sync.WaitGroup
+	listening.Go(func() {
+		select {
+		case s := <-signals:
+			cancel(&signalError{signal: s, kept: true})
+		case <-ctx.Done():
+		}
+	})
+	return ctx, func() {
+		signal.Stop(signals)
+		cancel(nil)
+		listening.Wait()
+	}
+}

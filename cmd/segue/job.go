@@ -35,6 +35,7 @@ type job struct {
 	runs       *runStore                               // where the run is kept; nil if it is not
 	wrap       func(checkpoint.Store) checkpoint.Store // around the store of the runs; nil: nothing is
 	resume     *orchestrator.Resumption                // the run to go on with, instead of the task; nil if there is none
+	heard      func(orchestrator.Event)                // is called for each event before it is shown; nil: nothing is
 }
 
 // close closes what the job has open.
@@ -76,7 +77,7 @@ func (c *cli) perform(ctx context.Context, j job, out output, s *terminal.Screen
 	defer release()
 	var asker *approval.Asker
 	if c.interactive {
-		asker = approval.NewAsker(s, j.files, c.stdin, nil)
+		asker = approval.NewAsker(s, j.files, c.stdin)
 		asker.EditWith(c.getenv, c.stderr, j.tools)
 	}
 	o, err := j.orchestrator(asker)
@@ -196,7 +197,7 @@ func (j job) events(ctx context.Context, o *orchestrator.Orchestrator, s *termin
 	if j.resume != nil {
 		return j.runs.takeUp(ctx, o, *j.resume, s)
 	}
-	return o.Stream(ctx, j.task)
+	return hearing(o.Stream(ctx, j.task), j.heard)
 }
 
 // key returns the key of the run that the job is about.

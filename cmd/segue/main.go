@@ -2,6 +2,7 @@
 //
 //	segue demo                     a run with a scripted model: no key, no network
 //	segue run [flags] TASK|-       a run with a model
+//	segue chat [flags]             a conversation with a model, turn by turn
 //	segue resume [RUN]             go on with a run
 //	segue runs                     the runs that are kept; show, answer, stop, prune, forget, replay, diff, fork,
 //	                               export and import are about runs too

@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/segue-go/segue/cmd/segue/config"
+	"github.com/segue-go/segue/cmd/segue/internal/attachment"
 	"github.com/segue-go/segue/cmd/segue/internal/plaintext"
 	"github.com/segue-go/segue/cmd/segue/internal/plainwords"
 	"github.com/segue-go/segue/cmd/segue/internal/strategies"
@@ -42,6 +43,7 @@ type runFlags struct {
 	agent    string
 	source   string
 	session  string
+	files    []string // that the model is given with the task
 	store    storeFlag
 	out      output
 
@@ -95,6 +97,7 @@ reply breaks off. With --store none nothing is kept: then Ctrl-C ends the run.`,
   segue run --dir notes "Write action-items.md: who does what until when"
   segue run --strategy plan-revise-execute --dir src "Write OVERVIEW.md: what each package is for"
   segue run --dir notes --approve always "Sort the items in action-items.md by date"
+  segue run -f notes.md -f chart.png "What is missing in the notes?"
   git diff | segue run --no-ask --system "Review this change." -
   segue run --base-url http://localhost:11434/v1 --model qwen3 "Say hello"
   segue run --agent planner --source voice "Plan the week"
@@ -109,6 +112,7 @@ reply breaks off. With --store none nothing is kept: then Ctrl-C ends the run.`,
 		RunE: func(cmd *cobra.Command, args []string) error { return c.runTask(cmd.Context(), f, args[0]) },
 	}
 	f.offer(cmd)
+	f.offerFiles(cmd, "give the model this `FILE` with the task, a text or a picture; may be said again")
 	cmd.Flags().StringVar(&f.session, "session", "", "make the run the next turn of the conversation with this `NAME`, or the first")
 	_ = cmd.RegisterFlagCompletionFunc("session", c.completeSessions(&f.store)) // the only error is an unknown flag
 	return cmd
@@ -147,6 +151,10 @@ func (c *cli) runTask(ctx context.Context, f *runFlags, arg string) error {
 	if err != nil {
 		return err
 	}
+	attached, err := attachment.ReadAll(f.files)
+	if err != nil {
+		return err
+	}
 	s := c.screen(f.out)
 	place, err := c.configPath(f.config, f.given("config"))
 	if err != nil {
@@ -171,11 +179,13 @@ func (c *cli) runTask(ctx context.Context, f *runFlags, arg string) error {
 	if j.runs, err = c.keepRuns(ctx, &f.store, cfg, s); err != nil {
 		return err
 	}
-	j.task.Input = delegation.Input{Goal: goal}
 	if f.given("session") {
 		if j.task.Session, err = sessionName(f.session, j.runs); err != nil {
 			return err
 		}
+	}
+	if j.task.Input, err = j.inputWith(ctx, goal, attached); err != nil {
+		return err
 	}
 	if j.runs != nil {
 		b, err := c.begunWith(f, cfg, place)

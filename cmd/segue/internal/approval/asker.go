@@ -26,8 +26,7 @@ type Asker struct {
 	files      *workfolder.Folder // the folder of the tool calls; nil if there is none
 	keys       *terminal.Keyboard
 	editor     *Editor
-	stop       <-chan struct{} // closed to stop the run after its step
-	inputEnded bool            // the input has ended; only the first in the queue uses it, and keys
+	inputEnded bool // the input has ended; only the first in the queue uses it, and keys
 
 	mu      sync.Mutex
 	allowed map[workfolder.Grant]bool // grants of "always"
@@ -43,11 +42,11 @@ type turn struct {
 }
 
 // NewAsker returns an Asker that shows its prompts on s and reads the answers from input. files may
-// be nil. After stop is closed, it asks nothing more.
-func NewAsker(s *terminal.Screen, files *workfolder.Folder, input io.Reader, stop <-chan struct{}) *Asker {
+// be nil.
+func NewAsker(s *terminal.Screen, files *workfolder.Folder, input io.Reader) *Asker {
 	keys := terminal.NewKeyboard(input)
 	return &Asker{
-		screen: s, files: files, keys: keys, stop: stop,
+		screen: s, files: files, keys: keys,
 		editor:  &Editor{Dumb: true, In: input, Screen: s, Keys: keys},
 		allowed: map[workfolder.Grant]bool{}, agents: map[string]string{},
 	}
@@ -131,11 +130,6 @@ func (a *Asker) Reply(ctx context.Context, w orchestrator.Wait) (orchestrator.Re
 	case <-t.first:
 	case <-ctx.Done():
 		return orchestrator.Reply{}, context.Cause(ctx)
-	}
-	select {
-	case <-a.stop:
-		<-ctx.Done() // it is about to end
-	default:
 	}
 	if ctx.Err() != nil {
 		return orchestrator.Reply{}, context.Cause(ctx)

@@ -26,7 +26,7 @@ import (
 func TestAsker_late(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		x := terminaltest.New(t)
-		p := NewAsker(terminal.NewScreen(x, terminal.Config{}, os.Getenv), nil, x.Input, nil)
+		p := NewAsker(terminal.NewScreen(x, terminal.Config{}, os.Getenv), nil, x.Input)
 		first, cancel := context.WithCancelCause(t.Context())
 		replied := make(chan error)
 		ask := func(ctx context.Context) {
@@ -69,7 +69,7 @@ func TestAsker_late(t *testing.T) {
 func TestAsker_inOrder(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		x := terminaltest.New(t)
-		p := NewAsker(terminal.NewScreen(x, terminal.Config{}, os.Getenv), nil, x.Input, nil)
+		p := NewAsker(terminal.NewScreen(x, terminal.Config{}, os.Getenv), nil, x.Input)
 		wait := func(id string) orchestrator.Wait {
 			return orchestrator.Wait{ID: id, Kind: orchestrator.WaitQuestion, Text: id}
 		}
@@ -107,7 +107,7 @@ func TestAsker_unknown(t *testing.T) {
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			x := terminaltest.New(t)
-			p := NewAsker(terminal.NewScreen(x, terminal.Config{}, os.Getenv), nil, x.Input, nil)
+			p := NewAsker(terminal.NewScreen(x, terminal.Config{}, os.Getenv), nil, x.Input)
 			var got orchestrator.Reply
 			var err error
 			var asking sync.WaitGroup
@@ -126,26 +126,6 @@ func TestAsker_unknown(t *testing.T) {
 make it again: y yes, n no > `)
 		})
 	}
-}
-
-// TestAsker_stopped is asked nothing once the run is about to end.
-func TestAsker_stopped(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		x := terminaltest.New(t)
-		stop := make(chan struct{})
-		close(stop)
-		p := NewAsker(terminal.NewScreen(x, terminal.Config{}, os.Getenv), nil, x.Input, stop)
-		ctx, cancel := context.WithCancelCause(t.Context())
-		replied := make(chan error)
-		go func() {
-			_, err := p.Reply(ctx, orchestrator.Wait{Kind: orchestrator.WaitQuestion})
-			replied <- err
-		}()
-		synctest.Wait()
-		cancel(errStopped)
-		require.ErrorIs(t, <-replied, errStopped)
-		require.Empty(t, x.Rest())
-	})
 }
 
 func TestChoose(t *testing.T) {
@@ -176,7 +156,7 @@ func TestChoose(t *testing.T) {
 
 // TestUnlessAllowed spares questions, and no refusals.
 func TestUnlessAllowed(t *testing.T) {
-	p := NewAsker(nil, nil, nil, nil)
+	p := NewAsker(nil, nil, nil)
 	call := orchestrator.ApprovalRequest{}
 	call.Call.Name = "t"
 	require.Equal(t, orchestrator.VerdictAsk, p.UnlessAllowed(orchestrator.AskAlways)(call))
@@ -192,7 +172,7 @@ func TestUnlessAllowed(t *testing.T) {
 func TestWorkFolder_protect(t *testing.T) {
 	f := opened(t, workfoldertest.Protected(t))
 	const allow, ask, refuse = orchestrator.VerdictAllow, orchestrator.VerdictAsk, orchestrator.VerdictRefuse
-	p := NewAsker(nil, f, nil, nil)
+	p := NewAsker(nil, f, nil)
 	p.allow(workfolder.Grant{Tool: workfolder.WriteFile, Folder: "."})
 	p.allow(workfolder.Grant{Tool: workfolder.ReadFile, Folder: "."})
 	for word, want := range map[string]struct{ write, code, secret, read, search orchestrator.Verdict }{

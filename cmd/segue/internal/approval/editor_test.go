@@ -45,7 +45,7 @@ func asked(t *testing.T, getenv func(string) string, w orchestrator.Wait, typed 
 	t.Helper()
 	x := terminaltest.New(t)
 	files := opened(t, workfoldertest.New(t, map[string]string{"a": "one\ntwo\n", ".env": "x"}, nil))
-	a := NewAsker(terminal.NewScreen(x, terminal.Config{}, getenv), files, x.Input, nil)
+	a := NewAsker(terminal.NewScreen(x, terminal.Config{}, getenv), files, x.Input)
 	a.EditWith(getenv, x, append(files.Tools(), deploy()))
 	a.Observe(terminaltest.Event("0.1", 0, "", orchestrator.FrameEntered{Strategy: "writer"}))
 	var reply orchestrator.Reply

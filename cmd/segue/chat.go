@@ -1,0 +1,200 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/segue-go/segue/cmd/segue/config"
+	"github.com/segue-go/segue/cmd/segue/internal/attachment"
+	"github.com/segue-go/segue/cmd/segue/internal/chatline"
+	"github.com/segue-go/segue/cmd/segue/internal/plaintext"
+	"github.com/segue-go/segue/cmd/segue/internal/strategies"
+	"github.com/segue-go/segue/cmd/segue/internal/terminal"
+)
+
+func (c *cli) chatCommand() *cobra.Command {
+	f := &runFlags{strategy: oneOf(strategies.Words()...), approve: oneOf(config.ApprovalWords...)}
+	cmd := &cobra.Command{
+		Use:   "chat [flags]",
+		Short: "Talk with a model, turn by turn",
+		Long: `Chat begins a conversation, or goes on with one: each line that you type is a turn, and each turn is a run that starts with what
+was said before. Conversations are kept: segue sessions lists them, and --session NAME goes on with one. The flags are those of
+segue run; they hold for all turns of this chat.
+
+A line that begins with / is a command of the chat:
+` + chatCommandList() + `
+Several lines are one turn if all but the last end with a backslash or Alt-Enter, if they stand between two """, or if they are
+pasted. Tab completes commands, files, agents and models, and the arrow keys bring back what you have typed before; that is kept in
+the state folder. Approvals and questions are as in segue run.
+
+Ctrl-C ends a turn, and keeps what there is of it; a second one ends the process. Ctrl-D ends the chat.
+
+If standard input is no terminal each of its lines is a turn, and the first one that fails ends the chat, with the exit code of
+segue run.`,
+		Example: `  segue chat
+  segue chat --dir notes --session trip
+  segue chat -f report.pdf.txt -f chart.png
+  printf 'I am Ann\nWho am I?\n' | segue chat -q --output jsonl`,
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) > 0 {
+				return errors.New("chat takes no TASK: type it when you are asked, or use segue run; see segue chat --help")
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, _ []string) error { return c.chat(cmd.Context(), f) },
+	}
+	f.offer(cmd)
+	f.offerFiles(cmd, "give the model this `FILE` with your first turn, a text or a picture; may be said again")
+	cmd.Flags().StringVar(&f.session, "session", "", "go on with the conversation with this `NAME`, or begin it (default a new one that is named after the time)")
+	_ = cmd.RegisterFlagCompletionFunc("session", c.completeSessions(&f.store)) // the only error is an unknown flag
+	return cmd
+}
+
+// chat is a conversation while somebody talks.
+type chat struct {
+	*cli
+	flags  *runFlags
+	place  config.Place
+	cfg    *config.Config // nil: there is none
+	runs   *runStore
+	screen *terminal.Screen
+	typed  *chatline.History
+
+	session string
+	turns   int               // that were made in this process
+	files   []attachment.File // for the next turn
+	partial string            // the answer of the last turn, as far as it came; "": it came whole, or not at all
+}
+
+// chat executes segue chat.
+func (c *cli) chat(ctx context.Context, f *runFlags) error {
+	ctx, release := untilEnded(ctx)
+	defer release()
+	ch := &chat{cli: c, flags: f, screen: c.screen(f.out)}
+	err := ch.open(ctx)
+	defer func() { ch.runs.close() }()
+	if err != nil {
+		return err
+	}
+	lines := ch.lines()
+	ch.greet(ctx)
+	err = ch.talk(ctx, lines)
+	if ctx.Err() != nil {
+		err = endedBySignal(ctx)
+	}
+	if ch.turns > 0 && c.interactive {
+		ch.say("go on with: " + ch.again())
+	}
+	return err
+}
+
+// open opens what all turns need.
+func (ch *chat) open(ctx context.Context) (err error) {
+	f := ch.flags
+	if ch.place, err = ch.configPath(f.config, f.given("config")); err != nil {
+		return err
+	}
+	if ch.cfg, err = ch.configOf(ctx, f, ch.place, ch.screen); err != nil {
+		return err
+	}
+	if f.agent != "" {
+		if _, _, err = ch.cfg.Choose(config.Request{Agent: f.agent}); err != nil {
+			return err
+		}
+	}
+	if ch.files, err = attachment.ReadAll(f.files); err != nil {
+		return err
+	}
+	if ch.runs, err = ch.keepRuns(ctx, &f.store, ch.cfg, ch.screen); err != nil {
+		return err
+	}
+	if ch.runs == nil {
+		return errors.New("a chat needs a file in which it is kept: name one with --store FILE")
+	}
+	if f.given("session") {
+		ch.session, err = sessionName(f.session, ch.runs)
+		return err
+	}
+	ch.session, err = ch.free(ctx, "chat-"+time.Now().Format("20060102-150405"))
+	return err
+}
+
+// free returns the name, or the first name with a number after it, of no conversation yet.
+func (ch *chat) free(ctx context.Context, name string) (string, error) {
+	for n := 2; ; n++ {
+		last, err := ch.runs.lastTurn(ctx, name)
+		if err != nil || last == nil {
+			return name, err
+		}
+		base, number := branchBase(name)
+		n = max(n, number+1)
+		name = fmt.Sprintf("%s+%d", base, n)
+	}
+}
+
+// greet says what conversation it is, and how to end it.
+func (ch *chat) greet(ctx context.Context) {
+	if !ch.interactive {
+		return
+	}
+	ch.say("conversation " + plaintext.Visible(ch.session) + "; /help lists the commands, Ctrl-D ends")
+	last, err := ch.runs.lastTurn(ctx, ch.session)
+	if err != nil || last == nil {
+		return
+	}
+	ch.say("it goes on after: " + plaintext.Head(plaintext.OneLine(ch.runs.goalOf(ctx, last.Key)), terminal.TextColumns))
+	if !last.Header.Status.Ended() {
+		ch.say("that turn has not ended: what you say now leaves it as it is; to end it first: " + ch.runs.command("resume", last.Key.Run))
+	}
+}
+
+// talk makes a turn of all that is typed, until the input ends.
+func (ch *chat) talk(ctx context.Context, lines turnSource) error {
+	for ctx.Err() == nil {
+		typed, err := lines.next(ctx)
+		switch {
+		case errors.Is(err, errLineCancelled):
+			continue
+		case errors.Is(err, io.EOF):
+			return nil
+		case err != nil:
+			return err
+		}
+		err = ch.do(ctx, typed)
+		switch {
+		case errors.Is(err, errLeave):
+			return nil
+		case err == nil:
+		case !ch.interactive:
+			return err
+		default:
+			ch.screen.Warn(plaintext.OneLine(err.Error()))
+		}
+	}
+	return nil
+}
+
+// do makes a turn of what was typed, or obeys it.
+func (ch *chat) do(ctx context.Context, typed string) error {
+	if command, is := commandIn(typed); is {
+		return ch.obey(ctx, command)
+	}
+	text := chatline.Text(typed)
+	if text == "" {
+		return nil
+	}
+	return ch.turn(ctx, text)
+}
+
+// say shows a line from the chat itself.
+func (ch *chat) say(line string) { ch.screen.Show(terminal.Dim.Line("segue: " + line)) }
+
+// again returns the command line that goes on with the conversation.
+func (ch *chat) again() string {
+	return "segue chat" + ch.runs.said + " --session " + quoted(ch.session)
+}
