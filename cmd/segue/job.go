@@ -28,6 +28,7 @@ type job struct {
 	task       orchestrator.Task
 	runs       *runStore                               // where the run is kept; nil if it is not
 	wrap       func(checkpoint.Store) checkpoint.Store // around the store of the runs; nil: nothing is
+	fed        bool                                    // text from outside came with the task, from standard input
 	resume     *orchestrator.Resumption                // the run to go on with, instead of the task; nil if there is none
 }
 
@@ -52,6 +53,9 @@ func (j job) orchestrator(asker *approval.Asker) (*orchestrator.Orchestrator, er
 		}
 	}
 	policy := config.NewApprover(j.approve, j.agents).Policy
+	if j.fed {
+		policy = afterOutside(policy)
+	}
 	if asker != nil {
 		cfg.Reply = asker.Reply
 		policy = asker.UnlessAllowed(policy)
@@ -63,6 +67,14 @@ func (j job) orchestrator(asker *approval.Asker) (*orchestrator.Orchestrator, er
 	return orchestrator.New(cfg)
 }
 
+// afterOutside returns a policy that judges each call as one after text from outside has been read.
+func afterOutside(policy orchestrator.ApprovalPolicy) orchestrator.ApprovalPolicy {
+	return func(r orchestrator.ApprovalRequest) orchestrator.Verdict {
+		r.Untrusted = true
+		return policy(r)
+	}
+}
+
 // perform makes the run, or goes on with it. It writes progress to s and the output to standard
 // output, and returns how the run ended as an error with an exit code.
 func (c *cli) perform(ctx context.Context, j job, out output, s *terminal.Screen) error {
@@ -70,7 +82,7 @@ func (c *cli) perform(ctx context.Context, j job, out output, s *terminal.Screen
 	defer release()
 	var asker *approval.Asker
 	if c.interactive {
-		asker = approval.NewAsker(s, j.files, c.stdin, stop)
+		asker = approval.NewAsker(s, j.files, c.keyboard(), stop)
 	}
 	o, err := j.orchestrator(asker)
 	if err != nil {
@@ -100,7 +112,9 @@ func (c *cli) tell(events iter.Seq2[orchestrator.Event, error], j job, asker *ap
 				s.Warn("the model gave no answer")
 			}
 			s.ShowWaits(end.Waits)
-			return outcome(end, err, j.files, j.runs.ways(e.Run))
+			on := j.runs.ways(e.Run)
+			on.asked = asker != nil
+			return outcome(end, err, j.files, on)
 		}
 	}
 	return errNoEnd
