@@ -5,12 +5,18 @@ GO        ?= go
 TOOLS     := $(CURDIR)/bin
 LINT      := $(TOOLS)/golangci-lint
 LINT_VERSION := v2.15.0
+GORELEASER := $(TOOLS)/goreleaser
+# The newest that builds with the Go of this project, and from modules alone.
+GORELEASER_VERSION := v2.14.3
 MODULES   := $(shell $(GO) list -m -f '{{.Dir}}')
 COUNT     ?= 6
 BENCH     ?= .
 
 .DEFAULT_GOAL := all
-.PHONY: all help demo test browser postgres prove breaks lint bench soak generate cover tidy fuzz release release-check live
+# What is generated for packages; git ignores it.
+MANUAL    := $(CURDIR)/build/manual
+
+.PHONY: all help demo test browser postgres prove breaks lint bench soak generate cover tidy fuzz release release-check manual archives live
 
 all: lint test ## lint and test
 
@@ -104,6 +110,30 @@ release-check: ## pack every module, install it from an empty folder, compare th
 
 release: ## change the working tree into what VERSION is tagged from; see CONTRIBUTING.md
 	@$(GO) run ./internal/release prepare $(VERSION)
+
+manual: ## write the man pages and the completions of the command into build/manual
+	@rm -rf $(MANUAL) && mkdir -p $(MANUAL)/completions
+	@cd cmd/segue && $(GO) build -o $(MANUAL)/segue . && SOURCE_DATE_EPOCH=$$(git log -1 --format=%ct) $(MANUAL)/segue man $(MANUAL)/man1
+	@$(MANUAL)/segue completion bash >$(MANUAL)/completions/segue.bash
+	@$(MANUAL)/segue completion zsh >$(MANUAL)/completions/_segue
+	@$(MANUAL)/segue completion fish >$(MANUAL)/completions/segue.fish
+	@$(MANUAL)/segue completion powershell >$(MANUAL)/completions/segue.ps1
+	@rm $(MANUAL)/segue
+
+# ARCHIVES=first builds that of Linux on amd64 alone; SNAPSHOT= builds what the tag at HEAD says.
+ARCHIVES ?= all
+SNAPSHOT ?= --snapshot
+PACKED   := segue LICENSE README.md CHANGELOG.md man/man1/segue.1 man/man1/segue-run.1 \
+	completions/segue.bash completions/_segue completions/segue.fish completions/segue.ps1
+
+archives: $(GORELEASER) manual ## build the archives of a release into dist, and look into that of Linux
+	@ARCHIVES=$(ARCHIVES) SOURCE_DATE=$$(git log -1 --format=%cI) SOURCE_DATE_EPOCH=$$(git log -1 --format=%ct) $(GORELEASER) release --clean $(SNAPSHOT)
+	@rm -rf dist/look && mkdir dist/look && tar -xzf dist/segue_*_linux_amd64.tar.gz -C dist/look --strip-components 1
+	@cd dist/look && for file in $(PACKED); do test -s $$file || { echo "the archive lacks $$file"; exit 1; }; done
+	@if [ "$$($(GO) env GOHOSTOS)/$$($(GO) env GOHOSTARCH)" = linux/amd64 ]; then dist/look/segue --version; fi
+
+$(GORELEASER):
+	GOBIN=$(TOOLS) GOFLAGS=-buildvcs=false $(GO) install github.com/goreleaser/goreleaser/v2@$(GORELEASER_VERSION)
 
 live: ## run every strategy on a real model: OPENAI_API_KEY, OPENAI_BASE_URL, SEGUE_MODEL
 	@SEGUE_LIVE=1 $(GO) test -count 1 -timeout 30m -run '^TestLive' -v ./internal/live

@@ -217,7 +217,7 @@ default: plain
 		"plain": {"You try.", "read_file", "list_files"}, "named": {"You work.", "list_files", "read_file"}, "critic": {"You work.", "list_files", "read_file"},
 	} {
 		s := newServer(t, says("Done."), says("APPROVED"))
-		got := segue(t, strings.ReplaceAll(file, "SERVER", s.URL), nil, "--agent", agent, "--dir", t.TempDir(), "Go")
+		got := segue(t, strings.ReplaceAll(file, "SERVER", s.URL), nil, "--ask", "--agent", agent, "--dir", t.TempDir(), "Go")
 		require.Equal(t, "Done.\n", got.stdout, got.stderr)
 		require.Contains(t, s.requests[0], want.system, agent)
 		require.Contains(t, s.requests[0], want.tool, agent)
@@ -276,7 +276,7 @@ default: lead
 	} {
 		t.Run(agent, func(t *testing.T) {
 			s := newServer(t, tt.answers...)
-			got := segue(t, strings.ReplaceAll(file, "SERVER", s.URL), nil, "--agent", agent, "--dir", t.TempDir(), "Go")
+			got := segue(t, strings.ReplaceAll(file, "SERVER", s.URL), nil, "--ask", "--agent", agent, "--dir", t.TempDir(), "Go")
 			require.Equal(t, "Done.\n", got.stdout, got.stderr)
 			var seen []string
 			for _, r := range s.requests {

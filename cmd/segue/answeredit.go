@@ -58,7 +58,7 @@ func (c *cli) editCall(ctx context.Context, w orchestrator.Wait, view *runview.V
 	s := c.screen(output{})
 	editor := approval.Editor{
 		Command: approval.EditorOf(c.getenv), Dumb: c.getenv("TERM") == "dumb", Tools: view.Started.Tools,
-		In: c.stdin, Out: c.stderr, Screen: s, Keys: terminal.NewKeyboard(c.stdin),
+		In: c.keyboard(), Out: c.stderr, Screen: s, Keys: terminal.NewKeyboard(c.keyboard()),
 	}
 	for {
 		changed, err := editor.Edit(ctx, w)

@@ -44,6 +44,7 @@ type begun struct {
 	Protect  []string `json:"protect,omitempty"`
 	Source   string   `json:"source,omitempty"`
 	NoAsk    bool     `json:"no_ask,omitempty"`
+	Fed      bool     `json:"fed,omitempty"` // something from standard input was joined to the task
 	MaxSteps int      `json:"max_steps,omitempty"`
 	Idle     string   `json:"idle_timeout,omitempty"`
 }
@@ -52,7 +53,7 @@ type begun struct {
 func (c *cli) begunWith(f *runFlags, cfg *config.Config, place config.Place) (begun, error) {
 	b := begun{
 		Version: begunVersion, Program: programVersion(), Agent: f.agent, Model: f.model, Policy: f.policy, System: f.system,
-		Protect: f.protect, Source: f.source, NoAsk: f.noAsk, MaxSteps: f.maxSteps, Idle: f.idle, Server: serverNow(c.getenv),
+		Protect: f.protect, Source: f.source, NoAsk: f.noAsk, Fed: f.fed, MaxSteps: f.maxSteps, Idle: f.idle, Server: serverNow(c.getenv),
 	}
 	var err error
 	b.BaseURL, b.Withheld = withoutSecrets(f.baseURL)
@@ -144,7 +145,7 @@ func (b *begun) again(f *runFlags) (*runFlags, error) {
 	said := map[string]bool{"strategy": b.Strategy != "", "approve": b.Approve != "" || f.given("approve")}
 	made := &runFlags{
 		strategy: f.strategy, approve: f.approve, store: f.store, out: f.out, reads: f.reads, mute: f.mute, agent: b.Agent, source: b.Source,
-		system: b.System, noAsk: b.NoAsk, maxSteps: b.MaxSteps,
+		system: b.System, noAsk: b.NoAsk, fed: b.Fed, maxSteps: b.MaxSteps,
 		model: cmp.Or(f.model, b.Model), baseURL: cmp.Or(f.baseURL, b.BaseURL), policy: cmp.Or(f.policy, b.Policy), idle: cmp.Or(f.idle, b.Idle), dir: cmp.Or(f.dir, b.Dir),
 		protect: slices.Concat(b.Protect, f.protect),
 		given:   func(flag string) bool { return said[flag] },

@@ -48,7 +48,7 @@ segue run.`,
 		},
 		RunE: func(cmd *cobra.Command, _ []string) error { return c.chat(cmd.Context(), f) },
 	}
-	f.offer(cmd)
+	f.offer(c, cmd)
 	f.offerFiles(cmd, "give the model this `FILE` with your first turn, a text or a picture; may be said again")
 	cmd.Flags().StringVar(&f.session, "session", "", "go on with the conversation with this `NAME`, or begin it (default a new one that is named after the time)")
 	_ = cmd.RegisterFlagCompletionFunc("session", c.completeSessions(&f.store)) // the only error is an unknown flag
@@ -73,6 +73,10 @@ type chat struct {
 
 // chat executes segue chat.
 func (c *cli) chat(ctx context.Context, f *runFlags) error {
+	if err := f.check(); err != nil {
+		return err
+	}
+	f.noAsk = f.noAsk || !f.ask && !c.interactive
 	ctx, release := untilEnded(ctx)
 	defer release()
 	ch := &chat{cli: c, flags: f, screen: c.screen(f.out)}
@@ -87,11 +91,14 @@ func (c *cli) chat(ctx context.Context, f *runFlags) error {
 	if ctx.Err() != nil {
 		err = endedBySignal(ctx)
 	}
-	if ch.turns > 0 && c.interactive {
+	if ch.turns > 0 && ch.typing() {
 		ch.say("go on with: " + ch.again())
 	}
 	return err
 }
+
+// typing reports whether the turns are typed at a terminal.
+func (ch *chat) typing() bool { return ch.interactive && ch.tty == nil }
 
 // open opens what all turns need.
 func (ch *chat) open(ctx context.Context) (err error) {
@@ -139,7 +146,7 @@ func (ch *chat) free(ctx context.Context, name string) (string, error) {
 
 // greet says what conversation it is, and how to end it.
 func (ch *chat) greet(ctx context.Context) {
-	if !ch.interactive {
+	if !ch.typing() {
 		return
 	}
 	ch.say("conversation " + plaintext.Visible(ch.session) + "; /help lists the commands, Ctrl-D ends")
@@ -170,7 +177,7 @@ func (ch *chat) talk(ctx context.Context, lines turnSource) error {
 		case errors.Is(err, errLeave):
 			return nil
 		case err == nil:
-		case !ch.interactive:
+		case !ch.typing():
 			return err
 		default:
 			ch.screen.Warn(plaintext.OneLine(err.Error()))

@@ -36,7 +36,7 @@ const (
 // can be written over, or what is no terminal at all.
 func (ch *chat) lines() turnSource {
 	switch {
-	case !ch.interactive:
+	case !ch.typing():
 		return &readLines{r: bufio.NewReader(ch.stdin)}
 	case ch.stdin != io.Reader(os.Stdin) || !terminal.IsTerminal(ch.stdout) || ch.getenv("TERM") == "dumb":
 		return &askedLines{ch}

@@ -56,7 +56,7 @@ func (ch *chat) turn(ctx context.Context, text string) error {
 	at := *ch.cli // what is typed at an approval that Ctrl-C ends is for the next turn
 	input, release := terminal.Cancellable(ch.stdin)
 	defer release()
-	if ch.interactive {
+	if ch.typing() {
 		at.stdin = input
 	}
 	err = at.perform(ctx, made, ch.flags.out, ch.screen)

@@ -4,7 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"strconv"
+	"os"
+	"runtime/debug"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -22,7 +23,8 @@ type cli struct {
 	getenv func(string) string
 
 	args        []string // of the command line
-	interactive bool     // stdin and stderr are a terminal
+	interactive bool     // somebody can be asked: at stdin and stderr, or at tty and stderr
+	tty         *os.File // the terminal of the process, if stdin is something else and somebody can be asked there; or nil
 }
 
 // run executes one command line and returns its exit code. It writes an error as one line to
@@ -30,14 +32,28 @@ type cli struct {
 func run(args []string, stdin io.Reader, stdout, stderr io.Writer, getenv func(string) string) int {
 	c := &cli{stdin: stdin, stdout: stdout, stderr: stderr, getenv: getenv}
 	c.interactive = terminal.IsTerminal(stdin) && terminal.IsTerminal(stderr)
+	if !c.interactive && terminal.IsTerminal(stderr) && c.isFed() {
+		if c.tty = terminal.Controlling(); c.tty != nil {
+			defer func() { _ = c.tty.Close() }()
+			c.interactive = true
+		}
+	}
 	return c.run(args)
+}
+
+// keyboard returns what the user types on.
+func (c *cli) keyboard() io.Reader {
+	if c.tty != nil {
+		return c.tty
+	}
+	return c.stdin
 }
 
 func (c *cli) run(args []string) int {
 	c.args = args
 	root := c.root()
 	root.SetArgs(args)
-	err := root.Execute()
+	err := inOurWords(root.Execute())
 	if err != nil {
 		_, _ = fmt.Fprintln(c.stderr, "segue: "+plainwords.Line(err)) // the exit code reports the error too
 	}
@@ -76,37 +92,31 @@ func (c *cli) root() *cobra.Command {
 	root.SetIn(c.stdin)
 	root.SetOut(c.stdout)
 	root.SetErr(c.stderr)
-	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
-		return fmt.Errorf("%w; see %s --help", flagProblem(err), cmd.CommandPath())
-	})
+	root.SetFlagErrorFunc(flagError)
+	root.Flags().Bool("version", false, "say what was built, and of what")
+	info, _ := debug.ReadBuildInfo()
+	root.Version = versionOf(info)
+	root.SetVersionTemplate(versionText(info)) // no template: it has no braces
 	root.AddCommand(c.runCommand(), c.chatCommand(), c.demoCommand())
 	root.AddCommand(c.runsCommand(), c.showCommand(), c.resumeCommand(), c.answerCommand(), c.stopCommand(), c.pruneCommand(), c.forgetCommand())
 	root.AddCommand(c.replayCommand(), c.diffCommand(), c.forkCommand(), c.exportCommand(), c.importCommand(), c.sessionsCommand())
 	root.AddCommand(c.simulateCrashCommand())
 	root.AddCommand(c.agentsCommand(), c.configCommand(), c.doctorCommand(), c.modelsCommand(), c.graphCommand(), c.parseCommand(), c.policiesCommand(), c.trustCommand(), c.versionCommand())
+	root.AddCommand(c.manCommand(root))
+	root.InitDefaultHelpCmd()
+	root.InitDefaultCompletionCmd()
+	wordCompletion(root)
 	fitHelp(root)
 	root.SetUsageTemplate(helpUsage(root.UsageTemplate()))
-	root.InitDefaultHelpCmd()
 	if help, _, err := root.Find([]string{"help"}); err == nil {
+		help.Short = "Show the help of a command"
+		help.Long = "Help shows what a command does, and its flags, as COMMAND --help does."
 		help.Args = func(_ *cobra.Command, args []string) error {
 			topic, rest, err := root.Find(args)
 			return errors.Join(err, knownCommand(topic, rest))
 		}
 	}
 	return root
-}
-
-// flagProblem says in plain words that a flag does not take a value.
-func flagProblem(err error) error {
-	value, ok := errors.AsType[*pflag.InvalidValueError](err)
-	if !ok {
-		return err
-	}
-	problem := plainwords.Of(value.Unwrap().Error())
-	if quoted := strconv.Quote(value.GetValue()); strings.HasPrefix(problem, quoted+" ") {
-		return fmt.Errorf("--%s %s", value.GetFlag().Name, problem)
-	}
-	return fmt.Errorf("--%s %q: %s", value.GetFlag().Name, value.GetValue(), problem)
 }
 
 // knownCommand returns an error for an unknown command.
@@ -144,7 +154,7 @@ func (c *choice) String() string { return c.value }
 
 // Type implements pflag.Value: the help shows it as the value. Of many words it shows none.
 func (c *choice) Type() string {
-	const most = 40
+	const most = 25
 	if words := strings.Join(c.words, "|"); len(words) <= most {
 		return words
 	}
@@ -162,9 +172,12 @@ func (c *choice) Set(word string) error {
 	return errors.New("it is one of: " + strings.Join(c.words, ", "))
 }
 
+// shorthands are the short forms of flags that are choices, the same in every command.
+var shorthands = map[string]string{"output": "o"}
+
 // offer adds the flag to cmd, with completion.
 func (c *choice) offer(cmd *cobra.Command, name, usage string) {
-	cmd.Flags().Var(c, name, usage)
+	cmd.Flags().VarP(c, name, shorthands[name], usage)
 	// The only error is an unknown flag.
 	_ = cmd.RegisterFlagCompletionFunc(name, cobra.FixedCompletions(c.words, cobra.ShellCompDirectiveNoFileComp))
 }

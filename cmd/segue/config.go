@@ -13,6 +13,7 @@ import (
 
 	"github.com/segue-go/segue/cmd/segue/config"
 	"github.com/segue-go/segue/cmd/segue/internal/plaintext"
+	"github.com/segue-go/segue/llmclient"
 )
 
 // ownConfigShown is the usual path of the user's own configuration.
@@ -38,23 +39,44 @@ of these:
 		Use:     "schema",
 		Short:   "Write the JSON Schema of a configuration",
 		Example: "  segue config schema > segue.schema.json",
-		Args:    cobra.NoArgs,
+		Args:    noArguments,
 		RunE:    func(*cobra.Command, []string) error { return write(c.stdout, string(config.Schema())+"\n") },
 	})
 	return cmd
 }
 
+// checkRecord is a configuration in the form json of segue config check.
+type checkRecord struct {
+	File     string        `json:"file"`
+	Usable   bool          `json:"usable"`
+	Tried    bool          `json:"tried"` // its prompts and schemas were tried, too
+	Models   int           `json:"models"`
+	Agents   int           `json:"agents"`
+	Rules    int           `json:"rules"`
+	Problems []faultRecord `json:"problems"`
+}
+
+// faultRecord is a problem of a configuration.
+type faultRecord struct {
+	Line    int    `json:"line"`
+	Column  int    `json:"column"`
+	Pointer string `json:"pointer"` // the JSON pointer of the value; "": the whole file
+	Text    string `json:"text"`
+}
+
 func (c *cli) configCheckCommand() *cobra.Command {
 	f := &fileFlag{}
+	form := oneOf(formText, formJSON)
 	cmd := &cobra.Command{
 		Use:   "check [FILE]",
 		Short: "Say everything that is wrong with a configuration",
 		Long: `Check reads a configuration and writes everything that is wrong with it to standard error, a line for each problem:
 FILE:LINE:COLUMN: PATH: what is wrong. Then the exit code is 2. Nothing is asked, and no key is needed.`,
-		Args: cobra.MaximumNArgs(1),
-		RunE: func(_ *cobra.Command, args []string) error { return c.checkConfig(f, args) },
+		Args: atMostOneFile,
+		RunE: func(_ *cobra.Command, args []string) error { return c.checkConfig(f, args, form.value) },
 	}
 	f.offer(cmd)
+	form.offer(cmd, "output", "a text to read, or a JSON object with the problems")
 	return cmd
 }
 
@@ -115,13 +137,11 @@ func (c *cli) configPath(argument string, given bool) (config.Place, error) {
 }
 
 // checkConfig executes segue config check.
-func (c *cli) checkConfig(f *fileFlag, args []string) error {
+func (c *cli) checkConfig(f *fileFlag, args []string, form string) error {
 	cfg, tried, err := c.readConfig(f, args)
 	if e, ok := errors.AsType[*config.Error](err); ok {
-		for _, p := range e.Problems {
-			if err := write(c.stderr, plaintext.Visible(e.Path)+":"+plaintext.OneLine(p.String())+"\n"); err != nil {
-				return err
-			}
+		if err := c.writeProblems(e, form); err != nil {
+			return err
 		}
 		return fmt.Errorf("%s cannot be used: %s", plaintext.Visible(e.Path), plaintext.Counted(len(e.Problems), "problem"))
 	}
@@ -131,8 +151,32 @@ func (c *cli) checkConfig(f *fileFlag, args []string) error {
 	if !tried {
 		c.screen(output{}).Warn(plaintext.Visible(cfg.Path) + " was found and is not trusted: its prompts and schemas are not tried; name it to try them")
 	}
+	if form == formJSON {
+		return encode(c.stdout, checkRecord{
+			File: cfg.Path, Usable: true, Tried: tried, Models: len(cfg.Models), Agents: len(cfg.Agents), Rules: len(cfg.Rules), Problems: []faultRecord{},
+		})
+	}
 	return write(c.stdout, fmt.Sprintf("%s can be used: %s, %s, %s\n", plaintext.Visible(cfg.Path),
 		plaintext.Counted(len(cfg.Models), "model"), plaintext.Counted(len(cfg.Agents), "agent"), plaintext.Counted(len(cfg.Rules), "rule")))
+}
+
+// writeProblems writes what is wrong with a configuration: for people to standard error, as JSON to
+// standard output.
+func (c *cli) writeProblems(e *config.Error, form string) error {
+	r := checkRecord{File: e.Path, Problems: []faultRecord{}}
+	for _, p := range e.Problems {
+		r.Problems = append(r.Problems, faultRecord{p.At.Line, p.At.Column, p.Pointer, p.Text})
+		if form == formJSON {
+			continue
+		}
+		if err := write(c.stderr, plaintext.Visible(e.Path)+":"+plaintext.OneLine(p.String())+"\n"); err != nil {
+			return err
+		}
+	}
+	if form == formJSON {
+		return encode(c.stdout, r)
+	}
+	return nil
 }
 
 // agentRecord is an agent in the form json.
@@ -153,7 +197,7 @@ func (c *cli) agentsCommand() *cobra.Command {
 		Short: "List the agents of the configuration",
 		Long: `Agents lists the agents of the configuration with their strategies, models and descriptions. The default is marked with *;
 a model - is that of the environment, or none where executors do all of the work.`,
-		Args: cobra.MaximumNArgs(1),
+		Args: atMostOneFile,
 	}
 	f.offer(cmd)
 	form.offer(cmd, "output", "a text to read, or a JSON array of objects")
@@ -202,19 +246,20 @@ func (c *cli) listAgents(cfg *config.Config, form string) error {
 
 // completeAgents completes the names of the agents of a configuration, as the first argument.
 func (c *cli) completeAgents(path *string) cobra.CompletionFunc {
+	complete := c.completeAgentFlag(path)
 	return func(cmd *cobra.Command, args []string, begin string) ([]cobra.Completion, cobra.ShellCompDirective) {
 		if len(args) > 0 {
 			return nil, cobra.ShellCompDirectiveNoFileComp
 		}
-		place, err := c.configPath(*path, cmd.Flags().Changed("config"))
-		if err != nil || place.Origin == config.OriginNone {
-			return nil, cobra.ShellCompDirectiveNoFileComp
-		}
-		cfg, err := place.Read()
-		if err != nil {
-			return nil, cobra.ShellCompDirectiveNoFileComp
-		}
+		return complete(cmd, args, begin)
+	}
+}
+
+// completeAgentFlag completes the names of the agents of a configuration.
+func (c *cli) completeAgentFlag(path *string) cobra.CompletionFunc {
+	return func(cmd *cobra.Command, _ []string, begin string) ([]cobra.Completion, cobra.ShellCompDirective) {
 		var all []cobra.Completion
+		cfg := c.completedConfig(cmd, *path)
 		for _, name := range slices.Sorted(maps.Keys(cfg.Agents)) {
 			if strings.HasPrefix(name, begin) {
 				all = append(all, cobra.CompletionWithDesc(name, plaintext.Head(plaintext.OneLine(cfg.Agents[name].Description), 50)))
@@ -222,4 +267,38 @@ func (c *cli) completeAgents(path *string) cobra.CompletionFunc {
 		}
 		return all, cobra.ShellCompDirectiveNoFileComp
 	}
+}
+
+// completeModels completes the names of the models of a configuration, and of those whose price is
+// known.
+func (c *cli) completeModels(path *string) cobra.CompletionFunc {
+	return func(cmd *cobra.Command, _ []string, begin string) ([]cobra.Completion, cobra.ShellCompDirective) {
+		var all []cobra.Completion
+		own := c.completedConfig(cmd, *path).Models
+		for _, name := range slices.Sorted(maps.Keys(own)) {
+			if strings.HasPrefix(name, begin) {
+				all = append(all, cobra.CompletionWithDesc(name, plaintext.Head(plaintext.OneLine("of the configuration: "+own[name].Model), 50)))
+			}
+		}
+		for _, name := range slices.Sorted(maps.Keys(llmclient.KnownPrices())) {
+			if _, again := own[name]; !again && strings.HasPrefix(name, begin) {
+				all = append(all, name)
+			}
+		}
+		return all, cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveKeepOrder
+	}
+}
+
+// completedConfig returns the configuration of a command line that is being completed; an empty one
+// if there is none that can be read.
+func (c *cli) completedConfig(cmd *cobra.Command, path string) *config.Config {
+	place, err := c.configPath(path, cmd.Flags().Changed("config"))
+	if err != nil || place.Origin == config.OriginNone {
+		return &config.Config{}
+	}
+	cfg, err := place.Read()
+	if err != nil {
+		return &config.Config{}
+	}
+	return cfg
 }

@@ -48,7 +48,7 @@ approved. The folder is left for you to look at.
 
 With --crash the process that runs the task is killed (kill -9) in the middle, and another one goes on with it: it asks the
 model for nothing that was answered, makes no call again, and comes to the same end.`,
-		Args: cobra.NoArgs,
+		Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			switch doomed := c.getenv(crashVariable); {
 			case crashes:

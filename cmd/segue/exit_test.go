@@ -74,14 +74,18 @@ func TestOutcome_waiting(t *testing.T) {
 		text  string
 	}{
 		{[]orchestrator.Wait{approval}, "the run waits for 1 approval, and nobody can be asked here; run it in a terminal, or with --approve always or --approve never"},
-		{[]orchestrator.Wait{answer, answer}, "the run waits for 2 answers, and nobody can be asked here; run it in a terminal, or with the answer in the task or with --no-ask"},
+		{[]orchestrator.Wait{answer, answer}, "the run waits for 2 answers, and nobody can be asked here; run it in a terminal, or with the answer in the task or without --ask"},
 		{[]orchestrator.Wait{unknown, approval}, "the run waits for 1 approval and 1 decision about calls that may have had their effect, and nobody can be asked here; run it in a terminal"},
-		{[]orchestrator.Wait{answer, approval}, "the run waits for 1 approval and 1 answer, and nobody can be asked here; run it in a terminal, or with --approve always or --approve never, and with the answer in the task or with --no-ask"},
+		{[]orchestrator.Wait{answer, approval}, "the run waits for 1 approval and 1 answer, and nobody can be asked here; run it in a terminal, or with --approve always or --approve never, and with the answer in the task or without --ask"},
 	} {
 		err := outcome(orchestrator.RunFinished{Status: orchestrator.StatusWaiting, Waits: tt.waits}, nil, nil, ways{})
 		require.Equal(t, exitWaiting, exitCode(err))
 		require.EqualError(t, err, tt.text)
 	}
+	err := outcome(orchestrator.RunFinished{Status: orchestrator.StatusWaiting, Waits: []orchestrator.Wait{approval, answer}}, nil, nil, ways{asked: true})
+	require.EqualError(t, err, "the run waits for 1 approval and 1 answer, and was given none; run it again, or with --approve always or --approve never, and with the answer in the task or with --no-ask")
+	err = outcome(orchestrator.RunFinished{Status: orchestrator.StatusWaiting, Waits: []orchestrator.Wait{answer}}, nil, nil, ways{resume: "segue resume 1", answer: "segue answer 1", show: "segue show 1", asked: true})
+	require.EqualError(t, err, "the run waits for 1 answer, and was given none; go on with: segue resume 1; or answer with: segue answer 1")
 }
 
 // TestREADME holds the exit codes and the flags in README.md against the code.
@@ -98,7 +102,7 @@ func TestREADME(t *testing.T) {
 	}
 	require.True(t, strings.HasPrefix(after, "\n"), "and no other")
 	c := &cli{}
-	for _, flag := range []string{"strategy", "model", "base-url", "system", "dir", "approve", "no-ask", "max-steps", "config", "agent", "source", "store", "output", "json", "quiet", "verbose"} {
+	for _, flag := range []string{"strategy", "model", "base-url", "system", "dir", "approve", "no-ask", "ask", "stdin", "max-steps", "config", "agent", "source", "store", "output", "json", "quiet", "verbose"} {
 		require.NotNil(t, c.runCommand().Flags().Lookup(flag), flag)
 		require.Contains(t, string(text), "--"+flag, flag)
 	}

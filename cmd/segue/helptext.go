@@ -1,10 +1,13 @@
 package main
 
 import (
+	"cmp"
+	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 )
 
 // helpColumns is how wide help texts are.
@@ -13,25 +16,117 @@ const helpColumns = 80
 // fitHelp makes the help texts of a command, and of those below it, fit a terminal of 80 columns.
 // Examples stay as they are, so that they can be copied.
 func fitHelp(cmd *cobra.Command) {
-	cmd.Long = fitText(cmd.Long)
+	cmd.Long = fitText(cmd.Long, helpColumns)
 	for _, child := range cmd.Commands() {
 		fitHelp(child)
 	}
 }
 
-// helpUsage is the template of cobra for the usage of a command, with flags that fit.
+// helpUsage is the template of cobra for the usage of a command, with flags in groups that fit.
 func helpUsage(template string) string {
-	return strings.ReplaceAll(template, "FlagUsages", "FlagUsagesWrapped 80")
+	local := "Flags:\n{{.LocalFlags.FlagUsages | trimTrailingWhitespaces}}"
+	if !strings.Contains(template, local) {
+		panic("cobra has another template for the usage of commands")
+	}
+	template = strings.Replace(template, local, "{{flagGroups .LocalFlags 80 | trimTrailingWhitespaces}}", 1)
+	return strings.ReplaceAll(template, "FlagUsages ", fmt.Sprintf("FlagUsagesWrapped %d ", helpColumns))
 }
+
+func init() { cobra.AddTemplateFunc("flagGroups", flagGroups) }
+
+// groupedFlags are the flags of commands that have many, by what they are about. A flag that is in
+// no group comes last.
+var groupedFlags = []struct {
+	title string
+	names []string
+}{
+	{"Task", []string{"agent", "config", "profile", "session", "source", "stdin", "strategy", "system", "file"}},
+	{"Model", []string{"model", "base-url", "policy", "idle-timeout"}},
+	{"Files and approval", []string{"approve", "ask", "dir", "no-ask", "protect"}},
+	{"Limits", []string{"max-steps"}},
+	{"Output", []string{"json", "output", "plain", "quiet", "verbose"}},
+	{"Runs", []string{"store", "take-over"}},
+}
+
+// manyFlags is how many flags are shown in groups.
+const manyFlags = 12
+
+// flagGroups describes flags, in groups if there are many.
+func flagGroups(all *pflag.FlagSet, columns int) string {
+	count := 0
+	all.VisitAll(func(*pflag.Flag) { count++ })
+	if count < manyFlags {
+		return "Flags:\n" + flagUsages(all, columns)
+	}
+	var shown []string
+	grouped := map[string]bool{}
+	show := func(title string, has func(*pflag.Flag) bool) {
+		group := pflag.NewFlagSet("", pflag.ContinueOnError)
+		all.VisitAll(func(f *pflag.Flag) {
+			if has(f) {
+				group.AddFlag(f)
+				grouped[f.Name] = true
+			}
+		})
+		if group.HasAvailableFlags() {
+			shown = append(shown, title+":\n"+flagUsages(group, columns))
+		}
+	}
+	for _, g := range groupedFlags {
+		show(g.title, func(f *pflag.Flag) bool { return slices.Contains(g.names, f.Name) })
+	}
+	show("Other", func(f *pflag.Flag) bool { return !grouped[f.Name] })
+	return strings.Join(shown, "\n")
+}
+
+// valueNames are the names of what flags take in help texts, for flags of which the usage names
+// none.
+var valueNames = map[string]string{
+	"base-url": "URL", "config": "FILE", "dir": "PATH", "protect": "GLOB", "system": "TEXT", "task": "TEXT", "tools": "FILE",
+}
+
+// flagUsages describes flags, by names of what they take that are no types of Go.
+func flagUsages(flags *pflag.FlagSet, columns int) string {
+	named := pflag.NewFlagSet("", pflag.ContinueOnError)
+	flags.VisitAll(func(f *pflag.Flag) {
+		shown := *f
+		if !strings.Contains(f.Usage, "`") {
+			shown.Value = namedValue{f.Value, valueName(f)}
+		}
+		named.AddFlag(&shown)
+	})
+	return named.FlagUsagesWrapped(columns)
+}
+
+// valueName returns the name of what a flag takes.
+func valueName(f *pflag.Flag) string {
+	switch kind := f.Value.Type(); kind {
+	case "string", "stringArray", "stringSlice":
+		return cmp.Or(valueNames[f.Name], "NAME")
+	case "int", "int64", "uint", "uint64":
+		return "N"
+	default:
+		return kind
+	}
+}
+
+// namedValue is a value of a flag by another name of its type.
+type namedValue struct {
+	pflag.Value
+	name string
+}
+
+// Type implements pflag.Value.
+func (v namedValue) Type() string { return v.name }
 
 // fitText breaks the lines of a text anew. Lines that begin with a letter are one paragraph up to a
 // blank or an indented line. A line that is indented by two blanks is an entry of a list: a name,
 // two blanks or more, and what it means; lines that are indented further go on with it.
-func fitText(text string) string {
+func fitText(text string, columns int) string {
 	var all []string
 	var entry []string // the lines of a paragraph, or of an entry of a list
 	end := func() {
-		all = append(all, fitLines(entry)...)
+		all = append(all, fitLines(entry, columns)...)
 		entry = nil
 	}
 	for line := range strings.SplitSeq(text, "\n") {
@@ -51,8 +146,8 @@ func fitText(text string) string {
 }
 
 // fitLines breaks the lines of a paragraph, or of an entry of a list, anew.
-func fitLines(lines []string) []string {
-	if !slices.ContainsFunc(lines, func(l string) bool { return len(l) > helpColumns }) || len(lines) == 0 {
+func fitLines(lines []string, columns int) []string {
+	if !slices.ContainsFunc(lines, func(l string) bool { return len(l) > columns }) || len(lines) == 0 {
 		return lines
 	}
 	first, indent := lines[0], ""
@@ -65,7 +160,7 @@ func fitLines(lines []string) []string {
 		switch {
 		case strings.TrimSpace(line) == "" || len(line) == len(indent):
 			line += word
-		case len(line)+1+len(word) > helpColumns:
+		case len(line)+1+len(word) > columns:
 			fitted = append(fitted, line)
 			line = indent + word
 		default:

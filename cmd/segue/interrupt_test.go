@@ -175,18 +175,19 @@ func halfAnswer(t *testing.T) *httptest.Server {
 // slowModel is a server that takes its time.
 type slowModel struct {
 	*httptest.Server
-	asked   chan struct{} // holds what was asked
+	asked   chan string // holds what was asked
 	replies chan string
 }
 
 func newSlowModel(t *testing.T) *slowModel {
 	t.Helper()
-	m := &slowModel{asked: make(chan struct{}, 8), replies: make(chan string)}
+	m := &slowModel{asked: make(chan string, 8), replies: make(chan string)}
 	m.Server = httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if _, err := io.Copy(io.Discard, r.Body); err != nil {
+		body, err := io.ReadAll(r.Body)
+		if err != nil {
 			return
 		}
-		m.asked <- struct{}{}
+		m.asked <- string(body)
 		select {
 		case reply := <-m.replies:
 			w.Header().Set("Content-Type", "application/json")

@@ -34,6 +34,7 @@ type job struct {
 	task       orchestrator.Task
 	runs       *runStore                               // where the run is kept; nil if it is not
 	wrap       func(checkpoint.Store) checkpoint.Store // around the store of the runs; nil: nothing is
+	fed        bool                                    // text from outside came with the task, from standard input
 	resume     *orchestrator.Resumption                // the run to go on with, instead of the task; nil if there is none
 	heard      func(orchestrator.Event)                // is called for each event before it is shown; nil: nothing is
 }
@@ -59,6 +60,9 @@ func (j job) orchestrator(asker *approval.Asker) (*orchestrator.Orchestrator, er
 		}
 	}
 	policy := j.files.ByPlace(config.NewApprover(j.approve, j.agents).Policy)
+	if j.fed {
+		policy = afterOutside(policy)
+	}
 	if asker != nil {
 		cfg.Reply = asker.Reply
 		policy = asker.UnlessAllowed(policy)
@@ -70,6 +74,14 @@ func (j job) orchestrator(asker *approval.Asker) (*orchestrator.Orchestrator, er
 	return orchestrator.New(cfg)
 }
 
+// afterOutside returns a policy that judges each call as one after text from outside has been read.
+func afterOutside(policy orchestrator.ApprovalPolicy) orchestrator.ApprovalPolicy {
+	return func(r orchestrator.ApprovalRequest) orchestrator.Verdict {
+		r.Untrusted = true
+		return policy(r)
+	}
+}
+
 // perform makes the run, or goes on with it. It writes progress to s and the output to standard
 // output, and returns how the run ended as an error with an exit code.
 func (c *cli) perform(ctx context.Context, j job, out output, s *terminal.Screen) error {
@@ -77,7 +89,7 @@ func (c *cli) perform(ctx context.Context, j job, out output, s *terminal.Screen
 	defer release()
 	var asker *approval.Asker
 	if c.interactive {
-		asker = approval.NewAsker(s, j.files, c.stdin)
+		asker = approval.NewAsker(s, j.files, c.keyboard())
 		asker.EditWith(c.getenv, c.stderr, j.tools)
 	}
 	o, err := j.orchestrator(asker)
@@ -136,6 +148,7 @@ func (c *cli) tell(events iter.Seq2[orchestrator.Event, error], j job, asker *ap
 		if ended {
 			s.ShowWaits(end.Waits)
 			on := j.runs.ways(e.Run)
+			on.asked = asker != nil
 			for _, offer := range on.offers(end.Status) {
 				s.ShowProgress(offer)
 			}

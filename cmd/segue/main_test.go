@@ -13,9 +13,12 @@ import (
 // exitLeak is the exit code of a segue under test that leaves goroutines behind.
 const exitLeak = 99
 
-// blockedRead is left where somebody was asked and the run ended without an answer: nothing but the
-// end of the process ends a read from a terminal.
-var blockedRead = goleak.IgnoreAnyFunction("github.com/segue-go/segue/cmd/segue/internal/terminal.(*Keyboard).read")
+// blockedRead is left where somebody was asked and the run ended without an answer, and where nothing
+// came from standard input: nothing but the end of the process ends such a read.
+var blockedRead = []goleak.Option{
+	goleak.IgnoreAnyFunction("github.com/segue-go/segue/cmd/segue/internal/terminal.(*Keyboard).read"),
+	goleak.IgnoreAnyFunction("github.com/segue-go/segue/cmd/segue.readStdin"),
+}
 
 // TestMain makes this binary do as "segue" in the processes that tests start, and looks for
 // goroutines left behind in those and in the tests.
@@ -23,7 +26,7 @@ func TestMain(m *testing.M) {
 	testscript.Main(leakChecked{m}, map[string]func(){
 		"segue": func() {
 			code := run(os.Args[1:], os.Stdin, os.Stdout, os.Stderr, os.Getenv)
-			if err := goleak.Find(blockedRead); err != nil {
+			if err := goleak.Find(blockedRead...); err != nil {
 				fmt.Fprintln(os.Stderr, err)
 				code = exitLeak
 			}

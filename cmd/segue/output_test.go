@@ -104,7 +104,7 @@ func (brokenReader) Read([]byte) (int, error) { return 0, errors.New("bad descri
 func TestRun_cannotRead(t *testing.T) {
 	var stdout, stderr bytes.Buffer
 	require.Equal(t, exitUsage, run([]string{"run", "-"}, brokenReader{}, &stdout, &stderr, func(string) string { return "" }))
-	require.Equal(t, "segue: cannot read the task from standard input: bad descriptor\n", stderr.String())
+	require.Equal(t, "segue: cannot read standard input: bad descriptor\n", stderr.String())
 	require.Empty(t, stdout.String())
 }
 

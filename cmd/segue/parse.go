@@ -72,7 +72,7 @@ Modes, for what is meant as a call and is none:
   repair   it is mended where that cannot change what it means, else as error`,
 		Example: `  segue parse --policy hermes reply.txt
   segue parse --policy react --tools tools.json --mode repair - < reply.txt`,
-		Args: cobra.MaximumNArgs(1),
+		Args: atMostOneFile,
 		RunE: func(_ *cobra.Command, args []string) error { return c.parse(f, append(args, "-")[0]) },
 	}
 	offerPolicy(cmd, &f.policy, markdownpolicy.Names()[0], "the format: the name of a policy, or several with commas between them")

@@ -38,7 +38,7 @@ func (c *cli) policiesCommand() *cobra.Command {
 		Long: `Policies lists the formats in which models that have no tool calls of their own can write them as text, with the
 instructions that go into the system prompt. The first is the default. The tool in them is an example, unless --tools says.`,
 		Example: "  segue policies --tools tools.json",
-		Args:    cobra.NoArgs,
+		Args:    noArguments,
 		RunE: func(*cobra.Command, []string) error {
 			defs, err := readTools(file)
 			if err != nil {

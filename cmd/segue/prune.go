@@ -42,7 +42,7 @@ not go on. It deletes no run that a process works on, or that an answer was post
 Even without prune, segue run deletes runs 30 days after their end; store.keep in your own segue.yaml says another age.`,
 		Example: `  segue prune --older 7d
   segue prune --older 90d --unfinished --dry-run`,
-		Args: cobra.NoArgs,
+		Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error { return c.prune(cmd.Context(), f) },
 	}
 	cmd.Flags().StringVar(&f.older, "older", "", "delete runs of this `AGE` and older")

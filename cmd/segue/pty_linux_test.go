@@ -56,6 +56,7 @@ type process struct {
 	folder string   // the working folder; "" is that of the tests
 	env    []string // besides that of the tests
 	width  int      // columns of the terminal; 0: 70
+	stdin  *os.File // instead of the terminal
 	stdout bytes.Buffer
 	read   chan struct{} // closed when all that was shown has been read
 }
@@ -84,6 +85,9 @@ func (p *process) start(args ...string) {
 		p.cmd.Stdout = &p.stdout
 	}
 	p.cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
+	if p.stdin != nil {
+		p.cmd.Stdin, p.cmd.SysProcAttr.Ctty = p.stdin, 2
+	}
 	require.NoError(t, p.cmd.Start())
 	require.NoError(t, tty.Close())
 	go func() {
@@ -189,11 +193,11 @@ func TestTerminal_interrupts(t *testing.T) {
 		},
 		"Ctrl-D at an approval": {
 			wants: wantsToWrite, prompt: mayWrite, keys: "\x04", told: `segue: [0 #2] waits for approval: write_file {"path":"b","content":"2"}`,
-			code: exitWaiting, status: "waiting", why: "segue: the run waits for 1 approval, and nobody can be asked here; ", written: true,
+			code: exitWaiting, status: "waiting", why: "segue: the run waits for 1 approval, and was given none; run it again, or with --approve", written: true,
 		},
 		"Ctrl-D at a question": {
 			wants: wantsToKnow, prompt: yourTurn, keys: "\x04", told: "segue: [0 #2] waits for an answer: Sure?",
-			code: exitWaiting, status: "waiting", why: "segue: the run waits for 2 answers, and nobody can be asked here; ",
+			code: exitWaiting, status: "waiting", why: "segue: the run waits for 2 answers, and was given none; run it again, or with the answer in the task",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -56,8 +56,8 @@ that is safe.`,
 		},
 	}
 	flags := cmd.Flags()
-	f.approve.offer(cmd, "approve", "which tool calls need your approval from now on")
-	flags.StringVar(&f.model, "model", "", "another model (default that of the run)")
+	f.approve.offer(cmd, "approve", "`WHICH` tool calls need your approval from now on: "+listed(config.ApprovalWords))
+	flags.StringVarP(&f.model, "model", "m", "", "another model (default that of the run)")
 	flags.StringVar(&f.baseURL, "base-url", "", "another server (default that of the run)")
 	offerPolicy(cmd, &f.policy, "", "another text format for tool calls (default that of the run)")
 	flags.StringVar(&f.idle, "idle-timeout", "", idleUsage)
@@ -71,12 +71,16 @@ that is safe.`,
 	f.given = flags.Changed
 	cmd.ValidArgsFunction = c.completeRuns(&f.store, openStatuses...)
 	_ = cmd.MarkFlagDirname("dir") // the only error is an unknown flag
+	_ = cmd.RegisterFlagCompletionFunc("model", c.completeModels(&f.config))
 	_ = cmd.MarkFlagFilename("config", "yaml", "yml")
 	return cmd
 }
 
 // resumeRun executes segue resume.
 func (c *cli) resumeRun(ctx context.Context, f *runFlags, run string, takeOver bool) error {
+	if err := f.check(); err != nil {
+		return err
+	}
 	s := c.screen(f.out)
 	runs, err := c.openRuns(ctx, &f.store)
 	if err != nil {

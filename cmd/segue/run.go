@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -38,18 +37,21 @@ type runFlags struct {
 	approve  choice
 	protect  []string
 	noAsk    bool
+	ask      bool
 	maxSteps int
 	config   string
 	agent    string
 	source   string
 	session  string
 	files    []string // that the model is given with the task
+	stdin    choice
 	store    storeFlag
 	out      output
 
 	given func(flag string) bool // reports whether a flag was given
 	reads bool                   // no model is asked: the run is only read
 	alien bool                   // what the run was begun with stands in a file from elsewhere, and is trusted no more than that
+	fed   bool                   // something from standard input was joined to the task
 	mute  bool                   // neither the configuration is said, nor what is not as it was when the run began
 }
 
@@ -57,12 +59,17 @@ func (c *cli) runCommand() *cobra.Command {
 	f := &runFlags{
 		strategy: oneOf(strategies.Words()...),
 		approve:  oneOf(config.ApprovalWords...),
+		stdin:    oneOf(stdinAuto, stdinWait, stdinNone),
 	}
 	cmd := &cobra.Command{
 		Use:   "run [flags] TASK|-",
 		Short: "Run a task with a model",
-		Long: `Run runs a task with a model of OpenAI, or of any server that speaks Chat Completions. TASK - is read from standard
-input. The answer goes to standard output, progress to standard error.
+		Long: `Run runs a task with a model of OpenAI, or of any server that speaks Chat Completions. The answer goes to standard
+output, progress to standard error.
+
+What comes from standard input, if that is a pipe or a file, is joined to the task, as text between fences: at most 4 MiB of UTF-8.
+TASK - is standard input itself. A pipe that nobody writes to is left after five seconds, unless standard error is a terminal or
+--stdin wait says to wait; --stdin none does not read it, for scripts that need their own standard input, as in while read.
 
 Strategies:
   complete-task         the model works on the task with the tools until it answers
@@ -74,8 +81,9 @@ A configuration has models and agents by name, and rules that choose the agent o
 config checks it. Flags override it. A configuration that nobody named, but that is in the working folder or above, is used once
 you trust it; see segue trust.
 
-At a terminal (standard input and standard error), you are asked to approve each tool call that changes something, and
-the model can ask you questions. Anywhere else such a run ends with exit code 4, and says what it waits for. Approve:
+At a terminal you are asked to approve each tool call that changes something, and the model can ask you questions, also if
+standard input is a pipe or a file. Anywhere else the model cannot ask questions, unless --ask lets it, and a run that needs you
+ends with exit code 4, and says what it waits for. Standard input from /dev/null says that nobody is there. Approve:
   ask         you are asked about each call that changes something, such as writing a file
   always      all calls are made
   never       calls that change something are refused, and the model is told so
@@ -95,14 +103,17 @@ the end of the terminal interrupt it, too. What there is then of an answer goes 
 reply breaks off. With --store none nothing is kept: then Ctrl-C ends the run.`,
 		Example: `  segue run "What is a segue?"
   segue run --dir notes "Write action-items.md: who does what until when"
-  segue run --strategy plan-revise-execute --dir src "Write OVERVIEW.md: what each package is for"
-  segue run --dir notes --approve always "Sort the items in action-items.md by date"
+  segue run --strategy plan-revise-execute --dir src \
+    "Write OVERVIEW.md: what each package is for"
+  segue run --dir notes --approve always \
+    "Sort the items in action-items.md by date"
   segue run -f notes.md -f chart.png "What is missing in the notes?"
-  git diff | segue run --no-ask --system "Review this change." -
-  segue run --base-url http://localhost:11434/v1 --model qwen3 "Say hello"
+  git diff | segue run "Review this change"
+  segue run --base-url http://localhost:11434/v1 -m qwen3 "Say hello"
   segue run --agent planner --source voice "Plan the week"
   segue run --session trip "And how long does the train take?"
-  segue run --base-url http://localhost:8080/v1 --policy fenced --dir notes "What is open?"`,
+  segue run --base-url http://localhost:8080/v1 --policy fenced --dir notes \
+    "What is open?"`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) != 1 {
 				return errors.New(`run takes one TASK, in quotes, or - for standard input; see segue run --help`)
@@ -111,10 +122,11 @@ reply breaks off. With --store none nothing is kept: then Ctrl-C ends the run.`,
 		},
 		RunE: func(cmd *cobra.Command, args []string) error { return c.runTask(cmd.Context(), f, args[0]) },
 	}
-	f.offer(cmd)
+	f.offer(c, cmd)
 	f.offerFiles(cmd, "give the model this `FILE` with the task, a text or a picture; may be said again")
 	cmd.Flags().StringVar(&f.session, "session", "", "make the run the next turn of the conversation with this `NAME`, or the first")
 	_ = cmd.RegisterFlagCompletionFunc("session", c.completeSessions(&f.store)) // the only error is an unknown flag
+	f.stdin.offer(cmd, "stdin", "whether what comes from standard input is joined to the task")
 	return cmd
 }
 
@@ -122,32 +134,41 @@ reply breaks off. With --store none nothing is kept: then Ctrl-C ends the run.`,
 const idleUsage = "longest silence of the server, as a `DURATION` such as 10m; none: no limit (default " + config.IdleTimeoutVariable + ", or that of the model, or 2m)"
 
 // offer adds the flags to cmd.
-func (f *runFlags) offer(cmd *cobra.Command) {
+func (f *runFlags) offer(c *cli, cmd *cobra.Command) {
 	f.strategy.offer(cmd, "strategy", "how to go about the task; segue graph --help lists the names")
-	f.approve.offer(cmd, "approve", "which tool calls need your approval")
+	f.approve.offer(cmd, "approve", "`WHICH` tool calls need your approval: "+listed(config.ApprovalWords))
 	flags := cmd.Flags()
-	flags.StringVar(&f.model, "model", "", "the model (default SEGUE_MODEL, or "+config.DefaultModel+")")
+	flags.StringVarP(&f.model, "model", "m", "", "the model (default SEGUE_MODEL, or "+config.DefaultModel+")")
 	flags.StringVar(&f.baseURL, "base-url", "", "the server, up to and without /chat/completions (default OPENAI_BASE_URL, or OpenAI)")
 	offerPolicy(cmd, &f.policy, "", "let the model write its tool calls as text in this format (default the tool calls of the server)")
 	flags.StringVar(&f.idle, "idle-timeout", "", idleUsage)
-	flags.StringVar(&f.system, "system", "", "the system prompt")
+	flags.StringVarP(&f.system, "system", "s", "", "the system prompt")
 	flags.StringVar(&f.dir, "dir", "", "let the model list, read, write and search the files in this folder, and no others")
-	flags.StringArrayVar(&f.protect, "protect", nil, "have each change and each reading of the files that fit this glob asked about; may be said again")
+	flags.StringArrayVar(&f.protect, "protect", nil, "have each change and each reading of the files that fit `GLOB` asked about; may be said again")
 	flags.StringVar(&f.config, "config", "", "the configuration; '' is none (default "+lookup+")")
 	flags.StringVar(&f.agent, "agent", "", "the agent of the configuration that does it (default by its rules)")
 	flags.StringVar(&f.source, "source", "", "where the task comes from, for the rules of the configuration")
 	flags.BoolVar(&f.noAsk, "no-ask", false, "do not let the model ask you questions")
+	flags.BoolVar(&f.ask, "ask", false, "let the model ask even where nobody can be asked: then the run waits for segue answer")
+	cmd.MarkFlagsMutuallyExclusive("ask", "no-ask")
 	flags.IntVar(&f.maxSteps, "max-steps", 0, "most steps: model calls, batches of tool calls, and steps of plans that are handed on; negative: no bound (default 50 model calls for a task or a step of a plan)")
 	f.store.offer(cmd)
 	f.out.flags(cmd)
 	f.given = flags.Changed
 	_ = cmd.MarkFlagDirname("dir") // the only error is an unknown flag
+	_ = cmd.RegisterFlagCompletionFunc("agent", c.completeAgentFlag(&f.config))
+	_ = cmd.RegisterFlagCompletionFunc("model", c.completeModels(&f.config))
 	_ = cmd.MarkFlagFilename("config", "yaml", "yml")
 }
 
 // runTask executes segue run.
 func (c *cli) runTask(ctx context.Context, f *runFlags, arg string) error {
-	goal, err := c.goal(arg)
+	if err := f.check(); err != nil {
+		return err
+	}
+	f.noAsk = f.noAsk || !f.ask && !c.interactive // a question that nobody hears would end the run
+	s := c.screen(f.out)
+	task, err := c.readTask(arg, f.stdin.value, s)
 	if err != nil {
 		return err
 	}
@@ -155,7 +176,7 @@ func (c *cli) runTask(ctx context.Context, f *runFlags, arg string) error {
 	if err != nil {
 		return err
 	}
-	s := c.screen(f.out)
+	f.fed = task.joined != ""
 	place, err := c.configPath(f.config, f.given("config"))
 	if err != nil {
 		return err
@@ -166,7 +187,7 @@ func (c *cli) runTask(ctx context.Context, f *runFlags, arg string) error {
 	}
 	if cfg != nil {
 		var why string
-		if f.agent, why, err = cfg.Choose(config.Request{Agent: f.agent, Source: f.source, Goal: goal}); err != nil {
+		if f.agent, why, err = cfg.Choose(config.Request{Agent: f.agent, Source: f.source, Goal: task.said}); err != nil {
 			return err
 		}
 		s.ShowProgress("agent " + f.agent + " (" + why + ")")
@@ -184,7 +205,7 @@ func (c *cli) runTask(ctx context.Context, f *runFlags, arg string) error {
 			return err
 		}
 	}
-	if j.task.Input, err = j.inputWith(ctx, goal, attached); err != nil {
+	if j.task.Input, err = j.inputWith(ctx, task.goal(), attached); err != nil {
 		return err
 	}
 	if j.runs != nil {
@@ -207,6 +228,22 @@ func (c *cli) runTask(ctx context.Context, f *runFlags, arg string) error {
 	return err
 }
 
+// check returns an error for a flag whose value says nothing.
+func (f *runFlags) check() error {
+	if f.given("max-steps") && f.maxSteps == 0 {
+		return errors.New("--max-steps 0 lets the run do nothing: give a number from 1 on, or -1 for no bound")
+	}
+	if f.given("dir") && f.dir == "" {
+		return errors.New("--dir names no folder: give its path, such as . for this one, or leave --dir out for a run without files")
+	}
+	for flag, value := range map[string]string{"model": f.model, "base-url": f.baseURL, "agent": f.agent, "policy": f.policy} {
+		if value == "" && f.given(flag) {
+			return fmt.Errorf("--%s is empty: give its value, or leave --%s out", flag, flag)
+		}
+	}
+	return nil
+}
+
 // jobOf makes the job of a run, without its task's input. It must be closed.
 func (c *cli) jobOf(f *runFlags, cfg *config.Config, s *terminal.Screen) (j job, err error) {
 	files, list, err := c.fileTools(f, cfg)
@@ -221,7 +258,7 @@ func (c *cli) jobOf(f *runFlags, cfg *config.Config, s *terminal.Screen) (j job,
 	} else {
 		j, err = c.agentJob(f, cfg, list, s)
 	}
-	j.files = files
+	j.files, j.fed = files, f.fed
 	if err != nil {
 		j.close()
 		return j, err
@@ -325,21 +362,6 @@ func (c *cli) agentJob(f *runFlags, cfg *config.Config, list []tools.Tool, s *te
 		}
 	}
 	return j, nil
-}
-
-// goal returns the task, from the argument or from standard input.
-func (c *cli) goal(arg string) (string, error) {
-	if arg == "-" {
-		text, err := io.ReadAll(c.stdin)
-		if err != nil {
-			return "", fmt.Errorf("cannot read the task from standard input: %w", err)
-		}
-		arg = string(text)
-	}
-	if strings.TrimSpace(arg) == "" {
-		return "", errors.New("the task is empty; say what to do")
-	}
-	return arg, nil
 }
 
 // openFolder opens the folder of --dir; nil if there is none.

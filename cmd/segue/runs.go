@@ -72,7 +72,7 @@ Statuses:
                 it has ended`,
 		Example: `  segue runs --waiting
   segue runs --status failed --status limit --output json`,
-		Args: cobra.NoArgs,
+		Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error { return c.listRuns(cmd.Context(), f) },
 	}
 	flags := cmd.Flags()

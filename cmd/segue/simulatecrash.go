@@ -83,7 +83,8 @@ configuration refuses. A question is answered with its first option, or with yes
 The script is a JSON array of replies, in the order in which the model is asked if nothing is done at the same time: objects
 with text, or calls (name, arguments), or error (code, message).`,
 		Example: `  segue simulate-crash --script replies.json --dir notes writer "Write b.txt"
-  echo '[{"text":"Hello."}]' > hello.json && segue simulate-crash --script hello.json helper`,
+  echo '[{"text":"Hello."}]' > hello.json
+  segue simulate-crash --script hello.json helper`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) < 1 || len(args) > 2 {
 				return errors.New("simulate-crash takes one AGENT, and perhaps a TASK, in quotes; see segue simulate-crash --help")

@@ -19,6 +19,7 @@ import (
 func (c *cli) trustCommand() *cobra.Command {
 	var list bool
 	var remove string
+	form := oneOf(formText, formJSON)
 	cmd := &cobra.Command{
 		Use:   "trust [FILE]",
 		Short: "Trust a configuration that was found, and not named",
@@ -36,11 +37,13 @@ What is trusted is kept in ~/.local/state/segue/trust.json (XDG_STATE_HOME says 
 		Example: `  segue trust
   segue trust --list
   segue trust --remove segue.yaml`,
-		Args: cobra.MaximumNArgs(1),
+		Args: atMostOneFile,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			switch {
 			case list:
-				return c.listTrusted()
+				return c.listTrusted(form.value)
+			case form.value == formJSON:
+				return errors.New("--output json is for --list")
 			case cmd.Flags().Changed("remove"):
 				return c.removeTrusted(remove)
 			default:
@@ -51,6 +54,7 @@ What is trusted is kept in ~/.local/state/segue/trust.json (XDG_STATE_HOME says 
 	cmd.Flags().BoolVar(&list, "list", false, "list what is trusted, and whether it still is as it was")
 	cmd.Flags().StringVar(&remove, "remove", "", "trust this `FILE` no more")
 	cmd.MarkFlagsMutuallyExclusive("list", "remove")
+	form.offer(cmd, "output", "with --list: a text to read, or a JSON array of objects")
 	_ = cmd.MarkFlagFilename("remove", "yaml", "yml") // the only error is an unknown flag
 	cmd.ValidArgsFunction = cobra.FixedCompletions([]string{"yaml", "yml"}, cobra.ShellCompDirectiveFilterFileExt)
 	return cmd
@@ -149,7 +153,7 @@ func (c *cli) askTrust(ctx context.Context, r trust.Review, store trust.Store, s
 func (c *cli) confirm(ctx context.Context, s *terminal.Screen, question string, above []terminal.Line) (bool, error) {
 	ctx, release := untilSignal(ctx)
 	defer release()
-	for keys := terminal.NewKeyboard(c.stdin); ; above = []terminal.Line{terminal.Warn.Line("Answer y or n.")} {
+	for keys := terminal.NewKeyboard(c.keyboard()); ; above = []terminal.Line{terminal.Warn.Line("Answer y or n.")} {
 		keys.DiscardTyped()
 		s.Prompt(question, above...)
 		line, err := keys.ReadLine(ctx)
@@ -169,8 +173,14 @@ func (c *cli) confirm(ctx context.Context, s *terminal.Screen, question string, 
 	}
 }
 
+// trustRecord is a configuration that is trusted, in the form json.
+type trustRecord struct {
+	File  string `json:"file"`
+	State string `json:"state"` // trusted, or as it is no more: changed or unreadable
+}
+
 // listTrusted executes segue trust --list.
-func (c *cli) listTrusted() error {
+func (c *cli) listTrusted(form string) error {
 	store, err := trust.UserStore(c.getenv)
 	if err != nil {
 		return err
@@ -179,7 +189,7 @@ func (c *cli) listTrusted() error {
 	if err != nil {
 		return err
 	}
-	var b strings.Builder
+	all := []trustRecord{}
 	for _, f := range record.Files {
 		how := "trusted"
 		switch text, err := regularfile.Read(f.Path, config.MaxSize); {
@@ -188,7 +198,14 @@ func (c *cli) listTrusted() error {
 		case trust.FileOf(f.Path, text, "").SHA256 != f.SHA256:
 			how = "changed"
 		}
-		fmt.Fprintf(&b, "%-10s  %s\n", how, plaintext.Visible(f.Path))
+		all = append(all, trustRecord{f.Path, how})
+	}
+	if form == formJSON {
+		return encode(c.stdout, all)
+	}
+	var b strings.Builder
+	for _, r := range all {
+		fmt.Fprintf(&b, "%-10s  %s\n", r.State, plaintext.Visible(r.File))
 	}
 	return write(c.stdout, b.String())
 }

@@ -11,16 +11,36 @@ import (
 	"github.com/segue-go/segue/cmd/segue/internal/plaintext"
 )
 
+// release is the version of a release; the linker sets it. "": the build information has it.
+var release string
+
+// versionRecord is a build in the form json.
+type versionRecord struct {
+	Version  string `json:"version"`
+	Commit   string `json:"commit,omitempty"`
+	Modified bool   `json:"modified,omitempty"` // the build has changes that the commit has not
+	Time     string `json:"time,omitempty"`     // of the commit
+	Go       string `json:"go"`
+	OS       string `json:"os"`
+	Arch     string `json:"arch"`
+}
+
 func (c *cli) versionCommand() *cobra.Command {
-	return &cobra.Command{
+	form := oneOf(formText, formJSON)
+	cmd := &cobra.Command{
 		Use:   "version",
 		Short: "Say what was built, and of what",
-		Args:  cobra.NoArgs,
+		Args:  noArguments,
 		RunE: func(*cobra.Command, []string) error {
 			info, _ := debug.ReadBuildInfo()
+			if form.value == formJSON {
+				return encode(c.stdout, newVersionRecord(info))
+			}
 			return write(c.stdout, versionText(info))
 		},
 	}
+	form.offer(cmd, "output", "a text to read, or a JSON object")
+	return cmd
 }
 
 // programVersion names this build in the runs that it works on.
@@ -32,9 +52,9 @@ func programVersion() string {
 // versionOf returns the version and the commit of a build.
 func versionOf(info *debug.BuildInfo) string {
 	if info == nil {
-		return "(devel)"
+		return cmp.Or(release, "(devel)")
 	}
-	text := cmp.Or(info.Main.Version, "(devel)")
+	text := cmp.Or(release, info.Main.Version, "(devel)")
 	for _, s := range info.Settings {
 		if s.Key == "vcs.revision" && !strings.Contains(text, s.Value[:min(12, len(s.Value))]) {
 			text += " " + s.Value
@@ -43,8 +63,8 @@ func versionOf(info *debug.BuildInfo) string {
 	return text
 }
 
-// versionText describes a build. A nil info means that it was built without modules.
-func versionText(info *debug.BuildInfo) string {
+// newVersionRecord describes a build. A nil info means that it was built without modules.
+func newVersionRecord(info *debug.BuildInfo) versionRecord {
 	if info == nil {
 		info = &debug.BuildInfo{}
 	}
@@ -52,13 +72,22 @@ func versionText(info *debug.BuildInfo) string {
 	for _, s := range info.Settings {
 		set[s.Key] = s.Value
 	}
-	text := "segue " + cmp.Or(info.Main.Version, "(devel)") + "\n"
-	if commit := set["vcs.revision"]; commit != "" {
-		text += "commit " + commit
-		if set["vcs.modified"] == "true" {
+	return versionRecord{
+		Version: cmp.Or(release, info.Main.Version, "(devel)"), Commit: set["vcs.revision"], Modified: set["vcs.modified"] == "true", Time: set["vcs.time"],
+		Go: cmp.Or(info.GoVersion, runtime.Version()), OS: cmp.Or(set["GOOS"], runtime.GOOS), Arch: cmp.Or(set["GOARCH"], runtime.GOARCH),
+	}
+}
+
+// versionText describes a build for people.
+func versionText(info *debug.BuildInfo) string {
+	r := newVersionRecord(info)
+	text := "segue " + r.Version + "\n"
+	if r.Commit != "" {
+		text += "commit " + r.Commit
+		if r.Modified {
 			text += " (modified)"
 		}
-		text += plaintext.Colon(set["vcs.time"]) + "\n"
+		text += plaintext.Colon(r.Time) + "\n"
 	}
-	return text + cmp.Or(info.GoVersion, runtime.Version()) + " " + cmp.Or(set["GOOS"], runtime.GOOS) + "/" + cmp.Or(set["GOARCH"], runtime.GOARCH) + "\n"
+	return text + r.Go + " " + r.OS + "/" + r.Arch + "\n"
 }

@@ -11,14 +11,17 @@ import (
 )
 
 // ways are command lines by which a run that is kept goes on; they are empty if it is not kept.
-type ways struct{ resume, answer, show, runs string }
+type ways struct {
+	resume, answer, show, runs string
+	asked                      bool // somebody could be asked, and did not answer
+}
 
 // ways returns the command lines for a run; none if runs are not kept.
 func (st *runStore) ways(run string) ways {
 	if st == nil {
 		return ways{}
 	}
-	return ways{st.command("resume", run), st.command("answer", run), st.command("show", run), "segue runs" + st.said}
+	return ways{resume: st.command("resume", run), answer: st.command("answer", run), show: st.command("show", run), runs: "segue runs" + st.said}
 }
 
 // offers returns lines with what else can be done about a run that has not ended; the error of the
@@ -75,15 +78,19 @@ func waiting(waits []orchestrator.Wait, files *workfolder.Folder, on ways) error
 	if unknown > 0 {
 		what = append(what, plaintext.Counted(unknown, "decision")+" about calls that may have had their effect")
 	}
-	how := "run it in a terminal" + otherwise(approvals, protected, answers, unknown)
-	if on != (ways{}) {
-		how = "go on in a terminal with: " + on.resume + "; or answer with: " + on.answer
+	why, begin, resume := "nobody can be asked here", "run it in a terminal", "go on in a terminal with: "
+	if on.asked {
+		why, begin, resume = "was given none", "run it again", "go on with: "
 	}
-	return fmt.Errorf("the run waits for %s, and nobody can be asked here; %s", strings.Join(what, " and "), how)
+	how := begin + otherwise(approvals, protected, answers, unknown, on.asked)
+	if on.resume != "" {
+		how = resume + on.resume + "; or answer with: " + on.answer
+	}
+	return fmt.Errorf("the run waits for %s, and %s; %s", strings.Join(what, " and "), why, how)
 }
 
 // otherwise says how a run that is not kept can be begun again without a terminal.
-func otherwise(approvals, protected, answers, unknown int) string {
+func otherwise(approvals, protected, answers, unknown int, asked bool) string {
 	var how []string
 	switch {
 	case unknown > 0:
@@ -93,8 +100,11 @@ func otherwise(approvals, protected, answers, unknown int) string {
 	case approvals > 0:
 		how = append(how, "with --approve always or --approve never")
 	}
-	if answers > 0 {
+	switch {
+	case answers > 0 && asked:
 		how = append(how, "with the answer in the task or with --no-ask")
+	case answers > 0:
+		how = append(how, "with the answer in the task or without --ask")
 	}
 	return ", or " + strings.Join(how, ", and ")
 }

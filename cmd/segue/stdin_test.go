@@ -1,0 +1,121 @@
+package main
+
+import (
+	"bytes"
+	"io"
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// reading is a segue whose standard input is a pipe, and that reads its task.
+func reading(t *testing.T, how string) (pipe *io.PipeWriter, stderr *bytes.Buffer, end func() (task, error)) {
+	t.Helper()
+	r, w := io.Pipe()
+	t.Cleanup(func() { _ = w.Close() })
+	stderr = &bytes.Buffer{}
+	c := &cli{stdin: r, stderr: stderr, getenv: func(string) string { return "" }}
+	type result struct {
+		task
+		error
+	}
+	ended := make(chan result, 1)
+	go func() {
+		task, err := c.readTask("Explain", how, c.screen(output{}))
+		ended <- result{task, err}
+	}()
+	return w, stderr, func() (task, error) {
+		r := <-ended
+		return r.task, r.error
+	}
+}
+
+// A pipe that nobody writes to does not hold the run up, and it is said.
+func TestStdin_nobodyWrites(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		pipe, stderr, end := reading(t, stdinAuto)
+		began := time.Now()
+		got, err := end()
+		require.NoError(t, err)
+		require.Equal(t, "Explain", got.goal())
+		require.Equal(t, stdinPatience, time.Since(began))
+		require.Contains(t, stderr.String(), "nothing came from standard input for 5s: going on without it; --stdin wait waits for it")
+		require.NoError(t, pipe.Close())
+	})
+}
+
+// Once the first byte has come, all of it is awaited; with --stdin wait the first byte too.
+func TestStdin_slow(t *testing.T) {
+	for how, first := range map[string]time.Duration{stdinAuto: stdinPatience - 1, stdinWait: time.Hour} {
+		synctest.Test(t, func(t *testing.T) {
+			pipe, stderr, end := reading(t, how)
+			time.Sleep(first)
+			_, err := pipe.Write([]byte("one "))
+			require.NoError(t, err)
+			time.Sleep(time.Hour)
+			_, err = pipe.Write([]byte("two"))
+			require.NoError(t, err)
+			require.NoError(t, pipe.Close())
+			got, err := end()
+			require.NoError(t, err)
+			require.Equal(t, "one two", got.joined)
+			require.Contains(t, stderr.String(), "waiting for standard input, which is joined to the task")
+		})
+	}
+}
+
+func TestStdinText(t *testing.T) {
+	for name, tt := range map[string]struct{ in, want, problem string }{
+		"a byte order mark":  {in: "\ufeffone", want: "one"},
+		"zero bytes":         {in: "o\x00n\x00e\x00", problem: "standard input holds zero bytes, as UTF-16"},
+		"as much as may be":  {in: strings.Repeat("a", maxStdin), want: strings.Repeat("a", maxStdin)},
+		"one byte too many":  {in: strings.Repeat("a", maxStdin+1), problem: "standard input has more than 4 MiB"},
+		"a broken character": {in: "caf\xe9", problem: "standard input is not UTF-8 text"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got, err := stdinText(strings.NewReader(tt.in))
+			if tt.problem != "" {
+				require.ErrorContains(t, err, tt.problem)
+				return
+			}
+			require.NoError(t, err)
+			require.Equal(t, len(tt.want), len(got)) // not the texts, which may be long
+			require.True(t, strings.HasPrefix(got, tt.want))
+		})
+	}
+}
+
+// The null device, as cron and services have it, is not read; a pipe that stays open does not hang.
+func TestStdin_ofProcesses(t *testing.T) {
+	t.Parallel()
+	null, err := os.Open(os.DevNull)
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = null.Close() })
+	r, w, err := os.Pipe()
+	require.NoError(t, err)
+	t.Cleanup(func() { _, _ = r.Close(), w.Close() })
+	for name, tt := range map[string]struct {
+		stdin *os.File
+		said  bool
+	}{"null device": {null, false}, "open pipe": {r, true}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			k := newSlowModel(t)
+			cmd := exec.CommandContext(t.Context(), "segue", "run", "--store", "none", "--base-url", k.URL, "Explain")
+			cmd.Env = append(os.Environ(), "GORACE="+noSleep)
+			var stdout, stderr bytes.Buffer
+			cmd.Stdin, cmd.Stdout, cmd.Stderr = tt.stdin, &stdout, &stderr
+			require.NoError(t, cmd.Start())
+			<-k.asked
+			k.replies <- isDone
+			require.NoError(t, cmd.Wait(), stderr.String())
+			require.Equal(t, "done\n", stdout.String())
+			require.Equal(t, tt.said, strings.Contains(stderr.String(), "nothing came from standard input"), stderr.String())
+		})
+	}
+}
