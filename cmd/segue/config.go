@@ -24,17 +24,18 @@ const lookup = "SEGUE_CONFIG, your own, or " + config.FileName + " here or in a 
 func (c *cli) configCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "config",
-		Short: "Check a configuration, or write the JSON Schema of one",
+		Short: "Check and show a configuration, or write the JSON Schema of one",
 		Long: `Config is about segue.yaml: models and agents by name, and rules that choose the agent of a task. segue run reads the first
 of these:
   the file of --config; '' is none
   the file that SEGUE_CONFIG names
   your own, ` + ownConfigShown + ` (XDG_CONFIG_HOME says another folder than ~/.config)
-  segue.yaml in the working folder or the nearest folder above, once you trust it; see segue trust`,
+  segue.yaml in the working folder or the nearest folder above, once you trust it; see segue trust
+segue config show --origin says which it is, and what a run would use.`,
 		Args: knownCommand,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(c.configCheckCommand(), &cobra.Command{
+	cmd.AddCommand(c.configCheckCommand(), c.configShowCommand(), &cobra.Command{
 		Use:     "schema",
 		Short:   "Write the JSON Schema of a configuration",
 		Example: "  segue config schema > segue.schema.json",
@@ -45,16 +46,19 @@ of these:
 }
 
 func (c *cli) configCheckCommand() *cobra.Command {
-	f := &fileFlag{}
+	f, strict := &fileFlag{}, false
 	cmd := &cobra.Command{
 		Use:   "check [FILE]",
 		Short: "Say everything that is wrong with a configuration",
 		Long: `Check reads a configuration and writes everything that is wrong with it to standard error, a line for each problem:
-FILE:LINE:COLUMN: PATH: what is wrong. Then the exit code is 2. Nothing is asked, and no key is needed.`,
+FILE:LINE:COLUMN: PATH: what is wrong. Then the exit code is 2. Nothing is asked, and no key is needed.
+
+Variables of keys that are not set, and a default that is missing, are warnings: only with --strict they count as problems.`,
 		Args: cobra.MaximumNArgs(1),
-		RunE: func(_ *cobra.Command, args []string) error { return c.checkConfig(f, args) },
+		RunE: func(_ *cobra.Command, args []string) error { return c.checkConfig(f, args, strict) },
 	}
 	f.offer(cmd)
+	cmd.Flags().BoolVar(&strict, "strict", false, "let warnings count as problems")
 	return cmd
 }
 
@@ -115,13 +119,11 @@ func (c *cli) configPath(argument string, given bool) (config.Place, error) {
 }
 
 // checkConfig executes segue config check.
-func (c *cli) checkConfig(f *fileFlag, args []string) error {
+func (c *cli) checkConfig(f *fileFlag, args []string, strict bool) error {
 	cfg, tried, err := c.readConfig(f, args)
 	if e, ok := errors.AsType[*config.Error](err); ok {
-		for _, p := range e.Problems {
-			if err := write(c.stderr, plaintext.Visible(e.Path)+":"+plaintext.OneLine(p.String())+"\n"); err != nil {
-				return err
-			}
+		if err := c.writeProblems(e.Path, e.Problems, ""); err != nil {
+			return err
 		}
 		return fmt.Errorf("%s cannot be used: %s", plaintext.Visible(e.Path), plaintext.Counted(len(e.Problems), "problem"))
 	}
@@ -131,8 +133,26 @@ func (c *cli) checkConfig(f *fileFlag, args []string) error {
 	if !tried {
 		c.screen(output{}).Warn(plaintext.Visible(cfg.Path) + " was found and is not trusted: its prompts and schemas are not tried; name it to try them")
 	}
+	warnings := cfg.Warnings(c.getenv)
+	if err := c.writeProblems(cfg.Path, warnings, "warning: "); err != nil {
+		return err
+	}
+	if strict && len(warnings) > 0 {
+		return fmt.Errorf("%s has %s, and --strict lets none pass", plaintext.Visible(cfg.Path), plaintext.Counted(len(warnings), "warning"))
+	}
 	return write(c.stdout, fmt.Sprintf("%s can be used: %s, %s, %s\n", plaintext.Visible(cfg.Path),
 		plaintext.Counted(len(cfg.Models), "model"), plaintext.Counted(len(cfg.Agents), "agent"), plaintext.Counted(len(cfg.Rules), "rule")))
+}
+
+// writeProblems writes problems of a configuration to standard error, a line for each.
+func (c *cli) writeProblems(path string, problems []config.Problem, kind string) error {
+	for _, p := range problems {
+		p.Text = kind + p.Text
+		if err := write(c.stderr, plaintext.Visible(path)+":"+plaintext.OneLine(p.String())+"\n"); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // agentRecord is an agent in the form json.

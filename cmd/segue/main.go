@@ -9,6 +9,7 @@
 //	segue simulate-crash AGENT     cut runs of an agent off wherever a process can die
 //	segue agents [FILE]            the agents of a configuration
 //	segue config check [FILE]      the problems of a configuration; segue config schema: its JSON Schema
+//	segue config show              the settings that a run would have, and where they are from
 //	segue graph STRATEGY           the state machine of a strategy
 //	segue parse [FILE|-]           the thoughts and tool calls in the text of a reply
 //	segue policies                 the text formats for tool calls

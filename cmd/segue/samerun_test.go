@@ -2,12 +2,12 @@ package main
 
 import (
 	"encoding/json"
-	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -108,27 +108,21 @@ func TestStrategies_sameRunHoweverTheyAreSaid(t *testing.T) {
 			usual := []string{"--dir", dir, "--approve", "always", "All of it"}
 			variants := []struct {
 				what, file string
-				env        map[string]string
 				args       []string
 			}{
-				{"a flag", "", nil, []string{"--config", "", "--strategy", name, "--system", "Be brief."}},
-				{"the file", "agents: {main: {strategy: " + name + ", system: Be brief.}}", nil, nil},
-				{"a flag over the file", "agents: {main: {strategy: tool-first, system: Be brief.}}", nil, []string{"--strategy", name}},
+				{"a flag", "", []string{"--config", "", "--strategy", name, "--system", "Be brief."}},
+				{"the file", "agents: {main: {strategy: " + name + ", system: Be brief.}}", nil},
+				{"a flag over the file", "agents: {main: {strategy: tool-first, system: Be brief.}}", []string{"--strategy", name}},
+				{"a profile", "agents: {main: {strategy: tool-first}}\nprofiles: {p: {strategy: " + name + ", system: Be brief.}}", []string{"-P", "p"}},
 			}
 			var want []string
 			first := outcomeOf{}
 			for i, v := range variants {
-				if v.what != "a flag" && name == "retry" {
+				if name == "retry" && i > 0 {
 					v.file = strings.ReplaceAll(v.file, ", system: Be brief.", "") // retry has none itself
 					v.args = append(v.args, "--system", "Be brief.")
 				}
-				both := map[string]string{}
-				for _, set := range []map[string]string{env, v.env} {
-					for key, value := range set {
-						both[key] = value
-					}
-				}
-				got := segue(t, v.file, both, append(append([]string{}, v.args...), usual...)...)
+				got := segue(t, v.file, env, slices.Concat(v.args, usual)...)
 				asked := o.asked()
 				if i == 0 {
 					want, first = asked, got
@@ -138,9 +132,9 @@ func TestStrategies_sameRunHoweverTheyAreSaid(t *testing.T) {
 				}
 				require.Equal(t, first.code, got.code, "%s: %s", v.what, got.stderr)
 				require.Equal(t, first.stdout, got.stdout, v.what)
-				require.Equal(t, len(want), len(asked), "%s: as many requests", v.what)
+				require.Len(t, asked, len(want), "%s: as many requests", v.what)
 				for k := range want {
-					require.JSONEq(t, want[k], asked[k], fmt.Sprintf("%s: request %d", v.what, k+1))
+					require.JSONEq(t, want[k], asked[k], "%s: request %d", v.what, k+1)
 				}
 			}
 		})

@@ -117,6 +117,15 @@ func (c *Config) checkPolicy(at, policy string) []Problem {
 	return nil
 }
 
+// Pointer returns the JSON pointer of a part of a configuration, by the keys that lead to it.
+func Pointer(keys ...string) string {
+	pointer := ""
+	for _, key := range keys {
+		pointer = within(pointer, key)
+	}
+	return pointer
+}
+
 // Where returns where a value is in the file, by its JSON pointer, such as /agents/helper/model;
 // "" if the file does not say it.
 func (c *Config) Where(pointer string) string {

@@ -25,7 +25,7 @@ func inWords(message string) string {
 		return message
 	}
 	var wanted []string
-	for _, kind := range strings.Split(parts[2], " or ") {
+	for kind := range strings.SplitSeq(parts[2], " or ") {
 		if word := typeWords[kind]; word != "" && kind != "null" {
 			wanted = append(wanted, word)
 		}

@@ -189,6 +189,8 @@ func unquoted(message string) string {
 			return twiceSince(first[1])
 		}
 		return "the key is there twice"
+	case strings.HasPrefix(message, "value is not allowed in this context"):
+		return "this does not belong here: see whether the lines are indented alike"
 	case strings.Contains(message, "'\t'"):
 		return "a tab stands where only blanks may: indent with blanks"
 	case strings.HasPrefix(message, "invalid header option"):

@@ -10,12 +10,12 @@ func TestNearest(t *testing.T) {
 	t.Parallel()
 	names := []string{"model", "models", "strategy", "run", "a"}
 	for name, want := range map[string]string{
-		"modle": "model", "modelz": "model", "Models": "models", "stratgey": "strategy", "strategie": "strategy",
+		"modeel": "model", "modelz": "model", "Models": "models", "stratgey": "strategy", "strategie": "strategy",
 		"rnu": "run", "rn": "run", "b": "", "xyz": "", "": "", "A": "a", "tool": "",
 	} {
 		require.Equal(t, want, Nearest(name, names), name)
 	}
-	require.Equal(t, "; did you mean model?", Hint("modle", names))
+	require.Equal(t, "; did you mean model?", Hint("modeel", names))
 	require.Equal(t, " (did you mean run?)", Aside("rnu", names))
 	require.Empty(t, Aside("quite another", names))
 	require.Empty(t, Hint("quite another", names))
