@@ -10,7 +10,7 @@ func TestNearest(t *testing.T) {
 	t.Parallel()
 	names := []string{"model", "models", "strategy", "run", "a"}
 	for name, want := range map[string]string{
-		"modeel": "model", "modelz": "model", "Models": "models", "stratgey": "strategy", "strategie": "strategy",
+		"modeel": "model", "modelz": "model", "Models": "models", "stratgy": "strategy", "strategie": "strategy",
 		"rnu": "run", "rn": "run", "b": "", "xyz": "", "": "", "A": "a", "tool": "",
 	} {
 		require.Equal(t, want, Nearest(name, names), name)
