@@ -18,8 +18,11 @@ profiles:
   later: {approve: untrusted}
 `)
 	want := []Setting{
-		{"approve", []string{"never"}, Position{3, 56}}, {"max-steps", []string{"-1"}, Position{3, 24}}, {"model", []string{"m"}, Position{3, 72}},
-		{"no-ask", []string{"false"}, Position{3, 9}}, {"protect", []string{"x", "y"}, Position{3, 39}},
+		{"approve", []string{"never"}, Position{3, 56}},
+		{"max-steps", []string{"-1"}, Position{3, 24}},
+		{"model", []string{"m"}, Position{3, 72}},
+		{"no-ask", []string{"false"}, Position{3, 9}},
+		{"protect", []string{"x", "y"}, Position{3, 39}},
 	}
 	for _, found := range []bool{false, true} {
 		c.Found = found
