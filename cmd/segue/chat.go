@@ -49,6 +49,7 @@ segue run.`,
 		RunE: func(cmd *cobra.Command, _ []string) error { return c.chat(cmd.Context(), f) },
 	}
 	f.offer(c, cmd)
+	f.settings.offer(cmd, c, &f.config)
 	f.offerFiles(cmd, "give the model this `FILE` with your first turn, a text or a picture; may be said again")
 	cmd.Flags().StringVar(&f.session, "session", "", "go on with the conversation with this `NAME`, or begin it (default a new one that is named after the time)")
 	_ = cmd.RegisterFlagCompletionFunc("session", c.completeSessions(&f.store)) // the only error is an unknown flag
@@ -73,6 +74,9 @@ type chat struct {
 
 // chat executes segue chat.
 func (c *cli) chat(ctx context.Context, f *runFlags) error {
+	if err := f.settings.fromEnvironment(c.getenv); err != nil {
+		return err
+	}
 	if err := f.check(); err != nil {
 		return err
 	}
@@ -108,6 +112,11 @@ func (ch *chat) open(ctx context.Context) (err error) {
 	}
 	if ch.cfg, err = ch.configOf(ctx, f, ch.place, ch.screen); err != nil {
 		return err
+	}
+	if ch.cfg != nil {
+		if err := f.settings.fromProfile(ch.cfg); err != nil {
+			return err
+		}
 	}
 	if f.agent != "" {
 		if _, _, err = ch.cfg.Choose(config.Request{Agent: f.agent}); err != nil {

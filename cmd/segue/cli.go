@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/segue-go/segue/cmd/segue/internal/plainwords"
+	"github.com/segue-go/segue/cmd/segue/internal/similar"
 	"github.com/segue-go/segue/cmd/segue/internal/terminal"
 )
 
@@ -69,10 +70,11 @@ Exit codes:` + exitHelp() + `
 Environment:
   OPENAI_API_KEY   the key that is sent to the server
   OPENAI_BASE_URL  the server, such as https://openrouter.ai/api/v1; OpenAI if unset
-  SEGUE_MODEL      the model, unless --model or a configuration says
+  SEGUE_MODEL      the model, unless --model says
   SEGUE_CONFIG     the configuration, unless --config says
   SEGUE_IDLE_TIMEOUT  the longest silence of the server, unless --idle-timeout says
-  SEGUE_STORE      the file of the runs, unless --store or a configuration says; none: runs are not kept
+  SEGUE_STORE      the file of the runs, unless --store says; none: runs are not kept
+  SEGUE_*          other flags of segue run, such as SEGUE_APPROVE for --approve; segue config show --help lists them
   NO_COLOR         if set, no colors
   CLICOLOR_FORCE   if set and not 0, colors even where there is no terminal
   TERM             dumb: nothing is written anew, as with --plain`
@@ -86,8 +88,6 @@ func (c *cli) root() *cobra.Command {
 		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 		SilenceErrors: true,
 		SilenceUsage:  true,
-
-		SuggestionsMinimumDistance: 2, // maximum of different letters
 	}
 	root.SetIn(c.stdin)
 	root.SetOut(c.stdout)
@@ -125,10 +125,27 @@ func knownCommand(cmd *cobra.Command, args []string) error {
 		return nil
 	}
 	var near string
+	cmd.SuggestionsMinimumDistance = 2 // maximum of different letters
 	if names := cmd.SuggestionsFor(args[0]); len(names) > 0 {
 		near = "; did you mean " + strings.Join(names, " or ") + "?"
 	}
-	return fmt.Errorf("no command %q%s; see segue --help", args[0], near)
+	return fmt.Errorf("no command %q%s; see %s --help", args[0], near, cmd.CommandPath())
+}
+
+// meantFlag returns a question about the flag that was meant, if an error is about one that a command
+// does not have.
+func meantFlag(cmd *cobra.Command, err error) string {
+	unknown, ok := errors.AsType[*pflag.NotExistError](err)
+	if !ok || unknown.GetSpecifiedShortnames() != "" {
+		return ""
+	}
+	var names []string
+	cmd.Flags().VisitAll(func(flag *pflag.Flag) { names = append(names, flag.Name) })
+	near := similar.Nearest(unknown.GetSpecifiedName(), names)
+	if near == "" {
+		return ""
+	}
+	return "; did you mean --" + near + "?"
 }
 
 // oneArgument returns an error unless a command has one argument.
@@ -169,7 +186,7 @@ func (c *choice) Set(word string) error {
 			return nil
 		}
 	}
-	return errors.New("it is one of: " + strings.Join(c.words, ", "))
+	return errors.New("it is one of: " + strings.Join(c.words, ", ") + similar.Hint(word, c.words))
 }
 
 // shorthands are the short forms of flags that are choices, the same in every command.

@@ -25,17 +25,18 @@ const lookup = "SEGUE_CONFIG, your own, or " + config.FileName + " here or in a 
 func (c *cli) configCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "config",
-		Short: "Check a configuration, or write the JSON Schema of one",
+		Short: "Check and show a configuration, or write the JSON Schema of one",
 		Long: `Config is about segue.yaml: models and agents by name, and rules that choose the agent of a task. segue run reads the first
 of these:
   the file of --config; '' is none
   the file that SEGUE_CONFIG names
   your own, ` + ownConfigShown + ` (XDG_CONFIG_HOME says another folder than ~/.config)
-  segue.yaml in the working folder or the nearest folder above, once you trust it; see segue trust`,
+  segue.yaml in the working folder or the nearest folder above, once you trust it; see segue trust
+segue config show --origin says which it is, and what a run would use.`,
 		Args: knownCommand,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(c.configCheckCommand(), &cobra.Command{
+	cmd.AddCommand(c.configCheckCommand(), c.configShowCommand(), &cobra.Command{
 		Use:     "schema",
 		Short:   "Write the JSON Schema of a configuration",
 		Example: "  segue config schema > segue.schema.json",
@@ -54,6 +55,7 @@ type checkRecord struct {
 	Agents   int           `json:"agents"`
 	Rules    int           `json:"rules"`
 	Problems []faultRecord `json:"problems"`
+	Warnings []faultRecord `json:"warnings"`
 }
 
 // faultRecord is a problem of a configuration.
@@ -65,17 +67,20 @@ type faultRecord struct {
 }
 
 func (c *cli) configCheckCommand() *cobra.Command {
-	f := &fileFlag{}
+	f, strict := &fileFlag{}, false
 	form := oneOf(formText, formJSON)
 	cmd := &cobra.Command{
 		Use:   "check [FILE]",
 		Short: "Say everything that is wrong with a configuration",
 		Long: `Check reads a configuration and writes everything that is wrong with it to standard error, a line for each problem:
-FILE:LINE:COLUMN: PATH: what is wrong. Then the exit code is 2. Nothing is asked, and no key is needed.`,
+FILE:LINE:COLUMN: PATH: what is wrong. Then the exit code is 2. Nothing is asked, and no key is needed.
+
+Variables of keys that are not set, and a default that is missing, are warnings: only with --strict they count as problems.`,
 		Args: atMostOneFile,
-		RunE: func(_ *cobra.Command, args []string) error { return c.checkConfig(f, args, form.value) },
+		RunE: func(_ *cobra.Command, args []string) error { return c.checkConfig(f, args, strict, form.value) },
 	}
 	f.offer(cmd)
+	cmd.Flags().BoolVar(&strict, "strict", false, "let warnings count as problems")
 	form.offer(cmd, "output", "a text to read, or a JSON object with the problems")
 	return cmd
 }
@@ -137,10 +142,10 @@ func (c *cli) configPath(argument string, given bool) (config.Place, error) {
 }
 
 // checkConfig executes segue config check.
-func (c *cli) checkConfig(f *fileFlag, args []string, form string) error {
+func (c *cli) checkConfig(f *fileFlag, args []string, strict bool, form string) error {
 	cfg, tried, err := c.readConfig(f, args)
 	if e, ok := errors.AsType[*config.Error](err); ok {
-		if err := c.writeProblems(e, form); err != nil {
+		if err := c.writeProblems(checkRecord{File: e.Path}, e.Problems, false, form); err != nil {
 			return err
 		}
 		return fmt.Errorf("%s cannot be used: %s", plaintext.Visible(e.Path), plaintext.Counted(len(e.Problems), "problem"))
@@ -151,25 +156,37 @@ func (c *cli) checkConfig(f *fileFlag, args []string, form string) error {
 	if !tried {
 		c.screen(output{}).Warn(plaintext.Visible(cfg.Path) + " was found and is not trusted: its prompts and schemas are not tried; name it to try them")
 	}
+	warnings := cfg.Warnings(c.getenv)
+	r := checkRecord{File: cfg.Path, Usable: true, Tried: tried, Models: len(cfg.Models), Agents: len(cfg.Agents), Rules: len(cfg.Rules)}
+	if err := c.writeProblems(r, warnings, true, form); err != nil {
+		return err
+	}
+	if strict && len(warnings) > 0 {
+		return fmt.Errorf("%s has %s, and --strict lets none pass", plaintext.Visible(cfg.Path), plaintext.Counted(len(warnings), "warning"))
+	}
 	if form == formJSON {
-		return encode(c.stdout, checkRecord{
-			File: cfg.Path, Usable: true, Tried: tried, Models: len(cfg.Models), Agents: len(cfg.Agents), Rules: len(cfg.Rules), Problems: []faultRecord{},
-		})
+		return nil
 	}
 	return write(c.stdout, fmt.Sprintf("%s can be used: %s, %s, %s\n", plaintext.Visible(cfg.Path),
 		plaintext.Counted(len(cfg.Models), "model"), plaintext.Counted(len(cfg.Agents), "agent"), plaintext.Counted(len(cfg.Rules), "rule")))
 }
 
-// writeProblems writes what is wrong with a configuration: for people to standard error, as JSON to
-// standard output.
-func (c *cli) writeProblems(e *config.Error, form string) error {
-	r := checkRecord{File: e.Path, Problems: []faultRecord{}}
-	for _, p := range e.Problems {
-		r.Problems = append(r.Problems, faultRecord{p.At.Line, p.At.Column, p.Pointer, p.Text})
+// writeProblems writes problems of a configuration, or warnings: for people to standard error, a line
+// for each, as JSON to standard output.
+func (c *cli) writeProblems(r checkRecord, problems []config.Problem, warnings bool, form string) error {
+	r.Problems, r.Warnings = []faultRecord{}, []faultRecord{}
+	for _, p := range problems {
+		fault := faultRecord{p.At.Line, p.At.Column, p.Pointer, p.Text}
+		if warnings {
+			r.Warnings = append(r.Warnings, fault)
+			p.Text = "warning: " + p.Text
+		} else {
+			r.Problems = append(r.Problems, fault)
+		}
 		if form == formJSON {
 			continue
 		}
-		if err := write(c.stderr, plaintext.Visible(e.Path)+":"+plaintext.OneLine(p.String())+"\n"); err != nil {
+		if err := write(c.stderr, plaintext.Visible(r.File)+":"+plaintext.OneLine(p.String())+"\n"); err != nil {
 			return err
 		}
 	}

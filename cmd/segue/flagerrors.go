@@ -9,6 +9,8 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"github.com/segue-go/segue/cmd/segue/internal/similar"
 )
 
 // noArguments returns an error if a command has arguments.
@@ -31,11 +33,15 @@ func atMostOneFile(cmd *cobra.Command, args []string) error {
 func flagError(cmd *cobra.Command, err error) error {
 	if e, ok := errors.AsType[*pflag.InvalidValueError](err); ok {
 		what := "--" + e.GetFlag().Name + " takes " + taken(e.GetFlag())
-		err = fmt.Errorf("%s, not %q", what, e.GetValue())
+		hint := ""
+		if c, ok := e.GetFlag().Value.(*choice); ok {
+			hint = similar.Hint(e.GetValue(), c.words)
+		}
+		err = fmt.Errorf("%s, not %q%s", what, e.GetValue(), hint)
 	} else if e, ok := errors.AsType[*pflag.ValueRequiredError](err); ok {
 		err = fmt.Errorf("%s needs a value", dashed(e.GetSpecifiedName()))
 	} else if e, ok := errors.AsType[*pflag.NotExistError](err); ok {
-		err = fmt.Errorf("there is no flag %s", dashed(e.GetSpecifiedName()))
+		err = fmt.Errorf("there is no flag %s%s", dashed(e.GetSpecifiedName()), meantFlag(cmd, err))
 	}
 	return fmt.Errorf("%w; see %s --help", err, cmd.CommandPath())
 }

@@ -12,6 +12,7 @@
 //	segue config check [FILE]      the problems of a configuration; segue config schema: its JSON Schema
 //	segue doctor                   what works at the server of a model, and what to set
 //	segue models [WORD]...         the models of the server
+//	segue config show              the settings that a run would have, and where they are from
 //	segue graph STRATEGY           the state machine of a strategy
 //	segue parse [FILE|-]           the thoughts and tool calls in the text of a reply
 //	segue policies                 the text formats for tool calls

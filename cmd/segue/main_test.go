@@ -58,8 +58,12 @@ func (m leakChecked) Run() int {
 // homeIn is an environment whose home is in a folder.
 func homeIn(folder string) map[string]string {
 	home := filepath.Join(folder, "home")
-	return map[string]string{
-		"HOME": home, "USERPROFILE": home, "SEGUE_CONFIG": "", "SEGUE_STORE": "",
+	env := map[string]string{
+		"HOME": home, "USERPROFILE": home,
 		"XDG_CONFIG_HOME": filepath.Join(home, "config"), "XDG_STATE_HOME": filepath.Join(home, "state"),
 	}
+	for _, flag := range settingFlags {
+		env[variableOf(flag)] = ""
+	}
+	return env
 }

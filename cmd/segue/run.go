@@ -47,6 +47,7 @@ type runFlags struct {
 	stdin    choice
 	store    storeFlag
 	out      output
+	settings settings // from variables and a profile
 
 	given func(flag string) bool // reports whether a flag was given
 	reads bool                   // no model is asked: the run is only read
@@ -78,7 +79,8 @@ Strategies:
   and those that segue graph --help lists
 
 A configuration has models and agents by name, and rules that choose the agent of a task: segue agents lists them, segue
-config checks it. Flags override it. A configuration that nobody named, but that is in the working folder or above, is used once
+config checks it. With -P the settings of one of its profiles are used. Flags are stronger than SEGUE_* variables, those than the
+profile, and that than the rest of the file: segue config show --origin says what is used, and why. A configuration that nobody named, but that is in the working folder or above, is used once
 you trust it; see segue trust.
 
 At a terminal you are asked to approve each tool call that changes something, and the model can ask you questions, also if
@@ -111,6 +113,7 @@ reply breaks off. With --store none nothing is kept: then Ctrl-C ends the run.`,
   git diff | segue run "Review this change"
   segue run --base-url http://localhost:11434/v1 -m qwen3 "Say hello"
   segue run --agent planner --source voice "Plan the week"
+  segue run -P review "What is wrong in a.go?"
   segue run --session trip "And how long does the train take?"
   segue run --base-url http://localhost:8080/v1 --policy fenced --dir notes \
     "What is open?"`,
@@ -123,6 +126,7 @@ reply breaks off. With --store none nothing is kept: then Ctrl-C ends the run.`,
 		RunE: func(cmd *cobra.Command, args []string) error { return c.runTask(cmd.Context(), f, args[0]) },
 	}
 	f.offer(c, cmd)
+	f.settings.offer(cmd, c, &f.config)
 	f.offerFiles(cmd, "give the model this `FILE` with the task, a text or a picture; may be said again")
 	cmd.Flags().StringVar(&f.session, "session", "", "make the run the next turn of the conversation with this `NAME`, or the first")
 	_ = cmd.RegisterFlagCompletionFunc("session", c.completeSessions(&f.store)) // the only error is an unknown flag
@@ -163,6 +167,9 @@ func (f *runFlags) offer(c *cli, cmd *cobra.Command) {
 
 // runTask executes segue run.
 func (c *cli) runTask(ctx context.Context, f *runFlags, arg string) error {
+	if err := f.settings.fromEnvironment(c.getenv); err != nil {
+		return err
+	}
 	if err := f.check(); err != nil {
 		return err
 	}
@@ -186,9 +193,15 @@ func (c *cli) runTask(ctx context.Context, f *runFlags, arg string) error {
 		return err
 	}
 	if cfg != nil {
-		var why string
+		if err := f.settings.fromProfile(cfg); err != nil {
+			return err
+		}
+		asked, why := f.agent, ""
 		if f.agent, why, err = cfg.Choose(config.Request{Agent: f.agent, Source: f.source, Goal: task.said}); err != nil {
 			return err
+		}
+		if asked != "" {
+			why = f.settings.saidBy("agent")
 		}
 		s.ShowProgress("agent " + f.agent + " (" + why + ")")
 	}
@@ -300,12 +313,7 @@ func (c *cli) configOf(ctx context.Context, f *runFlags, place config.Place, s *
 		}
 		return cfg, cfg.Try()
 	}
-	for _, flag := range []string{"agent", "source"} {
-		if f.given(flag) {
-			return nil, fmt.Errorf("--%s needs a configuration: --config FILE, SEGUE_CONFIG, or %s", flag, config.FileName)
-		}
-	}
-	return nil, nil //nolint:nilnil // a configuration is not needed
+	return nil, f.needConfiguration()
 }
 
 // clientOptions returns the options for the model, from the flags.

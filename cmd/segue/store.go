@@ -27,7 +27,7 @@ type storeFlag struct {
 
 // offer adds the flag to cmd.
 func (f *storeFlag) offer(cmd *cobra.Command) {
-	cmd.Flags().StringVar(&f.path, "store", "", "keep runs in this `FILE`; none keeps none (default that of your own configuration, SEGUE_STORE, or segue/runs.db in the state folder)")
+	cmd.Flags().StringVar(&f.path, "store", "", "keep runs in this `FILE`; none keeps none (default SEGUE_STORE, that of your own configuration, or segue/runs.db in the state folder)")
 	f.given = cmd.Flags().Changed
 	_ = cmd.MarkFlagFilename("store", "db") // the only error is an unknown flag
 }
@@ -50,10 +50,10 @@ func (c *cli) storePlace(f *storeFlag, cfg *config.Config) (place runstore.Place
 		if path = f.path; path == "" {
 			return place, "", errors.New("--store names no file; --store none keeps no runs")
 		}
-	case cfg != nil && cfg.StorePath() != "":
-		path = cfg.StorePath()
-	default:
+	case c.getenv("SEGUE_STORE") != "":
 		path = c.getenv("SEGUE_STORE")
+	case cfg != nil:
+		path = cfg.StorePath()
 	}
 	switch path {
 	case config.StoreNone:

@@ -9,11 +9,10 @@ import (
 	"time"
 
 	"github.com/segue-go/segue/cmd/segue/internal/plainwords"
+	"github.com/segue-go/segue/cmd/segue/internal/similar"
 	"github.com/segue-go/segue/cmd/segue/internal/strategies"
-	"github.com/segue-go/segue/cmd/segue/internal/textpolicy"
 	"github.com/segue-go/segue/cmd/segue/internal/workfolder"
 	"github.com/segue-go/segue/llmclient/scripted"
-	"github.com/segue-go/segue/markdownpolicy"
 	"github.com/segue-go/segue/orchestrator"
 	"github.com/segue-go/segue/strategy/builtin"
 	"github.com/segue-go/segue/tools"
@@ -74,6 +73,9 @@ func (c *Config) check() []Problem {
 	for i := range c.Rules {
 		found = append(found, c.checkRule(i)...)
 	}
+	for _, name := range sortedKeys(c.Profiles) {
+		found = append(found, c.checkProfile(name)...)
+	}
 	if _, err := c.Store.Age(); err != nil {
 		found = append(found, c.problem("/store/keep", "%v", err))
 	}
@@ -88,35 +90,38 @@ func (c *Config) check() []Problem {
 func (c *Config) checkModel(name string) []Problem {
 	m, at := c.Models[name], within("/models", name)
 	found := c.checkName(at, name)
-	if m.Policy != "" {
-		if _, err := textpolicy.New(m.Policy, markdownpolicy.Options{}); err != nil {
-			found = append(found, c.problem(at+"/policy", "%s", plainwords.Line(err)))
-		}
-	}
+	found = append(found, c.checkPolicy(at+"/policy", m.Policy)...)
 	if _, err := m.Limits.timeout(); err != nil {
 		found = append(found, c.problem(at+"/limits/timeout", "must be a duration above zero, such as 90s or 2m"))
 	}
+	found = append(found, c.checkServer(at+"/base_url", m.BaseURL)...)
 	if _, err := ParseIdleTimeout(m.Limits.IdleTimeout); err != nil {
 		found = append(found, c.problem(at+"/limits/idle_timeout", "%s", err.Error()))
-	}
-	if m.BaseURL != "" {
-		u, err := url.Parse(m.BaseURL)
-		switch {
-		case err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "":
-			found = append(found, c.problem(at+"/base_url", "must be the address of a server, with http:// or https://"))
-		case u.User != nil || u.RawQuery != "" || u.Fragment != "":
-			found = append(found, c.problem(at+"/base_url", "must be a plain address, without user, password or query; a key is named by api_key_env"))
-		}
 	}
 	for i, other := range m.Fallbacks {
 		pointer := within(at+"/fallbacks", i)
 		if _, ok := c.Models[other]; !ok {
-			found = append(found, c.problem(pointer, "no model %q; there are: %s", other, listed(c.Models)))
+			found = append(found, c.noSuch(pointer, "model", other, sortedKeys(c.Models)))
 		} else if circle := c.circle(name, other); circle != nil {
 			found = append(found, c.problem(pointer, "the fallbacks go in a circle: %s", strings.Join(circle, " -> ")))
 		}
 	}
 	return found
+}
+
+// checkServer finds what is wrong with the address of a server.
+func (c *Config) checkServer(at, address string) []Problem {
+	u, err := url.Parse(address)
+	switch {
+	case address == "":
+		return nil
+	case err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "":
+		return []Problem{c.problem(at, "must be the address of a server, with http:// or https://")}
+	case u.User != nil || u.RawQuery != "" || u.Fragment != "":
+		return []Problem{c.problem(at, "must be a plain address, without user, password or query; a key is named by api_key_env")}
+	default:
+		return nil
+	}
 }
 
 // circle returns the path by which the fallbacks of a model lead back to it through next; nil if
@@ -150,7 +155,7 @@ func (c *Config) checkAgent(name string) []Problem {
 		found = append(found, c.problem(at, "this is the name of a tool"))
 	}
 	if _, ok := c.Models[a.Model]; a.Model != "" && !ok {
-		found = append(found, c.problem(at+"/model", "no model %q; there are: %s", a.Model, listed(c.Models)))
+		found = append(found, c.noSuch(at+"/model", "model", a.Model, sortedKeys(c.Models)))
 	}
 	if a.Model == "" && len(c.Models) > 1 && a.asksModel() {
 		found = append(found, c.problem(at, "there is more than one model; say which: model: %s", strings.Join(sortedKeys(c.Models), " or ")))
@@ -165,7 +170,7 @@ func (c *Config) checkAgent(name string) []Problem {
 	}
 	for _, tool := range sortedKeys(a.Approval.Tools) {
 		if known := slices.Concat(toolNames, a.children(asTool)); !slices.Contains(known, tool) {
-			found = append(found, c.problem(within(at+"/approval/tools", tool), "no tool %q; there are: %s", tool, strings.Join(known, ", ")))
+			found = append(found, c.noSuch(within(at+"/approval/tools", tool), "tool", tool, known))
 		}
 	}
 	found = append(found, c.checkPaths(name)...)
@@ -255,7 +260,16 @@ func (c *Config) knownAgent(at, name string) []Problem {
 	if _, ok := c.Agents[name]; ok {
 		return nil
 	}
-	return []Problem{c.problem(at, "no agent %q; there are: %s", name, listed(c.Agents))}
+	return []Problem{c.noSuch(at, "agent", name, sortedKeys(c.Agents))}
+}
+
+// noSuch returns the problem of a name that is not there, with what there is.
+func (c *Config) noSuch(at, what, name string, known []string) Problem {
+	all := "none"
+	if len(known) > 0 {
+		all = strings.Join(known, ", ")
+	}
+	return c.problem(at, "no %s %q%s; there are: %s", what, name, similar.Aside(name, known), all)
 }
 
 // timeout returns the time-out of a request; 0 means none.

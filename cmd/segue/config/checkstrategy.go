@@ -86,14 +86,28 @@ func (c *Config) checkStrategy(name string) []Problem {
 	}
 	if critic, ok := members["critic_model"].(string); ok {
 		if _, known := c.Models[critic]; !known {
-			found = append(found, c.problem(at+"/critic_model", "no model %q; there are: %s", critic, listed(c.Models)))
+			found = append(found, c.noSuch(at+"/critic_model", "model", critic, sortedKeys(c.Models)))
 		}
 	}
+	found = append(found, c.checkTools(name, at, members)...)
 	rest, err := json.Marshal(members)
 	if err != nil {
 		return append(found, c.problem(at, "%v", err))
 	}
 	return append(found, c.shape(at, strategySchemas()[a.StrategyName()], rest)...)
+}
+
+// checkTools finds names of tools in the config of an agent that no run has.
+func (c *Config) checkTools(name, at string, members map[string]any) []Problem {
+	known := slices.Concat(toolNames, c.Agents[name].children(asTool))
+	var found []Problem
+	for key, member := range map[string]string{"tool_choice": "name", "retrieval": "tool"} {
+		inner, _ := members[key].(map[string]any)
+		if tool, ok := inner[member].(string); ok && tool != "" && !slices.Contains(known, tool) {
+			found = append(found, c.noSuch(within(within(at, key), member), "tool", tool, known))
+		}
+	}
+	return found
 }
 
 // tryStrategy makes the strategy of an agent, to find errors that it reports about its config.

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"unicode"
+
+	"github.com/segue-go/segue/cmd/segue/internal/similar"
 )
 
 // Request holds the data by which the agent for a task is chosen.
@@ -46,7 +48,7 @@ func (c *Config) Choose(r Request) (agent, why string, err error) {
 // mustHave returns an error if the file does not have the agent.
 func (c *Config) mustHave(agent string) error {
 	if _, ok := c.Agents[agent]; !ok {
-		return fmt.Errorf("no agent %q in %s; there are: %s", agent, c.Path, listed(c.Agents))
+		return fmt.Errorf("no agent %q in %s%s; there are: %s", agent, c.Path, similar.Aside(agent, sortedKeys(c.Agents)), listed(c.Agents))
 	}
 	return nil
 }

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/segue-go/segue/cmd/segue/internal/regularfile"
+	"github.com/segue-go/segue/cmd/segue/internal/similar"
 	"github.com/segue-go/segue/cmd/segue/internal/strategies"
 	"github.com/segue-go/segue/delegation"
 	"github.com/segue-go/segue/strategy/completetask"
@@ -22,6 +23,8 @@ type File struct {
 	Agents  map[string]Agent `json:"agents" jsonschema:"the agents, by name"`
 	Default string           `json:"default,omitempty" jsonschema:"the agent of a request that no rule fits; not needed where there is only one"`
 	Rules   []Rule           `json:"rules,omitempty" jsonschema:"choose the agent of a request: first those of a source, then those of keywords and patterns, each in the order of the file"`
+
+	Profiles map[string]Profile `json:"profiles,omitempty" jsonschema:"settings for --profile, by name: stronger than the rest of the file, weaker than variables and flags"`
 
 	Store Store `json:"store,omitzero" jsonschema:"where runs are kept, and for how long; a file that was found cannot say so"`
 
@@ -111,6 +114,8 @@ type Config struct {
 	Found bool   // the file was found and not named, so it may belong to somebody else: it cannot loosen approval or send keys elsewhere
 	text  []byte // the whole file
 	at    positions
+
+	document any // the whole file, as encoding/json decodes it; only while it is parsed
 }
 
 // Error holds all problems of a configuration, in the order of the file.
@@ -179,7 +184,8 @@ func (c *Config) problems(found []Problem) error {
 // parse fills in c and returns the problems.
 func (c *Config) parse(text []byte) []Problem {
 	value, at, problems := readYAML(text)
-	c.at = at
+	c.at, c.document = at, value
+	defer func() { c.document = nil }()
 	if len(problems) > 0 {
 		return problems
 	}
@@ -222,13 +228,13 @@ func (c *Config) placed(pointer string, found []tools.Problem) []Problem {
 	for _, p := range found {
 		where := pointer + p.Pointer
 		if !strings.HasPrefix(p.Message, "unknown ") {
-			all = append(all, c.problem(where, "%s", p.Message))
+			all = append(all, c.problem(where, "%s%s", inWords(p.Message), c.meantWord(where, p.Message)))
 			continue
 		}
 		members, before := c.at.members(where), len(all)
 		for _, key := range sortedKeys(members) {
 			if strings.Contains(p.Message, fmt.Sprintf("%q", key)) {
-				all = append(all, c.problem(members[key], "there is no such key"))
+				all = append(all, c.problem(members[key], "there is no such key%s", similar.Hint(key, c.keysAt(where))))
 			}
 		}
 		if len(all) == before { // a long one

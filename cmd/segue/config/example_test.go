@@ -122,6 +122,6 @@ func ExampleError() {
 		}
 	}
 	// Output:
-	// 2:12: agents.writer.strateg: there is no such key
+	// 2:12: agents.writer.strateg: there is no such key; did you mean strategy?
 	// 3:12: agents.helper.model: no model "small"; there are: none
 }

@@ -66,11 +66,7 @@ func Schema() json.RawMessage { return schemaOf(true) }
 // schemaOf returns the JSON Schema of a configuration. With whole it is the published schema, which
 // includes rules that [Config.check] checks itself, with its own messages.
 func schemaOf(whole bool) json.RawMessage {
-	inferred := tools.New(tools.Definition{Name: "configuration"}, func(context.Context, File) (string, error) { return "", nil })
-	var top node
-	if err := json.Unmarshal(inferred.Definition().Parameters, &top); err != nil {
-		return nil // cannot happen: it was made above
-	}
+	top := inferredSchema()
 	top["$schema"] = "https://json-schema.org/draft/2020-12/schema"
 	top["title"] = "The configuration of segue"
 	model := top.at("properties", "models", "additionalProperties", "properties")
@@ -85,6 +81,9 @@ func schemaOf(whole bool) json.RawMessage {
 	has.at("approval", "properties", "default")["enum"] = ApprovalWords
 	has.at("approval", "properties", "tools", "additionalProperties")["enum"] = ApprovalWords
 	has.at("approval", "properties", "paths", "additionalProperties", "additionalProperties")["enum"] = ApprovalWords
+	profile := top.at("properties", "profiles", "additionalProperties", "properties")
+	profile.at("strategy")["enum"] = strategies.Words()
+	profile.at("approve")["enum"] = ApprovalWords
 	bounded(top)
 	if whole {
 		top.complete()
@@ -94,6 +93,16 @@ func schemaOf(whole bool) json.RawMessage {
 		return nil // cannot happen: it was valid JSON above
 	}
 	return text
+}
+
+// inferredSchema returns the keys of a configuration, with their types.
+func inferredSchema() node {
+	inferred := tools.New(tools.Definition{Name: "configuration"}, func(context.Context, File) (string, error) { return "", nil })
+	var top node
+	if err := json.Unmarshal(inferred.Definition().Parameters, &top); err != nil {
+		return node{} // cannot happen: it was made above
+	}
+	return top
 }
 
 // complete adds the rules that [Config.check] checks itself.
@@ -114,6 +123,13 @@ func (n node) complete() {
 	agent.at("properties", "children")["uniqueItems"] = true
 	agent["allOf"] = configsByStrategy()
 	n.at("properties", "protected", "items")["minLength"] = 1
+	profiles := n.at("properties", "profiles")
+	profiles["propertyNames"] = node{"pattern": namePattern}
+	profile := profiles.at("additionalProperties", "properties")
+	profile.at("base_url")["pattern"] = urlPattern
+	profile.at("policy")["pattern"] = policyPattern()
+	profile.at("max_steps")["not"] = node{"const": 0}
+	profile.at("protect", "items")["minLength"] = 1
 	rule := n.at("properties", "rules", "items")
 	rule.at("properties", "source")["minLength"] = 1
 	rule.at("properties", "pattern")["minLength"] = 1

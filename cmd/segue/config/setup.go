@@ -188,6 +188,11 @@ func (s *Setup) addAgent(agent reachedAgent, o Options) error {
 	if err != nil {
 		return err
 	}
+	for key, value := range strategies.Usual(agent.StrategyName()) {
+		if _, said := config[key]; !said {
+			config[key] = value
+		}
+	}
 	has, executors := strategies.KeysOf(agent.StrategyName()), agent.children(asExecutor)
 	if has["model"] {
 		config["model"] = address(agent.name)
@@ -199,6 +204,7 @@ func (s *Setup) addAgent(agent reachedAgent, o Options) error {
 		s.models[critic] = critic
 	}
 	key, needed := has.Executor()
+	var names map[string]string // of strategies in plans, and what they stand for
 	switch {
 	case len(executors) > 0:
 		s.config.handOn(config, has, executors)
@@ -214,10 +220,21 @@ func (s *Setup) addAgent(agent reachedAgent, o Options) error {
 		}
 		s.Approvals[worker] = s.Approvals[agent.name]
 		config[key], offered = worker, nil
+		if has["executors"] { // a plan may name them, and knows them by the names of their strategies
+			config[key] = completetask.Name
+			names = map[string]string{completetask.Name: worker, agent.StrategyName(): agent.name}
+			if usual := strategies.UsualExecutors(agent.StrategyName()); usual != nil {
+				config["executors"] = usual
+			}
+		}
 	case !agent.callsTools():
 		offered = nil
 	}
-	return s.addStrategy(agent.name, agent.StrategyName(), o.settings().Apply(config, has), agent.Tools != nil, offered)
+	err = s.addStrategy(agent.name, agent.StrategyName(), o.settings().Apply(config, has), agent.Tools != nil, offered)
+	if err == nil && names != nil {
+		s.Strategies[agent.name] = standingFor(s.Strategies[agent.name], names)
+	}
+	return err
 }
 
 // handOn sets the executors in the config of a strategy, and the limits if there is only one

@@ -10,7 +10,7 @@ import (
 
 // Store says where runs are kept, and for how long after their end.
 type Store struct {
-	Path string `json:"path,omitempty" jsonschema:"the file of the runs, from the folder of this file; none: runs are not kept; not given: SEGUE_STORE, or segue/runs.db in the folder of XDG_STATE_HOME"`
+	Path string `json:"path,omitempty" jsonschema:"the file of the runs, from the folder of this file; none: runs are not kept; not given: segue/runs.db in the folder of XDG_STATE_HOME"`
 	Keep string `json:"keep,omitempty" jsonschema:"how long a run is kept after it has ended, such as 12h or 90d; always: until it is deleted; not given: 30d"`
 }
 

@@ -35,6 +35,8 @@ const everything = `{
 	"lister": {"strategy": "planning", "model": "b", "config": {"max_steps": 2}}
 },
 "default": "planner",
+"profiles": {"p": {"agent": "worker", "source": "v", "strategy": "react", "model": "a", "base_url": "http://h/v1", "policy": "hermes", "system": "s", "dir": ".", "approve": "ask",
+	"protect": ["*.sql"], "no_ask": true, "max_steps": 3}},
 "rules": [{"source": "v", "agent": "worker"}, {"keywords": ["a"], "agent": "worker"}, {"pattern": "x", "agent": "judge"}]
 }`
 

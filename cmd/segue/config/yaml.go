@@ -104,6 +104,9 @@ func shown(key string) string {
 
 // readYAML reads a YAML document whose values have a JSON form.
 func readYAML(text []byte) (any, positions, []Problem) {
+	if p, is := foreign(text); is {
+		return nil, nil, []Problem{p}
+	}
 	text = bytes.TrimPrefix(text, []byte("\ufeff"))
 	if p, large := tooLarge(text); large {
 		return nil, nil, []Problem{p}
@@ -182,7 +185,14 @@ func syntaxProblem(err error) Problem {
 func unquoted(message string) string {
 	switch {
 	case strings.HasPrefix(message, "mapping key"):
+		if first := definedAt.FindStringSubmatch(message); first != nil {
+			return twiceSince(first[1])
+		}
 		return "the key is there twice"
+	case strings.HasPrefix(message, "value is not allowed in this context"):
+		return "this does not belong here: see whether the lines are indented alike"
+	case strings.Contains(message, "'\t'"):
+		return "a tab stands where only blanks may: indent with blanks"
 	case strings.HasPrefix(message, "invalid header option"):
 		return "after | and > the text begins on the next line"
 	case strings.HasSuffix(message, "is a reserved character"):
@@ -192,6 +202,13 @@ func unquoted(message string) string {
 	default:
 		return plaintext.OneLine(message)
 	}
+}
+
+// definedAt matches where a key is the first time, as the parser says it.
+var definedAt = regexp.MustCompile(`already defined at \[(\d+):\d+\]$`)
+
+func twiceSince(line string) string {
+	return "the key is there twice, first in line " + line + ": keep one of them"
 }
 
 // yamlReader converts YAML nodes to JSON values.
@@ -271,7 +288,7 @@ func (r *yamlReader) mapping(pointer string, values []*ast.MappingValueNode) any
 		}
 		own := within(pointer, key)
 		if _, twice := members[key]; twice {
-			r.refuse(own, v.Key, "the key is there twice")
+			r.refuse(own, v.Key, twiceSince(strconv.Itoa(r.at[own].Line)))
 			continue
 		}
 		r.at[own] = placeOf(v.Key)
@@ -320,13 +337,18 @@ func inOrder(problems []Problem) []Problem {
 		seen[p.Pointer] = p.Pointer != ""
 		return twice
 	})
-	slices.SortStableFunc(kept, func(a, b Problem) int {
+	byPlace(kept)
+	return kept
+}
+
+// byPlace sorts problems by position.
+func byPlace(problems []Problem) {
+	slices.SortStableFunc(problems, func(a, b Problem) int {
 		if a.At.Line != b.At.Line {
 			return a.At.Line - b.At.Line
 		}
 		return a.At.Column - b.At.Column
 	})
-	return kept
 }
 
 // sortedKeys returns the keys of a map in order.

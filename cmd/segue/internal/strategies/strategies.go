@@ -35,12 +35,9 @@ func Names() []string {
 func Set(s Settings) (strategy.Set, error) {
 	specs := map[string]builtin.Spec{}
 	for _, name := range builtin.Names() {
-		own := map[string]any{}
-		if name == pre.Name {
-			own = map[string]any{
-				"executor": completetask.Name, "executors": []string{completetask.Name, pre.Name},
-				"answer": pre.AnswerSynthesize, "accept_prose": true,
-			}
+		own := Usual(name)
+		if executors := UsualExecutors(name); executors != nil {
+			own["executors"] = executors
 		}
 		config, err := json.Marshal(s.Apply(own, KeysOf(name)))
 		if err != nil {
@@ -49,6 +46,24 @@ func Set(s Settings) (strategy.Set, error) {
 		specs[name] = builtin.Spec{Strategy: name, Config: config}
 	}
 	return builtin.Set(specs)
+}
+
+// Usual returns the members of the config of a strategy that the command sets where nobody says
+// otherwise: the same for a flag as for a configuration.
+func Usual(name string) map[string]any {
+	if name == pre.Name {
+		return map[string]any{"answer": pre.AnswerSynthesize, "accept_prose": true}
+	}
+	return map[string]any{}
+}
+
+// UsualExecutors returns the strategies that a step of a plan may choose where nobody names others,
+// the usual one first; nil means that there is no choice.
+func UsualExecutors(name string) []string {
+	if name == pre.Name {
+		return []string{completetask.Name, pre.Name}
+	}
+	return nil
 }
 
 // Apply adds to the config of a strategy the settings for which it has keys.

@@ -1,0 +1,90 @@
+package config
+
+import (
+	"cmp"
+
+	"github.com/segue-go/segue/delegation"
+	"github.com/segue-go/segue/llmclient"
+	"github.com/segue-go/segue/messages"
+	"github.com/segue-go/segue/nextstep"
+	"github.com/segue-go/segue/strategy"
+)
+
+// planner is implemented by every built-in strategy that has plans.
+type planner interface {
+	strategy.Strategy
+	strategy.FailureHandler
+	strategy.Concluder
+	strategy.Inheritor
+	strategy.ToolNamer
+	strategy.Delegator
+	strategy.ToolProvider
+	strategy.CallEditor
+	strategy.Stater
+	strategy.Tabler
+	strategy.Checker
+	strategy.Snapshotter
+}
+
+// plannerOfAgent is a planner in whose plans executors have the names of strategies. It delegates
+// to those of the agent. So its requests are the same whatever the agent is called.
+type plannerOfAgent struct {
+	planner
+	names map[string]string // by the name in plans; others stand for themselves
+}
+
+// standingFor returns a factory for planners in whose plans names stand for other strategies.
+func standingFor(factory func() strategy.Strategy, names map[string]string) func() strategy.Strategy {
+	return func() strategy.Strategy {
+		made := factory()
+		if p, ok := made.(planner); ok {
+			return plannerOfAgent{p, names}
+		}
+		return made
+	}
+}
+
+func (p plannerOfAgent) real(name string) string { return cmp.Or(p.names[name], name) }
+
+// step returns a step with the strategy that is meant.
+func (p plannerOfAgent) step(next nextstep.NextStep) nextstep.NextStep {
+	if d, ok := next.(nextstep.Delegate); ok {
+		d.Strategy = p.real(d.Strategy)
+		return d
+	}
+	return next
+}
+
+// Children implements [strategy.Delegator].
+func (p plannerOfAgent) Children() []string {
+	var all []string
+	for _, name := range p.planner.Children() {
+		all = append(all, p.real(name))
+	}
+	return all
+}
+
+// Initialize implements [strategy.Strategy].
+func (p plannerOfAgent) Initialize(in delegation.Input) nextstep.NextStep {
+	return p.step(p.planner.Initialize(in))
+}
+
+// ProcessAPIResponse implements [strategy.Strategy].
+func (p plannerOfAgent) ProcessAPIResponse(resp llmclient.Response) nextstep.NextStep {
+	return p.step(p.planner.ProcessAPIResponse(resp))
+}
+
+// ProcessToolResults implements [strategy.Strategy].
+func (p plannerOfAgent) ProcessToolResults(results []messages.ToolOutput) nextstep.NextStep {
+	return p.step(p.planner.ProcessToolResults(results))
+}
+
+// ProcessDelegationResult implements [strategy.Strategy].
+func (p plannerOfAgent) ProcessDelegationResult(out delegation.Output) nextstep.NextStep {
+	return p.step(p.planner.ProcessDelegationResult(out))
+}
+
+// ProcessFailure implements [strategy.FailureHandler].
+func (p plannerOfAgent) ProcessFailure(f nextstep.Failure) nextstep.NextStep {
+	return p.step(p.planner.ProcessFailure(f))
+}

@@ -1,0 +1,27 @@
+package config
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/segue-go/segue/cmd/segue/internal/strategies"
+	"github.com/segue-go/segue/strategy/builtin"
+)
+
+// Every strategy whose plans name executors knows those of an agent by the names of strategies.
+func TestStandingFor_everyPlanner(t *testing.T) {
+	tried := 0
+	for _, name := range builtin.Names() {
+		if !strategies.KeysOf(name)["executors"] {
+			continue
+		}
+		tried++
+		factory, err := builtin.New(name, []byte(`{"executor": "complete-task"}`))
+		require.NoError(t, err)
+		made, ok := standingFor(factory, map[string]string{"complete-task": "main/complete-task"})().(plannerOfAgent)
+		require.True(t, ok, name)
+		require.Equal(t, []string{"main/complete-task"}, made.Children(), name)
+	}
+	require.Equal(t, 2, tried)
+}

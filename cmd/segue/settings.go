@@ -1,0 +1,155 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/segue-go/segue/cmd/segue/config"
+)
+
+// settingFlags are the flags of segue run that a variable of the environment can stand for, in the
+// order in which they are shown. Those of config and store are read where a file is looked for, by
+// every command.
+var settingFlags = []string{
+	"config", "profile", "agent", "source", "strategy", "model", "base-url", "policy", "system", "dir", "approve", "protect", "ask", "no-ask",
+	"idle-timeout", "max-steps", "session", "stdin", "store", "output", "plain", "quiet", "verbose",
+}
+
+// readElsewhere are the flags whose variables are read where they are needed.
+var readElsewhere = []string{"config", "store"}
+
+// excludedBy holds flags that are not set by a variable where another flag is given.
+var excludedBy = map[string][]string{"output": {"json"}, "quiet": {"verbose"}, "verbose": {"quiet"}, "ask": {"no-ask"}, "no-ask": {"ask"}}
+
+// variableOf returns the variable that stands for a flag.
+func variableOf(flag string) string {
+	return "SEGUE_" + strings.ToUpper(strings.ReplaceAll(flag, "-", "_"))
+}
+
+// settings are the flags of a command that variables and a profile set where the command line does
+// not say them.
+type settings struct {
+	flags   *pflag.FlagSet
+	profile string            // of --profile
+	origins map[string]string // where a setting is from that is not from the command line, by flag
+}
+
+// offer adds the flag --profile to cmd, whose flags are set. path is the flag --config.
+func (s *settings) offer(cmd *cobra.Command, c *cli, path *string) {
+	s.flags, s.origins = cmd.Flags(), map[string]string{}
+	s.flags.StringVarP(&s.profile, "profile", "P", "", "use the settings of the profile with this `NAME` of the configuration")
+	_ = cmd.RegisterFlagCompletionFunc("profile", c.completeProfiles(path)) // the only error is an unknown flag
+}
+
+// saidBy returns who says a setting, for messages.
+func (s *settings) saidBy(flag string) string {
+	if from, ok := s.origins[flag]; ok {
+		return from
+	}
+	return "--" + flag
+}
+
+// fromEnvironment sets the flags for which there is a variable, and that are not given.
+func (s *settings) fromEnvironment(getenv func(string) string) error {
+	for _, name := range settingFlags {
+		value := getenv(variableOf(name))
+		if value == "" || slices.Contains(readElsewhere, name) || slices.ContainsFunc(excludedBy[name], s.flags.Changed) {
+			continue
+		}
+		values := []string{value}
+		if name == "protect" {
+			values = filepath.SplitList(value)
+		}
+		if err := s.set(name, values, variableOf(name)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// fromProfile sets the flags that the profile says, and that nothing stronger says.
+func (s *settings) fromProfile(cfg *config.Config) error {
+	if s.profile == "" {
+		if s.flags.Changed("profile") {
+			return errors.New("--profile names no profile: name one, or leave it out")
+		}
+		return nil
+	}
+	all, err := cfg.Settings(s.profile)
+	if err != nil {
+		return err
+	}
+	for _, setting := range all {
+		from := fmt.Sprintf("profile %s, %s:%d:%d", s.profile, cfg.Path, setting.At.Line, setting.At.Column)
+		if err := s.set(setting.Flag, setting.Values, from); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// set sets a flag that is not set. Globs of protected files are added to those that there are.
+func (s *settings) set(name string, values []string, from string) error {
+	flag := s.flags.Lookup(name)
+	if flag == nil || flag.Changed && name != "protect" {
+		return nil
+	}
+	given := flag.Changed
+	for _, value := range values {
+		if err := fits(flag, value); err != nil {
+			return fmt.Errorf("%s: %w", from, err)
+		}
+		if err := s.flags.Set(name, value); err != nil {
+			return fmt.Errorf("%s: %w", from, flag.Value.Set(value))
+		}
+	}
+	if given { // it is added to
+		from = s.saidBy(name) + " and " + from
+	}
+	s.origins[name] = from
+	return nil
+}
+
+// fits returns an error if a flag is not of the kind of the value.
+func fits(flag *pflag.Flag, value string) error {
+	switch flag.Value.Type() {
+	case "bool":
+		if _, err := strconv.ParseBool(value); err != nil {
+			return errors.New("it must be true or false")
+		}
+	case "int":
+		if _, err := strconv.Atoi(value); err != nil {
+			return errors.New("it must be a whole number")
+		}
+	}
+	return nil
+}
+
+// completeProfiles completes the names of the profiles of a configuration.
+func (c *cli) completeProfiles(path *string) cobra.CompletionFunc {
+	return func(cmd *cobra.Command, _ []string, begin string) ([]cobra.Completion, cobra.ShellCompDirective) {
+		place, err := c.configPath(*path, cmd.Flags().Changed("config"))
+		if err != nil || place.Origin == config.OriginNone {
+			return nil, cobra.ShellCompDirectiveNoFileComp
+		}
+		cfg, err := place.Read()
+		if err != nil {
+			return nil, cobra.ShellCompDirectiveNoFileComp
+		}
+		var all []cobra.Completion
+		for name := range cfg.Profiles {
+			if strings.HasPrefix(name, begin) {
+				all = append(all, name)
+			}
+		}
+		slices.Sort(all)
+		return all, cobra.ShellCompDirectiveNoFileComp
+	}
+}
