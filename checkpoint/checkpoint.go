@@ -72,7 +72,7 @@ type Batch struct {
 type Header struct {
 	Status   Status            `json:"status"`
 	Strategy string            `json:"strategy,omitempty"`
-	Format   int               `json:"format,omitempty"`  // of the records: a program that knows only lower formats leaves the run alone
+	Format   int               `json:"format,omitempty"`  // of the records: a program that knows only lower formats cannot read them
 	Version  string            `json:"version,omitempty"` // of the program that wrote last
 	Reason   string            `json:"reason,omitempty"`  // why the run has this status, if that needs an explanation
 	Waits    []Wait            `json:"waits,omitempty"`   // what the run waits for

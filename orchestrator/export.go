@@ -95,16 +95,36 @@ func (o *Orchestrator) Export(ctx context.Context, key checkpoint.Key, w io.Writ
 	return b.Flush()
 }
 
+// ImportOption is an option of [Orchestrator.Import].
+type ImportOption func(*importing)
+
+type importing struct{ approvals bool }
+
+// WithApprovals takes over the approvals of calls that have no result yet: whoever goes on with the
+// run makes these calls without asking anybody. It is for a run that moves from one store of yours
+// to another, and not for a file from elsewhere.
+func WithApprovals() ImportOption {
+	return func(how *importing) { how.approvals = true }
+}
+
 // Import stores a run that [Orchestrator.Export] has written, under its own id and namespace, and
 // returns its head. It goes on with [Orchestrator.Resume]: until then it is parked, unless it waits
 // for somebody or has ended. Take care that it does not go on where it came from as well: the calls
 // of both have the same idempotency keys.
 //
+// An import carries no approvals, unless [WithApprovals] is given. If a person approved a call that
+// has no result in the file, the imported run ends before that approval, and the person is asked
+// again: Last of the head says where. What the run did after it is done again.
+//
 // The records are read and applied to a Machine, with the strategies of this process, before
 // anything is stored. Errors are an [*ImportError], a [*FactoryError], a [*RunExistsError] if there
 // is such a run, a [*JournalError] if the store fails, and a [*ConfigError].
-func (o *Orchestrator) Import(ctx context.Context, r io.Reader) (checkpoint.Head, error) {
+func (o *Orchestrator) Import(ctx context.Context, r io.Reader, options ...ImportOption) (checkpoint.Head, error) {
 	var none checkpoint.Head
+	var how importing
+	for _, option := range options {
+		option(&how)
+	}
 	file, err := readExported(r)
 	if err != nil {
 		return none, err
@@ -113,31 +133,14 @@ func (o *Orchestrator) Import(ctx context.Context, r io.Reader) (checkpoint.Head
 	if err := key.Check(); err != nil {
 		return none, &ImportError{Err: err}
 	}
-	rd, err := o.newReading(key)
-	if err != nil {
-		return none, err
-	}
-	if _, err := o.headOf(ctx, key); err == nil {
+	if _, err := o.Head(ctx, key); err == nil {
 		return none, &RunExistsError{Run: key.Run, Err: checkpoint.ErrConflict}
 	} else if !errors.Is(err, checkpoint.ErrNotFound) {
 		return none, err
 	}
-	rd.head = &checkpoint.Head{Key: key, Header: file.Header, Last: len(file.Records), Created: file.Created, Updated: file.Updated}
-	records := make([]checkpoint.Record, len(file.Records))
-	for i, data := range file.Records {
-		records[i], err = rd.readImported(ctx, i+1, data)
-		if _, ok := errors.AsType[*FactoryError](err); ok {
-			return none, err
-		}
-		if err != nil {
-			return none, &ImportError{Key: key, Record: i + 1, Err: err}
-		}
-	}
-	if err := rd.misfit(); err != nil {
-		return none, &ImportError{Key: key, Record: rd.unfit.place, Err: err}
-	}
-	if len(records) == 0 {
-		return none, &ImportError{Key: key, Err: errors.New("it has no records")}
+	rd, records, err := o.applyImported(ctx, key, file, how.approvals)
+	if err != nil {
+		return none, err
 	}
 	h := o.standing(rd.m, "it was imported: resume it")
 	if h.Status != checkpoint.StatusParked {
@@ -146,8 +149,55 @@ func (o *Orchestrator) Import(ctx context.Context, r io.Reader) (checkpoint.Head
 	return o.adoptRun(ctx, key, records, h)
 }
 
-// readImported reads and applies a record of a file, and returns it as it is stored.
-func (rd *reading) readImported(ctx context.Context, seq int, data []byte) (checkpoint.Record, error) {
+// applyImported applies the records of a file, and returns them as they are stored. If no approvals
+// are carried, it leaves out those from the first open one on.
+func (o *Orchestrator) applyImported(ctx context.Context, key checkpoint.Key, file *exportedWhole, carry bool) (*reading, []checkpoint.Record, error) {
+	for cut := 0; ; {
+		rd, err := o.newReading(key)
+		if err != nil {
+			return nil, nil, err
+		}
+		rd.head = &checkpoint.Head{Key: key, Header: file.Header, Last: len(file.Records), Created: file.Created, Updated: file.Updated}
+		records, approved, err := rd.readAllImported(ctx, file.Records)
+		if refused, ok := errors.AsType[*ImportError](err); ok && cut > 0 {
+			refused.Err = fmt.Errorf("somebody approved a call in record %d that has no result, and without that approval the run cannot be imported: %w", cut, refused.Err)
+		}
+		if err != nil {
+			return nil, nil, err
+		}
+		if cut = approved.firstOpen(rd.m); cut == 0 || carry {
+			return rd, records, nil
+		}
+		file.Records = file.Records[:cut-1]
+	}
+}
+
+// readAllImported reads and applies the records of a file, and returns them as they are stored, and
+// what was approved by them.
+func (rd *reading) readAllImported(ctx context.Context, file []json.RawMessage) ([]checkpoint.Record, approvals, error) {
+	records, approved := make([]checkpoint.Record, len(file)), approvals{}
+	for i, data := range file {
+		var err error
+		records[i], err = rd.readImported(ctx, i+1, data, approved)
+		if _, ok := errors.AsType[*FactoryError](err); ok {
+			return nil, nil, err
+		}
+		if err != nil {
+			return nil, nil, &ImportError{Key: rd.key, Record: i + 1, Err: err}
+		}
+	}
+	if err := rd.misfit(); err != nil {
+		return nil, nil, &ImportError{Key: rd.key, Record: rd.unfit.place, Err: err}
+	}
+	if len(records) == 0 {
+		return nil, nil, &ImportError{Key: rd.key, Err: errors.New("it has no records")}
+	}
+	return records, approved, nil
+}
+
+// readImported reads and applies a record of a file, and returns it as it is stored. It notes what
+// the record approves.
+func (rd *reading) readImported(ctx context.Context, seq int, data []byte, approved approvals) (checkpoint.Record, error) {
 	var compact bytes.Buffer
 	if err := json.Compact(&compact, data); err != nil {
 		return checkpoint.Record{}, err
@@ -157,8 +207,12 @@ func (rd *reading) readImported(ctx context.Context, seq int, data []byte) (chec
 	if err != nil {
 		return stored, err
 	}
+	approved.noteReply(rd.m, rec, seq)
 	if _, err := rd.apply(ctx, rec); err != nil {
 		return stored, err
+	}
+	if rd.unfit == nil {
+		approved.noteMigrated(rec, seq)
 	}
 	stored.Type = machine.TypeOf(rec)
 	return stored, nil

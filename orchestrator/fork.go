@@ -230,13 +230,11 @@ func (f *forking) fold(ctx context.Context) (int, error) {
 	f.rd = &reading{o: f.o, key: f.how.From, cfg: f.o.full}
 	f.rd.m = machine.New(&f.rd.cfg)
 	f.own = f.own[:0]
-	approved := map[machine.EffectID]int{}
+	approved := approvals{}
 	for i, rec := range f.records {
 		own, changed := f.adopt(rec)
-		if r, ok := own.(machine.Replied); ok && r.Reply.Approve && !f.isEdited(i+1) {
-			if e := f.asks(r.Reply.WaitID); e != nil {
-				approved[call(e.ID)] = i + 1
-			}
+		if !f.isEdited(i + 1) {
+			approved.noteReply(f.rd.m, own, i+1)
 		}
 		if f.o.cfg.Redact != nil && (f.isEdited(i+1) || i == 0 && f.how.Labels != nil) {
 			redacted, err := f.o.redact(ctx, f.run, own)
@@ -251,7 +249,9 @@ func (f *forking) fold(ctx context.Context) (int, error) {
 		if f.rd.unfit != nil && f.isEdited(i+1) {
 			return 0, f.refuse(i+1, f.rd.unfit.err)
 		}
-		f.approvedBefore(own, i+1, approved)
+		if f.rd.unfit == nil {
+			approved.noteMigrated(own, i+1)
+		}
 		stored := f.stored[i]
 		if changed || f.isEdited(i+1) {
 			if _, ok := own.(machine.Started); ok && f.rd.unfit == nil {
@@ -268,56 +268,11 @@ func (f *forking) fold(ctx context.Context) (int, error) {
 	if err := f.rd.misfit(); err != nil {
 		return 0, f.refuse(f.rd.unfit.place, err)
 	}
-	return f.firstOpen(approved), nil
-}
-
-// approvedBefore notes the calls that a Migrated says were approved, where no reply taken over has
-// said so.
-func (f *forking) approvedBefore(rec machine.Record, place int, approved map[machine.EffectID]int) {
-	r, ok := rec.(machine.Migrated)
-	if !ok || f.rd.unfit != nil {
-		return
-	}
-	for _, frame := range r.Snapshot.Frames {
-		for i := range frame.Calls {
-			id := machine.EffectID{Seq: frame.Seq, Index: i + 1}
-			if c := &frame.Calls[i]; c.Approved && c.Result == nil && approved[id] == 0 {
-				approved[id] = place
-			}
-		}
-	}
+	return approved.firstOpen(f.rd.m), nil
 }
 
 // isEdited reports whether the record of that place is not that of the other run.
 func (f *forking) isEdited(place int) bool { return f.edited() && place == len(f.records) }
-
-// firstOpen returns the first place of the replies about calls that have no result.
-func (f *forking) firstOpen(approved map[machine.EffectID]int) (first int) {
-	for _, frame := range f.rd.m.Frames() {
-		for _, e := range frame.Effects {
-			if at := approved[e.ID]; at > 0 && (first == 0 || at < first) {
-				first = at
-			}
-		}
-	}
-	return first
-}
-
-// asks returns the question that has the id of a wait; nil if there is none.
-func (f *forking) asks(id string) *Effect {
-	for _, e := range f.rd.m.Open() {
-		if e.Kind == machine.EffectPerson && e.Wait.ID == id {
-			return &e
-		}
-	}
-	return nil
-}
-
-// call is the effect that a question is about.
-func call(id machine.EffectID) machine.EffectID {
-	id.Wait = 0
-	return id
-}
 
 // store keeps the new run.
 func (f *forking) store(ctx context.Context) (checkpoint.Head, error) {

@@ -15,6 +15,7 @@ import (
 	"github.com/segue-go/segue/llmclient/scripted"
 	"github.com/segue-go/segue/machine"
 	"github.com/segue-go/segue/orchestrator"
+	"github.com/segue-go/segue/strategy"
 	"github.com/segue-go/segue/tools"
 )
 
@@ -67,8 +68,8 @@ func journalOf(t *testing.T, format int, record string) *checkpoint.Memory {
 }
 
 // A journal of another format is refused with a typed error that names both formats, and says what
-// can be done; nothing in it changes. Recover leaves one of a later format alone, and parks an
-// earlier one: no program that is here will ever read it.
+// can be done; nothing in it changes. A Recover without a version leaves one of a later format alone,
+// and parks an earlier one: no program that is here will ever read it.
 func TestResume_ofAnotherFormat(t *testing.T) {
 	for format, record := range map[int]string{
 		1: `{"v":1,"type":"start","at":"2026-03-04T05:06:07Z","start":{"strategy":"solve"}}`,
@@ -122,4 +123,56 @@ func TestResume_definitionsOfTheRun(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, older.Requests()[0].Tools, newer.Requests()[0].Tools)
 	require.Equal(t, "the older words", newer.Requests()[0].Tools[0].Description)
+}
+
+// In a rolling deployment the older program parks a run of the newer one, which it cannot read, and
+// names the version that can; the newer one then goes on with it. Where both have the same version
+// the older leaves it alone: parked, it would be lost to both.
+func TestRecover_parksARunOfANewerFormat(t *testing.T) {
+	const record = `{"v":3,"type":"started","at":"2026-03-04T05:06:07Z","run":"r","strategy":"solve","news":true}`
+	for _, test := range []struct {
+		older, newer string
+		status       checkpoint.Status
+		parks        bool
+	}{
+		{"1", "2", checkpoint.StatusRunning, true},
+		{"1", "", checkpoint.StatusRunning, true},
+		{"", "2", checkpoint.StatusRunning, false},
+		{"2", "2", checkpoint.StatusRunning, false},
+		{"1", "2", checkpoint.StatusParked, false},
+		{"1", "2", checkpoint.StatusDone, false},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			store := new(checkpoint.Memory)
+			due := time.Now().Add(time.Hour)
+			require.NoError(t, store.Append(t.Context(), checkpoint.Batch{
+				Key: keyOfRun, Writer: "dead", Epoch: 1, Records: []checkpoint.Record{{Seq: 1, Type: "started", Data: []byte(record)}},
+				Header: &checkpoint.Header{
+					Status: test.status, Strategy: "solve", Format: 3, Version: test.newer, Labels: map[string]string{"a": "b"}, Due: due,
+				},
+			}))
+			before := headOf(t, store, "r")
+			asked := false
+			r := startRecover(t, solver(t, scripted.New(), stored(store), version(test.older)), orchestrator.Recovery{
+				Factory: func(checkpoint.Head) func() strategy.Strategy { asked = true; return nil },
+			})
+			time.Sleep(2 * time.Hour)
+			r.cancel()
+			<-r.done
+			head := headOf(t, store, "r")
+			require.False(t, asked)
+			if !test.parks {
+				require.Equal(t, before, head)
+				return
+			}
+			want := before.Header
+			want.Status, want.Version, want.Reason = checkpoint.StatusParked, test.older, head.Header.Reason
+			require.Equal(t, want, head.Header)
+			require.Contains(t, head.Header.Reason, fmt.Sprintf("version %q of the program wrote it", test.newer))
+			require.Contains(t, head.Header.Reason, "format 3")
+			require.Equal(t, before.Last, head.Last)
+			require.Zero(t, head.Lease)
+			require.LessOrEqual(t, head.Epoch, before.Epoch+2, "it was parked once")
+		})
+	}
 }

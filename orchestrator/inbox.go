@@ -97,16 +97,41 @@ func (b *inbox) take() []checkpoint.Message {
 
 // post hands a message to the loop. It may be called from any goroutine.
 func (r *run) post(m checkpoint.Message) {
-	if !r.journal.inbox.ready.Load() || !r.journal.inbox.add(m) {
+	if r.journal.inbox.ready.Load() {
+		r.accept(&m)
+	}
+}
+
+// accept keeps a message for the loop, unless it has come before.
+func (r *run) accept(m *checkpoint.Message) {
+	if !r.journal.inbox.add(*m) {
 		return
 	}
-	var p posting
-	if json.Unmarshal(m.Data, &p) == nil && p.Version <= postingVersion && p.Type == postedStop {
+	if p, ok := stopIn(m); ok {
 		if r.journal.inbox.stops.Store(true); p.Now {
 			r.cancel(&errPostedStop{p.Text}) // also an effect on the goroutine of the loop
 		}
 	}
 	r.box.signal()
+}
+
+// stopIn returns the stop that a message is, and whether it is one.
+func stopIn(m *checkpoint.Message) (p posting, ok bool) {
+	err := json.Unmarshal(m.Data, &p)
+	return p, err == nil && p.Version <= postingVersion && p.Type == postedStop
+}
+
+// stopsFirst reports whether the run, whose journal was read, stops before anything else is done.
+// It accepts the stops that were posted.
+func (r *run) stopsFirst() bool {
+	if r.o.keeper.inbox != nil {
+		for _, m := range r.o.keeper.posted(r.o, []checkpoint.Key{r.journal.key}) {
+			if _, ok := stopIn(&m); ok {
+				r.accept(&m)
+			}
+		}
+	}
+	return r.stopped()
 }
 
 // collectPosted collects the messages that were posted while no process worked on the run.

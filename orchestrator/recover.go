@@ -42,9 +42,12 @@ const mostRecoveries = 3
 //
 // A run that cannot continue is parked: its head gets the status checkpoint.StatusParked and the
 // reason. So is one whose records are damaged, see [checkpoint.ErrCorrupt]. A run is also parked if
-// the process died three times while it recovered the run. Recover ignores parked runs, unless a Recover with another [Config].Version parked them; so it never
-// starts forks and imported runs. [Orchestrator.Resume] resumes them all. Recover also ignores runs
-// that were written in a later format of records.
+// the process died three times while it recovered the run, or if a newer program wrote it in a
+// later format of records: the reason names the version of that program. Recover ignores parked
+// runs, unless a Recover with another [Config].Version parked them; so it never starts forks and
+// imported runs. [Orchestrator.Resume] resumes them all. Recover also ignores a run in a later
+// format if Config.Version is empty, or is that of the program that wrote the run: if it were
+// parked, no newer program would take it.
 //
 // The error is a [*ConfigError] if the Store is not a [checkpoint.Lister] and a
 // [checkpoint.Leaser]. Errors of the Store are logged, and Recover tries again; so are damaged heads,
@@ -130,7 +133,7 @@ func (c *recoverer) look(ctx context.Context) {
 // wants reports whether a run should be resumed now.
 func (c *recoverer) wants(h *checkpoint.Head) bool {
 	switch {
-	case h.Header.Format > machine.RecordVersion: // a newer program knows it
+	case h.Header.Format > machine.RecordVersion && !c.parksNewer(h):
 		return false
 	case h.Header.Status == checkpoint.StatusParked && (h.Header.Version == c.o.cfg.Version || h.Header.Version == ""):
 		return false
@@ -144,6 +147,13 @@ func (c *recoverer) wants(h *checkpoint.Head) bool {
 	}
 	delete(c.parked, h.Key)
 	return !c.busy[h.Key] && !time.Now().Before(c.later[h.Key])
+}
+
+// parksNewer reports whether a run in a later format of records is parked here, for the newer
+// program that wrote it. That one takes it only if this program has another version.
+func (c *recoverer) parksNewer(h *checkpoint.Head) bool {
+	own := c.o.cfg.Version
+	return h.Header.Status != checkpoint.StatusParked && own != "" && own != h.Header.Version
 }
 
 // take resumes a run on a new goroutine. It returns false if ctx is done.
@@ -189,6 +199,12 @@ func (c *recoverer) recover(ctx context.Context, h *checkpoint.Head) error {
 	defer r.close()
 	if r.journal.lease.time == 0 || now.Header.Status.Ended() { // it has ended since it was listed
 		return nil
+	}
+	if now.Header.Format > machine.RecordVersion {
+		if !c.parksNewer(&now) { // a newer program has stored it since it was listed
+			return nil
+		}
+		return r.parkHere(fmt.Sprintf("version %q of the program wrote it: %v", now.Header.Version, &machine.VersionError{Version: now.Header.Format}))
 	}
 	if now.Recoveries > mostRecoveries {
 		return r.parkHere(fmt.Sprintf("its recovery has ended the process %d times", mostRecoveries))

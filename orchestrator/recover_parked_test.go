@@ -1,6 +1,7 @@
 package orchestrator_test
 
 import (
+	"fmt"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -95,4 +96,57 @@ func TestSession_factories(t *testing.T) {
 	require.ErrorAs(t, err, new(*orchestrator.FactoryError))
 	_, err = o.Run(t.Context(), turn("And now?"))
 	require.ErrorAs(t, err, new(*orchestrator.FactoryError))
+}
+
+// Whoever stops a run needs none of its tools: it stops, also where one is missing.
+func TestStop_withoutTheToolOfAnOpenCall(t *testing.T) {
+	for name, ask := range map[string]func(*testing.T, *orchestrator.Orchestrator, *orchestrator.Resumption){
+		"posted":          func(t *testing.T, o *orchestrator.Orchestrator, _ *orchestrator.Resumption) { stopOf(t, o, false) },
+		"posted, at once": func(t *testing.T, o *orchestrator.Orchestrator, _ *orchestrator.Resumption) { stopOf(t, o, true) },
+		"given":           func(_ *testing.T, _ *orchestrator.Orchestrator, how *orchestrator.Resumption) { how.Stop = closed() },
+	} {
+		for _, approved := range []bool{false, true} {
+			t.Run(fmt.Sprintf("%s, approved %t", name, approved), func(t *testing.T) {
+				store := new(ledger)
+				w := waitingRun(t, store)
+				without := solver(t, scripted.New(), stored(store), version("1"))
+				if approved {
+					require.NoError(t, without.Answer(t.Context(), keyOfRun, orchestrator.Reply{WaitID: w.ID, Approve: true}))
+				}
+				how := resuming("r")
+				ask(t, without, &how)
+				res, err := orchestrator.Collect(without.Resume(t.Context(), how))
+				require.Error(t, err)
+				require.Equal(t, orchestrator.StatusStopped, res.Status, "%v", err)
+				require.NotContains(t, whole(t, &store.Memory), "status\":\"error", "the model is not told that there is no such tool")
+				require.Empty(t, store.inbox(t))
+			})
+		}
+	}
+}
+
+func stopOf(t *testing.T, o *orchestrator.Orchestrator, now bool) {
+	t.Helper()
+	require.NoError(t, o.Stop(t.Context(), keyOfRun, "enough", now))
+}
+
+func closed() <-chan struct{} {
+	stop := make(chan struct{})
+	close(stop)
+	return stop
+}
+
+// Recover stops such a run as well.
+func TestRecover_stopsWithoutTheToolOfAnOpenCall(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := new(ledger)
+		waitingRun(t, store)
+		without := solver(t, scripted.New(), stored(store), version("1"))
+		stopOf(t, without, false)
+		r := startRecover(t, without, orchestrator.Recovery{})
+		time.Sleep(time.Minute)
+		require.Equal(t, checkpoint.StatusStopped, headOf(t, store, "r").Header.Status)
+		r.cancel()
+		<-r.done
+	})
 }

@@ -59,7 +59,6 @@ func (o *Orchestrator) Resume(ctx context.Context, how Resumption) iter.Seq2[Eve
 			r.ended(how.Replies, yield)
 			return
 		}
-		r.stop = how.Stop
 		if err := r.applyResumption(&how); err != nil {
 			yield(Event{}, err)
 			return
@@ -86,6 +85,7 @@ func (o *Orchestrator) load(ctx context.Context, how *Resumption) (*run, error) 
 	if err != nil {
 		return nil, err
 	}
+	r.stop = how.Stop
 	if err := r.read(how.Factory); err != nil {
 		r.close()
 		return nil, err
@@ -229,13 +229,13 @@ func (r *run) read(factory func() strategy.Strategy) (err error) {
 }
 
 // lacksTool returns an error if the run has an open call of a tool that this program does not have:
-// a person may have approved it, and another program can make it.
+// a person may have approved it, and another program can make it. A run that is to stop needs none.
 func (r *run) lacksTool() error {
 	for _, e := range r.m.Open() {
 		if e.Call.Name == "" {
 			continue
 		}
-		if tool, _ := r.o.toolOf(&e); tool == nil {
+		if tool, _ := r.o.toolOf(&e); tool == nil && !r.stopsFirst() {
 			return &ConfigError{Field: "Tools", Err: fmt.Errorf("run %.64q has an open call of the tool %.64q, which is missing here", r.id, e.Call.Name)}
 		}
 	}

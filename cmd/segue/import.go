@@ -29,6 +29,7 @@ const maxImport = 256 << 20
 func (c *cli) importCommand() *cobra.Command {
 	f := &runFlags{strategy: oneOf(strategies.Words()...), approve: oneOf(config.ApprovalWords...), reads: true, mute: true, alien: true}
 	form := oneOf(formText, formJSON)
+	approvals := false
 	cmd := &cobra.Command{
 		Use:   "import [flags] FILE|-",
 		Short: "Keep a run that segue export has written",
@@ -38,19 +39,25 @@ An imported run does not go on by itself: segue resume goes on with it. Do not g
 
 The configuration that the file names must be your own, be trusted, or be named with --config; see segue trust.
 
-Import only what you trust. segue resume uses the configuration, the folder and the approval that the file names, and makes the
-calls that were approved in it; import shows what these are. segue fork makes a run from it that asks about the calls again.`,
+Import only what you trust. segue resume uses the configuration, the folder and the approval that the file names; import shows what
+these are. Approvals of calls that have no result in the file are left out, with all that comes after them: you are asked again.
+--approvals keeps them, for a run that moves from one store of yours to another.`,
 		Example: `  segue import run.json
   segue export --store old.db 019a5c | segue import --store new.db -
   segue import --config here.yaml --dir notes run.json`,
 		Args: oneArgument("FILE, or - for standard input"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return c.importRun(cmd.Context(), f, args[0], form.value)
+			var options []orchestrator.ImportOption
+			if approvals {
+				options = append(options, orchestrator.WithApprovals())
+			}
+			return c.importRun(cmd.Context(), f, args[0], form.value, options)
 		},
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&f.config, "config", "", "check with this configuration (default that of the run)")
 	flags.StringVar(&f.dir, "dir", "", "where the folder of the run is here (default where it was)")
+	flags.BoolVar(&approvals, "approvals", false, "keep the approvals of calls that were not made yet")
 	form.offer(cmd, "output", "a text to read, or a JSON object as in segue runs")
 	f.store.offer(cmd)
 	f.given = flags.Changed
@@ -61,7 +68,7 @@ calls that were approved in it; import shows what these are. segue fork makes a 
 }
 
 // importRun executes segue import.
-func (c *cli) importRun(ctx context.Context, f *runFlags, file, form string) error {
+func (c *cli) importRun(ctx context.Context, f *runFlags, file, form string, options []orchestrator.ImportOption) error {
 	data, err := c.readExport(file)
 	if err != nil {
 		return err
@@ -79,7 +86,7 @@ func (c *cli) importRun(ctx context.Context, f *runFlags, file, form string) err
 	defer func() { j.close() }()
 	var head checkpoint.Head
 	put := func(ctx context.Context, o *orchestrator.Orchestrator) (err error) {
-		head, err = o.Import(ctx, bytes.NewReader(data))
+		head, err = o.Import(ctx, bytes.NewReader(data), options...)
 		return err
 	}
 	if b == nil {
@@ -105,7 +112,7 @@ func (c *cli) importRun(ctx context.Context, f *runFlags, file, form string) err
 	if form == formJSON {
 		return encode(c.stdout, newRunRecord(&head, runs.goalOf(ctx, head.Key), time.Now()))
 	}
-	return write(c.stdout, runs.imported(&head, b, f))
+	return write(c.stdout, runs.imported(&head, recordsInFile(data)-head.Last, b, f))
 }
 
 // readExport reads the file of a run; - means standard input.
@@ -142,14 +149,24 @@ func begunInFile(data []byte) (*begun, error) {
 	return &b, err
 }
 
+// runFile is what the command itself reads of a file of segue export.
+type runFile struct {
+	Version   int               `json:"segue_run"`
+	Namespace string            `json:"namespace"`
+	Run       string            `json:"run"`
+	Records   []json.RawMessage `json:"records"`
+}
+
+// recordsInFile counts the records of a file that was imported.
+func recordsInFile(data []byte) int {
+	var file runFile
+	_ = json.Unmarshal(data, &file) // it was read before
+	return len(file.Records)
+}
+
 // beginningOf returns the id of the run in a file, and as much of its first record as can be read.
 func beginningOf(data []byte) (run string, began machine.Started) {
-	var file struct {
-		Version   int               `json:"segue_run"`
-		Namespace string            `json:"namespace"`
-		Run       string            `json:"run"`
-		Records   []json.RawMessage `json:"records"`
-	}
+	var file runFile
 	if err := json.Unmarshal(data, &file); err != nil || file.Version == 0 {
 		return "", began
 	}
@@ -202,9 +219,12 @@ func notImported(err error, runs *runStore) error {
 	return failed(fmt.Errorf("nothing was imported: %w", err))
 }
 
-// imported says what was imported, what it goes on with, and how.
-func (st *runStore) imported(h *checkpoint.Head, b *begun, f *runFlags) string {
+// imported says what was imported, how many records were left out, what it goes on with, and how.
+func (st *runStore) imported(h *checkpoint.Head, without int, b *begun, f *runFlags) string {
 	text := fmt.Sprintf("imported run %s: %s, %s\n", plaintext.Visible(h.Key.Run), statusOf(h, time.Now()), plaintext.Counted(h.Last, "record"))
+	if without > 0 {
+		text += fmt.Sprintf("  left out: %s, from the approval of a call that has no result; --approvals keeps them\n", plaintext.Counted(without, "record"))
+	}
 	if h.Header.Status.Ended() {
 		return text + "see it with: " + st.command("show", h.Key.Run) + "\n"
 	}
