@@ -271,7 +271,7 @@ func TestChat_screens(t *testing.T) {
 			again.types("\x1b[A")
 			again.await("> /model")
 			require.NoError(t, again.cmd.Process.Signal(syscall.SIGTERM))
-			again.end(exitInterrupted)
+			again.end(exitTerminated)
 			info, err := os.Stat(filepath.Join(state, "segue", "chat-history"))
 			require.NoError(t, err)
 			require.Equal(t, os.FileMode(0o600), info.Mode().Perm())

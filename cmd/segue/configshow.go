@@ -45,7 +45,7 @@ No key is shown, only the name of its variable, and whether that is set. Nothing
 that of a task whose words no rule looks for.`,
 		Example: `  segue config show --origin
   segue config show -P draft --output json`,
-		Args: cobra.NoArgs,
+		Args: noArguments,
 		RunE: func(*cobra.Command, []string) error { return c.showSettings(f, origin) },
 	}
 	f.offer(c, cmd)
@@ -256,8 +256,18 @@ func (v *settingsView) addModel() {
 	v.add("base-url", address, origin)
 	v.add("key", keyShown(server.KeyVariable, getenv), said)
 	v.add("policy", cmp.Or(f.policy, m.Policy), cmp.Or(v.said("policy", ""), ofModel("policy")))
-	v.add("idle-timeout", cmp.Or(f.idle, m.Limits.IdleTimeout, "2m"), cmp.Or(v.said("idle-timeout", ""), ofModel("limits", "idle_timeout")))
+	v.addIdleTimeout(m, ofModel)
 	v.addLimits(m, ofModel)
+}
+
+// addIdleTimeout adds the longest silence of the server.
+func (v *settingsView) addIdleTimeout(m config.Model, ofModel func(keys ...string) string) {
+	fromVariable := ""
+	if v.c.getenv(config.IdleTimeoutVariable) != "" {
+		fromVariable = config.IdleTimeoutVariable
+	}
+	v.add("idle-timeout", cmp.Or(v.f.idle, v.c.getenv(config.IdleTimeoutVariable), m.Limits.IdleTimeout, "2m"),
+		cmp.Or(v.said("idle-timeout", ""), fromVariable, ofModel("limits", "idle_timeout")))
 }
 
 // addLimits adds how often and how fast a model of the file is asked, as far as it says so.

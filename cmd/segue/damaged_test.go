@@ -68,7 +68,7 @@ func TestRun_unkept(t *testing.T) {
 
 	code, said = segue("run", "-q", "--config", "", "task")
 	require.Zero(t, code, said)
-	require.Contains(t, said, "segue: this run is not kept, and cannot be resumed: sqlitestore: "+place)
+	require.Contains(t, said, "segue: this run is not kept, and cannot be resumed: "+place)
 	code, said = segue("run", "-q", "--config", "", "--store", place, "task")
 	require.Equal(t, exitUsage, code)
 	require.Contains(t, said, "the stored data are damaged")

@@ -67,7 +67,7 @@ the end. A key is never shown. The fallbacks of a model are not asked.`,
 		Example: `  segue doctor
   segue doctor --base-url http://localhost:8080/v1 --model qwen3
   segue doctor --agent planner --output json`,
-		Args: cobra.NoArgs,
+		Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error { return c.examine(cmd.Context(), f, policy) },
 	}
 	f.offer(cmd)

@@ -41,7 +41,7 @@ func TestTerminal_edits(t *testing.T) {
 			p.Await("24 " + strconv.Itoa(columns))
 			page := p.Await("write_file notes/a: y yes, n no, e edit, a always below notes/ > ")
 			require.Contains(t, page, "\r\n  as you changed it\r\n  a new file of 9 bytes (2 lines)\r\n  | one\r\n  | zwei\r\n")
-			for line := range strings.SplitSeq(page, "\r\n") {
+			for line := range strings.SplitSeq(terminaltest.Played(page, 1000), "\n") {
 				require.LessOrEqual(t, plaintext.CellsOf(line), columns, line)
 			}
 			p.Types("y\n")

@@ -36,7 +36,7 @@ func TestExitStatuses(t *testing.T) {
 		{code: exitFailed, reply: cutOff},
 		{code: exitUsage, args: []string{"--nosuch"}},
 		{code: exitLimit, args: []string{"--max-steps", "1"}, reply: wantsToKnowHere},
-		{code: exitWaiting, reply: wantsToKnowHere},
+		{code: exitWaiting, args: []string{"--ask"}, reply: wantsToKnowHere},
 		{code: exitProvider, args: []string{"--base-url", "http://127.0.0.1:1/v1", "--config", "CONFIG", "--agent", "once"}},
 		{code: exitNoAnswer, reply: empty},
 		{code: exitHungUp, signal: syscall.SIGHUP},

@@ -136,9 +136,7 @@ func (c *cli) tell(events iter.Seq2[orchestrator.Event, error], j job, asker *ap
 		if asker != nil {
 			asker.Observe(e)
 		}
-		if err := to.before(s, e); err != nil {
-			return err
-		}
+		_ = to.before(s, e) // a terminal that was closed takes nothing; what it lacks is kept
 		s.ShowEvent(e)
 		written := to.beside(s, e)
 		end, ended := e.Detail.(orchestrator.RunFinished)
@@ -177,7 +175,7 @@ func defectError(defect any, stack []byte, run string, j job, out output, s *ter
 		}
 	}
 	err := fmt.Errorf("this is a defect of segue: %v; with --verbose it says where", defect)
-	if on := j.runs.ways(run); run != "" && on != (ways{}) {
+	if on := j.runs.ways(run); run != "" && on.resume != "" {
 		err = fmt.Errorf("%w; go on with: %s", err, on.resume)
 	}
 	return failed(err)

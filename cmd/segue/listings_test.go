@@ -42,7 +42,7 @@ func TestCommands_wrongArguments(t *testing.T) {
 	everyCommand(func(name string, cmd *cobra.Command) {
 		args := []string{"one", "two", "three", "four"}
 		if cmd.Args == nil {
-			require.Equal(t, "help", name)
+			require.Contains(t, []string{"help", "models"}, name, "it takes any words")
 			return
 		}
 		err := cmd.Args(cmd, args)

@@ -235,7 +235,7 @@ func TestTerminal_closed(t *testing.T) {
 	p.model.replies <- listsFiles
 	<-p.model.asked
 	require.NoError(t, p.Keys.(*os.File).Close())
-	require.Equal(t, exitInterrupted, codeOf(t, p.cmd.Wait()))
+	require.Equal(t, exitHungUp, codeOf(t, p.cmd.Wait()))
 	require.Equal(t, "interrupted", k.listed().Status)
 
 	cmd, stdout, stderr := k.command("resume")

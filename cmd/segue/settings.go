@@ -15,15 +15,14 @@ import (
 )
 
 // settingFlags are the flags of segue run that a variable of the environment can stand for, in the
-// order in which they are shown. Those of config and store are read where a file is looked for, by
-// every command.
+// order in which they are shown. Those of readElsewhere are read where they are needed.
 var settingFlags = []string{
 	"config", "profile", "agent", "source", "strategy", "model", "base-url", "policy", "system", "dir", "approve", "protect", "ask", "no-ask",
 	"idle-timeout", "max-steps", "session", "stdin", "store", "output", "plain", "quiet", "verbose",
 }
 
 // readElsewhere are the flags whose variables are read where they are needed.
-var readElsewhere = []string{"config", "store"}
+var readElsewhere = []string{"config", "idle-timeout", "store"}
 
 // excludedBy holds flags that are not set by a variable where another flag is given.
 var excludedBy = map[string][]string{"output": {"json"}, "quiet": {"verbose"}, "verbose": {"quiet"}, "ask": {"no-ask"}, "no-ask": {"ask"}}

@@ -27,7 +27,7 @@ func (st *runStore) ways(run string) ways {
 // offers returns lines with what else can be done about a run that has not ended; the error of the
 // command says how it goes on.
 func (on ways) offers(status orchestrator.Status) []string {
-	if on == (ways{}) {
+	if on.resume == "" {
 		return nil
 	}
 	looks := []string{"see what it did with: " + on.show, "list all runs with: " + on.runs}
