@@ -17,7 +17,10 @@ require (
 	pgregory.net/rapid v1.3.0
 )
 
-require github.com/rivo/uniseg v0.4.7 // indirect
+require (
+	github.com/cpuguy83/go-md2man/v2 v2.0.6 // indirect
+	github.com/russross/blackfriday/v2 v2.1.0 // indirect
+)
 
 require (
 	github.com/coder/websocket v1.8.15 // indirect

@@ -84,7 +84,7 @@ func TestStdinText(t *testing.T) {
 				return
 			}
 			require.NoError(t, err)
-			require.Equal(t, len(tt.want), len(got)) // not the texts, which may be long
+			require.Len(t, got, len(tt.want)) // not the texts, which may be long
 			require.True(t, strings.HasPrefix(got, tt.want))
 		})
 	}
