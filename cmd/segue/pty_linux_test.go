@@ -155,10 +155,11 @@ func TestTerminal_partial(t *testing.T) {
 	p.start("run", "--store", "none", "--base-url", halfAnswer(t).URL, "task")
 	p.Await("[0 #1] The quick brown")
 	p.Types("\x03")
-	p.Await("segue: stopping; press Ctrl-C again to end at once")
+	shown := p.Await("segue: stopping; press Ctrl-C again to end at once")
 	require.Equal(t, exitInterrupted, codeOf(t, p.cmd.Wait()))
 	<-p.read
-	require.Contains(t, p.Rest(), "\nThe quick brown\r\n")
+	shown += "segue: stopping; press Ctrl-C again to end at once" + p.Rest()
+	require.Contains(t, terminaltest.Played(shown, 70), "\nThe quick brown\n", shown)
 }
 
 // TestTerminal_interrupts presses Ctrl-C and Ctrl-D while something is asked. The process ends
