@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -85,4 +86,26 @@ func TestTerminal_protected(t *testing.T) {
 	config, err := os.ReadFile(filepath.Join(p.dir, ".git/config"))
 	require.NoError(t, err)
 	require.Equal(t, "[core]\n", string(config))
+}
+
+// TestScreens_approval shows an approval with the difference that an edit makes, at two widths of a
+// real terminal.
+func TestScreens_approval(t *testing.T) {
+	for _, columns := range []int{80, 40} {
+		t.Run(fmt.Sprint(columns), func(t *testing.T) {
+			p := &process{Terminal: terminaltest.New(t), model: newSlowModel(t), dir: t.TempDir(), read: make(chan struct{}), width: columns}
+			require.NoError(t, os.WriteFile(filepath.Join(p.dir, "plan.md"), []byte("# Plan\n\n- Monday: write the report\n- Tuesday: ask Ada\n- Friday: send it\n"), 0o600))
+			p.start("run", "--store", "none", "--base-url", p.model.URL, "--dir", p.dir, "--json", "Ask Grace, not Ada")
+			<-p.model.asked
+			p.model.replies <- wants(t, workfolder.EditFile, map[string]string{"path": "plan.md", "old": "ask Ada", "new": "ask Grace, who is back from Lyon"})
+			const prompt = "a always below ./ > "
+			shown := p.Await(prompt) + prompt
+			_, screen, _ := strings.Cut(terminaltest.Played(shown, columns), "[0] ") // after the id of the run
+			requireScreen(t, fmt.Sprintf("approval-%d.txt", columns), "[0] "+screen+"\n")
+			p.Types("y\n")
+			<-p.model.asked
+			p.model.replies <- isDone
+			p.end(exitDone, "done")
+		})
+	}
 }
