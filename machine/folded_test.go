@@ -134,8 +134,9 @@ func (e *engine) resumesAsItWas(t *rapid.T, cut int) {
 	is := boundsOf(m)
 	require.Equal(t, was.started, is.started, "cut after %d records", cut)
 	ends := func(f machine.FrameView) bool { return f.Ending != "" }
-	lowered := how.Limits != (delegation.Limits{}) && (m.Done() || slices.ContainsFunc(is.frames, ends))
-	if lowered || slices.ContainsFunc(was.frames, ends) { // some frames end at once, and others continue
+	endsNow := m.Done() || slices.ContainsFunc(is.frames, ends)
+	mayEnd := how.Limits != (delegation.Limits{}) || slices.ContainsFunc(was.frames, spent)
+	if mayEnd && endsNow || slices.ContainsFunc(was.frames, ends) { // some frames end at once, and others continue
 		return
 	}
 	require.Equal(t, was.raised(how.Limits), is.bare(), "cut after %d records", cut)
@@ -147,6 +148,12 @@ func (e *engine) resumesAsItWas(t *rapid.T, cut int) {
 			require.Equal(t, was.open[i], x, "cut after %d records", cut)
 		}
 	}
+}
+
+// spent reports whether a frame has used up what answers are charged to: the next request for which
+// there is a place ends it, and a resumed run has places that were taken before.
+func spent(f machine.FrameView) bool {
+	return f.Left.InputTokens == 0 || f.Left.OutputTokens == 0 || f.Left.TotalTokens == 0 || f.Left.Cost == 0
 }
 
 // standing returns the ids of the approvals that have not expired by then.
