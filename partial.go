@@ -187,8 +187,8 @@ func (r *reader) due() bool {
 	return true
 }
 
-// readCertain decodes the certain part of the answer into a T, and reports whether there was anything
-// new. It leaves out an open string that cannot be decoded yet.
+// readCertain decodes the certain part of the answer into a T, and reports whether there was
+// anything new. It leaves out an open string that cannot be decoded yet.
 func readCertain[T any](r *reader) (v T, ok bool) {
 	if !r.due() {
 		return v, false

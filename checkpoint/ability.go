@@ -204,10 +204,10 @@ type Snapshot struct {
 	Data    []byte // any bytes
 }
 
-// SnapshotStore keeps the last snapshot of a run, for programs that can no longer apply its records:
-// a run that waits is carried over a change of code by its snapshot. The records hold everything
-// that a snapshot does. A store cannot tell whether a snapshot was taken of a run that was deleted
-// and begun anew since: the Data must identify the run.
+// SnapshotStore keeps the last snapshot of a run, for programs that can no longer apply its
+// records: a run that waits is carried over a change of code by its snapshot. The records hold
+// everything that a snapshot does. A store cannot tell whether a snapshot was taken of a run that
+// was deleted and begun anew since: the Data must identify the run.
 type SnapshotStore interface {
 	// SaveSnapshot stores a snapshot, and changes nothing else of the run. A run has one snapshot,
 	// that with the most records; of two with as many records, the later one. So a snapshot of

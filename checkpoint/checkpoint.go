@@ -145,8 +145,8 @@ type Lease struct {
 // stored under any other key. If ctx is done before a method begins, the method does nothing, and
 // its error wraps ctx.Err().
 //
-// If the store itself fails, because its disk is full or its data are damaged, the error should be a
-// [*StoreError], which wraps the kind of the failure.
+// If the store itself fails, because its disk is full or its data are damaged, the error should be
+// a [*StoreError], which wraps the kind of the failure.
 //
 // checkpointtest.Test tests an implementation against this contract.
 type Store interface {

@@ -48,17 +48,17 @@ func (e *LackingError) Error() string {
 // pages. After an error it has deleted some of them; it may be called again, and by several
 // processes at once. [Pruner].Vacuum gives up what the store has left of them.
 //
-// A run whose head is damaged is not deleted, and keeps no other from being deleted: the error names
-// it, and wraps ErrCorrupt. [Forget] erases it.
+// A run whose head is damaged is not deleted, and keeps no other from being deleted: the error
+// names it, and wraps ErrCorrupt. [Forget] erases it.
 //
 // Prune deletes no run that somebody works on: not one with a lease that has not run out, nor one
 // with messages that nobody has taken. It takes the lease of a run that has not ended before it
 // deletes the run, so whoever resumes the run at the same time either goes on with it, and it
 // stays, or is told that somebody else holds it, and then that it does not exist.
 //
-// A process whose orchestrator has a negative Config.Lease takes no leases, so nobody can tell which
-// runs it works on: Waiting, Parked and Abandoned may delete a run at work, whose next append then
-// fails. Of its store prune only runs that have ended: by Ended and Newest.
+// A process whose orchestrator has a negative Config.Lease takes no leases, so nobody can tell
+// which runs it works on: Waiting, Parked and Abandoned may delete a run at work, whose next append
+// then fails. Of its store prune only runs that have ended: by Ended and Newest.
 //
 // Times are compared with the clock of this process. The store must be a [Lister], a [Pruner] and,
 // unless only Ended and Newest are set, a [Leaser]; else the error is a [*LackingError].

@@ -33,8 +33,8 @@ type RetryConfig struct {
 // The wait before the next try is Error.RetryAfter, or the backoff if that is longer. The backoff
 // is a random time between half of Base·2ⁿ⁻¹ and the whole of it, at most MaxWait. The error is
 // returned at once if its NoRetry is set, if its RetryAfter is longer than MaxRetryAfter, or if the
-// wait would outlast ctx. If ctx is done during a wait, the error has [CodeCanceled] or [CodeTimeout] and wraps the
-// cause of ctx and the last error.
+// wait would outlast ctx. If ctx is done during a wait, the error has [CodeCanceled] or
+// [CodeTimeout] and wraps the cause of ctx and the last error.
 //
 // Some waits delay all calls of this Client: a RetryAfter that is not too long, and any wait after
 // [CodeRateLimited], even if the call that received it does not try again. Calls that arrive in the

@@ -165,8 +165,8 @@ func (b bounds) standing(by time.Time) map[string]bool {
 	return ids
 }
 
-// approvals returns the questions whether a call may be made. Those that do not stand are asked anew:
-// they have no id, time and taint here.
+// approvals returns the questions whether a call may be made. Those that do not stand are asked
+// anew: they have no id, time and taint here.
 func (b bounds) approvals(standing map[string]bool) (list []machine.Wait) {
 	for _, w := range b.waits {
 		if !standing[w.ID] {

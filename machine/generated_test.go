@@ -23,8 +23,8 @@ import (
 // a world whose answers depend on nothing but the effect.
 
 // moves are what a strategy does, one after the other: "ask a b c" asks a model, which calls those
-// tools; "child 2" delegates to the strategy p2, "child 2 few" gives it only some tools; "far" delegates elsewhere; "fail" reports an
-// error.
+// tools; "child 2" delegates to the strategy p2, "child 2 few" gives it only some tools; "far"
+// delegates elsewhere; "fail" reports an error.
 type moves []string
 
 // follower is a strategy that follows its moves, and tells at the end what it was answered.

@@ -45,10 +45,10 @@ type Reply struct {
 	Text    string `json:"text,omitempty"`    // for WaitQuestion: the answer
 	Reason  string `json:"reason,omitempty"`  // for the model: why the call is refused, or why the question is declined (with no Text)
 
-	// Arguments, for WaitApproval with Approve, are a JSON object: the call is made with them instead
-	// of the arguments that were shown. "" changes nothing. The policy judges the changed call, and
-	// may refuse it. The conversation has the call as it is made. The arguments of a call that has
-	// begun cannot be changed.
+	// Arguments, for WaitApproval with Approve, are a JSON object: the call is made with them
+	// instead of the arguments that were shown. "" changes nothing. The policy judges the changed
+	// call, and may refuse it. The conversation has the call as it is made. The arguments of a call
+	// that has begun cannot be changed.
 	Arguments string `json:"arguments,omitempty"`
 }
 

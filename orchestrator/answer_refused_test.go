@@ -14,8 +14,8 @@ import (
 	"github.com/segue-go/segue/tools"
 )
 
-// Answer refuses at once what the run would refuse later: a question without an answer, a reply that
-// comes too late, and one to a timer. Nothing is posted.
+// Answer refuses at once what the run would refuse later: a question without an answer, a reply
+// that comes too late, and one to a timer. Nothing is posted.
 func TestAnswer_refusesAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := new(checkpoint.Memory)

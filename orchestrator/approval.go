@@ -49,8 +49,8 @@ func (c *ApprovalConfig) policy() ApprovalPolicy {
 	}
 }
 
-// checkArguments returns a [*ReplyError] if a person has changed the arguments of a call to some that
-// do not fit the schema of its tool.
+// checkArguments returns a [*ReplyError] if a person has changed the arguments of a call to some
+// that do not fit the schema of its tool.
 func (r *run) checkArguments(rec machine.Record) error {
 	replied, ok := rec.(machine.Replied)
 	if !ok || replied.Reply.Arguments == "" {

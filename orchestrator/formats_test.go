@@ -68,8 +68,8 @@ func journalOf(t *testing.T, format int, record string) *checkpoint.Memory {
 }
 
 // A journal of another format is refused with a typed error that names both formats, and says what
-// can be done; nothing in it changes. A Recover without a version leaves one of a later format alone,
-// and parks an earlier one: no program that is here will ever read it.
+// can be done; nothing in it changes. A Recover without a version leaves one of a later format
+// alone, and parks an earlier one: no program that is here will ever read it.
 func TestResume_ofAnotherFormat(t *testing.T) {
 	for format, record := range map[int]string{
 		1: `{"v":1,"type":"start","at":"2026-03-04T05:06:07Z","start":{"strategy":"solve"}}`,

@@ -261,8 +261,8 @@ func (r *run) applyReply(reply Reply, posted time.Time) (bool, error) {
 // is resumed, for example by [Orchestrator.Recover]. The first reply to a wait counts.
 //
 // The error is a [*ReplyError] if the run has ended or does not have that wait, if the wait has
-// expired or is a timer, or if a question has neither Text nor Reason for an answer; a [*JournalError]
-// if there is no such run or the store fails, a [*ConfigError] if the store has no
+// expired or is a timer, or if a question has neither Text nor Reason for an answer; a
+// [*JournalError] if there is no such run or the store fails, a [*ConfigError] if the store has no
 // [checkpoint.Inbox], and a [*RedactionError] if the reply cannot be redacted.
 func (o *Orchestrator) Answer(ctx context.Context, key checkpoint.Key, reply Reply) error {
 	head, err := o.head(ctx, key)

@@ -76,8 +76,8 @@ func TestMigrate(t *testing.T) {
 	}
 }
 
-// Wherever the process dies that has carried a run over, another one goes on: the call is made once,
-// or somebody is told that it may have been made.
+// Wherever the process dies that has carried a run over, another one goes on: the call is made
+// once, or somebody is told that it may have been made.
 func TestMigrate_cutAnywhere(t *testing.T) {
 	b := &bank{t: t, store: new(checkpoint.Memory)}
 	wait := b.waiting()

@@ -216,8 +216,8 @@ func (o *Orchestrator) lister() (checkpoint.Lister, error) {
 	return lister, nil
 }
 
-// heads yields the heads of all runs that a query asks for, page by page. The error comes last, also
-// that of damaged heads.
+// heads yields the heads of all runs that a query asks for, page by page. The error comes last,
+// also that of damaged heads.
 func (o *Orchestrator) heads(ctx context.Context, q checkpoint.Query) iter.Seq2[checkpoint.Head, error] {
 	return func(yield func(checkpoint.Head, error) bool) {
 		lister, err := o.lister()

@@ -50,8 +50,8 @@ const mostRecoveries = 3
 // parked, no newer program would take it.
 //
 // The error is a [*ConfigError] if the Store is not a [checkpoint.Lister] and a
-// [checkpoint.Leaser]. Errors of the Store are logged, and Recover tries again; so are damaged heads,
-// which keep no other run from being resumed.
+// [checkpoint.Leaser]. Errors of the Store are logged, and Recover tries again; so are damaged
+// heads, which keep no other run from being resumed.
 func (o *Orchestrator) Recover(ctx context.Context, how Recovery) error {
 	lister, ok := checkpoint.As[checkpoint.Lister](o.cfg.Store)
 	switch {

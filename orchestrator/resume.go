@@ -161,7 +161,8 @@ func (r *run) takeLease() (checkpoint.Head, error) {
 	head, err := leaser.Lease(r.ctx, j.key, j.writer, j.lease.time)
 	j.epoch = head.Epoch
 	if err != nil && !errors.Is(err, checkpoint.ErrLeased) && !errors.Is(err, checkpoint.ErrNotFound) {
-		// It may have been taken. If it stayed it would run out, as that of a process that has died.
+		// It may have been taken. If it stayed it would run out, as that of a process that has
+		// died.
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(r.ctx), time.Second)
 		defer cancel()
 		_, _ = leaser.Lease(ctx, j.key, j.writer, 0)

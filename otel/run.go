@@ -80,8 +80,8 @@ func (r *run) enter(e *orchestrator.Event, strategy string, opts ...trace.SpanSt
 	r.frames[e.Frame] = span
 }
 
-// resumed begins the spans of the strategies that go on with a run that began elsewhere. That of the
-// root links to the trace in which the run began.
+// resumed begins the spans of the strategies that go on with a run that began elsewhere. That of
+// the root links to the trace in which the run began.
 func (r *run) resumed(e *orchestrator.Event, d *orchestrator.RunResumed) {
 	opts := []trace.SpanStartOption{trace.WithAttributes(keyResumed.Bool(true))}
 	root := opts

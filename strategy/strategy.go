@@ -83,9 +83,9 @@ type ToolProvider interface {
 	Tools() []tools.Tool
 }
 
-// CallEditor is a [Strategy] that keeps the calls of its conversation. If a person or a
-// middleware changed arguments, EditCalls is called before ProcessToolResults, so that the model later sees the calls
-// as they were made. The slice is read-only.
+// CallEditor is a [Strategy] that keeps the calls of its conversation. If a person or a middleware
+// changed arguments, EditCalls is called before ProcessToolResults, so that the model later sees
+// the calls as they were made. The slice is read-only.
 type CallEditor interface {
 	EditCalls(calls []messages.ToolCall)
 }

@@ -10,9 +10,9 @@ import (
 	"github.com/segue-go/segue/strategy"
 )
 
-// remembers checks the law of snapshots at the last answer of a path, and at a stop after it. Call it
-// for the paths that this path begins with, too. It returns the step that is pending then; nil if
-// there is none.
+// remembers checks the law of snapshots at the last answer of a path, and at a stop after it. Call
+// it for the paths that this path begins with, too. It returns the step that is pending then; nil
+// if there is none.
 func (e *explorer) remembers(path []answer) nextstep.NextStep {
 	found := false
 	s := newShadow(e.New, func(problem string) {

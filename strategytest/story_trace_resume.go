@@ -15,7 +15,8 @@ func (tr *trace) crashed(at place) {
 	tr.root.line(0, "crashed in %s", at)
 }
 
-// resumed writes the frames that are open, and prepares the pages of agents and the calls that continue.
+// resumed writes the frames that are open, and prepares the pages of agents and the calls that
+// continue.
 func (tr *trace) resumed(open []orchestrator.OpenFrame) {
 	tr.open, tr.left = tr.left, nil // but those that ended in vain
 	tr.root.line(0, "resumed")

@@ -14,8 +14,8 @@ type gate struct {
 	why         string
 }
 
-// gates are the limits for the library. All except those of W8, of memory, of lists and of Resume are
-// ratios within one run, because times depend on the machine.
+// gates are the limits for the library. All except those of W8, of memory, of lists and of Resume
+// are ratios within one run, because times depend on the machine.
 var gates = []gate{
 	{
 		row: "W1/raw", metric: "cpu-ns/step", base: "W1/loop", most: 18,

@@ -1,6 +1,6 @@
-// Command ratios reads the output of the benchmarks of this module and of the stores, and prints the median of each
-// row beside the loop written by hand. It exits with 1 if a gate is broken or a benchmark failed,
-// and with 2 if it cannot read its input.
+// Command ratios reads the output of the benchmarks of this module and of the stores, and prints
+// the median of each row beside the loop written by hand. It exits with 1 if a gate is broken or a
+// benchmark failed, and with 2 if it cannot read its input.
 //
 //	go test -run '^$' -bench . -count 6 . > bench.out; go run ./ratios bench.out
 package main

@@ -46,8 +46,8 @@ func expectNoSnapshot(ctx context.Context, k checkpoint.SnapshotStore, key check
 	return wraps(err, checkpoint.ErrNotFound, "run %.64q: snapshot of %d records, and", key, got.Records)
 }
 
-// snapshotNewest saves snapshots in any order: that of the most records stays, each run has its own,
-// and nothing else of a run changes.
+// snapshotNewest saves snapshots in any order: that of the most records stays, each run has its
+// own, and nothing else of a run changes.
 func snapshotNewest(ctx context.Context, s checkpoint.Store) error {
 	keys := []checkpoint.Key{run, named("another"), {Namespace: "a", Run: run.Run}}
 	k, err := newKept(ctx, s, keys...)

@@ -14,9 +14,9 @@ import (
 // included.
 const mostBytes = 1 << 29
 
-// Append implements [checkpoint.Store]. Batches that come at once are added in one statement, and one
-// transaction, and fail each for itself. If ctx ends while a batch is on its way, it may be added
-// nevertheless. The data of a batch may have 512 MiB.
+// Append implements [checkpoint.Store]. Batches that come at once are added in one statement, and
+// one transaction, and fail each for itself. If ctx ends while a batch is on its way, it may be
+// added nevertheless. The data of a batch may have 512 MiB.
 func (s *Store) Append(ctx context.Context, b checkpoint.Batch) error {
 	a, err := s.addition(&b)
 	if err != nil {

@@ -17,9 +17,9 @@ import (
 	"github.com/segue-go/segue/checkpoint/pgstore"
 )
 
-// BenchmarkPostgreSQLStep measures a durable step of one record beside the same bytes appended to a file and
-// flushed, in turns: "ratio" is that of the medians. It means something if the server is on this
-// machine, and its disk that of temporary files.
+// BenchmarkPostgreSQLStep measures a durable step of one record beside the same bytes appended to a
+// file and flushed, in turns: "ratio" is that of the medians. It means something if the server is
+// on this machine, and its disk that of temporary files.
 func BenchmarkPostgreSQLStep(b *testing.B) {
 	for _, size := range []int{4 << 10, 64 << 10} {
 		for _, mode := range []pgstore.Synchronous{pgstore.Full, pgstore.Normal} {

@@ -21,8 +21,8 @@
 // the last calls; what is stored is whole and without gaps.
 //
 // Appends that come while others of the Store are running go together next: they share a statement
-// and its flush. If the server refuses one of them, or another process keeps its run locked for more
-// than a tenth of a second, this one goes alone, and holds up none of the others.
+// and its flush. If the server refuses one of them, or another process keeps its run locked for
+// more than a tenth of a second, this one goes alone, and holds up none of the others.
 //
 // All times are times of the server's clock. So the clocks of the machines need not agree, and a
 // lease ends for all at once.

@@ -16,9 +16,9 @@ import (
 	"github.com/segue-go/segue/checkpoint/sqlitestore"
 )
 
-// BenchmarkSQLiteStep measures a durable step of one record beside the same bytes appended to a file and
-// flushed, in turns: "ratio" is that of the medians, "flushes/step" counts transactions and two
-// flushes each time that the log is drained.
+// BenchmarkSQLiteStep measures a durable step of one record beside the same bytes appended to a
+// file and flushed, in turns: "ratio" is that of the medians, "flushes/step" counts transactions
+// and two flushes each time that the log is drained.
 func BenchmarkSQLiteStep(b *testing.B) {
 	for _, size := range []int{4 << 10, 64 << 10} {
 		for _, mode := range []sqlitestore.Synchronous{sqlitestore.Full, sqlitestore.Normal} {

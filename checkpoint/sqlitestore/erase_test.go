@@ -36,7 +36,8 @@ func filesWith(t *testing.T, dir, text string) (names []string) {
 }
 
 // Once a run is deleted and the store vacuumed, nothing that was in it is in the files: not its
-// records, small and large, its id, labels, reason, messages and snapshots. Other runs are as they were.
+// records, small and large, its id, labels, reason, messages and snapshots. Other runs are as they
+// were.
 func TestErase(t *testing.T) {
 	const canary = "canary-5f2c"
 	dir := t.TempDir()

@@ -93,8 +93,8 @@ type chatting struct {
 	read  chan struct{}
 }
 
-// startChat starts segue chat at a terminal of so many columns, in a folder. The last of the arguments
-// may be the kind of the terminal, TERM=.
+// startChat starts segue chat at a terminal of so many columns, in a folder. The last of the
+// arguments may be the kind of the terminal, TERM=.
 func startChat(t *testing.T, m *talkingModel, columns int, dir, state string, args ...string) *chatting {
 	t.Helper()
 	user, tty := pseudoTerminal(t)

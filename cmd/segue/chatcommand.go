@@ -67,8 +67,8 @@ func chatCommandList() string {
 
 func (c chatCommand) usage() string { return strings.TrimSpace("/" + c.name + " " + c.argument) }
 
-// commandIn returns the command in a line without its slash; false if the line is none. The path of a
-// file is none either.
+// commandIn returns the command in a line without its slash; false if the line is none. The path of
+// a file is none either.
 func commandIn(typed string) (string, bool) {
 	line, is := strings.CutPrefix(strings.TrimRight(typed, " \t\n"), "/")
 	word, _, _ := strings.Cut(line, " ")

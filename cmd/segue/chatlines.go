@@ -32,8 +32,8 @@ const (
 	morePrompt = ". "
 )
 
-// lines returns where the turns come from: an editor, or plain lines where the terminal is none that
-// can be written over, or what is no terminal at all.
+// lines returns where the turns come from: an editor, or plain lines where the terminal is none
+// that can be written over, or what is no terminal at all.
 func (ch *chat) lines() turnSource {
 	switch {
 	case !ch.typing():

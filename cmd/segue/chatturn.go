@@ -161,8 +161,8 @@ func (st *runStore) lastTurn(ctx context.Context, session string) (last *checkpo
 	return last, err
 }
 
-// undo begins a branch of the conversation that ends before its last turn. The turn is kept where it
-// was.
+// undo begins a branch of the conversation that ends before its last turn. The turn is kept where
+// it was.
 func (ch *chat) undo(ctx context.Context) error {
 	last, err := ch.runs.lastTurn(ctx, ch.session)
 	if err != nil {
@@ -197,8 +197,8 @@ func (ch *chat) undo(ctx context.Context) error {
 	return nil
 }
 
-// turnBefore returns the run of the turn before a run; "" if there is none. The first run of a branch
-// is a copy: the turn before it is that of the original.
+// turnBefore returns the run of the turn before a run; "" if there is none. The first run of a
+// branch is a copy: the turn before it is that of the original.
 func (st *runStore) turnBefore(ctx context.Context, h *checkpoint.Head) (string, error) {
 	session := h.Header.Labels[orchestrator.LabelSession]
 	for h.Header.Origin.Run != "" && h.Header.Origin.Record > 0 {

@@ -132,8 +132,8 @@ func knownCommand(cmd *cobra.Command, args []string) error {
 	return fmt.Errorf("no command %q%s; see %s --help", args[0], near, cmd.CommandPath())
 }
 
-// meantFlag returns a question about the flag that was meant, if an error is about one that a command
-// does not have.
+// meantFlag returns a question about the flag that was meant, if an error is about one that a
+// command does not have.
 func meantFlag(cmd *cobra.Command, err error) string {
 	unknown, ok := errors.AsType[*pflag.NotExistError](err)
 	if !ok || unknown.GetSpecifiedShortnames() != "" {

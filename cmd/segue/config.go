@@ -171,8 +171,8 @@ func (c *cli) checkConfig(f *fileFlag, args []string, strict bool, form string) 
 		plaintext.Counted(len(cfg.Models), "model"), plaintext.Counted(len(cfg.Agents), "agent"), plaintext.Counted(len(cfg.Rules), "rule")))
 }
 
-// writeProblems writes problems of a configuration, or warnings: for people to standard error, a line
-// for each, as JSON to standard output.
+// writeProblems writes problems of a configuration, or warnings: for people to standard error, a
+// line for each, as JSON to standard output.
 func (c *cli) writeProblems(r checkRecord, problems []config.Problem, warnings bool, form string) error {
 	r.Problems, r.Warnings = []faultRecord{}, []faultRecord{}
 	for _, p := range problems {

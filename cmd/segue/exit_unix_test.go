@@ -134,8 +134,8 @@ type brokenWriter struct{}
 
 func (brokenWriter) Write([]byte) (int, error) { panic("a mistake") }
 
-// TestRun_defect has the command break down while it shows a run: the run is kept, and the last line
-// says how it goes on.
+// TestRun_defect has the command break down while it shows a run: the run is kept, and the last
+// line says how it goes on.
 func TestRun_defect(t *testing.T) {
 	model := newSlowModel(t)
 	var stderr bytes.Buffer

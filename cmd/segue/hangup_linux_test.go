@@ -27,8 +27,8 @@ func (p *process) sized(columns uint16) {
 	}))
 }
 
-// TestTerminal_hangup closes the terminal of a run while its answer comes: the run is kept with what
-// had come, and goes on elsewhere.
+// TestTerminal_hangup closes the terminal of a run while its answer comes: the run is kept with
+// what had come, and goes on elsewhere.
 func TestTerminal_hangup(t *testing.T) {
 	t.Parallel()
 	if signal.Ignored(syscall.SIGHUP) {
@@ -57,8 +57,8 @@ func TestTerminal_hangup(t *testing.T) {
 	}
 }
 
-// TestTerminal_goesOn presses Ctrl-C while an answer comes, at terminals of two widths, and pastes the
-// lines that say how to go on into a shell.
+// TestTerminal_goesOn presses Ctrl-C while an answer comes, at terminals of two widths, and pastes
+// the lines that say how to go on into a shell.
 func TestTerminal_goesOn(t *testing.T) {
 	t.Parallel()
 	bin, err := exec.LookPath("segue")

@@ -10,8 +10,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestIdleTimeout asks a server that is silent: it is asked once, and the last line says what to do.
-// The run keeps the idle timeout.
+// TestIdleTimeout asks a server that is silent: it is asked once, and the last line says what to
+// do. The run keeps the idle timeout.
 func TestIdleTimeout(t *testing.T) {
 	t.Parallel()
 	model := newSlowModel(t)

@@ -179,7 +179,8 @@ func beginningOf(data []byte) (run string, began machine.Started) {
 	return file.Run, began
 }
 
-// createRuns opens the store for a command that adds a run to it, and creates it if it is not there.
+// createRuns opens the store for a command that adds a run to it, and creates it if it is not
+// there.
 func (c *cli) createRuns(ctx context.Context, f *runFlags, s *terminal.Screen) (*runStore, error) {
 	cfg, err := c.ownConfig(&f.store)
 	if err != nil {

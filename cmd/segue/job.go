@@ -184,8 +184,8 @@ func defectError(defect any, stack []byte, run string, j job, out output, s *ter
 // maxPartial is how much of a partial answer is kept.
 const maxPartial = 64 << 10
 
-// keepPartial adds the partial answer of an interrupted run to the run, as a note: the reply is asked
-// for again when the run goes on, and nobody may have read what was written.
+// keepPartial adds the partial answer of an interrupted run to the run, as a note: the reply is
+// asked for again when the run goes on, and nobody may have read what was written.
 func (j job) keepPartial(run, text string, s *terminal.Screen) {
 	if j.runs == nil || strings.TrimSpace(text) == "" {
 		return

@@ -23,7 +23,8 @@ func everyCommand(check func(name string, cmd *cobra.Command)) {
 	walk(c.root())
 }
 
-// Every command writes JSON if it is asked to, except those that write a text that has its own form.
+// Every command writes JSON if it is asked to, except those that write a text that has its own
+// form.
 func TestCommands_writeJSON(t *testing.T) {
 	own := []string{"segue", "config", "config schema", "parse", "man", "help", "completion", "completion bash", "completion zsh", "completion fish", "completion powershell"}
 	everyCommand(func(name string, cmd *cobra.Command) {

@@ -20,8 +20,8 @@ type liveAnswer struct {
 	last   string          // the reply that was shown last
 }
 
-// renders reports whether the answer is shown as Markdown: at a terminal that can, unless it shall be
-// plain.
+// renders reports whether the answer is shown as Markdown: at a terminal that can, unless it shall
+// be plain.
 func (c *cli) renders(out output) bool {
 	return out.kind() == formText && !out.plain && terminal.IsTerminal(c.stdout) && c.getenv("TERM") != "dumb"
 }

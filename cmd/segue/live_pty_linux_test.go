@@ -132,8 +132,8 @@ func TestTerminal_attack(t *testing.T) {
 	require.NotContains(t, all, "\a")
 }
 
-// TestTerminal_plain writes nothing anew and colors nothing, with --plain or at a dumb terminal, and
-// writes the answer as it stands.
+// TestTerminal_plain writes nothing anew and colors nothing, with --plain or at a dumb terminal,
+// and writes the answer as it stands.
 func TestTerminal_plain(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct{ flags, env []string }{

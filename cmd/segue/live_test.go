@@ -79,8 +79,8 @@ default: lead
 	require.Regexp(t, `(?m)^  \[researcher 0\.1 #\d+\] list_files `, got.stderr)
 }
 
-// TestRun_failedPlan shows what the model said instead of a plan, without -v, where the answer goes to
-// a pipe.
+// TestRun_failedPlan shows what the model said instead of a plan, without -v, where the answer goes
+// to a pipe.
 func TestRun_failedPlan(t *testing.T) {
 	const words = "I will not plan this: it is nobody's business."
 	s := newServer(t, slices.Repeat([]string{says(words)}, 12)...)

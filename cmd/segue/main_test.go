@@ -13,8 +13,8 @@ import (
 // exitLeak is the exit code of a segue under test that leaves goroutines behind.
 const exitLeak = 99
 
-// blockedRead is left where somebody was asked and the run ended without an answer, and where nothing
-// came from standard input: nothing but the end of the process ends such a read.
+// blockedRead is left where somebody was asked and the run ended without an answer, and where
+// nothing came from standard input: nothing but the end of the process ends such a read.
 var blockedRead = []goleak.Option{
 	goleak.IgnoreAnyFunction("github.com/segue-go/segue/cmd/segue/internal/terminal.(*Keyboard).read"),
 	goleak.IgnoreAnyFunction("github.com/segue-go/segue/cmd/segue.readStdin"),

@@ -61,8 +61,8 @@ func markUp(cmd *cobra.Command) {
 // literally keeps Markdown from reading a meaning into a text.
 var literally = strings.NewReplacer(`\`, `\\`, "*", `\*`, "_", `\_`, "[", `\[`, "]", `\]`, "<", `\<`, ">", `\>`, "`", "\\`")
 
-// markedUp returns a help text as Markdown: a paragraph is one line, and indented lines stay as they
-// are.
+// markedUp returns a help text as Markdown: a paragraph is one line, and indented lines stay as
+// they are.
 func markedUp(text string) string {
 	var all []string
 	inside := false // of a paragraph

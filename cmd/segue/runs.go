@@ -125,8 +125,8 @@ func (c *cli) listRuns(ctx context.Context, f *runsFlags) error {
 	return cmp.Or(err, st.beside(damage))
 }
 
-// beside returns the error of a list that shows all but damaged heads, and says how the first of these
-// is erased; nil if there are none.
+// beside returns the error of a list that shows all but damaged heads, and says how the first of
+// these is erased; nil if there are none.
 func (st *runStore) beside(damage error) error {
 	if damage == nil {
 		return nil

@@ -36,8 +36,8 @@ import (
 //	serverin FILE...            put the address of the server into a file, for the word SERVER
 //
 // A server at $SERVER, which is http://$ADDRESS, answers the n-th request with the HTTP response in
-// the file replies/n, and writes the request to requests/n. The configuration testdata/segue.yaml is
-// at $CONFIG; its models are asked at OPENAI_BASE_URL.
+// the file replies/n, and writes the request to requests/n. The configuration testdata/segue.yaml
+// is at $CONFIG; its models are asked at OPENAI_BASE_URL.
 func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir:                 "testdata/script",

@@ -10,8 +10,8 @@ import (
 	"github.com/segue-go/segue/cmd/segue/internal/terminal/terminaltest"
 )
 
-// TestTerminal_simulateCrash interrupts segue simulate-crash: its process, and the one that makes the
-// runs, end at once, and nothing of the copies is left.
+// TestTerminal_simulateCrash interrupts segue simulate-crash: its process, and the one that makes
+// the runs, end at once, and nothing of the copies is left.
 func TestTerminal_simulateCrash(t *testing.T) {
 	t.Parallel()
 	folder, temporary := t.TempDir(), t.TempDir()

@@ -252,8 +252,8 @@ func (t changing) Call(ctx context.Context, arguments string) (string, error) {
 	return t.Tool.Call(ctx, arguments)
 }
 
-// called notes a call that changes files. A process that goes on makes again only the last call; one
-// that was frozen before a call, and is woken, makes it when others were made meanwhile.
+// called notes a call that changes files. A process that goes on makes again only the last call;
+// one that was frozen before a call, and is woken, makes it when others were made meanwhile.
 func (s *simulatedFiles) called(key string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -282,8 +282,8 @@ func (s *simulatedFiles) reset() {
 	s.broken = errors.Join(s.broken, foldercopy.Clear(s.work), foldercopy.Make(s.work, s.original, foldercopy.Limits{}))
 }
 
-// check says whether a run has left the files that it should. Against a late call there is no guard:
-// of a run that has one nothing is said.
+// check says whether a run has left the files that it should. Against a late call there is no
+// guard: of a run that has one nothing is said.
 func (s *simulatedFiles) check() error {
 	s.mu.Lock()
 	late := s.late

@@ -48,9 +48,9 @@ type Config struct {
 	IdleTimeout time.Duration
 
 	// MaxRetries is how often a request is repeated after a temporary error: a rate limit, a 5xx,
-	// or a broken connection, also in the middle of a reply, but not after a silence of IdleTimeout.
-	// Each is reported, and listed in Response.Attempts; see [llmclient.Retry], which waits between
-	// them. 0 means DefaultMaxRetries, negative means none.
+	// or a broken connection, also in the middle of a reply, but not after a silence of
+	// IdleTimeout. Each is reported, and listed in Response.Attempts; see [llmclient.Retry], which
+	// waits between them. 0 means DefaultMaxRetries, negative means none.
 	MaxRetries int
 
 	// MaxResponse is the greatest size of an answer in bytes; a larger answer is a CodeBadResponse.

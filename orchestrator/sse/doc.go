@@ -61,8 +61,8 @@
 // run and answer its waits. The rules are checked before anything of the run is read or stored. An
 // id from a client must not hold a slash.
 //
-// Runs of several tenants in one store are kept apart by [Config].Namespace: whatever id a client of
-// one tenant names, it never reaches a run of another one.
+// Runs of several tenants in one store are kept apart by [Config].Namespace: whatever id a client
+// of one tenant names, it never reaches a run of another one.
 //
 // An unknown run, a run that is in use, and a run that the client may not name are refused with the
 // same status and body, so that clients cannot probe ids. [Config].OnError gets the reason.

@@ -51,11 +51,11 @@ type Config struct {
 	Detached bool
 
 	// Namespace returns the namespace of the runs of a request, such as the tenant that an outer
-	// handler has authenticated: runs are begun, resumed and followed in it only, and the same id in
-	// two namespaces is two runs. It is a text as in [checkpoint.Key], and not empty. It does not
-	// say which runs of the namespace a client may name: Owner and Authorize do. An error refuses
-	// the request before its body is read; see Authorize for what the client sees of it. Nil: all
-	// runs are in the namespace "".
+	// handler has authenticated: runs are begun, resumed and followed in it only, and the same id
+	// in two namespaces is two runs. It is a text as in [checkpoint.Key], and not empty. It does
+	// not say which runs of the namespace a client may name: Owner and Authorize do. An error
+	// refuses the request before its body is read; see Authorize for what the client sees of it.
+	// Nil: all runs are in the namespace "".
 	Namespace func(r *http.Request) (string, error)
 
 	// Owner returns the owner of the runs of a request, such as the user or tenant that an outer

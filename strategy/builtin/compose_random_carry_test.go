@@ -52,8 +52,8 @@ func (c *carried) follow(m *machine.Machine, rec machine.Record) {
 	c.goOn(m, &taken)
 }
 
-// finish goes on with a run that was left waiting, and with its other Machine: everybody agrees, and
-// every model and tool says the same.
+// finish goes on with a run that was left waiting, and with its other Machine: everybody agrees,
+// and every model and tool says the same.
 func (c *carried) finish(m *machine.Machine) {
 	if c.m == nil {
 		return

@@ -17,9 +17,9 @@ var _ strategy.Snapshotter = (*stepAgent)(nil)
 // memoryVersion is the version of memory.
 const memoryVersion = 1
 
-// memory is the JSON form of a snapshot. While a step awaits a reply, State and Notes are those with
-// which the step began: the function that takes the reply cannot be written down, so Restore takes
-// the step again, and gives it the replies that it has had.
+// memory is the JSON form of a snapshot. While a step awaits a reply, State and Notes are those
+// with which the step began: the function that takes the reply cannot be written down, so Restore
+// takes the step again, and gives it the replies that it has had.
 type memory struct {
 	frame.Version
 	Goal      string           `json:"goal,omitempty"`

@@ -22,8 +22,8 @@ type Case struct {
 	// follows from their arguments, their idempotency key aside.
 	//
 	// Store, Reply and Lease are the kit's; Middleware and Remote must be empty, since the oracle
-	// knows neither. The run must not reach a limit. A policy for approvals must not look at the Seq of
-	// a request, nor at its Frame.
+	// knows neither. The run must not reach a limit. A policy for approvals must not look at the
+	// Seq of a request, nor at its Frame.
 	Config func() orchestrator.Config
 
 	Task orchestrator.Task // Run is "run" if it is ""; Stop is left out

@@ -37,8 +37,8 @@ func TestReport_kinds(t *testing.T) {
 	}
 }
 
-// The oracle judges calls by the same policy, and knows whose calls they are. Calls that are refused,
-// by a policy or a person, do not count.
+// The oracle judges calls by the same policy, and knows whose calls they are. Calls that are
+// refused, by a policy or a person, do not count.
 func TestCrash_refused(t *testing.T) {
 	for name, verdict := range map[string]orchestrator.Verdict{"by a policy": orchestrator.VerdictRefuse, "by a person": orchestrator.VerdictAsk} {
 		t.Run(name, func(t *testing.T) {

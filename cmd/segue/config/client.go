@@ -28,8 +28,8 @@ type ClientOptions struct {
 	BaseURL string                   // the server, which gets OPENAI_API_KEY; "": the server of the model
 	Policy  string                   // the text format for tool calls; "": the format of the model
 
-	// IdleTimeout is for all models of the run, as in [ModelLimits]; "": SEGUE_IDLE_TIMEOUT, or that
-	// of each model.
+	// IdleTimeout is for all models of the run, as in [ModelLimits]; "": SEGUE_IDLE_TIMEOUT, or
+	// that of each model.
 	IdleTimeout string
 }
 

@@ -38,8 +38,8 @@ type Setting struct {
 	At     Position // in the file
 }
 
-// Settings returns the settings of a profile, in the order of the keys. It returns an error if there
-// is no such profile, or if a file that was found says in it what only you can say.
+// Settings returns the settings of a profile, in the order of the keys. It returns an error if
+// there is no such profile, or if a file that was found says in it what only you can say.
 func (c *Config) Settings(profile string) ([]Setting, error) {
 	p, ok := c.Profiles[profile]
 	if !ok {

@@ -25,8 +25,8 @@ type draft struct {
 // aboutYAML begins a draft in YAML.
 const aboutYAML = "# Change the call, save it and close the editor. The lines of a text stand below its name, set in.\n"
 
-// newDraft returns the draft of a call: JSON, or YAML for a tool that changes files, whose texts can
-// be read there.
+// newDraft returns the draft of a call: JSON, or YAML for a tool that changes files, whose texts
+// can be read there.
 func newDraft(tool, arguments string) draft {
 	if workfolder.Changes(tool) {
 		if text, ok := yamlOf(arguments); ok {

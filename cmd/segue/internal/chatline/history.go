@@ -27,8 +27,8 @@ type History struct {
 	typed []string
 }
 
-// OpenHistory returns the history in a file. A file that is not there, or a line in it that cannot be
-// read, is no error.
+// OpenHistory returns the history in a file. A file that is not there, or a line in it that cannot
+// be read, is no error.
 func OpenHistory(path string) (*History, error) {
 	h := &History{path: path}
 	if path == "" {
@@ -88,7 +88,8 @@ func (h *History) Add(typed string) error {
 	return errors.Join(err, f.Close())
 }
 
-// rewrite adds a line to the file, which another process may have changed, and drops what is too much.
+// rewrite adds a line to the file, which another process may have changed, and drops what is too
+// much.
 func rewrite(f *lockedfile.File, typed string) error {
 	var data bytes.Buffer
 	if _, err := data.ReadFrom(f); err != nil {

@@ -8,7 +8,8 @@ import "strings"
 const block = `"""`
 
 // GoesOn reports whether a turn goes on with another line, and returns what it says before that: it
-// ends with a backslash, which gives way to the line break, or a block that """ began has no end yet.
+// ends with a backslash, which gives way to the line break, or a block that """ began has no end
+// yet.
 func GoesOn(typed string) (string, bool) {
 	if inside, ok := strings.CutPrefix(strings.TrimSpace(typed), block); ok {
 		return typed, !strings.HasSuffix(inside, block)

@@ -324,8 +324,8 @@ func (c *check) unusual(a answer) {
 	}
 }
 
-// passing finds a failure that says nothing about the request. It returns false if a request did not
-// fail so.
+// passing finds a failure that says nothing about the request. It returns false if a request did
+// not fail so.
 func (c *check) passing(a answer) bool {
 	switch {
 	case a.err == nil:

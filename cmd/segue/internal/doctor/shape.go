@@ -130,7 +130,8 @@ func (s *shape) add(data []byte) {
 	s.chunks = append(s.chunks, c)
 }
 
-// first returns the choices with the index 0, or without one, and their replies. A reply can be nil.
+// first returns the choices with the index 0, or without one, and their replies. A reply can be
+// nil.
 func (s *shape) first(each func(c choice, r *reply)) {
 	for _, k := range s.chunks {
 		for _, c := range k.Choices {

@@ -20,8 +20,8 @@ type Limits struct {
 }
 
 // Make copies what is in a folder to another one, which is there and empty: folders, regular files,
-// and links as they are, which need not lead anywhere in the copy. Of anything else, such as a pipe,
-// there is no copy. A folder that exceeds the limits is an error; then some of it was copied.
+// and links as they are, which need not lead anywhere in the copy. Of anything else, such as a
+// pipe, there is no copy. A folder that exceeds the limits is an error; then some of it was copied.
 func Make(to, from string, most Limits) error {
 	source, err := os.OpenRoot(from)
 	if err != nil {

@@ -1,5 +1,5 @@
-// Package lineedit reads what is typed at a terminal, with keys to edit it, a history and completion.
-// It uses standard input and standard output.
+// Package lineedit reads what is typed at a terminal, with keys to edit it, a history and
+// completion. It uses standard input and standard output.
 package lineedit
 
 import (
@@ -48,8 +48,8 @@ type Editor struct {
 const newline = "begin-new-line"
 
 // New returns an editor. Keys are as in Emacs, unless the user's inputrc says otherwise. Alt-Enter
-// begins a new line, and so does Enter after a backslash, which goes away. What is pasted is inserted
-// as it is, with its line breaks.
+// begins a new line, and so does Enter after a backslash, which goes away. What is pasted is
+// inserted as it is, with its line breaks.
 func New(cfg Config) *Editor {
 	e := &Editor{cfg: cfg, shell: readline.NewShell(inputrc.WithName("segue"))}
 	rl := e.shell
@@ -83,8 +83,8 @@ func New(cfg Config) *Editor {
 	return e
 }
 
-// withRoom returns a line for the terminal, and before it what scrolls the terminal until there is room
-// for the line and one more: without that the library overwrites the last rows.
+// withRoom returns a line for the terminal, and before it what scrolls the terminal until there is
+// room for the line and one more: without that the library overwrites the last rows.
 func (e *Editor) withRoom(line []rune) string {
 	columns, rows, err := term.GetSize(int(os.Stdout.Fd()))
 	if err != nil || columns < 1 {

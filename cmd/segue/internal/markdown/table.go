@@ -45,7 +45,8 @@ func (r *renderer) table(n *extast.Table, columns int) []string {
 	return lines
 }
 
-// limits returns the widths of columns in which nothing is wrapped, and in which no word is divided.
+// limits returns the widths of columns in which nothing is wrapped, and in which no word is
+// divided.
 func limits(rows [][][]span, columns int) (natural, least []int) {
 	natural, least = make([]int, columns), make([]int, columns)
 	for _, cells := range rows {

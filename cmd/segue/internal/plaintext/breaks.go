@@ -6,10 +6,10 @@ import (
 	"github.com/rivo/uniseg"
 )
 
-// Breaks returns where the rows of a text end, in bytes, if each may have so many columns and breaks
-// where the rules of Unicode allow it, also at each line break. A word that is longer is divided; but
-// a web address, which nobody could copy then, only if strict. Blanks at the end of a row do not
-// count.
+// Breaks returns where the rows of a text end, in bytes, if each may have so many columns and
+// breaks where the rules of Unicode allow it, also at each line break. A word that is longer is
+// divided; but a web address, which nobody could copy then, only if strict. Blanks at the end of a
+// row do not count.
 func Breaks(s string, columns int, strict bool) []int {
 	var ends []int
 	at, full := 0, 0 // the end, and the columns of the row so far
@@ -45,8 +45,8 @@ func Breaks(s string, columns int, strict bool) []int {
 	return ends
 }
 
-// words divides a text where a row may end, each word with the blanks after it. Addresses, paths and
-// names with hyphens stay whole, so that they can be copied.
+// words divides a text where a row may end, each word with the blanks after it. Addresses, paths
+// and names with hyphens stay whole, so that they can be copied.
 func words(s string) []string {
 	var all []string
 	for state := -1; s != ""; {

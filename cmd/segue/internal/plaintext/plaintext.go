@@ -115,8 +115,8 @@ func Middle(s string, columns int) string {
 	return Head(s, columns-CellsOf(end)) + end
 }
 
-// CellsOf returns the number of terminal columns that a line takes. Wide characters of East Asia and
-// emoji take two, marks that combine with the character before them none.
+// CellsOf returns the number of terminal columns that a line takes. Wide characters of East Asia
+// and emoji take two, marks that combine with the character before them none.
 func CellsOf(s string) int { return uniseg.StringWidth(s) }
 
 // Thousands writes a number that is not negative with commas.

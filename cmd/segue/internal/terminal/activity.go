@@ -11,8 +11,8 @@ const turn = 125 * time.Millisecond
 
 var faces = [...]string{"|", "/", "-", `\`}
 
-// activity is the last line of a terminal while a run works: a spinner, the time, the cost, and what
-// happens now.
+// activity is the last line of a terminal while a run works: a spinner, the time, the cost, and
+// what happens now.
 type activity struct {
 	now    string // what happens; only read if there is something
 	on     bool   // there is something
@@ -59,8 +59,8 @@ func (a *activity) front() string {
 	return front
 }
 
-// paint writes the last line anew, and has it turn. The terminal does not wrap it: characters that it
-// shows wider than they are measured would leave rows behind.
+// paint writes the last line anew, and has it turn. The terminal does not wrap it: characters that
+// it shows wider than they are measured would leave rows behind.
 func (s *Screen) paint() {
 	if !s.live || s.quiet || s.open != "" || !s.doing.on {
 		return

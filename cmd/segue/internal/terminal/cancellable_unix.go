@@ -10,8 +10,8 @@ import (
 	"github.com/muesli/cancelreader"
 )
 
-// Cancellable returns a reader of what is typed at r, whose reads end when release is called: what is
-// typed after that is for the next reader. If r is no file, or cannot be polled, it is r itself.
+// Cancellable returns a reader of what is typed at r, whose reads end when release is called: what
+// is typed after that is for the next reader. If r is no file, or cannot be polled, it is r itself.
 func Cancellable(r io.Reader) (input io.Reader, release func()) {
 	f, ok := r.(*os.File)
 	if !ok {

@@ -68,8 +68,8 @@ func (h hearing) learn(e orchestrator.Event) {
 	}
 }
 
-// name keeps the name of an agent below the root. The built-in strategies are no agents: a step of a
-// plan has no name.
+// name keeps the name of an agent below the root. The built-in strategies are no agents: a step of
+// a plan has no name.
 func (h hearing) name(frame, strategy string) {
 	delete(h.agents, frame)
 	if strings.Contains(frame, ".") && !slices.Contains(builtin.Names(), strategy) {

@@ -74,8 +74,8 @@ func wrap(n Line, columns int) []Line {
 	return append(all, Line{n.Style, b.String()})
 }
 
-// fitted breaks a line between words into lines that fit in a row. All but the first are indented two
-// columns below it.
+// fitted breaks a line between words into lines that fit in a row. All but the first are indented
+// two columns below it.
 func fitted(n Line, columns int) []Line {
 	body := strings.TrimLeft(n.Text, " ")
 	indent := n.Text[:len(n.Text)-len(body)]

@@ -167,7 +167,8 @@ func (s *Screen) prompted(e orchestrator.Event) bool {
 	return s.asks && (e.Kind == orchestrator.EventWaitStarted || e.Kind == orchestrator.EventWaitEnded)
 }
 
-// Agent returns the name of the agent at a frame of the run; "" if it is the root, or a step of a plan.
+// Agent returns the name of the agent at a frame of the run; "" if it is the root, or a step of a
+// plan.
 func (s *Screen) Agent(frame string) string {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -9,8 +9,9 @@ import (
 	"github.com/segue-go/segue/messages"
 )
 
-// Markdown returns a conversation as Markdown: a heading with its name, and a part for each message.
-// Calls and results of tools stand in fences. Terminal control characters and thoughts are left out.
+// Markdown returns a conversation as Markdown: a heading with its name, and a part for each
+// message. Calls and results of tools stand in fences. Terminal control characters and thoughts are
+// left out.
 func Markdown(name string, h messages.History) string {
 	w := &writer{}
 	w.part("# " + plaintext.OneLine(name))

@@ -3,7 +3,6 @@ package workfolder
 import (
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 )
@@ -34,11 +33,9 @@ func TestPathGlob(t *testing.T) {
 	require.True(t, g.Matches("a/b. ", true))
 }
 
-// The time of a match does not grow with the ways in which ** can match.
+// A match does not try all ways in which ** can match: this test would not end.
 func TestPathGlob_time(t *testing.T) {
 	g, err := ParsePathGlob(strings.Repeat("**/a/", 30) + "b")
 	require.NoError(t, err)
-	began := time.Now()
 	require.False(t, g.Matches(strings.Repeat("a/", 200)+"c", true))
-	require.Less(t, time.Since(began), 5*time.Second)
 }

@@ -102,8 +102,8 @@ func (f *Folder) Tools() []tools.Tool {
 	}})
 }
 
-// Described returns the tools of a folder that is not opened, for a run that is only read: they have
-// their definitions, and must not be called.
+// Described returns the tools of a folder that is not opened, for a run that is only read: they
+// have their definitions, and must not be called.
 func Described() []tools.Tool { return filetools.New(nil, filetools.Config{}) }
 
 // Target is the file of a tool call.
