@@ -88,8 +88,8 @@ func TestReplay_refuses(t *testing.T) {
 	require.ErrorContains(t, err, "record 2, step 1, epoch ")
 }
 
-// A call that was recorded, and that the run does not come to without the tool, is a difference,
-// and no damage of the journal: it is said which step was recorded, and which is asked for now.
+// Without the tool of a recorded call, a replay differs from the journal, which is not damaged: the
+// error names the recorded step, and the step that the strategy asks for now.
 func TestReplay_toolRemoved(t *testing.T) {
 	store := new(checkpoint.Memory)
 	var runs atomic.Int32

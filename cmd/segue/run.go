@@ -25,16 +25,9 @@ import (
 	"github.com/segue-go/segue/tools"
 )
 
-func (c *cli) runCommand() *cobra.Command {
-	f := &runFlags{
-		strategy: oneOf(strategies.Words()...),
-		approve:  oneOf(config.ApprovalWords...),
-		stdin:    oneOf(stdinAuto, stdinWait, stdinNone),
-	}
-	cmd := &cobra.Command{
-		Use:   "run [flags] TASK|-",
-		Short: "Run a task with a model",
-		Long: `Run runs a task with a model of OpenAI, or of any server that speaks Chat Completions. The answer goes to standard
+// runHelp and runExamples are the help of segue run.
+const (
+	runHelp = `Run runs a task with a model of OpenAI, or of any server that speaks Chat Completions. The answer goes to standard
 output, progress to standard error.
 
 What comes from standard input, if that is a pipe or a file, is joined to the task, as text between fences: at most 4 MiB of UTF-8.
@@ -71,8 +64,8 @@ from turn to turn. segue sessions lists the conversations.
 Each step is kept, so that a run that waits for you, was interrupted or broke off goes on with segue resume: nothing that is
 done is done again. Ctrl-C interrupts it, whatever it is doing, and says how it goes on; a second one ends the process. SIGTERM and
 the end of the terminal interrupt it, too. What there is then of an answer goes to standard output all the same, as it does when a
-reply breaks off. With --store none nothing is kept: then Ctrl-C ends the run.`,
-		Example: `  segue run "What is a segue?"
+reply breaks off. With --store none nothing is kept: then Ctrl-C ends the run.`
+	runExamples = `  segue run "What is a segue?"
   segue run --dir notes "Write action-items.md: who does what until when"
   segue run --strategy plan-revise-execute --dir src \
     "Write OVERVIEW.md: what each package is for"
@@ -85,7 +78,20 @@ reply breaks off. With --store none nothing is kept: then Ctrl-C ends the run.`,
   segue run -P review "What is wrong in a.go?"
   segue run --session trip "And how long does the train take?"
   segue run --base-url http://localhost:8080/v1 --policy fenced --dir notes \
-    "What is open?"`,
+    "What is open?"`
+)
+
+func (c *cli) runCommand() *cobra.Command {
+	f := &runFlags{
+		strategy: oneOf(strategies.Words()...),
+		approve:  oneOf(config.ApprovalWords...),
+		stdin:    oneOf(stdinAuto, stdinWait, stdinNone),
+	}
+	cmd := &cobra.Command{
+		Use:     "run [flags] TASK|-",
+		Short:   "Run a task with a model",
+		Long:    runHelp,
+		Example: runExamples,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) != 1 {
 				return errors.New(`run takes one TASK, in quotes, or - for standard input; see segue run --help`)
@@ -131,17 +137,9 @@ func (c *cli) runTask(ctx context.Context, f *runFlags, arg string) error {
 		return err
 	}
 	if cfg != nil {
-		if err := f.settings.fromProfile(cfg); err != nil {
+		if err := f.chooseAgent(cfg, task.said, s); err != nil {
 			return err
 		}
-		asked, why := f.agent, ""
-		if f.agent, why, err = cfg.Choose(config.Request{Agent: f.agent, Source: f.source, Goal: task.said}); err != nil {
-			return err
-		}
-		if asked != "" {
-			why = f.settings.saidBy("agent")
-		}
-		s.ShowProgress("agent " + f.agent + " (" + why + ")")
 	}
 	j, err := c.jobOf(f, cfg, s)
 	if err != nil {
@@ -159,15 +157,8 @@ func (c *cli) runTask(ctx context.Context, f *runFlags, arg string) error {
 	if j.task.Input, err = j.inputWith(ctx, task.goal(), attached); err != nil {
 		return err
 	}
-	if j.runs != nil {
-		b, err := c.begunWith(f, cfg, place)
-		if err == nil {
-			j.task.Metadata, err = b.metadata()
-		}
-		if err != nil {
-			return err
-		}
-		j.task.Labels = b.labels()
+	if err := c.noteBegun(&j, f, cfg, place); err != nil {
+		return err
 	}
 	err = c.perform(ctx, j, f.out, s)
 	if journal, ok := errors.AsType[*orchestrator.JournalError](err); ok && j.runs.doesWithout(err) {
@@ -177,6 +168,39 @@ func (c *cli) runTask(ctx context.Context, f *runFlags, arg string) error {
 		return c.perform(ctx, unkept, f.out, s)
 	}
 	return err
+}
+
+// chooseAgent takes what the profile says, and chooses the agent of a task.
+func (f *runFlags) chooseAgent(cfg *config.Config, goal string, s *terminal.Screen) error {
+	if err := f.settings.fromProfile(cfg); err != nil {
+		return err
+	}
+	name, why, err := cfg.Choose(config.Request{Agent: f.agent, Source: f.source, Goal: goal})
+	if err != nil {
+		return err
+	}
+	if f.agent != "" {
+		why = f.settings.saidBy("agent")
+	}
+	f.agent = name
+	s.ShowProgress("agent " + name + " (" + why + ")")
+	return nil
+}
+
+// noteBegun has a run that is kept hold what it is begun with, for segue resume.
+func (c *cli) noteBegun(j *job, f *runFlags, cfg *config.Config, place config.Place) error {
+	if j.runs == nil {
+		return nil
+	}
+	b, err := c.begunWith(f, cfg, place)
+	if err == nil {
+		j.task.Metadata, err = b.metadata()
+	}
+	if err != nil {
+		return err
+	}
+	j.task.Labels = b.labels()
+	return nil
 }
 
 // jobOf makes the job of a run, without its task's input. It must be closed.

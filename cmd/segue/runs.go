@@ -99,8 +99,17 @@ func (c *cli) listRuns(ctx context.Context, f *runsFlags) error {
 	case f.limit < 1:
 		return errors.New("--limit is a number from 1 on")
 	}
-	records := []runRecord{}
-	var damage error // of heads, which keep back no other run
+	return list(ctx, c, f, c.showRuns, func(st *runStore) ([]runRecord, error) {
+		return st.records(ctx, f.status, wanted, f.limit)
+	})
+}
+
+// list opens the store of the runs, reads a list from it, and shows the list, or writes it as JSON.
+// Without a store the list is empty. A damaged head keeps back no other run: the error of damaged
+// heads, which read returns with the list, comes after it.
+func list[R any](ctx context.Context, c *cli, f *runsFlags, show func([]R) error, read func(*runStore) ([]R, error)) error {
+	records := []R{}
+	var damage error
 	st, err := c.openRuns(ctx, &f.store)
 	switch {
 	case errors.Is(err, errNoRuns):
@@ -111,7 +120,7 @@ func (c *cli) listRuns(ctx context.Context, f *runsFlags) error {
 		return err
 	default:
 		defer st.close()
-		records, err = st.records(ctx, f.status, wanted, f.limit)
+		records, err = read(st)
 		if err != nil && !errors.Is(err, checkpoint.ErrCorrupt) {
 			return err
 		}
@@ -120,7 +129,7 @@ func (c *cli) listRuns(ctx context.Context, f *runsFlags) error {
 	if f.form.value == formJSON {
 		err = encode(c.stdout, records)
 	} else {
-		err = c.showRuns(records)
+		err = show(records)
 	}
 	return cmp.Or(err, st.beside(damage))
 }

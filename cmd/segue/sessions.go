@@ -16,7 +16,6 @@ import (
 	"github.com/segue-go/segue/checkpoint"
 	"github.com/segue-go/segue/cmd/segue/internal/plaintext"
 	"github.com/segue-go/segue/cmd/segue/internal/runview"
-	"github.com/segue-go/segue/cmd/segue/internal/terminal"
 	"github.com/segue-go/segue/orchestrator"
 )
 
@@ -94,30 +93,13 @@ func (c *cli) listSessions(ctx context.Context, f *runsFlags) error {
 	if f.limit < 1 {
 		return errors.New("--limit is a number from 1 on")
 	}
-	records := []sessionRecord{}
-	var damage error // of heads, which keep back no other conversation
-	st, err := c.openRuns(ctx, &f.store)
-	switch {
-	case errors.Is(err, errNoRuns):
-		if f.form.value == formText {
-			c.screen(output{}).Show(terminal.Plain.Line(err.Error()))
-		}
-	case err != nil:
-		return err
-	default:
-		defer st.close()
-		records, err = st.sessions(ctx, f.limit)
+	return list(ctx, c, f, c.writeSessions, func(st *runStore) ([]sessionRecord, error) {
+		records, err := st.sessions(ctx, f.limit)
 		if err != nil && !errors.Is(err, checkpoint.ErrCorrupt) {
-			return failed(err)
+			err = failed(err)
 		}
-		damage = err
-	}
-	if f.form.value == formJSON {
-		err = encode(c.stdout, records)
-	} else {
-		err = c.writeSessions(records)
-	}
-	return cmp.Or(err, st.beside(damage))
+		return records, err
+	})
 }
 
 // sessions returns the conversations, the last one used first. An error of damaged heads comes with
