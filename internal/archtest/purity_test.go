@@ -64,6 +64,7 @@ var acting = []string{
 	"orchestrator/sse",
 	"strategytest",
 	"strategytest/crash",
+	"strategytest/explore",
 	"internal/archtest",
 	"internal/asktime",
 	"internal/growth",

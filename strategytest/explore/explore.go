@@ -1,0 +1,161 @@
+// Package explore tries everything that the world can answer to a strategy, breadth-first, on the
+// real code: a [machine.Machine] runs the strategy, and the explorer plays the world. In every
+// state it holds the strategy, and the Machine, to laws. Package strategytest wraps [Run] for
+// tests.
+//
+// # States
+//
+// Two paths that lead to the same state are continued once. A state is: the live frames with their
+// strategies, the positions of their machines and their memories; the open effects, and the results
+// of calls whose batch is not over; what is left of the limits; whether a frame must end; whether
+// text from outside was read. [LeftOut] says what a state does not hold.
+//
+// The memory of a strategy is what its Snapshot returns. A strategy that is no
+// [strategy.Snapshotter] has each path as a state of its own, and [Report].Exact is false.
+package explore
+
+import (
+	"cmp"
+	"fmt"
+	"strings"
+
+	"github.com/segue-go/segue/delegation"
+	"github.com/segue-go/segue/machine"
+	"github.com/segue-go/segue/strategy"
+	"github.com/segue-go/segue/tools"
+)
+
+// Options say in what world [Run] explores a strategy. The zero value is a world without tools and
+// other strategies.
+type Options struct {
+	Input      delegation.Input          // the task; without a goal and messages, the goal is "a task"
+	Tools      []tools.Definition        // tools of the run
+	Agents     map[string]*machine.Agent // the agents among the Tools, by name
+	Strategies strategy.Set              // strategies that it delegates to, or that agents name; they are run, and explored with it
+	Children   []string                  // strategies that it delegates to; they are answered, not run
+	Approve    machine.ApprovalPolicy    // see machine.Config
+	Limits     delegation.Limits         // of the run; zero fields mean no limit, but 32 for the depth
+
+	// World returns what the world may do to an effect, besides what it always may. It must return
+	// the same reactions for the same effect. May be nil.
+	World func(e *machine.Effect) []Reaction
+
+	// Without leaves out a reaction that the world would otherwise have to an effect, by its name;
+	// the effect is nil for those that concern the whole run. May be nil.
+	Without func(e *machine.Effect, reaction string) bool
+
+	// See is called in the first state and after each reaction that was tried, violations aside.
+	// The State is valid until See returns. May be nil.
+	See func(*State)
+
+	Depth  int // most reactions on one path; 0: no bound
+	States int // most distinct states; 0: 100,000
+}
+
+// LeftOut says what a state does not hold, so that paths that differ in nothing else lead to the
+// same state.
+const LeftOut = "numbers of steps, names of frames, usage and time; " +
+	"of each conversation in a strategy's memory all but the kinds of the last two messages and the tools that they name; " +
+	"how the run and its frames were ended, but for status and code"
+
+// Report says what an exploration has found.
+type Report struct {
+	States     int         // distinct states
+	Paths      int         // paths that led to them: reactions that were tried
+	Depth      int         // reactions on the longest path to a new state
+	Bound      string      // the bound that was reached: "depth", "states", or "" if the space was exhausted
+	Exact      bool        // every strategy is a strategy.Snapshotter; otherwise each path to one that is not is a state of its own
+	Violations []Violation // of laws; those with the shortest paths first, at most one for each law
+}
+
+// Exhausted reports whether every reaction was tried in every state.
+func (r *Report) Exhausted() bool { return r.Bound == "" && len(r.Violations) == 0 }
+
+// String says how much was explored, in one line.
+func (r *Report) String() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%d paths to %d states, at most %d reactions long; ", r.Paths, r.States, r.Depth)
+	switch {
+	case r.Bound != "":
+		fmt.Fprintf(&b, "not exhausted: the bound of %s was reached", r.Bound)
+	case len(r.Violations) > 0:
+		b.WriteString("not exhausted: nothing is explored behind a violation")
+	default:
+		b.WriteString("exhausted")
+	}
+	if !r.Exact {
+		b.WriteString("; a strategy is no Snapshotter, so each path to it counts as a state")
+	}
+	fmt.Fprintf(&b, "; %d violations", len(r.Violations))
+	return b.String()
+}
+
+// Violation is a law that was broken, with one of the shortest paths to it.
+type Violation struct {
+	Law     string   // the law, by its name
+	Problem string   // what happened
+	Path    []string // the reactions that lead to it, as [Walk] takes them
+}
+
+// Error returns the violation in one line.
+func (v *Violation) Error() string {
+	return fmt.Sprintf("%s: after [%s]: %s", v.Law, strings.Join(v.Path, ", "), v.Problem)
+}
+
+// mostViolations is how many violations are looked for.
+const mostViolations = 5
+
+// Run explores the strategy that the factory makes, from its first step. In each state it tries
+// every [Reaction] to every open effect: replies of a model, results of tools, outputs of children,
+// failures, replies of people, both stops, and a crash with a resume. It ends when there is nothing
+// new, at the bound of the Options, or after a few violations.
+//
+// The error says why the strategy cannot be started.
+func Run(factory func() strategy.Strategy, o Options) (*Report, error) {
+	x := newExploration(factory, o)
+	if err := x.begin(); err != nil {
+		return nil, err
+	}
+	for i := 0; i < len(x.nodes) && len(x.report.Violations) < mostViolations; i++ {
+		x.expand(int32(i)) //nolint:gosec // States is an int that fits
+	}
+	x.report.States = len(x.nodes)
+	return &x.report, nil
+}
+
+// subject is the name of the strategy that is explored.
+const subject = "subject"
+
+// config returns the configuration of the runs that are explored. The factories are noted by w.
+func (o *Options) config(factory func() strategy.Strategy, w *walk) machine.Config {
+	set := strategy.Set{}
+	for name, f := range o.Strategies {
+		set[name] = f
+	}
+	set[subject] = factory
+	return machine.Config{
+		Strategies: w.watched(set), Tools: o.Tools, Agents: o.Agents, Remote: o.Children, Approve: o.Approve,
+		Limits: unlimited(o.Limits),
+	}
+}
+
+// input returns the task.
+func (o *Options) input() delegation.Input {
+	in := o.Input
+	if in.Goal == "" && len(in.Messages) == 0 {
+		in.Goal = "a task"
+	}
+	return in
+}
+
+// unlimited turns off the limits that are zero.
+func unlimited(l delegation.Limits) delegation.Limits {
+	off := func(n int) int {
+		if n == 0 {
+			return -1
+		}
+		return n
+	}
+	l.Depth, l.Steps, l.ModelCalls, l.ToolCalls = cmp.Or(l.Depth, 32), off(l.Steps), off(l.ModelCalls), off(l.ToolCalls)
+	return l
+}

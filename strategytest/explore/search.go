@@ -1,0 +1,243 @@
+package explore
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+
+	"github.com/segue-go/segue/delegation"
+	"github.com/segue-go/segue/machine"
+	"github.com/segue-go/segue/strategy"
+)
+
+// exploration is an exploration in progress.
+type exploration struct {
+	Options
+	task   delegation.Input
+	config machine.Config
+	nodes  []node
+	seen   map[stateKey]struct{}
+	world  world
+	run    walk
+	report Report
+	broken map[string]bool // the laws with a violation
+}
+
+// node is a distinct state, as the last reaction of one of the shortest paths to it.
+type node struct {
+	parent int32
+	choice choice
+	depth  uint16
+	steps  uint32 // a checksum of what is open, to notice that the path leads elsewhere the second time
+}
+
+// choice is a reaction by its numbers: that of the open effect, and that among its reactions.
+type choice struct{ effect, reaction uint16 }
+
+// whole is the effect of a choice that concerns the whole run.
+const whole = math.MaxUint16
+
+func newExploration(factory func() strategy.Strategy, o Options) *exploration {
+	o.States = cmp.Or(o.States, 100_000)
+	x := &exploration{Options: o, task: o.input(), seen: map[stateKey]struct{}{}, broken: map[string]bool{}}
+	x.report.Exact = true
+	x.world.more, x.world.without = o.World, o.Without
+	x.config = o.config(factory, &x.run)
+	return x
+}
+
+// begin explores the state after the first step.
+func (x *exploration) begin() error {
+	if err := x.run.start(&x.config, x.task); err != nil {
+		return fmt.Errorf("explore: the strategy cannot be started: %w", err)
+	}
+	if !x.holds(nil) {
+		return nil
+	}
+	x.see()
+	key, _ := x.key()
+	x.seen[key] = struct{}{}
+	x.nodes = append(x.nodes, node{parent: -1, steps: x.sum(nil)})
+	return nil
+}
+
+// sum returns the checksum of the state that was walked to.
+func (x *exploration) sum(path []choice) uint32 {
+	sum, ok := x.run.checksum()
+	if !ok {
+		x.violate(lawJSON, path, "there is none of "+x.run.pending())
+	}
+	return sum
+}
+
+// expand tries every reaction in a state. It walks to the state once for each: first as from a
+// journal, then over steps whose slices were scribbled on, then plainly.
+func (x *exploration) expand(at int32) {
+	path := x.path(at)
+	if !x.again(at, path, decoded) || x.run.m.Done() {
+		return
+	}
+	choices := x.choices()
+	if x.Depth > 0 && len(path) == x.Depth {
+		x.bound("depth", len(choices) > 0)
+		return
+	}
+	for i, c := range choices {
+		way := plain
+		if i == 1 {
+			way = scribbled
+		}
+		if i > 0 && !x.again(at, path, way) {
+			return
+		}
+		if x.try(at, path, c); len(x.report.Violations) >= mostViolations {
+			return
+		}
+	}
+}
+
+// bound notes that a bound was reached, if that leaves something out.
+func (x *exploration) bound(name string, more bool) {
+	if more {
+		x.report.Bound = cmp.Or(x.report.Bound, name)
+	}
+}
+
+// choices returns everything that can happen in the state that was walked to.
+func (x *exploration) choices() []choice {
+	var all []choice
+	for i := range x.run.open {
+		for r := range x.world.reactions(&x.run.open[i], x.run.ending(i)) {
+			all = append(all, choice{uint16(i), uint16(r)}) //nolint:gosec // few effects are open at once
+		}
+	}
+	for r := range x.world.always() {
+		all = append(all, choice{whole, uint16(r)}) //nolint:gosec // there are four
+	}
+	return all
+}
+
+// try tries a reaction in the state that was walked to, and keeps the new state.
+func (x *exploration) try(at int32, path []choice, c choice) {
+	x.report.Paths++
+	path = append(path[:len(path):len(path)], c)
+	if err := x.run.react(x.reaction(c), c); err != nil {
+		x.violate(lawTaken, path, err.Error())
+		return
+	}
+	if !x.holds(path) {
+		return
+	}
+	x.see()
+	key, exact := x.key()
+	x.report.Exact = x.report.Exact && exact
+	if _, known := x.seen[key]; known && exact {
+		return
+	}
+	if len(x.nodes) >= x.States {
+		x.bound("states", true)
+		return
+	}
+	x.seen[key] = struct{}{}
+	depth := x.nodes[at].depth + 1
+	x.report.Depth = max(x.report.Depth, int(depth))
+	x.nodes = append(x.nodes, node{parent: at, choice: c, depth: depth, steps: x.sum(path)})
+}
+
+// see shows the state that was walked to.
+func (x *exploration) see() {
+	if x.See != nil {
+		x.See(&State{run: &x.run})
+	}
+}
+
+// path returns the reactions that lead to a node.
+func (x *exploration) path(at int32) []choice {
+	path := make([]choice, x.nodes[at].depth)
+	for i := len(path) - 1; i >= 0; i-- {
+		path[i], at = x.nodes[at].choice, x.nodes[at].parent
+	}
+	return path
+}
+
+// way is how a path is walked again.
+type way uint8
+
+const (
+	plain     way = iota
+	decoded       // every record goes through its JSON form
+	scribbled     // what the strategy returned is overwritten where nobody else may read it
+)
+
+// again walks to a node once more. The strategy must decide as it did the first time.
+func (x *exploration) again(at int32, path []choice, as way) bool {
+	x.run.as = as
+	err := x.run.start(&x.config, x.task)
+	for i := 0; err == nil && i < len(path); i++ {
+		err = x.run.react(x.reaction(path[i]), path[i])
+	}
+	x.run.as = plain
+	law := lawSame
+	switch as {
+	case decoded:
+		law = lawDecoded
+	case scribbled:
+		law = lawScribbled
+	}
+	sum := x.nodes[at].steps
+	if err == nil && as != plain {
+		sum, _ = x.run.checksum()
+	}
+	switch {
+	case err != nil:
+		x.violate(law, path, "the second time: "+err.Error())
+	case sum != x.nodes[at].steps:
+		x.violate(law, path, "the second time it asks for "+x.run.pending()+", and not exactly as the first time")
+	default:
+		return true
+	}
+	return false
+}
+
+// reaction returns the reaction of a choice in the state that was walked to.
+func (x *exploration) reaction(c choice) *Reaction {
+	if c.effect == whole {
+		return &x.world.always()[c.reaction]
+	}
+	if int(c.effect) >= len(x.run.open) {
+		return nil
+	}
+	list := x.world.reactions(&x.run.open[c.effect], x.run.ending(int(c.effect)))
+	if int(c.reaction) >= len(list) {
+		return nil
+	}
+	return &list[c.reaction]
+}
+
+// violate reports a violation, once for each law.
+func (x *exploration) violate(law string, path []choice, problem string) {
+	if x.broken[law] {
+		return
+	}
+	x.broken[law] = true
+	x.report.Violations = append(x.report.Violations, Violation{Law: law, Problem: problem, Path: x.named(path)})
+}
+
+// named returns the names of the reactions of a path, with the ids of their effects.
+func (x *exploration) named(path []choice) []string {
+	var names []string
+	if x.run.start(&x.config, x.task) != nil {
+		return nil
+	}
+	for _, c := range path {
+		r := x.reaction(c)
+		if r == nil {
+			return append(names, "?")
+		}
+		names = append(names, x.run.name(r, c))
+		if x.run.react(r, c) != nil {
+			break
+		}
+	}
+	return names
+}

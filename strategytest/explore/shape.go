@@ -1,0 +1,98 @@
+package explore
+
+import "bytes"
+
+// lastMessages is how many messages of a conversation count.
+const lastMessages = 2
+
+// opening is how each conversation begins in JSON, see [messages.History].
+var opening = []byte(`[{"role":`)
+
+// appendShape appends a memory, in the compact JSON form of a snapshot, without its conversations:
+// of each only the kinds of the last messages are left.
+func appendShape(dst, memory []byte) []byte {
+	for len(memory) > 0 {
+		at := bytes.Index(memory, opening)
+		if at < 0 {
+			break
+		}
+		dst = append(dst, memory[:at]...)
+		var rest []byte
+		dst, rest = appendKinds(dst, memory[at:])
+		memory = rest
+	}
+	return append(dst, memory...)
+}
+
+// appendKinds appends the kinds of the last messages of the conversation that text begins with, and
+// returns what follows the conversation.
+func appendKinds(dst, text []byte) (kinds, rest []byte) {
+	var starts [lastMessages]int // of the last messages, as a ring
+	count, depth := 0, 0
+	end := len(text)
+scan:
+	for i := 0; i < len(text); i++ {
+		switch text[i] {
+		case '"':
+			i = closing(text, i)
+		case '[', '{':
+			depth++
+			if depth == 2 {
+				starts[count%lastMessages] = i
+				count++
+			}
+		case ']', '}':
+			if depth--; depth == 0 {
+				end = i + 1
+				break scan
+			}
+		}
+	}
+	first := starts[count%lastMessages]
+	if count < lastMessages {
+		first = starts[0]
+	}
+	return appendKindsOf(dst, text[first:end]), text[end:]
+}
+
+// telling are the fields of messages that say what kind they are.
+var telling = [][]byte{[]byte("role"), []byte("type"), []byte("status"), []byte("name"), []byte("tool_name")}
+
+// appendKindsOf appends the values of the telling fields of messages.
+func appendKindsOf(dst, text []byte) []byte {
+	tells := false
+	for i := 0; i < len(text); i++ {
+		if text[i] != '"' {
+			continue
+		}
+		end := closing(text, i)
+		word := text[i+1 : end]
+		switch {
+		case tells:
+			dst = append(append(dst, ' '), word...)
+			tells = false
+		case end+2 < len(text) && text[end+1] == ':' && text[end+2] == '"':
+			for _, name := range telling {
+				tells = tells || bytes.Equal(word, name)
+			}
+			if !tells { // skip its value
+				end = closing(text, end+2)
+			}
+		}
+		i = end
+	}
+	return append(dst, '.')
+}
+
+// closing returns the index of the quote that ends the string which begins at i.
+func closing(text []byte, i int) int {
+	for i++; i < len(text); i++ {
+		switch text[i] {
+		case '\\':
+			i++
+		case '"':
+			return i
+		}
+	}
+	return len(text) - 1
+}

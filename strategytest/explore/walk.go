@@ -1,0 +1,233 @@
+package explore
+
+import (
+	"errors"
+	"fmt"
+	"hash/maphash"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/segue-go/segue/delegation"
+	"github.com/segue-go/segue/machine"
+	"github.com/segue-go/segue/nextstep"
+	"github.com/segue-go/segue/strategy"
+)
+
+// walk drives one run along a path of reactions.
+type walk struct {
+	m       *machine.Machine
+	as      way
+	open    []machine.Effect
+	events  []machine.Event // of the last reaction
+	made    []newcomer      // strategies whose frames have not been entered yet
+	live    map[string]strategy.Strategy
+	root    strategy.Strategy           // also after the end
+	results map[machine.EffectID]choice // the results of calls whose batch is not over
+	stopped bool                        // by a reaction
+	started bool                        // something new was started after a stop
+	due     []machine.Record
+	text    []byte // of the state's key
+}
+
+// newcomer is a strategy that a factory made.
+type newcomer struct {
+	name string
+	st   strategy.Strategy
+}
+
+// watched returns the set with factories that note what they make.
+func (w *walk) watched(set strategy.Set) strategy.Set {
+	noted := strategy.Set{}
+	for name, factory := range set {
+		noted[name] = func() strategy.Strategy {
+			st := factory()
+			w.made = append(w.made, newcomer{name, st})
+			return st
+		}
+	}
+	return noted
+}
+
+// start begins the run.
+func (w *walk) start(cfg *machine.Config, in delegation.Input) error {
+	if w.m == nil {
+		w.m, w.live, w.results = machine.New(cfg), map[string]strategy.Strategy{}, map[machine.EffectID]choice{}
+	}
+	w.m.Reset(cfg)
+	clear(w.live)
+	clear(w.results)
+	w.open, w.events, w.made = w.open[:0], w.events[:0], w.made[:0]
+	w.stopped, w.started = false, false
+	return w.apply(machine.Started{Run: "explored", Strategy: subject, Input: in, Parallel: -1})
+}
+
+// errGone says that a path cannot be walked to its end.
+var errGone = errors.New("what was answered then is not open now")
+
+// react applies a reaction; nil is one that the world does not have any more.
+func (w *walk) react(r *Reaction, c choice) error {
+	if r == nil {
+		return errGone
+	}
+	w.events = w.events[:0]
+	var e machine.Effect
+	if c.effect != whole {
+		e = w.open[c.effect]
+	}
+	rec := r.Record(&e)
+	switch rec.(type) {
+	case machine.Stopped:
+		w.stopped = true
+	case machine.Resumed:
+		w.open = w.open[:0]
+	case machine.Answered, machine.Suspended, machine.Replied:
+		w.open = slices.Delete(w.open, int(c.effect), int(c.effect)+1)
+		if e.Kind == machine.EffectTool {
+			w.results[e.ID] = c
+		}
+	}
+	return w.apply(rec)
+}
+
+// apply applies a record, and the records that are due after it.
+func (w *walk) apply(rec machine.Record) error {
+	w.due = append(w.due[:0], rec)
+	for i := 0; i < len(w.due); i++ {
+		rec, err := w.through(w.due[i])
+		if err != nil {
+			return err
+		}
+		if err := w.m.Apply(rec); err != nil {
+			return err
+		}
+		w.takeOver(w.m.Ready(), rec)
+		w.m.Advance()
+	}
+	return nil
+}
+
+// takeOver takes over what is due after a record.
+func (w *walk) takeOver(ready machine.Ready, rec machine.Record) {
+	w.due = append(w.due, ready.Intents...)
+	w.noteEvents(ready.Events)
+	for _, id := range ready.Withdrawn { // what waits is over; everything else still ends
+		w.open = slices.DeleteFunc(w.open, func(e machine.Effect) bool { return e.ID == id && e.Kind == machine.EffectPerson })
+	}
+	w.open = append(w.open, ready.Effects...)
+	if _, again := rec.(machine.Resumed); w.stopped && !again && len(ready.Effects) > 0 {
+		w.started = true
+	}
+	if w.as == scribbled {
+		for i := range ready.Effects {
+			scribble(ready.Effects[i].Step)
+		}
+	}
+}
+
+// through returns the record as it is read back from a journal, in a walk as from one.
+func (w *walk) through(rec machine.Record) (machine.Record, error) {
+	if w.as != decoded {
+		return rec, nil
+	}
+	data, err := machine.AppendRecord(nil, rec)
+	if err != nil {
+		return nil, err
+	}
+	return machine.ReadRecord(data)
+}
+
+// noteEvents notes which strategy is in which frame.
+func (w *walk) noteEvents(events []machine.Event) {
+	for i := range events {
+		switch d := events[i].Detail.(type) {
+		case machine.FrameEntered:
+			at := slices.IndexFunc(w.made, func(n newcomer) bool { return n.name == d.Strategy })
+			if at >= 0 {
+				w.live[events[i].Frame] = w.made[at].st
+				if events[i].Depth == 1 {
+					w.root = w.made[at].st
+				}
+				w.made = slices.Delete(w.made, 0, at+1)
+			}
+		case machine.FrameLeft:
+			delete(w.live, events[i].Frame)
+		case machine.StepTaken:
+			if d.Kind == nextstep.KindExecuteTools {
+				for id := range w.results {
+					if id.Seq == events[i].Seq {
+						delete(w.results, id)
+					}
+				}
+			}
+		}
+	}
+	w.events = append(w.events, events...)
+}
+
+// ending reports whether the frame of an open effect must end.
+func (w *walk) ending(i int) bool {
+	if !w.stopped {
+		return false
+	}
+	for _, f := range w.m.Frames() {
+		if f.Name == w.open[i].Frame {
+			return f.Ending != ""
+		}
+	}
+	return false
+}
+
+// checksums has one seed for the process.
+var checksums = maphash.MakeSeed()
+
+// checksum identifies what is open, with the whole of what it asks for. It is not ok if a step has
+// no JSON form.
+func (w *walk) checksum() (sum uint32, ok bool) {
+	ok = true
+	var h maphash.Hash
+	h.SetSeed(checksums)
+	for i := range w.open {
+		e := &w.open[i]
+		_, _ = h.WriteString(e.Frame)
+		if e.Wait != nil {
+			_, _ = h.WriteString(e.Wait.ID)
+			continue
+		}
+		digest, has := w.m.Digest(e.ID)
+		_, _ = h.WriteString(digest)
+		ok = ok && has
+	}
+	if w.m.Done() {
+		_, _ = h.WriteString(string(w.m.Status()) + w.m.Output().Text())
+	}
+	return uint32(h.Sum64()), ok //nolint:gosec // a part of it is enough
+}
+
+// name returns the name of a reaction, with the id of the effect that it concerns.
+func (w *walk) name(r *Reaction, c choice) string {
+	if c.effect == whole {
+		return r.Name
+	}
+	return "#" + w.open[c.effect].ID.String() + " " + r.Name
+}
+
+// pending describes the open effects.
+func (w *walk) pending() string {
+	if len(w.open) == 0 {
+		return "nothing"
+	}
+	var all []string
+	for i := range w.open {
+		e := &w.open[i]
+		what := string(e.Kind)
+		if e.Call.Name != "" {
+			what += " " + e.Call.Name
+		}
+		all = append(all, fmt.Sprintf("#%s %s of frame %s", e.ID, what, e.Frame))
+	}
+	return strings.Join(all, ", ")
+}
+
+// expiry is when a wait is over.
+func expiry(w *machine.Wait) time.Time { return w.Expires.Add(time.Second) }

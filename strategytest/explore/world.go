@@ -1,0 +1,95 @@
+package explore
+
+import (
+	"slices"
+	"time"
+
+	"github.com/segue-go/segue/llmclient"
+	"github.com/segue-go/segue/machine"
+	"github.com/segue-go/segue/messages"
+	"github.com/segue-go/segue/nextstep"
+)
+
+// Reaction is something that the world can do to an effect: one record. [Reply], [Fails] and others
+// make usual ones.
+type Reaction struct {
+	Name   string // for reports
+	Record func(e *machine.Effect) machine.Record
+}
+
+// Answer returns a reaction that answers an effect.
+func Answer(name string, a nextstep.Answer) Reaction {
+	return Reaction{name, func(e *machine.Effect) machine.Record { return e.Answered(a, time.Time{}, 0) }}
+}
+
+// Reply returns a reaction of a model: a reply of these parts.
+func Reply(name string, finish llmclient.FinishReason, parts ...messages.AssistantContent) Reaction {
+	return Reaction{name, func(e *machine.Effect) machine.Record {
+		return e.Answered(nextstep.APIResponse{Response: &llmclient.Response{
+			Message: messages.Assistant{Content: slices.Clone(parts)}, Finish: finish,
+			Usage: messages.Usage{Input: 3, Output: 2, Total: 5},
+		}}, time.Time{}, 0)
+	}}
+}
+
+// whatever lists what can happen to a run in every state.
+var whatever = []Reaction{
+	{"stop", func(*machine.Effect) machine.Record { return machine.Stopped{Reason: "stop"} }},
+	{"stop now", func(*machine.Effect) machine.Record { return machine.Stopped{Reason: "stop now", Now: true} }},
+	{"crash", func(*machine.Effect) machine.Record { return machine.Resumed{} }},
+	{"crash, unknown is told", func(*machine.Effect) machine.Record { return machine.Resumed{Unknown: machine.UnknownTell} }},
+}
+
+// notBegun is how an effect of a frame that must end may end besides.
+var notBegun = Reaction{"not begun", func(e *machine.Effect) machine.Record {
+	a := e.Answered(nil, time.Time{}, 0)
+	a.NotBegun = true
+	return a
+}}
+
+// world makes the reactions to effects.
+type world struct {
+	more    func(e *machine.Effect) []Reaction
+	without func(e *machine.Effect, reaction string) bool
+	models  map[string][]Reaction // by the names of the offered tools
+	tools   map[string][]Reaction
+	whole   []Reaction
+}
+
+// always returns what can happen to a run in every state.
+func (w *world) always() []Reaction {
+	if w.whole == nil {
+		w.whole = w.kept(nil, whatever)
+	}
+	return w.whole
+}
+
+// reactions returns what the world can do to an effect, always in the same order.
+func (w *world) reactions(e *machine.Effect, ending bool) []Reaction {
+	var list []Reaction
+	switch e.Kind {
+	case machine.EffectModel:
+		list = w.ofModel(e.Step.(nextstep.GetChatCompletion).Request.Tools)
+	case machine.EffectTool:
+		list = w.ofTool(e)
+	case machine.EffectRemote:
+		list = ofChild
+	case machine.EffectPerson:
+		list = ofPerson(e.Wait)
+	}
+	if w.more != nil {
+		list = append(slices.Clip(list), w.more(e)...)
+	}
+	if ending && e.Kind != machine.EffectPerson {
+		list = append(slices.Clip(list), notBegun)
+	}
+	return w.kept(e, list)
+}
+
+// kept returns the reactions that are not left out.
+func (w *world) kept(e *machine.Effect, list []Reaction) []Reaction {
+	if w.without == nil {
+		return list
+	}
+	return slices.DeleteFunc(slices.Clone(list), func(r Reaction) bool { return w.without(e, r.Name) })
+}
