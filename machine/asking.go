@@ -58,7 +58,8 @@ func (m *Machine) closeWaits(e *effect) {
 
 // asked applies an Asked: a running effect waits for a person.
 func (m *Machine) asked(rec Record) error {
-	r, _ := canonical(rec.(Asked))
+	r := rec.(Asked)
+	canonicalAsked(&r)
 	e := m.find(r.Effect)
 	if err := m.compare(e, r.Effect, "", "", "", "", nil); err != nil {
 		return err
@@ -143,7 +144,8 @@ func (m *Machine) suspended(rec Record) error {
 
 // replied applies a Replied: it ends a wait.
 func (m *Machine) replied(rec Record) error {
-	r, _ := canonical(rec.(Replied))
+	r := rec.(Replied)
+	canonicalReplied(&r)
 	e, w, err := m.waitFor(&r)
 	if err != nil {
 		return err

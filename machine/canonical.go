@@ -72,6 +72,47 @@ func canonicalIntended(r *Intended) {
 	}
 }
 
+// canonicalAsked is canonical for the record of a question.
+func canonicalAsked(r *Asked) {
+	r.At = r.At.UTC()
+	if !r.Wait.plain() {
+		*r, _ = canonical(*r)
+	}
+}
+
+// canonicalReplied is canonical for the record of a reply.
+func canonicalReplied(r *Replied) {
+	r.At = r.At.UTC()
+	p := &r.Reply
+	if r.Err != nil || !isText(p.WaitID, p.Text, p.Reason, p.Arguments) {
+		*r, _ = canonical(*r)
+	}
+}
+
+// canonicalStopped is canonical for the record of a stop.
+func canonicalStopped(r *Stopped) {
+	r.At = r.At.UTC()
+	if !isText(r.Reason, r.Frame) {
+		*r, _ = canonical(*r)
+	}
+}
+
+// canonicalResumed is canonical for the record of a resume.
+func canonicalResumed(r *Resumed) {
+	r.At = r.At.UTC()
+	if !isText(string(r.Unknown)) {
+		*r, _ = canonical(*r)
+	}
+}
+
+// plain puts the wait into the form that a journal would return. It reports false, and changes
+// nothing that matters, for one that has to go through the codec.
+func (w *Wait) plain() bool {
+	w.Expires = w.Expires.UTC()
+	return (w.Options == nil || len(w.Options) > 0) && isText(w.Options...) &&
+		isText(w.ID, w.Run, w.Frame, w.Kind, w.CallID, w.Tool, w.Arguments, w.Text)
+}
+
 // canonicalTools returns definitions of tools in the form that a journal would return.
 func canonicalTools(defs []tools.Definition) []tools.Definition {
 	if !slices.ContainsFunc(defs, func(d tools.Definition) bool { return !isPlainDefinition(&d) }) {
@@ -128,6 +169,9 @@ func isPlainAnswer(a nextstep.Answer) bool {
 		return r != nil && r.Attempts == nil && isText(string(r.Finish), r.Model, r.Asked, r.ID) && isPlainMessage(r.Message)
 	case nextstep.ToolResult:
 		return a.Call == nil && isPlainOutput(&a.Output)
+	case nextstep.Failure:
+		return a.Partial.Content == nil && a.Partial.Extras == nil && a.Attempts == nil &&
+			isText(string(a.Source), string(a.Code), a.Message, a.Model)
 	default:
 		return false
 	}

@@ -180,7 +180,8 @@ func (m *Machine) conclude(f *frame, reason string, child *delegation.Output) (o
 
 // stopped applies a Stopped: it begins the end of a frame.
 func (m *Machine) stopped(rec Record) error {
-	r, _ := canonical(rec.(Stopped))
+	r := rec.(Stopped)
+	canonicalStopped(&r)
 	f := m.root
 	if r.Frame != "" && r.Frame != "0" {
 		if f = m.named(r.Frame); f == nil {

@@ -264,6 +264,18 @@ func applied(r Record) Record {
 	case Answered:
 		_ = canonicalAnswered(&r)
 		return r
+	case Asked:
+		canonicalAsked(&r)
+		return r
+	case Replied:
+		canonicalReplied(&r)
+		return r
+	case Stopped:
+		canonicalStopped(&r)
+		return r
+	case Resumed:
+		canonicalResumed(&r)
+		return r
 	default:
 		r, _ = canonical(r)
 		return r

@@ -7,7 +7,8 @@ import (
 
 // resumed applies a Resumed: the run continues in a process that performs none of its effects yet.
 func (m *Machine) resumed(rec Record) {
-	r, _ := canonical(rec.(Resumed))
+	r := rec.(Resumed)
+	canonicalResumed(&r)
 	m.empty()
 	m.now = r.At // the time until now is not active time of the run
 	m.begin(r.At)

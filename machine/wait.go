@@ -59,8 +59,10 @@ func (w *Wait) Expired(at time.Time) bool { return !w.Expires.IsZero() && at.Aft
 // of the effect and of all fields of w, with the arguments in canonical form. So a reply fits no
 // other wait.
 func (w Wait) Identified(of EffectID) Wait {
-	if r, err := canonical(Asked{Wait: w}); err == nil {
-		w = r.Wait
+	if !w.plain() {
+		if r, err := canonical(Asked{Wait: w}); err == nil {
+			w = r.Wait
+		}
 	}
 	w.ID = w.identity(of)
 	return w

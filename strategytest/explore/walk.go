@@ -26,6 +26,7 @@ type walk struct {
 	results map[machine.EffectID]choice // the results of calls whose batch is not over
 	stopped bool                        // by a reaction
 	started bool                        // something new was started after a stop
+	answers machine.Effect // the effect that is answered
 	due     []machine.Record
 	text    []byte // of the state's key
 }
@@ -71,11 +72,11 @@ func (w *walk) react(r *Reaction, c choice) error {
 		return errGone
 	}
 	w.events = w.events[:0]
-	var e machine.Effect
+	e := &w.answers
 	if c.effect != whole {
-		e = w.open[c.effect]
+		*e = w.open[c.effect]
 	}
-	rec := r.Record(&e)
+	rec := r.Record(e)
 	switch rec.(type) {
 	case machine.Stopped:
 		w.stopped = true

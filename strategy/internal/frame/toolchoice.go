@@ -42,8 +42,11 @@ func RefusesSchema(f nextstep.Failure) bool {
 	return refuses(f, "responseformat", "jsonschema", "structuredoutput")
 }
 
+// joined writes "tool_choice" and "tool choice" as one word.
+var joined = strings.NewReplacer("_", "", " ", "")
+
 func refuses(f nextstep.Failure, fields ...string) bool {
-	said := strings.NewReplacer("_", "", " ", "").Replace(strings.ToLower(f.Message))
+	said := joined.Replace(strings.ToLower(f.Message))
 	named := func(field string) bool { return strings.Contains(said, field) }
 	return string(f.Code) == string(llmclient.CodeBadRequest) && slices.ContainsFunc(fields, named)
 }
