@@ -48,14 +48,19 @@ type Options struct {
 	// The State is valid until See returns. May be nil.
 	See func(*State)
 
-	Depth  int // most reactions on one path; 0: no bound
-	States int // most distinct states; 0: 100,000
+	// Odd and Depth bound what is explored: at most so many odd reactions, and so many reactions of
+	// any kind, are on one path. 0 means no bound. With Odd 2 everything that the world can answer is
+	// tried, and everything after it, wherever a run with ordinary answers can come.
+	Odd   int
+	Depth int
+
+	States int // ends the exploration: most distinct states; 0: 100,000
 }
 
 // LeftOut says what a state does not hold, so that paths that differ in nothing else lead to the
 // same state.
 const LeftOut = "numbers of steps, names of frames, usage and time; " +
-	"of each conversation in a strategy's memory all but the kinds of the last two messages and the tools that they name; " +
+	"of each conversation in a strategy's memory all but the kinds of the last two messages and the calls in them; " +
 	"how the run and its frames were ended, but for status and code"
 
 // Report says what an exploration has found.
@@ -63,25 +68,23 @@ type Report struct {
 	States     int         // distinct states
 	Paths      int         // paths that led to them: reactions that were tried
 	Depth      int         // reactions on the longest path to a new state
-	Bound      string      // the bound that was reached: "depth", "states", or "" if the space was exhausted
+	Bounds     string      // the bounds of the Options that have left something out, for people; "" if none has
+	Exhausted  bool        // everything within the bounds was tried: neither States nor a violation ended it
 	Exact      bool        // every strategy is a strategy.Snapshotter; otherwise each path to one that is not is a state of its own
 	Violations []Violation // of laws; those with the shortest paths first, at most one for each law
 }
-
-// Exhausted reports whether every reaction was tried in every state.
-func (r *Report) Exhausted() bool { return r.Bound == "" && len(r.Violations) == 0 }
 
 // String says how much was explored, in one line.
 func (r *Report) String() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%d paths to %d states, at most %d reactions long; ", r.Paths, r.States, r.Depth)
-	switch {
-	case r.Bound != "":
-		fmt.Fprintf(&b, "not exhausted: the bound of %s was reached", r.Bound)
-	case len(r.Violations) > 0:
-		b.WriteString("not exhausted: nothing is explored behind a violation")
-	default:
+	if r.Exhausted {
 		b.WriteString("exhausted")
+	} else {
+		b.WriteString("not exhausted")
+	}
+	if r.Bounds != "" {
+		b.WriteString(" within " + r.Bounds)
 	}
 	if !r.Exact {
 		b.WriteString("; a strategy is no Snapshotter, so each path to it counts as a state")
@@ -108,7 +111,7 @@ const mostViolations = 5
 // Run explores the strategy that the factory makes, from its first step. In each state it tries
 // every [Reaction] to every open effect: replies of a model, results of tools, outputs of children,
 // failures, replies of people, both stops, and a crash with a resume. It ends when there is nothing
-// new, at the bound of the Options, or after a few violations.
+// new within the bounds of the Options, or after a few violations.
 //
 // The error says why the strategy cannot be started.
 func Run(factory func() strategy.Strategy, o Options) (*Report, error) {
@@ -119,7 +122,7 @@ func Run(factory func() strategy.Strategy, o Options) (*Report, error) {
 	for i := 0; i < len(x.nodes) && len(x.report.Violations) < mostViolations; i++ {
 		x.expand(int32(i)) //nolint:gosec // States is an int that fits
 	}
-	x.report.States = len(x.nodes)
+	x.finish()
 	return &x.report, nil
 }
 

@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"fmt"
 	"math"
+	"slices"
+	"strings"
 
 	"github.com/segue-go/segue/delegation"
 	"github.com/segue-go/segue/machine"
@@ -16,11 +18,12 @@ type exploration struct {
 	task   delegation.Input
 	config machine.Config
 	nodes  []node
-	seen   map[stateKey]struct{}
+	seen   map[stateKey]uint8 // with the fewest odd reactions on a path to the state
 	world  world
 	run    walk
 	report Report
-	broken map[string]bool // the laws with a violation
+	broken map[string]bool                   // the laws with a violation
+	cut    struct{ odd, depth, states bool } // the bounds that have left something out
 }
 
 // node is a distinct state, as the last reaction of one of the shortest paths to it.
@@ -28,6 +31,7 @@ type node struct {
 	parent int32
 	choice choice
 	depth  uint16
+	odd    uint8
 	steps  uint32 // a checksum of what is open, to notice that the path leads elsewhere the second time
 }
 
@@ -39,7 +43,7 @@ const whole = math.MaxUint16
 
 func newExploration(factory func() strategy.Strategy, o Options) *exploration {
 	o.States = cmp.Or(o.States, 100_000)
-	x := &exploration{Options: o, task: o.input(), seen: map[stateKey]struct{}{}, broken: map[string]bool{}}
+	x := &exploration{Options: o, task: o.input(), seen: map[stateKey]uint8{}, broken: map[string]bool{}}
 	x.report.Exact = true
 	x.world.more, x.world.without = o.World, o.Without
 	x.config = o.config(factory, &x.run)
@@ -56,7 +60,7 @@ func (x *exploration) begin() error {
 	}
 	x.see()
 	key, _ := x.key()
-	x.seen[key] = struct{}{}
+	x.seen[key] = 0
 	x.nodes = append(x.nodes, node{parent: -1, steps: x.sum(nil)})
 	return nil
 }
@@ -79,9 +83,10 @@ func (x *exploration) expand(at int32) {
 	}
 	choices := x.choices()
 	if x.Depth > 0 && len(path) == x.Depth {
-		x.bound("depth", len(choices) > 0)
+		x.cut.depth = x.cut.depth || len(choices) > 0
 		return
 	}
+	choices = x.bearable(at, choices)
 	for i, c := range choices {
 		way := plain
 		if i == 1 {
@@ -96,11 +101,32 @@ func (x *exploration) expand(at int32) {
 	}
 }
 
-// bound notes that a bound was reached, if that leaves something out.
-func (x *exploration) bound(name string, more bool) {
-	if more {
-		x.report.Bound = cmp.Or(x.report.Bound, name)
+// bearable returns the choices that do not exceed the bound of odd reactions.
+func (x *exploration) bearable(at int32, choices []choice) []choice {
+	if x.Odd == 0 || int(x.nodes[at].odd) < x.Odd {
+		return choices
 	}
+	all := len(choices)
+	kept := slices.DeleteFunc(choices, func(c choice) bool { return x.reaction(c).Odd })
+	x.cut.odd = x.cut.odd || len(kept) < all
+	return kept
+}
+
+// finish completes the report.
+func (x *exploration) finish() {
+	x.report.States = len(x.seen)
+	x.report.Exhausted = !x.cut.states && len(x.report.Violations) == 0
+	var bounds []string
+	if x.cut.odd {
+		bounds = append(bounds, fmt.Sprintf("%d odd reactions a path", x.Odd))
+	}
+	if x.cut.depth {
+		bounds = append(bounds, fmt.Sprintf("%d reactions a path", x.Depth))
+	}
+	if x.cut.states {
+		bounds = append(bounds, fmt.Sprintf("%d states", x.Options.States))
+	}
+	x.report.Bounds = strings.Join(bounds, ", ")
 }
 
 // choices returns everything that can happen in the state that was walked to.
@@ -121,7 +147,9 @@ func (x *exploration) choices() []choice {
 func (x *exploration) try(at int32, path []choice, c choice) {
 	x.report.Paths++
 	path = append(path[:len(path):len(path)], c)
-	if err := x.run.react(x.reaction(c), c); err != nil {
+	r := x.reaction(c)
+	isOdd := x.Odd > 0 && r != nil && r.Odd
+	if err := x.run.react(r, c); err != nil {
 		x.violate(lawTaken, path, err.Error())
 		return
 	}
@@ -131,17 +159,22 @@ func (x *exploration) try(at int32, path []choice, c choice) {
 	x.see()
 	key, exact := x.key()
 	x.report.Exact = x.report.Exact && exact
-	if _, known := x.seen[key]; known && exact {
+	odd := x.nodes[at].odd
+	if isOdd {
+		odd++
+	}
+	fewest, known := x.seen[key]
+	if known && exact && fewest <= odd {
 		return
 	}
-	if len(x.nodes) >= x.States {
-		x.bound("states", true)
+	if !known && len(x.seen) >= x.Options.States {
+		x.cut.states = true
 		return
 	}
-	x.seen[key] = struct{}{}
+	x.seen[key] = odd
 	depth := x.nodes[at].depth + 1
 	x.report.Depth = max(x.report.Depth, int(depth))
-	x.nodes = append(x.nodes, node{parent: at, choice: c, depth: depth, steps: x.sum(path)})
+	x.nodes = append(x.nodes, node{parent: at, choice: c, depth: depth, odd: odd, steps: x.sum(path)})
 }
 
 // see shows the state that was walked to.

@@ -56,7 +56,7 @@ scan:
 }
 
 // telling are the fields of messages that say what kind they are.
-var telling = [][]byte{[]byte("role"), []byte("type"), []byte("status"), []byte("name"), []byte("tool_name")}
+var telling = [][]byte{[]byte("role"), []byte("type"), []byte("status"), []byte("name"), []byte("tool_name"), []byte("arguments")}
 
 // appendKindsOf appends the values of the telling fields of messages.
 func appendKindsOf(dst, text []byte) []byte {

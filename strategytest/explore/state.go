@@ -86,6 +86,7 @@ func (t *keyText) state(w *walk) {
 		t.text(string(e.Kind))
 		t.number(e.Depth)
 		t.text(e.Call.Name)
+		t.text(e.Call.Arguments)
 		t.number(len(e.Replies))
 		t.flag(e.Approved)
 	}

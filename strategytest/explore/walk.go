@@ -26,7 +26,7 @@ type walk struct {
 	results map[machine.EffectID]choice // the results of calls whose batch is not over
 	stopped bool                        // by a reaction
 	started bool                        // something new was started after a stop
-	answers machine.Effect // the effect that is answered
+	answers machine.Effect              // the effect that is answered
 	due     []machine.Record
 	text    []byte // of the state's key
 }

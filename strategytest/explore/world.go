@@ -13,18 +13,25 @@ import (
 // Reaction is something that the world can do to an effect: one record. [Reply], [Fails] and others
 // make usual ones.
 type Reaction struct {
-	Name   string // for reports
+	Name   string // for reports and paths; unique among the reactions to an effect
 	Record func(e *machine.Effect) machine.Record
+	Odd    bool // a run that goes well does not meet it; see Options.Odd
+}
+
+// AsOdd returns the reaction as an odd one.
+func (r Reaction) AsOdd() Reaction {
+	r.Odd = true
+	return r
 }
 
 // Answer returns a reaction that answers an effect.
 func Answer(name string, a nextstep.Answer) Reaction {
-	return Reaction{name, func(e *machine.Effect) machine.Record { return e.Answered(a, time.Time{}, 0) }}
+	return Reaction{Name: name, Record: func(e *machine.Effect) machine.Record { return e.Answered(a, time.Time{}, 0) }}
 }
 
 // Reply returns a reaction of a model: a reply of these parts.
 func Reply(name string, finish llmclient.FinishReason, parts ...messages.AssistantContent) Reaction {
-	return Reaction{name, func(e *machine.Effect) machine.Record {
+	return Reaction{Name: name, Record: func(e *machine.Effect) machine.Record {
 		return e.Answered(nextstep.APIResponse{Response: &llmclient.Response{
 			Message: messages.Assistant{Content: slices.Clone(parts)}, Finish: finish,
 			Usage: messages.Usage{Input: 3, Output: 2, Total: 5},
@@ -34,14 +41,14 @@ func Reply(name string, finish llmclient.FinishReason, parts ...messages.Assista
 
 // whatever lists what can happen to a run in every state.
 var whatever = []Reaction{
-	{"stop", func(*machine.Effect) machine.Record { return machine.Stopped{Reason: "stop"} }},
-	{"stop now", func(*machine.Effect) machine.Record { return machine.Stopped{Reason: "stop now", Now: true} }},
-	{"crash", func(*machine.Effect) machine.Record { return machine.Resumed{} }},
-	{"crash, unknown is told", func(*machine.Effect) machine.Record { return machine.Resumed{Unknown: machine.UnknownTell} }},
+	{Name: "stop", Odd: true, Record: func(*machine.Effect) machine.Record { return machine.Stopped{Reason: "stop"} }},
+	{Name: "stop now", Odd: true, Record: func(*machine.Effect) machine.Record { return machine.Stopped{Reason: "stop now", Now: true} }},
+	{Name: "crash", Odd: true, Record: func(*machine.Effect) machine.Record { return machine.Resumed{} }},
+	{Name: "crash, unknown is told", Odd: true, Record: func(*machine.Effect) machine.Record { return machine.Resumed{Unknown: machine.UnknownTell} }},
 }
 
 // notBegun is how an effect of a frame that must end may end besides.
-var notBegun = Reaction{"not begun", func(e *machine.Effect) machine.Record {
+var notBegun = Reaction{Name: "not begun", Record: func(e *machine.Effect) machine.Record {
 	a := e.Answered(nil, time.Time{}, 0)
 	a.NotBegun = true
 	return a

@@ -22,14 +22,14 @@ func (w *world) ofModel(offered []tools.Definition) []Reaction {
 	}
 	list := []Reaction{
 		Reply("text", llmclient.FinishStop, messages.Text{Text: "an answer"}),
-		Reply("nothing", llmclient.FinishStop),
-		Reply("thought", llmclient.FinishStop, messages.Thought{Text: "let me see"}),
-		Reply("cut off text", llmclient.FinishLength, messages.Text{Text: "an ans"}),
-		Reply("withheld", llmclient.FinishContentFilter, messages.Text{Text: "an"}),
-		Reply("refusal", llmclient.FinishRefusal, messages.Text{Text: "no"}),
+		Reply("nothing", llmclient.FinishStop).AsOdd(),
+		Reply("thought", llmclient.FinishStop, messages.Thought{Text: "let me see"}).AsOdd(),
+		Reply("cut off text", llmclient.FinishLength, messages.Text{Text: "an ans"}).AsOdd(),
+		Reply("withheld", llmclient.FinishContentFilter, messages.Text{Text: "an"}).AsOdd(),
+		Reply("refusal", llmclient.FinishRefusal, messages.Text{Text: "no"}).AsOdd(),
 		Reply("good JSON", llmclient.FinishStop, messages.Text{Text: `{"answer":"yes"}`}),
-		Reply("bad JSON", llmclient.FinishStop, messages.Text{Text: `{"answer":"ye`}),
-		Reply("unknown call", llmclient.FinishToolCalls, call(0, "no_such_tool", "{}")),
+		Reply("bad JSON", llmclient.FinishStop, messages.Text{Text: `{"answer":"ye`}).AsOdd(),
+		Reply("unknown call", llmclient.FinishToolCalls, call(0, "no_such_tool", "{}")).AsOdd(),
 	}
 	for _, name := range names {
 		if name == "" {
@@ -37,10 +37,10 @@ func (w *world) ofModel(offered []tools.Definition) []Reaction {
 		}
 		list = append(list,
 			Reply("call "+name, llmclient.FinishToolCalls, call(0, name, "{}")),
-			Reply("text and call "+name, llmclient.FinishToolCalls, messages.Text{Text: "so"}, call(0, name, "{}")),
-			Reply("bad call "+name, llmclient.FinishStop, call(0, name, `{"cut`)),
-			Reply("cut off calls "+name, llmclient.FinishLength, call(0, name, "{}"), call(1, name, `{"cut`)),
-			Reply("two calls "+name, llmclient.FinishToolCalls, call(0, name, "{}"), call(1, name, "{}")),
+			Reply("text and call "+name, llmclient.FinishToolCalls, messages.Text{Text: "so"}, call(0, name, "{}")).AsOdd(),
+			Reply("bad call "+name, llmclient.FinishStop, call(0, name, `{"cut`)).AsOdd(),
+			Reply("cut off calls "+name, llmclient.FinishLength, call(0, name, "{}"), call(1, name, `{"cut`)).AsOdd(),
+			Reply("two calls "+name, llmclient.FinishToolCalls, call(0, name, "{}"), call(1, name, "{}")).AsOdd(),
 		)
 	}
 	if names[1] != "" {
@@ -50,7 +50,7 @@ func (w *world) ofModel(offered []tools.Definition) []Reaction {
 		llmclient.CodeUnavailable, llmclient.CodeRateLimited, llmclient.CodeTruncated, llmclient.CodeContextLength, llmclient.CodeAuth,
 		llmclient.CodeContentFilter, llmclient.CodeMalformedToolCall, llmclient.CodeBadRequest, llmclient.CodeBadResponse,
 	} {
-		list = append(list, Answer("failure "+string(code), nextstep.Failure{Source: nextstep.SourceModel, Code: delegation.Code(code), Message: "it did not work"}))
+		list = append(list, Answer("failure "+string(code), nextstep.Failure{Source: nextstep.SourceModel, Code: delegation.Code(code), Message: "it did not work"}).AsOdd())
 	}
 	if w.models == nil {
 		w.models = map[string][]Reaction{}

@@ -6,8 +6,8 @@ import (
 
 // ofPerson returns how a wait can end.
 func ofPerson(w *machine.Wait) []Reaction {
-	reply := func(name string, r machine.Reply) Reaction {
-		return Reaction{name, func(e *machine.Effect) machine.Record {
+	reply := func(name string, odd bool, r machine.Reply) Reaction {
+		return Reaction{Name: name, Odd: odd, Record: func(e *machine.Effect) machine.Record {
 			r.WaitID = e.Wait.ID
 			return machine.Replied{Reply: r}
 		}}
@@ -15,12 +15,12 @@ func ofPerson(w *machine.Wait) []Reaction {
 	var list []Reaction
 	switch w.Kind {
 	case machine.WaitQuestion:
-		list = []Reaction{reply("answers", machine.Reply{Text: "that one"}), reply("declines", machine.Reply{Reason: "I do not know"})}
+		list = []Reaction{reply("answers", false, machine.Reply{Text: "that one"}), reply("declines", true, machine.Reply{Reason: "I do not know"})}
 	default:
-		list = []Reaction{reply("says yes", machine.Reply{Approve: true}), reply("says no", machine.Reply{Reason: "not now"})}
+		list = []Reaction{reply("says yes", false, machine.Reply{Approve: true}), reply("says no", true, machine.Reply{Reason: "not now"})}
 	}
 	if !w.Expires.IsZero() {
-		list = append(list, Reaction{"wait expires", func(e *machine.Effect) machine.Record {
+		list = append(list, Reaction{Name: "wait expires", Odd: true, Record: func(e *machine.Effect) machine.Record {
 			return machine.Replied{At: expiry(e.Wait), Reply: machine.Reply{WaitID: e.Wait.ID}, Expired: true}
 		}})
 	}

@@ -19,7 +19,7 @@ func (w *world) ofTool(e *machine.Effect) []Reaction {
 		return list
 	}
 	ends := func(name string, out messages.ToolOutput) Reaction {
-		return Reaction{"tool " + name, func(e *machine.Effect) machine.Record {
+		return Reaction{Name: "tool " + name, Odd: name != "ok", Record: func(e *machine.Effect) machine.Record {
 			out.CallID, out.ToolName = e.Call.ID, e.Call.Name
 			return e.Answered(nextstep.ToolResult{Output: out}, time.Time{}, 0)
 		}}
@@ -34,7 +34,7 @@ func (w *world) ofTool(e *machine.Effect) []Reaction {
 		list = append(list, ends("unknown", messages.ToolOutput{Status: messages.StatusUnknown, Reason: messages.ReasonInterrupted, Output: "who knows"}))
 	}
 	if len(e.Replies) == 0 {
-		list = append(list, Reaction{"tool suspended", func(e *machine.Effect) machine.Record {
+		list = append(list, Reaction{Name: "tool suspended", Odd: true, Record: func(e *machine.Effect) machine.Record {
 			wait := machine.Wait{Run: e.Run, Frame: e.Frame, Seq: e.ID.Seq, Kind: machine.WaitQuestion, CallID: e.Call.ID, Tool: e.Call.Name, Arguments: e.Call.Arguments, Text: "which one?", Untrusted: e.Untrusted}
 			return machine.Suspended{Effect: e.ID, Waits: []machine.Wait{wait.Identified(e.ID)}, State: json.RawMessage(`{"so":"far"}`)}
 		}})
