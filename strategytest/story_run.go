@@ -122,6 +122,7 @@ func (s *story) play(t *testing.T, run *storyRun, refused string, begin func(con
 			tr.root.line(0, "%s: %v", refused, err)
 			return
 		}
+		s.covered.Add(e)
 		caller, begins := tr.places.event(&e)
 		tr.event(e, begins)
 		if begins && stops.hits(caller) {

@@ -63,6 +63,7 @@ var acting = []string{
 	"orchestrator",
 	"orchestrator/sse",
 	"strategytest",
+	"strategytest/coverage",
 	"strategytest/crash",
 	"internal/archtest",
 	"internal/asktime",
