@@ -38,9 +38,9 @@ import (
 //	agent NAME STRATEGY [fan-out] [NAME=N…]
 //	                   a tool that runs a strategy, as orchestrator.AgentTool makes it, with limits of each run
 //	limits NAME=N…     limits of the runs below, named as in the JSON form of delegation.Limits
-//	run STRATEGY [history=last] [replies=last] [deltas] [brief] [stop=WHERE] [stop-now=WHERE] [crash=WHERE]
+//	run STRATEGY [history=last] [replies=last] [data=JSON] [deltas] [brief] [stop=WHERE] [stop-now=WHERE] [crash=WHERE]
 //	                   a run whose goal is the input; with history=last after the messages of the last run, with
-//	                   replies=last with its replies; brief leaves changes of state out of the output, and all
+//	                   replies=last with its replies, with data=JSON (without blanks) that data in its input; brief leaves changes of state out of the output, and all
 //	                   steps except the results of agents
 //	resume [unknown=tell] [NAME=N…] [deltas] [brief] [stop=WHERE] [stop-now=WHERE] [crash=WHERE]
 //	                   the last run goes on in another process, with new limits if they are named; each line of the
