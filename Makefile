@@ -16,7 +16,7 @@ BENCH     ?= .
 # What is generated for packages; git ignores it.
 MANUAL    := $(CURDIR)/build/manual
 
-.PHONY: all help demo test browser postgres prove breaks lint bench soak generate cover tidy fuzz release release-check manual archives live
+.PHONY: all help demo test browser postgres prove breaks lint bench soak generate cover tidy fuzz release release-check manual archives live coverage
 
 all: lint test ## lint and test
 
@@ -72,6 +72,11 @@ prove: ## hold the properties of whole runs against PROVE=n cases; SHORT=1 for f
 
 breaks: ## break the library as docs/scenarios.md and docs/durability-guards.md say, and hold the tests to fail
 	@SEGUE_BREAK=1 $(GO) test -count 1 -timeout 60m -run '^(TestBreakages|TestGuards)$$' ./internal/archtest
+
+coverage: ## print which states and transitions of the built-in strategies their stories take
+	@mkdir -p build; $(GO) test -count 1 -v -run '^TestStories$$' ./strategy/... >build/coverage.txt; status=$$?; \
+	awk '/^    stories_test\.go:/ { sub(/^ *[^ ]+ /, ""); on = 1 } /^(---|    ---|ok|PASS|FAIL)/ { on = 0 } on { sub(/^        /, ""); print }' build/coverage.txt; \
+	exit $$status
 
 lint: $(LINT) ## run the linters
 	@status=0; for dir in $(MODULES); do \

@@ -34,6 +34,7 @@
 //	strategy/builtin                     these strategies by name, from JSON
 //	machine                              one run as data: records in, effects and events out
 //	orchestrator                         performs effects, stores journals, emits events
+//	strategytest/coverage                which states and transitions runs came through
 //	orchestrator/sse                     serves runs as server-sent events
 //	strategytest                         stories and a conformance test for strategies
 //	strategytest/crash                   runs cut off wherever a process can die, for tests of yours

@@ -108,10 +108,13 @@ const (
 	ShareAll    Share = "all"    // as many messages as the parent's conversation has
 )
 
-// StateChanged describes a move of a strategy's FSM.
+// StateChanged describes a move of a strategy's FSM. From and To are equal if a rule led back to
+// the same state.
 type StateChanged struct {
-	From strategy.State `json:"from,omitempty"`
-	To   strategy.State `json:"to"`
+	Strategy string           `json:"strategy,omitempty"` // its name in the Set
+	From     strategy.State   `json:"from,omitempty"`
+	To       strategy.State   `json:"to"`
+	On       strategy.Trigger `json:"on,omitempty"` // the trigger of the rule; "" for a strategy that shows no FSM, and if one method made several moves
 }
 
 // StepTaken describes a step that was performed.

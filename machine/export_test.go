@@ -9,3 +9,6 @@ func (m *Machine) Allowed(frame string) []tools.Definition {
 	}
 	return nil
 }
+
+// RaceDetector is raceDetector, for the tests outside of the package.
+const RaceDetector = raceDetector

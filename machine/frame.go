@@ -34,8 +34,10 @@ type frame struct {
 
 	strategy string // its name in the Set
 	st       strategy.Strategy
-	stater   strategy.Stater // st, if it is a Stater
+	stater   strategy.Stater // st, if it is a Stater; fsm, if it is only a Tabler
+	fsm      *strategy.FSM   // of a Tabler, or nil
 	state    strategy.State  // as in its last event
+	moves    int             // of the fsm, as in its last event
 
 	input   delegation.Input
 	request messages.History   // messages of the last request; nil before the first

@@ -180,9 +180,7 @@ func (m *Machine) recall(f *frame, s *FrameSnapshot) (err error) {
 			return m.snapshotError(f, "its position does not fit", err)
 		}
 	}
-	if f.stater != nil {
-		f.state = f.stater.State()
-	}
+	f.readState()
 	return nil
 }
 

@@ -114,12 +114,12 @@ func (m *Machine) build(f *frame, name string) (err error) {
 	f.strategy, f.st = name, st
 	f.stater, _ = st.(strategy.Stater)
 	if t, ok := st.(strategy.Tabler); ok {
-		table := t.FSM()
-		if err := table.Check(); err != nil {
+		f.fsm = t.FSM()
+		if err := f.fsm.Check(); err != nil {
 			return within(name, err)
 		}
 		if f.stater == nil {
-			f.stater = table
+			f.stater = f.fsm
 		}
 	}
 	if p, ok := st.(strategy.ToolProvider); ok {

@@ -281,9 +281,7 @@ func (m *Machine) enter(f *frame) nextstep.NextStep {
 		return nextstep.ReportError{Err: delegation.NewError(delegation.CodeLimit, err)}
 	}
 	return m.call(f, "Initialize", func() nextstep.NextStep {
-		if f.stater != nil {
-			f.state = f.stater.State()
-		}
+		f.readState()
 		if u, ok := f.st.(strategy.ToolUser); ok {
 			u.UseTools(slices.Clip(f.allowed))
 		}

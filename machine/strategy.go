@@ -56,18 +56,29 @@ func (m *Machine) call(f *frame, method string, fn func() nextstep.NextStep) (ne
 	return next
 }
 
-// reportState emits an event if the FSM of the frame's strategy has moved.
+// readState notes the state of the frame's strategy, of which no event tells.
+func (f *frame) readState() {
+	if f.stater != nil {
+		f.state, f.moves = f.stater.State(), f.fsm.Moves()
+	}
+}
+
+// reportState emits an event if the FSM of the frame's strategy has moved, be it to the same state,
+// or if a strategy without one tells another state.
 func (m *Machine) reportState(f *frame) {
 	if f.stater == nil {
 		return
 	}
-	state := f.stater.State()
-	if state != f.state {
-		if !m.cfg.Quiet {
-			m.emit(f, EventStateChanged, m.change(StateChanged{From: f.state, To: state}))
-		}
-		f.state = state
+	from, before := f.state, f.moves
+	f.readState()
+	if f.state == from && f.moves == before || m.cfg.Quiet {
+		return
 	}
+	changed := StateChanged{Strategy: f.strategy, From: from, To: f.state}
+	if f.moves == before+1 { // of several moves none leads from the one state to the other
+		changed.On = f.fsm.Trigger()
+	}
+	m.emit(f, EventStateChanged, m.change(changed))
 }
 
 // change boxes a detail. Strategies repeat their state changes, so the boxes of the first few are

@@ -222,6 +222,9 @@ func (f *Flat) said(t FlatType) FlatEvent {
 
 // moved converts a state change of a strategy.
 func (f *Flat) moved(frame string, d StateChanged) (events []FlatEvent) {
+	if d.From == d.To { // it asks again, in the same turn
+		return nil
+	}
 	if d.To == stateReasoning {
 		f.loop(frame)
 	}

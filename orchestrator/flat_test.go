@@ -66,6 +66,16 @@ func TestS4_27_oneToOne(t *testing.T) {
 	require.Len(t, names, 9)
 }
 
+// A model that is asked again in the same state speaks in the same turn.
+func TestFlat_sameState(t *testing.T) {
+	flat := orchestrator.Flat{}
+	flat.From(orchestrator.Event{Frame: "0", Detail: orchestrator.StateChanged{From: "ready", To: "reasoning"}})
+	flat.From(orchestrator.Event{Frame: "0", Kind: orchestrator.EventTextDelta, Text: "hm"})
+	require.Empty(t, flat.From(orchestrator.Event{Frame: "0", Detail: orchestrator.StateChanged{From: "reasoning", To: "reasoning", On: "unforced"}}))
+	require.Equal(t, []orchestrator.FlatEvent{{Type: orchestrator.FlatReason, Step: 1, Message: "hm"}},
+		flat.From(orchestrator.Event{Frame: "0", Detail: orchestrator.StateChanged{From: "reasoning", To: "acting"}}))
+}
+
 // An agent that is called as a tool is told as a tool: of what it does inside, only questions are.
 func TestFlat_agentsAreTools(t *testing.T) {
 	var flat orchestrator.Flat

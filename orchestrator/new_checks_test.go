@@ -99,7 +99,7 @@ func TestTabler_tellsTheState(t *testing.T) {
 			moves = append(moves, c)
 		}
 	}
-	require.Equal(t, []orchestrator.StateChanged{{From: "ready", To: "asking"}}, moves)
+	require.Equal(t, []orchestrator.StateChanged{{Strategy: "s", From: "ready", To: "asking", On: "start"}}, moves)
 }
 
 // A strategy whose table New cannot see is taken, and named in one warning.

@@ -8,6 +8,12 @@ import (
 // Mermaid returns the table as a Mermaid state diagram
 // (https://mermaid.js.org/syntax/stateDiagram.html). Equal tables give equal text.
 func (t *Table) Mermaid() string {
+	return t.MermaidWith(func(State, Rule) string { return "" })
+}
+
+// MermaidWith is Mermaid with a text of the caller's behind the label of each transition, such as
+// how often it was taken. The text must fit on the line of a label: no line break, and no colon.
+func (t *Table) MermaidWith(mark func(from State, r Rule) string) string {
 	var b strings.Builder
 	b.WriteString("stateDiagram-v2\n")
 	for _, s := range t.States {
@@ -16,7 +22,7 @@ func (t *Table) Mermaid() string {
 	fmt.Fprintf(&b, "    [*] --> %s\n", t.Initial)
 	for _, r := range t.Rules {
 		for _, from := range r.From {
-			fmt.Fprintf(&b, "    %s --> %s: %s\n", from, r.To, r.label())
+			fmt.Fprintf(&b, "    %s --> %s: %s%s\n", from, r.To, r.label(), mark(from, r))
 		}
 	}
 	for _, s := range t.States {

@@ -23,6 +23,8 @@ type FSM struct {
 	machine *fsm.FSM // nil in the zero FSM
 	left    []int    // what is left of each cap; Unbounded counts nothing
 	broken  error    // the error of the table or its caps; every trigger is refused with it
+	moves   int      // rules that were taken
+	last    Trigger  // of the last of them
 }
 
 // New returns a machine in the initial state. Each cap in the rules needs a value. New itself never
@@ -82,6 +84,24 @@ func (f *FSM) Table() *Table {
 	return f.table
 }
 
+// Moves returns how many rules were taken since the machine was made. It tells a move that leads
+// back to the same state from no move.
+func (f *FSM) Moves() int {
+	if f == nil {
+		return 0
+	}
+	return f.moves
+}
+
+// Trigger returns the trigger of the last rule that was taken. It is "" before the first one, and
+// after [FSM.SetPosition] until the next one.
+func (f *FSM) Trigger() Trigger {
+	if f == nil {
+		return ""
+	}
+	return f.last
+}
+
 // Can reports whether the trigger is allowed now: the current state has a rule for it, and its cap
 // is not used up.
 func (f *FSM) Can(on Trigger) bool {
@@ -101,7 +121,7 @@ func (f *FSM) Then(on Trigger, step nextstep.NextStep) nextstep.NextStep {
 	if step == nil || step.Kind() != to.awaits {
 		return refused(&TransitionError{Table: f.table.Name, State: f.State(), Trigger: on, To: to.to, Want: to.awaits, Step: step})
 	}
-	f.move(to)
+	f.move(on, to)
 	return step
 }
 
@@ -118,7 +138,9 @@ func (f *FSM) OutOfTurn() nextstep.NextStep {
 
 // move makes an allowed move. When the frame ends, its machine is released for the next frame, and
 // replaced by one that is always in the final state.
-func (f *FSM) move(to *target) {
+func (f *FSM) move(on Trigger, to *target) {
+	f.moves++
+	f.last = on
 	if to.caps >= 0 && f.left[to.caps] > 0 {
 		f.left[to.caps]--
 	}

@@ -38,6 +38,30 @@ func TestFSM_Then(t *testing.T) {
 	require.Equal(t, strategy.State("acting"), m.State())
 }
 
+// The rule that was taken last has a name, also if it led back to the same state; a refused trigger
+// changes nothing of it.
+func TestFSM_Trigger(t *testing.T) {
+	m := loop().New(strategy.Caps{"rounds": 1})
+	require.Equal(t, strategy.Trigger(""), m.Trigger())
+	require.Zero(t, m.Moves())
+	m.Then("start", nextstep.GetChatCompletion{})
+	m.Then("call", nextstep.ExecuteTools{})
+	require.Equal(t, strategy.Trigger("call"), m.Trigger())
+	require.Equal(t, 2, m.Moves())
+	m.Then("end", nextstep.Complete{}) // there is no such rule
+	m.Then("acted", nextstep.Complete{})
+	require.Equal(t, strategy.Trigger("call"), m.Trigger())
+	require.Equal(t, 2, m.Moves())
+	require.NoError(t, m.SetPosition(strategy.Position{State: "asking", Left: map[string]int{"rounds": 1}}))
+	require.Equal(t, strategy.Trigger(""), m.Trigger(), "no rule led there")
+	require.Equal(t, 2, m.Moves())
+	m.Then("end", nextstep.Complete{})
+	require.Equal(t, strategy.Trigger("end"), m.Trigger())
+	require.Equal(t, 3, m.Moves())
+	require.Equal(t, strategy.Trigger(""), (*strategy.FSM)(nil).Trigger())
+	require.Zero(t, (*strategy.FSM)(nil).Moves())
+}
+
 // S0-11, S0-12: a trigger out of turn and a step of the wrong kind are errors that do not change
 // the state; the right ones still work afterwards.
 func TestS0_11_S0_12_FSM_refuses(t *testing.T) {

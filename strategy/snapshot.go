@@ -51,7 +51,7 @@ func (f *FSM) Position() Position {
 // and Left must have a value for each of its caps and no other. What is left need not be within the
 // [Caps] with which the machine was made. If the position does not fit, the error is a
 // [*PositionError] and the machine does not change. For an FSM that cannot be used, the error is
-// that of [FSM.Check]. SetPosition copies Left.
+// that of [FSM.Check]. SetPosition copies Left. It is not one of [FSM.Moves].
 func (f *FSM) SetPosition(p Position) error {
 	if err := f.Check(); err != nil {
 		return err
@@ -76,7 +76,7 @@ func (f *FSM) SetPosition(p Position) error {
 			return &PositionError{Table: f.table.Name, State: p.State, Cap: name, Problem: "the table has no such cap"}
 		}
 	}
-	f.left = left
+	f.left, f.last = left, ""
 	f.stand(c, p.State)
 	return nil
 }

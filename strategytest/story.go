@@ -12,6 +12,7 @@ import (
 	"github.com/segue-go/segue/llmclient/scripted"
 	"github.com/segue-go/segue/messages"
 	"github.com/segue-go/segue/strategy"
+	"github.com/segue-go/segue/strategytest/coverage"
 	"github.com/segue-go/segue/tools"
 )
 
@@ -37,9 +38,9 @@ import (
 //	agent NAME STRATEGY [fan-out] [NAME=N…]
 //	                   a tool that runs a strategy, as orchestrator.AgentTool makes it, with limits of each run
 //	limits NAME=N…     limits of the runs below, named as in the JSON form of delegation.Limits
-//	run STRATEGY [history=last] [replies=last] [deltas] [brief] [stop=WHERE] [stop-now=WHERE] [crash=WHERE]
+//	run STRATEGY [history=last] [replies=last] [data=JSON] [deltas] [brief] [stop=WHERE] [stop-now=WHERE] [crash=WHERE]
 //	                   a run whose goal is the input; with history=last after the messages of the last run, with
-//	                   replies=last with its replies; brief leaves changes of state out of the output, and all
+//	                   replies=last with its replies, with data=JSON (without blanks) that data in its input; brief leaves changes of state out of the output, and all
 //	                   steps except the results of agents
 //	resume [unknown=tell] [NAME=N…] [deltas] [brief] [stop=WHERE] [stop-now=WHERE] [crash=WHERE]
 //	                   the last run goes on in another process, with new limits if they are named; each line of the
@@ -74,29 +75,35 @@ import (
 // with the frames that are open and their states. Steps keep their numbers. A question is named
 // after its call: "c1", "4/c1/c2" for a call of the agent "4/c1", and after its step, "#3", if it
 // is about no call.
-func Stories(t *testing.T, dir string, set strategy.Set) {
+//
+// Stories returns which states and transitions of the strategies the runs came through; see
+// [RequireCoverage]. What a process did after it crashed does not count.
+func Stories(t *testing.T, dir string, set strategy.Set) *coverage.Coverage {
 	t.Helper()
-	playAll(t, dir, set, nil)
+	return playAll(t, dir, set, nil)
 }
 
 // playAll runs every script below dir. It calls before, which may be nil, before each run.
-func playAll(t *testing.T, dir string, set strategy.Set, before func(*testing.T, *storyRun)) {
+func playAll(t *testing.T, dir string, set strategy.Set, before func(*testing.T, *storyRun)) *coverage.Coverage {
 	t.Helper()
+	covered := coverage.New(set)
 	files, err := filepath.Glob(filepath.Join(dir, "*.txt"))
 	require.NoError(t, err)
 	require.NotEmpty(t, files, "strategytest: no stories in %s", dir)
 	for _, file := range files {
 		t.Run(strings.TrimSuffix(filepath.Base(file), ".txt"), func(t *testing.T) {
-			s := story{set: set, before: before}
+			s := story{set: set, before: before, covered: covered}
 			datadriven.RunTest(t, file, s.command)
 		})
 	}
+	return covered
 }
 
 // story is the state between the commands of one script.
 type story struct {
 	set     strategy.Set
 	before  func(*testing.T, *storyRun)
+	covered *coverage.Coverage
 	replies []scripted.Reply // for the next run
 	script  []scripted.Reply // of the last run
 	tools   []tools.Tool

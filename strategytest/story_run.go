@@ -2,6 +2,7 @@ package strategytest
 
 import (
 	"context"
+	"encoding/json"
 	"iter"
 	"strings"
 	"testing"
@@ -48,7 +49,7 @@ func (r *storyRun) flag(t *testing.T, arg datadriven.CmdArg, tr *trace) bool {
 func (s *story) run(t *testing.T, d *datadriven.TestData) string {
 	t.Helper()
 	if len(d.CmdArgs) == 0 {
-		d.Fatalf(t, "usage: run STRATEGY [history=last] [replies=last] [deltas] [brief] [stop=WHERE] [stop-now=WHERE] [crash=WHERE]")
+		d.Fatalf(t, "usage: run STRATEGY [history=last] [replies=last] [data=JSON] [deltas] [brief] [stop=WHERE] [stop-now=WHERE] [crash=WHERE]")
 	}
 	root, in := d.CmdArgs[0].Key, delegation.Input{Goal: strings.TrimSpace(d.Input)}
 	var run storyRun
@@ -57,6 +58,8 @@ func (s *story) run(t *testing.T, d *datadriven.TestData) string {
 		switch arg.Key {
 		case "history":
 			in.Messages = s.last
+		case "data":
+			in.Data = json.RawMessage(strings.Join(arg.Vals, ","))
 		case "replies":
 			s.replies = s.script
 		default:
@@ -122,6 +125,7 @@ func (s *story) play(t *testing.T, run *storyRun, refused string, begin func(con
 			tr.root.line(0, "%s: %v", refused, err)
 			return
 		}
+		s.covered.Add(e)
 		caller, begins := tr.places.event(&e)
 		tr.event(e, begins)
 		if begins && stops.hits(caller) {

@@ -135,7 +135,7 @@ func (tr *trace) event(e orchestrator.Event, begins bool) {
 		}
 		p.line(depth, "%s%s %s%s: %s", p.name, at.frame, detail.Strategy, about, detail.Goal)
 	case orchestrator.StateChanged:
-		if !tr.brief {
+		if !tr.brief && detail.From != detail.To {
 			p.line(depth, "%s -> %s", detail.From, detail.To)
 		}
 	case orchestrator.RetryWaiting:

@@ -63,6 +63,7 @@ var acting = []string{
 	"orchestrator",
 	"orchestrator/sse",
 	"strategytest",
+	"strategytest/coverage",
 	"strategytest/crash",
 	"strategytest/explore",
 	"internal/archtest",

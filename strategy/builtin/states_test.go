@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -55,6 +56,18 @@ func TestStatePages(t *testing.T) {
 	found, err := filepath.Glob(filepath.Join(statePages, "*.md"))
 	require.NoError(t, err)
 	require.Len(t, found, len(want), "a page without a table is in %s", statePages)
+}
+
+// TestStates_areCovered finds, for each table, the test that its stories take every transition.
+// `make coverage` prints what they take.
+func TestStates_areCovered(t *testing.T) {
+	all := regexp.MustCompile(`(?m)^\tstrategytest\.RequireCoverage\(t, strategytest\.Stories\(t, .+, set\), 1, \w+\.Table\)$`)
+	for _, table := range tables {
+		file := filepath.Join("..", strings.ReplaceAll(table.Name, "-", ""), "stories_test.go")
+		text, err := os.ReadFile(file)
+		require.NoError(t, err)
+		require.Regexp(t, all, string(text), file)
+	}
 }
 
 // rewriting reports whether the test was called with -rewrite, the flag of the stories. Package

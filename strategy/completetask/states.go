@@ -59,4 +59,5 @@ var Table = frame.Table(Name,
 		{From: frame.In(Concluding), On: concluded, To: Limited},
 		{From: frame.In(AwaitingModel), On: finished, To: Done},
 	},
+	AwaitingTools, // a call that fails has a result like any other
 )

@@ -30,6 +30,13 @@ var set = strategy.Set{
 	"plan-and-execute":          pre.New(pre.Config{Evaluation: pre.EvaluateNever, AcceptProse: true, Answer: pre.AnswerSynthesize}),
 	"all-results-and-synthesis": pre.New(pre.Config{Evaluation: pre.EvaluateNever, Results: pre.ResultsOfAll, MaxResult: 20, Answer: pre.AnswerSynthesize}),
 	"recursive":                 pre.New(pre.Config{Evaluation: pre.EvaluateNever, MaxRevisions: 1, Executors: []string{"recursive"}}),
+	"prose-judged":              pre.New(pre.Config{AcceptProse: true}),
+	"prose-judged-by-func": pre.New(pre.Config{AcceptProse: true, MaxRevisions: 3, Evaluation: pre.EvaluateByFunc, Judge: func(p pre.Plan) pre.Verdict {
+		return pre.Verdict{Approved: len(p.Steps) > 2, Feedback: "too few steps"}
+	}}),
+	"judged-by-func-once": pre.New(pre.Config{MaxRevisions: 1, Evaluation: pre.EvaluateByFunc, Judge: func(pre.Plan) pre.Verdict {
+		return pre.Verdict{Feedback: "no plan is good enough"}
+	}}),
 	"judged-by-func": pre.New(pre.Config{Evaluation: pre.EvaluateByFunc, Judge: func(p pre.Plan) pre.Verdict {
 		if len(p.Steps) < 2 {
 			return pre.Verdict{Feedback: "one step is no plan"}
@@ -38,8 +45,9 @@ var set = strategy.Set{
 	}}),
 }
 
+// The stories take every transition of the table.
 func TestStories(t *testing.T) {
-	strategytest.Stories(t, "../../testdata/stories/planreviseexecute", set)
+	strategytest.RequireCoverage(t, strategytest.Stories(t, "../../testdata/stories/planreviseexecute", set), 1, pre.Table)
 }
 
 func calling(name, args string) llmclient.Response {

@@ -19,15 +19,21 @@ var set = strategy.Set{
 	"react":               react.New(react.Config{Policy: terse{}}),
 	"three-steps":         react.New(react.Config{MaxSteps: 3, Policy: terse{}}),
 	"two-steps-then-fail": react.New(react.Config{MaxSteps: 2, OnLimit: react.LimitFail, Policy: terse{}}),
-	"with-system":         react.New(react.Config{System: "Be brief.", Policy: terse{}}),
-	"no-retry":            react.New(react.Config{MaxRetries: -1, Policy: terse{}}),
-	"no-tools":            react.New(react.Config{Tools: []string{}}),
-	"whole-instructions":  react.New(react.Config{}),
+	"two-steps-broken-prompt": react.New(react.Config{
+		MaxSteps: 2, Policy: terse{}, Prompts: react.Prompts{Conclude: `{{if eq .MaxSteps 2}}{{index .Known 9}}{{end}}`},
+	}),
+	"with-system":        react.New(react.Config{System: "Be brief.", Policy: terse{}}),
+	"no-retry":           react.New(react.Config{MaxRetries: -1, Policy: terse{}}),
+	"no-tools":           react.New(react.Config{Tools: []string{}}),
+	"whole-instructions": react.New(react.Config{}),
 }
 
 const stories = "../../testdata/stories/react"
 
-func TestStories(t *testing.T) { strategytest.Stories(t, stories, set) }
+// The stories take every transition of the table.
+func TestStories(t *testing.T) {
+	strategytest.RequireCoverage(t, strategytest.Stories(t, stories, set), 1, react.Table)
+}
 
 // S1-2: the stories end in the same way however they are run.
 func TestS1_2_ways(t *testing.T) { strategytest.Ways(t, stories, set) }

@@ -12,16 +12,21 @@ import (
 	"github.com/segue-go/segue/tools"
 )
 
-// reason asks for a decision. A tool that the strategy will call itself must be offered before the
-// call, so the request has it in addition to the control tool.
+// reason asks for a decision.
 func (s *reasonActObserve) reason() nextstep.GetChatCompletion {
 	data := s.deciding()
 	data.Tool = DecideNext
-	offered := []tools.Definition{s.decide}
-	if s.consult != nil {
-		offered = append(offered, s.consult.tool)
-	}
+	offered := append([]tools.Definition{s.decide}, s.ownCall()...)
 	return s.forced(s.request(s.with(s.history, "Reason", data), offered...), DecideNext)
+}
+
+// ownCall returns the tool that the strategy will call itself in the act turn, if there is one. It
+// must be offered in the request before the call.
+func (s *reasonActObserve) ownCall() []tools.Definition {
+	if s.consult == nil {
+		return nil
+	}
+	return []tools.Definition{s.consult.tool}
 }
 
 func (s *reasonActObserve) deciding() PromptData {
@@ -48,7 +53,7 @@ func (s *reasonActObserve) reasoned(reply messages.Assistant) nextstep.NextStep 
 	d, ok := readDecision(reply, DecideNext, decideKeys)
 	switch {
 	case !ok && strings.TrimSpace(reply.Text()) == "" && s.Can(silent):
-		return s.then(silent, s.request(s.with(s.history, "Decide", s.deciding())))
+		return s.then(silent, s.request(s.with(s.history, "Decide", s.deciding()), s.ownCall()...))
 	case d.FinalAnswer != "":
 		return s.done(string(d.FinalAnswer))
 	case d.Finish == yes && !d.prose && d.beside != "":

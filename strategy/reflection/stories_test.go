@@ -22,8 +22,11 @@ var set = strategy.Set{
 	"another-critic":   reflection.New(reflection.Config{Model: "writer", CriticModel: "critic", System: "Be brief.", JSONCritique: true}),
 	"delegating":       reflection.New(reflection.Config{Generator: "complete-task"}),
 	"two-rounds":       reflection.New(reflection.Config{MaxToolRounds: 2}),
-	"no-retry":         reflection.New(reflection.Config{MaxRetries: -1}),
-	"no-tools":         reflection.New(reflection.Config{Tools: []string{}}),
+	"one-round-broken-prompt": reflection.New(reflection.Config{
+		MaxToolRounds: 1, Prompts: reflection.Prompts{Conclude: `{{if ne .Goal "a goal"}}{{slice .Goal 99}}{{end}}`},
+	}),
+	"no-retry": reflection.New(reflection.Config{MaxRetries: -1}),
+	"no-tools": reflection.New(reflection.Config{Tools: []string{}}),
 
 	"delegating-in-pieces": reflection.New(reflection.Config{Generator: "in-pieces"}),
 	"in-pieces":            completetask.New(completetask.Config{OnLength: completetask.LengthContinue}),
@@ -31,7 +34,10 @@ var set = strategy.Set{
 
 const stories = "../../testdata/stories/reflection"
 
-func TestStories(t *testing.T) { strategytest.Stories(t, stories, set) }
+// The stories take every transition of the table.
+func TestStories(t *testing.T) {
+	strategytest.RequireCoverage(t, strategytest.Stories(t, stories, set), 1, reflection.Table)
+}
 
 // S1-2: the stories end in the same way however they are run.
 func TestS1_2_ways(t *testing.T) { strategytest.Ways(t, stories, set) }

@@ -39,7 +39,10 @@ var set = strategy.Set{
 
 const stories = "../../testdata/stories/retry"
 
-func TestStories(t *testing.T) { strategytest.Stories(t, stories, set) }
+// The stories take every transition of the table.
+func TestStories(t *testing.T) {
+	strategytest.RequireCoverage(t, strategytest.Stories(t, stories, set), 1, retry.Table)
+}
 
 // S1-2: the stories end in the same way however they are run.
 func TestS1_2_ways(t *testing.T) { strategytest.Ways(t, stories, set) }

@@ -1,6 +1,8 @@
 package stepagent_test
 
 import (
+	"errors"
+	"strings"
 	"testing"
 
 	"github.com/segue-go/segue/delegation"
@@ -38,20 +40,40 @@ func twice(stepagent.Step) stepagent.StepResult {
 	})
 }
 
+// asTold does what the word of the goal says that has the number of the iteration.
+func asTold(step stepagent.Step) stepagent.StepResult {
+	words := strings.Fields(step.Goal)
+	if step.Iteration > len(words) {
+		return stepagent.Finish("done")
+	}
+	switch words[step.Iteration-1] {
+	case "call":
+		return stepagent.ToolCalls(messages.ToolCall{Name: "look", Arguments: "{}"})
+	case "continue":
+		return stepagent.Continue()
+	case "fail":
+		return stepagent.Fail(errors.New("as I was told"))
+	default:
+		return stepagent.Finish("done")
+	}
+}
+
 var plans = stepagent.Prompts{Plan: `Plan before {{.Iteration}} of {{.MaxIterations}}.`, Follow: `Follow it.`}
 
 // set holds the configurations that the stories name.
 var set = strategy.Set{
-	"example":     stepagent.New(exampleAgent("example")),
-	"loop":        stepagent.New(stepagent.Config{Step: loop, System: "Be brief."}),
-	"two":         stepagent.New(stepagent.Config{Step: loop, MaxIterations: 2}),
-	"final":       stepagent.New(stepagent.Config{Step: loop, FinalTool: "final", MaxIterations: 4}),
-	"final-two":   stepagent.New(stepagent.Config{Step: loop, FinalTool: "final", MaxIterations: 2}),
-	"twice":       stepagent.New(stepagent.Config{Step: twice}),
-	"talk":        stepagent.New(stepagent.Config{Step: talk, MaxIterations: 3}),
-	"plan":        stepagent.New(stepagent.Config{Step: talk, MaxIterations: 5, PlanEvery: 2, Prompts: plans}),
-	"plan-always": stepagent.New(stepagent.Config{Step: talk, MaxIterations: 7, PlanEvery: 1, Prompts: plans}),
-	"plan-words":  stepagent.New(stepagent.Config{Step: loop, PlanEvery: 1}),
+	"as-told":         stepagent.New(stepagent.Config{Step: asTold, MaxIterations: 3}),
+	"as-told-planned": stepagent.New(stepagent.Config{Step: asTold, MaxIterations: 3, PlanEvery: 1, Prompts: plans}),
+	"example":         stepagent.New(exampleAgent("example")),
+	"loop":            stepagent.New(stepagent.Config{Step: loop, System: "Be brief."}),
+	"two":             stepagent.New(stepagent.Config{Step: loop, MaxIterations: 2}),
+	"final":           stepagent.New(stepagent.Config{Step: loop, FinalTool: "final", MaxIterations: 4}),
+	"final-two":       stepagent.New(stepagent.Config{Step: loop, FinalTool: "final", MaxIterations: 2}),
+	"twice":           stepagent.New(stepagent.Config{Step: twice}),
+	"talk":            stepagent.New(stepagent.Config{Step: talk, MaxIterations: 3}),
+	"plan":            stepagent.New(stepagent.Config{Step: talk, MaxIterations: 5, PlanEvery: 2, Prompts: plans}),
+	"plan-always":     stepagent.New(stepagent.Config{Step: talk, MaxIterations: 7, PlanEvery: 1, Prompts: plans}),
+	"plan-words":      stepagent.New(stepagent.Config{Step: loop, PlanEvery: 1}),
 	"idle": stepagent.New(stepagent.Config{MaxIterations: 3, Step: func(stepagent.Step) stepagent.StepResult {
 		return stepagent.Continue()
 	}}),
@@ -59,7 +81,10 @@ var set = strategy.Set{
 
 const stories = "../../testdata/stories/stepagent"
 
-func TestStories(t *testing.T) { strategytest.Stories(t, stories, set) }
+// The stories take every transition of the table.
+func TestStories(t *testing.T) {
+	strategytest.RequireCoverage(t, strategytest.Stories(t, stories, set), 1, stepagent.Table)
+}
 
 // S1-2: the stories end in the same way however they are run.
 func TestS1_2_ways(t *testing.T) { strategytest.Ways(t, stories, set) }

@@ -233,9 +233,19 @@ func (o *oracle) play(ctx context.Context, a *actor, entered orchestrator.FrameE
 
 // decide calls a method of an actor's strategy, and tells the state that it is in then.
 func (o *oracle) decide(a *actor, method func() nextstep.NextStep) nextstep.NextStep {
+	var fsm *strategy.FSM
+	if t, ok := a.st.(strategy.Tabler); ok {
+		fsm = t.FSM()
+	}
+	before := fsm.Moves()
 	step := method()
-	if now, tells := a.tells(); tells && now != a.state {
-		o.happened.add(a.name, orchestrator.EventStateChanged, orchestrator.StateChanged{From: a.state, To: now})
+	moves := fsm.Moves() - before
+	if now, tells := a.tells(); tells && (now != a.state || moves > 0) {
+		moved := orchestrator.StateChanged{Strategy: a.strategy, From: a.state, To: now}
+		if moves == 1 {
+			moved.On = fsm.Trigger()
+		}
+		o.happened.add(a.name, orchestrator.EventStateChanged, moved)
 		a.state = now
 	}
 	return step

@@ -126,8 +126,8 @@ func Run(factory func() strategy.Strategy, o Options) (*Report, error) {
 	return &x.report, nil
 }
 
-// subject is the name of the strategy that is explored.
-const subject = "subject"
+// Subject is the name of the strategy that is explored, in events and frames.
+const Subject = "subject"
 
 // config returns the configuration of the runs that are explored. The factories are noted by w.
 func (o *Options) config(factory func() strategy.Strategy, w *walk) machine.Config {
@@ -135,7 +135,7 @@ func (o *Options) config(factory func() strategy.Strategy, w *walk) machine.Conf
 	for name, f := range o.Strategies {
 		set[name] = f
 	}
-	set[subject] = factory
+	set[Subject] = factory
 	return machine.Config{
 		Strategies: w.watched(set), Tools: o.Tools, Agents: o.Agents, Remote: o.Children, Approve: o.Approve,
 		Limits: unlimited(o.Limits),

@@ -60,7 +60,7 @@ func (w *walk) start(cfg *machine.Config, in delegation.Input) error {
 	clear(w.results)
 	w.open, w.events, w.made = w.open[:0], w.events[:0], w.made[:0]
 	w.stopped, w.started = false, false
-	return w.apply(machine.Started{Run: "explored", Strategy: subject, Input: in, Parallel: -1})
+	return w.apply(machine.Started{Run: "explored", Strategy: Subject, Input: in, Parallel: -1})
 }
 
 // errGone says that a path cannot be walked to its end.

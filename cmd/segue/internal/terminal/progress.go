@@ -83,7 +83,7 @@ func describeState(e happening, d orchestrator.StateChanged, verbose bool) []Lin
 	if verbose {
 		return []Line{{Dim, fmt.Sprintf("%s%s -> %s", place(e), d.From, d.To)}}
 	}
-	return LineIf(showsState(d.To), Line{Dim, place(e) + "-> " + string(d.To)})
+	return LineIf(d.From != d.To && showsState(d.To), Line{Dim, place(e) + "-> " + string(d.To)})
 }
 
 // describeStep describes the result of a model call. Results of tools have their own lines.

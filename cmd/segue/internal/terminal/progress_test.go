@@ -68,6 +68,10 @@ func TestDescribe(t *testing.T) {
 			terse:   []Line{{Dim, "  [0.1 #3] -> evaluating_plan"}},
 			verbose: []Line{{Dim, "  [0.1 #3] submitting_plan -> evaluating_plan"}},
 		},
+		"same state": {
+			event:   terminaltest.Event("0.1", 3, "", orchestrator.StateChanged{From: "executing_step", To: "executing_step", On: "approved"}),
+			verbose: []Line{{Dim, "  [0.1 #3] executing_step -> executing_step"}},
+		},
 		"delta": {
 			event: terminaltest.Event("0", 1, "piece", nil),
 			said:  said,
