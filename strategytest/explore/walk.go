@@ -26,6 +26,7 @@ type walk struct {
 	results map[machine.EffectID]choice // the results of calls whose batch is not over
 	stopped bool                        // by a reaction
 	started bool                        // something new was started after a stop
+	prefix  prefixes
 	due     []machine.Record
 	text    []byte // of the state's key
 }
@@ -57,6 +58,7 @@ func (w *walk) start(cfg *machine.Config, in delegation.Input) error {
 	w.m.Reset(cfg)
 	clear(w.live)
 	clear(w.results)
+	w.prefix.reset()
 	w.open, w.events, w.made = w.open[:0], w.events[:0], w.made[:0]
 	w.stopped, w.started = false, false
 	return w.apply(machine.Started{Run: "explored", Strategy: subject, Input: in, Parallel: -1})
@@ -115,6 +117,9 @@ func (w *walk) takeOver(ready machine.Ready, rec machine.Record) {
 		w.open = slices.DeleteFunc(w.open, func(e machine.Effect) bool { return e.ID == id && e.Kind == machine.EffectPerson })
 	}
 	w.open = append(w.open, ready.Effects...)
+	for i := range ready.Effects {
+		w.prefix.note(&ready.Effects[i])
+	}
 	if _, again := rec.(machine.Resumed); w.stopped && !again && len(ready.Effects) > 0 {
 		w.started = true
 	}
@@ -152,6 +157,7 @@ func (w *walk) noteEvents(events []machine.Event) {
 			}
 		case machine.FrameLeft:
 			delete(w.live, events[i].Frame)
+			w.prefix.left(events[i].Frame)
 		case machine.StepTaken:
 			if d.Kind == nextstep.KindExecuteTools {
 				for id := range w.results {
