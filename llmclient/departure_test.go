@@ -30,12 +30,15 @@ func TestRequest_Departure(t *testing.T) {
 		"what no model sees":  {llmclient.Request{Tools: []tools.Definition{pay}}, llmclient.Request{Tools: []tools.Definition{{Name: "pay", NeedsApproval: true}}}, ""},
 		"one tool more":       {llmclient.Request{Tools: []tools.Definition{look}}, llmclient.Request{Tools: []tools.Definition{look, pay}}, `it offers the tools ["look" "pay"], and the earlier one ["look"]`},
 		"other parameters": {
-			llmclient.Request{Tools: []tools.Definition{look}}, llmclient.Request{Tools: []tools.Definition{{Name: "look"}}},
+			llmclient.Request{Tools: []tools.Definition{look}},
+			llmclient.Request{Tools: []tools.Definition{{Name: "look"}}},
 			`it offers the tools ["look"], and the earlier one ["look"], described otherwise`,
 		},
 		"tools in the text": {llmclient.Request{ToolFormat: llmclient.ToolsText, Tools: []tools.Definition{look}}, llmclient.Request{ToolFormat: llmclient.ToolsText}, ""},
 		"a copy of the schema": {
-			llmclient.Request{Schema: as}, llmclient.Request{Schema: &llmclient.Schema{Name: "a", Schema: json.RawMessage("{}")}}, "",
+			llmclient.Request{Schema: as},
+			llmclient.Request{Schema: &llmclient.Schema{Name: "a", Schema: json.RawMessage("{}")}},
+			"",
 		},
 		"a strict schema": {llmclient.Request{Schema: as}, llmclient.Request{Schema: strict}, "it asks for an answer of another schema"},
 		"no schema":       {llmclient.Request{Schema: as}, llmclient.Request{}, "it asks for an answer of another schema"},

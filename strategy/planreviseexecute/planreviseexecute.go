@@ -99,9 +99,7 @@ func (s *planReviseExecute) Initialize(in delegation.Input) nextstep.NextStep {
 	}
 	s.history = history
 	s.say("Plan", PromptData{Tool: SubmitPlan, Choices: s.Executors})
-	step := s.request(planDefinition)
-	step.Anew = nil // it is the first
-	return s.then(started, step)
+	return s.then(started, s.request(planDefinition))
 }
 
 // say adds a prompt to the conversation.
