@@ -135,7 +135,7 @@ func (m *Machine) stepAnswered(e *effect, r *Answered) {
 	m.unpark(f)
 	switch r.Answer.(type) {
 	case nextstep.APIResponse:
-		m.modelAnswered(f, r)
+		m.modelAnswered(e, r)
 	case nextstep.DelegationResult:
 		m.remoteAnswered(e, r)
 	case nextstep.Failure:
@@ -147,19 +147,29 @@ func (m *Machine) stepAnswered(e *effect, r *Answered) {
 // small while a strategy runs.
 //
 //go:noinline
-func (m *Machine) modelStepTaken(f *frame, r *Answered, used *usage) {
+func (m *Machine) modelStepTaken(e *effect, r *Answered, used *usage) {
 	resp := r.Answer.(nextstep.APIResponse).Response
-	m.stepTaken(f, StepTaken{
+	m.stepTaken(e.frame, StepTaken{
 		Kind: nextstep.KindGetChatCompletion, Model: resp.Model, Usage: used.tokens, Cost: used.cost, Calls: countCalls(resp.Message), Elapsed: r.Elapsed,
+		Anew: anew(e.step),
 	})
 }
 
-func (m *Machine) modelAnswered(f *frame, r *Answered) {
+// anew returns why a request does not extend the last one; nil if it does, and for other steps.
+func anew(s nextstep.NextStep) *string {
+	if ask, ok := s.(nextstep.GetChatCompletion); ok {
+		return ask.Anew
+	}
+	return nil
+}
+
+func (m *Machine) modelAnswered(e *effect, r *Answered) {
+	f := e.frame
 	resp := r.Answer.(nextstep.APIResponse).Response
 	used := modelUse(r, resp.Usage, resp.Attempts)
 	m.charge(f, &used)
 	f.addAnswer(frameAnswer{reply: resp}, false)
-	m.modelStepTaken(f, r, &used)
+	m.modelStepTaken(e, r, &used)
 	m.schedule(f, m.call(f, "ProcessAPIResponse", func() nextstep.NextStep { return f.st.ProcessAPIResponse(*resp) }))
 }
 
@@ -195,7 +205,7 @@ func (m *Machine) stepFailed(e *effect, r *Answered) {
 		return
 	}
 	cause := &delegation.Error{Code: a.Code, Message: a.Message}
-	m.stepTaken(f, StepTaken{Kind: e.step.Kind(), Usage: used.tokens, Cost: used.cost, Elapsed: r.Elapsed, Err: cause})
+	m.stepTaken(f, StepTaken{Kind: e.step.Kind(), Usage: used.tokens, Cost: used.cost, Elapsed: r.Elapsed, Err: cause, Anew: anew(e.step)})
 	m.schedule(f, m.fail(f, a, cause))
 }
 

@@ -127,6 +127,7 @@ type StepTaken struct {
 	Elapsed time.Duration     `json:"elapsed,omitzero"`
 	Err     *delegation.Error `json:"error,omitempty"` // why the step could not be performed; nil if it was
 	Left    delegation.Limits `json:"left,omitzero"`   // what is left of the limits of the run after this step; negative: no limit
+	Anew    *string           `json:"anew,omitempty"`  // why a request does not extend the last one of its frame, see nextstep.GetChatCompletion; nil if it does; read-only
 }
 
 // CallDelta tells which call of a reply the event's Text is a piece of. The reply is not there yet,

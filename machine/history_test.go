@@ -3,6 +3,7 @@ package machine_test
 import (
 	"errors"
 	"slices"
+	"strconv"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -145,4 +146,42 @@ func TestDrift(t *testing.T) {
 	told, err = replay(tables, 1)
 	require.NoError(t, err)
 	require.Equal(t, []string{"the table of the strategy main is another one"}, told)
+}
+
+// What a step declares about its request is told by the step's event, whether it was answered or
+// not. It is not a part of the digest: it changes nothing that is sent.
+func TestHistory_declaredAnew(t *testing.T) {
+	why := "it was cut"
+	run := func(anew *string) (e *engine, asked []string) {
+		e = begin(t, only(func() *scene {
+			turn := 0
+			next := func() nextstep.NextStep {
+				turn++
+				step := ask("go").(nextstep.GetChatCompletion)
+				if turn > 1 {
+					step.Anew = anew
+				}
+				return step
+			}
+			return &scene{
+				Start: func(delegation.Input) nextstep.NextStep { return next() },
+				Reply: func(llmclient.Response) nextstep.NextStep { return next() },
+			}
+		}))
+		for i, a := range []nextstep.Answer{said("a"), said("b"), nextstep.Failure{Source: nextstep.SourceModel, Code: "unavailable", Message: "no"}} {
+			asked = append(asked, e.open[0].Digest)
+			e.answer(strconv.Itoa(i+1), a)
+		}
+		require.True(t, e.m.Done())
+		return e, asked
+	}
+	e, digests := run(&why)
+	var told []*string
+	for _, ev := range e.events(machine.EventStepTaken) {
+		told = append(told, ev.Detail.(machine.StepTaken).Anew)
+	}
+	require.Equal(t, []*string{nil, &why, &why}, told)
+	_, same := run(nil)
+	require.Equal(t, same, digests)
+	require.Equal(t, digests[0], digests[1])
 }

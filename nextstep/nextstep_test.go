@@ -28,6 +28,7 @@ var steps = []nextstep.NextStep{
 	nextstep.GetChatCompletion{Request: llmclient.Request{
 		Model: "m", Messages: conversation, ToolChoice: llmclient.ToolChoice{Mode: llmclient.ChooseAuto}, Stop: []string{"x"}, MaxTokens: 3,
 	}},
+	nextstep.GetChatCompletion{Request: llmclient.Request{Messages: conversation}, Anew: new("the conversation was cut")},
 	nextstep.ExecuteTools{Calls: []messages.ToolCall{{ID: "c1", Name: "add", Arguments: "{}"}}},
 	nextstep.Delegate{Strategy: "child", Input: delegation.Input{Goal: "g", Messages: conversation, Data: json.RawMessage(`{"a":1}`)}, Limits: delegation.Limits{Steps: 3}},
 	nextstep.Delegate{Strategy: "child", Tools: []string{}},

@@ -14,8 +14,17 @@ type NextStep interface {
 }
 
 // GetChatCompletion asks a model.
+//
+// Within a frame a request extends the one before: it begins with the same messages, byte for byte,
+// and offers the same tools ([llmclient.Request.Departure]). Providers keep what they have read, and
+// bill it up to ten times less when a request begins with it again. A request that begins otherwise
+// says so in Anew. Packages strategytest and explore hold strategies to this.
 type GetChatCompletion struct {
 	Request llmclient.Request `json:"request"`
+
+	// Anew says in a few words why the request does not extend the last one of its frame; nil if it
+	// does. It is shown in the event of the step, changes nothing else, and is read-only.
+	Anew *string `json:"anew,omitempty"`
 }
 
 // ExecuteTools runs tools that the model called. Calls must not be empty, and their ids must be

@@ -52,6 +52,8 @@ func Conform(t *testing.T, s Subject) {
 //   - a method called out of turn reports an error and changes nothing;
 //   - the messages of each request obey the laws of a history, and are not changed, moved or
 //     removed later (each message of each request is compared, and a changed one is named);
+//   - each request extends the one before, or says in Anew why it does not
+//     (nextstep.GetChatCompletion);
 //   - each step survives its JSON form;
 //   - a [strategy.Snapshotter] that is restored from its snapshot, at any step, has the same
 //     snapshot again, decides the same from then on, and concludes the same. This is also checked
@@ -146,13 +148,26 @@ func (e *explorer) walk(path []answer) (*driver, []byte, bool) {
 	var trace bytes.Buffer
 	var returned []nextstep.NextStep
 	var kept requestHistories
+	asks := func(path []answer) bool {
+		if d.m.Done() {
+			return true
+		}
+		kept.add(d.pending())
+		problem := kept.departed()
+		if problem != "" {
+			e.report(path, "%s", problem)
+		}
+		return problem == ""
+	}
 	for i, next := range path {
 		if !e.note(&trace, path[:i], d, subject) {
 			return nil, nil, false
 		}
 		step := d.pending()
 		returned = append(returned, step)
-		kept.add(step)
+		if !asks(path[:i]) {
+			return nil, nil, false
+		}
 		if err := d.answer(next); err != nil {
 			e.report(path[:i+1], "the machine refused the answer: %v", err)
 			return nil, nil, false
@@ -166,7 +181,7 @@ func (e *explorer) walk(path []answer) (*driver, []byte, bool) {
 		e.report(path, "it changed a step that it had returned:\n%s\n%s", trace.Bytes(), forms(returned))
 		return nil, nil, false
 	}
-	ok := e.note(&trace, path, d, subject)
+	ok := e.note(&trace, path, d, subject) && asks(path)
 	return d, trace.Bytes(), ok
 }
 

@@ -3,16 +3,38 @@ package strategytest
 import (
 	"bytes"
 	"fmt"
+	"slices"
 
 	"github.com/segue-go/segue/messages"
 	"github.com/segue-go/segue/nextstep"
 )
+
+// departed says how the last request does not extend the one before, though it declares nothing; ""
+// if it does.
+func (h requestHistories) departed() string {
+	if len(h) < 2 || h[len(h)-1].ask.Anew != nil {
+		return ""
+	}
+	last, now := &h[len(h)-2], &h[len(h)-1]
+	why := now.ask.Request.Departure(&last.ask.Request)
+	for i, text := range last.forms { // as they were then
+		if why == "" && (i >= len(now.forms) || !bytes.Equal(text, now.forms[i])) {
+			why = fmt.Sprintf("message %d is another one", i+1)
+		}
+	}
+	if why == "" {
+		return ""
+	}
+	return fmt.Sprintf("request %d does not begin with the last one, and its Anew is nil: %s\n"+
+		"a provider bills such a request in full: extend the last one, or say in Anew why it cannot be", len(h), why)
+}
 
 // requestHistories are the histories of a strategy's requests, with the original JSON forms of
 // their messages.
 type requestHistories []request
 
 type request struct {
+	ask      nextstep.GetChatCompletion
 	messages messages.History
 	forms    [][]byte
 }
@@ -23,7 +45,8 @@ func (h *requestHistories) add(step nextstep.NextStep) {
 	if !ok {
 		return
 	}
-	r := request{messages: ask.Request.Messages}
+	r := request{ask: ask, messages: ask.Request.Messages}
+	r.ask.Request.Tools = slices.Clone(ask.Request.Tools)
 	for _, m := range r.messages {
 		r.forms = append(r.forms, form(m))
 	}

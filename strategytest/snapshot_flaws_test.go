@@ -45,7 +45,11 @@ func (k *keeper) Initialize(in delegation.Input) nextstep.NextStep {
 func (k *keeper) ask() nextstep.NextStep {
 	k.memory.Asked++
 	said := messages.UserText("You said: " + k.saved())
-	return nextstep.GetChatCompletion{Request: llmclient.Request{Messages: append(k.memory.Given.Clip(), said), MaxTokens: k.memory.Asked}}
+	step := nextstep.GetChatCompletion{Request: llmclient.Request{Messages: append(k.memory.Given.Clip(), said), MaxTokens: k.memory.Asked}}
+	if k.memory.Asked > 1 {
+		step.Anew = new("what was said is told in one message")
+	}
+	return step
 }
 
 func (k *keeper) saved() string {

@@ -159,7 +159,7 @@ func rememberers() map[string]rememberer {
 			}},
 		},
 		"stepagent": {
-			[]string{"goal", "params", "history", "repaired", "state", "notes", "iteration", "asking", "asking.replies", "aligned", "answer", "plan", "misplans", "failures", "reminders", "asked"},
+			[]string{"goal", "params", "history", "repaired", "state", "notes", "iteration", "asking", "asking.replies", "aligned", "last", "answer", "plan", "misplans", "failures", "reminders", "asked"},
 			[]guided{{Subject: Subject{
 				New: stepagent.New(stepagent.Config{
 					Step: careful, NewState: func() any { return new(counts) }, PlanEvery: 1, MaxPlanFailures: 2, FinalTool: "final",

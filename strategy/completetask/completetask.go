@@ -48,6 +48,7 @@ type completeTask struct {
 	frame.Frame
 
 	tools    []tools.Definition // offered
+	was      form               // of the last request, while its answer is processed
 	toolsErr error              // the Config names tools that may not be used
 	history  messages.History
 	repaired []string
@@ -116,7 +117,7 @@ func (s *completeTask) request() nextstep.GetChatCompletion {
 	if s.final {
 		schema = nil
 	}
-	return nextstep.GetChatCompletion{Request: llmclient.Request{
+	return nextstep.GetChatCompletion{Anew: s.anew(), Request: llmclient.Request{
 		Model:       s.Model,
 		Messages:    s.history.Clip(),
 		Tools:       s.offered(),
@@ -137,6 +138,7 @@ func (s *completeTask) ProcessAPIResponse(resp llmclient.Response) nextstep.Next
 	default:
 		return s.OutOfTurn()
 	}
+	s.was = s.form()
 	s.asked++
 	s.finish = resp.Finish
 	if !resp.Message.Empty() {
@@ -153,7 +155,6 @@ func (s *completeTask) ProcessAPIResponse(resp llmclient.Response) nextstep.Next
 	case s.finalCall(calls) >= 0:
 		return s.submitted(calls, s.finalCall(calls))
 	case len(calls) > 0:
-		s.acted = true
 		return s.Then(called, nextstep.ExecuteTools{Calls: calls})
 	default:
 		return s.answer(resp.Message.Text())
@@ -170,6 +171,8 @@ func (s *completeTask) ProcessToolResults(results []messages.ToolOutput) nextste
 	if s.State() != AwaitingTools {
 		return s.Then(answered, s.request())
 	}
+	s.was = s.form()
+	s.acted = true
 	s.history = frame.Results(s.history, results)
 	switch {
 	case s.Can(answered):
@@ -180,6 +183,9 @@ func (s *completeTask) ProcessToolResults(results []messages.ToolOutput) nextste
 		s.say("Conclude", map[string]any{"Calls": s.asked})
 		step := s.request()
 		step.Request.Tools, step.Request.ToolChoice = nil, llmclient.ToolChoice{}
+		if step.Anew = nil; len(s.tools) > 0 || s.was.offersFinal {
+			step.Anew = anewConclusion
+		}
 		return s.Then(exhausted, step)
 	}
 }
@@ -297,6 +303,7 @@ func (s *completeTask) conclusion(resp llmclient.Response) nextstep.NextStep {
 // not forced again. A refused response format is replaced by the final tool. A call that the
 // provider could not read is returned to the model for correction.
 func (s *completeTask) ProcessFailure(f nextstep.Failure) nextstep.NextStep {
+	s.was = s.form()
 	if frame.RefusesChoice(f) && frame.Forced(s.choice()) && s.Can(unforced) {
 		s.asked++
 		s.unforced = true

@@ -37,9 +37,8 @@ func finalDefinition(schema json.RawMessage) (def tools.Definition, ok bool) {
 // offered returns the tools of the next request. They do not include the final tool as long as a
 // forced choice requires another, and no other tool if the choice is none.
 func (s *completeTask) offered() []tools.Definition {
-	forced := frame.Forced(s.ToolChoice) && !s.acted && !s.unforced && s.refused == ""
 	switch {
-	case !s.final, forced && len(s.tools) > 0:
+	case !s.final, s.mustAct():
 		return s.tools
 	case s.ToolChoice.Mode == llmclient.ChooseNone:
 		return []tools.Definition{s.answerTool}
@@ -115,4 +114,39 @@ func (s *completeTask) invalid(answer string, wrong error) nextstep.NextStep {
 func (s *completeTask) fallsBack(f nextstep.Failure) bool {
 	taken := slices.ContainsFunc(s.tools, func(d tools.Definition) bool { return d.Name == FinalTool })
 	return !s.final && !taken && frame.RefusesSchema(f) && s.Can(unformatted)
+}
+
+// form is how a request asks, as far as this changes.
+type form struct {
+	asked       bool // there is a request
+	final       bool // the answer is requested by the final tool
+	offersFinal bool // that tool is offered
+}
+
+// form returns the form of a request in this state.
+func (s *completeTask) form() form { return form{true, s.final, s.final && !s.mustAct()} }
+
+// mustAct reports whether the next request requires a call of another tool than the final one.
+func (s *completeTask) mustAct() bool {
+	return frame.Forced(s.ToolChoice) && !s.acted && !s.unforced && s.refused == "" && len(s.tools) > 0
+}
+
+// Why a request does not extend the last one.
+var (
+	anewFinal      = new("the answer is asked for by a tool instead of a response format")
+	anewOffered    = new("the tool for the answer is offered from now on")
+	anewConclusion = new("the conclusion is asked for without tools")
+)
+
+// anew returns why the next request does not extend the last one, or nil.
+func (s *completeTask) anew() *string {
+	now := s.form()
+	switch {
+	case !s.was.asked || s.was == now:
+		return nil
+	case s.was.final != now.final:
+		return anewFinal
+	default:
+		return anewOffered
+	}
 }

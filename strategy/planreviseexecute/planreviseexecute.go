@@ -113,9 +113,25 @@ func (s *planReviseExecute) about(data PromptData) PromptData {
 	return data
 }
 
-// request asks the model, offering the tools.
+// anewTool says why a request does not extend the last one.
+var anewTool = new("another tool is offered, or none")
+
+// request asks the model, offering the tools: one, or none.
 func (s *planReviseExecute) request(offered ...tools.Definition) nextstep.GetChatCompletion {
-	return nextstep.GetChatCompletion{Request: llmclient.Request{Model: s.Model, Messages: s.history.Clip(), Tools: offered}}
+	step := nextstep.GetChatCompletion{Request: llmclient.Request{Model: s.Model, Messages: s.history.Clip(), Tools: offered}}
+	if len(offered) == 0 || offered[0].Name != s.lastOffered() {
+		step.Anew = anewTool
+	}
+	return step
+}
+
+// lastOffered returns the tool that the last request offered. A plan that is executed was judged
+// last, if a model judges plans.
+func (s *planReviseExecute) lastOffered() string {
+	if s.State() == ExecutingStep && s.Evaluation == EvaluateByModel {
+		return SubmitEvaluation
+	}
+	return s.wanted().Name
 }
 
 // wanted returns the tool that the model should call in this state.

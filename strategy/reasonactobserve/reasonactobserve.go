@@ -214,10 +214,12 @@ func (s *reasonActObserve) ProcessFailure(f nextstep.Failure) nextstep.NextStep 
 	if frame.RefusesChoice(f) && s.Can(unforced) {
 		s.asked++
 		s.unforced = true
+		step := s.reason()
 		if s.State() == Observing {
-			return s.then(unforced, s.observe())
+			step = s.observe()
 		}
-		return s.then(unforced, s.reason())
+		step.Anew = nil // nothing else has changed
+		return s.then(unforced, step)
 	}
 	if f.Code == delegation.Code(llmclient.CodeMalformedToolCall) {
 		partial := messages.AssistantText(f.Partial.Text())
@@ -250,11 +252,18 @@ func (s *reasonActObserve) Conclude(string) delegation.Output {
 	return s.output()
 }
 
-// request asks the model.
+// anewTurn says why a request does not extend the last one.
+var anewTurn = new("each turn has tools and a prompt of its own")
+
+// request asks the model. Only the first request, and one that is made again, extends the last one.
 func (s *reasonActObserve) request(h messages.History, offered ...tools.Definition) nextstep.GetChatCompletion {
-	return nextstep.GetChatCompletion{Request: llmclient.Request{
+	step := nextstep.GetChatCompletion{Request: llmclient.Request{
 		Model: s.Model, Messages: h.Clip(), Tools: offered, Temperature: s.Temperature, MaxTokens: s.MaxTokens,
 	}}
+	if s.asked > 0 {
+		step.Anew = anewTurn
+	}
+	return step
 }
 
 // say adds a prompt to the conversation.

@@ -118,6 +118,21 @@ func (s *reflection) request() nextstep.GetChatCompletion {
 	return nextstep.GetChatCompletion{Request: llmclient.Request{Model: s.Model, Messages: s.history.Clip(), Tools: s.tools}}
 }
 
+// Why a request does not extend the last one.
+var (
+	anewCritique   = new("a critique is asked for without tools, or as JSON")
+	anewRevision   = new("a draft is asked for with tools, or as text")
+	anewConclusion = new("the last draft is asked for without tools")
+)
+
+// unlike returns nil if drafts and critiques are asked for in the same way, and the reason otherwise.
+func (s *reflection) unlike(why *string) *string {
+	if s.Generator != "" || len(s.tools) == 0 && s.schema == nil {
+		return nil
+	}
+	return why
+}
+
 // delegate asks the generator for a draft.
 func (s *reflection) delegate(goal string) nextstep.Delegate {
 	in := s.input
@@ -179,6 +194,9 @@ func (s *reflection) ProcessToolResults(results []messages.ToolOutput) nextstep.
 	s.say("Conclude", PromptData{})
 	step := s.request()
 	step.Request.Tools = nil
+	if len(s.tools) > 0 {
+		step.Anew = anewConclusion
+	}
 	return s.then(exhausted, step)
 }
 
@@ -205,7 +223,7 @@ func (s *reflection) ProcessDelegationResult(out delegation.Output) nextstep.Nex
 func (s *reflection) judge(text string, data json.RawMessage) nextstep.NextStep {
 	s.draft, s.data = &text, data
 	s.say("Critique", PromptData{})
-	return s.then(drafted, nextstep.GetChatCompletion{Request: llmclient.Request{
+	return s.then(drafted, nextstep.GetChatCompletion{Anew: s.unlike(anewCritique), Request: llmclient.Request{
 		Model: cmp.Or(s.CriticModel, s.Model), Messages: s.history.Clip(), Schema: s.schema,
 	}})
 }
@@ -227,7 +245,9 @@ func (s *reflection) critique(resp llmclient.Response) nextstep.NextStep {
 		return s.Then(approved, nextstep.Complete{Output: s.output()})
 	case s.Generator == "" && s.Can(rejected):
 		s.say("Revise", data)
-		return s.then(rejected, s.request())
+		step := s.request()
+		step.Anew = s.unlike(anewRevision)
+		return s.then(rejected, step)
 	case s.Generator != "" && s.Can(returned):
 		return s.then(returned, s.delegate(s.say("Revise", data)))
 	case s.OnRejected == RejectedFail:

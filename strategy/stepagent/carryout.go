@@ -64,13 +64,14 @@ func (s *stepAgent) ask(res StepResult) nextstep.NextStep {
 	s.asks++
 	s.then = res.then
 	s.aligned = len(res.request.Messages) == 0
+	anew := s.anew(&res.request)
 	if s.aligned {
 		res.request.Messages = s.history.Clip()
 	}
 	if len(res.request.Messages) == 0 {
 		return s.fail(s.misstep(delegation.CodeInvalid, "the step asked without messages: the input has neither a goal nor messages", nil).err)
 	}
-	return s.Then(on, nextstep.GetChatCompletion{Request: res.request})
+	return s.Then(on, nextstep.GetChatCompletion{Request: res.request, Anew: anew})
 }
 
 // execute runs the calls of a step.

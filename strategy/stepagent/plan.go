@@ -29,9 +29,8 @@ func (s *stepAgent) makePlan() nextstep.NextStep {
 		return s.fail(delegation.NewError(delegation.CodeInvalid, err))
 	}
 	s.aligned = false
-	return s.Then(due, nextstep.GetChatCompletion{Request: llmclient.Request{
-		Model: s.PlanModel, Messages: append(s.history.Clip(), messages.UserText(text)),
-	}})
+	request := llmclient.Request{Model: s.PlanModel, Messages: append(s.history.Clip(), messages.UserText(text))}
+	return s.Then(due, nextstep.GetChatCompletion{Request: request, Anew: s.anew(&request)})
 }
 
 // planned processes a plan, and takes the step that it was made for.

@@ -31,6 +31,7 @@ type memory struct {
 	Iteration int              `json:"iteration,omitempty"` // from 1
 	Asking    *askingMemory    `json:"asking,omitempty"`    // of a step that awaits a reply
 	Aligned   bool             `json:"aligned,omitempty"`   // the last request held the conversation, and later messages are in both
+	Last      *lastRequest     `json:"last,omitempty"`      // the last request; absent before the first
 	Answer    *string          `json:"answer,omitempty"`    // the last text
 	Plan      string           `json:"plan,omitempty"`      // the last one
 	Misplans  int              `json:"misplans,omitempty"`  // failed plans in a row
@@ -48,7 +49,7 @@ type askingMemory struct {
 func (s *stepAgent) Snapshot() (json.RawMessage, error) {
 	m := memory{
 		Version: frame.Version{V: memoryVersion}, Goal: s.in.Goal, Params: s.in.Data, History: s.history, Repaired: s.repaired,
-		Notes: s.notes, Iteration: s.iteration, Aligned: s.aligned, Answer: s.answer, Plan: s.plan,
+		Notes: s.notes, Iteration: s.iteration, Aligned: s.aligned, Last: s.last, Answer: s.answer, Plan: s.plan,
 		Misplans: s.misplans, Failures: s.failures, Reminders: s.reminders, Asked: s.asked,
 	}
 	var err error
@@ -100,7 +101,7 @@ func (s *stepAgent) Restore(snapshot json.RawMessage) error {
 	}
 	s.in, s.state = delegation.Input{Goal: m.Goal, Data: m.Params}, state
 	s.history, s.repaired, s.notes, s.iteration = m.History, m.Repaired, m.Notes, m.Iteration
-	s.aligned, s.answer, s.plan = m.Aligned, m.Answer, m.Plan
+	s.aligned, s.last, s.answer, s.plan = m.Aligned, m.Last, m.Answer, m.Plan
 	s.misplans, s.failures, s.reminders, s.asked = m.Misplans, m.Failures, m.Reminders, m.Asked
 	s.calls = frame.OpenCalls(s.history)
 	if m.Asking == nil {

@@ -86,7 +86,8 @@ func ToolCalls(calls ...messages.ToolCall) StepResult {
 
 // Ask asks a model, and continues the same step with the reply. A request without Messages gets the
 // History; one without Tools offers none. Neither the request nor the reply is added to the
-// conversation automatically. A request that fails ends the run.
+// conversation automatically. A request that fails ends the run. Requests without Messages, and
+// with the same Tools each time, are billed less: each begins as the one before.
 func Ask(request llmclient.Request, then func(llmclient.Response) StepResult) StepResult {
 	return StepResult{kind: kindAsk, request: request, then: then}
 }

@@ -69,6 +69,7 @@ type stepAgent struct {
 	then      func(llmclient.Response) StepResult // takes the awaited reply
 	reply     *messages.Assistant                 // the last reply that this step asked for; nil if there is none
 	aligned   bool                                // the last request held the conversation, and later messages are in both
+	last      *lastRequest                        // nil before the first
 	calls     []messages.ToolCall                 // awaiting results
 	answer    *string                             // the last text in this run
 	plan      string

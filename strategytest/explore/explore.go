@@ -59,7 +59,7 @@ type Options struct {
 
 // LeftOut says what a state does not hold, so that paths that differ in nothing else lead to the
 // same state.
-const LeftOut = "numbers of steps, names of frames, usage and time; " +
+const LeftOut = "numbers of steps, names of frames, usage and time; the last request of each frame; " +
 	"of each conversation in a strategy's memory all but the kinds of the last two messages and the calls in them; " +
 	"how the run and its frames were ended, but for status and code"
 

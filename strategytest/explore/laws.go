@@ -48,6 +48,9 @@ func (w *walk) check() (law, problem string) {
 	if w.started {
 		return lawNoStart, "it started " + w.pending()
 	}
+	if w.prefix.broken != "" {
+		return lawPrefix, w.prefix.broken
+	}
 	if w.m.Done() {
 		return w.checkEnd()
 	}

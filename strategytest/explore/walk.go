@@ -27,6 +27,7 @@ type walk struct {
 	stopped bool                        // by a reaction
 	started bool                        // something new was started after a stop
 	answers machine.Effect              // the effect that is answered
+	prefix  prefixes
 	due     []machine.Record
 	text    []byte // of the state's key
 }
@@ -58,6 +59,7 @@ func (w *walk) start(cfg *machine.Config, in delegation.Input) error {
 	w.m.Reset(cfg)
 	clear(w.live)
 	clear(w.results)
+	w.prefix.reset()
 	w.open, w.events, w.made = w.open[:0], w.events[:0], w.made[:0]
 	w.stopped, w.started = false, false
 	return w.apply(machine.Started{Run: "explored", Strategy: Subject, Input: in, Parallel: -1})
@@ -116,6 +118,9 @@ func (w *walk) takeOver(ready machine.Ready, rec machine.Record) {
 		w.open = slices.DeleteFunc(w.open, func(e machine.Effect) bool { return e.ID == id && e.Kind == machine.EffectPerson })
 	}
 	w.open = append(w.open, ready.Effects...)
+	for i := range ready.Effects {
+		w.prefix.note(&ready.Effects[i])
+	}
 	if _, again := rec.(machine.Resumed); w.stopped && !again && len(ready.Effects) > 0 {
 		w.started = true
 	}
@@ -153,6 +158,7 @@ func (w *walk) noteEvents(events []machine.Event) {
 			}
 		case machine.FrameLeft:
 			delete(w.live, events[i].Frame)
+			w.prefix.left(events[i].Frame)
 		case machine.StepTaken:
 			if d.Kind == nextstep.KindExecuteTools {
 				for id := range w.results {
