@@ -21,6 +21,7 @@ type exploration struct {
 	run    walk
 	report Report
 	broken map[string]bool // the laws with a violation
+	asked  inquiry
 }
 
 // node is a distinct state, as the last reaction of one of the shortest paths to it.
@@ -42,12 +43,16 @@ func newExploration(factory func() strategy.Strategy, o Options) *exploration {
 	x := &exploration{Options: o, task: o.input(), seen: map[stateKey]struct{}{}, broken: map[string]bool{}}
 	x.report.Exact = true
 	x.world.more, x.world.without = o.World, o.Without
+	x.run.subject = o.Name
 	x.config = o.config(factory, &x.run)
 	return x
 }
 
 // begin explores the state after the first step.
 func (x *exploration) begin() error {
+	if err := x.ask(); err != nil {
+		return err
+	}
 	if err := x.run.start(&x.config, x.task); err != nil {
 		return fmt.Errorf("explore: the strategy cannot be started: %w", err)
 	}
@@ -55,8 +60,11 @@ func (x *exploration) begin() error {
 		return nil
 	}
 	x.see()
+	d := x.asked.look(nil, 0)
 	key, _ := x.key()
+	key = key.with(d)
 	x.seen[key] = struct{}{}
+	x.asked.cycles.keep(key, -1, choice{}, d)
 	x.nodes = append(x.nodes, node{parent: -1, steps: x.sum(nil)})
 	return nil
 }
@@ -65,7 +73,7 @@ func (x *exploration) begin() error {
 func (x *exploration) sum(path []choice) uint32 {
 	sum, ok := x.run.checksum()
 	if !ok {
-		x.violate(lawJSON, path, "there is none of "+x.run.pending())
+		x.violate(lawJSON, path, x.formless())
 	}
 	return sum
 }
@@ -74,12 +82,17 @@ func (x *exploration) sum(path []choice) uint32 {
 // journal, then over steps whose slices were scribbled on, then plainly.
 func (x *exploration) expand(at int32) {
 	path := x.path(at)
-	if !x.again(at, path, decoded) || x.run.m.Done() {
+	if !x.again(at, path, decoded) {
+		x.asked.cutAt(at)
+		return
+	}
+	if x.run.m.Done() {
 		return
 	}
 	choices := x.choices()
 	if x.Depth > 0 && len(path) == x.Depth {
 		x.bound("depth", len(choices) > 0)
+		x.asked.cutAt(at)
 		return
 	}
 	for i, c := range choices {
@@ -88,6 +101,7 @@ func (x *exploration) expand(at int32) {
 			way = scribbled
 		}
 		if i > 0 && !x.again(at, path, way) {
+			x.asked.cutAt(at)
 			return
 		}
 		if x.try(at, path, c); len(x.report.Violations) >= mostViolations {
@@ -123,22 +137,29 @@ func (x *exploration) try(at int32, path []choice, c choice) {
 	path = append(path[:len(path):len(path)], c)
 	if err := x.run.react(x.reaction(c), c); err != nil {
 		x.violate(lawTaken, path, err.Error())
+		x.asked.cutAt(at)
 		return
 	}
 	if !x.holds(path) {
+		x.asked.cutAt(at)
 		return
 	}
 	x.see()
+	d := x.asked.look(path, x.asked.cycles.of(at))
 	key, exact := x.key()
+	key = key.with(d)
 	x.report.Exact = x.report.Exact && exact
 	if _, known := x.seen[key]; known && exact {
+		x.asked.cycles.join(at, key, c)
 		return
 	}
 	if len(x.nodes) >= x.States {
 		x.bound("states", true)
+		x.asked.cut(d)
 		return
 	}
 	x.seen[key] = struct{}{}
+	x.asked.cycles.keep(key, at, c, d)
 	depth := x.nodes[at].depth + 1
 	x.report.Depth = max(x.report.Depth, int(depth))
 	x.nodes = append(x.nodes, node{parent: at, choice: c, depth: depth, steps: x.sum(path)})
