@@ -64,9 +64,9 @@ func Never(t testing.TB, factory func() strategy.Strategy, o explore.Options, p 
 }
 
 // Leads explores a strategy, and fails the test if first holds in a state and later neither in this
-// one nor after it, see [explore.Leads], with a path that shows it as a script of [Stories]. It also
-// fails if first never holds, or a law is broken. The log says in how many states this is undecided,
-// because a bound was reached.
+// one nor after it, see [explore.Leads], with a path that shows it as a script of [Stories]. It
+// also fails if first never holds, or a law is broken. The log says in how many states this is
+// undecided, because a bound was reached.
 func Leads(t testing.TB, factory func() strategy.Strategy, o explore.Options, first, later explore.Predicate) {
 	t.Helper()
 	ask(t, factory, o, explore.Leads(first, later))

@@ -73,6 +73,16 @@ func TestLeads_composition(t *testing.T) {
 	strategytest.Leads(t, plan, planned(true), explore.Calls("pay"), explore.Ended)
 }
 
+// As docs/testing.md has it.
+func TestClerk_payments(t *testing.T) {
+	clerk := completetask.New(completetask.Config{MaxModelCalls: 3})
+	o := explore.Options{Name: "clerk", States: 500, Tools: []tools.Definition{{Name: "pay", NeedsApproval: true}}}
+
+	strategytest.Never(t, clerk, o, explore.CallsUnapproved("pay"))
+	strategytest.CanReach(t, clerk, o, explore.CallsApproved("pay"))
+	strategytest.Leads(t, clerk, o, explore.Calls("pay"), explore.Ended)
+}
+
 // heard is a test whose failures are expected.
 type heard struct {
 	testing.TB

@@ -67,9 +67,9 @@ import (
 // that ran them; each has a name ("4/c1/2": the second goal of the call c1 in step 4) and numbers
 // its own frames and steps.
 //
-// The output of walk is that every law of package explore holds, or the law that is broken, and how.
-// With steps it is also what the run asks for, at first and after each reaction. [Explore] writes
-// such stories.
+// The output of walk is that every law of package explore holds, or the law that is broken, and
+// how. With steps it is also what the run asks for, at first and after each reaction. [Explore]
+// writes such stories.
 //
 // A run can be stopped in a step ("#3", or "4/c1/2#1" for one of an agent), or in the first step of
 // a frame ("0.1"): after it (stop) or before it has an answer (stop-now). In a batch this is the

@@ -70,8 +70,8 @@ func (q *inquiry) findCycles() {
 	}
 }
 
-// lasso returns a path to a state and, as its last reactions, a round that leads back to it, in which
-// d is due all the time; nil if there is none. The round is its number of reactions.
+// lasso returns a path to a state and, as its last reactions, a round that leads back to it, in
+// which d is due all the time; nil if there is none. The round is its number of reactions.
 func (q *inquiry) lasso(d due) (path []choice, round int) {
 	next := q.cycles.endless(d)
 	at, found := int32(0), false

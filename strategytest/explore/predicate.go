@@ -40,8 +40,8 @@ func calls(is func(*machine.Effect) bool) Predicate {
 	return open(func(e *machine.Effect) bool { return e.Kind == machine.EffectTool && is(e) })
 }
 
-// Asks holds while the run waits for a person about a call of a tool, with a wait of that kind, such
-// as [machine.WaitApproval].
+// Asks holds while the run waits for a person about a call of a tool, with a wait of that kind,
+// such as [machine.WaitApproval].
 func Asks(kind, tool string) Predicate {
 	return open(func(e *machine.Effect) bool {
 		return e.Kind == machine.EffectPerson && e.Wait.Kind == kind && e.Wait.Tool == tool

@@ -59,7 +59,8 @@ type Result struct {
 	Problem string // what is at the end of the Path, if the query does not hold
 	Story   string // of the Path: a script for strategytest.Stories, see [Witness]
 
-	// Times is after how many of the reactions that were tried the predicate held; for Leads the first.
+	// Times is after how many of the reactions that were tried the predicate held; for Leads the
+	// first.
 	Times int
 
 	// Undecided is how many explored states of a Leads have a bound, or the violation of a law, where

@@ -7,10 +7,10 @@ import (
 	"github.com/segue-go/segue/strategy"
 )
 
-// Shrink returns the shortest path that was found from one that ends in a violation, as [Walk] says,
-// to a violation of the same law: without each reaction that it can do without, and with simpler
-// reactions, which stand earlier in the lists of the world. An effect may have another id there. A
-// path without a violation is returned as it is. [Run] has shrunk its violations.
+// Shrink returns the shortest path that was found to a violation of the law that a path breaks, as
+// [Walk] says: without each reaction that it can do without, and with simpler reactions, which stand
+// earlier in the lists of the world. An effect may have another id there. A path without a violation
+// is returned as it is. [Run] has shrunk its violations.
 func Shrink(factory func() strategy.Strategy, o Options, path []string) []string {
 	x := newExploration(factory, o)
 	law := x.walked(path).law
@@ -46,9 +46,9 @@ func (x *exploration) shrinkViolation(path []string, law string) []string {
 
 // reaches returns the goal to see something, once no law is broken on the way. The state is made
 // for each walk.
-func reaches(watch func() func(*State) bool) goal {
+func reaches(sight func() func(*State) bool) goal {
 	return func(x *exploration, n int, find picker) int {
-		t := x.along(n, find, watch())
+		t := x.along(n, find, sight())
 		if !t.reached {
 			return -1
 		}
