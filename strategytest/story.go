@@ -48,6 +48,15 @@ import (
 //	                     approve CALL           make the call, or make it again
 //	                     refuse CALL [REASON]   do not make it
 //	                     answer CALL TEXT       the answer to a question, or what is known of a call
+//	walk STRATEGY [children=(STRATEGY, …)] [steps]
+//	                   a run in which the world is played, as explore.Walk makes it; the children are answered, not
+//	                   run. The lines of the input:
+//	                     goal TEXT              the goal; one in double quotes may hold \n
+//	                     world JSON             what the commands cannot say of the world, as explore.Story writes it
+//	                     #ID NAME               a reaction to the effect with that id, by its name: "#3/2 tool ok"
+//	                     #ID answer JSON        a reaction of your own: its answer, as nextstep.AppendAnswer writes it
+//	                     #ID record JSON        a reaction of your own: its record, as machine.AppendRecord writes it
+//	                     NAME                   what happens to the whole run: stop, stop now, crash
 //
 // A run has the strategies of the set that name only tools and strategies of the script, and those
 // that it needs. If orchestrator.New refuses the configuration, the output is its error.
@@ -58,6 +67,10 @@ import (
 // that were not used. Agents, which work concurrently, are written one after the other, in the step
 // that ran them; each has a name ("4/c1/2": the second goal of the call c1 in step 4) and numbers
 // its own frames and steps.
+//
+// The output of walk is that every law of package explore holds, or the law that is broken, and
+// how. With steps it is also what the run asks for, at first and after each reaction. [Explore]
+// writes such stories.
 //
 // A run can be stopped in a step ("#3", or "4/c1/2#1" for one of an agent), or in the first step of
 // a frame ("0.1"): after it (stop) or before it has an answer (stop-now). In a batch this is the
@@ -138,8 +151,10 @@ func (s *story) command(t *testing.T, d *datadriven.TestData) string {
 		return s.run(t, d)
 	case "resume":
 		return s.resume(t, d)
+	case "walk":
+		return s.walk(t, d)
 	default:
-		d.Fatalf(t, "no command %q: the commands are model, tool, agent, limits, run and resume", d.Cmd)
+		d.Fatalf(t, "no command %q: the commands are model, tool, agent, limits, run, resume and walk", d.Cmd)
 		return ""
 	}
 }

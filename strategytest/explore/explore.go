@@ -28,6 +28,7 @@ import (
 // Options say in what world [Run] explores a strategy. The zero value is a world without tools and
 // other strategies.
 type Options struct {
+	Name       string                    // of the strategy in stories and predicates; "" means "subject"
 	Input      delegation.Input          // the task; without a goal and messages, the goal is "a task"
 	Tools      []tools.Definition        // tools of the run
 	Agents     map[string]*machine.Agent // the agents among the Tools, by name
@@ -36,8 +37,9 @@ type Options struct {
 	Approve    machine.ApprovalPolicy    // see machine.Config
 	Limits     delegation.Limits         // of the run; zero fields mean no limit, but 32 for the depth
 
-	// World returns what the world may do to an effect, besides what it always may. It must return
-	// the same reactions for the same effect. May be nil.
+	// World returns what the world may do to an effect, besides what it always may, with names that
+	// no other reaction to the effect has. It must return the same reactions for the same effect. May
+	// be nil.
 	World func(e *machine.Effect) []Reaction
 
 	// Without leaves out a reaction that the world would otherwise have to an effect, by its name;
@@ -55,6 +57,9 @@ type Options struct {
 	Depth int
 
 	States int // ends the exploration: most distinct states; 0: 100,000
+
+	Queries       []Query // questions about the strategy, see CanReach, Never and Leads
+	UntilAnswered bool    // end as soon as the answers to all Queries are certain
 }
 
 // LeftOut says what a state does not hold, so that paths that differ in nothing else lead to the
@@ -72,6 +77,7 @@ type Report struct {
 	Exhausted  bool        // everything within the bounds was tried: neither States nor a violation ended it
 	Exact      bool        // every strategy is a strategy.Snapshotter; otherwise each path to one that is not is a state of its own
 	Violations []Violation // of laws; those with the shortest paths first, at most one for each law
+	Results    []Result    // of the Queries, in their order
 }
 
 // String says how much was explored, in one line.
@@ -98,6 +104,9 @@ type Violation struct {
 	Law     string   // the law, by its name
 	Problem string   // what happened
 	Path    []string // the reactions that lead to it, as [Walk] takes them
+	Story   string   // a script for strategytest.Stories that fails as long as the law is broken, see [Story]
+
+	again bool // a walk has shown it once more
 }
 
 // Error returns the violation in one line.
@@ -119,10 +128,14 @@ func Run(factory func() strategy.Strategy, o Options) (*Report, error) {
 	if err := x.begin(); err != nil {
 		return nil, err
 	}
-	for i := 0; i < len(x.nodes) && len(x.report.Violations) < mostViolations; i++ {
+	i := 0
+	for ; i < len(x.nodes) && len(x.report.Violations) < mostViolations && !x.asked.enough(); i++ {
 		x.expand(int32(i)) //nolint:gosec // States is an int that fits
 	}
 	x.finish()
+	x.asked.finish(i)
+	x.report.shrink(newExploration(factory, o))
+	x.report.write(factory, o)
 	return &x.report, nil
 }
 

@@ -1,9 +1,11 @@
 package explore
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 
+	"github.com/segue-go/segue/machine"
 	"github.com/segue-go/segue/strategy"
 )
 
@@ -16,50 +18,197 @@ type PathError struct {
 
 // Error names the reaction and what can happen instead.
 func (e *PathError) Error() string {
-	return fmt.Sprintf("explore: reaction %d of the path, %q, cannot happen there; these can: %s", e.At, e.Reaction, strings.Join(e.Known, ", "))
+	known := strings.Join(e.Known, ", ")
+	if known == "" {
+		known = "none, the run has ended"
+	}
+	return fmt.Sprintf("explore: reaction %d of the path, %q, cannot happen there; these can: %s", e.At, e.Reaction, known)
 }
 
 // Walk makes one run along a path, as a [Violation] has it, and checks the laws after each
-// reaction. A reaction is written as its name, with "#" and the id of its effect before it: "#1
-// text", "#3/2 tool ok". One that concerns the whole run is its name alone: "stop". Walk calls see
-// in the first state and after each reaction; it may be nil.
+// reaction. It walks the path again in every other way in which [Run] does. A reaction is written
+// as its name, with "#" and the id of its effect before it: "#1 text", "#3/2 tool ok". One that
+// concerns the whole run is its name alone: "stop". A reaction that this world does not have can be
+// written as its answer or its record, in JSON without ids: `#1 answer {"kind":…}`, see [Story].
+//
+// Walk calls see in the first state and after each reaction; it may be nil.
 //
 // The error is a [*Violation], a [*PathError], or says why the strategy cannot be started.
 func Walk(factory func() strategy.Strategy, o Options, path []string, see func(*State)) error {
 	x := newExploration(factory, o)
+	t := x.along(len(path), named(path), func(s *State) bool {
+		if see != nil {
+			see(s)
+		}
+		return false
+	})
+	x.later(&t)
+	if t.err != nil {
+		return t.err
+	}
+	if t.law != "" {
+		return &Violation{Law: t.law, Problem: t.problem, Path: path[:len(t.picks)]}
+	}
+	return nil
+}
+
+// walked walks a path in all ways.
+func (x *exploration) walked(path []string) trail {
+	t := x.along(len(path), named(path), nil)
+	x.later(&t)
+	return t
+}
+
+// pick is a reaction that was found in the state that was walked to.
+type pick struct {
+	reaction *Reaction
+	choice   choice
+}
+
+// picker finds the reaction with an index of a path, in the state that was walked to.
+type picker func(x *exploration, i int) (pick, error)
+
+// trail is a path that was walked, as far as no law was broken.
+type trail struct {
+	picks   []pick
+	sums    []uint32 // checksums of what was open, before the first reaction and after each
+	law     string   // that is broken after the last of the picks; "" if none
+	problem string
+	reached bool // see was content
+	err     error
+}
+
+// along walks a path of n reactions, and checks the laws on the way. It ends early if see returns
+// true, which may be nil.
+func (x *exploration) along(n int, find picker, see func(*State) bool) (t trail) {
 	if err := x.run.start(&x.config, x.task); err != nil {
-		return fmt.Errorf("explore: the strategy cannot be started: %w", err)
+		t.err = fmt.Errorf("explore: the strategy cannot be started: %w", err)
+		return t
 	}
 	for i := 0; ; i++ {
-		if law, problem := x.run.check(); law != "" {
-			return &Violation{Law: law, Problem: problem, Path: path[:i]}
+		if t.law, t.problem = x.run.check(); t.law != "" {
+			return t
 		}
-		if see != nil {
-			see(&State{run: &x.run})
-		}
-		if i == len(path) {
-			return nil
-		}
-		c, known, ok := x.choiceOf(path[i])
+		sum, ok := x.run.checksum()
 		if !ok {
-			return &PathError{At: i + 1, Reaction: path[i], Known: known}
+			t.law, t.problem = lawJSON, x.formless()
+			return t
 		}
-		if err := x.run.react(x.reaction(c), c); err != nil {
-			return &Violation{Law: lawTaken, Problem: err.Error(), Path: path[:i+1]}
+		t.sums = append(t.sums, sum)
+		if see != nil && see(&State{run: &x.run}) {
+			t.reached = true
+			return t
+		}
+		if i == n {
+			return t
+		}
+		p, err := find(x, i)
+		if err != nil {
+			t.err = err
+			return t
+		}
+		t.picks = append(t.picks, p)
+		if err := x.run.react(p.reaction, p.choice); err != nil {
+			t.law, t.problem = lawTaken, err.Error()
+			return t
 		}
 	}
 }
 
-// choiceOf returns the choice with that name in the state that was walked to, or the names of all.
-func (x *exploration) choiceOf(name string) (c choice, known []string, ok bool) {
-	if !x.run.m.Done() {
-		for _, c := range x.choices() {
-			have := x.run.name(x.reaction(c), c)
-			if have == name {
-				return c, nil, true
+// formless is the problem of a step without a JSON form.
+func (x *exploration) formless() string { return "there is none of " + x.run.pending() }
+
+// later checks the laws that need more than one walk, at the end of a trail.
+func (x *exploration) later(t *trail) {
+	if t.law == "" && t.err == nil {
+		x.retrace(t)
+	}
+}
+
+// retrace walks a trail again: as from a journal, over steps whose slices were scribbled on, and
+// plainly. If the strategy decides otherwise, the trail ends there with the law that this breaks.
+func (x *exploration) retrace(t *trail) {
+	defer func() { x.run.as = plain }()
+	for _, as := range []way{decoded, scribbled, plain} {
+		x.run.as = as
+		err := x.run.start(&x.config, x.task)
+		for i := 0; ; i++ {
+			if t.problem = x.differs(err, t.sums[i]); t.problem != "" {
+				t.law, t.picks = lawOfWay(as), t.picks[:i]
+				return
 			}
-			known = append(known, have)
+			if i == len(t.picks) {
+				break
+			}
+			err = x.run.react(t.picks[i].reaction, t.picks[i].choice)
 		}
 	}
-	return choice{}, known, false
+}
+
+// differs says how the state that was walked to once more differs from the one before; "" if it
+// does not.
+func (x *exploration) differs(err error, before uint32) string {
+	if err != nil {
+		return "the second time: " + err.Error()
+	}
+	if sum, _ := x.run.checksum(); sum != before {
+		return "the second time it asks for " + x.run.pending() + ", and not exactly as the first time"
+	}
+	return ""
+}
+
+// lawOfWay returns the law that a strategy breaks if it decides otherwise in a second walk.
+func lawOfWay(as way) string {
+	switch as {
+	case decoded:
+		return lawDecoded
+	case scribbled:
+		return lawScribbled
+	default:
+		return lawSame
+	}
+}
+
+// named finds the reactions of a path as it is written.
+func named(path []string) picker {
+	return func(x *exploration, i int) (pick, error) {
+		p, known, err := x.pickOf(path[i])
+		if errors.Is(err, errGone) {
+			err = &PathError{At: i + 1, Reaction: path[i], Known: known}
+		}
+		return p, err
+	}
+}
+
+// pickOf returns the reaction with that name in the state that was walked to, or errGone and the
+// names of all.
+func (x *exploration) pickOf(name string) (p pick, known []string, err error) {
+	if x.run.m.Done() {
+		return pick{}, nil, errGone
+	}
+	for _, c := range x.choices() {
+		r := x.reaction(c)
+		have := x.run.name(r, c)
+		if have == name {
+			return pick{r, c}, nil, nil
+		}
+		known = append(known, have)
+	}
+	id, text, isWritten := cutWritten(name)
+	for i := range x.run.open {
+		if isWritten && "#"+x.run.open[i].ID.String() == id {
+			r, err := readReaction(text)
+			return pick{r, choice{uint16(i), whole}}, nil, err //nolint:gosec // few effects are open at once
+		}
+	}
+	return pick{}, known, errGone
+}
+
+// effectOf returns the effect of a choice in the state that was walked to; nil if it concerns the
+// whole run.
+func (w *walk) effectOf(c choice) *machine.Effect {
+	if c.effect == whole {
+		return nil
+	}
+	return &w.open[c.effect]
 }

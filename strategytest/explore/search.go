@@ -22,8 +22,9 @@ type exploration struct {
 	world  world
 	run    walk
 	report Report
-	broken map[string]bool                   // the laws with a violation
-	cut    struct{ odd, depth, states bool } // the bounds that have left something out
+	broken map[string]bool                            // the laws with a violation
+	cut    struct{ odd, depth, states, answers bool } // the bounds that have left something out
+	asked  inquiry
 }
 
 // node is a distinct state, as the last reaction of one of the shortest paths to it.
@@ -46,12 +47,16 @@ func newExploration(factory func() strategy.Strategy, o Options) *exploration {
 	x := &exploration{Options: o, task: o.input(), seen: map[stateKey]uint8{}, broken: map[string]bool{}}
 	x.report.Exact = true
 	x.world.more, x.world.without = o.World, o.Without
+	x.run.subject = o.Name
 	x.config = o.config(factory, &x.run)
 	return x
 }
 
 // begin explores the state after the first step.
 func (x *exploration) begin() error {
+	if err := x.ask(); err != nil {
+		return err
+	}
 	if err := x.run.start(&x.config, x.task); err != nil {
 		return fmt.Errorf("explore: the strategy cannot be started: %w", err)
 	}
@@ -59,8 +64,11 @@ func (x *exploration) begin() error {
 		return nil
 	}
 	x.see()
+	d := x.asked.look(nil, 0)
 	key, _ := x.key()
+	key = key.with(d)
 	x.seen[key] = 0
+	x.asked.cycles.keep(key, -1, choice{}, d)
 	x.nodes = append(x.nodes, node{parent: -1, steps: x.sum(nil)})
 	return nil
 }
@@ -69,7 +77,7 @@ func (x *exploration) begin() error {
 func (x *exploration) sum(path []choice) uint32 {
 	sum, ok := x.run.checksum()
 	if !ok {
-		x.violate(lawJSON, path, "there is none of "+x.run.pending())
+		x.violate(lawJSON, path, x.formless())
 	}
 	return sum
 }
@@ -78,12 +86,17 @@ func (x *exploration) sum(path []choice) uint32 {
 // journal, then over steps whose slices were scribbled on, then plainly.
 func (x *exploration) expand(at int32) {
 	path := x.path(at)
-	if !x.again(at, path, decoded) || x.run.m.Done() {
+	if !x.again(at, path, decoded) {
+		x.asked.cutAt(at)
+		return
+	}
+	if x.run.m.Done() {
 		return
 	}
 	choices := x.choices()
 	if x.Depth > 0 && len(path) == x.Depth {
 		x.cut.depth = x.cut.depth || len(choices) > 0
+		x.asked.cutAt(at)
 		return
 	}
 	choices = x.bearable(at, choices)
@@ -93,6 +106,7 @@ func (x *exploration) expand(at int32) {
 			way = scribbled
 		}
 		if i > 0 && !x.again(at, path, way) {
+			x.asked.cutAt(at)
 			return
 		}
 		if x.try(at, path, c); len(x.report.Violations) >= mostViolations {
@@ -108,14 +122,17 @@ func (x *exploration) bearable(at int32, choices []choice) []choice {
 	}
 	all := len(choices)
 	kept := slices.DeleteFunc(choices, func(c choice) bool { return x.reaction(c).Odd })
-	x.cut.odd = x.cut.odd || len(kept) < all
+	if len(kept) < all {
+		x.cut.odd = true
+		x.asked.cutAt(at)
+	}
 	return kept
 }
 
 // finish completes the report.
 func (x *exploration) finish() {
 	x.report.States = len(x.seen)
-	x.report.Exhausted = !x.cut.states && len(x.report.Violations) == 0
+	x.report.Exhausted = !x.cut.states && !x.cut.answers && len(x.report.Violations) == 0
 	var bounds []string
 	if x.cut.odd {
 		bounds = append(bounds, fmt.Sprintf("%d odd reactions a path", x.Odd))
@@ -125,6 +142,9 @@ func (x *exploration) finish() {
 	}
 	if x.cut.states {
 		bounds = append(bounds, fmt.Sprintf("%d states", x.Options.States))
+	}
+	if x.cut.answers {
+		bounds = append(bounds, "the answers to the queries")
 	}
 	x.report.Bounds = strings.Join(bounds, ", ")
 }
@@ -151,13 +171,17 @@ func (x *exploration) try(at int32, path []choice, c choice) {
 	isOdd := x.Odd > 0 && r != nil && r.Odd
 	if err := x.run.react(r, c); err != nil {
 		x.violate(lawTaken, path, err.Error())
+		x.asked.cutAt(at)
 		return
 	}
 	if !x.holds(path) {
+		x.asked.cutAt(at)
 		return
 	}
 	x.see()
+	d := x.asked.look(path, x.asked.cycles.of(at))
 	key, exact := x.key()
+	key = key.with(d)
 	x.report.Exact = x.report.Exact && exact
 	odd := x.nodes[at].odd
 	if isOdd {
@@ -165,13 +189,16 @@ func (x *exploration) try(at int32, path []choice, c choice) {
 	}
 	fewest, known := x.seen[key]
 	if known && exact && fewest <= odd {
+		x.asked.cycles.join(at, key, c)
 		return
 	}
 	if !known && len(x.seen) >= x.Options.States {
 		x.cut.states = true
+		x.asked.cut(d)
 		return
 	}
 	x.seen[key] = odd
+	x.asked.cycles.keep(key, at, c, d)
 	depth := x.nodes[at].depth + 1
 	x.report.Depth = max(x.report.Depth, int(depth))
 	x.nodes = append(x.nodes, node{parent: at, choice: c, depth: depth, odd: odd, steps: x.sum(path)})

@@ -16,6 +16,7 @@ import (
 
 // walk drives one run along a path of reactions.
 type walk struct {
+	subject string // name of the explored strategy, for reports
 	m       *machine.Machine
 	as      way
 	open    []machine.Effect
