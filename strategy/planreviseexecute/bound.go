@@ -1,5 +1,7 @@
 package planreviseexecute
 
+import "github.com/segue-go/segue/strategy"
+
 // Bound returns the greatest number of model calls of a run if no step makes more than perStep, not
 // counting retries inside a client. With p = MaxRevisions + 1 plans it is
 //
@@ -26,4 +28,24 @@ func (c Config) Bound(perStep int) int {
 		own++
 	}
 	return own + (s.MaxSteps+s.MaxRevisions)*perStep
+}
+
+// Bounds implements strategy.Bounder.
+func (s *planReviseExecute) Bounds() strategy.Bounds {
+	b := strategy.Bounds{
+		Triggers: map[strategy.Trigger]int{
+			approved: s.MaxSteps + s.MaxRevisions, // each is a step that is done, or one that failed
+		},
+		Offers: []string{}, ChildTools: s.StepTools, ChildLimits: s.StepLimits,
+	}
+	if s.Evaluation != EvaluateByModel {
+		b.Triggers[planned] = 0
+	}
+	if s.Evaluation == EvaluateNever {
+		b.Triggers[rejected] = 0
+	}
+	if s.Answer != AnswerSynthesize {
+		b.Triggers[executed] = 0
+	}
+	return b
 }
