@@ -136,6 +136,7 @@ func (w *world) replies(e machine.Effect) (all []nextstep.Answer) {
 	}
 	add(llmclient.FinishLength, "cut")
 	add(llmclient.FinishContentFilter, "")
+	add(llmclient.FinishToolCalls, "", messages.ToolCall{ID: fmt.Sprintf("c%d", e.ID.Seq), Name: "nobody", Arguments: "{}"})
 	for _, d := range req.Tools {
 		for _, arguments := range w.arguments(d.Name) {
 			var calls []messages.ToolCall

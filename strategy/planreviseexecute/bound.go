@@ -32,20 +32,13 @@ func (c Config) Bound(perStep int) int {
 
 // Bounds implements strategy.Bounder.
 func (s *planReviseExecute) Bounds() strategy.Bounds {
-	b := strategy.Bounds{
-		Triggers: map[strategy.Trigger]int{
-			approved: s.MaxSteps + s.MaxRevisions, // each is a step that is done, or one that failed
-		},
-		Offers: []string{}, ChildTools: s.StepTools, ChildLimits: s.StepLimits,
+	most := map[strategy.Trigger]int{approved: s.MaxSteps + s.MaxRevisions} // each is a step that is done, or one that failed
+	for on, used := range map[strategy.Trigger]bool{
+		planned: s.Evaluation == EvaluateByModel, rejected: s.Evaluation != EvaluateNever, executed: s.Answer == AnswerSynthesize,
+	} {
+		if !used {
+			most[on] = 0
+		}
 	}
-	if s.Evaluation != EvaluateByModel {
-		b.Triggers[planned] = 0
-	}
-	if s.Evaluation == EvaluateNever {
-		b.Triggers[rejected] = 0
-	}
-	if s.Answer != AnswerSynthesize {
-		b.Triggers[executed] = 0
-	}
-	return b
+	return strategy.Bounds{Triggers: most, Offers: []string{}, ChildTools: s.StepTools, ChildLimits: s.StepLimits}
 }
