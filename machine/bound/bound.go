@@ -102,7 +102,7 @@ func Of(cfg *machine.Config, s machine.Started, o Options) (Bound, error) {
 		c.tools = append(c.tools, d.Name)
 	}
 	slices.Sort(c.tools)
-	root := c.subtree(start{strategy: s.Strategy, tools: c.tools, limits: s.Limits, depth: depthOf(s.Limits), root: true})
+	root := c.subtree(start{strategy: s.Strategy, tools: c.tools, limits: countsOf(s.Limits), depth: depthOf(s.Limits)})
 	b := Bound{
 		Strategy: s.Strategy, Frames: c.frames(s.Strategy),
 		ModelCalls: root.amount(modelCalls), ToolCalls: root.amount(toolCalls), Steps: root.amount(steps), Depth: root.deep(s.Limits),

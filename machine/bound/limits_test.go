@@ -65,6 +65,10 @@ func TestOf_limitsOfChildren(t *testing.T) {
 func TestOf_gaps(t *testing.T) {
 	plan := pre.Config{Executor: "leaf", MaxSteps: 2, MaxRevisions: -1, MaxRetries: -1, Evaluation: pre.EvaluateNever}
 	steps := func(w *world, n int) *world { w.limits.Steps = n; return w }
+	nested := over(once("a"), once("b")).agent("a", "leaf", 1).agent("b", "last", 1)
+	nested.limits.ToolCalls, nested.width, nested.cfg.Strategies["last"] = 2, 2, once("t")
+	kept := over(once("a"), once("t")).agent("a", "leaf", 1, func(a *machine.Agent) { a.Tools = []string{"a"} })
+	kept.limits.ToolCalls, kept.width = 2, 2
 	for name, test := range map[string]struct {
 		w             *world
 		bound, actual delegation.Counts // model calls and steps
@@ -74,6 +78,11 @@ func TestOf_gaps(t *testing.T) {
 		// A second model call of a child needs a step between, which the bound does not see: to it, a
 		// child may spend all of its steps on models.
 		"children share a limit": {steps(over(retry.New(retry.Config{Strategy: "leaf"}), brief), 5), delegation.Counts{ModelCalls: 3, Steps: 5}, delegation.Counts{ModelCalls: 2, Steps: 5}},
+		// Of two tool calls one starts the agent, and the other one its agent: the bound has each call
+		// start an agent, which has one left.
+		"agents of agents": {nested, delegation.Counts{ModelCalls: 5, Steps: 10}, delegation.Counts{ModelCalls: 3, Steps: 6}},
+		// The frame of an agent ends at once if it lacks a tool that its strategy names.
+		"a tool that is kept away": {kept, delegation.Counts{ModelCalls: 3, Steps: 6}, delegation.Counts{ModelCalls: 1, Steps: 2}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			b, l := of(t, &test.w.cfg, test.w.limits), test.w.explore(t)

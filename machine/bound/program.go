@@ -28,9 +28,10 @@ type counts [shared]int64
 // edge is taken, then the tool calls of the frame, then the shared quantities of its children.
 type program struct {
 	*walks
-	child  counts // what one delegation uses
-	call   counts // what one tool call uses besides, if it is of an agent
-	limits counts // of the frame with everything it starts; most: none
+	child  counts         // what one delegation uses
+	call   counts         // what one tool call uses besides, if it is of an agent
+	limits counts         // of the frame with everything it starts; most: none
+	of     [shared]string // whose these limits are
 }
 
 func (p *program) calls() int           { return len(p.edges) }

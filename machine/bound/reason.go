@@ -13,7 +13,7 @@ var names = [shared]string{modelCalls: "model_calls", toolCalls: "tool_calls", s
 // reasons returns why a frame uses no more than n of a quantity: a limit that alone allows no more,
 // or the limits without each of which it could be more. If its limits do not matter, these are the
 // reasons of its strategy and of what it starts.
-func (p *program) reasons(q quantity, n int64, of string, parts ...*subtree) []Reason {
+func (p *program) reasons(q quantity, n int64, parts ...*subtree) []Reason {
 	if n >= most {
 		return nil
 	}
@@ -23,12 +23,12 @@ func (p *program) reasons(q quantity, n int64, of string, parts ...*subtree) []R
 	var all []Reason
 	for _, only := range [...]quantity{q, modelCalls, toolCalls, steps} {
 		if p.under(q, func(limit quantity) bool { return limit == only }) == n {
-			return []Reason{{Limit: names[only], Of: of}}
+			return []Reason{{Limit: names[only], Of: p.of[only]}}
 		}
 	}
 	for without := range quantity(shared) {
 		if p.under(q, func(limit quantity) bool { return limit != without }) > n {
-			all = append(all, Reason{Limit: names[without], Of: of})
+			all = addReason(all, Reason{Limit: names[without], Of: p.of[without]})
 		}
 	}
 	return all

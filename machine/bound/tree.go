@@ -24,17 +24,17 @@ type calculation struct {
 type start struct {
 	strategy string
 	tools    []string // that its frame may use, sorted
-	limits   delegation.Limits
+	limits   counts   // the tightest of its own and those above it
+	of       [shared]string
 	depth    int64 // frames on top of each other that there may be, its own included
-	root     bool
 }
 
 // place is a start as a key.
 type place struct {
 	strategy, tools string
 	limits          counts
+	of              [shared]string
 	depth           int64
-	root            bool
 }
 
 // subtree is what a frame uses at most, with everything that it starts.
@@ -76,7 +76,7 @@ func (c *calculation) subtree(s start) *subtree {
 		return &subtree{}
 	}
 	p.reached = true
-	key := place{s.strategy, strings.Join(s.tools, "\n"), countsOf(s.limits), s.depth, s.root}
+	key := place{s.strategy, strings.Join(s.tools, "\n"), s.limits, s.of, s.depth}
 	if s.depth > deepest {
 		key.depth = most
 	}
@@ -98,7 +98,7 @@ func (c *calculation) frame(p *part, s start) *subtree {
 	offered := p.offered(s.tools)
 	child, call := c.delegated(p, s), c.called(p, s, offered)
 	made := &subtree{depth: 1, cut: child.cut || call.cut}
-	program := &program{child: child.n, call: call.n, limits: countsOf(s.limits)}
+	program := &program{child: child.n, call: call.n, limits: s.limits, of: s.of}
 	if p.fsm == nil {
 		program.walks = anything()
 	} else {
@@ -113,7 +113,7 @@ func (c *calculation) frame(p *part, s start) *subtree {
 	made.depth = min(made.depth, s.depth)
 	for q := range quantity(shared) {
 		made.n[q] = program.largest(q)
-		made.by[q] = program.reasons(q, made.n[q], s.label(), child, call)
+		made.by[q] = program.reasons(q, made.n[q], child, call)
 	}
 	return made
 }
@@ -144,12 +144,13 @@ func (c *calculation) delegated(p *part, s start) *subtree {
 	for _, name := range names {
 		if _, ok := c.cfg.Strategies[name]; !ok {
 			if slices.Contains(c.cfg.Remote, name) {
-				all.widen(remote(name, s.depth-1, p.said.ChildLimits), 1)
+				all.widen(remote(s.below(name, p.said.ChildLimits, 0)), 1)
 			}
 			continue
 		}
-		below := start{strategy: name, tools: narrow(s.tools, p.said.ChildTools), limits: p.said.ChildLimits, depth: s.depth - 1}
-		all.widen(c.subtree(below.within()), 1)
+		below := s.below(name, p.said.ChildLimits, 0)
+		below.tools = narrow(s.tools, p.said.ChildTools)
+		all.widen(c.subtree(below), 1)
 	}
 	return all
 }
@@ -165,42 +166,50 @@ func (c *calculation) called(p *part, s start, offered []string) *subtree {
 	all := &subtree{}
 	for _, a := range agents {
 		c.branches = true
-		below := start{strategy: a.Strategy, tools: narrow(s.tools, a.Tools), limits: a.Limits, depth: s.depth - 1}
+		below := s.below(a.Strategy, a.Limits, 1)
+		below.tools = narrow(s.tools, a.Tools)
 		branches := most
 		if a.Branches > 0 {
 			branches = int64(a.Branches)
 		}
-		all.widen(c.subtree(below.within()), branches)
+		all.widen(c.subtree(below), branches)
 	}
 	return all
 }
 
-// label is the Of of reasons.
-func (s start) label() string {
-	if s.root {
-		return ""
+// below returns the start of a child with limits of its own. What is left of the limits above it is
+// less by the step, and the tool calls, that start it.
+func (s start) below(name string, own delegation.Limits, calls int64) start {
+	child := start{strategy: name, limits: countsOf(own), depth: s.depth - 1}
+	if own.Depth > 0 {
+		child.depth = min(child.depth, int64(own.Depth))
 	}
-	return s.strategy
-}
-
-// within applies a limit on depth of the subtree.
-func (s start) within() start {
-	if s.limits.Depth > 0 {
-		s.depth = min(s.depth, int64(s.limits.Depth))
+	used := counts{toolCalls: calls, steps: 1}
+	for q := range child.limits {
+		child.of[q] = name
+		left := s.limits[q]
+		if left < most {
+			left = max(0, left-used[q])
+		}
+		if left < child.limits[q] {
+			child.limits[q], child.of[q] = left, s.of[q]
+		}
+		if child.limits[q] == most {
+			child.of[q] = ""
+		}
 	}
-	return s
+	return child
 }
 
 // remote returns what a remote uses: everything that it may.
-func remote(name string, depth int64, l delegation.Limits) *subtree {
-	below := start{limits: l, depth: depth}.within()
-	if below.depth <= 0 {
+func remote(s start) *subtree {
+	if s.depth <= 0 {
 		return &subtree{cut: true}
 	}
-	r := &subtree{n: countsOf(l), depth: below.depth, cut: true}
+	r := &subtree{n: s.limits, depth: s.depth, cut: true}
 	for q := range quantity(shared) {
 		if r.n[q] < most {
-			r.by[q] = []Reason{{Limit: names[q], Of: name}}
+			r.by[q] = []Reason{{Limit: names[q], Of: s.of[q]}}
 		}
 	}
 	return r
