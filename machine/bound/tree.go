@@ -7,7 +7,6 @@ import (
 	"github.com/segue-go/segue/delegation"
 	"github.com/segue-go/segue/machine"
 	"github.com/segue-go/segue/nextstep"
-	"github.com/segue-go/segue/strategy"
 )
 
 // calculation computes the bound of one run.
@@ -95,15 +94,19 @@ func (c *calculation) subtree(s start) *subtree {
 
 // frame computes a subtree.
 func (c *calculation) frame(p *part, s start) *subtree {
-	offered := p.offered(s.tools)
-	child, call := c.delegated(p, s), c.called(p, s, offered)
-	made := &subtree{depth: 1, cut: child.cut || call.cut}
-	program := &program{child: child.n, call: call.n, limits: s.limits, of: s.of}
-	if p.fsm == nil {
-		program.walks = anything()
-	} else {
-		program.walks = walksOf(p.fsm, p.said, p.brings || len(offered) > 0)
+	offered, w := p.offered(s.tools), anything()
+	if p.fsm != nil {
+		w = walksOf(p.fsm, p.said, p.brings || len(offered) > 0)
 	}
+	child, call := &subtree{}, &subtree{}
+	if w.awaits(nextstep.KindDelegate) {
+		child = c.delegated(p, s)
+	}
+	if w.awaits(nextstep.KindExecuteTools) {
+		call = c.called(p, s, offered)
+	}
+	made := &subtree{depth: 1, cut: child.cut || call.cut}
+	program := &program{walks: w, child: child.n, call: call.n, limits: s.limits, of: s.of}
 	if program.largest(delegations) > 0 {
 		made.depth = max(made.depth, 1+child.depth)
 	}
@@ -136,9 +139,6 @@ func (c *calculation) delegated(p *part, s start) *subtree {
 	names := p.children
 	if p.anyone {
 		names = append(c.cfg.Strategies.Names(), c.cfg.Remote...)
-	}
-	if p.fsm != nil && !slices.ContainsFunc(p.fsm.Table().States, awaitsDelegation) {
-		names = nil
 	}
 	all := &subtree{}
 	for _, name := range names {
@@ -239,5 +239,3 @@ func times64(a, b int64) int64 {
 	}
 	return a * b
 }
-
-func awaitsDelegation(s strategy.StateRule) bool { return s.Awaits == nextstep.KindDelegate }

@@ -118,6 +118,11 @@ func (w *walks) prune() {
 	w.edges = kept
 }
 
+// awaits reports whether a walk may lead to a state that awaits steps of a kind.
+func (w *walks) awaits(kind nextstep.Kind) bool {
+	return slices.ContainsFunc(w.edges, func(e edge) bool { return w.states[e.to].awaits == kind })
+}
+
 // reached reports which states are reached from the first by edges that are used.
 func (w *walks) reached(used []int64) []bool {
 	seen := make([]bool, len(w.states))
