@@ -91,8 +91,8 @@ func drawStrategy(t *rapid.T, name string, others []string) func() strategy.Stra
 	}
 	switch rapid.IntRange(0, 6).Draw(t, name) {
 	case 0:
-		return completetask.New(completetask.Config{MaxModelCalls: n("calls", 1, 3), MaxRetries: n("retries", 0, 2) - 1, Tools: offered,
-			OnLimit: rapid.SampledFrom([]completetask.LimitPolicy{completetask.LimitConclude, completetask.LimitFail}).Draw(t, "on limit")})
+		policy := rapid.SampledFrom([]completetask.LimitPolicy{completetask.LimitConclude, completetask.LimitFail}).Draw(t, "on limit")
+		return completetask.New(completetask.Config{MaxModelCalls: n("calls", 1, 3), MaxRetries: n("retries", 0, 2) - 1, Tools: offered, OnLimit: policy})
 	case 1:
 		return react.New(react.Config{MaxSteps: n("steps", 1, 3), MaxRetries: n("retries", 0, 2) - 1, Tools: offered})
 	case 2:
@@ -108,9 +108,12 @@ func drawStrategy(t *rapid.T, name string, others []string) func() strategy.Stra
 	case 5:
 		return stepagent.New(stepagent.Config{Step: asking, MaxIterations: n("iterations", 1, 3), MaxAsks: n("asks", 1, 2), PlanEvery: n("plans", 0, 2)})
 	default:
-		return pre.New(pre.Config{Executor: child, MaxSteps: n("steps", 1, 3), MaxRevisions: n("revisions", 0, 2) - 1, MaxRetries: n("retries", 0, 2) - 1, StepLimits: below, StepTools: offered,
+		return pre.New(pre.Config{
+			Executor: child, StepLimits: below, StepTools: offered,
+			MaxSteps: n("steps", 1, 3), MaxRevisions: n("revisions", 0, 2) - 1, MaxRetries: n("retries", 0, 2) - 1,
 			Evaluation: rapid.SampledFrom([]pre.Evaluation{pre.EvaluateByModel, pre.EvaluateNever}).Draw(t, "evaluation"),
-			Answer:     rapid.SampledFrom([]pre.Answer{pre.AnswerLast, pre.AnswerSynthesize}).Draw(t, "answer")})
+			Answer:     rapid.SampledFrom([]pre.Answer{pre.AnswerLast, pre.AnswerSynthesize}).Draw(t, "answer"),
+		})
 	}
 }
 

@@ -70,24 +70,26 @@ func TestOf_gaps(t *testing.T) {
 	kept := over(once("a"), once("t")).agent("a", "leaf", 1, func(a *machine.Agent) { a.Tools = []string{"a"} })
 	kept.limits.ToolCalls, kept.width = 2, 2
 	for name, test := range map[string]struct {
-		w             *world
-		bound, actual delegation.Counts // model calls and steps
+		w       *world
+		allowed [2]int64 // model calls and steps
+		reached [2]int
 	}{
 		// A child that needs all of its steps fails, and after that there is no further one.
-		"a failed child is the last": {over(pre.New(plan), brief), delegation.Counts{ModelCalls: 5, Steps: 12}, delegation.Counts{ModelCalls: 5, Steps: 11}},
+		"a failed child is the last": {over(pre.New(plan), brief), [2]int64{5, 12}, [2]int{5, 11}},
 		// A second model call of a child needs a step between, which the bound does not see: to it, a
 		// child may spend all of its steps on models.
-		"children share a limit": {steps(over(retry.New(retry.Config{Strategy: "leaf"}), brief), 5), delegation.Counts{ModelCalls: 3, Steps: 5}, delegation.Counts{ModelCalls: 2, Steps: 5}},
+		"children share a limit": {steps(over(retry.New(retry.Config{Strategy: "leaf"}), brief), 5), [2]int64{3, 5}, [2]int{2, 5}},
 		// Of two tool calls one starts the agent, and the other one its agent: the bound has each call
 		// start an agent, which has one left.
-		"agents of agents": {nested, delegation.Counts{ModelCalls: 5, Steps: 10}, delegation.Counts{ModelCalls: 3, Steps: 6}},
+		"agents of agents": {nested, [2]int64{5, 10}, [2]int{3, 6}},
 		// The frame of an agent ends at once if it lacks a tool that its strategy names.
-		"a tool that is kept away": {kept, delegation.Counts{ModelCalls: 3, Steps: 6}, delegation.Counts{ModelCalls: 1, Steps: 2}},
+		"a tool that is kept away": {kept, [2]int64{3, 6}, [2]int{1, 2}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			b, l := of(t, &test.w.cfg, test.w.limits), test.w.explore(t)
-			require.Equal(t, test.bound, delegation.Counts{ModelCalls: int(b.ModelCalls.Most), Steps: int(b.Steps.Most)})
-			require.Equal(t, test.actual, delegation.Counts{ModelCalls: l.ModelCalls, Steps: l.Steps})
+			allowed, reached := [2]int64{b.ModelCalls.Most, b.Steps.Most}, [2]int{l.ModelCalls, l.Steps}
+			require.Equal(t, test.allowed, allowed)
+			require.Equal(t, test.reached, reached)
 		})
 	}
 }

@@ -3,6 +3,7 @@ package bound
 import (
 	"maps"
 	"math/big"
+	"slices"
 
 	"github.com/segue-go/segue/nextstep"
 )
@@ -196,7 +197,7 @@ func (s *search) island(at []big.Rat) map[int]bool {
 }
 
 // with returns the rows and one more.
-func with(rows []row, r row) []row { return append(rows[:len(rows):len(rows)], r) }
+func with(rows []row, r row) []row { return append(slices.Clip(rows), r) }
 
 // floor returns the largest whole number up to r, which is not negative.
 func floor(r *big.Rat) int64 {

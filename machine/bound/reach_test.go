@@ -104,7 +104,7 @@ func TestOf_isReached(t *testing.T) {
 			require.Equal(t, []bound.Reason{{Limit: "tool_calls"}}, b.ToolCalls.By)
 			w.limits.ToolCalls, w.width = 2, 2
 			require.EqualValues(t, 2, of(t, &w.cfg, w.limits).ToolCalls.Most)
-			require.EqualValues(t, 2, w.explore(t).ToolCalls)
+			require.Equal(t, 2, w.explore(t).ToolCalls)
 		})
 	}
 }

@@ -143,5 +143,5 @@ func TestProgram_leavesIslandsOut(t *testing.T) {
 	}}
 	require.EqualValues(t, 2, p.largest(modelCalls))
 	p.budgets[0] = 2
-	require.EqualValues(t, most, p.largest(modelCalls))
+	require.Equal(t, most, p.largest(modelCalls))
 }

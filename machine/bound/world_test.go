@@ -207,7 +207,7 @@ func (w *world) explore(t *testing.T) (l largest) {
 			l.states++
 			require.Less(t, l.states, 20_000, "too many states")
 			for _, a := range r.answers() {
-				next = append(next, append(path[:len(path):len(path)], a))
+				next = append(next, append(slices.Clip(path), a))
 			}
 		}
 		frontier = next

@@ -28,7 +28,7 @@ models:
   small: {model: small-1, fallbacks: [big]}
 agents:
   a: {model: small, children: [{agent: b}]}
-  b: {model: big}
+  b: {model: big, description: Helps.}
 default: a
 `))
 	require.NoError(t, err)
