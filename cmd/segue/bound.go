@@ -141,8 +141,13 @@ func (r boundRecord) text() (string, error) {
 		of   bound.Amount
 		as   func(int64) string
 	}{
-		{"model calls", r.ModelCalls, count}, {"tool calls", r.ToolCalls, count}, {"steps", r.Steps, count}, {"depth", r.Depth, count},
-		{"input tokens", r.InputTokens, count}, {"output tokens", r.OutputTokens, count}, {"tokens", r.TotalTokens, count},
+		{"model calls", r.ModelCalls, count},
+		{"tool calls", r.ToolCalls, count},
+		{"steps", r.Steps, count},
+		{"depth", r.Depth, count},
+		{"input tokens", r.InputTokens, count},
+		{"output tokens", r.OutputTokens, count},
+		{"tokens", r.TotalTokens, count},
 		{"cost", r.Cost, func(n int64) string { return messages.Cost(n).String() }},
 	} {
 		why := reasonsShown(row.of)

@@ -131,6 +131,7 @@ func TestOf_unknown(t *testing.T) {
 		require.Equal(t, bound.Amount{Most: 1000, By: []bound.Reason{{Limit: "steps"}}}, b.Steps, name)
 		require.Equal(t, bound.Amount{Most: 16, By: []bound.Reason{{Limit: "depth"}}}, b.Depth, name)
 		require.EqualValues(t, bound.Unbounded, of(t, cfg, off).ModelCalls.Most, name)
+		require.Equal(t, name == "remote", b.Frames[0].Table)
 	}
 	b := of(t, &machine.Config{Strategies: strategy.Set{"main": far}, Remote: []string{"far"}}, off)
 	require.EqualValues(t, 15, b.ModelCalls.Most)
@@ -172,6 +173,10 @@ func TestOf_tokens(t *testing.T) {
 	require.Equal(t, bound.Amount{Most: 2_000, By: tables}, b.OutputTokens)
 	require.Equal(t, bound.Amount{Most: 12_000, By: tables}, b.TotalTokens)
 	require.Equal(t, bound.Amount{Most: 10 * (3000 + 2000), By: tables}, b.Cost)
+
+	b = get(cfg, delegation.Limits{}, bound.Options{Call: messages.Usage{Input: 1000}, Prices: prices})
+	require.Equal(t, bound.Amount{Most: 10_000, By: tables}, b.InputTokens)
+	require.Equal(t, bound.Amount{Most: bound.Unbounded}, b.Cost, "nobody knows how long a reply is")
 
 	limited := delegation.Limits{InputTokens: 2500, Cost: 50_000}
 	b = get(cfg, limited, bound.Options{Call: call, Prices: prices})

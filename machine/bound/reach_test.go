@@ -74,7 +74,7 @@ func reaching() map[string]*world {
 		"react, fails":            alone(react.New(react.Config{MaxSteps: 3, MaxRetries: 2, OnLimit: react.LimitFail})),
 		"react, no tools":         alone(react.New(react.Config{MaxSteps: 3, MaxRetries: 2, Tools: []string{}})),
 		"reason-act-observe":      alone(rao.New(rao.Config{MaxSteps: 2, MaxRepeats: -1})),
-		"reason-act-observe, all": alone(rao.New(rao.Config{MaxSteps: 2, RunAll: true, NoInput: true, MaxRepeats: -1, OnLimit: rao.LimitFail})),
+		"reason-act-observe, all": alone(rao.New(rao.Config{MaxSteps: 1, RunAll: true, NoInput: true, MaxRepeats: -1, OnLimit: rao.LimitFail})),
 		"reflection":              alone(reflection.New(reflection.Config{MaxIterations: 3, MaxToolRounds: 3, MaxRetries: 1})),
 		"step-agent":              alone(stepagent.New(stepagent.Config{Step: asking, MaxIterations: 3, MaxAsks: 2, PlanEvery: 2})),
 		"step-agent, once":        alone(stepagent.New(stepagent.Config{Step: asking, MaxIterations: 2, MaxAsks: 1})),
