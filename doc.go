@@ -33,6 +33,7 @@
 //	strategy/stepagent                   runs a Go function of yours as each step
 //	strategy/builtin                     these strategies by name, from JSON
 //	machine                              one run as data: records in, effects and events out
+//	machine/bound                        computes how much a run uses at most, before it
 //	orchestrator                         performs effects, stores journals, emits events
 //	strategytest/coverage                which states and transitions runs came through
 //	strategytest/explore                 everything that the world can answer to a strategy, tried

@@ -20,6 +20,7 @@ type Agent struct {
 	Strategy string            // its name in Config.Strategies
 	Limits   delegation.Limits // limits of each branch, within what is left of the limits above it; zero fields mean those
 	Tools    []string          // names of the caller's tools that it may use; nil: all of them
+	Branches int               // most branches of one call; with more inputs the call fails. 0: any number
 
 	// Inputs makes the inputs of the branches of a call, one for each branch. If several is true,
 	// the results become a JSON array in the same order. Inputs must be pure. Its error becomes the
@@ -109,6 +110,8 @@ func (m *Machine) agentInputs(e *effect) (inputs []delegation.Input, several boo
 		refuse(reason, err.Error())
 	case len(inputs) == 0:
 		refuse(tools.ReasonError, fmt.Sprintf("machine: the agent %s was given no input", e.call.Name))
+	case e.agent.Branches > 0 && len(inputs) > e.agent.Branches:
+		refuse(tools.ReasonError, fmt.Sprintf("machine: the agent %s was given %d inputs, more than %d", e.call.Name, len(inputs), e.agent.Branches))
 	}
 	return inputs, several, refused
 }

@@ -106,6 +106,7 @@ func TestForeignPanics(t *testing.T) {
 // What the inputs of an agent do is the result of its call.
 func TestForeignPanics_ofInputs(t *testing.T) {
 	hears := func(c *machine.Config) { c.OnPanic = func(machine.PanicReport) { panic("at that, too") } }
+	several := func(string) ([]delegation.Input, bool, error) { return make([]delegation.Input, 3), true, nil }
 	for name, test := range map[string]struct {
 		inputs func(string) ([]delegation.Input, bool, error)
 		want   string
@@ -116,9 +117,10 @@ func TestForeignPanics_ofInputs(t *testing.T) {
 		"error":     {func(string) ([]delegation.Input, bool, error) { return nil, false, errors.New("no") }, "no", tools.ReasonError},
 		"arguments": {func(string) ([]delegation.Input, bool, error) { return nil, false, &tools.ArgumentError{Tool: "work"} }, "work", tools.ReasonArguments},
 		"none":      {func(string) ([]delegation.Input, bool, error) { return nil, true, nil }, "machine: the agent work was given no input", tools.ReasonError},
+		"too many":  {several, "machine: the agent work was given 3 inputs, more than 2", tools.ReasonError},
 	} {
 		t.Run("inputs: "+name, func(t *testing.T) {
-			e := begin(t, only(caller("work", "r")), offering("r"), hears, agent("work", "main", func(a *machine.Agent) { a.Inputs = test.inputs }))
+			e := begin(t, only(caller("work", "r")), offering("r"), hears, agent("work", "main", func(a *machine.Agent) { a.Inputs, a.Branches = test.inputs, 2 }))
 			e.answer("1", calling("work", "r"))
 			require.Equal(t, []string{"0 c1 failed " + test.reason}, e.finished())
 			e.answer("2/2", result("c2", "R"))

@@ -61,6 +61,9 @@ func AgentTool(a Agent) tools.Tool {
 	}
 	t.schema, t.err = tools.CompileSchema(t.def.Parameters)
 	t.agent = machine.Agent{Strategy: a.Strategy, Limits: a.Limits, Tools: a.Tools, Inputs: t.inputs}
+	if !a.FanOut || a.Input != nil {
+		t.agent.Branches = 1
+	}
 	return t
 }
 

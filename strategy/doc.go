@@ -30,6 +30,7 @@
 //	ToolProvider     Tools() []tools.Tool                                 adds tools of its own
 //	Stater           State() State                                        returns its state, for events and diagrams
 //	Tabler           FSM() *FSM                                           has its table and caps checked at set-up, and its state reported; without it New of the orchestrator warns
+//	Bounder          Bounds() Bounds                                      says what its configuration bounds besides its table; without it the bounds of runs are wider
 //	Snapshotter      Snapshot() (json.RawMessage, error), Restore(json.RawMessage) error   has its memory written down and read back; without it a waiting run cannot be moved to other code
 //	Checker          Check() error                                        returns an error of its configuration: reported at set-up
 package strategy

@@ -32,6 +32,7 @@ type job struct {
 	approve    config.ApprovalPolicies            // policies for tool calls
 	agents     map[string]config.ApprovalPolicies // policies for calls of agents, by the names of their strategies
 	task       orchestrator.Task
+	models     []string                                // the providers' names of the models that may be asked
 	runs       *runStore                               // where the run is kept; nil if it is not
 	wrap       func(checkpoint.Store) checkpoint.Store // around the store of the runs; nil: nothing is
 	fed        bool                                    // text from outside came with the task, from standard input

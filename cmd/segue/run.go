@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -286,6 +287,7 @@ func (c *cli) plainJob(f *runFlags, list []tools.Tool) (job, error) {
 		client: client, strategies: set, tools: list,
 		approve: config.NewApprovalPolicies(f.approve.value, nil),
 		task:    orchestrator.Task{Strategy: strategies.RealName(f.strategy.value)},
+		models:  []string{cmp.Or(f.model, c.getenv("SEGUE_MODEL"), config.DefaultModel)},
 	}, err
 }
 
@@ -307,6 +309,7 @@ func (c *cli) agentJob(f *runFlags, cfg *config.Config, list []tools.Tool, s *te
 		client: client, strategies: setup.Strategies, tools: setup.Tools,
 		approve: config.NewApprovalPolicies(f.approve.value, setup.Callable),
 		task:    orchestrator.Task{Strategy: f.agent, Limits: setup.Limits},
+		models:  setup.ModelNames(c.clientOptions(f)),
 	}
 	if !f.given("approve") {
 		j.agents = setup.Approvals

@@ -43,6 +43,7 @@ var pure = []string{
 	"internal/prompts",
 	"internal/scenetest",
 	"machine",
+	"machine/bound",
 }
 
 // acting lists the packages with effects, or that only tests run. A package that is in neither list

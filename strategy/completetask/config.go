@@ -162,6 +162,15 @@ func (c Config) Bound() int {
 	return frame.Count(c.MaxModelCalls, 50) + frame.Count(c.MaxRetries, 2) + c.refusals() + c.fallbacks() + conclusion
 }
 
+// Bounds implements strategy.Bounder.
+func (s *completeTask) Bounds() strategy.Bounds {
+	b := strategy.Bounds{Offers: s.Tools}
+	if s.OnLimit == LimitFail {
+		b.Triggers = map[strategy.Trigger]int{exhausted: 0}
+	}
+	return b
+}
+
 // refusals returns how often a forced choice may be refused before the strategy fails.
 func (c Config) refusals() int {
 	if frame.Forced(c.ToolChoice) && c.OnRefusedChoice != RefusedFail {

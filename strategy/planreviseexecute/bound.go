@@ -1,5 +1,7 @@
 package planreviseexecute
 
+import "github.com/segue-go/segue/strategy"
+
 // Bound returns the greatest number of model calls of a run if no step makes more than perStep, not
 // counting retries inside a client. With p = MaxRevisions + 1 plans it is
 //
@@ -26,4 +28,17 @@ func (c Config) Bound(perStep int) int {
 		own++
 	}
 	return own + (s.MaxSteps+s.MaxRevisions)*perStep
+}
+
+// Bounds implements strategy.Bounder.
+func (s *planReviseExecute) Bounds() strategy.Bounds {
+	most := map[strategy.Trigger]int{approved: s.MaxSteps + s.MaxRevisions} // each is a step that is done, or one that failed
+	for on, used := range map[strategy.Trigger]bool{
+		planned: s.Evaluation == EvaluateByModel, rejected: s.Evaluation != EvaluateNever, executed: s.Answer == AnswerSynthesize,
+	} {
+		if !used {
+			most[on] = 0
+		}
+	}
+	return strategy.Bounds{Triggers: most, Offers: []string{}, ChildTools: s.StepTools, ChildLimits: s.StepLimits}
 }

@@ -127,6 +127,18 @@ func (c Config) Bound() int {
 	return cmp.Or(c.MaxSteps, 10) + frame.Count(c.MaxRetries, 3) + conclusion
 }
 
+// Bounds implements strategy.Bounder.
+func (s *react) Bounds() strategy.Bounds {
+	b := strategy.Bounds{Offers: s.Tools, Calls: map[strategy.State]int{AwaitingTools: 1}, Triggers: map[strategy.Trigger]int{}}
+	if s.OnLimit == LimitFail {
+		b.Triggers[exhausted] = 0
+	}
+	if s.Tools != nil && len(s.Tools) == 0 {
+		b.Triggers[acted] = 0 // every action is a mistake
+	}
+	return b
+}
+
 // compile checks a Config and fills in its defaults.
 func compile(cfg Config) *settings {
 	s := &settings{Config: cfg}

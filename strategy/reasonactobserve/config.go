@@ -153,6 +153,34 @@ func (c Config) Bound() int {
 	return 4*cmp.Or(c.MaxSteps, 10) + 2
 }
 
+// Bounds implements strategy.Bounder.
+func (s *reasonActObserve) Bounds() strategy.Bounds {
+	b := strategy.Bounds{
+		Offers:   s.Config.Tools,
+		Calls:    map[strategy.State]int{AskingUser: 1, Retrieving: 1},
+		Triggers: map[strategy.Trigger]int{consulted: 1},
+	}
+	if b.Offers != nil {
+		b.Offers = s.ToolNames()
+	}
+	if !s.RunAll {
+		b.Calls[Executing] = 1
+	}
+	if s.Retrieval.Tool == "" {
+		b.Triggers[consulted] = 0
+	}
+	if s.NoInput {
+		b.Triggers[asked] = 0
+	}
+	if s.Config.Tools != nil && len(s.Config.Tools) == 0 {
+		b.Triggers[decided] = 0 // there is nothing to act with
+	}
+	if s.OnLimit == LimitFail {
+		b.Triggers[exhausted] = 0
+	}
+	return b
+}
+
 // compile checks a Config and fills in its defaults.
 func compile(cfg Config) *settings {
 	s := &settings{Config: cfg}

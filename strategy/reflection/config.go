@@ -168,6 +168,17 @@ func (c Config) Bound(perDraft int) int {
 	}
 }
 
+// Bounds implements strategy.Bounder.
+func (s *reflection) Bounds() strategy.Bounds {
+	b := strategy.Bounds{Offers: s.Tools, ChildTools: s.Tools, ChildLimits: s.Limits}
+	if s.Generator == "" {
+		b.Triggers = map[strategy.Trigger]int{delegated: 0, returned: 0}
+	} else {
+		b.Triggers = map[strategy.Trigger]int{started: 0, rejected: 0}
+	}
+	return b
+}
+
 // compile checks a Config and fills in its defaults.
 func compile(cfg Config) *settings {
 	s := &settings{Config: cfg}

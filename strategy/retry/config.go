@@ -111,6 +111,11 @@ func (c Config) Bound(perAttempt int) int {
 	}
 }
 
+// Bounds implements strategy.Bounder.
+func (s *retry) Bounds() strategy.Bounds {
+	return strategy.Bounds{Offers: []string{}, ChildTools: s.Tools, ChildLimits: s.Limits}
+}
+
 // compile checks a Config and fills in its defaults.
 func compile(cfg Config) *settings {
 	s := &settings{Config: cfg}

@@ -95,11 +95,26 @@ func New(cfg Config) func() strategy.Strategy {
 // MaxAsks for each of MaxIterations, and the plans.
 func (c Config) Bound() int {
 	iterations := max(0, cmp.Or(c.MaxIterations, 10))
-	plans := 0
-	if c.PlanEvery > 0 {
-		plans = (iterations + c.PlanEvery - 1) / c.PlanEvery
+	return iterations*frame.Count(c.MaxAsks, 8) + c.plans(iterations)
+}
+
+// plans returns how many plans are asked for in so many iterations.
+func (c Config) plans(iterations int) int {
+	if c.PlanEvery <= 0 {
+		return 0
 	}
-	return iterations*frame.Count(c.MaxAsks, 8) + plans
+	return (iterations + c.PlanEvery - 1) / c.PlanEvery
+}
+
+// Bounds implements strategy.Bounder.
+func (s *stepAgent) Bounds() strategy.Bounds {
+	iterations := max(0, s.MaxIterations)
+	return strategy.Bounds{Triggers: map[strategy.Trigger]int{
+		due:     s.plans(iterations),
+		asked:   iterations * min(1, s.MaxAsks),
+		reasked: iterations * max(0, s.MaxAsks-1),
+		called:  iterations,
+	}}
 }
 
 // compile checks a Config and fills in its defaults.

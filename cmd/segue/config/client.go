@@ -252,6 +252,40 @@ func (s *Setup) Client(o ClientOptions) (llmclient.Client, error) {
 	return router, nil
 }
 
+// ModelNames returns the providers' names of the models that may be asked, fallbacks included,
+// sorted. It needs no key.
+func (s *Setup) ModelNames(o ClientOptions) []string {
+	found := map[string]bool{}
+	var add func(name string)
+	add = func(name string) {
+		m, ok := s.config.Models[name]
+		switch {
+		case !ok:
+			found[cmp.Or(o.lookup()("SEGUE_MODEL"), DefaultModel)] = true
+		case !found[m.Model]:
+			found[m.Model] = true
+			for _, other := range m.Fallbacks {
+				add(other)
+			}
+		}
+	}
+	for by, name := range s.models {
+		_, known := s.config.Models[o.Model]
+		switch {
+		case by != address(s.Strategy) || o.Model == "":
+			add(name)
+		case known:
+			add(o.Model)
+		default:
+			found[o.Model] = true
+			for _, other := range s.config.Models[name].Fallbacks {
+				add(other)
+			}
+		}
+	}
+	return sortedKeys(found)
+}
+
 // first returns the client of the first agent's model, from the file or the environment, changed by
 // the options. A server that an option names gets OPENAI_API_KEY, as without a configuration, and
 // not the key of another server.

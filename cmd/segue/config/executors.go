@@ -24,6 +24,7 @@ type planner interface {
 	strategy.Tabler
 	strategy.Checker
 	strategy.Snapshotter
+	strategy.Bounder
 }
 
 // plannerOfAgent is a planner in whose plans executors have the names of strategies. It delegates

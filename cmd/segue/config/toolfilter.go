@@ -18,6 +18,7 @@ type toolStrategy interface {
 	strategy.Stater
 	strategy.Tabler
 	strategy.Checker
+	strategy.Bounder
 }
 
 // toolFilter is a strategy that offers only the named tools that its frame may use. It is for
@@ -47,6 +48,19 @@ func (o toolFilter) UseTools(defs []tools.Definition) {
 		}
 	}
 	o.toolStrategy.UseTools(offered)
+}
+
+// Bounds implements [strategy.Bounder].
+func (o toolFilter) Bounds() strategy.Bounds {
+	b := o.toolStrategy.Bounds()
+	offered := []string{}
+	for _, name := range o.names {
+		if b.Offers == nil || slices.Contains(b.Offers, name) {
+			offered = append(offered, name)
+		}
+	}
+	b.Offers = offered
+	return b
 }
 
 // Tools implements [strategy.ToolProvider], if the strategy does.

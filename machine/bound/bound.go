@@ -1,0 +1,155 @@
+package bound
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/segue-go/segue/delegation"
+	"github.com/segue-go/segue/llmclient"
+	"github.com/segue-go/segue/machine"
+	"github.com/segue-go/segue/messages"
+)
+
+// Unbounded as an amount means that nothing bounds it. So does everything from 2^40 on.
+const Unbounded = -1
+
+// Bound is how much a run uses at most.
+type Bound struct {
+	Strategy string `json:"strategy"` // with which the run begins
+
+	ModelCalls Amount `json:"model_calls"`
+	ToolCalls  Amount `json:"tool_calls"`
+	Steps      Amount `json:"steps"`
+	Depth      Amount `json:"depth"` // frames on top of each other that take a step
+
+	InputTokens  Amount `json:"input_tokens"`
+	OutputTokens Amount `json:"output_tokens"`
+	TotalTokens  Amount `json:"total_tokens"`
+	Cost         Amount `json:"cost"` // in millionths of a dollar, as in messages.Cost
+
+	// Frames are the bounds of one frame of each strategy that the run may use, by its own table:
+	// without limits, and without the frames that it starts. The strategy of the run is first, the
+	// others are sorted by name.
+	Frames []Frame `json:"frames"`
+}
+
+// Amount is how much of something is used at most, and why not more.
+type Amount struct {
+	Most int64 `json:"most"` // Unbounded: nothing bounds it
+
+	// Above is the number of model calls that may be in progress when the limit is reached. Their
+	// own tokens come on top of Most, and nothing bounds these. It is 0 for counts, which are never
+	// exceeded, and if Options.Call says what a call may use.
+	Above int `json:"above,omitempty"`
+
+	By []Reason `json:"by,omitempty"` // what bounds it, together; nil if nothing does
+}
+
+// Reason is what bounds an amount: a limit, or the tables of the strategies.
+type Reason struct {
+	Limit string `json:"limit,omitempty"` // the limit by its JSON name, such as "model_calls"; "": the strategies, by their tables
+	Of    string `json:"of,omitempty"`    // whose limit it is: the strategy of an agent or of a child; "": that of the run
+}
+
+// String returns the reason in words, such as "the limit model_calls".
+func (r Reason) String() string {
+	switch {
+	case r.Limit == "":
+		return "the strategies"
+	case r.Of == "":
+		return "the limit " + r.Limit
+	default:
+		return "the limit " + r.Limit + " of " + r.Of
+	}
+}
+
+// Frame is what one frame of a strategy does at most, by its own table. Unbounded means that the
+// table sets no bound.
+type Frame struct {
+	Strategy    string `json:"strategy"`
+	Table       bool   `json:"table"` // whether it has a table; without one all numbers are Unbounded
+	ModelCalls  int64  `json:"model_calls"`
+	ToolCalls   int64  `json:"tool_calls"`
+	Batches     int64  `json:"batches"` // steps that call tools
+	Delegations int64  `json:"delegations"`
+}
+
+// Options say what no table and no limit knows.
+type Options struct {
+	// Call is what one model call uses at most. Input is the context that the model takes, Output
+	// what a reply may have. Zero fields mean that it is not known: then only limits bound tokens.
+	Call messages.Usage
+
+	// Prices are those of the models that may be asked; the dearest counts. If there are none, only
+	// a limit bounds the cost.
+	Prices []llmclient.Price
+}
+
+// Of returns the bound of a run that begins with s. Zero fields of s are filled in as by
+// [machine.Config.Start]: only its Strategy, Limits, Tools and Parallel matter. It makes a strategy
+// of each name that the run may use, and changes nothing.
+//
+// The error says why the run could not begin: its strategy is unknown or cannot be used.
+func Of(cfg *machine.Config, s machine.Started, o Options) (Bound, error) {
+	s = cfg.Start(s)
+	if _, _, err := cfg.Try(s.Strategy); err != nil {
+		return Bound{}, &machine.ConfigError{Field: "Strategy", Err: err}
+	}
+	c := &calculation{
+		cfg: cfg, parts: map[string]*part{}, known: map[place]*subtree{}, active: map[place]bool{},
+	}
+	for _, d := range s.Tools {
+		c.tools = append(c.tools, d.Name)
+	}
+	slices.Sort(c.tools)
+	root := c.subtree(start{strategy: s.Strategy, tools: c.tools, limits: countsOf(s.Limits), depth: depthOf(s.Limits)})
+	b := Bound{
+		Strategy: s.Strategy, Frames: c.frames(s.Strategy),
+		ModelCalls: root.amount(modelCalls), ToolCalls: root.amount(toolCalls), Steps: root.amount(steps), Depth: root.deep(s.Limits),
+	}
+	t := tokens{limits: s.Limits, call: o.Call, calls: b.ModelCalls, atOnce: c.atOnce(s.Parallel)}
+	b.InputTokens, b.OutputTokens, b.TotalTokens = t.input(), t.output(), t.total()
+	b.Cost = t.cost(&b, o.Prices)
+	return b, nil
+}
+
+// depthOf returns the limit on depth, or most if there is none.
+func depthOf(l delegation.Limits) int64 {
+	if l.Depth < 0 {
+		return most
+	}
+	return int64(l.Depth)
+}
+
+// frames returns the bounds of the frames, that of the root first.
+func (c *calculation) frames(root string) []Frame {
+	var all []Frame
+	for name, p := range c.parts {
+		if p.reached {
+			all = append(all, p.frame(name))
+		}
+	}
+	slices.SortFunc(all, func(a, b Frame) int {
+		if a.Strategy == root || b.Strategy == root {
+			return cmp.Compare(b2i(b.Strategy == root), b2i(a.Strategy == root))
+		}
+		return cmp.Compare(a.Strategy, b.Strategy)
+	})
+	return all
+}
+
+func b2i(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// atOnce returns how many model calls may be in progress at the same time: more than one only where
+// agents work beside each other.
+func (c *calculation) atOnce(parallel int) int {
+	if !c.branches {
+		return 1
+	}
+	return parallel
+}

@@ -1,0 +1,79 @@
+package bound_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/segue-go/segue/delegation"
+	"github.com/segue-go/segue/llmclient"
+	"github.com/segue-go/segue/machine"
+	"github.com/segue-go/segue/machine/bound"
+	"github.com/segue-go/segue/strategy"
+	"github.com/segue-go/segue/strategy/completetask"
+	pre "github.com/segue-go/segue/strategy/planreviseexecute"
+	"github.com/segue-go/segue/strategy/react"
+	rao "github.com/segue-go/segue/strategy/reasonactobserve"
+	"github.com/segue-go/segue/strategy/reflection"
+	"github.com/segue-go/segue/strategy/retry"
+	"github.com/segue-go/segue/strategy/stepagent"
+	"github.com/segue-go/segue/tools"
+)
+
+// off are limits that bound nothing but the depth.
+var off = delegation.Limits{Steps: -1, ModelCalls: -1, ToolCalls: -1}
+
+// of returns the bound of the strategy "main" of a set.
+func of(t require.TestingT, cfg *machine.Config, l delegation.Limits) bound.Bound {
+	b, err := bound.Of(cfg, machine.Started{Strategy: "main", Limits: l}, bound.Options{})
+	require.NoError(t, err)
+	return b
+}
+
+var oneTool = []tools.Definition{{Name: "t"}}
+
+func step(stepagent.Step) stepagent.StepResult { return stepagent.Continue() }
+
+// The formula of each built-in strategy and the bound of its table are the same number, whatever its
+// Config says.
+func TestOf_isTheFormulaOfEachStrategy(t *testing.T) {
+	city := &llmclient.Schema{Name: "city", Schema: []byte(`{"type":"object"}`)}
+	leaf := completetask.Config{MaxModelCalls: 3}
+	for name, test := range map[string]struct {
+		main func() strategy.Strategy
+		want int
+	}{
+		"complete-task":            {completetask.New(completetask.Config{}), completetask.Config{}.Bound()},
+		"complete-task fails":      {completetask.New(completetask.Config{OnLimit: completetask.LimitFail}), 52},
+		"complete-task forced":     {completetask.New(completetask.Config{ToolChoice: llmclient.ToolChoice{Mode: llmclient.ChooseRequired}}), 54},
+		"complete-task schema":     {completetask.New(completetask.Config{Schema: city}), 54},
+		"complete-task once":       {completetask.New(completetask.Config{MaxModelCalls: 1, MaxRetries: -1}), 2},
+		"complete-task unbounded":  {completetask.New(completetask.Config{MaxModelCalls: -1}), -1},
+		"complete-task large":      {completetask.New(completetask.Config{MaxModelCalls: 100_000, MaxRetries: 7_000}), 107_001},
+		"react":                    {react.New(react.Config{}), react.Config{}.Bound()},
+		"react fails":              {react.New(react.Config{OnLimit: react.LimitFail}), 13},
+		"react unbounded":          {react.New(react.Config{MaxSteps: -1}), -1},
+		"reason-act-observe":       {rao.New(rao.Config{}), rao.Config{}.Bound()},
+		"reason-act-observe large": {rao.New(rao.Config{MaxSteps: 5000}), 20_002},
+		"reflection":               {reflection.New(reflection.Config{}), reflection.Config{}.Bound(0)},
+		"reflection unbounded":     {reflection.New(reflection.Config{MaxToolRounds: -1}), -1},
+		"reflection generator":     {reflection.New(reflection.Config{Generator: "leaf"}), reflection.Config{Generator: "leaf"}.Bound(leaf.Bound())},
+		"retry":                    {retry.New(retry.Config{Strategy: "leaf"}), 3 * leaf.Bound()},
+		"plan":                     {pre.New(pre.Config{Executor: "leaf"}), pre.Config{}.Bound(leaf.Bound())},
+		"plan synthesize":          {pre.New(pre.Config{Executor: "leaf", Answer: pre.AnswerSynthesize}), pre.Config{Answer: pre.AnswerSynthesize}.Bound(leaf.Bound())},
+		"plan never judged":        {pre.New(pre.Config{Executor: "leaf", Evaluation: pre.EvaluateNever}), pre.Config{Evaluation: pre.EvaluateNever}.Bound(leaf.Bound())},
+		"step-agent":               {stepagent.New(stepagent.Config{Step: step}), 80},
+		"step-agent plans":         {stepagent.New(stepagent.Config{Step: step, MaxIterations: 5, MaxAsks: 2, PlanEvery: 2}), 13},
+		"step-agent never asks":    {stepagent.New(stepagent.Config{Step: step, MaxAsks: -1, PlanEvery: 1}), 10},
+		"step-agent large":         {stepagent.New(stepagent.Config{Step: step, MaxIterations: 3000, MaxAsks: 9, PlanEvery: 7}), 27_429},
+	} {
+		t.Run(name, func(t *testing.T) {
+			cfg := &machine.Config{Strategies: strategy.Set{"main": test.main, "leaf": completetask.New(leaf)}, Tools: oneTool}
+			b := of(t, cfg, off)
+			require.EqualValues(t, test.want, b.ModelCalls.Most)
+			if test.want >= 0 {
+				require.Equal(t, []bound.Reason{{}}, b.ModelCalls.By)
+			}
+		})
+	}
+}

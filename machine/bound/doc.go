@@ -1,0 +1,37 @@
+// Package bound computes, before a run, how much the run uses at most: model calls, tool calls,
+// steps, frames on top of each other, tokens and cost.
+//
+//	b, err := bound.Of(&cfg, machine.Started{Strategy: "plan"}, bound.Options{})
+//	fmt.Println("at most", b.ModelCalls.Most, "model calls, because of", b.ModelCalls.By)
+//
+// The orchestrator does the same for a task: Orchestrator.Bound.
+//
+// # What bounds a run
+//
+// A frame moves by the table of its strategy. Cycles of a table have caps, so that a frame takes a
+// bounded number of steps; what its configuration excludes besides, it says as a [strategy.Bounder].
+// A delegation costs as much as the child that needs most, of those that [strategy.Delegator]
+// names. A call of an agent costs as much as the agent that needs most, times its branches. The
+// limits of the run bound all of it together, those of an agent or of a delegation its subtree.
+//
+// No bound comes from the tables alone if a strategy has none, if a cap is [strategy.Unbounded], if
+// a delegation goes to a remote, or if strategies or agents start each other without a limit on
+// depth. A model may also make any number of calls in one reply, unless the strategy says
+// otherwise; only [delegation.Limits].ToolCalls bounds these, and with them the calls of agents.
+//
+// # How close it is
+//
+// No run exceeds its bound. Of one frame that starts no others the bounds are exact, limits
+// included: there are answers that reach each of them, unless what the strategy remembers excludes
+// moves that its table and its Bounds allow. Of a composition they are exact as long as its parts
+// can reach theirs together. They are wider than any run if parts share a limit that they need in
+// different proportions, such as steps for model calls, and if a child that needs all that it may
+// leaves its parent no other choice than to end.
+//
+// # What is not counted
+//
+// The bounds are those of [delegation.Counts] and of the usage of a run. Retries and repairs inside
+// a client are model calls that no table knows of: they are charged to the limits after the call,
+// and come on top. Limits that a person raises when a run is resumed have a new bound. Limits on
+// time bound no counts.
+package bound

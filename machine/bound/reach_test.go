@@ -1,0 +1,110 @@
+package bound_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/segue-go/segue/delegation"
+	"github.com/segue-go/segue/llmclient"
+	"github.com/segue-go/segue/machine"
+	"github.com/segue-go/segue/machine/bound"
+	"github.com/segue-go/segue/strategy"
+	"github.com/segue-go/segue/strategy/completetask"
+	pre "github.com/segue-go/segue/strategy/planreviseexecute"
+	"github.com/segue-go/segue/strategy/react"
+	rao "github.com/segue-go/segue/strategy/reasonactobserve"
+	"github.com/segue-go/segue/strategy/reflection"
+	"github.com/segue-go/segue/strategy/retry"
+	"github.com/segue-go/segue/strategy/stepagent"
+	"github.com/segue-go/segue/tools"
+)
+
+// asking is a step that asks until it is told something, and calls what a reply calls.
+func asking(stepagent.Step) stepagent.StepResult {
+	var again func(resp llmclient.Response) stepagent.StepResult
+	again = func(resp llmclient.Response) stepagent.StepResult {
+		switch calls := resp.Message.Calls(); {
+		case len(calls) > 0:
+			return stepagent.ToolCalls(calls...)
+		case resp.Message.Text() == "not yet":
+			return stepagent.Ask(request, again)
+		default:
+			return stepagent.Continue()
+		}
+	}
+	return stepagent.Ask(request, again)
+}
+
+var request = llmclient.Request{Tools: oneTool}
+
+var reader = []tools.Definition{{Name: "t", ReadOnly: true}}
+
+// alone is a world of one strategy. Its limits bound nothing of it but the tool calls.
+func alone(main func() strategy.Strategy) *world {
+	return &world{cfg: machine.Config{Strategies: strategy.Set{"main": main}, Tools: reader}, limits: delegation.Limits{ToolCalls: 40}, plan: 5}
+}
+
+// over is a world of two strategies, of which one delegates to the other.
+func over(main, leaf func() strategy.Strategy) *world {
+	w := alone(main)
+	w.cfg.Strategies["leaf"] = leaf
+	return w
+}
+
+var (
+	// thorough may need all of its steps whether it succeeds or not.
+	thorough = stepagent.New(stepagent.Config{Step: asking, MaxIterations: 1, MaxAsks: 2})
+	// brief fails if it needs all of its steps.
+	brief = completetask.New(completetask.Config{MaxModelCalls: 2, MaxRetries: -1, OnLimit: completetask.LimitFail})
+)
+
+// reaching lists worlds whose bounds are reached, each of them.
+func reaching() map[string]*world {
+	city := &llmclient.Schema{Name: "s", Schema: []byte(`{"type":"object","required":["a"]}`)}
+	plan := pre.Config{Executor: "leaf", MaxSteps: 2, MaxRevisions: 1, MaxRetries: 1, Answer: pre.AnswerSynthesize}
+	nested := over(retry.New(retry.Config{Strategy: "leaf", MaxRetries: 1}), reflection.New(reflection.Config{Generator: "draft", MaxIterations: 2}))
+	nested.cfg.Strategies["draft"] = thorough
+	return map[string]*world{
+		"complete-task":           alone(completetask.New(completetask.Config{MaxModelCalls: 2})),
+		"complete-task, fails":    alone(completetask.New(completetask.Config{MaxModelCalls: 3, MaxRetries: -1, OnLimit: completetask.LimitFail})),
+		"complete-task, forced":   alone(completetask.New(completetask.Config{MaxModelCalls: 2, MaxRetries: 1, ToolChoice: llmclient.ToolChoice{Mode: llmclient.ChooseRequired}})),
+		"complete-task, schema":   alone(completetask.New(completetask.Config{MaxModelCalls: 2, MaxRetries: 1, Schema: city})),
+		"react":                   alone(react.New(react.Config{MaxSteps: 3, MaxRetries: 2})),
+		"react, fails":            alone(react.New(react.Config{MaxSteps: 3, MaxRetries: 2, OnLimit: react.LimitFail})),
+		"react, no tools":         alone(react.New(react.Config{MaxSteps: 3, MaxRetries: 2, Tools: []string{}})),
+		"reason-act-observe":      alone(rao.New(rao.Config{MaxSteps: 2, MaxRepeats: -1})),
+		"reason-act-observe, all": alone(rao.New(rao.Config{MaxSteps: 1, RunAll: true, NoInput: true, MaxRepeats: -1, OnLimit: rao.LimitFail})),
+		"reflection":              alone(reflection.New(reflection.Config{MaxIterations: 3, MaxToolRounds: 3, MaxRetries: 1})),
+		"step-agent":              alone(stepagent.New(stepagent.Config{Step: asking, MaxIterations: 3, MaxAsks: 2, PlanEvery: 2})),
+		"step-agent, once":        alone(stepagent.New(stepagent.Config{Step: asking, MaxIterations: 2, MaxAsks: 1})),
+		"plan":                    over(pre.New(plan), thorough),
+		"plan, unjudged":          over(pre.New(pre.Config{Executor: "leaf", MaxSteps: 2, MaxRevisions: 2, MaxRetries: -1, Evaluation: pre.EvaluateNever}), thorough),
+		"retry":                   over(retry.New(retry.Config{Strategy: "leaf", MaxRetries: 2}), thorough),
+		"generator":               over(reflection.New(reflection.Config{Generator: "leaf", MaxIterations: 3}), thorough),
+		"retry of generator":      nested,
+	}
+}
+
+// For each strategy, and for compositions whose parts reach their bounds together, some run reaches
+// each of the bounds, and none exceeds one.
+func TestOf_isReached(t *testing.T) {
+	for name, w := range reaching() {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b, l := of(t, &w.cfg, w.limits), w.explore(t)
+			t.Log(l.states, "states", b.ModelCalls, b.ToolCalls, b.Steps, b.Depth)
+			require.EqualValues(t, b.ModelCalls.Most, l.ModelCalls, "model calls")
+			require.EqualValues(t, b.Steps.Most, l.Steps, "steps")
+			require.EqualValues(t, b.Depth.Most, l.depth, "depth")
+			if b.ToolCalls.Most != 40 {
+				require.EqualValues(t, b.ToolCalls.Most, l.ToolCalls, "tool calls")
+				return
+			}
+			require.Equal(t, []bound.Reason{{Limit: "tool_calls"}}, b.ToolCalls.By)
+			w.limits.ToolCalls, w.width = 2, 2
+			require.EqualValues(t, 2, of(t, &w.cfg, w.limits).ToolCalls.Most)
+			require.Equal(t, 2, w.explore(t).ToolCalls)
+		})
+	}
+}

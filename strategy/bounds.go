@@ -1,0 +1,32 @@
+package strategy
+
+import "github.com/segue-go/segue/delegation"
+
+// Bounder is a [Tabler] whose configuration bounds a frame more than its table does. The bounds of
+// a run, which package machine/bound computes before it, are then closer. Without a Bounder they
+// are those of the table.
+type Bounder interface {
+	Bounds() Bounds
+}
+
+// Bounds are what a strategy does at most in one frame, whatever it is answered. They belong to the
+// configuration: every strategy of one factory has the same. The zero Bounds says nothing. A Bounds
+// is read-only.
+type Bounds struct {
+	// Triggers says how often a trigger is fired at most, from all states together; 0: never. A
+	// trigger that is not in the map is fired as often as the table allows.
+	Triggers map[Trigger]int
+
+	// Calls says how many calls a step has at most, by the state that awaits their results. In a
+	// state that is not in the map a step may have any number of calls.
+	Calls map[State]int
+
+	// Offers lists the tools of the run that its requests offer, so that it may call them. Nil means
+	// all that the frame may use. The tools that it brings itself are not among them.
+	Offers []string
+
+	// ChildTools and ChildLimits are the Tools and the Limits of each [nextstep.Delegate] that it
+	// returns, or wider ones.
+	ChildTools  []string
+	ChildLimits delegation.Limits
+}
