@@ -169,7 +169,7 @@ func (r *showRecord) text(view *runview.View, st *runStore) string {
 	for _, e := range r.Timeline {
 		at := ""
 		if e.Frame != "" {
-			at = terminal.WaitPlace(orchestrator.Wait{Frame: e.Frame, Seq: e.Step})
+			at = terminal.WaitPlace(orchestrator.Wait{Frame: e.Frame, Seq: e.Step}, "")
 		}
 		line("  %3d %s %s%s", e.Record, e.Time.Format(time.TimeOnly), at, e.Text)
 	}

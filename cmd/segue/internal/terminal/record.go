@@ -17,13 +17,13 @@ func DescribeWhole(w orchestrator.Wait) []Line {
 	case w.Text == "":
 		return []Line{{Warn, "  " + plaintext.OneLine(w.Kind) + ": what it asks is seen in a terminal, with segue resume"}}
 	case w.Kind == orchestrator.WaitApproval:
-		lines := []Line{{Bold, WaitPlace(w) + plaintext.Visible(w.Tool) + " needs your approval"}}
+		lines := []Line{{Bold, WaitPlace(w, "") + plaintext.Visible(w.Tool) + " needs your approval"}}
 		lines = append(lines, DescribeArguments(w.Arguments)...)
 		return append(lines, LineIf(w.Untrusted, Line{Warn, UntrustedWarning})...)
 	case w.Kind == orchestrator.WaitUnknown:
-		return DescribeUnknown(w)
+		return DescribeUnknown(w, "")
 	default:
-		return DescribeQuestion(w)
+		return DescribeQuestion(w, "")
 	}
 }
 
@@ -62,7 +62,7 @@ func DescribeRecord(r machine.Record, verbose bool) string {
 func waitText(w orchestrator.Wait, verbose bool) string {
 	w.Frame, w.Seq = "", 0
 	line := DescribeWait(w, verbose)
-	return line[len(WaitPlace(w)):]
+	return line[len(WaitPlace(w, "")):]
 }
 
 func replyText(r machine.Replied, verbose bool) string {
