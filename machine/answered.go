@@ -150,7 +150,7 @@ func (m *Machine) stepAnswered(e *effect, r *Answered) {
 func (m *Machine) modelStepTaken(f *frame, r *Answered, used *usage) {
 	resp := r.Answer.(nextstep.APIResponse).Response
 	m.stepTaken(f, StepTaken{
-		Kind: nextstep.KindGetChatCompletion, Model: resp.Model, Usage: used.tokens, Cost: used.cost, Calls: countCalls(resp.Message), Elapsed: r.Elapsed,
+		Kind: nextstep.KindGetChatCompletion, Model: resp.Model, Usage: used.tokens, Cost: used.cost, Unpriced: used.unpriced, Calls: countCalls(resp.Message), Elapsed: r.Elapsed,
 	})
 }
 
@@ -173,7 +173,7 @@ func (m *Machine) remoteAnswered(e *effect, r *Answered) {
 		m.unwind(f, &out)
 		return
 	}
-	m.stepTaken(f, StepTaken{Kind: nextstep.KindDelegate, Usage: out.Usage, Cost: out.Cost, Elapsed: r.Elapsed, Err: out.Err})
+	m.stepTaken(f, StepTaken{Kind: nextstep.KindDelegate, Usage: out.Usage, Cost: out.Cost, Unpriced: out.Unpriced, Elapsed: r.Elapsed, Err: out.Err})
 	m.schedule(f, m.call(f, "ProcessDelegationResult", func() nextstep.NextStep { return f.st.ProcessDelegationResult(out) }))
 }
 
@@ -195,7 +195,7 @@ func (m *Machine) stepFailed(e *effect, r *Answered) {
 		return
 	}
 	cause := &delegation.Error{Code: a.Code, Message: a.Message}
-	m.stepTaken(f, StepTaken{Kind: e.step.Kind(), Usage: used.tokens, Cost: used.cost, Elapsed: r.Elapsed, Err: cause})
+	m.stepTaken(f, StepTaken{Kind: e.step.Kind(), Usage: used.tokens, Cost: used.cost, Unpriced: used.unpriced, Elapsed: r.Elapsed, Err: cause})
 	m.schedule(f, m.fail(f, a, cause))
 }
 

@@ -44,12 +44,12 @@ func (o *oracle) ask(ctx context.Context, a *actor, s nextstep.GetChatCompletion
 	used, cost, unpriced := o.bill(model, r.Model, usage, attempts)
 	a.charge(delegation.Counts{ModelCalls: len(attempts)}, used, cost, unpriced)
 	if err != nil {
-		return o.failed(a, failureOf(err), used, cost)
+		return o.failed(a, failureOf(err), used, cost, unpriced)
 	}
 	answer := kept(nextstep.APIResponse{Response: resp}).(nextstep.APIResponse).Response
 	a.since = append(a.since, answer.Message)
 	o.happened.add(a.name, orchestrator.EventStepTaken, orchestrator.StepTaken{
-		Kind: nextstep.KindGetChatCompletion, Model: answer.Model, Usage: used, Cost: cost, Calls: len(answer.Message.Calls()),
+		Kind: nextstep.KindGetChatCompletion, Model: answer.Model, Usage: used, Cost: cost, Unpriced: unpriced, Calls: len(answer.Message.Calls()),
 	})
 	return o.decide(a, func() nextstep.NextStep { return a.st.ProcessAPIResponse(*answer) })
 }
@@ -106,7 +106,7 @@ func kept(a nextstep.Answer) nextstep.Answer {
 }
 
 // failed tells a strategy that its step could not be performed, if it wants to know.
-func (o *oracle) failed(a *actor, f nextstep.Failure, used messages.Usage, cost messages.Cost) nextstep.NextStep {
+func (o *oracle) failed(a *actor, f nextstep.Failure, used messages.Usage, cost messages.Cost, unpriced int) nextstep.NextStep {
 	kind := nextstep.KindGetChatCompletion
 	if f.Source == nextstep.SourceStrategy {
 		kind = nextstep.KindDelegate
@@ -115,7 +115,7 @@ func (o *oracle) failed(a *actor, f nextstep.Failure, used messages.Usage, cost 
 		a.since = append(a.since, f.Partial)
 	}
 	cause := &delegation.Error{Code: f.Code, Message: f.Message}
-	o.happened.add(a.name, orchestrator.EventStepTaken, orchestrator.StepTaken{Kind: kind, Usage: used, Cost: cost, Err: cause})
+	o.happened.add(a.name, orchestrator.EventStepTaken, orchestrator.StepTaken{Kind: kind, Usage: used, Cost: cost, Unpriced: unpriced, Err: cause})
 	h, ok := a.st.(strategy.FailureHandler)
 	if !ok {
 		return nextstep.ReportError{Err: cause}
@@ -131,7 +131,7 @@ func (o *oracle) delegate(ctx context.Context, a *actor, s nextstep.Delegate) ne
 	a.charge(delegation.Counts{Steps: 1}, messages.Usage{}, 0, 0)
 	child, err := o.actor(a, "", s.Strategy, s.Input)
 	if err != nil {
-		return o.failed(a, nextstep.Failure{Source: nextstep.SourceStrategy, Code: delegation.CodeInvalid, Message: err.Error()}, messages.Usage{}, 0)
+		return o.failed(a, nextstep.Failure{Source: nextstep.SourceStrategy, Code: delegation.CodeInvalid, Message: err.Error()}, messages.Usage{}, 0, 0)
 	}
 	child.allowed, child.outside = a.allowed, a.outside
 	if s.Tools != nil {
