@@ -150,7 +150,7 @@ func (m *Machine) stepAnswered(e *effect, r *Answered) {
 func (m *Machine) modelStepTaken(e *effect, r *Answered, used *usage) {
 	resp := r.Answer.(nextstep.APIResponse).Response
 	m.stepTaken(e.frame, StepTaken{
-		Kind: nextstep.KindGetChatCompletion, Model: resp.Model, Usage: used.tokens, Cost: used.cost, Calls: countCalls(resp.Message), Elapsed: r.Elapsed,
+		Kind: nextstep.KindGetChatCompletion, Model: resp.Model, Usage: used.tokens, Cost: used.cost, Unpriced: used.unpriced, Calls: countCalls(resp.Message), Elapsed: r.Elapsed,
 		Anew: anew(e.step),
 	})
 }
@@ -183,7 +183,7 @@ func (m *Machine) remoteAnswered(e *effect, r *Answered) {
 		m.unwind(f, &out)
 		return
 	}
-	m.stepTaken(f, StepTaken{Kind: nextstep.KindDelegate, Usage: out.Usage, Cost: out.Cost, Elapsed: r.Elapsed, Err: out.Err})
+	m.stepTaken(f, StepTaken{Kind: nextstep.KindDelegate, Usage: out.Usage, Cost: out.Cost, Unpriced: out.Unpriced, Elapsed: r.Elapsed, Err: out.Err})
 	m.schedule(f, m.call(f, "ProcessDelegationResult", func() nextstep.NextStep { return f.st.ProcessDelegationResult(out) }))
 }
 
@@ -205,7 +205,7 @@ func (m *Machine) stepFailed(e *effect, r *Answered) {
 		return
 	}
 	cause := &delegation.Error{Code: a.Code, Message: a.Message}
-	m.stepTaken(f, StepTaken{Kind: e.step.Kind(), Usage: used.tokens, Cost: used.cost, Elapsed: r.Elapsed, Err: cause, Anew: anew(e.step)})
+	m.stepTaken(f, StepTaken{Kind: e.step.Kind(), Usage: used.tokens, Cost: used.cost, Unpriced: used.unpriced, Elapsed: r.Elapsed, Err: cause, Anew: anew(e.step)})
 	m.schedule(f, m.fail(f, a, cause))
 }
 

@@ -72,6 +72,9 @@ type RunResumed struct {
 	Goal     string            `json:"goal,omitempty"`
 	Limits   delegation.Limits `json:"limits"`             // limits of the run from now on
 	Left     delegation.Limits `json:"left,omitzero"`      // what is left of the Limits
+	Usage    messages.Usage    `json:"usage,omitzero"`     // what the run has used until now
+	Cost     messages.Cost     `json:"cost,omitempty"`     // what that cost, in millionths of a dollar
+	Unpriced int               `json:"unpriced,omitempty"` // model calls until now that Cost does not include, because they have no price
 	Metadata map[string]string `json:"metadata,omitempty"` // of the task; read-only
 	Open     []OpenFrame       `json:"open,omitempty"`     // the frames that were entered before, in the order of the tree; read-only
 }
@@ -128,6 +131,8 @@ type StepTaken struct {
 	Err     *delegation.Error `json:"error,omitempty"` // why the step could not be performed; nil if it was
 	Left    delegation.Limits `json:"left,omitzero"`   // what is left of the limits of the run after this step; negative: no limit
 	Anew    *string           `json:"anew,omitempty"`  // why a request does not extend the last one of its frame, see nextstep.GetChatCompletion; nil if it does; read-only
+
+	Unpriced int `json:"unpriced,omitempty"` // model calls of this step that Cost does not include, because they have no price
 }
 
 // CallDelta tells which call of a reply the event's Text is a piece of. The reply is not there yet,
@@ -182,6 +187,7 @@ type FrameLeft struct {
 	Result   *string           `json:"result,omitempty"`
 	Usage    messages.Usage    `json:"usage,omitzero"`
 	Cost     messages.Cost     `json:"cost,omitempty"`
+	Unpriced int               `json:"unpriced,omitempty"` // model calls that Cost does not include, because they have no price
 	Elapsed  time.Duration     `json:"elapsed,omitzero"`
 	Err      *delegation.Error `json:"error,omitempty"`
 }

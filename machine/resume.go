@@ -13,7 +13,11 @@ func (m *Machine) resumed(rec Record) {
 	m.now = r.At // the time until now is not active time of the run
 	m.begin(r.At)
 	m.root.limits = amountsOf(r.Limits).or(m.root.limits)
-	m.emitFor(m.root, m.seq, EventRunResumed, RunResumed{Strategy: m.root.strategy, Goal: m.root.input.Goal, Limits: m.root.limits.limits(), Left: m.remaining(m.root).limits(), Metadata: m.started.Metadata, Open: m.openFrames()})
+	used := &m.root.used
+	m.emitFor(m.root, m.seq, EventRunResumed, RunResumed{
+		Strategy: m.root.strategy, Goal: m.root.input.Goal, Limits: m.root.limits.limits(), Left: m.remaining(m.root).limits(),
+		Usage: used.tokens, Cost: used.cost, Unpriced: used.unpriced, Metadata: m.started.Metadata, Open: m.openFrames(),
+	})
 	for _, f := range m.frames() {
 		if f.parked == onEffect {
 			m.resumeEffect(&f.effect, r.Unknown)

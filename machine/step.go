@@ -321,7 +321,7 @@ func (m *Machine) frameLeft(f *frame, out *delegation.Output) {
 	if f.ending != nil {
 		m.endingFrames--
 	}
-	m.emit(f, EventFrameLeft, FrameLeft{Strategy: f.strategy, Result: out.Result, Usage: out.Usage, Cost: out.Cost, Elapsed: out.Elapsed, Err: out.Err})
+	m.emit(f, EventFrameLeft, FrameLeft{Strategy: f.strategy, Result: out.Result, Usage: out.Usage, Cost: out.Cost, Unpriced: out.Unpriced, Elapsed: out.Elapsed, Err: out.Err})
 }
 
 // finish ends the run. The metadata may be the strategy's own, and are not written to.

@@ -259,16 +259,19 @@ func TestResume_approvalThenQuestions(t *testing.T) {
 	require.Equal(t, 1, effects)
 }
 
-// The question of a tool that was abandoned while it asked is withdrawn: whoever is asked is told
+// The question of a tool that has returned while it asked is withdrawn: whoever is asked is told
 // so, an answer that comes all the same disturbs nothing, and the tool asks nobody any more.
 func TestAsk_afterTheStep(t *testing.T) {
-	withdrawn, told := make(chan struct{}), make(chan error)
-	stubborn := tools.NewRaw(tools.Definition{Name: "stubborn", Timeout: 50 * time.Millisecond}, func(ctx context.Context, _ string) (string, error) {
-		own := context.WithoutCancel(ctx)
-		_, err := tools.Ask(own, tools.Question{Text: "A?"})
-		told <- err
-		_, err = tools.Ask(own, tools.Question{Text: "B?"})
-		told <- err
+	asked, withdrawn, told := make(chan struct{}), make(chan struct{}), make(chan error)
+	stubborn := tools.NewRaw(tools.Definition{Name: "stubborn"}, func(ctx context.Context, _ string) (string, error) {
+		go func() {
+			own := context.WithoutCancel(ctx)
+			_, err := tools.Ask(own, tools.Question{Text: "A?"})
+			told <- err
+			_, err = tools.Ask(own, tools.Question{Text: "B?"})
+			told <- err
+		}()
+		<-asked
 		return "", nil
 	})
 	o := solver(t, scripted.New(scripted.Calls(scripted.Call("stubborn", "{}", "1")), scripted.Calls(question("C?", "1")), scripted.Text("done")),
@@ -276,6 +279,7 @@ func TestAsk_afterTheStep(t *testing.T) {
 			c.Reply = func(ctx context.Context, w orchestrator.Wait) (orchestrator.Reply, error) {
 				switch w.Text {
 				case "A?":
+					close(asked)
 					<-ctx.Done()
 					close(withdrawn)
 				case "C?":

@@ -60,7 +60,11 @@ func TestRun_cost(t *testing.T) {
 
 	events, err = resumed(t, build(4, scripted.Text("done")), "r", orchestrator.Reply{WaitID: end.Waits[0].ID, Text: "that"})
 	require.NoError(t, err)
-	require.Equal(t, messages.Dollar-3000, events[0].Detail.(orchestrator.RunResumed).Left.Cost)
+	since := events[0].Detail.(orchestrator.RunResumed)
+	require.Equal(t, messages.Dollar-3000, since.Left.Cost)
+	require.Equal(t, messages.Cost(3000), since.Cost, "what it has cost until now")
+	require.Equal(t, messages.Usage{Input: 1000, Output: 100, Total: 1100}, since.Usage)
+	require.Zero(t, since.Unpriced)
 	end = finished(t, events)
 	require.Equal(t, messages.Cost(3000+5000), end.Output.Cost)
 	require.Zero(t, end.Output.Unpriced)
@@ -86,12 +90,24 @@ func taken(t *testing.T, events []orchestrator.Event) orchestrator.StepTaken {
 // A model without a price costs nothing, and the output says so; prices of well-known models are
 // there without any configuration.
 func TestRun_unpriced(t *testing.T) {
-	res, err := solver(t, servedBy(scripted.New(scripted.Text("hi")), "unheard-of")).Run(t.Context(), task("go"))
+	store := new(checkpoint.Memory)
+	unheard := func(reply scripted.Reply) *orchestrator.Orchestrator {
+		return solver(t, servedBy(scripted.New(reply), "unheard-of"), stored(store), with(tools.AskUser()))
+	}
+	begin := task("go")
+	begin.Run = "r"
+	events, err := collect(t, unheard(scripted.Calls(question("Which?", "1"))), begin)
 	require.NoError(t, err)
-	require.Zero(t, res.Output.Cost)
-	require.Equal(t, 1, res.Output.Unpriced)
+	require.Equal(t, 1, taken(t, events).Unpriced)
+	events, err = resumed(t, unheard(scripted.Text("hi")), "r", orchestrator.Reply{WaitID: finished(t, events).Waits[0].ID, Text: "that"})
+	require.NoError(t, err)
+	require.Equal(t, 1, events[0].Detail.(orchestrator.RunResumed).Unpriced, "until now")
+	left := events[len(events)-2].Detail.(orchestrator.FrameLeft)
+	require.Zero(t, left.Cost)
+	require.Equal(t, 2, left.Unpriced)
+	require.Equal(t, 2, finished(t, events).Output.Unpriced)
 
-	res, err = solver(t, servedBy(scripted.New(scripted.Text("hi")), "gpt-4.1-mini-2025-04-14")).Run(t.Context(), task("go"))
+	res, err := solver(t, servedBy(scripted.New(scripted.Text("hi")), "gpt-4.1-mini-2025-04-14")).Run(t.Context(), task("go"))
 	require.NoError(t, err)
 	require.Equal(t, messages.Cost(560), res.Output.Cost)
 	require.Zero(t, res.Output.Unpriced)

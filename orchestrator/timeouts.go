@@ -51,7 +51,9 @@ func (r *run) overdue() (applied bool) {
 	}
 	r.now, r.nextLook = now, time.Time{}
 	for _, x := range r.dueBy(now) {
-		applied = r.abandon(x) || applied
+		if !r.extended(x) {
+			applied = r.abandon(x) || applied
+		}
 	}
 	applied = r.stopLateAgents() || applied
 	for _, x := range r.executions {
@@ -63,6 +65,25 @@ func (r *run) overdue() (applied bool) {
 		r.lookAt(a.at)
 	}
 	return applied
+}
+
+// extended moves the deadline of a call whose tool has asked a person meanwhile: a person's time is
+// not the tool's. It reports whether there is time left.
+func (r *run) extended(x *execution) bool {
+	const pause = 100 * time.Millisecond // between looks while the tool asks
+	c := x.running()
+	if c == nil || x.cut != "" {
+		return false
+	}
+	at, ok := c.Due()
+	if at = at.Add(max(0, r.o.runner.Grace)); !ok || !at.After(r.now) {
+		return false
+	}
+	x.deadline = at
+	if soon := r.now.Add(pause); at.Before(soon) {
+		x.deadline = soon
+	}
+	return true
 }
 
 // dueBy returns the executions whose time is over at the given time, in the order of their effects.

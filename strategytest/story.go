@@ -46,6 +46,7 @@ import (
 //	                   the last run goes on in another process, with new limits if they are named; each line of the
 //	                   input answers a question of the run
 //	                     approve CALL           make the call, or make it again
+//	                     edit CALL ARGUMENTS    make the call with other arguments, a JSON object
 //	                     refuse CALL [REASON]   do not make it
 //	                     answer CALL TEXT       the answer to a question, or what is known of a call
 //	walk STRATEGY [children=(STRATEGY, …)] [steps]

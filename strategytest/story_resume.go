@@ -157,12 +157,17 @@ func (l *life) replies(input string) ([]orchestrator.Reply, error) {
 		switch verb {
 		case "approve":
 			r.Approve = true
+		case "edit":
+			if text == "" {
+				return nil, fmt.Errorf("edit %s says no arguments", about)
+			}
+			r.Approve, r.Arguments = true, text
 		case "refuse":
 			r.Reason = text
 		case "answer":
 			r.Text = unquote(text)
 		default:
-			return nil, fmt.Errorf("a reply has no line %q: the lines are approve, refuse and answer", verb)
+			return nil, fmt.Errorf("a reply has no line %q: the lines are approve, edit, refuse and answer", verb)
 		}
 		if r.WaitID == "" {
 			return nil, fmt.Errorf("the run has asked nothing about %q", about)

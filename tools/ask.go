@@ -59,8 +59,9 @@ type Question struct {
 // the error is a [*DeclinedError]. Once ctx is done, nobody is asked, and the error is the cause of
 // ctx.
 //
-// The time of the person is not counted in the Elapsed of the result, but the time-out of the tool
-// goes on meanwhile. Set the Timeout of its Definition accordingly, such as -1 for none.
+// A person's time is not the tool's: it is counted neither in the Elapsed of the result nor in the
+// time-out of the tool, which goes on when the answer is there. A context that the tool has given a
+// deadline of its own ends at that deadline.
 func Ask(ctx context.Context, q Question) (string, error) {
 	ask, _ := ctx.Value(askKey{}).(AskFunc)
 	if ask == nil {
@@ -91,7 +92,12 @@ func (c *Running) askFor(ctx context.Context, a Asked) (string, error) {
 }
 
 func (c *Running) askOne(ctx context.Context, a Asked) (string, error) {
-	defer c.asked.Begin()()
+	end := c.asked.Begin()
+	c.time.asks() // askFor has made the context
+	defer func() {
+		end()
+		c.time.asks()
+	}()
 	return c.ask(ctx, a)
 }
 

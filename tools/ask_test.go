@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -219,14 +220,102 @@ func TestAsk_Interrupted(t *testing.T) {
 	})
 }
 
+// A person's time is not the tool's: the time-out stands still while somebody is asked, goes on
+// afterwards, and cuts the tool off in the end.
+func TestAsk_TimeoutStandsStill(t *testing.T) {
+	for name, twice := range map[string]bool{"one question": false, "two at the same time": true} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				ask := func(ctx context.Context, q tools.Asked) (string, error) {
+					select {
+					case <-time.After(24 * time.Hour):
+						return "b", nil
+					case <-ctx.Done():
+						return "", context.Cause(ctx)
+					}
+				}
+				var answer string
+				tool := rawTool("buy", func(ctx context.Context, _ string) (string, error) {
+					began, child := time.Now(), context.WithValue(ctx, ctxKey{}, "derived")
+					due, ok := child.Deadline()
+					require.True(t, ok)
+					require.Equal(t, time.Minute, due.Sub(began))
+					time.Sleep(40 * time.Second)
+					var other sync.WaitGroup
+					if twice {
+						other.Go(func() {
+							time.Sleep(time.Hour)
+							_, _ = tools.Ask(ctx, tools.Question{Text: "and what?"})
+						})
+					}
+					var err error
+					answer, err = tools.Ask(child, tools.Question{Text: "which?"})
+					require.NoError(t, err)
+					other.Wait()
+					due, _ = child.Deadline()
+					require.Equal(t, 20*time.Second, time.Until(due))
+					time.Sleep(19 * time.Second)
+					require.NoError(t, child.Err())
+					child, cancel := context.WithCancel(child)
+					defer cancel()
+					<-child.Done()
+					require.Equal(t, context.DeadlineExceeded, child.Err())
+					require.Equal(t, context.DeadlineExceeded, ctx.Err())
+					require.ErrorAs(t, context.Cause(child), new(*tools.TimeoutError))
+					return "", child.Err()
+				})
+				out := perform(t.Context(), tools.Runner{Timeout: time.Minute}, askedBy(ask, setOf(t, tool), "buy")[0])
+				require.Equal(t, "b", answer)
+				require.Equal(t, tools.ReasonTimeout, out.Reason, out.Output)
+				require.Equal(t, messages.StatusUnknown, out.Status)
+				require.Equal(t, time.Minute, out.Elapsed)
+			})
+		})
+	}
+}
+
+// The context of a tool that can ask ends with its caller's, with the same cause, and holds nothing
+// after the call.
+func TestAsk_ContextOfTheCaller(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		parent, cancel := context.WithCancelCause(t.Context())
+		left := errors.New("the user left")
+		tool := rawTool("x", func(ctx context.Context, _ string) (string, error) {
+			require.NoError(t, ctx.Err())
+			child, stop := context.WithTimeout(ctx, time.Hour)
+			defer stop()
+			cancel(left)
+			require.Equal(t, context.Canceled, ctx.Err(), "at once")
+			require.Equal(t, left, context.Cause(ctx))
+			<-child.Done()
+			require.Equal(t, left, context.Cause(child))
+			return "", context.Cause(ctx)
+		})
+		out := tools.Runner{Timeout: time.Minute}.Run(parent, askedBy(nobody, setOf(t, tool), "x")[0])
+		require.Equal(t, messages.ReasonInterrupted, out.Reason)
+
+		var kept context.Context
+		tool = rawTool("x", func(ctx context.Context, _ string) (string, error) {
+			kept = ctx
+			return "", ctx.Err()
+		})
+		require.True(t, tools.Runner{Timeout: time.Minute}.Run(t.Context(), askedBy(nobody, setOf(t, tool), "x")[0]).OK())
+		require.Equal(t, context.Canceled, kept.Err())
+		time.Sleep(2 * time.Minute)
+		require.Equal(t, context.Canceled, context.Cause(kept))
+	})
+}
+
 // A call that is cut off while it waits for an answer still waits: no effect is in doubt.
-func TestAsk_SuspendedAtTheTimeout(t *testing.T) {
+func TestAsk_SuspendedAtTheEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ask := func(ctx context.Context, q tools.Asked) (string, error) {
 			<-ctx.Done()
 			return nobody(ctx, q)
 		}
-		out := tools.Runner{Timeout: time.Minute}.Run(t.Context(), askedBy(ask, setOf(t, asker("ask")), "ask")[0])
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		out := tools.Runner{}.Run(ctx, askedBy(ask, setOf(t, asker("ask")), "ask")[0])
 		require.Equal(t, tools.ReasonSuspended, out.Reason)
 		require.Zero(t, out.Elapsed, "a person has the time")
 	})

@@ -23,7 +23,7 @@ const (
 // A Runner performs one call at a time, on the caller's goroutine. The caller decides which calls
 // run at the same time, and in which order.
 type Runner struct {
-	Timeout      time.Duration // for one call, unless its Definition sets one; default 60 s
+	Timeout      time.Duration // for one call, unless its Definition sets one; default 60 s; see [Ask]
 	MaxResult    int           // bytes kept of one result, unless its Definition sets it; default 256 KiB
 	MaxArguments int           // bytes of one call's arguments; default 1 MiB
 
@@ -68,9 +68,6 @@ func (r Runner) Begin(ctx context.Context, j Job) *Running {
 		c.refused, c.shared = true, &shared{out: *refused, state: over}
 	case !inline:
 		c.shared = &shared{key: j.Key, ask: j.Ask, progress: j.Progress, maxArguments: r.MaxArguments}
-		if c.timeout > 0 {
-			c.due = c.began.Add(c.timeout)
-		}
 	}
 	return c
 }

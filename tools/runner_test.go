@@ -73,12 +73,18 @@ func perform(ctx context.Context, r tools.Runner, j tools.Job) messages.ToolOutp
 		due = time.After(time.Until(at))
 	}
 	reason := messages.ReasonInterrupted
-	select {
-	case out := <-done:
-		return out
-	case <-ctx.Done():
-	case <-due:
-		reason = tools.ReasonTimeout
+	for reason == messages.ReasonInterrupted && ctx.Err() == nil {
+		select {
+		case out := <-done:
+			return out
+		case <-ctx.Done():
+		case <-due:
+			if at, _ := c.Due(); time.Now().Before(at) { // the tool has asked a person
+				due = time.After(time.Until(at))
+			} else {
+				reason = tools.ReasonTimeout
+			}
+		}
 	}
 	select {
 	case out := <-done:

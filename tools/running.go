@@ -34,8 +34,7 @@ type shared struct {
 	key          string
 	ask          AskFunc
 	progress     func(string)
-	maxArguments int       // no limit if negative
-	due          time.Time // when the call times out; zero if it does not
+	maxArguments int // no limit if negative
 	asked        asktime.Total
 
 	mu       sync.Mutex
@@ -44,6 +43,7 @@ type shared struct {
 	out      messages.ToolOutput
 	attached []messages.Attachment
 	std      context.Context // nil until it is needed
+	time     *callTime       // of std; nil if the call does not time out, or asks nobody
 	cancel   context.CancelFunc
 }
 
@@ -63,13 +63,18 @@ const (
 // An Inline tool receives the context of Begin unchanged. It has no time-out, and is never cut off.
 func (c *Running) Inline() bool { return c.refused || c.shared == nil }
 
-// Due returns the time at which the call times out; ok is false if it does not.
+// Due returns the time at which the call times out; ok is false if it does not. The time moves on
+// while the tool asks a person. So once it has come, ask again before you abandon the call.
 func (c *Running) Due() (at time.Time, ok bool) {
-	if c.shared == nil {
+	if c.shared == nil || c.refused || c.timeout <= 0 {
 		return time.Time{}, false
 	}
-	return c.due, !c.due.IsZero()
+	return c.due(), true
 }
+
+// due returns the time at which a call with a time-out times out, if the tool asks nobody from now
+// on.
+func (c *Running) due() time.Time { return c.began.Add(c.timeout + c.asked.Sum()) }
 
 // Perform calls the tool on the current goroutine and returns the result of the call.
 //
@@ -77,7 +82,8 @@ func (c *Running) Due() (at time.Time, ok bool) {
 //     panic. An error whose methods panic, such as a typed nil, counts as a panic of the tool.
 //   - If the context of Begin is already done, the tool is not called, and the call fails as
 //     interrupted. Otherwise the context of the tool is done when the context of Begin is done, or
-//     at the time-out, with a [*TimeoutError] as cause.
+//     at the time-out, with a [*TimeoutError] as cause. The time-out does not count the time in
+//     which the tool asks a person with [Ask].
 //   - A call that returns no error has its result, however late. A call that returns an error after
 //     its context was done was cut off. Its status is failed if its tool is ReadOnly or Idempotent,
 //     and unknown otherwise.
@@ -96,7 +102,7 @@ func (c *Running) Perform() messages.ToolOutput {
 		return c.out
 	}
 	o := c.callTool((*toolContext)(c))
-	return c.finish(c.result(o, c.elapsed(), c.cutOff(o, time.Since(c.began))))
+	return c.finish(c.result(o, c.elapsed(), c.cutOff(o, c.elapsed())))
 }
 
 func (c *Running) performInline() messages.ToolOutput {

@@ -110,12 +110,19 @@ func (c *Running) standard() context.Context {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.std != nil {
+		if c.time != nil && c.parent.Err() != nil {
+			c.time.end() // at once, as with the contexts of package context
+		}
 		return c.std
 	}
-	if due, ok := c.Due(); ok {
+	due, ok := c.Due()
+	switch {
+	case ok && c.ask != nil:
+		c.std, c.cancel = c.limited()
+	case ok:
 		cause := &TimeoutError{Tool: c.call.Name, Timeout: c.timeout}
 		c.std, c.cancel = context.WithDeadlineCause(c.parent, due, cause)
-	} else {
+	default:
 		c.std, c.cancel = context.WithCancel(c.parent)
 	}
 	if c.state == over {

@@ -88,6 +88,41 @@ func TestTerminal_protected(t *testing.T) {
 	require.Equal(t, "[core]\n", string(config))
 }
 
+// TestScreens_approvalOfAnAgent shows an approval that an agent asks for which another one has
+// called: the first line names it, at two widths of a real terminal.
+func TestScreens_approvalOfAnAgent(t *testing.T) {
+	for _, columns := range []int{80, 40} {
+		t.Run(fmt.Sprint(columns), func(t *testing.T) {
+			p := &process{Terminal: terminaltest.New(t), model: newSlowModel(t), dir: t.TempDir(), read: make(chan struct{}), width: columns}
+			config := filepath.Join(t.TempDir(), "segue.yaml")
+			require.NoError(t, os.WriteFile(config, []byte(`
+models: {m: {model: m, base_url: '`+p.model.URL+`'}}
+agents:
+  lead: {children: [{agent: writer}]}
+  writer: {description: Writes.}
+default: lead
+`), 0o600))
+			p.start("run", "--store", "none", "--config", config, "--dir", p.dir, "--json", "Have it written")
+			reply := func(message string) {
+				<-p.model.asked
+				p.model.replies <- `{"choices":[{"index":0,"message":` + message + `,"finish_reason":"stop"}]}`
+			}
+			reply(calls("writer", `{"goal":"Write the plan"}`))
+			reply(calls(workfolder.WriteFile, `{"path":"plan.md","content":"# Plan\n"}`))
+			const prompt = "a always below ./ > "
+			shown := p.Await(prompt) + prompt
+			_, screen, _ := strings.Cut(terminaltest.Played(shown, columns), "[0] ") // after the id of the run
+			requireScreen(t, fmt.Sprintf("approval-agent-%d.txt", columns), "[0] "+screen+"\n")
+			p.Types("y\n")
+			for range 2 {
+				<-p.model.asked
+				p.model.replies <- isDone
+			}
+			p.end(exitDone, "done")
+		})
+	}
+}
+
 // TestScreens_approval shows an approval with the difference that an edit makes, at two widths of a
 // real terminal.
 func TestScreens_approval(t *testing.T) {

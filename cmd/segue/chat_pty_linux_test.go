@@ -279,6 +279,49 @@ func TestChat_screens(t *testing.T) {
 	}
 }
 
+// TestChat_completesBeyondASCII completes names of files with letters beyond ASCII, at two widths:
+// one alone, several that go on differently, some that differ after such a letter, and a folder.
+func TestChat_completesBeyondASCII(t *testing.T) {
+	t.Parallel()
+	for _, columns := range []int{40, 80} {
+		t.Run(fmt.Sprint(columns), func(t *testing.T) {
+			t.Parallel()
+			dir := t.TempDir()
+			for _, name := range []string{"Überblick.md", "Übersicht.md", "Änderung.md", "naïf-é1", "naïf-é2", "日本/語"} {
+				require.NoError(t, os.MkdirAll(filepath.Join(dir, filepath.Dir(name)), 0o700))
+				require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte("x\n"), 0o600))
+			}
+			c := startChat(t, newTalkingModel(t, "Right."), columns, dir, t.TempDir(), "--quiet")
+			c.await("\n>")
+			for _, keys := range []string{"/add Ä\t", "/add Änd\t", "/add Überb\t", "/add Ü\t\t"} {
+				c.types(keys)
+				want := "> /add Änderung.md"
+				switch {
+				case strings.HasPrefix(keys, "/add Überb"):
+					want = "> /add Überblick.md"
+				case strings.HasPrefix(keys, "/add Ü"):
+					want = "> /add Übersicht.md"
+				}
+				c.await(want)
+				c.types("\r")
+				c.await("(text, 2 bytes)\n>")
+			}
+			c.types("/add naï\t")
+			c.await("naïf-é1  naïf-é2")
+			c.types("2\r")
+			c.await("(text, 2 bytes)\n>")
+			c.types("/add 日\t")
+			c.await("> /add 日本/")
+			c.types("\t")
+			c.await("> /add 日本/語")
+			c.types("\r")
+			c.await("(text, 2 bytes)\n>")
+			c.types("\x04")
+			c.end(exitDone)
+		})
+	}
+}
+
 // TestChat_plain talks at a terminal that cannot be written over.
 func TestChat_plain(t *testing.T) {
 	t.Parallel()

@@ -172,35 +172,6 @@ func halfAnswer(t *testing.T) *httptest.Server {
 	return s
 }
 
-// slowModel is a server that takes its time.
-type slowModel struct {
-	*httptest.Server
-	asked   chan string // holds what was asked
-	replies chan string
-}
-
-func newSlowModel(t *testing.T) *slowModel {
-	t.Helper()
-	m := &slowModel{asked: make(chan string, 8), replies: make(chan string)}
-	m.Server = httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		body, err := io.ReadAll(r.Body)
-		if err != nil {
-			return
-		}
-		m.asked <- string(body)
-		select {
-		case reply := <-m.replies:
-			w.Header().Set("Content-Type", "application/json")
-			fmt.Fprint(w, reply)
-		case <-r.Context().Done():
-		}
-	}))
-	m.Config.SetKeepAlivesEnabled(false)
-	m.Start()
-	t.Cleanup(m.Close)
-	return m
-}
-
 // await reads lines until one is want.
 func await(t *testing.T, r *bufio.Reader, want string) {
 	t.Helper()

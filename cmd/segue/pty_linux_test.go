@@ -119,7 +119,6 @@ const (
 	wantsToKnow = `{"choices":[{"index":0,"message":{"role":"assistant","tool_calls":[
 {"id":"c1","type":"function","function":{"name":"ask_user","arguments":"{\"question\":\"Well?\"}"}},
 {"id":"c2","type":"function","function":{"name":"ask_user","arguments":"{\"question\":\"Sure?\"}"}}]},"finish_reason":"tool_calls"}]}`
-	isDone = `{"choices":[{"index":0,"message":{"role":"assistant","content":"done"},"finish_reason":"stop"}]}`
 )
 
 // TestTerminal_answers approves and refuses at a real terminal. What was typed before a question is

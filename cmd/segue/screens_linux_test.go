@@ -83,10 +83,10 @@ func timeless(events iter.Seq2[orchestrator.Event, error]) iter.Seq2[orchestrato
 		for e, err := range events {
 			switch d := e.Detail.(type) {
 			case orchestrator.StepTaken:
-				d.Elapsed, d.Cost = 0, price.Cost(d.Usage)
+				d.Elapsed, d.Cost, d.Unpriced = 0, price.Cost(d.Usage), 0
 				e.Detail = d
 			case orchestrator.FrameLeft:
-				d.Elapsed, d.Cost = 0, price.Cost(d.Usage)
+				d.Elapsed, d.Cost, d.Unpriced = 0, price.Cost(d.Usage), 0
 				e.Detail = d
 			case orchestrator.ToolFinished:
 				d.Output.Elapsed = 0

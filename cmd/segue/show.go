@@ -40,6 +40,7 @@ type frameRecord struct {
 	ToolCalls  int            `json:"tool_calls"`
 	Usage      messages.Usage `json:"usage"`
 	Cost       messages.Cost  `json:"cost"`
+	Unpriced   int            `json:"unpriced"`
 }
 
 // entryRecord is a record of the journal in one line.
@@ -130,7 +131,7 @@ func newShowRecord(h *checkpoint.Head, v *runview.View, whole bool) *showRecord 
 		r.Begun = json.RawMessage(text)
 	}
 	for _, f := range v.Frames {
-		r.Frames = append(r.Frames, frameRecord{f.Name, f.Depth, f.ModelCalls, f.ToolCalls, f.Usage, f.Cost})
+		r.Frames = append(r.Frames, frameRecord{f.Name, f.Depth, f.ModelCalls, f.ToolCalls, f.Usage, f.Cost, f.Unpriced})
 	}
 	for _, e := range v.Entries {
 		r.Timeline = append(r.Timeline, entryRecord{e.Record, e.Type, e.At.UTC(), e.Frame, e.Step, terminal.DescribeRecord(e.What, whole)})
@@ -159,17 +160,17 @@ func (r *showRecord) text(view *runview.View, st *runStore) string {
 	if r.Origin.Run != "" {
 		line("  made from: %s, record %d", plaintext.Visible(r.Origin.Run), r.Origin.Record)
 	}
-	line("  %s", plaintext.Join(", ", shownOr(terminal.Tokens(r.Usage, r.Cost), "no tokens"), terminal.Lasting(r.Elapsed)))
+	line("  %s", plaintext.Join(", ", shownOr(terminal.Tokens(r.Usage, r.Cost, r.Unpriced), "no tokens"), terminal.Lasting(r.Elapsed)))
 	line("\ntree")
 	for _, f := range r.Frames {
 		calls := plaintext.Counted(f.ModelCalls, "model call") + ", " + plaintext.Counted(f.ToolCalls, "tool call")
-		line("%s[%s] %s", strings.Repeat("  ", f.Depth), f.Frame, plaintext.Join(", ", calls, terminal.Tokens(f.Usage, f.Cost)))
+		line("%s[%s] %s", strings.Repeat("  ", f.Depth), f.Frame, plaintext.Join(", ", calls, terminal.Tokens(f.Usage, f.Cost, f.Unpriced)))
 	}
 	line("\ntimeline")
 	for _, e := range r.Timeline {
 		at := ""
 		if e.Frame != "" {
-			at = terminal.WaitPlace(orchestrator.Wait{Frame: e.Frame, Seq: e.Step})
+			at = terminal.WaitPlace(orchestrator.Wait{Frame: e.Frame, Seq: e.Step}, "")
 		}
 		line("  %3d %s %s%s", e.Record, e.Time.Format(time.TimeOnly), at, e.Text)
 	}

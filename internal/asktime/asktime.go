@@ -33,6 +33,13 @@ func (t *Total) end() {
 	}
 }
 
+// Open reports whether a question is open.
+func (t *Total) Open() bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.open > 0
+}
+
 // Sum returns the time until now.
 func (t *Total) Sum() time.Duration {
 	t.mu.Lock()

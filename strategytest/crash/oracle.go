@@ -271,7 +271,7 @@ func (o *oracle) leave(a *actor, out delegation.Output) delegation.Output {
 	out.Begin = a.begins(out.Messages)
 	out.Usage, out.Counts, out.Cost, out.Unpriced, out.Untrusted, out.Elapsed = a.usage, a.counts, a.cost, a.unpriced, *a.outside, 0
 	o.happened.add(a.name, orchestrator.EventFrameLeft, orchestrator.FrameLeft{
-		Strategy: a.strategy, Result: out.Result, Usage: out.Usage, Cost: out.Cost, Err: out.Err,
+		Strategy: a.strategy, Result: out.Result, Usage: out.Usage, Cost: out.Cost, Unpriced: out.Unpriced, Err: out.Err,
 	})
 	return out
 }

@@ -44,12 +44,12 @@ func (o *oracle) ask(ctx context.Context, a *actor, s nextstep.GetChatCompletion
 	used, cost, unpriced := o.bill(model, r.Model, usage, attempts)
 	a.charge(delegation.Counts{ModelCalls: len(attempts)}, used, cost, unpriced)
 	if err != nil {
-		return o.failed(a, failureOf(err), orchestrator.StepTaken{Kind: nextstep.KindGetChatCompletion, Usage: used, Cost: cost, Anew: s.Anew})
+		return o.failed(a, failureOf(err), orchestrator.StepTaken{Kind: nextstep.KindGetChatCompletion, Usage: used, Cost: cost, Unpriced: unpriced, Anew: s.Anew})
 	}
 	answer := kept(nextstep.APIResponse{Response: resp}).(nextstep.APIResponse).Response
 	a.since = append(a.since, answer.Message)
 	o.happened.add(a.name, orchestrator.EventStepTaken, orchestrator.StepTaken{
-		Kind: nextstep.KindGetChatCompletion, Model: answer.Model, Usage: used, Cost: cost, Calls: len(answer.Message.Calls()), Anew: s.Anew,
+		Kind: nextstep.KindGetChatCompletion, Model: answer.Model, Usage: used, Cost: cost, Unpriced: unpriced, Calls: len(answer.Message.Calls()), Anew: s.Anew,
 	})
 	return o.decide(a, func() nextstep.NextStep { return a.st.ProcessAPIResponse(*answer) })
 }

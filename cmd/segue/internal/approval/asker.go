@@ -31,7 +31,6 @@ type Asker struct {
 	mu      sync.Mutex
 	allowed map[workfolder.Grant]bool // grants of "always"
 	queue   []*turn                   // waits in order; the first one is being asked
-	agents  map[string]string         // the strategies of frames below the root, which for agents are their names
 }
 
 // turn is the turn of a wait in the queue.
@@ -41,14 +40,14 @@ type turn struct {
 	first chan struct{} // closed when it is the first
 }
 
-// NewAsker returns an Asker that shows its prompts on s and reads the answers from input. files may
-// be nil.
+// NewAsker returns an Asker that shows its prompts on s and reads the answers from input. Show s the
+// events of the run too: it knows the names of the agents by them. files may be nil.
 func NewAsker(s *terminal.Screen, files *workfolder.Folder, input io.Reader) *Asker {
 	keys := terminal.NewKeyboard(input)
 	return &Asker{
 		screen: s, files: files, keys: keys,
 		editor:  &Editor{Dumb: true, In: input, Screen: s, Keys: keys},
-		allowed: map[workfolder.Grant]bool{}, agents: map[string]string{},
+		allowed: map[workfolder.Grant]bool{},
 	}
 }
 
@@ -62,17 +61,11 @@ func (a *Asker) EditWith(getenv func(string) string, out io.Writer, list []tools
 }
 
 // Observe adds waits to the queue, in the order of their events. It removes a wait that ends before
-// it was asked. It also learns the names of agents.
+// it was asked.
 func (a *Asker) Observe(e orchestrator.Event) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	switch d := e.Detail.(type) {
-	case orchestrator.FrameEntered:
-		a.agents[e.Frame] = d.Strategy
-	case orchestrator.RunResumed:
-		for _, f := range d.Open {
-			a.agents[f.Frame] = f.Strategy
-		}
 	case orchestrator.WaitStarted:
 		a.add(d.Wait.ID)
 	case orchestrator.WaitEnded:
@@ -188,13 +181,7 @@ func (a *Asker) approve(ctx context.Context, w orchestrator.Wait) (orchestrator.
 // present returns a call as it is shown, and the lines of its first page. how says something of the
 // call; "" says nothing.
 func (a *Asker) present(w orchestrator.Wait, how string) (proposal, *terminal.Pages, []terminal.Line) {
-	a.mu.Lock()
-	agent := a.agents[w.Frame]
-	a.mu.Unlock()
-	call, size := propose(a.files, w), a.screen.Size()
-	if agent != "" && w.Frame != "0" {
-		call.about = append([]terminal.Line{terminal.Plain.Line("  asked for by " + plaintext.Visible(agent))}, call.about...)
-	}
+	call, size := propose(a.files, w, a.screen.Agent(w.Frame)), a.screen.Size()
 	if how != "" {
 		call.about = append([]terminal.Line{terminal.Warn.Line("  " + how)}, call.about...)
 	}
@@ -204,7 +191,7 @@ func (a *Asker) present(w orchestrator.Wait, how string) (proposal, *terminal.Pa
 
 // again asks whether to repeat a call that may have had its effect.
 func (a *Asker) again(ctx context.Context, w orchestrator.Wait) (orchestrator.Reply, error) {
-	for above := terminal.DescribeUnknown(w); ; {
+	for above := terminal.DescribeUnknown(w, a.screen.Agent(w.Frame)); ; {
 		line, err := a.ask(ctx, "make it again: y yes, n no > ", above)
 		if err != nil {
 			return orchestrator.Reply{}, err
@@ -231,7 +218,7 @@ func (a *Asker) reason(ctx context.Context, prompt string) (orchestrator.Reply, 
 
 // answer asks a question of the model.
 func (a *Asker) answer(ctx context.Context, w orchestrator.Wait) (orchestrator.Reply, error) {
-	for above := terminal.DescribeQuestion(w); ; {
+	for above := terminal.DescribeQuestion(w, a.screen.Agent(w.Frame)); ; {
 		line, err := a.ask(ctx, "your answer > ", above)
 		if err != nil {
 			return orchestrator.Reply{}, err

@@ -47,7 +47,7 @@ func asked(t *testing.T, getenv func(string) string, w orchestrator.Wait, typed 
 	files := opened(t, workfoldertest.New(t, map[string]string{"a": "one\ntwo\n", ".env": "x"}, nil))
 	a := NewAsker(terminal.NewScreen(x, terminal.Config{}, getenv), files, x.Input)
 	a.EditWith(getenv, x, append(files.Tools(), deploy()))
-	a.Observe(terminaltest.Event("0.1", 0, "", orchestrator.FrameEntered{Strategy: "writer"}))
+	a.screen.ShowEvent(terminaltest.Event("0.1", 0, "", orchestrator.FrameEntered{Strategy: "writer"}))
 	var reply orchestrator.Reply
 	var err error
 	var asking sync.WaitGroup
@@ -84,7 +84,7 @@ func TestEdit_inEditor(t *testing.T) {
 	env := environment("VISUAL", scriptedEditor(t, `test "$1" = --wait && sed -i.old 's/prod/test/' "$2"`), "EDITOR", "false")
 	reply, x := asked(t, env, deploying(), "e edit, a always in this run > <e\n", "as you changed it\n<", "> <y\n")
 	require.Equal(t, orchestrator.Reply{Approve: true, Arguments: `{"to":"test","n":3}`}, reply)
-	require.Contains(t, x.Shown, "[0.1 #2] deploy needs your approval\n  as you changed it\n  asked for by writer\n  to: \"test\"\n  n: 3\n")
+	require.Contains(t, x.Shown, "[writer 0.1 #2] deploy needs your approval\n  as you changed it\n  to: \"test\"\n  n: 3\n")
 	require.Contains(t, x.Shown, "editing with ")
 }
 
@@ -94,7 +94,7 @@ func TestEdit_ofAFile(t *testing.T) {
 	reply, x := asked(t, environment("EDITOR", scriptedEditor(t, `sed -i.old 's/^  2$/  zwei/' "$2"`)), w, "> <e\n", "as you changed it<", "> <y\n")
 	require.JSONEq(t, `{"path":"a","old":"two\n","new":"zwei\n"}`, reply.Arguments)
 	require.Contains(t, x.Shown, "  -two\n  +zwei\n")
-	require.NotContains(t, x.Shown, "asked for by", "the run itself is no agent")
+	require.Contains(t, x.Shown, "[0 #2] edit_file a needs your approval\n", "the run itself is no agent")
 
 	w.Tool, w.Arguments = "write_file", `{"path":"b","content":"y"}`
 	_, x = asked(t, environment("EDITOR", scriptedEditor(t, `sed -i.old 's/^path: b/path: .env/' "$2"`)), w, "a always below ./ > <e\n", "write_file .env: y yes, n no, e edit > <y\n")

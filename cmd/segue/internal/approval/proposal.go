@@ -28,8 +28,9 @@ type proposal struct {
 	always  *workfolder.Grant // what "always" allows; nil if nothing
 }
 
-// propose makes the proposal for a call. It reads the file that the call replaces, if there is one.
-func propose(f *workfolder.Folder, w orchestrator.Wait) proposal {
+// propose makes the proposal for a call of an agent, whose name may be "". It reads the file that
+// the call replaces, if there is one.
+func propose(f *workfolder.Folder, w orchestrator.Wait, agent string) proposal {
 	p := proposal{tool: plaintext.Visible(w.Tool), content: terminal.DescribeArguments(w.Arguments)}
 	if g, ok := f.GrantOf(w.Tool, w.Arguments); ok {
 		p.always = &g
@@ -53,7 +54,7 @@ func propose(f *workfolder.Folder, w orchestrator.Wait) proposal {
 		p.about = append(p.about, terminal.Warn.Line("  Protected: "+string(why)+". You are asked each time."))
 	}
 	p.about = append(p.about, terminal.LineIf(w.Untrusted, terminal.Warn.Line(terminal.UntrustedWarning))...)
-	p.heading = terminal.Bold.Line(terminal.WaitPlace(w) + plaintext.Join(" ", p.tool, p.path) + " needs your approval")
+	p.heading = terminal.Bold.Line(terminal.WaitPlace(w, agent) + plaintext.Join(" ", p.tool, p.path) + " needs your approval")
 	return p
 }
 

@@ -52,24 +52,24 @@ func TestPropose(t *testing.T) {
 		"odd":     {"a: y yes, n no > \n", "x", `"a: y yes, n no > \n" needs your approval` + "\n  a new file of 1 byte (1 line)\n  | x"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			p := propose(f, writing(t, tt.path, tt.content))
+			p := propose(f, writing(t, tt.path, tt.content), "")
 			shown := texts(append(append([]terminal.Line{p.heading}, p.about...), p.content...))
 			require.Equal(t, "[0 #2] write_file "+tt.want, shown)
 		})
 	}
 	w := writing(t, "../x", "y")
-	require.Equal(t, "  content: \"y\"\n  path: \"../x\"", texts(propose(f, w).content), "what the tool refuses is shown as it stands")
+	require.Equal(t, "  content: \"y\"\n  path: \"../x\"", texts(propose(f, w, "").content), "what the tool refuses is shown as it stands")
 	w.Arguments = `{"path":"bin","content":"y","mode":"u+s"}`
-	require.Equal(t, "  path: \"bin\"\n  content: \"y\"\n  mode: \"u+s\"", texts(propose(f, w).content), "nothing is left out")
+	require.Equal(t, "  path: \"bin\"\n  content: \"y\"\n  mode: \"u+s\"", texts(propose(f, w, "").content), "nothing is left out")
 	w.Tool, w.Arguments = workfolder.ReadFile, `{"path":".env"}`
-	require.Equal(t, "  path: \".env\"", texts(propose(f, w).content))
+	require.Equal(t, "  path: \".env\"", texts(propose(f, w, "").content))
 }
 
 // TestPropose_colors has added and removed lines stand out.
 func TestPropose_colors(t *testing.T) {
 	f := opened(t, workfoldertest.New(t, map[string]string{"a": "1\n2\n"}, nil))
 	var looks []terminal.Style
-	for _, n := range propose(f, writing(t, "a", "1\n3\n")).content {
+	for _, n := range propose(f, writing(t, "a", "1\n3\n"), "").content {
 		looks = append(looks, n.Style)
 	}
 	require.Equal(t, []terminal.Style{terminal.Dim, terminal.Plain, terminal.Bad, terminal.Good}, looks)
@@ -84,7 +84,7 @@ func TestPropose_everything(t *testing.T) {
 		lines := rapid.SliceOfN(rapid.StringOfN(rapid.RuneFrom([]rune("ab \t\x1b\r\u202e界")), 0, 4, -1), 0, 8)
 		old, now := strings.Join(lines.Draw(t, "old"), "\n"), strings.Join(lines.Draw(t, "now"), "\n")
 		require.NoError(t, os.WriteFile(filepath.Join(dir, "f"), []byte(old), 0o600))
-		p := propose(f, writing(t, "f", now))
+		p := propose(f, writing(t, "f", now), "")
 		shown := texts(p.content)
 		for _, r := range shown {
 			require.False(t, r != '\n' && r != '\t' && plaintext.Obeyed(r), "%q", shown)
@@ -101,11 +101,11 @@ func TestPropose_everything(t *testing.T) {
 // of it.
 func TestPrompt(t *testing.T) {
 	f := opened(t, workfoldertest.New(t, map[string]string{"notes/a": ""}, nil))
-	require.Equal(t, "write_file notes/a: y yes, n no, e edit, a always below notes/ > ", propose(f, writing(t, "notes/a", "")).prompt(80))
-	require.Equal(t, "write_file .git/x: y yes, n no, e edit > ", propose(f, writing(t, ".git/x", "")).prompt(80))
+	require.Equal(t, "write_file notes/a: y yes, n no, e edit, a always below notes/ > ", propose(f, writing(t, "notes/a", ""), "").prompt(80))
+	require.Equal(t, "write_file .git/x: y yes, n no, e edit > ", propose(f, writing(t, ".git/x", ""), "").prompt(80))
 	w := orchestrator.Wait{Tool: "deploy", Arguments: "{}"}
-	require.Equal(t, "deploy: y yes, n no, e edit, a always in this run > ", propose(f, w).prompt(80))
-	require.Equal(t, "write_file notes/20...er/plan: y yes, n no, e edit, a always below notes/2...vember/ > ", propose(f, writing(t, "notes/2026/november/plan", "")).prompt(44))
+	require.Equal(t, "deploy: y yes, n no, e edit, a always in this run > ", propose(f, w, "").prompt(80))
+	require.Equal(t, "write_file notes/20...er/plan: y yes, n no, e edit, a always below notes/2...vember/ > ", propose(f, writing(t, "notes/2026/november/plan", ""), "").prompt(44))
 	rapid.Check(t, func(t *rapid.T) {
 		names := rapid.SliceOfN(rapid.StringMatching(`[a-z界]{1,40}`), 1, 6).Draw(t, "names")
 		path := strings.Join(names, "/")
@@ -113,7 +113,7 @@ func TestPrompt(t *testing.T) {
 		if columns < wideEnough {
 			rows = 2
 		}
-		prompt := propose(f, writing(t, path, "")).prompt(columns)
+		prompt := propose(f, writing(t, path, ""), "").prompt(columns)
 		require.Less(t, plaintext.CellsOf(prompt), rows*columns, prompt)
 		require.True(t, strings.HasPrefix(prompt, workfolder.WriteFile+" "+path[:1]), prompt)
 		require.Contains(t, prompt, string([]rune(path)[len([]rune(path))-1:])+": y yes")
@@ -128,8 +128,8 @@ func TestShow(t *testing.T) {
 		object, err := json.Marshal(map[string]any{s: s, "list": []string{s}})
 		require.NoError(t, err)
 		w := orchestrator.Wait{Kind: orchestrator.WaitApproval, Tool: s, Arguments: s, Text: s, Options: []string{s}}
-		call := propose(nil, w)
-		notes := slices.Concat([]terminal.Line{call.heading}, call.about, call.content, terminal.DescribeQuestion(w))
+		call := propose(nil, w, "")
+		notes := slices.Concat([]terminal.Line{call.heading}, call.about, call.content, terminal.DescribeQuestion(w, ""))
 		notes = append(append(notes, terminal.DescribeArguments(string(object))...), terminal.Plain.Line(terminal.DescribeWait(w, true)))
 		w.Kind = orchestrator.WaitQuestion
 		notes = append(notes, terminal.Plain.Line(terminal.DescribeWait(w, true)))
@@ -159,7 +159,7 @@ func TestPropose_edit(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			text, err := json.Marshal(map[string]string{"path": tt.path, "old": tt.old, "new": tt.new})
 			require.NoError(t, err)
-			p := propose(f, orchestrator.Wait{Kind: orchestrator.WaitApproval, Frame: "0", Seq: 2, Tool: workfolder.EditFile, Arguments: string(text)})
+			p := propose(f, orchestrator.Wait{Kind: orchestrator.WaitApproval, Frame: "0", Seq: 2, Tool: workfolder.EditFile, Arguments: string(text)}, "")
 			shown := texts(append(append([]terminal.Line{p.heading}, p.about...), p.content...))
 			require.Equal(t, "[0 #2] edit_file "+tt.want, shown)
 		})

@@ -118,23 +118,6 @@ func (e *Editor) insert() {
 	}
 }
 
-// complete returns what the word before the cursor may become.
-func (e *Editor) complete(typed []rune, cursor int) readline.Completions {
-	before := string(typed[:cursor])
-	if word := before[strings.LastIndexAny(before, " \n")+1:]; strings.ContainsFunc(word, func(r rune) bool { return r > '~' }) {
-		return readline.Completions{} // the library would count its bytes as letters
-	}
-	all := e.cfg.Complete(before)
-	list := make([]readline.Completion, len(all))
-	for i, w := range all {
-		list[i] = readline.Completion{Value: w.Text + " ", Display: w.Text, Description: w.About}
-		if w.Goes {
-			list[i].Value = w.Text
-		}
-	}
-	return readline.CompleteRaw(list).NoSpace(' ')
-}
-
 // Read returns what was typed. The error is ErrCancelled at Ctrl-C, [io.EOF] at Ctrl-D and when the
 // terminal is gone, or the cause of the end of ctx: then nothing more can be read. In any case the
 // terminal is as it was.

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/segue-go/segue/checkpoint"
+	"github.com/segue-go/segue/llmclient"
 	"github.com/segue-go/segue/machine"
 	"github.com/segue-go/segue/messages"
 	"github.com/segue-go/segue/nextstep"
@@ -39,6 +40,7 @@ type Frame struct {
 	ToolCalls  int
 	Usage      messages.Usage
 	Cost       messages.Cost
+	Unpriced   int // requests to models without a price
 }
 
 // Entry is a record.
@@ -133,15 +135,10 @@ func (v *View) add(e *Entry, frames map[string]*Frame, known *waits) {
 
 // answered counts an answer.
 func (v *View) answered(r machine.Answered, f *Frame, known *waits) {
-	v.Cost, v.Unpriced, v.Elapsed = v.Cost.Add(r.Cost), v.Unpriced+r.Unpriced, v.Elapsed+r.Elapsed
-	f.Cost = f.Cost.Add(r.Cost)
-	var used messages.Usage
+	used, cost, unpriced := messages.Usage{}, r.Cost, r.Unpriced
 	switch a := r.Answer.(type) {
 	case nextstep.APIResponse:
-		used = a.Response.Usage
-		for _, attempt := range a.Response.Attempts {
-			used = used.Add(attempt.Usage)
-		}
+		used = usageOf(a.Response.Usage, a.Response.Attempts)
 		f.ModelCalls++
 		v.LastText = cmp.Or(a.Response.Message.Text(), v.LastText)
 		known.calls[r.Frame] = a.Response.Message.Calls()
@@ -149,11 +146,21 @@ func (v *View) answered(r machine.Answered, f *Frame, known *waits) {
 		f.ToolCalls++
 		known.read = true
 	case nextstep.DelegationResult:
-		used = a.Output.Usage
+		used, cost, unpriced = a.Output.Usage, a.Output.Cost, a.Output.Unpriced
 	case nextstep.Failure:
-		used = a.Usage
+		used = usageOf(a.Usage, a.Attempts)
 	}
-	v.Usage, f.Usage = v.Usage.Add(used), f.Usage.Add(used)
+	v.Elapsed += r.Elapsed
+	v.Usage, v.Cost, v.Unpriced = v.Usage.Add(used), v.Cost.Add(cost), v.Unpriced+unpriced
+	f.Usage, f.Cost, f.Unpriced = f.Usage.Add(used), f.Cost.Add(cost), f.Unpriced+unpriced
+}
+
+// usageOf adds up what a request has used, with the attempts before it.
+func usageOf(u messages.Usage, attempts []llmclient.Attempt) messages.Usage {
+	for _, attempt := range attempts {
+		u = u.Add(attempt.Usage)
+	}
+	return u
 }
 
 // at returns the frame with a name.

@@ -18,11 +18,29 @@ type activity struct {
 	on     bool   // there is something
 	shown  bool   // it is on the last line
 	face   int
-	cost   messages.Cost
+	spent  spent
 	begun  time.Time     // when the run was first seen
 	asking time.Time     // since when somebody is asked; zero: nobody is
 	asked  time.Duration // how long somebody was asked, which is no time of the run
 	timer  *time.Timer   // turns the spinner
+}
+
+// spent is what a run has cost.
+type spent struct {
+	cost     messages.Cost
+	unpriced int // model calls that it does not include
+}
+
+// text returns the amount; "" if there is none.
+func (s spent) text() string {
+	switch {
+	case s.cost == 0:
+		return ""
+	case s.unpriced > 0:
+		return "at least " + s.cost.String()
+	default:
+		return s.cost.String()
+	}
 }
 
 // elapsed returns for how long the run has worked.
@@ -53,8 +71,8 @@ func (a *activity) front() string {
 	if d := a.elapsed().Truncate(time.Second); d > 0 {
 		front += d.String() + " "
 	}
-	if a.cost > 0 {
-		front += a.cost.String() + " "
+	if cost := a.spent.text(); cost != "" {
+		front += cost + " "
 	}
 	return front
 }

@@ -65,6 +65,30 @@ func TestScreen_spinner(t *testing.T) {
 	})
 }
 
+// TestScreen_resumed counts the cost of the whole run in the last line, and says if a part of it is
+// not known.
+func TestScreen_resumed(t *testing.T) {
+	var b bytes.Buffer
+	s := &Screen{heard: newHearing(), w: &b, live: true}
+	shows := func(want string, d orchestrator.Detail) {
+		t.Helper()
+		b.Reset()
+		s.ShowEvent(terminaltest.Event("0", 2, "", d))
+		require.Contains(t, b.String(), want)
+	}
+	shows("", orchestrator.RunResumed{Cost: 1250})
+	shows("| $0.00125 [0 #2] read_file...", orchestrator.ToolStarted{Call: messages.ToolCall{Name: "read_file"}})
+	shows("| $0.0025 [0 #2] ", orchestrator.StepTaken{Kind: model, Calls: 1, Cost: 1250})
+	shows("| at least $0.0025 [0 #2] ", orchestrator.StepTaken{Kind: model, Calls: 1, Usage: messages.Usage{Input: 5}, Unpriced: 1})
+	shows("5 tokens in, 0 out, at least $0.003\n", orchestrator.FrameLeft{Strategy: "s", Usage: messages.Usage{Input: 5}, Cost: 3000, Unpriced: 1})
+	s.Clear()
+
+	s = &Screen{heard: newHearing(), w: &b, live: true}
+	shows("", orchestrator.RunResumed{Cost: 1250, Unpriced: 1})
+	shows("| at least $0.00125 [0 #2] read_file...", orchestrator.ToolStarted{Call: messages.ToolCall{Name: "read_file"}})
+	s.Clear()
+}
+
 // TestScreen_plain neither writes anything anew nor moves nor colors, whatever the terminal can do.
 func TestScreen_plain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -99,7 +99,7 @@ func describeStep(e happening, d orchestrator.StepTaken, said partialReply, verb
 	if d.Calls > 0 {
 		reply = plaintext.Counted(d.Calls, "call")
 	}
-	what := plaintext.Join(", ", reply, Tokens(d.Usage, d.Cost), lasting(d.Elapsed))
+	what := plaintext.Join(", ", reply, Tokens(d.Usage, d.Cost, d.Unpriced), lasting(d.Elapsed))
 	lines := []Line{{Plain, place(e) + plaintext.Join(" ", "model", plaintext.OneLine(d.Model)) + ": " + what}}
 	lines = append(lines, LineIf(verbose && said.thought != "", Line{Dim, place(e) + "thinks: " + plaintext.OneLine(said.thought)})...)
 	// Without calls the text may be the result, which is shown elsewhere; see Screen.unheard.
@@ -166,7 +166,7 @@ func describeFrame(e happening, d orchestrator.FrameLeft, said partialReply, ver
 			ended.Text += plaintext.Colon(text(plainwords.Of(d.Err.Message), verbose))
 		}
 	}
-	ended.Text += plaintext.Colon(plaintext.Join(", ", Tokens(d.Usage, d.Cost), lasting(d.Elapsed)))
+	ended.Text += plaintext.Colon(plaintext.Join(", ", Tokens(d.Usage, d.Cost, d.Unpriced), lasting(d.Elapsed)))
 	lines := brokenOff(e, said, verbose)
 	if child && d.Result != nil {
 		lines = append(lines, Line{Plain, place(e) + "result" + plaintext.Colon(text(*d.Result, verbose))})

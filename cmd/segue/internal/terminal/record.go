@@ -17,13 +17,13 @@ func DescribeWhole(w orchestrator.Wait) []Line {
 	case w.Text == "":
 		return []Line{{Warn, "  " + plaintext.OneLine(w.Kind) + ": what it asks is seen in a terminal, with segue resume"}}
 	case w.Kind == orchestrator.WaitApproval:
-		lines := []Line{{Bold, WaitPlace(w) + plaintext.Visible(w.Tool) + " needs your approval"}}
+		lines := []Line{{Bold, WaitPlace(w, "") + plaintext.Visible(w.Tool) + " needs your approval"}}
 		lines = append(lines, DescribeArguments(w.Arguments)...)
 		return append(lines, LineIf(w.Untrusted, Line{Warn, UntrustedWarning})...)
 	case w.Kind == orchestrator.WaitUnknown:
-		return DescribeUnknown(w)
+		return DescribeUnknown(w, "")
 	default:
-		return DescribeQuestion(w)
+		return DescribeQuestion(w, "")
 	}
 }
 
@@ -62,7 +62,7 @@ func DescribeRecord(r machine.Record, verbose bool) string {
 func waitText(w orchestrator.Wait, verbose bool) string {
 	w.Frame, w.Seq = "", 0
 	line := DescribeWait(w, verbose)
-	return line[len(WaitPlace(w)):]
+	return line[len(WaitPlace(w, "")):]
 }
 
 func replyText(r machine.Replied, verbose bool) string {
@@ -85,7 +85,7 @@ func describeAnswered(r machine.Answered, verbose bool) string {
 		if calls := len(a.Response.Message.Calls()); calls > 0 {
 			reply = plaintext.Counted(calls, "call")
 		}
-		line := plaintext.Join(" ", "model", plaintext.OneLine(a.Response.Model)) + ": " + plaintext.Join(", ", reply, tokens(a.Response.Usage), costText(r.Cost), lasting(r.Elapsed))
+		line := plaintext.Join(" ", "model", plaintext.OneLine(a.Response.Model)) + ": " + plaintext.Join(", ", reply, tokens(a.Response.Usage), spent{r.Cost, r.Unpriced}.text(), lasting(r.Elapsed))
 		if said := a.Response.Message.Text(); said != "" {
 			line += ": " + text(said, verbose)
 		}
@@ -105,17 +105,10 @@ func describeAnswered(r machine.Answered, verbose bool) string {
 	}
 }
 
-// costText returns an amount; "" if there is none.
-func costText(c messages.Cost) string {
-	if c == 0 {
-		return ""
-	}
-	return c.String()
-}
-
-// Tokens returns the tokens of a model, with their cost; "" if there are none.
-func Tokens(u messages.Usage, c messages.Cost) string {
-	return plaintext.Join(", ", tokens(u), costText(c))
+// Tokens returns the tokens of models, with their cost; "" if there are none. The cost says that it
+// is a part if some of the calls have no price.
+func Tokens(u messages.Usage, c messages.Cost, unpriced int) string {
+	return plaintext.Join(", ", tokens(u), spent{c, unpriced}.text())
 }
 
 // Lasting returns a duration on a second hand; "" if it is too short to be told.

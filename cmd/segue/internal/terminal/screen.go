@@ -135,8 +135,10 @@ func (s *Screen) described(e happening, said partialReply) []Line {
 // follow keeps the current activity.
 func (s *Screen) follow(e happening, said partialReply) {
 	switch d := e.Detail.(type) {
+	case orchestrator.RunResumed:
+		s.doing.spent = spent{d.Cost, d.Unpriced}
 	case orchestrator.StepTaken:
-		s.doing.cost = s.doing.cost.Add(d.Cost)
+		s.doing.spent = spent{s.doing.spent.cost.Add(d.Cost), s.doing.spent.unpriced + d.Unpriced}
 	case orchestrator.RunFinished:
 		s.rest()
 		return

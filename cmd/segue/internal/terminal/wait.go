@@ -17,13 +17,14 @@ import (
 // UntrustedWarning is the warning in questions after a run has read text from outside.
 const UntrustedWarning = "  Careful: the run has read text from outside, which may have led to this."
 
-// DescribeQuestion shows a question and its options.
-func DescribeQuestion(w orchestrator.Wait) []Line {
+// DescribeQuestion shows a question and its options. agent is the name of the one that asks; "" if
+// it has none.
+func DescribeQuestion(w orchestrator.Wait, agent string) []Line {
 	asker := "the model"
 	if w.Tool != "" && w.Tool != tools.AskUserName {
 		asker = plaintext.Visible(w.Tool)
 	}
-	lines := append([]Line{{Bold, WaitPlace(w) + asker + " asks"}}, Block("  ", w.Text)...)
+	lines := append([]Line{{Bold, WaitPlace(w, agent) + asker + " asks"}}, Block("  ", w.Text)...)
 	for i, o := range w.Options {
 		bullet := "-"
 		if Numbered(w.Options) {
@@ -34,9 +35,10 @@ func DescribeQuestion(w orchestrator.Wait) []Line {
 	return append(lines, LineIf(w.Untrusted, Line{Warn, UntrustedWarning})...)
 }
 
-// DescribeUnknown shows a call that may have had its effect.
-func DescribeUnknown(w orchestrator.Wait) []Line {
-	lines := []Line{{Bold, WaitPlace(w) + plaintext.Visible(w.Tool) + " was cut off, and may have had its effect"}}
+// DescribeUnknown shows a call that may have had its effect. agent is the name of the one that
+// called; "" if it has none.
+func DescribeUnknown(w orchestrator.Wait, agent string) []Line {
+	lines := []Line{{Bold, WaitPlace(w, agent) + plaintext.Visible(w.Tool) + " was cut off, and may have had its effect"}}
 	return append(append(lines, Block("  ", w.Text)...), DescribeArguments(w.Arguments)...)
 }
 
@@ -114,7 +116,7 @@ func Block(indent, s string) []Line {
 
 // DescribeWait describes a wait in one line.
 func DescribeWait(w orchestrator.Wait, verbose bool) string {
-	begin := WaitPlace(w) + "waits for "
+	begin := WaitPlace(w, "") + "waits for "
 	switch w.Kind {
 	case orchestrator.WaitApproval:
 		return begin + "approval: " + plaintext.Visible(w.Tool) + " " + brief(w.Arguments, toolColumns, verbose)
@@ -155,9 +157,9 @@ func brief(s string, columns int, verbose bool) string {
 	return plaintext.Head(s, columns)
 }
 
-// WaitPlace returns the frame and the step of a wait.
-func WaitPlace(w orchestrator.Wait) string {
-	return place(happening{Event: orchestrator.Event{Frame: w.Frame, Seq: w.Seq}})
+// WaitPlace returns the agent, the frame and the step of a wait. The agent may be "".
+func WaitPlace(w orchestrator.Wait, agent string) string {
+	return place(happening{orchestrator.Event{Frame: w.Frame, Seq: w.Seq}, agent})
 }
 
 // Numbered reports whether options are numbered. They are not if an option is itself a number.

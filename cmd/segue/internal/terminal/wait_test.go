@@ -40,10 +40,11 @@ func TestShowArguments(t *testing.T) {
 
 func TestShowQuestion(t *testing.T) {
 	w := orchestrator.Wait{Frame: "0.1", Seq: 7, Kind: "question", Tool: tools.AskUserName, Text: "How\nmany?", Options: []string{"8", "16"}}
-	require.Equal(t, "[0.1 #7] the model asks\n  | How\n  | many?\n  - 8\n  - 16", texts(DescribeQuestion(w)))
+	require.Equal(t, "[0.1 #7] the model asks\n  | How\n  | many?\n  - 8\n  - 16", texts(DescribeQuestion(w, "")))
 	w = orchestrator.Wait{Frame: "0.1", Seq: 7, Kind: "password", Tool: "log\nin", Text: "Which?", Options: []string{"a\nb", "c"}, Untrusted: true}
-	require.Equal(t, "[0.1 #7] log\\nin asks\n  | Which?\n  1. a\\nb\n  2. c\n"+UntrustedWarning, texts(DescribeQuestion(w)))
-	require.Equal(t, "[0] the model asks\n  | ", texts(DescribeQuestion(orchestrator.Wait{Frame: "0"})))
+	require.Equal(t, "[0.1 #7] log\\nin asks\n  | Which?\n  1. a\\nb\n  2. c\n"+UntrustedWarning, texts(DescribeQuestion(w, "")))
+	require.Equal(t, "[0] the model asks\n  | ", texts(DescribeQuestion(orchestrator.Wait{Frame: "0"}, "")))
+	require.Equal(t, "[log ger 0.1] the model asks\n  | ", texts(DescribeQuestion(orchestrator.Wait{Frame: "0.1"}, "log\nger")))
 }
 
 func TestDescribeWait(t *testing.T) {
