@@ -160,7 +160,7 @@ func (p proposal) prompt(columns int) string {
 	}
 	const end = " > "
 	if columns < wideEnough {
-		columns = 2*columns - 14 // between words
+		columns = 2*columns - 6 // between words
 	}
 	room := columns - 1 - plaintext.CellsOf(p.tool+" "+choices+end)
 	scope = plaintext.Middle(scope, max(room/2, room-plaintext.CellsOf(p.path)))

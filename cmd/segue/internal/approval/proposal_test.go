@@ -106,7 +106,7 @@ func TestPrompt(t *testing.T) {
 	require.Equal(t, "write_file .git/x: y yes, n no, e edit > ", shown(propose(f, writing(t, ".git/x", "")), 80))
 	w := orchestrator.Wait{Tool: "deploy", Arguments: "{}"}
 	require.Equal(t, "deploy: y yes, n no, e edit, a always in this run > ", shown(propose(f, w), 80))
-	require.Equal(t, "write_file note...plan: y yes, n no, e edit, a always below note...er/ > ", shown(propose(f, writing(t, "notes/2026/november/plan", "")), 44))
+	require.Equal(t, "write_file notes/...r/plan: y yes, n no, e edit, a always below notes/...mber/ > ", shown(propose(f, writing(t, "notes/2026/november/plan", "")), 44))
 	rapid.Check(t, func(t *rapid.T) {
 		names := rapid.SliceOfN(rapid.StringMatching(`[a-z界]{1,40}`), 1, 6).Draw(t, "names")
 		path := strings.Join(names, "/")
