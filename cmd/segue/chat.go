@@ -208,7 +208,7 @@ func (ch *chat) do(ctx context.Context, typed string) error {
 }
 
 // say shows a line from the chat itself.
-func (ch *chat) say(line string) { ch.screen.Show(terminal.Dim.Line("segue: " + line)) }
+func (ch *chat) say(line string) { ch.screen.ShowWrapped(terminal.Dim.Line("segue: " + line)) }
 
 // again returns the command line that goes on with the conversation.
 func (ch *chat) again() string {

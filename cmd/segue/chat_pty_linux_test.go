@@ -337,6 +337,25 @@ func TestChat_plain(t *testing.T) {
 	require.Equal(t, "one\ntwo", m.heard(1))
 }
 
+// TestChat_plainFlag writes nothing anew at a terminal that could, not even what is typed.
+func TestChat_plainFlag(t *testing.T) {
+	t.Parallel()
+	m := newTalkingModel(t, "**Right.**")
+	p := &process{Terminal: terminaltest.New(t), read: make(chan struct{}), env: []string{"TERM=xterm", "NO_COLOR=", "XDG_STATE_HOME=" + t.TempDir()}}
+	p.start("chat", "--plain", "--base-url", m.URL)
+	p.Await("\n> ")
+	p.Types("one\\\n")
+	p.Await(". ")
+	p.Types("two\n")
+	p.Await("**Right.**\r\n> ")
+	p.Types("\x04")
+	require.Equal(t, exitDone, codeOf(t, p.cmd.Wait()))
+	<-p.read
+	require.NotContains(t, p.Shown, "\x1b")
+	require.NotContains(t, strings.ReplaceAll(p.Shown, "\r\n", ""), "\r")
+	require.Equal(t, "one\ntwo", m.heard(1))
+}
+
 // TestChat_interruptedApproval presses Ctrl-C at an approval: what is typed then is the next turn.
 func TestChat_interruptedApproval(t *testing.T) {
 	t.Parallel()

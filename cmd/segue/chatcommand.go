@@ -14,6 +14,7 @@ import (
 	"github.com/segue-go/segue/cmd/segue/config"
 	"github.com/segue-go/segue/cmd/segue/internal/attachment"
 	"github.com/segue-go/segue/cmd/segue/internal/plaintext"
+	"github.com/segue-go/segue/cmd/segue/internal/similar"
 	"github.com/segue-go/segue/cmd/segue/internal/terminal"
 	"github.com/segue-go/segue/cmd/segue/internal/transcript"
 	"github.com/segue-go/segue/messages"
@@ -82,7 +83,7 @@ func (ch *chat) obey(ctx context.Context, line string) error {
 	all := chatCommands()
 	i := slices.IndexFunc(all, func(c chatCommand) bool { return c.name == name })
 	if i < 0 {
-		return fmt.Errorf("no command /%s; /help lists them, and a line that is none begins with a blank", plaintext.Head(plaintext.Visible(name), 40))
+		return fmt.Errorf("no command /%s%s; /help lists them, and a line that is none begins with a blank", plaintext.Head(plaintext.Visible(name), 40), meantCommand(name, all))
 	}
 	c := all[i]
 	switch needs := c.argument != "" && c.argument[0] != '['; {
@@ -94,20 +95,32 @@ func (ch *chat) obey(ctx context.Context, line string) error {
 	return c.do(ch, ctx, argument)
 }
 
+// meantCommand returns a question about the command that was meant; "" if none is near.
+func meantCommand(name string, all []chatCommand) string {
+	near := "exit"
+	if !slices.Contains([]string{"quit", "q", "bye"}, strings.ToLower(name)) {
+		var names []string
+		for _, c := range all {
+			names = append(names, c.name)
+		}
+		near = similar.Nearest(name, names)
+	}
+	if near == "" {
+		return ""
+	}
+	return "; did you mean /" + near + "?"
+}
+
 func (ch *chat) help(context.Context, string) error {
 	for line := range strings.Lines(chatCommandList()) {
-		ch.screen.Show(terminal.Plain.Line(strings.TrimRight(line, "\n")))
+		ch.screen.ShowWrapped(terminal.Plain.Line(strings.TrimRight(line, "\n")))
 	}
 	return nil
 }
 
 // add reads files for the next turn.
 func (ch *chat) add(_ context.Context, argument string) error {
-	paths := []string{argument} // one with blanks in its name
-	if _, err := os.Stat(attachment.InHome(argument)); errors.Is(err, fs.ErrNotExist) {
-		paths = strings.Fields(argument)
-	}
-	files, err := attachment.ReadAll(paths)
+	files, err := attachment.ReadAll(attachment.PathsIn(argument))
 	if err != nil {
 		return err
 	}
@@ -177,6 +190,9 @@ func (ch *chat) save(ctx context.Context, path string) error {
 	}
 	if len(h) == 0 {
 		return errNothingToSave
+	}
+	if paths := attachment.PathsIn(path); len(paths) == 1 { // without its quotes
+		path = paths[0]
 	}
 	path = attachment.InHome(path)
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)

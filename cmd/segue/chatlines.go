@@ -33,12 +33,12 @@ const (
 )
 
 // lines returns where the turns come from: an editor, or plain lines where the terminal is none
-// that can be written over, or what is no terminal at all.
+// that can be written over or shall not be, or what is no terminal at all.
 func (ch *chat) lines() turnSource {
 	switch {
 	case !ch.typing():
 		return &readLines{r: bufio.NewReader(ch.stdin)}
-	case ch.stdin != io.Reader(os.Stdin) || !terminal.IsTerminal(ch.stdout) || ch.getenv("TERM") == "dumb":
+	case ch.stdin != io.Reader(os.Stdin) || !terminal.IsTerminal(ch.stdout) || ch.flags.out.plain || ch.getenv("TERM") == "dumb":
 		return &askedLines{ch}
 	}
 	ch.typed = ch.openTyped()

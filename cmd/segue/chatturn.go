@@ -11,6 +11,7 @@ import (
 	"github.com/segue-go/segue/cmd/segue/config"
 	"github.com/segue-go/segue/cmd/segue/internal/attachment"
 	"github.com/segue-go/segue/cmd/segue/internal/plaintext"
+	"github.com/segue-go/segue/cmd/segue/internal/runview"
 	"github.com/segue-go/segue/cmd/segue/internal/terminal"
 	"github.com/segue-go/segue/delegation"
 	"github.com/segue-go/segue/messages"
@@ -193,8 +194,17 @@ func (ch *chat) undo(ctx context.Context) error {
 	kept := ch.session
 	ch.session, ch.partial = name, ""
 	ch.say("undone: " + plaintext.Head(plaintext.OneLine(goal), terminal.TextColumns))
+	if ch.runs.hasCalls(ctx, last) {
+		ch.say("what its tools changed stays as it is now")
+	}
 	ch.say("the conversation goes on as " + plaintext.Visible(name) + "; " + plaintext.Visible(kept) + " keeps that turn")
 	return nil
+}
+
+// hasCalls reports whether a run has called tools.
+func (st *runStore) hasCalls(ctx context.Context, h *checkpoint.Head) bool {
+	view, err := runview.Read(ctx, st, *h)
+	return err == nil && slices.ContainsFunc(view.Frames, func(f runview.Frame) bool { return f.ToolCalls > 0 })
 }
 
 // turnBefore returns the run of the turn before a run; "" if there is none. The first run of a

@@ -36,10 +36,10 @@ func TestTerminal_edits(t *testing.T) {
 			p.wide(columns)
 			<-p.model.asked
 			p.model.replies <- wants(t, workfolder.WriteFile, map[string]string{"path": "a", "content": "one\ntwo\n"})
-			p.Await("write_file a: y yes, n no, e edit, a always below ./ > ")
+			p.Await("a always below ./ > ")
 			p.Types("e\n")
 			p.Await("24 " + strconv.Itoa(columns))
-			page := p.Await("write_file notes/a: y yes, n no, e edit, a always below notes/ > ")
+			page := p.Await("a always below notes/ > ")
 			require.Contains(t, page, "\r\n  as you changed it\r\n  a new file of 9 bytes (2 lines)\r\n  | one\r\n  | zwei\r\n")
 			for line := range strings.SplitSeq(terminaltest.Played(page, 1000), "\n") {
 				require.LessOrEqual(t, plaintext.CellsOf(line), columns, line)
@@ -67,18 +67,20 @@ func TestTerminal_editsALine(t *testing.T) {
 			p.wide(columns)
 			<-p.model.asked
 			p.model.replies <- wantsToWrite
-			p.Await("write_file a" + mayWrite)
+			p.Await("a always below ./ > ")
 			p.Types("e\n")
 			p.Await(`"1"}`)
 			p.Types("\x7f\x7f\x7f2\"}\r")
-			require.Contains(t, p.Await("write_file a"+mayWrite), "as you changed it")
+			require.Contains(t, p.Await("a always below ./ > "), "as you changed it")
 			p.Types("e\n")
 			p.Await(`"2"}`)
 			p.Types("\x03")
 			p.Await("Nothing was changed.")
-			p.Await("write_file a" + mayWrite)
+			p.Await("write_file a:")
+			p.Await("a always below ./ > ")
 			p.Types("y\n")
-			p.Await("write_file b" + mayWrite)
+			p.Await("write_file b:")
+			p.Await("a always below ./ > ")
 			p.Types("n\n")
 			p.Await("Enter) > ")
 			p.Types("\n")
@@ -113,7 +115,7 @@ func TestTerminal_answersEdited(t *testing.T) {
 			answer := &process{Terminal: terminaltest.New(t), read: make(chan struct{}), env: p.env}
 			answer.start("answer", "--edit", k.listed().Run)
 			answer.wide(columns)
-			answer.Await("Not changed: write_file cannot take it: ") // 8 is no text
+			answer.Await("Not changed: write_file cannot take") // 8 is no text
 			answer.Await("edit it again: y yes, n no > ")
 			answer.Types("y\n")
 			require.Contains(t, answer.Await("make the changed call: y yes, n no > "), "content: \"2\"")

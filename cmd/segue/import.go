@@ -199,7 +199,7 @@ func (c *cli) createRuns(ctx context.Context, f *runFlags, s *terminal.Screen) (
 	}
 	created := false
 	if st.Store, created, err = place.Open(ctx); err == nil && created {
-		s.Show(st.created())
+		s.ShowWrapped(st.created())
 	}
 	return st, err
 }

@@ -192,7 +192,7 @@ func TestTerminal_interrupts(t *testing.T) {
 			code: exitTerminated, status: "stopped", why: stopped + "terminated",
 		},
 		"Ctrl-D at an approval": {
-			wants: wantsToWrite, prompt: mayWrite, keys: "\x04", told: `segue: [0 #2] waits for approval: write_file {"path":"b","content":"2"}`,
+			wants: wantsToWrite, prompt: mayWrite, keys: "\x04", told: "segue: [0 #2] waits for approval: write_file",
 			code: exitWaiting, status: "waiting", why: "segue: the run waits for 1 approval, and was given none; run it again, or with --approve", written: true,
 		},
 		"Ctrl-D at a question": {

@@ -174,6 +174,14 @@ func (r *showRecord) text(view *runview.View, st *runStore) string {
 		}
 		line("  %3d %s %s%s", e.Record, e.Time.Format(time.TimeOnly), at, e.Text)
 	}
+	for _, p := range r.Posted {
+		if p.Type == "note" {
+			line("\nkept for the model, when the run goes on")
+			for _, n := range terminal.Block("  ", p.Text) {
+				line("%s", n.Text)
+			}
+		}
+	}
 	if view.Stopping() {
 		line("\nit is to be stopped: it ends when it goes on")
 	}

@@ -33,9 +33,9 @@ func TestTerminal_asksBesideAPipe(t *testing.T) {
 			p := fedAtTerminal(t, columns, "y\ny\n", "Copy this")
 			require.Contains(t, <-p.model.asked, `"name":"ask_user"`)
 			p.model.replies <- wantsToWrite
-			p.Await(mayWrite)
+			p.Await("a always below ./ > ")
 			p.Types("y\n")
-			p.Await(mayWrite)
+			p.Await("a always below ./ > ")
 			p.Types("n\n")
 			p.Await("Enter) > ")
 			p.Types("\n")

@@ -120,7 +120,7 @@ func (c *cli) keepRuns(ctx context.Context, f *storeFlag, cfg *config.Config, s 
 		return nil, fmt.Errorf("%w; --store none keeps no runs", err)
 	}
 	if created {
-		s.Show(st.created())
+		s.ShowWrapped(st.created())
 	}
 	st.expire(ctx, s)
 	return st, nil

@@ -18,33 +18,48 @@ type editArgs struct {
 
 // Edit returns content with the only occurrence of old replaced by new, as edit_file does. It
 // returns content unchanged if the edit was made before: old is gone and new occurs once, or old
-// occurs only as a part of new. So an edit that is repeated changes nothing.
+// occurs only as a part of new. So an edit that is repeated changes nothing. If all lines of content
+// end with "\r\n", so do those of old and new, whatever they were given with.
 //
 // The error is for the model: old is empty, equals new, does not occur, occurs several times, or
 // would still occur after the edit other than as a part of new.
 func Edit(content, old, new string) (string, error) {
+	edited, _, err := editAt(content, old, new)
+	return edited, err
+}
+
+// editAt is Edit, and says where in content the edit begins.
+func editAt(content, old, new string) (edited string, at int, err error) {
+	if n := strings.Count(content, "\n"); n > 0 && strings.Count(content, "\r\n") == n {
+		old, new = withCRLF(old), withCRLF(new)
+	}
 	switch {
 	case old == "":
-		return "", errors.New("filetools: old is empty: give the text to replace, or use write_file")
+		return "", 0, errors.New("filetools: old is empty: give the text to replace, or use write_file")
 	case old == new:
-		return "", errors.New("filetools: old and new are the same text")
+		return "", 0, errors.New("filetools: old and new are the same text")
 	case wasEdited(content, old, new):
-		return content, nil
+		return content, 0, nil
 	}
-	switch n := strings.Count(content, old); {
-	case n == 1:
-		edited := strings.Replace(content, old, new, 1)
+	switch lines := linesOf(content, old); {
+	case len(lines) == 1:
+		edited = strings.Replace(content, old, new, 1)
 		if strings.Contains(edited, old) && !wasEdited(edited, old, new) {
-			return "", errors.New("filetools: old would still occur after the change: give more of the text around it")
+			return "", 0, errors.New("filetools: old would still occur after the change: give more of the text around it")
 		}
-		return edited, nil
-	case n > 1:
-		return "", fmt.Errorf("filetools: old occurs %d times, in lines %s: give more of the text around the change", n, linesOf(content, old))
-	case strings.Contains(content, "\r\n") && strings.Contains(strings.ReplaceAll(content, "\r\n", "\n"), old):
-		return "", errors.New(`filetools: old does not occur: the lines of the file end with "\r\n"`)
+		return edited, strings.Index(content, old), nil
+	case len(lines) > 1:
+		return "", 0, fmt.Errorf("filetools: old occurs %d times, in lines %s: give more of the text around the change", max(len(lines), strings.Count(content, old)), listed(lines))
+	case strings.Contains(strings.ReplaceAll(content, "\r\n", "\n"), old):
+		return "", 0, errors.New(`filetools: old does not occur: some lines of the file end with "\r\n", and others with "\n"`)
 	default:
-		return "", errors.New("filetools: old does not occur: read the file, and give its text exactly, with all blanks")
+		return "", 0, errors.New("filetools: old does not occur: read the file, and give its text exactly, with all blanks")
 	}
+}
+
+// withCRLF returns a text whose lines end with "\r\n".
+func withCRLF(text string) string {
+	return strings.ReplaceAll(strings.ReplaceAll(text, "\r\n", "\n"), "\n", "\r\n")
 }
 
 // wasEdited reports whether the edit was made before.
@@ -55,25 +70,35 @@ func wasEdited(content, old, new string) bool {
 	return strings.Count(content, old) == strings.Count(new, old)
 }
 
-// linesOf lists the first lines in which a text begins.
-func linesOf(content, text string) string {
-	const most = 5
-	var lines []string
-	line := 1
-	for len(lines) <= most {
+// shownLines is how many lines an error lists.
+const shownLines = 5
+
+// linesOf returns the lines in which a text begins, each as often as it does, until there are more
+// than an error lists. Places may overlap.
+func linesOf(content, text string) (lines []int) {
+	for line := 1; len(lines) <= shownLines; {
 		i := strings.Index(content, text)
 		if i < 0 {
 			break
 		}
 		line += strings.Count(content[:i], "\n")
-		lines = append(lines, strconv.Itoa(line))
-		line += strings.Count(text, "\n")
-		content = content[i+len(text):]
+		lines = append(lines, line)
+		line += strings.Count(content[i:i+1], "\n")
+		content = content[i+1:]
 	}
-	if len(lines) > most {
-		lines[most] = "…"
+	return lines
+}
+
+// listed lists the first of some lines.
+func listed(lines []int) string {
+	var words []string
+	for _, line := range lines[:min(shownLines, len(lines))] {
+		words = append(words, strconv.Itoa(line))
 	}
-	return strings.Join(lines, ", ")
+	if len(lines) > shownLines {
+		words = append(words, "…")
+	}
+	return strings.Join(words, ", ")
 }
 
 // edit replaces a text in a file. Like write, it replaces the file as a whole; unlike write, it
@@ -96,7 +121,7 @@ func (f *folder) edit(ctx context.Context, in editArgs) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	edited, err := Edit(content, in.Old, in.New)
+	edited, at, err := editAt(content, in.Old, in.New)
 	switch {
 	case err != nil:
 		return "", err
@@ -110,7 +135,7 @@ func (f *folder) edit(ctx context.Context, in editArgs) (string, error) {
 	if err := f.replace(name, temporaryIn(path.Dir(name)), edited, info.Mode().Perm()); err != nil {
 		return "", explain(in.Path, err)
 	}
-	line := 1 + strings.Count(content[:strings.Index(content, in.Old)], "\n")
+	line := 1 + strings.Count(content[:at], "\n")
 	return fmt.Sprintf("%s changed at line %d", name, line), nil
 }
 

@@ -17,6 +17,7 @@ func TestEdit(t *testing.T) {
 	}
 	b := newBox(t, filetools.Config{MaxWrite: 40}, map[string]string{
 		"a": "one\ntwo\nthree\n", "twice": "x\ny\nx\n", "dos": "one\r\ntwo\r\n", "binary": "a\x00b", "big": strings.Repeat("0123456789", 5), "d/e": "", "again": "aabb",
+		"mixed": "one\r\ntwo\nthree\r\n", "overlap": "aaa\n",
 	})
 	require.NoError(t, os.Chmod(filepath.Join(b.dir, "a"), 0o640))
 	require.NoError(t, os.Symlink("a", filepath.Join(b.dir, "link")))
@@ -37,7 +38,13 @@ func TestEdit(t *testing.T) {
 	b.refused("old does not occur: read the file", "edit_file", edit("a", "One", "x"))
 	b.refused("old occurs 2 times, in lines 1, 3: give more", "edit_file", edit("twice", "x", "z"))
 	b.refused("old would still occur after the change", "edit_file", edit("again", "ab", ""))
-	b.refused(`the lines of the file end with "\r\n"`, "edit_file", edit("dos", "one\ntwo", "z"))
+	b.want("dos changed at line 1", "edit_file", edit("dos", "one\ntwo\n", "1\n2\n3\n"))
+	b.want("dos has the new text already: nothing was changed", "edit_file", edit("dos", "one\ntwo\n", "1\n2\n3\n"))
+	b.want("dos changed at line 3", "edit_file", edit("dos", "3\r\n", "drei\n\n"))
+	b.want("1\r\n2\r\ndrei\r\n\r\n", "read_file", map[string]any{"path": "dos"})
+	b.refused(`some lines of the file end with "\r\n", and others with "\n"`, "edit_file", edit("mixed", "one\ntwo", "z"))
+	b.want("mixed changed at line 3", "edit_file", edit("mixed", "three", "3"))
+	b.refused("old occurs 2 times, in lines 1, 1: give more", "edit_file", edit("overlap", "aa", "b"))
 	b.refused(`"binary" is a binary file`, "edit_file", edit("binary", "a", "z"))
 	b.refused(`"big" has 50 bytes, too much to edit: at most 40`, "edit_file", edit("big", "0", "z"))
 	b.refused("47 bytes are too much for one file: at most 40", "edit_file", edit("a", "one", strings.Repeat("x", 35)))
@@ -49,14 +56,14 @@ func TestEdit(t *testing.T) {
 
 	entries, err := os.ReadDir(b.dir)
 	require.NoError(t, err)
-	require.Len(t, entries, 8, "no temporary file is left: %v", entries)
+	require.Len(t, entries, 10, "no temporary file is left: %v", entries)
 }
 
 // A call that may have had its effect is made again after a crash.
 func TestEdit_againChangesNothing(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		word := rapid.StringOfN(rapid.RuneFrom([]rune("ab\n")), 0, 4, -1)
-		content, old, new := rapid.StringOfN(rapid.RuneFrom([]rune("ab\n")), 0, 12, -1).Draw(t, "content"), word.Draw(t, "old"), word.Draw(t, "new")
+		word := rapid.StringOfN(rapid.RuneFrom([]rune("ab\r\n")), 0, 4, -1)
+		content, old, new := rapid.StringOfN(rapid.RuneFrom([]rune("ab\r\n")), 0, 12, -1).Draw(t, "content"), word.Draw(t, "old"), word.Draw(t, "new")
 		once, err := filetools.Edit(content, old, new)
 		if err != nil {
 			return

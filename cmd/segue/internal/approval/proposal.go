@@ -148,9 +148,9 @@ const wideEnough = 80
 // prompt returns the question in one line, for a terminal of so many columns. It shortens the path
 // in the middle if necessary, so that the path stays visible.
 func (p proposal) prompt(columns int) string {
-	choices, scope := ": y yes, n no, e edit", ""
+	choices, scope := ": y\u00a0yes, n\u00a0no, e\u00a0edit", "" // the key stays with its word
 	if p.always != nil {
-		choices += ", a always "
+		choices += ", a\u00a0always "
 		switch p.always.Folder {
 		case "":
 			choices += "in this run"
@@ -161,7 +161,7 @@ func (p proposal) prompt(columns int) string {
 	}
 	const end = " > "
 	if columns < wideEnough {
-		columns *= 2
+		columns = 2*columns - 6 // between words
 	}
 	room := columns - 1 - plaintext.CellsOf(p.tool+" "+choices+end)
 	scope = plaintext.Middle(scope, max(room/2, room-plaintext.CellsOf(p.path)))

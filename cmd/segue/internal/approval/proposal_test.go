@@ -101,11 +101,12 @@ func TestPropose_everything(t *testing.T) {
 // of it.
 func TestPrompt(t *testing.T) {
 	f := opened(t, workfoldertest.New(t, map[string]string{"notes/a": ""}, nil))
-	require.Equal(t, "write_file notes/a: y yes, n no, e edit, a always below notes/ > ", propose(f, writing(t, "notes/a", ""), "").prompt(80))
-	require.Equal(t, "write_file .git/x: y yes, n no, e edit > ", propose(f, writing(t, ".git/x", ""), "").prompt(80))
+	shown := func(p proposal, columns int) string { return strings.ReplaceAll(p.prompt(columns), "\u00a0", " ") }
+	require.Equal(t, "write_file notes/a: y yes, n no, e edit, a always below notes/ > ", shown(propose(f, writing(t, "notes/a", ""), ""), 80))
+	require.Equal(t, "write_file .git/x: y yes, n no, e edit > ", shown(propose(f, writing(t, ".git/x", ""), ""), 80))
 	w := orchestrator.Wait{Tool: "deploy", Arguments: "{}"}
-	require.Equal(t, "deploy: y yes, n no, e edit, a always in this run > ", propose(f, w, "").prompt(80))
-	require.Equal(t, "write_file notes/20...er/plan: y yes, n no, e edit, a always below notes/2...vember/ > ", propose(f, writing(t, "notes/2026/november/plan", ""), "").prompt(44))
+	require.Equal(t, "deploy: y yes, n no, e edit, a always in this run > ", shown(propose(f, w, ""), 80))
+	require.Equal(t, "write_file notes/...r/plan: y yes, n no, e edit, a always below notes/...mber/ > ", shown(propose(f, writing(t, "notes/2026/november/plan", ""), ""), 44))
 	rapid.Check(t, func(t *rapid.T) {
 		names := rapid.SliceOfN(rapid.StringMatching(`[a-z界]{1,40}`), 1, 6).Draw(t, "names")
 		path := strings.Join(names, "/")
@@ -113,7 +114,7 @@ func TestPrompt(t *testing.T) {
 		if columns < wideEnough {
 			rows = 2
 		}
-		prompt := propose(f, writing(t, path, ""), "").prompt(columns)
+		prompt := shown(propose(f, writing(t, path, ""), ""), columns)
 		require.Less(t, plaintext.CellsOf(prompt), rows*columns, prompt)
 		require.True(t, strings.HasPrefix(prompt, workfolder.WriteFile+" "+path[:1]), prompt)
 		require.Contains(t, prompt, string([]rune(path)[len([]rune(path))-1:])+": y yes")

@@ -32,27 +32,42 @@ func Render(source string, s Settings) string {
 // Stream renders a text that comes in pieces. What it returns is final: nothing is written anew.
 // However the text is divided into pieces, the lines are the same. The zero Stream is ready.
 type Stream struct {
-	source strings.Builder
-	lines  int // complete lines of the source that were looked at, in bytes
-	units  int // units that were written
+	source strings.Builder // what is not done yet
+	read   int             // of it, in bytes: complete lines that were read
+	units  int             // of it that were written
+	begun  bool            // a block was written
 }
+
+// longBlock is the size in bytes from which on a block that goes on is not read again for each
+// line, but when it is an eighth longer: the work for a long list, table or code stays in
+// proportion to its length.
+const longBlock = 4096
 
 // Write adds a piece, and returns the lines of the blocks that became complete with it.
 func (s *Stream) Write(piece string, to Settings) string {
 	s.source.WriteString(piece)
-	all := s.source.String()
-	complete := strings.LastIndexByte(all, '\n') + 1
-	if complete == s.lines {
+	if !strings.Contains(piece, "\n") {
 		return ""
 	}
-	s.lines = complete
-	units, closed := read(all[:complete], to)
-	return s.take(units[:closed])
+	all := s.source.String()
+	complete := strings.LastIndexByte(all, '\n') + 1
+	if s.read > longBlock && complete-s.read < s.read/8 {
+		return ""
+	}
+	s.read = complete
+	units, closed, done := read(all[:complete], to)
+	lines := s.take(units[:closed])
+	if done {
+		s.source.Reset()
+		s.source.WriteString(all[complete:])
+		s.read, s.units = 0, 0
+	}
+	return lines
 }
 
 // Close returns the lines of what there is of the last block. The stream is then empty again.
 func (s *Stream) Close(to Settings) string {
-	units, _ := read(s.source.String(), to)
+	units, _, _ := read(s.source.String(), to)
 	rest := s.take(units)
 	*s = Stream{}
 	return rest
@@ -61,16 +76,14 @@ func (s *Stream) Close(to Settings) string {
 // take returns the units that were not written yet.
 func (s *Stream) take(units []unit) string {
 	var b strings.Builder
-	for i, u := range units {
-		if i < s.units {
-			continue
-		}
-		if u.apart && i > 0 {
+	for _, u := range units[min(s.units, len(units)):] {
+		if u.apart && s.begun {
 			b.WriteString("\n")
 		}
 		for _, line := range u.lines {
 			b.WriteString(line + "\n")
 		}
+		s.begun = true
 	}
 	s.units = max(s.units, len(units))
 	return b.String()
@@ -98,25 +111,28 @@ func newParser() parser.Parser {
 	)
 }
 
-// read returns the units of a text, and how many of them no further line can change.
-func read(text string, to Settings) (units []unit, closed int) {
+// read returns the units of a text, how many of them no further line can change, and whether the
+// text is done: what follows is read without it.
+func read(text string, to Settings) (units []unit, closed int, done bool) {
 	r, doc := parse(text, to)
 	for n := doc.FirstChild(); n != nil; n = n.NextSibling() {
 		units = append(units, r.units(n)...)
 	}
 	last := doc.LastChild()
 	if last == nil {
-		return units, 0
+		return units, 0, false
 	}
 	switch last.Kind() {
-	case ast.KindFencedCodeBlock, ast.KindCodeBlock, ast.KindHeading, ast.KindThematicBreak:
-		return units, len(units)
+	case ast.KindHeading, ast.KindThematicBreak:
+		return units, len(units), true
+	case ast.KindFencedCodeBlock, ast.KindCodeBlock:
+		return units, len(units), false
 	case ast.KindParagraph, ast.KindBlockquote, extast.KindTable:
 		if endsBlank(r.source) {
-			return units, len(units)
+			return units, len(units), true
 		}
 	}
-	return units, max(0, len(units)-1)
+	return units, max(0, len(units)-1), false
 }
 
 // endsBlank reports whether the last line of a text is blank.

@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"runtime"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -120,7 +121,7 @@ func TestStream(t *testing.T) {
 		source := strings.Join(rapid.SliceOfN(rapid.SampledFrom(pieces), 0, 40).Draw(t, "source"), "")
 		to := Settings{Columns: rapid.IntRange(1, 60).Draw(t, "columns"), Color: rapid.Bool().Draw(t, "color")}
 		whole := Render(source, to)
-		units, _ := read(source, to)
+		units, _, _ := read(source, to)
 		all := (&Stream{}).take(units)
 		require.Equal(t, all, whole, "what was complete was not changed by what came later")
 
@@ -161,6 +162,34 @@ func TestStream_early(t *testing.T) {
 	}
 	require.Equal(t, "\nThe end\n", s.Close(to))
 	require.Equal(t, "again\n", s.Write("again\n\n", to))
+}
+
+// TestStream_long reads a long answer, and each kind of long block, with work in proportion to its
+// length: with four times the length, and the memory that is taken for it, not sixteen times.
+func TestStream_long(t *testing.T) {
+	to := Settings{Columns: 80}
+	for name, tt := range map[string]struct{ begin, again string }{
+		"paragraphs": {"", "Some words\n\n"},
+		"a list":     {"", "- **one** item\n"},
+		"code":       {"```\n", "a line of code\n"},
+		"a table":    {"|a|b|\n|-|-|\n", "|one|two|\n"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			taken := func(times int) uint64 {
+				var before, after runtime.MemStats
+				runtime.ReadMemStats(&before)
+				var s Stream
+				s.Write(tt.begin, to)
+				for range times {
+					s.Write(tt.again, to)
+				}
+				s.Close(to)
+				runtime.ReadMemStats(&after)
+				return after.TotalAlloc - before.TotalAlloc
+			}
+			require.Less(t, taken(2000), 8*taken(500))
+		})
+	}
 }
 
 // TestRender_fits keeps every line within the terminal, but for code, addresses and HTML.

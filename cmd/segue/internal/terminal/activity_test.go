@@ -156,9 +156,10 @@ func TestScreen_missed(t *testing.T) {
 		}, "  [0.1 #1] says: I cannot.\n  [0.1 #1] s failed (invalid): there is no plan\n"},
 		"asked again": {func(s *Screen) {
 			says(s, "0", "Perhaps.")
+			s.ShowEvent(terminaltest.Event("0", 2, "", orchestrator.StepTaken{Kind: model, Model: "m"}))
 			says(s, "0", "The answer.")
 			s.ShowEvent(terminaltest.Event("0", 1, "", orchestrator.FrameLeft{Strategy: "s", Result: new("The answer.")}))
-		}, "[0 #1] says: Perhaps.\n[0 #1] s done\n"},
+		}, "[0 #1] says: Perhaps.\n[0 #2] model m: an answer\n[0 #1] s done\n"},
 		"streamed": {func(s *Screen) {
 			s.streams = true
 			says(s, "0", "I cannot.")
@@ -201,5 +202,20 @@ func TestFitted(t *testing.T) {
 	}, fitted(Line{Plain, "  [0.1 #2] says: I look at the notes, and then I write what is in docs/, and 日本語の文章は空白なしで書かれます。"}, 41))
 	for _, n := range fitted(Line{Plain, strings.Repeat(" ", 30) + strings.Repeat("שָׁלוֹם ", 30)}, 40) {
 		require.Less(t, plaintext.CellsOf(n.Text), 80)
+	}
+}
+
+// TestFitted_command keeps a command whole at the end of a line, so that it can be copied.
+func TestFitted_command(t *testing.T) {
+	for columns, want := range map[int][]string{
+		80: {"segue: interrupted; go on with: segue resume 01a204a7"},
+		50: {"segue: interrupted; go on with:", "  segue resume 01a204a7"},
+		20: {"segue:", "  interrupted; go", "  on with:", "  segue resume 01a204a7"},
+	} {
+		var got []string
+		for _, n := range fitted(Line{Plain, "segue: interrupted; go on with: segue resume 01a204a7"}, columns) {
+			got = append(got, n.Text)
+		}
+		require.Equal(t, want, got, columns)
 	}
 }

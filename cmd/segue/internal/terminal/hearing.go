@@ -12,15 +12,21 @@ import (
 // replyPieces is the partial reply of a model.
 type replyPieces struct{ text, thought strings.Builder }
 
+// unheardReply is a reply that was not shown, and the step that it came in.
+type unheardReply struct {
+	at   happening
+	text string
+}
+
 // hearing keeps what the models of a run have said, and who they are.
 type hearing struct {
 	replies map[string]*replyPieces // text of models in their current steps, by frame
-	unheard map[string]string       // text of replies without calls that was not shown, by frame
+	unheard map[string]unheardReply // replies without calls that were not shown, by frame
 	agents  map[string]string       // names of the agents, by frame
 }
 
 func newHearing() hearing {
-	return hearing{map[string]*replyPieces{}, map[string]string{}, map[string]string{}}
+	return hearing{map[string]*replyPieces{}, map[string]unheardReply{}, map[string]string{}}
 }
 
 // partialReply stores the text of models until their steps or frames end. It returns the text of
@@ -87,23 +93,23 @@ func (h hearing) missed(e happening, verbose bool) []Line {
 	delete(h.unheard, e.Frame)
 	columns := TextColumns
 	if d, ok := e.Detail.(orchestrator.FrameLeft); ok {
-		if d.Result != nil && strings.TrimSpace(*d.Result) == strings.TrimSpace(said) {
+		if d.Result != nil && strings.TrimSpace(*d.Result) == strings.TrimSpace(said.text) {
 			return nil
 		}
 		if d.Err != nil {
 			columns = lastWordsColumns
 		}
 	}
-	shown := plaintext.OneLine(said)
+	shown := plaintext.OneLine(said.text)
 	if !verbose {
 		shown = plaintext.Head(shown, columns)
 	}
-	return []Line{{Plain, place(e) + "says: " + shown}}
+	return []Line{{Plain, place(said.at) + "says: " + shown}}
 }
 
 // hold keeps the reply of a step without calls until it is known whether it is the result.
 func (h hearing) hold(e happening, said partialReply) {
 	if d, ok := e.Detail.(orchestrator.StepTaken); ok && d.Err == nil && d.Calls == 0 && strings.TrimSpace(said.text) != "" {
-		h.unheard[e.Frame] = said.text
+		h.unheard[e.Frame] = unheardReply{e, said.text}
 	}
 }

@@ -25,7 +25,10 @@ func NewPages(heading Line, content []Line, columns int) *Pages {
 // Next returns the next page, below the heading and the lines of about, which come only on the
 // first page. It leaves two rows for the prompt.
 func (p *Pages) Next(size Size, about ...Line) []Line {
-	top := append(wrap(p.heading, size.Columns), wrapAll(about, size.Columns)...)
+	top := rows(p.heading, size.Columns, len(setIn))
+	for _, n := range about {
+		top = append(top, rows(n, size.Columns, len(setIn))...)
+	}
 	room := max(size.Rows-len(top)-2, minPage)
 	if len(p.rest) <= room {
 		page := append(top, p.rest...)
@@ -50,9 +53,12 @@ func wrapAll(lines []Line, columns int) []Line {
 	return all
 }
 
-// wrap breaks a line into lines that fit in a row of a terminal. All except the first are indented.
+// setIn is before all rows of a line of a page but the first.
+const setIn = "      "
+
+// wrap breaks a line of a text into lines that fit in a row of a terminal, at any letter: so the
+// text stays as it is. All except the first are indented.
 func wrap(n Line, columns int) []Line {
-	const setIn = "      "
 	most := max(columns-1, 2*len(setIn))
 	var all []Line
 	var b strings.Builder
@@ -76,20 +82,37 @@ func wrap(n Line, columns int) []Line {
 
 // fitted breaks a line between words into lines that fit in a row. All but the first are indented
 // two columns below it.
-func fitted(n Line, columns int) []Line {
-	body := strings.TrimLeft(n.Text, " ")
-	indent := n.Text[:len(n.Text)-len(body)]
+func fitted(n Line, columns int) []Line { return rows(n, columns, 2) }
+
+// rows breaks a line between words into lines that fit in a row. All but the first are indented so
+// many columns below it. A command at the end, as after "go on with:", stays whole, so that it can
+// be copied: if it is too long for a row the terminal divides it.
+func rows(n Line, columns, setIn int) []Line {
 	if plaintext.CellsOf(n.Text) < columns {
 		return []Line{n}
 	}
+	words, command := n.Text, ""
+	if i := strings.LastIndex(words, ": segue "); i >= 0 {
+		words, command = words[:i+1], words[i+2:]
+	}
+	body := strings.TrimLeft(words, " ")
+	indent := words[:len(words)-len(body)]
 	var all []Line
 	at := 0
-	for _, end := range plaintext.Breaks(body, max(columns-1-len(indent)-2, columns/2), false) {
+	for _, end := range plaintext.Breaks(body, max(columns-1-len(indent)-setIn, columns/2), false) {
 		all = append(all, Line{n.Style, indent + strings.TrimRight(body[at:end], " ")})
 		if at == 0 {
-			indent += "  "
+			indent += strings.Repeat(" ", setIn)
 		}
 		at = end
+	}
+	last := &all[len(all)-1]
+	switch {
+	case command == "":
+	case plaintext.CellsOf(last.Text)+1+plaintext.CellsOf(command) < columns:
+		last.Text += " " + command
+	default:
+		all = append(all, Line{n.Style, indent + command})
 	}
 	return all
 }

@@ -250,7 +250,9 @@ func text(s string, verbose bool) string {
 	return plaintext.Head(plaintext.OneLine(s), TextColumns)
 }
 
+// arguments returns the arguments of a call on one line, with letters instead of their escapes.
 func arguments(s string, verbose bool) string {
+	s = unescaped(s)
 	if verbose {
 		return plaintext.OneLine(s)
 	}

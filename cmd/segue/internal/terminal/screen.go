@@ -11,6 +11,7 @@ import (
 
 	"golang.org/x/term"
 
+	"github.com/segue-go/segue/cmd/segue/internal/plaintext"
 	"github.com/segue-go/segue/orchestrator"
 )
 
@@ -182,7 +183,7 @@ func (s *Screen) Warn(line string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.wipe()
-	s.put(Line{Warn, "segue: " + line})
+	s.put(s.wrapped([]Line{{Warn, "segue: " + line}})...)
 	s.paint()
 }
 
@@ -202,7 +203,7 @@ func (s *Screen) ShowProgress(line string) {
 	if !s.quiet {
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		s.lines(Line{Plain, line})
+		s.lines(s.wrapped([]Line{{Plain, line}})...)
 	}
 }
 
@@ -213,17 +214,44 @@ func (s *Screen) Show(lines ...Line) {
 	s.lines(lines...)
 }
 
+// ShowWrapped shows lines in words, even if progress is off.
+func (s *Screen) ShowWrapped(lines ...Line) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.lines(s.wrapped(lines)...)
+}
+
 // Prompt shows lines, and a last line as a prompt. Progress is held back until [Screen.EndPrompt]
 // is called.
 func (s *Screen) Prompt(line string, above ...Line) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.wipe()
-	s.put(above...)
+	s.put(s.wrapped(above)...)
 	s.doing.ask()
-	s.open, s.broken = s.dressed(Line{Bold, line}), false
+	s.open, s.broken = s.dressed(Line{Bold, s.promptRows(line)}), false
 	s.write(s.open)
 }
+
+// promptRows breaks a prompt between words, so that it fits in the rows of a terminal; not at a blank
+// that allows no break, which is shown as any other.
+func (s *Screen) promptRows(line string) string {
+	columns := s.Size().Columns
+	if !s.live || plaintext.CellsOf(line) < columns {
+		return strings.ReplaceAll(line, noBreak, " ")
+	}
+	const mark = " > " // it stays with the word before it
+	words := strings.TrimSuffix(line, mark)
+	var all []string
+	at := 0
+	for _, end := range plaintext.Breaks(words, columns-len(mark)-1, false) {
+		all = append(all, strings.TrimRight(words[at:end], " "))
+		at = end
+	}
+	return strings.ReplaceAll(strings.Join(all, "\n")+line[len(words):], noBreak, " ")
+}
+
+const noBreak = "\u00a0"
 
 // EndPrompt ends a prompt. If a line was entered, the terminal has begun a new one.
 func (s *Screen) EndPrompt(entered bool) {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"os"
+	"strings"
 	"testing"
 	"testing/synctest"
 
@@ -201,4 +202,15 @@ func TestTerminal(t *testing.T) {
 	require.False(t, IsTerminal(&bytes.Buffer{}))
 	require.Equal(t, DefaultSize, SizeOf(null))
 	require.Equal(t, DefaultSize, SizeOf(&bytes.Buffer{}))
+}
+
+// TestScreen_promptRows breaks a prompt between words where it is longer than a row, and keeps what
+// belongs together.
+func TestScreen_promptRows(t *testing.T) {
+	s := &Screen{w: &bytes.Buffer{}, live: true} // 80 columns
+	require.Equal(t, "a: y yes > ", s.promptRows("a: y\u00a0yes > "))
+	long := strings.Repeat("word ", 14)
+	require.Equal(t, long+"a,\nb always > ", s.promptRows(long+"a, b\u00a0always > "))
+	s.live = false
+	require.Equal(t, long+"a, b always > ", s.promptRows(long+"a, b\u00a0always > "))
 }
