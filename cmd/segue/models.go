@@ -30,13 +30,13 @@ with *.`,
   segue models --base-url https://openrouter.ai/api/v1 claude`,
 		RunE: func(cmd *cobra.Command, args []string) error { return c.listModels(cmd.Context(), f, args) },
 	}
-	f.offer(cmd)
+	f.offer(c, cmd)
 	return cmd
 }
 
 // listModels executes segue models.
 func (c *cli) listModels(ctx context.Context, f *serverFlags, words []string) error {
-	cfg, err := c.server(ctx, f, "")
+	cfg, err := c.server(ctx, f)
 	if err != nil {
 		return err
 	}
