@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"encoding/json"
 	"maps"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
@@ -133,6 +135,15 @@ func TestModels(t *testing.T) {
 	require.Equal(t, exitDone, code)
 	require.Empty(t, stdout)
 	require.Equal(t, "segue: none of the 4 models of the server has zzz in its name\n", stderr)
+
+	empty := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte(`{"data":null}`)) }))
+	t.Cleanup(empty.Close)
+	for _, args := range [][]string{{"models"}, {"models", "zzz"}} {
+		code, stdout, stderr = ask(t, map[string]string{"OPENAI_BASE_URL": empty.URL}, args...)
+		require.Equal(t, exitDone, code)
+		require.Empty(t, stdout)
+		require.Equal(t, "segue: the server lists no models\n", stderr)
+	}
 
 	code, _, stderr = ask(t, map[string]string{"OPENAI_BASE_URL": s.URL + "/v2"}, "models")
 	require.Equal(t, exitProvider, code)

@@ -4,6 +4,7 @@
 package doctor
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -205,7 +206,7 @@ func (x *examiner) ask(ctx context.Context, req llmclient.Request, streamed bool
 		a := x.askOnce(ctx, req, streamed)
 		switch {
 		case a.err == nil:
-		case a.err.Code == llmclient.CodeBadRequest && !x.unbound && strings.Contains(a.err.Message, "max_"):
+		case a.err.Code == llmclient.CodeBadRequest && !x.unbound && bytes.Contains(a.x.body, []byte("max_")):
 			x.unbound = true
 			continue
 		case a.err.Code == llmclient.CodeRateLimited && !waited && a.err.RetryAfter <= patience:
@@ -330,7 +331,7 @@ func (c *check) passing(a answer) bool {
 	switch {
 	case a.err == nil:
 		return false
-	case a.err.Code == llmclient.CodeTimeout:
+	case a.err.Code == llmclient.CodeTimeout && a.x.status < http.StatusInternalServerError:
 		c.find("silent", fmt.Sprintf("nothing more came for %s, after %s", took(c.x.cfg.Timeout), counted(a.pieces(), "piece")))
 	case a.x.err != nil:
 		c.x.unreachable(c, a.x)

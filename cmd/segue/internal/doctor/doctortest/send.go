@@ -135,6 +135,9 @@ func (s *Server) stream(w http.ResponseWriter, m message) {
 		first["content"] = ""
 	}
 	x.delta(first, nil)
+	if s.has("stream_unread") {
+		x.write("data: {\"id\":\"r1\",\n\n")
+	}
 	if s.has("error_in_stream") {
 		x.event(object{"error": object{"message": "The provider is down.", "code": 502}})
 		return
