@@ -62,7 +62,7 @@ func (x *examiner) list(ctx context.Context) ([]Model, *exchange, error) {
 	return x.listAt(ctx, "models")
 }
 
-// listAt is list at a path below the base URL.
+// listAt is list at a path that starts from the base URL.
 func (x *examiner) listAt(ctx context.Context, path string) ([]Model, *exchange, error) {
 	ctx, cancel := context.WithTimeout(ctx, x.cfg.Timeout)
 	defer cancel()

@@ -290,16 +290,21 @@ func (x *examiner) rightPath(ctx context.Context) string {
 			return "base_url: " + base
 		}
 	}
-	for _, path := range []string{"v1", "api/v1"} {
-		if versioned.MatchString(shown) {
-			break
-		}
+	u, err := url.Parse(shown)
+	if err != nil || versioned.MatchString(shown) {
+		return checkBase
+	}
+	up := strings.Repeat("../", strings.Count(u.Path, "/"))
+	for _, path := range []string{"v1", "api/v1", up + "v1", up + "api/v1"} {
 		if _, _, err := x.listAt(ctx, path+"/models"); err == nil {
-			return "base_url: " + shown + "/" + path
+			return "base_url: " + strings.TrimSuffix(u.JoinPath(path).String(), "/")
 		}
 	}
-	return "check base_url: it is the address up to, and without, /chat/completions"
+	return checkBase
 }
+
+// checkBase is what to do about a base URL of which no more is known.
+const checkBase = "check base_url: it is the address up to, and without, /chat/completions"
 
 // missing finds a model that the server does not have.
 func (x *examiner) missing(c *check, list []Model, err *llmclient.Error) {

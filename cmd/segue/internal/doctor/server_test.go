@@ -112,7 +112,8 @@ func addressCases(t *testing.T) map[string]addressCase {
 	}
 	plain := doctortest.New(t)
 	return map[string]addressCase{
-		"no /v1": {base: "BASE", found: "wrong_path", measured: "/chat/completions: status 404", advice: "base_url: BASE/v1"},
+		"no /v1":                    {base: "BASE", found: "wrong_path", measured: "/chat/completions: status 404", advice: "base_url: BASE/v1"},
+		"another API of the server": {base: "BASE/api", found: "wrong_path", measured: "/api/chat/completions: status 404", advice: "base_url: BASE/v1"},
 		"too long": {
 			base: "BASE/v1/chat/completions", found: "wrong_path",
 			measured: "/v1/chat/completions/chat/completions: status 404", advice: "base_url: BASE/v1",
