@@ -2,6 +2,7 @@ package doctor_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"io"
 	"net/http"
 	"strings"
@@ -233,6 +234,31 @@ func TestModels_forms(t *testing.T) {
 			require.Equal(t, tt.want, ids)
 		})
 	}
+}
+
+// TestModels_many reads a list that is longer than what is kept of other answers.
+func TestModels_many(t *testing.T) {
+	t.Parallel()
+	rows := make([]any, 5000)
+	for i := range rows {
+		rows[i] = map[string]any{"id": fmt.Sprintf("model-%04d", i), "description": strings.Repeat("x", 1000)}
+	}
+	rows[4999] = map[string]any{"id": doctortest.Model}
+	body, err := json.Marshal(map[string]any{"data": rows})
+	require.NoError(t, err)
+	cfg := config(doctortest.New(t))
+	cfg.Transport = odd(cfg.Transport, func(r *http.Request, _ string) *oddAnswer {
+		if r.Method != http.MethodGet {
+			return nil
+		}
+		return &oddAnswer{http.StatusOK, "application/json", nil, string(body)}
+	})
+	list, err := doctor.Models(t.Context(), cfg)
+	require.NoError(t, err)
+	require.Len(t, list, 5000)
+	r := examine(t, cfg)
+	require.Empty(t, names(r))
+	require.Equal(t, "answers, and is one of 5000", measured(r, "model"))
 }
 
 // TestExamine_closes says in words that a server closes its connections.
