@@ -354,8 +354,12 @@ func (v *settingsView) addStore() error {
 	v.add("store", cmp.Or(place.Path, config.StoreNone), origin)
 	out := v.f.out
 	for _, s := range []struct{ flag, value string }{
-		{"session", v.f.session}, {"stdin", v.f.stdin.value}, {"output", out.kind()},
-		{"plain", strconv.FormatBool(out.plain)}, {"quiet", strconv.FormatBool(out.quiet)}, {"verbose", strconv.FormatBool(out.verbose)},
+		{"session", v.f.session},
+		{"stdin", v.f.stdin.value},
+		{"output", out.kind()},
+		{"plain", strconv.FormatBool(out.plain)},
+		{"quiet", strconv.FormatBool(out.quiet)},
+		{"verbose", strconv.FormatBool(out.verbose)},
 	} {
 		v.add(s.flag, s.value, v.said(s.flag, ""))
 	}

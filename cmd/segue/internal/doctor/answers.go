@@ -19,8 +19,8 @@ func (x *examiner) judgeReply(c *check, a answer) {
 	text := a.text()
 	switch {
 	case a.resp.Finish == llmclient.FinishContentFilter || a.resp.Finish == llmclient.FinishRefusal: // named by its form
-	case a.resp.Finish == llmclient.FinishLength && strings.TrimSpace(text) == "":
-		c.find("empty_reply", fmt.Sprintf("only thoughts in %d tokens", maxTokens))
+	case a.onlyThoughts():
+		c.find("empty_reply", "only thoughts, up to the limit of the server")
 	case strings.TrimSpace(text) == "":
 		c.find("empty_reply", "the answer is empty")
 	case !strings.Contains(strings.ToLower(text), "heron"):

@@ -196,15 +196,23 @@ func (a answer) text() string {
 	return a.resp.Message.Text()
 }
 
+// onlyThoughts reports whether a reply ends at its limit of tokens before it says anything.
+func (a answer) onlyThoughts() bool {
+	return a.resp.Finish == llmclient.FinishLength && strings.TrimSpace(a.text()) == "" && len(a.resp.Message.Calls()) == 0
+}
+
 // patience limits how long a rate limit is waited for.
 const patience = 10 * time.Second
 
-// ask makes a request. It repeats one that was refused for its limit of tokens, and once one that
-// came too early.
+// ask makes a request. It repeats one that was refused for its limit of tokens, or whose thoughts
+// did not fit it, and once one that came too early.
 func (x *examiner) ask(ctx context.Context, req llmclient.Request, streamed bool) answer {
 	for waited := false; ; {
 		a := x.askOnce(ctx, req, streamed)
 		switch {
+		case a.err == nil && !x.unbound && a.onlyThoughts():
+			x.unbound = true
+			continue
 		case a.err == nil:
 		case a.err.Code == llmclient.CodeBadRequest && !x.unbound && bytes.Contains(a.x.body, []byte("max_")):
 			x.unbound = true

@@ -236,6 +236,50 @@ func TestModels_forms(t *testing.T) {
 	}
 }
 
+// TestExamine_modelMissing tells a model that there is not from a wrong path, in the words of several
+// servers.
+func TestExamine_modelMissing(t *testing.T) {
+	t.Parallel()
+	for name, a := range map[string]oddAnswer{
+		"Azure":      {404, "application/json", nil, `{"error":{"code":"DeploymentNotFound","message":"The API deployment for this resource does not exist."}}`},
+		"OpenRouter": {404, "application/json", nil, `{"error":{"message":"No endpoints found for house/models-9.","code":404}}`},
+		"Mistral":    {400, "application/json", nil, `{"object":"error","message":"Invalid model: house/models-9","type":"invalid_model"}`},
+		"LiteLLM":    {400, "application/json", nil, `{"error":{"message":"Invalid model name passed in model=house/models-9","code":"400"}}`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			cfg := config(doctortest.New(t))
+			cfg.Client.Model = "house/models-9"
+			cfg.Transport = odd(cfg.Transport, posted(a))
+			r := examine(t, cfg)
+			require.Equal(t, []string{"model_missing"}, names(r))
+			require.Equal(t, 1, r.Requests, "it is not asked again")
+			require.Equal(t, "model: house-model", theOne(t, r).Advice)
+		})
+	}
+	cfg := config(doctortest.New(t))
+	cfg.Transport = odd(cfg.Transport, posted(oddAnswer{404, "text/plain", nil, "Cannot POST /v1/chat/completions of gpt-5-mini"}))
+	cfg.Client.Model = "v1"
+	require.Equal(t, []string{"wrong_path"}, names(examine(t, cfg)), "the path is no word of the model")
+}
+
+// TestExamine_longThoughts does not call a model broken that thinks for longer than the limit that
+// doctor sets.
+func TestExamine_longThoughts(t *testing.T) {
+	t.Parallel()
+	cfg := config(doctortest.New(t))
+	cfg.Transport = odd(cfg.Transport, func(_ *http.Request, body string) *oddAnswer {
+		if !strings.Contains(body, `_tokens":`) {
+			return nil
+		}
+		return &oddAnswer{
+			http.StatusOK, "application/json", nil,
+			`{"choices":[{"index":0,"message":{"role":"assistant","content":"","reasoning_content":"Hm."},"finish_reason":"length"}],"usage":{"prompt_tokens":1,"completion_tokens":1500,"total_tokens":1501}}`,
+		}
+	})
+	require.Empty(t, names(examine(t, cfg)))
+}
+
 // TestModels_many reads a list that is longer than what is kept of other answers.
 func TestModels_many(t *testing.T) {
 	t.Parallel()

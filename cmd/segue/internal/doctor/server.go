@@ -37,7 +37,7 @@ func (x *examiner) checkServer(ctx context.Context) {
 	list, hop, listErr := x.list(ctx)
 	if !x.unreachable(server, hop) {
 		a := x.ask(ctx, heron(), false)
-		if a.err != nil && a.err.Code == llmclient.CodeBadRequest {
+		if a.err != nil && a.err.Code == llmclient.CodeBadRequest && !x.lacks(list, a) {
 			a = x.simpler(ctx, reply, a)
 		}
 		if !x.unreachable(server, a.x) {
@@ -147,7 +147,7 @@ func (x *examiner) judge(ctx context.Context, server, key, model, reply *check, 
 	case a.x.location != nil:
 		x.stopped = true
 	case x.wrongPath(ctx, server, a):
-	case err.Code == llmclient.CodeNotFound:
+	case err.Code == llmclient.CodeNotFound, err.Code == llmclient.CodeBadRequest && x.lacks(list, a):
 		x.missing(model, list, err)
 	case err.Code == llmclient.CodeRateLimited:
 		server.find("rate_limited", cmp.Or(err.Message, "too many requests"))
@@ -268,7 +268,7 @@ var versioned = regexp.MustCompile(`/v\d+\w*(/openai)?/?$`)
 // wrongPath finds a base URL whose path is wrong.
 func (x *examiner) wrongPath(ctx context.Context, c *check, a answer) bool {
 	html := strings.HasPrefix(a.x.contentType, "text/html") && a.x.status < http.StatusInternalServerError
-	about := strings.Contains(strings.ToLower(a.err.Type+messageOf(a.x.body)), "model") // not the address in the message
+	about := strings.Contains(a.err.Type, "model") || x.aboutModel(a)
 	missing := a.x.status == http.StatusNotFound || a.x.status == http.StatusMethodNotAllowed || a.x.status == http.StatusGone
 	if !html && (!missing || about) {
 		return false
@@ -280,6 +280,24 @@ func (x *examiner) wrongPath(ctx context.Context, c *check, a answer) bool {
 	}
 	c.find("wrong_path", measured, x.rightPath(ctx))
 	return true
+}
+
+// aboutModel reports whether what the server says of a failure is about the model: it has a word for
+// it, or its name. What it says of the path does not count.
+func (x *examiner) aboutModel(a answer) bool {
+	said := strings.ToLower(strings.ReplaceAll(messageOf(a.x.body), a.x.path, ""))
+	return slices.ContainsFunc([]string{"model", "deployment", strings.ToLower(x.cfg.Client.Model)}, func(word string) bool { return strings.Contains(said, word) })
+}
+
+// lacks reports whether a request failed because of its model, and the list of models does not have
+// it.
+func (x *examiner) lacks(list []Model, a answer) bool {
+	return len(list) > 0 && !x.listed(list) && x.aboutModel(a)
+}
+
+// listed reports whether a list has the model.
+func (x *examiner) listed(list []Model) bool {
+	return slices.ContainsFunc(list, func(m Model) bool { return m.ID == x.cfg.Client.Model })
 }
 
 // rightPath returns what to do about a wrong path: it looks where the server has a list of models.
@@ -309,7 +327,7 @@ const checkBase = "check base_url: it is the address up to, and without, /chat/c
 // missing finds a model that the server does not have.
 func (x *examiner) missing(c *check, list []Model, err *llmclient.Error) {
 	x.stopped = true
-	if slices.ContainsFunc(list, func(m Model) bool { return m.ID == x.cfg.Client.Model }) {
+	if x.listed(list) {
 		c.find("model_missing", "the model is in the list, but: "+err.Message, "may the account use it, and is it loaded? segue models lists the others")
 		return
 	}
