@@ -100,6 +100,8 @@ default: one
 // TestDoctor_usage refuses what makes no sense, before a server is asked.
 func TestDoctor_usage(t *testing.T) {
 	t.Parallel()
+	_, _, stderr := ask(t, nil, "doctor", "--policy", "fenced,hermess")
+	require.Equal(t, `segue: --policy: there is no policy "hermess"; there are: fenced, xml, react, hermes, llama, pythonic, mistral; did you mean hermes?`+"\n", stderr)
 	for _, args := range [][]string{
 		{"doctor", "--timeout", "0s"},
 		{"doctor", "more"},

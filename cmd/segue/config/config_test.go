@@ -194,7 +194,7 @@ func TestConfig_problems(t *testing.T) {
 			"agents: {a: {}}\ndefault: b\nrules:\n  - {agent: a}\n  - {agent: a, source: x, pattern: '('}\n  - {agent: b, keywords: ['!']}\n",
 			[]string{
 				`2:1: default: no agent "b"; there are: a`, "4:5: rules[0]: needs one of source, keywords and pattern", "5:5: rules[1]: needs one of source, keywords and pattern",
-				"5:27: rules[1].pattern: error parsing regexp: missing closing ): `(`", `6:6: rules[2].agent: no agent "b"; there are: a`, "6:27: rules[2].keywords[0]: has no letter and no digit",
+				"5:27: rules[1].pattern: this is no regular expression: missing closing ): `(`", `6:6: rules[2].agent: no agent "b"; there are: a`, "6:27: rules[2].keywords[0]: has no letter and no digit",
 			},
 		},
 	} {

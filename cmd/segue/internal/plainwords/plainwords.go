@@ -52,6 +52,7 @@ var (
 // reworded has what stands for words about a Go program, and for words that say too much.
 var reworded = strings.NewReplacer(
 	"APIKey: has ", "the key has ",
+	"error parsing regexp: ", "this is no regular expression: ",
 	"; give a query with option.WithQuery in Options", "; leave it out",
 	"the server refuses the key (status 403", "the server refuses access (status 403", // it can be the country, the account or a firewall
 )
