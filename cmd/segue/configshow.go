@@ -29,7 +29,7 @@ type settingRecord struct {
 const byDefault = "default"
 
 func (c *cli) configShowCommand() *cobra.Command {
-	f := &runFlags{strategy: oneOf(strategies.Words()...), approve: oneOf(config.ApprovalWords...)}
+	f := newRunFlags()
 	origin := false
 	cmd := &cobra.Command{
 		Use:   "show [flags]",
@@ -50,6 +50,7 @@ that of a task whose words no rule looks for.`,
 	}
 	f.offer(c, cmd)
 	f.settings.offer(cmd, c, &f.config)
+	f.offerTurn(c, cmd)
 	cmd.Flags().BoolVar(&origin, "origin", false, "say where each setting is from")
 	return cmd
 }
@@ -323,6 +324,7 @@ func (v *settingsView) addRest() {
 		origin = strings.Join(slices.DeleteFunc([]string{origin, v.where("/protected")}, func(s string) bool { return s == "" }), " and ")
 	}
 	v.add("protect", strings.Join(protected, ", "), origin)
+	v.add("ask", strconv.FormatBool(f.ask), v.said("ask", ""))
 	v.add("no-ask", strconv.FormatBool(f.noAsk), v.said("no-ask", ""))
 	steps := "50 model calls for a task or a step of a plan"
 	_, at = v.ofAgent("limits")
@@ -350,9 +352,15 @@ func (v *settingsView) addStore() error {
 		origin = v.where("/store/path")
 	}
 	v.add("store", cmp.Or(place.Path, config.StoreNone), origin)
-	for _, s := range []struct {
-		flag, value string
-	}{{"output", v.f.out.kind()}, {"quiet", strconv.FormatBool(v.f.out.quiet)}, {"verbose", strconv.FormatBool(v.f.out.verbose)}} {
+	out := v.f.out
+	for _, s := range []struct{ flag, value string }{
+		{"session", v.f.session},
+		{"stdin", v.f.stdin.value},
+		{"output", out.kind()},
+		{"plain", strconv.FormatBool(out.plain)},
+		{"quiet", strconv.FormatBool(out.quiet)},
+		{"verbose", strconv.FormatBool(out.verbose)},
+	} {
 		v.add(s.flag, s.value, v.said(s.flag, ""))
 	}
 	return nil

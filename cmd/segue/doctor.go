@@ -18,35 +18,39 @@ import (
 	"github.com/segue-go/segue/markdownpolicy"
 )
 
-// serverFlags are the flags of commands that are about the server of a model.
+// serverFlags are the flags of commands that are about the server of a model. Those that say which
+// server it is are those of segue run.
 type serverFlags struct {
-	model   string
-	baseURL string
-	config  string
-	agent   string
+	runFlags // only which model is asked, and where
+
 	timeout time.Duration
 	form    choice
-
-	given func(flag string) bool
 }
 
+// whichServer are the flags that decide which server is asked, and for which model.
+var whichServer = []string{"profile", "agent", "source", "model", "base-url", "policy"}
+
 // offer adds the flags to cmd.
-func (f *serverFlags) offer(cmd *cobra.Command) {
+func (f *serverFlags) offer(c *cli, cmd *cobra.Command) {
 	flags := cmd.Flags()
-	flags.StringVar(&f.model, "model", "", "the model (default SEGUE_MODEL, or "+config.DefaultModel+")")
+	flags.StringVarP(&f.model, "model", "m", "", "the model (default SEGUE_MODEL, or "+config.DefaultModel+")")
 	flags.StringVar(&f.baseURL, "base-url", "", "the server, up to and without /chat/completions (default OPENAI_BASE_URL, or OpenAI)")
 	flags.StringVar(&f.config, "config", "", "the configuration; '' is none (default "+lookup+")")
 	flags.StringVar(&f.agent, "agent", "", "the agent whose model it is (default that of the configuration)")
+	flags.StringVar(&f.source, "source", "", "where the tasks come from, for the rules of the configuration")
+	f.settings.offer(cmd, c, &f.config)
+	f.settings.only = whichServer
 	flags.DurationVar(&f.timeout, "timeout", doctor.DefaultTimeout, "the longest that one request may take")
 	f.form = oneOf(formText, formJSON)
 	f.form.offer(cmd, "output", "a text to read, or JSON")
 	f.given = flags.Changed
 	_ = cmd.MarkFlagFilename("config", "yaml", "yml") // the only error is an unknown flag
+	_ = cmd.RegisterFlagCompletionFunc("agent", c.completeAgentFlag(&f.config))
+	_ = cmd.RegisterFlagCompletionFunc("model", c.completeModels(&f.config))
 }
 
 func (c *cli) doctorCommand() *cobra.Command {
 	f := &serverFlags{}
-	var policy string
 	cmd := &cobra.Command{
 		Use:   "doctor",
 		Short: "Examine the server of a model, and say what to set",
@@ -68,43 +72,59 @@ the end. A key is never shown. The fallbacks of a model are not asked.`,
   segue doctor --base-url http://localhost:8080/v1 --model qwen3
   segue doctor --agent planner --output json`,
 		Args: noArguments,
-		RunE: func(cmd *cobra.Command, _ []string) error { return c.examine(cmd.Context(), f, policy) },
+		RunE: func(cmd *cobra.Command, _ []string) error { return c.examine(cmd.Context(), f) },
 	}
-	f.offer(cmd)
-	offerPolicy(cmd, &policy, "", "the text format for tool calls, as in segue run (default that of the model)")
+	f.offer(c, cmd)
+	offerPolicy(cmd, &f.policy, "", "the text format for tool calls, as in segue run (default that of the model)")
 	return cmd
 }
 
-// server returns what to examine, by the flags, the configuration and the environment.
-func (c *cli) server(ctx context.Context, f *serverFlags, policy string) (doctor.Config, error) {
+// server returns what to examine, by the flags, their variables, the profile, the configuration and
+// the environment, as segue run does.
+func (c *cli) server(ctx context.Context, f *serverFlags) (doctor.Config, error) {
 	if f.timeout <= 0 {
 		return doctor.Config{}, errors.New("--timeout must be above zero, such as 30s")
 	}
-	if policy != "" {
-		if _, err := textpolicy.New(policy, markdownpolicy.Options{}); err != nil {
-			return doctor.Config{}, fmt.Errorf("--policy: %w", err)
-		}
+	if err := f.settings.fromEnvironment(c.getenv); err != nil {
+		return doctor.Config{}, err
 	}
 	place, err := c.configPath(f.config, f.given("config"))
 	if err != nil {
 		return doctor.Config{}, err
 	}
-	cfg, err := c.configOf(ctx, &runFlags{given: f.given}, place, c.screen(output{}))
+	cfg, err := c.configOf(ctx, &f.runFlags, place, c.screen(output{}))
 	if err != nil {
 		return doctor.Config{}, err
 	}
-	o := config.ClientOptions{Getenv: c.getenv, Model: f.model, BaseURL: f.baseURL, Policy: policy}
-	at := config.EnvironmentServer(o)
 	if cfg != nil {
-		agent, _, err := cfg.Choose(config.Request{Agent: f.agent})
-		if err != nil {
-			return doctor.Config{}, err
-		}
-		if at, err = cfg.Server(agent, o); err != nil {
+		if err := f.settings.fromProfile(cfg); err != nil {
 			return doctor.Config{}, err
 		}
 	}
-	return doctor.Config{Client: at.Client, KeyVariable: at.KeyVariable, Policy: at.Policy, Timeout: f.timeout}, nil
+	if err := f.check(); err != nil {
+		return doctor.Config{}, err
+	}
+	if f.policy != "" {
+		if _, err := textpolicy.New(f.policy, markdownpolicy.Options{}); err != nil {
+			return doctor.Config{}, fmt.Errorf("--policy: %w", err)
+		}
+	}
+	at, err := c.serverOf(f, cfg)
+	return doctor.Config{Client: at.Client, KeyVariable: at.KeyVariable, Policy: at.Policy, Timeout: f.timeout}, err
+}
+
+// serverOf returns the server of the model of the agent, or without a configuration that of the
+// environment.
+func (c *cli) serverOf(f *serverFlags, cfg *config.Config) (config.Server, error) {
+	o := c.clientOptions(&f.runFlags)
+	if cfg == nil {
+		return config.EnvironmentServer(o), nil
+	}
+	agent, _, err := cfg.Choose(config.Request{Agent: f.agent, Source: f.source})
+	if err != nil {
+		return config.Server{}, err
+	}
+	return cfg.Server(agent, o)
 }
 
 // untilInterrupted returns a context that ends when the user interrupts.
@@ -115,8 +135,8 @@ func untilInterrupted(ctx context.Context) (context.Context, context.CancelFunc)
 var errGivenUp = &exitError{code: exitInterrupted, err: errors.New("interrupted")}
 
 // examine executes segue doctor.
-func (c *cli) examine(ctx context.Context, f *serverFlags, policy string) error {
-	cfg, err := c.server(ctx, f, policy)
+func (c *cli) examine(ctx context.Context, f *serverFlags) error {
+	cfg, err := c.server(ctx, f)
 	if err != nil {
 		return err
 	}

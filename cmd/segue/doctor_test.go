@@ -3,6 +3,9 @@ package main
 import (
 	"bytes"
 	"encoding/json"
+	"maps"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
@@ -97,6 +100,8 @@ default: one
 // TestDoctor_usage refuses what makes no sense, before a server is asked.
 func TestDoctor_usage(t *testing.T) {
 	t.Parallel()
+	_, _, stderr := ask(t, nil, "doctor", "--policy", "fenced,hermess")
+	require.Equal(t, `segue: --policy: there is no policy "hermess"; there are: fenced, xml, react, hermes, llama, pythonic, mistral; did you mean hermes?`+"\n", stderr)
 	for _, args := range [][]string{
 		{"doctor", "--timeout", "0s"},
 		{"doctor", "more"},
@@ -133,8 +138,70 @@ func TestModels(t *testing.T) {
 	require.Empty(t, stdout)
 	require.Equal(t, "segue: none of the 4 models of the server has zzz in its name\n", stderr)
 
+	empty := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte(`{"data":null}`)) }))
+	t.Cleanup(empty.Close)
+	for _, args := range [][]string{{"models"}, {"models", "zzz"}} {
+		code, stdout, stderr = ask(t, map[string]string{"OPENAI_BASE_URL": empty.URL}, args...)
+		require.Equal(t, exitDone, code)
+		require.Empty(t, stdout)
+		require.Equal(t, "segue: the server lists no models\n", stderr)
+	}
+
 	code, _, stderr = ask(t, map[string]string{"OPENAI_BASE_URL": s.URL + "/v2"}, "models")
 	require.Equal(t, exitProvider, code)
 	require.Contains(t, stderr, "segue: cannot list the models of "+s.URL+"/v2: status 401: ")
 	require.Contains(t, stderr, "; segue doctor says more\n")
+}
+
+// TestDoctor_settings examines the server that segue run would ask with the same flags, variables
+// and profile.
+func TestDoctor_settings(t *testing.T) {
+	t.Parallel()
+	s := doctortest.New(t)
+	file := filepath.Join(t.TempDir(), "segue.yaml")
+	require.NoError(t, os.WriteFile(file, []byte(`models:
+  right: {model: `+doctortest.Model+`, base_url: `+s.Base()+`, api_key_env: HOUSE_KEY}
+  other: {model: house-model, base_url: `+s.Base()+`, api_key_env: HOUSE_KEY}
+agents:
+  one: {model: right}
+  two: {model: other}
+default: one
+rules: [{source: mail, agent: two}]
+profiles:
+  by-model: {model: other}
+  by-agent: {agent: two}
+  by-source: {source: mail}
+`), 0o600))
+	for name, tt := range map[string]struct {
+		env  map[string]string
+		args []string
+	}{
+		"-m":                   {nil, []string{"--config", file, "-m", "other"}},
+		"-P":                   {nil, []string{"--config", file, "-P", "by-model"}},
+		"a profile's agent":    {nil, []string{"--config", file, "--profile", "by-agent"}},
+		"a profile's source":   {nil, []string{"--config", file, "--profile", "by-source"}},
+		"--source":             {nil, []string{"--config", file, "--source", "mail"}},
+		"SEGUE_PROFILE":        {map[string]string{"SEGUE_PROFILE": "by-model"}, []string{"--config", file}},
+		"SEGUE_AGENT":          {map[string]string{"SEGUE_AGENT": "two"}, []string{"--config", file}},
+		"SEGUE_MODEL":          {map[string]string{"SEGUE_MODEL": "other"}, []string{"--config", file}},
+		"SEGUE_BASE_URL":       {map[string]string{"SEGUE_BASE_URL": s.Base(), "SEGUE_MODEL": "house-model", "OPENAI_API_KEY": doctortest.Key}, nil},
+		"SEGUE_OUTPUT of runs": {map[string]string{"SEGUE_OUTPUT": "jsonl", "SEGUE_QUIET": "true"}, []string{"--config", file, "-m", "other"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			env := map[string]string{"HOUSE_KEY": doctortest.Key}
+			maps.Copy(env, tt.env)
+			code, stdout, stderr := ask(t, env, append([]string{"models"}, tt.args...)...)
+			require.Equal(t, exitDone, code, stderr)
+			require.Contains(t, stdout, "* house-model")
+			_, stdout, stderr = ask(t, env, append([]string{"doctor", "--timeout", "5s", "-o", "json"}, tt.args...)...)
+			require.Contains(t, stdout, `{"server":"`+s.Base()+`","model":"house-model"`, stderr)
+		})
+	}
+	for _, args := range [][]string{{"-P", "by-model"}, {"--config", file, "-P", "no-such"}, {"--config", file, "-m", ""}, {"--config", file, "--agent", ""}} {
+		code, stdout, stderr := ask(t, map[string]string{"HOUSE_KEY": doctortest.Key}, append([]string{"models"}, args...)...)
+		require.Equal(t, exitUsage, code, args)
+		require.Empty(t, stdout)
+		require.NotContains(t, stderr, "there is no flag")
+	}
 }

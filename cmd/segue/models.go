@@ -30,13 +30,13 @@ with *.`,
   segue models --base-url https://openrouter.ai/api/v1 claude`,
 		RunE: func(cmd *cobra.Command, args []string) error { return c.listModels(cmd.Context(), f, args) },
 	}
-	f.offer(cmd)
+	f.offer(c, cmd)
 	return cmd
 }
 
 // listModels executes segue models.
 func (c *cli) listModels(ctx context.Context, f *serverFlags, words []string) error {
-	cfg, err := c.server(ctx, f, "")
+	cfg, err := c.server(ctx, f)
 	if err != nil {
 		return err
 	}
@@ -61,7 +61,10 @@ func (c *cli) listModels(ctx context.Context, f *serverFlags, words []string) er
 	if f.form.value == formJSON {
 		return encode(c.stdout, list)
 	}
-	if len(list) == 0 {
+	switch {
+	case len(all) == 0:
+		c.screen(output{}).Warn("the server lists no models")
+	case len(list) == 0:
 		c.screen(output{}).Warn("none of the " + plaintext.Counted(len(all), "model") + " of the server has " + strings.Join(words, " and ") + " in its name")
 	}
 	return c.writeModels(list, cfg.Client.Model)

@@ -83,11 +83,7 @@ reply breaks off. With --store none nothing is kept: then Ctrl-C ends the run.`
 )
 
 func (c *cli) runCommand() *cobra.Command {
-	f := &runFlags{
-		strategy: oneOf(strategies.Words()...),
-		approve:  oneOf(config.ApprovalWords...),
-		stdin:    oneOf(stdinAuto, stdinWait, stdinNone),
-	}
+	f := newRunFlags()
 	cmd := &cobra.Command{
 		Use:     "run [flags] TASK|-",
 		Short:   "Run a task with a model",
@@ -104,9 +100,7 @@ func (c *cli) runCommand() *cobra.Command {
 	f.offer(c, cmd)
 	f.settings.offer(cmd, c, &f.config)
 	f.offerFiles(cmd, "give the model this `FILE` with the task, a text or a picture; may be said again")
-	cmd.Flags().StringVar(&f.session, "session", "", "make the run the next turn of the conversation with this `NAME`, or the first")
-	_ = cmd.RegisterFlagCompletionFunc("session", c.completeSessions(&f.store)) // the only error is an unknown flag
-	f.stdin.offer(cmd, "stdin", "whether what comes from standard input is joined to the task")
+	f.offerTurn(c, cmd)
 	return cmd
 }
 

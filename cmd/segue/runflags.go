@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/segue-go/segue/cmd/segue/config"
+	"github.com/segue-go/segue/cmd/segue/internal/strategies"
 )
 
 // runFlags are the flags of segue run.
@@ -38,6 +39,22 @@ type runFlags struct {
 	alien bool                   // what the run was begun with stands in a file from elsewhere, and is trusted no more than that
 	fed   bool                   // something from standard input was joined to the task
 	mute  bool                   // neither the configuration is said, nor what is not as it was when the run began
+}
+
+// newRunFlags returns the flags of segue run before they are read.
+func newRunFlags() *runFlags {
+	return &runFlags{
+		strategy: oneOf(strategies.Words()...),
+		approve:  oneOf(config.ApprovalWords...),
+		stdin:    oneOf(stdinAuto, stdinWait, stdinNone),
+	}
+}
+
+// offerTurn adds the flags about the conversation and standard input to cmd.
+func (f *runFlags) offerTurn(c *cli, cmd *cobra.Command) {
+	cmd.Flags().StringVar(&f.session, "session", "", "make the run the next turn of the conversation with this `NAME`, or the first")
+	_ = cmd.RegisterFlagCompletionFunc("session", c.completeSessions(&f.store)) // the only error is an unknown flag
+	f.stdin.offer(cmd, "stdin", "whether what comes from standard input is joined to the task")
 }
 
 // idleUsage is the help of --idle-timeout.
@@ -74,7 +91,7 @@ func (f *runFlags) offer(c *cli, cmd *cobra.Command) {
 // check returns an error for a flag whose value says nothing.
 func (f *runFlags) check() error {
 	if f.given("max-steps") && f.maxSteps == 0 {
-		return errors.New("--max-steps 0 lets the run do nothing: give a number from 1 on, or -1 for no bound")
+		return errors.New(f.settings.saidBy("max-steps") + " 0 lets the run do nothing: give a number from 1 on, or -1 for no bound")
 	}
 	if f.given("dir") && f.dir == "" {
 		return errors.New("--dir names no folder: give its path, such as . for this one, or leave --dir out for a run without files")

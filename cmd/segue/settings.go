@@ -36,6 +36,7 @@ func variableOf(flag string) string {
 // not say them.
 type settings struct {
 	flags   *pflag.FlagSet
+	only    []string          // the flags that are set so; nil: all of settingFlags
 	profile string            // of --profile
 	origins map[string]string // where a setting is from that is not from the command line, by flag
 }
@@ -59,7 +60,7 @@ func (s *settings) saidBy(flag string) string {
 func (s *settings) fromEnvironment(getenv func(string) string) error {
 	for _, name := range settingFlags {
 		value := getenv(variableOf(name))
-		if value == "" || slices.Contains(readElsewhere, name) || slices.ContainsFunc(excludedBy[name], s.flags.Changed) {
+		if value == "" || s.heedsNot(name) || slices.ContainsFunc(excludedBy[name], s.flags.Changed) {
 			continue
 		}
 		values := []string{value}
@@ -71,6 +72,11 @@ func (s *settings) fromEnvironment(getenv func(string) string) error {
 		}
 	}
 	return nil
+}
+
+// heedsNot reports whether the variable of a flag is read elsewhere, or means nothing here.
+func (s *settings) heedsNot(flag string) bool {
+	return slices.Contains(readElsewhere, flag) || s.only != nil && !slices.Contains(s.only, flag)
 }
 
 // fromProfile sets the flags that the profile says, and that nothing stronger says.

@@ -2,7 +2,9 @@ package main
 
 import (
 	"bytes"
+	"encoding/json"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -45,6 +47,45 @@ func TestSettings_profileIsOfFlags(t *testing.T) {
 	require.Zero(t, got.code, got.stderr)
 	require.Contains(t, got.stderr, "[0] a: Go")
 	require.Contains(t, strings.Join(o.asked(), "\n"), `"model":"m"`)
+}
+
+// TestConfigShow_everySetting shows each setting that has a variable, whoever says it.
+func TestConfigShow_everySetting(t *testing.T) {
+	t.Parallel()
+	file := filepath.Join(t.TempDir(), "segue.yaml")
+	require.NoError(t, os.WriteFile(file, []byte("agents: {a: {}}\n"), 0o600))
+	env := map[string]string{"SEGUE_SESSION": "trip", "SEGUE_STDIN": "none", "SEGUE_ASK": "true", "SEGUE_PLAIN": "true", "SEGUE_STORE": "none"}
+	for _, by := range []struct {
+		origin func(flag string) string
+		args   []string
+		env    map[string]string
+	}{
+		{variableOf, nil, env},
+		{func(flag string) string { return "--" + flag }, []string{"--session", "trip", "--stdin", "none", "--ask", "--plain", "--store", "none"}, nil},
+	} {
+		code, stdout, stderr := ask(t, by.env, append([]string{"config", "show", "--config", file, "--output", "json"}, by.args...)...)
+		require.Zero(t, code, stderr)
+		var rows []settingRecord
+		require.NoError(t, json.Unmarshal([]byte(stdout), &rows))
+		shown := map[string]settingRecord{}
+		for _, r := range rows {
+			shown[r.Setting] = r
+		}
+		for _, name := range settingFlags {
+			require.Contains(t, shown, name)
+		}
+		for setting, value := range map[string]string{"session": "trip", "stdin": "none", "ask": "true", "plain": "true", "store": "none"} {
+			require.Equal(t, settingRecord{setting, value, by.origin(setting)}, shown[setting])
+		}
+	}
+}
+
+// A variable is named where what it says makes no sense.
+func TestSettings_noSteps(t *testing.T) {
+	t.Parallel()
+	code, _, stderr := ask(t, map[string]string{"SEGUE_MAX_STEPS": "0"}, "run", "Go")
+	require.Equal(t, exitUsage, code)
+	require.Equal(t, "segue: SEGUE_MAX_STEPS 0 lets the run do nothing: give a number from 1 on, or -1 for no bound\n", stderr)
 }
 
 // docs/configuration.md shows what config show says of its example.

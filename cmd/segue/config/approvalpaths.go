@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/segue-go/segue/cmd/segue/internal/similar"
 	"github.com/segue-go/segue/cmd/segue/internal/workfolder"
 	"github.com/segue-go/segue/orchestrator"
 )
@@ -85,7 +86,7 @@ func (c *Config) checkPaths(name string) (found []Problem) {
 	paths := c.Agents[name].Approval.Paths
 	for _, tool := range sortedKeys(paths) {
 		if !slices.Contains(workfolder.ToolNames, tool) {
-			found = append(found, c.problem(within(at, tool), "no tool %q for files; there are: %s", tool, strings.Join(workfolder.ToolNames, ", ")))
+			found = append(found, c.problem(within(at, tool), "no tool %q for files%s; there are: %s", tool, similar.Aside(tool, workfolder.ToolNames), strings.Join(workfolder.ToolNames, ", ")))
 		}
 		for _, glob := range sortedKeys(paths[tool]) {
 			if _, err := workfolder.ParsePathGlob(glob); err != nil {

@@ -98,6 +98,7 @@ func TestApproval_byPathMistakes(t *testing.T) {
     approval:
       paths:
         ask_user: {"*": ask}
+        wirte_file: {"*": ask}
         write_file: {"/src": ask, "a/../b": ask, "[": ask, "": never, x: perhaps}
 `))
 	var e *Error
@@ -108,9 +109,10 @@ func TestApproval_byPathMistakes(t *testing.T) {
 	}
 	text := strings.Join(all, "\n")
 	require.Contains(t, text, `no tool "ask_user" for files; there are: list_files`)
+	require.Contains(t, text, `no tool "wirte_file" for files (did you mean write_file?); there are: list_files`)
 	for _, glob := range []string{"/src", "a/../b", "[", ""} {
 		require.Contains(t, text, `"`+glob+`" is not a glob of paths`)
 	}
-	require.Contains(t, text, "6:") // the line
+	require.Contains(t, text, "7:") // the line
 	require.Contains(t, text, `write_file.x: must be one of "ask"`)
 }

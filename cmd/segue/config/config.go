@@ -228,7 +228,7 @@ func (c *Config) placed(pointer string, found []tools.Problem) []Problem {
 	for _, p := range found {
 		where := pointer + p.Pointer
 		if !strings.HasPrefix(p.Message, "unknown ") {
-			all = append(all, c.problem(where, "%s%s", inWords(p.Message), c.meantWord(where, p.Message)))
+			all = append(all, c.problem(where, "%s%s", inWords(where, p.Message), c.meantWord(where, p.Message)))
 			continue
 		}
 		members, before := c.at.members(where), len(all)

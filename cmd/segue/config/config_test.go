@@ -185,7 +185,7 @@ func TestConfig_problems(t *testing.T) {
 		"servers": {
 			"models:\n  a: {model: x, base_url: localhost, limits: {timeout: 5}}\n  b: {model: x, base_url: 'http://h/v1?x=1', limits: {timeout: -5s}}\nagents: {x: {model: a}}\n",
 			[]string{
-				"2:17: models.a.base_url: must be the address of a server, with http:// or https://", "2:47: models.a.limits.timeout: this is a number, and must be a text: put it in quotes",
+				"2:17: models.a.base_url: must be the address of a server, with http:// or https://", "2:47: models.a.limits.timeout: this is a number without a unit: write it with one, such as 90s or 10m",
 				"3:17: models.b.base_url: must be a plain address, without user, password or query; a key is named by api_key_env",
 				"3:55: models.b.limits.timeout: must be a duration above zero, such as 90s or 2m",
 			},
@@ -194,7 +194,7 @@ func TestConfig_problems(t *testing.T) {
 			"agents: {a: {}}\ndefault: b\nrules:\n  - {agent: a}\n  - {agent: a, source: x, pattern: '('}\n  - {agent: b, keywords: ['!']}\n",
 			[]string{
 				`2:1: default: no agent "b"; there are: a`, "4:5: rules[0]: needs one of source, keywords and pattern", "5:5: rules[1]: needs one of source, keywords and pattern",
-				"5:27: rules[1].pattern: error parsing regexp: missing closing ): `(`", `6:6: rules[2].agent: no agent "b"; there are: a`, "6:27: rules[2].keywords[0]: has no letter and no digit",
+				"5:27: rules[1].pattern: this is no regular expression: missing closing ): `(`", `6:6: rules[2].agent: no agent "b"; there are: a`, "6:27: rules[2].keywords[0]: has no letter and no digit",
 			},
 		},
 	} {

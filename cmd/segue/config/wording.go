@@ -1,6 +1,7 @@
 package config
 
 import (
+	"path"
 	"regexp"
 	"strconv"
 	"strings"
@@ -18,8 +19,11 @@ var typeWords = map[string]string{
 	"boolean": "true or false", "null": "nothing",
 }
 
-// inWords says in words what a schema says of a value.
-func inWords(message string) string {
+// timed are the keys of values that are times, with an example.
+var timed = map[string]string{"timeout": "90s or 10m", "idle_timeout": "90s or 10m", "keep": "30d or 8w"}
+
+// inWords says in words what a schema says of the value at a pointer.
+func inWords(pointer, message string) string {
 	parts := wrongType.FindStringSubmatch(message)
 	if parts == nil {
 		return message
@@ -33,6 +37,9 @@ func inWords(message string) string {
 	got := typeWords[parts[1]]
 	if got == "" || wanted == nil {
 		return message
+	}
+	if example := timed[path.Base(pointer)]; example != "" && parts[1] == "number" {
+		return "this is a number without a unit: write it with one, such as " + example
 	}
 	text := "this is " + got + ", and must be " + strings.Join(wanted, " or ")
 	switch parts[1] + " " + parts[2] {

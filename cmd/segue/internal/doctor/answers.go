@@ -19,8 +19,8 @@ func (x *examiner) judgeReply(c *check, a answer) {
 	text := a.text()
 	switch {
 	case a.resp.Finish == llmclient.FinishContentFilter || a.resp.Finish == llmclient.FinishRefusal: // named by its form
-	case a.resp.Finish == llmclient.FinishLength && strings.TrimSpace(text) == "":
-		c.find("empty_reply", fmt.Sprintf("only thoughts in %d tokens", maxTokens))
+	case a.onlyThoughts():
+		c.find("empty_reply", "only thoughts, up to the limit of the server")
 	case strings.TrimSpace(text) == "":
 		c.find("empty_reply", "the answer is empty")
 	case !strings.Contains(strings.ToLower(text), "heron"):
@@ -111,7 +111,7 @@ func (x *examiner) brokenStream(c *check, a answer) {
 	case a.err.Code == llmclient.CodeTruncated || a.err.Code == llmclient.CodeUnavailable:
 		c.find("stream_cut", fmt.Sprintf("it ends after %s, without [DONE] and without a finish reason", counted(a.pieces(), "piece")))
 	default:
-		c.find("not_readable", a.err.Message)
+		c.find("stream_unread", a.err.Message)
 	}
 }
 
@@ -170,9 +170,13 @@ func fits(text string) bool {
 	return err == nil && s.Check(strings.TrimSpace(text)) == nil
 }
 
+// unfenced removes a fenced block around a text, as the strategies do.
 func unfenced(text string) string {
 	text = strings.TrimSpace(text)
-	_, text, _ = strings.Cut(text, "\n")
-	text, _, _ = strings.Cut(text, "```")
-	return text
+	inside, closed := strings.CutSuffix(text, "```")
+	first, rest, ok := strings.Cut(inside, "\n")
+	if !closed || !ok || !strings.HasPrefix(first, "```") {
+		return text
+	}
+	return strings.TrimSpace(rest)
 }

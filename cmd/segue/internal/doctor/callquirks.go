@@ -77,6 +77,8 @@ func (r *callReader) compare() {
 			continue
 		}
 		r.add(same >= 0, "repeated_ids", "two calls of one reply have the id %q", c.id)
+		r.add(c.index != nil && slices.ContainsFunc(calls, func(o *wireCall) bool { return o.index != nil && *o.index == *c.index }),
+			"index_repeated", "two calls of one reply have the index %d", *orZero(c.index))
 		r.add(c.id == "", "no_call_id", "calls have no id")
 		r.add(c.bare(), "no_arguments", "arguments are empty, null or missing")
 		calls = append(calls, c)
@@ -111,7 +113,11 @@ func (r *callReader) piece(p piece, streamed bool) {
 		c.args += args
 		return
 	}
-	r.calls = append(r.calls, &wireCall{p.Index, id, name, args})
+	index := p.Index
+	if !streamed {
+		index = nil // it says nothing there
+	}
+	r.calls = append(r.calls, &wireCall{index, id, name, args})
 }
 
 // continued returns the call that a piece goes on with; nil if it begins one.

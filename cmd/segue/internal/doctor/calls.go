@@ -51,11 +51,15 @@ func (x *examiner) without(ctx context.Context, c *check, measured string) {
 		c.Measured = measured + "; policy: " + x.cfg.Policy + " is set"
 		return
 	}
-	advice := "take another model for work with tools"
+	c.find("no_tools", measured, x.instead(ctx))
+}
+
+// instead returns what to set instead of native tool calls.
+func (x *examiner) instead(ctx context.Context) string {
 	if policy := x.tryFormats(ctx).policy(); policy != "" {
-		advice = "policy: " + policy
+		return "policy: " + policy
 	}
-	c.find("no_tools", measured, advice)
+	return "take another model for work with tools"
 }
 
 // judgeCalls is about the calls of a reply.
@@ -71,6 +75,12 @@ func (x *examiner) judgeCalls(ctx context.Context, c *check, a answer, ask messa
 		}
 		x.without(ctx, c, "the model answers without a call")
 		return
+	case len(calls) == 1 && merged(calls[0]):
+		c.Measured = "two calls in one"
+		c.find("merged_calls", "two calls come as one: "+calls[0].Name+" "+calls[0].Arguments, x.instead(ctx))
+		return
+	case len(calls) == 1 && cityOf(calls[0]) == "": // its arguments are found below
+		c.Measured = "one call in a reply"
 	case len(calls) == 1 && x.found["function_call"]:
 		c.Measured = "one call in a reply: function_call holds no more"
 	case len(calls) == 1:
@@ -92,6 +102,19 @@ func (x *examiner) judgeCalls(ctx context.Context, c *check, a answer, ask messa
 		x.calls = append(x.calls, messages.Tool{ToolOutput: messages.ToolOutput{
 			CallID: call.ID, ToolName: call.Name, Output: fmt.Sprintf(`{"city":%q,"degrees":%d}`, cityOf(call), 17+6*i),
 		}})
+	}
+}
+
+// merged reports whether the arguments of a call are those of several, behind each other.
+func merged(call messages.ToolCall) bool {
+	d := json.NewDecoder(strings.NewReader(call.Arguments))
+	values := 0
+	for {
+		var one map[string]any
+		if d.Decode(&one) != nil {
+			return values > 1
+		}
+		values++
 	}
 }
 
@@ -138,7 +161,7 @@ func (x *examiner) checkResults(ctx context.Context, c *check) {
 		x.noteIDs(c, a)
 	case a.text() == "" && x.found["empty_reply"]:
 		c.Measured = "accepted; the answer is empty, see above"
-	case !strings.Contains(a.text(), "17"):
+	case !strings.Contains(a.text(), "17") && !strings.Contains(strings.ToLower(a.text()), "seventeen"):
 		c.Measured = "accepted"
 		c.find("results_ignored", "the answer does not say what the result says")
 	default:
@@ -169,6 +192,9 @@ func (x *examiner) checkForced(ctx context.Context, c *check) {
 	case len(a.resp.Message.Calls()) == 0:
 		c.Measured = "ignored"
 		c.find("choice_ignored", "the model answers without the call that it has to make")
+	case a.resp.Message.Calls()[0].Name != clock.Name:
+		c.Measured = "ignored"
+		c.find("choice_ignored", "the model calls "+a.resp.Message.Calls()[0].Name+", and not the tool that it has to call")
 	default:
 		c.Measured = "heeded"
 		x.noteIDs(c, a)

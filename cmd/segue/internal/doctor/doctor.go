@@ -4,6 +4,7 @@
 package doctor
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -195,17 +196,25 @@ func (a answer) text() string {
 	return a.resp.Message.Text()
 }
 
+// onlyThoughts reports whether a reply ends at its limit of tokens before it says anything.
+func (a answer) onlyThoughts() bool {
+	return a.resp.Finish == llmclient.FinishLength && strings.TrimSpace(a.text()) == "" && len(a.resp.Message.Calls()) == 0
+}
+
 // patience limits how long a rate limit is waited for.
 const patience = 10 * time.Second
 
-// ask makes a request. It repeats one that was refused for its limit of tokens, and once one that
-// came too early.
+// ask makes a request. It repeats one that was refused for its limit of tokens, or whose thoughts
+// did not fit it, and once one that came too early.
 func (x *examiner) ask(ctx context.Context, req llmclient.Request, streamed bool) answer {
 	for waited := false; ; {
 		a := x.askOnce(ctx, req, streamed)
 		switch {
+		case a.err == nil && !x.unbound && a.onlyThoughts():
+			x.unbound = true
+			continue
 		case a.err == nil:
-		case a.err.Code == llmclient.CodeBadRequest && !x.unbound && strings.Contains(a.err.Message, "max_"):
+		case a.err.Code == llmclient.CodeBadRequest && !x.unbound && bytes.Contains(a.x.body, []byte("max_")):
 			x.unbound = true
 			continue
 		case a.err.Code == llmclient.CodeRateLimited && !waited && a.err.RetryAfter <= patience:
@@ -330,7 +339,7 @@ func (c *check) passing(a answer) bool {
 	switch {
 	case a.err == nil:
 		return false
-	case a.err.Code == llmclient.CodeTimeout:
+	case a.err.Code == llmclient.CodeTimeout && a.x.status < http.StatusInternalServerError:
 		c.find("silent", fmt.Sprintf("nothing more came for %s, after %s", took(c.x.cfg.Timeout), counted(a.pieces(), "piece")))
 	case a.x.err != nil:
 		c.x.unreachable(c, a.x)

@@ -21,7 +21,8 @@ var known = []Kind{
 	{"tls", "", Broken, "the connection cannot be encrypted: the certificate, or no HTTPS at all", "%s"},
 	{"unreachable", "", Broken, "the connection fails for another reason", "check base_url, and the network"},
 	{"silent", "", Broken, "no answer, or no next piece of it, within `--timeout`", "is the model being loaded? Then give it longer with --timeout"},
-	{"redirect", "", Set, "the server redirects. Only redirects on the same server are followed", "base_url: %s"},
+	{"redirect", "", Set, "the server redirects, on the same server", "%s"},
+	{"redirect_away", "", Broken, "the server redirects to where no redirect is followed: another server, or in a circle; or the redirect leads to no answer", "%s"},
 	{"wrong_path", "", Broken, "there is a server, but no API at this path, such as without `/v1`", "%s"},
 	{"server_error", "", Broken, "the server answers with an error of its own", "try again later, or look at the server's log"},
 	{"rate_limited", "W-13", Broken, "the server refuses because of too many requests, and asks to wait for longer than ten seconds", "limits: {requests_per_minute: N}, with the N of your account"},
@@ -30,6 +31,7 @@ var known = []Kind{
 	// key
 	{"key_missing", "W-13", Broken, "the server wants a key, and none is sent", "%s"},
 	{"key_refused", "W-13", Broken, "the server refuses the key", "put the right key into %s"},
+	{"forbidden", "W-13", Broken, "the server refuses with status 403, and does not say that it is because of the key", "the key may be right: look at what the account may do, at the region, and at firewalls on the way; else put the right key into %s"},
 	{"no_credit", "W-13", Broken, "the account has no credit left", "check the credit of the account"},
 
 	// model
@@ -63,6 +65,7 @@ var known = []Kind{
 	{"no_stream_usage", "", Set, "a stream does not say how many tokens it took", "limits: {model_calls: N}: limits of tokens and of cost do not count here"},
 	{"usage_twice", "W-3", Copes, "usage comes more than once", "segue takes the last"},
 	{"finish_twice", "W-3", Copes, "the finish reason comes more than once", "segue takes the last"},
+	{"finish_unknown", "", Copes, "the finish reason is none of Chat Completions", "segue judges by the content"},
 	{"no_finish", "W-2", Copes, "there is no finish reason", "segue judges by the content"},
 	{"empty_chunk", "W-5", Copes, "an event has neither a choice nor usage", "segue skips it"},
 	{"comments", "W-6", Copes, "there are comments between the events", "segue skips them; they end a silence"},
@@ -70,6 +73,7 @@ var known = []Kind{
 	{"no_done", "W-6", Copes, "the stream ends without `[DONE]`", "the finish reason is enough for segue"},
 	{"stays_open", "W-6", Set, "the connection stays open after the finish reason, without `[DONE]`", "limits: {idle_timeout: 10s}: segue waits that long for the end of each answer"},
 	{"stream_cut", "W-6", Broken, "the stream breaks off", "look at the server's log, and at proxies that end long answers"},
+	{"stream_unread", "", Broken, "the stream is none of Chat Completions: an event is no JSON, or lines are no events", "take another server, or another version of it: segue asks for streams"},
 	{"error_in_stream", "W-7", Broken, "an error comes in a stream", "look at the server's log"},
 
 	// tools
@@ -77,10 +81,12 @@ var known = []Kind{
 	{"calls_as_text", "", Set, "calls stand in the text as the model wrote them", "policy: %s, or have the server read them (vLLM: --tool-call-parser; llama.cpp: --jinja)"},
 	{"failed_generation", "W-15", Copes, "the provider could not read the call that the model wrote", "segue tells the model, and asks again; if it comes often, set a policy"},
 	{"bad_arguments", "", Set, "the arguments of a call are not those that the tool needs", "take another model, or set a policy"},
+	{"merged_calls", "", Set, "two calls come as one, with their arguments behind each other", "%s, or another server or version of it"},
 	{"one_call", "", Copes, "one call in a reply where two were asked for", "the run takes more requests"},
 	{"finish_stop", "W-1", Copes, "the finish reason beside calls is `stop` or empty", "segue looks at the calls"},
 	{"call_twice", "W-2", Copes, "a call comes twice, with the same id", "segue makes it once"},
 	{"index_missing", "W-4", Copes, "pieces of calls have no index", "segue goes by id and order"},
+	{"index_repeated", "W-4", Copes, "calls of one reply have the same index", "segue goes by id and name"},
 	{"index_from_one", "W-4", Copes, "the index of calls begins with 1", "segue goes by what differs"},
 	{"empty_id_later", "W-4", Copes, "later pieces of a call have an empty id", "segue keeps the first"},
 	{"empty_name_later", "W-4", Copes, "later pieces of a call have an empty name", "segue keeps the first"},

@@ -62,7 +62,7 @@ func (x *examiner) list(ctx context.Context) ([]Model, *exchange, error) {
 	return x.listAt(ctx, "models")
 }
 
-// listAt is list at a path below the base URL.
+// listAt is list at a path that starts from the base URL.
 func (x *examiner) listAt(ctx context.Context, path string) ([]Model, *exchange, error) {
 	ctx, cancel := context.WithTimeout(ctx, x.cfg.Timeout)
 	defer cancel()
@@ -103,6 +103,10 @@ func messageOf(body []byte) string {
 	if json.Unmarshal(body, &e) == nil {
 		return cmp.Or(e.Error.Message, e.Detail, e.Message)
 	}
+	var bare struct{ Error string }
+	if json.Unmarshal(body, &bare) == nil && bare.Error != "" {
+		return bare.Error
+	}
 	if bytes.HasPrefix(bytes.TrimSpace(body), []byte("<")) {
 		return "a page of HTML"
 	}
@@ -112,6 +116,7 @@ func messageOf(body []byte) string {
 // listed is a model as servers list it. The context stands in a field of its own with each.
 type listed struct {
 	ID       string  `json:"id"`
+	Name     string  `json:"name"`               // Ollama's own, without an id
 	Length   float64 `json:"context_length"`     // OpenRouter, Together
 	Window   float64 `json:"context_window"`     // Groq
 	MaxLen   float64 `json:"max_model_len"`      // vLLM
@@ -131,26 +136,21 @@ type listed struct {
 // readModels reads a list: {"data": […]}, {"models": […]}, or the list alone (Together).
 func readModels(body []byte) ([]Model, bool) {
 	var object struct {
-		Data   *[]json.RawMessage `json:"data"`
-		Models *[]json.RawMessage `json:"models"`
+		Data   json.RawMessage `json:"data"`
+		Models json.RawMessage `json:"models"`
 	}
-	var rows []json.RawMessage
-	switch {
-	case json.Unmarshal(body, &rows) == nil:
-	case json.Unmarshal(body, &object) != nil:
-		return nil, false
-	case object.Data != nil:
-		rows = *object.Data
-	case object.Models != nil:
-		rows = *object.Models
-	default:
-		return nil, false
+	body = bytes.TrimPrefix(body, []byte("\ufeff"))
+	var rows []json.RawMessage // null, which old Ollamas send, is none
+	if json.Unmarshal(body, &rows) != nil {
+		if json.Unmarshal(body, &object) != nil || json.Unmarshal([]byte(cmp.Or(string(object.Data), string(object.Models))), &rows) != nil {
+			return nil, false
+		}
 	}
 	models := []Model{}
 	for _, row := range rows {
 		var l listed
 		_ = json.Unmarshal(row, &l) // fields of other types stay empty
-		if l.ID != "" {
+		if l.ID = cmp.Or(l.ID, l.Name); l.ID != "" {
 			models = append(models, l.model())
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"mime"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -30,9 +31,14 @@ func (s *shape) quirks(x *exchange, streamed bool) []quirk {
 	if s.stream {
 		all = append(all, s.streamQuirks(x)...)
 	}
+	reason, _ := s.finish()
+	add(!slices.Contains(finishReasons, reason), "finish_unknown", "the finish reason is %q", reason)
 	all = append(all, s.replyQuirks()...)
 	return append(all, s.callQuirks()...)
 }
+
+// finishReasons are those that are judged by more than the content.
+var finishReasons = []string{"", "stop", "length", "tool_calls", "function_call", "content_filter", "error", "model_length", "max_tokens", "insufficient_system_resource"}
 
 // typed reports whether the content type is that of the content.
 func (s *shape) typed(contentType string) bool {

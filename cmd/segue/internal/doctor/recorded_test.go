@@ -95,6 +95,7 @@ func TestQuirks_calls(t *testing.T) {
 		"one id for two":         {[]string{whole, `{"index":1,"id":"0","function":{"name":"f","arguments":"{\"x\":2}"}}`}, []string{"repeated_ids"}, 2},
 		"empty later":            {[]string{begun, `{"index":0,"id":"","function":{"name":"","arguments":"{}"}}`}, []string{"empty_id_later", "empty_name_later"}, 1},
 		"no index":               {[]string{`{"id":"0","function":{"name":"f","arguments":"{}"}}`, `{"id":"1","function":{"name":"f","arguments":"{}"}}`}, []string{"index_missing"}, 2},
+		"one index for two":      {[]string{whole, `{"index":0,"id":"1","function":{"name":"f","arguments":"{\"x\":2}"}}`}, []string{"index_repeated"}, 2},
 		"index from one":         {[]string{other}, []string{"index_from_one"}, 1},
 		"no id":                  {[]string{`{"index":0,"id":"","function":{"name":"f","arguments":"{}"}}`}, []string{"no_call_id"}, 1},
 		"arguments null":         {[]string{`{"index":0,"id":"0","function":{"name":"f","arguments":null}}`}, []string{"no_arguments"}, 1},

@@ -7,10 +7,12 @@ import (
 	"crypto/x509"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"net/url"
 	"regexp"
+	"slices"
 	"strings"
 	"syscall"
 
@@ -35,8 +37,8 @@ func (x *examiner) checkServer(ctx context.Context) {
 	list, hop, listErr := x.list(ctx)
 	if !x.unreachable(server, hop) {
 		a := x.ask(ctx, heron(), false)
-		if a.err != nil && a.err.Code == llmclient.CodeBadRequest && strings.Contains(strings.ToLower(a.err.Message), "system") {
-			a = x.withoutSystem(ctx, reply, a)
+		if a.err != nil && a.err.Code == llmclient.CodeBadRequest && !x.lacks(list, a) {
+			a = x.simpler(ctx, reply, a)
 		}
 		if !x.unreachable(server, a.x) {
 			x.judge(ctx, server, key, model, reply, list, listErr, hop, a)
@@ -57,15 +59,23 @@ func (x *examiner) checkServer(ctx context.Context) {
 	}
 }
 
-// withoutSystem asks again with what the system prompt says in the question. If that helps, all
-// further requests are made so.
-func (x *examiner) withoutSystem(ctx context.Context, c *check, refused answer) answer {
-	x.noSystem = true
-	a := x.ask(ctx, heron(), false)
-	if x.noSystem = a.err == nil; x.noSystem {
-		c.find("system_refused", fmt.Sprintf("status %d: %s", refused.x.status, refused.err.Message))
+// simpler asks again with what the system prompt says in the question, and without a limit of
+// tokens, because servers refuse both in many words. If that helps, all further requests are made
+// so.
+func (x *examiner) simpler(ctx context.Context, c *check, refused answer) answer {
+	unbound := x.unbound
+	for _, try := range []struct{ noSystem, unbound bool }{{true, unbound}, {false, true}, {true, true}} {
+		x.noSystem, x.unbound = try.noSystem, try.unbound
+		a := x.ask(ctx, heron(), false)
+		if a.err != nil {
+			continue
+		}
+		if x.noSystem {
+			c.find("system_refused", fmt.Sprintf("status %d: %s", refused.x.status, refused.err.Message))
+		}
 		return a
 	}
+	x.noSystem, x.unbound = false, unbound
 	return refused
 }
 
@@ -118,6 +128,8 @@ func (x *examiner) connection(err error) (kind, measured, advice string) {
 		return "tls", "the certificate of " + host + " is not valid: " + invalid.Error(), "renew it, or set the clock of this machine"
 	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, context.Canceled):
 		return "silent", "no answer in " + took(x.cfg.Timeout), ""
+	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, syscall.ECONNRESET):
+		return "unreachable", "the server closes the connection without an answer", ""
 	default:
 		return "unreachable", err.Error(), ""
 	}
@@ -135,12 +147,12 @@ func (x *examiner) judge(ctx context.Context, server, key, model, reply *check, 
 	case a.x.location != nil:
 		x.stopped = true
 	case x.wrongPath(ctx, server, a):
-	case err.Code == llmclient.CodeNotFound:
-		x.missing(model, list)
+	case err.Code == llmclient.CodeNotFound, err.Code == llmclient.CodeBadRequest && x.lacks(list, a):
+		x.missing(model, list, err)
 	case err.Code == llmclient.CodeRateLimited:
 		server.find("rate_limited", cmp.Or(err.Message, "too many requests"))
 		x.stopped = true
-	case err.Code == llmclient.CodeUnavailable:
+	case err.Code == llmclient.CodeUnavailable, a.x.status >= http.StatusInternalServerError:
 		server.find("server_error", fmt.Sprintf("status %d: %s", err.Status, err.Message))
 		x.stopped = true
 	case err.Code == llmclient.CodeBadResponse || err.Code == llmclient.CodeTruncated:
@@ -182,13 +194,31 @@ func (x *examiner) exposure(c *check) {
 // redirects finds redirects, of which only those on the same server are followed.
 func (x *examiner) redirects(c *check, list *exchange, a answer) {
 	for _, hop := range append(a.hops, a.x) {
-		if hop.location != nil {
-			c.find("redirect", "it redirects to "+Shown(hop.location.String()), baseOf(hop.location, "chat/completions"))
-			return
+		if hop.location == nil {
+			continue
 		}
+		kind := "redirect"
+		if a.err != nil && (a.x.location != nil || a.err.Code == llmclient.CodeNotFound || a.err.Code == llmclient.CodeBadResponse) {
+			kind, x.stopped = "redirect_away", true
+		}
+		c.find(kind, "it redirects to "+Shown(hop.location.String()), x.insteadOf(hop.location, "chat/completions"))
+		return
 	}
 	if list.location != nil {
-		c.find("redirect", "the list of models redirects to "+Shown(list.location.String()), baseOf(list.location, "models"))
+		c.find("redirect", "the list of models redirects to "+Shown(list.location.String()), x.insteadOf(list.location, "models"))
+	}
+}
+
+// insteadOf returns what to set where a path redirects to an address.
+func (x *examiner) insteadOf(to *url.URL, path string) string {
+	base := baseOf(to, path)
+	switch {
+	case !strings.HasSuffix(strings.TrimSuffix(to.Path, "/"), path):
+		return "check base_url: that is no address of an API, but perhaps the page of a login"
+	case base == strings.TrimSuffix(Shown(x.cfg.Client.BaseURL), "/"):
+		return "check base_url: the redirect leads back to the same address"
+	default:
+		return "base_url: " + base
 	}
 }
 
@@ -210,6 +240,8 @@ func (x *examiner) judgeKey(c *check, a answer) {
 		c.find("key_missing", "the server wants a key, and none is sent", "api_key_env: with the NAME of the variable that holds it")
 	case code == llmclient.CodeAuth && !sent:
 		c.find("key_missing", "the server wants a key, and "+variable+" is not set", "export "+x.cfg.KeyVariable+"=…, or api_key_env with another variable")
+	case code == llmclient.CodeAuth && a.x.status == http.StatusForbidden && !aboutKey(a.err.Message):
+		c.find("forbidden", "status 403: "+a.err.Message, variable)
 	case code == llmclient.CodeAuth:
 		c.find("key_refused", fmt.Sprintf("the server refuses the key in %s: %s", variable, a.err.Message), variable)
 	case code == llmclient.CodeQuota:
@@ -224,13 +256,19 @@ func (x *examiner) judgeKey(c *check, a answer) {
 	x.stopped = x.stopped || c.Verdict == Broken
 }
 
+// aboutKey reports whether a refusal is because of the key.
+func aboutKey(message string) bool {
+	said := strings.NewReplacer("-", "", "_", "", " ", "").Replace(strings.ToLower(message))
+	return slices.ContainsFunc([]string{"apikey", "token", "credential", "authenticat", "keyis", "invalidkey"}, func(word string) bool { return strings.Contains(said, word) })
+}
+
 // versioned matches the end of the path of nearly every base URL.
 var versioned = regexp.MustCompile(`/v\d+\w*(/openai)?/?$`)
 
 // wrongPath finds a base URL whose path is wrong.
 func (x *examiner) wrongPath(ctx context.Context, c *check, a answer) bool {
-	html := strings.HasPrefix(a.x.contentType, "text/html")
-	about := strings.Contains(strings.ToLower(a.err.Type+a.err.Message), "model")
+	html := strings.HasPrefix(a.x.contentType, "text/html") && a.x.status < http.StatusInternalServerError
+	about := strings.Contains(a.err.Type, "model") || x.aboutModel(a)
 	missing := a.x.status == http.StatusNotFound || a.x.status == http.StatusMethodNotAllowed || a.x.status == http.StatusGone
 	if !html && (!missing || about) {
 		return false
@@ -244,26 +282,55 @@ func (x *examiner) wrongPath(ctx context.Context, c *check, a answer) bool {
 	return true
 }
 
+// aboutModel reports whether what the server says of a failure is about the model: it has a word for
+// it, or its name. What it says of the path does not count.
+func (x *examiner) aboutModel(a answer) bool {
+	said := strings.ToLower(strings.ReplaceAll(messageOf(a.x.body), a.x.path, ""))
+	return slices.ContainsFunc([]string{"model", "deployment", strings.ToLower(x.cfg.Client.Model)}, func(word string) bool { return strings.Contains(said, word) })
+}
+
+// lacks reports whether a request failed because of its model, and the list of models does not have
+// it.
+func (x *examiner) lacks(list []Model, a answer) bool {
+	return len(list) > 0 && !x.listed(list) && x.aboutModel(a)
+}
+
+// listed reports whether a list has the model.
+func (x *examiner) listed(list []Model) bool {
+	return slices.ContainsFunc(list, func(m Model) bool { return m.ID == x.cfg.Client.Model })
+}
+
 // rightPath returns what to do about a wrong path: it looks where the server has a list of models.
 func (x *examiner) rightPath(ctx context.Context) string {
 	shown := strings.TrimSuffix(Shown(x.cfg.Client.BaseURL), "/")
-	if base, ok := strings.CutSuffix(shown, "/chat/completions"); ok {
-		return "base_url: " + base
-	}
-	for _, path := range []string{"v1", "api/v1"} {
-		if versioned.MatchString(shown) {
-			break
+	for _, path := range []string{"/chat/completions", "/completions", "/models"} {
+		if base, ok := strings.CutSuffix(shown, path); ok {
+			return "base_url: " + base
 		}
+	}
+	u, err := url.Parse(shown)
+	if err != nil || versioned.MatchString(shown) {
+		return checkBase
+	}
+	up := strings.Repeat("../", strings.Count(u.Path, "/"))
+	for _, path := range []string{"v1", "api/v1", up + "v1", up + "api/v1"} {
 		if _, _, err := x.listAt(ctx, path+"/models"); err == nil {
-			return "base_url: " + shown + "/" + path
+			return "base_url: " + strings.TrimSuffix(u.JoinPath(path).String(), "/")
 		}
 	}
-	return "check base_url: it is the address up to, and without, /chat/completions"
+	return checkBase
 }
 
+// checkBase is what to do about a base URL of which no more is known.
+const checkBase = "check base_url: it is the address up to, and without, /chat/completions"
+
 // missing finds a model that the server does not have.
-func (x *examiner) missing(c *check, list []Model) {
+func (x *examiner) missing(c *check, list []Model, err *llmclient.Error) {
 	x.stopped = true
+	if x.listed(list) {
+		c.find("model_missing", "the model is in the list, but: "+err.Message, "may the account use it, and is it loaded? segue models lists the others")
+		return
+	}
 	advice := "segue models lists what there is"
 	if near := nearest(x.cfg.Client.Model, list); len(near) > 0 {
 		advice = "model: " + strings.Join(near, ", or ")
@@ -292,5 +359,9 @@ func (x *examiner) judgeModel(c *check, list []Model, listErr error) {
 		}
 	}
 	c.Measured = "answers"
-	c.find("model_not_listed", fmt.Sprintf("it is none of the %s in the list", counted(len(list), "model")))
+	measured := fmt.Sprintf("it is none of the %s in the list", counted(len(list), "model"))
+	if len(list) == 0 {
+		measured = "the list of models is empty"
+	}
+	c.find("model_not_listed", measured)
 }

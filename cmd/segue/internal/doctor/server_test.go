@@ -112,7 +112,8 @@ func addressCases(t *testing.T) map[string]addressCase {
 	}
 	plain := doctortest.New(t)
 	return map[string]addressCase{
-		"no /v1": {base: "BASE", found: "wrong_path", measured: "/chat/completions: status 404", advice: "base_url: BASE/v1"},
+		"no /v1":                    {base: "BASE", found: "wrong_path", measured: "/chat/completions: status 404", advice: "base_url: BASE/v1"},
+		"another API of the server": {base: "BASE/api", found: "wrong_path", measured: "/api/chat/completions: status 404", advice: "base_url: BASE/v1"},
 		"too long": {
 			base: "BASE/v1/chat/completions", found: "wrong_path",
 			measured: "/v1/chat/completions/chat/completions: status 404", advice: "base_url: BASE/v1",
@@ -127,7 +128,7 @@ func addressCases(t *testing.T) map[string]addressCase {
 		},
 		"moved": {base: "BASE/old/v1", found: "redirect", measured: "it redirects to BASE/v1/chat/completions", advice: "base_url: BASE/v1"},
 		"moved away": {
-			flaws: []string{"redirect"}, base: "BASE/v1", found: "redirect",
+			flaws: []string{"redirect_away"}, base: "BASE/v1", found: "redirect_away",
 			measured: "it redirects to http://localhost:1/other/v1/chat/completions", advice: "base_url: http://localhost:1/other/v1",
 		},
 		"another server": {flaws: []string{"not_readable"}, base: "BASE/v1", found: "not_readable", advice: "is base_url the one of an API of Chat Completions?"},
@@ -260,7 +261,7 @@ func TestModels(t *testing.T) {
 	require.Equal(t, http.StatusUnauthorized, wrong.Status)
 	require.NotContains(t, err.Error(), "canary")
 
-	cfg = config(doctortest.New(t, "redirect"))
+	cfg = config(doctortest.New(t, "redirect_away"))
 	_, err = doctor.Models(t.Context(), cfg)
 	require.EqualError(t, err, "the server redirects; set the base URL http://localhost:1/other/v1")
 }

@@ -9,8 +9,12 @@ import (
 	"time"
 )
 
-// maxKept limits the bytes of an answer that are examined.
-const maxKept = 1 << 20
+// The most bytes of an answer that are examined. Lists of models are long: some say what each model
+// can do.
+const (
+	maxKept = 1 << 20
+	maxList = 64 << 20
+)
 
 // exchange is what went over the wire for one HTTP request. Nothing of the request's headers is
 // kept, and of the answer's headers only these.
@@ -28,6 +32,7 @@ type exchange struct {
 	silence time.Duration // the longest wait for bytes, the first ones included
 	ended   bool          // the body was read to its end
 	body    []byte
+	room    int // for more of the body
 }
 
 // recorder is an [http.RoundTripper] that records the answers. Requests are made one at a time.
@@ -40,7 +45,10 @@ type recorder struct {
 
 // RoundTrip implements [http.RoundTripper].
 func (r *recorder) RoundTrip(req *http.Request) (*http.Response, error) {
-	x := &exchange{path: req.URL.Path, began: time.Now()}
+	x := &exchange{path: req.URL.Path, began: time.Now(), room: maxKept}
+	if req.Method == http.MethodGet {
+		x.room = maxList
+	}
 	r.mu.Lock()
 	r.list = append(r.list, x)
 	r.mu.Unlock()
@@ -83,7 +91,9 @@ func (b *recordedBody) Read(p []byte) (int, error) {
 			x.first = now
 		}
 		x.silence, x.last = max(x.silence, now.Sub(x.last)), now
-		x.body = append(x.body, p[:min(n, maxKept-len(x.body))]...)
+		kept := min(n, x.room)
+		x.body = append(x.body, p[:kept]...)
+		x.room -= kept
 	}
 	if errors.Is(err, io.EOF) {
 		x.ended = true

@@ -49,6 +49,14 @@ var (
 	parsed    = regexp.MustCompile(`strconv\.(\w+): parsing ("(?:[^"\\]|\\.)*"): (invalid syntax|value out of range)`)
 )
 
+// reworded has what stands for words about a Go program, and for words that say too much.
+var reworded = strings.NewReplacer(
+	"APIKey: has ", "the key has ",
+	"error parsing regexp: ", "this is no regular expression: ",
+	"; give a query with option.WithQuery in Options", "; leave it out",
+	"the server refuses the key (status 403", "the server refuses access (status 403", // it can be the country, the account or a firewall
+)
+
 // Line returns the text of an error in plain words, as one line.
 func Line(err error) string { return plaintext.OneLine(Of(err.Error())) }
 
@@ -65,6 +73,7 @@ func Of(text string) string {
 	text = beginning.ReplaceAllString(text, "")
 	text = inside.ReplaceAllString(text, "$1")
 	text = field.ReplaceAllString(text, "")
+	text = reworded.Replace(text)
 	text = root.ReplaceAllString(text, "")
 	return parsed.ReplaceAllStringFunc(text, func(found string) string {
 		part := parsed.FindStringSubmatch(found)

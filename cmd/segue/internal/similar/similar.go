@@ -4,7 +4,8 @@ package similar
 import "strings"
 
 // Nearest returns the name that is most similar to a misspelt one; "" if none is similar: at most
-// one letter in three differs, or one of a short name.
+// one letter in three differs, or one of a short name. Where none is, it returns the only name that
+// begins so.
 func Nearest(name string, names []string) string {
 	best, least := "", min(1+max(1, len(name)/3), len(name))
 	for _, n := range names {
@@ -12,8 +13,23 @@ func Nearest(name string, names []string) string {
 			best, least = n, d
 		}
 	}
+	if best != "" || len(name) < leastBegin {
+		return best
+	}
+	for _, n := range names {
+		switch {
+		case !strings.HasPrefix(strings.ToLower(n), strings.ToLower(name)):
+		case best != "":
+			return ""
+		default:
+			best = n
+		}
+	}
 	return best
 }
+
+// leastBegin is the least number of letters by which a name is known from its beginning.
+const leastBegin = 3
 
 // Hint returns a question about the most similar name, to end a message with; "" if none is
 // similar.

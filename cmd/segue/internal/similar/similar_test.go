@@ -12,6 +12,7 @@ func TestNearest(t *testing.T) {
 	for name, want := range map[string]string{
 		"modeel": "model", "modelz": "model", "Models": "models", "stratgy": "strategy", "strategie": "strategy",
 		"rnu": "run", "rn": "run", "b": "", "xyz": "", "": "", "A": "a", "tool": "",
+		"str": "strategy", "st": "", "mod": "",
 	} {
 		require.Equal(t, want, Nearest(name, names), name)
 	}

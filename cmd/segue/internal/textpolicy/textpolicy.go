@@ -3,8 +3,10 @@ package textpolicy
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 
+	"github.com/segue-go/segue/cmd/segue/internal/similar"
 	"github.com/segue-go/segue/markdownpolicy"
 )
 
@@ -18,7 +20,7 @@ func New(names string, o markdownpolicy.Options) (markdownpolicy.Policy, error) 
 		}
 		p, err := markdownpolicy.New(name, o)
 		if err != nil {
-			return nil, err
+			return nil, fmt.Errorf("%w%s", err, similar.Hint(name, markdownpolicy.Names()))
 		}
 		chain = append(chain, p)
 	}

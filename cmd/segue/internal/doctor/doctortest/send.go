@@ -27,6 +27,8 @@ func (s *Server) finish(m message) any {
 	switch {
 	case s.has("withheld"):
 		return "content_filter"
+	case s.has("finish_unknown"):
+		return "eos_token"
 	case len(m.calls) == 0:
 		return "stop"
 	case s.has("finish_stop"):
@@ -100,6 +102,8 @@ func (s *Server) callAt(m message, i int) object {
 	switch {
 	case s.has("no_call_id"):
 		one["id"] = ""
+	case s.has("index_repeated"):
+		one["index"] = 0
 	case s.has("index_from_one"):
 		one["index"] = i + 1
 	case s.has("index_missing"):
@@ -135,6 +139,9 @@ func (s *Server) stream(w http.ResponseWriter, m message) {
 		first["content"] = ""
 	}
 	x.delta(first, nil)
+	if s.has("stream_unread") {
+		x.write("data: {\"id\":\"r1\",\n\n")
+	}
 	if s.has("error_in_stream") {
 		x.event(object{"error": object{"message": "The provider is down.", "code": 502}})
 		return

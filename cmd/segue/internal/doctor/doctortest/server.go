@@ -68,7 +68,7 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 	if s.early(w, r) {
 		return
 	}
-	switch r.URL.Path {
+	switch strings.TrimPrefix(r.URL.Path, "/moved") {
 	case Path + "/models":
 		s.models(w)
 	case Path + "/chat/completions":
@@ -107,7 +107,9 @@ func (s *Server) early(w http.ResponseWriter, r *http.Request) bool {
 		s.fail(w, http.StatusTooManyRequests, "rate_limit_exceeded", "Slow down.")
 	case s.has("hangs"):
 		<-s.hang
-	case s.has("redirect"):
+	case s.has("redirect") && !strings.HasPrefix(r.URL.Path, "/moved/"):
+		http.Redirect(w, r, "/moved"+r.URL.Path, http.StatusPermanentRedirect)
+	case s.has("redirect_away"):
 		http.Redirect(w, r, "http://localhost:1/other"+r.URL.Path+"?key=secret", http.StatusPermanentRedirect)
 	case s.has("server_error"):
 		s.fail(w, http.StatusInternalServerError, "internal", "It broke.")
@@ -116,6 +118,8 @@ func (s *Server) early(w http.ResponseWriter, r *http.Request) bool {
 		s.fail(w, http.StatusTooManyRequests, "rate_limit_exceeded", "Slow down.")
 	case s.has("no_credit"):
 		s.fail(w, http.StatusTooManyRequests, "insufficient_quota", "You have no credit.")
+	case s.has("forbidden"):
+		s.fail(w, http.StatusForbidden, "forbidden", "Not from here.")
 	case r.Header.Get("Authorization") != "Bearer "+Key && !s.has("keyless"):
 		s.fail(w, http.StatusUnauthorized, "invalid_api_key", "Incorrect API key provided: "+r.Header.Get("Authorization"))
 	case s.has("silent") && r.Method == http.MethodPost:
@@ -269,6 +273,8 @@ func (s *Server) tools(w http.ResponseWriter, req request) {
 		s.json(w, http.StatusBadRequest, map[string]any{"error": map[string]any{
 			"message": "Failed to call a function.", "code": "tool_use_failed", "failed_generation": "<function=get_weather{}",
 		}})
+	case s.has("merged_calls"):
+		s.send(w, req, message{calls: []call{{"get_weather", both[0].arguments + both[1].arguments}}})
 	case s.has("bad_arguments"):
 		s.send(w, req, message{calls: []call{{"get_weather", `{"place": "Paris"}`}, {"get_weather", `{"place": "Oslo"}`}}})
 	case s.has("one_call"):
