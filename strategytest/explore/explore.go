@@ -50,6 +50,8 @@ type Options struct {
 
 	Depth  int // most reactions on one path; 0: no bound
 	States int // most distinct states; 0: 100,000
+
+	off string // the law that is not checked, in tests of the laws
 }
 
 // LeftOut says what a state does not hold, so that paths that differ in nothing else lead to the
@@ -119,6 +121,7 @@ func Run(factory func() strategy.Strategy, o Options) (*Report, error) {
 	for i := 0; i < len(x.nodes) && len(x.report.Violations) < mostViolations; i++ {
 		x.expand(int32(i)) //nolint:gosec // States is an int that fits
 	}
+	x.wander()
 	x.report.States = len(x.nodes)
 	return &x.report, nil
 }
@@ -135,7 +138,7 @@ func (o *Options) config(factory func() strategy.Strategy, w *walk) machine.Conf
 	set[subject] = factory
 	return machine.Config{
 		Strategies: w.watched(set), Tools: o.Tools, Agents: o.Agents, Remote: o.Children, Approve: o.Approve,
-		Limits: unlimited(o.Limits),
+		Limits: unlimited(o.Limits), OnPanic: w.reportPanic,
 	}
 }
 

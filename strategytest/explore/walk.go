@@ -22,18 +22,21 @@ type walk struct {
 	events  []machine.Event // of the last reaction
 	made    []newcomer      // strategies whose frames have not been entered yet
 	live    map[string]strategy.Strategy
-	root    strategy.Strategy           // also after the end
-	results map[machine.EffectID]choice // the results of calls whose batch is not over
-	stopped bool                        // by a reaction
-	started bool                        // something new was started after a stop
+	gone    map[string]strategy.Strategy // whose frames ended with the last reaction
+	root    strategy.Strategy            // also after the end
+	results map[machine.EffectID]choice  // the results of calls whose batch is not over
+	stopped bool                         // by a reaction
+	started bool                         // something new was started after a stop
 	due     []machine.Record
 	text    []byte // of the state's key
+	aside          // what the laws look at besides
 }
 
 // newcomer is a strategy that a factory made.
 type newcomer struct {
-	name string
-	st   strategy.Strategy
+	name  string
+	st    strategy.Strategy
+	stand *standIn // for it, in a walk that looks closely
 }
 
 // watched returns the set with factories that note what they make.
@@ -42,8 +45,9 @@ func (w *walk) watched(set strategy.Set) strategy.Set {
 	for name, factory := range set {
 		noted[name] = func() strategy.Strategy {
 			st := factory()
-			w.made = append(w.made, newcomer{name, st})
-			return st
+			place, stand := w.stand(st, factory)
+			w.made = append(w.made, newcomer{name, st, stand})
+			return place
 		}
 	}
 	return noted
@@ -53,10 +57,13 @@ func (w *walk) watched(set strategy.Set) strategy.Set {
 func (w *walk) start(cfg *machine.Config, in delegation.Input) error {
 	if w.m == nil {
 		w.m, w.live, w.results = machine.New(cfg), map[string]strategy.Strategy{}, map[machine.EffectID]choice{}
+		w.gone = map[string]strategy.Strategy{}
 	}
 	w.m.Reset(cfg)
 	clear(w.live)
+	clear(w.gone)
 	clear(w.results)
+	w.aside.reset()
 	w.open, w.events, w.made = w.open[:0], w.events[:0], w.made[:0]
 	w.stopped, w.started = false, false
 	return w.apply(machine.Started{Run: "explored", Strategy: subject, Input: in, Parallel: -1})
@@ -71,11 +78,13 @@ func (w *walk) react(r *Reaction, c choice) error {
 		return errGone
 	}
 	w.events = w.events[:0]
+	clear(w.gone)
 	var e machine.Effect
 	if c.effect != whole {
 		e = w.open[c.effect]
 	}
 	rec := r.Record(&e)
+	w.note(&e, rec)
 	switch rec.(type) {
 	case machine.Stopped:
 		w.stopped = true
@@ -145,13 +154,16 @@ func (w *walk) noteEvents(events []machine.Event) {
 			at := slices.IndexFunc(w.made, func(n newcomer) bool { return n.name == d.Strategy })
 			if at >= 0 {
 				w.live[events[i].Frame] = w.made[at].st
+				w.stands[events[i].Frame] = w.made[at].stand
 				if events[i].Depth == 1 {
 					w.root = w.made[at].st
 				}
 				w.made = slices.Delete(w.made, 0, at+1)
 			}
 		case machine.FrameLeft:
+			w.gone[events[i].Frame] = w.live[events[i].Frame]
 			delete(w.live, events[i].Frame)
+			delete(w.stands, events[i].Frame)
 		case machine.StepTaken:
 			if d.Kind == nextstep.KindExecuteTools {
 				for id := range w.results {
