@@ -51,7 +51,8 @@ type Options struct {
 	Depth  int // most reactions on one path; 0: no bound
 	States int // most distinct states; 0: 100,000
 
-	off string // the law that is not checked, in tests of the laws
+	off    string                                 // the law that is not checked, in tests of the laws
+	tamper func(*machine.Machine, *machine.Ready) // changes what a Machine hands over, in tests of the laws
 }
 
 // LeftOut says what a state does not hold, so that paths that differ in nothing else lead to the

@@ -13,7 +13,8 @@ import (
 
 // aside is what laws look at that is no part of a state.
 type aside struct {
-	off    string            // the law that is not checked, in tests of the laws
+	off    string // the law that is not checked, in tests of the laws
+	tamper func(*machine.Machine, *machine.Ready)
 	failed string            // the frame that the last reaction has told of a failure
 	edited map[string]string // the arguments of calls that were changed, by the frame and the id of the call
 	panics []string          // of methods after which a run goes on

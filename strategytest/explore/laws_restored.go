@@ -21,6 +21,16 @@ func (w *walk) replaceAll() {
 	}
 }
 
+// snapshotOf returns a snapshot, and an error if the strategy panics.
+func snapshotOf(s strategy.Snapshotter) (text []byte, err error) {
+	defer func() {
+		if v := recover(); v != nil {
+			err = fmt.Errorf("Snapshot panicked: %v", v)
+		}
+	}()
+	return s.Snapshot()
+}
+
 // restoredCopy returns a new strategy that was restored from a snapshot; nil if there is none.
 func (s *standIn) restoredCopy() (fresh strategy.Strategy) {
 	defer func() {

@@ -51,15 +51,35 @@ func (s *standIn) returned(step nextstep.NextStep) nextstep.NextStep {
 	if _, err := nextstep.Marshal(done); err != nil {
 		s.walk.complain(lawJSON, "there is none of its Complete: %v", err)
 	}
-	s.concluded("its Complete", &done.Output)
+	s.concluded("its Complete", done.Output.Messages)
 	return step
 }
 
-// concluded looks at the last output of a strategy.
-func (s *standIn) concluded(what string, out *delegation.Output) {
-	if err := out.Messages.Validate(); err != nil {
+// concluded looks at the last conversation of a strategy.
+func (s *standIn) concluded(what string, h messages.History) {
+	if err := h.Validate(); err != nil {
 		s.walk.complain(lawOutput, "%s: %v", what, err)
 	}
+}
+
+// closed returns a conversation with results of its last calls that have none: the Machine adds
+// those to what a strategy concludes with.
+func closed(h messages.History) messages.History {
+	last := len(h) - 1
+	for last >= 0 && h[last].Role() == messages.RoleTool {
+		last--
+	}
+	if last < 0 {
+		return h
+	}
+	reply, _ := h[last].(messages.Assistant)
+	h = h.Clip()
+	for _, c := range reply.Calls() {
+		if !slices.ContainsFunc(h[last+1:], func(m messages.Message) bool { return m.(messages.Tool).CallID == c.ID }) {
+			h = append(h, messages.Tool{ToolOutput: messages.ToolOutput{CallID: c.ID, ToolName: c.Name, Status: messages.StatusFailed}})
+		}
+	}
+	return h
 }
 
 // unchanged complains if a strategy has written to what it was given.
@@ -143,7 +163,7 @@ func (s *standIn) Inherit(out delegation.Output) {
 func (s *standIn) Conclude(reason string) (out delegation.Output) {
 	if c, ok := s.Strategy.(strategy.Concluder); ok {
 		out = c.Conclude(reason)
-		s.concluded("its Conclude", &out)
+		s.concluded("its Conclude", closed(out.Messages))
 	}
 	return out
 }

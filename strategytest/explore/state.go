@@ -140,7 +140,7 @@ func (t *keyText) memory(st strategy.Strategy) {
 		t.exact = false
 		return
 	}
-	memory, err := s.Snapshot()
+	memory, err := snapshotOf(s)
 	if err != nil {
 		t.exact = false
 		return

@@ -118,6 +118,9 @@ func (w *walk) apply(rec machine.Record) error {
 
 // takeOver takes over what is due after a record.
 func (w *walk) takeOver(ready machine.Ready, rec machine.Record) {
+	if w.tamper != nil {
+		w.tamper(w.m, &ready)
+	}
 	w.due = append(w.due, ready.Intents...)
 	w.noteEvents(ready.Events)
 	for _, id := range ready.Withdrawn { // what waits is over; everything else still ends

@@ -18,6 +18,9 @@ func ofPerson(w *machine.Wait) []Reaction {
 		list = []Reaction{reply("answers", machine.Reply{Text: "that one"}), reply("declines", machine.Reply{Reason: "I do not know"})}
 	default:
 		list = []Reaction{reply("says yes", machine.Reply{Approve: true}), reply("says no", machine.Reply{Reason: "not now"})}
+		if w.Kind == machine.WaitApproval {
+			list = append(list, reply("says yes to other arguments", machine.Reply{Approve: true, Arguments: `{"other":true}`}))
+		}
 	}
 	if !w.Expires.IsZero() {
 		list = append(list, Reaction{"wait expires", func(e *machine.Effect) machine.Record {
