@@ -58,6 +58,7 @@ var brokenAbilities = []broken{
 			p.tools[0].Description = "what it did last"
 			return p.replied(r)
 		},
+		snapshot: noSnapshot,
 	}},
 	{name: "removes a message in place", law: explore.Kept, twist: reply(func(p *pupil, r llmclient.Response) nextstep.NextStep {
 		p.History = slices.Delete(p.History, 0, 1)
@@ -75,9 +76,10 @@ var brokenAbilities = []broken{
 	})},
 	{name: "writes to the tools of the run", law: explore.Given, twist: twist{uses: func(_ *pupil, defs []tools.Definition) { defs[0].Description = "seen" }}},
 	{name: "writes to the output of its child", law: explore.Given, twist: twist{child: func(p *pupil, out delegation.Output) nextstep.NextStep {
-		for i := range out.Messages {
-			out.Messages[i] = messages.UserText("read")
+		if out.Err != nil {
+			return p.giveUp("the child failed")
 		}
+		out.Messages[len(out.Messages)-1] = messages.UserText("read")
 		return p.helped(out)
 	}}, world: runsChild},
 }

@@ -34,6 +34,9 @@ func asked(text func(*pupil) string) twist {
 	})
 }
 
+// noSnapshot says that there is none.
+func noSnapshot(*pupil) (json.RawMessage, error) { return nil, errors.New("there is none") }
+
 var brokenMemories = []broken{
 	{name: "forgets a field in Restore", law: explore.Restored, twist: twist{restore: func(p *pupil, data json.RawMessage) error {
 		err := json.Unmarshal(data, &p.memory)
@@ -152,6 +155,7 @@ var brokenPurity = []broken{
 			p.tools = p.tools[:2]
 			return p.acted(r)
 		},
+		snapshot: noSnapshot,
 	}},
 	{name: "keeps its next message behind those that it returned", law: explore.Scribbled, twist: twist{
 		reply: func(p *pupil, r llmclient.Response) nextstep.NextStep {
@@ -172,6 +176,6 @@ var brokenPurity = []broken{
 			p.History = p.History[:len(p.History)+1]
 			return p.fsm.Then("came back", p.request())
 		},
-		snapshot: func(*pupil) (json.RawMessage, error) { return nil, errors.New("there is none") },
+		snapshot: noSnapshot,
 	}},
 }

@@ -61,24 +61,29 @@ func (p *pupil) goneTo(s strategy.State, step nextstep.NextStep) nextstep.NextSt
 	return step
 }
 
+// leaves ends a frame, whatever its table says.
+func leaves(*pupil) nextstep.NextStep {
+	return nextstep.ReportError{Err: &delegation.Error{Code: delegation.CodeFailed, Message: "I do not know where I am"}}
+}
+
 var brokenTables = []broken{
-	{name: "asks in a state that awaits results", law: explore.Awaits, twist: results(func(p *pupil, r []messages.ToolOutput) nextstep.NextStep {
+	{name: "asks in a state that awaits results", law: explore.Awaits, twist: twist{results: func(p *pupil, r []messages.ToolOutput) nextstep.NextStep {
 		for _, o := range r {
 			p.say(messages.Tool{ToolOutput: o})
 		}
 		return p.request()
-	})},
-	{name: "calls in a state that awaits a reply", law: explore.Awaits, twist: reply(func(p *pupil, r llmclient.Response) nextstep.NextStep {
+	}, failure: func(p *pupil, _ nextstep.Failure) nextstep.NextStep { return leaves(p) }, turn: leaves}},
+	{name: "calls in a state that awaits a reply", law: explore.Awaits, twist: twist{reply: func(p *pupil, r llmclient.Response) nextstep.NextStep {
 		if calls := r.Message.Calls(); len(calls) > 0 {
 			p.say(r.Message)
 			return nextstep.ExecuteTools{Calls: calls}
 		}
 		return p.replied(r)
-	})},
+	}, turn: leaves}},
 	{name: "delegates in a state that awaits a reply", law: explore.Awaits, twist: twist{start: func(p *pupil, _ delegation.Input) nextstep.NextStep {
 		p.fsm.Then("start", p.request())
 		return nextstep.Delegate{Strategy: "child"}
-	}}},
+	}, turn: leaves}},
 	{name: "completes in a state that awaits a reply", law: explore.Awaits, twist: always(func(p *pupil) nextstep.NextStep { return p.done("text") })},
 	{name: "asks again without a move", law: explore.Moves, twist: reply(func(p *pupil, r llmclient.Response) nextstep.NextStep {
 		if len(p.History) > 2 {
@@ -89,7 +94,7 @@ var brokenTables = []broken{
 	})},
 	{name: "begins its table anew", law: explore.Moves, twist: results(func(p *pupil, r []messages.ToolOutput) nextstep.NextStep {
 		step := p.acted(r)
-		p.fsm = lessons.New(lessonCaps)
+		*p.fsm = *lessons.New(lessonCaps)
 		p.fsm.Then("start", step)
 		return step
 	})},
@@ -102,13 +107,13 @@ var brokenTables = []broken{
 		_ = p.fsm.SetPosition(at)
 		return p.request()
 	}}},
-	{name: "makes more rounds than its cap allows", law: explore.Moves, twist: reply(func(p *pupil, r llmclient.Response) nextstep.NextStep {
+	{name: "makes more rounds than its cap allows", law: explore.Moves, twist: twist{factory: capped(strategy.Caps{"retries": 1, "rounds": 0, "children": 1}, new(reply(func(p *pupil, r llmclient.Response) nextstep.NextStep {
 		if calls := r.Message.Calls(); len(calls) > 0 && !p.fsm.Can("called") {
 			p.say(r.Message)
 			return p.goneTo(acting, nextstep.ExecuteTools{Calls: calls})
 		}
 		return p.replied(r)
-	})},
+	})))}},
 	{name: "goes where no rule leads", law: explore.Moves, twist: twist{results: func(p *pupil, r []messages.ToolOutput) nextstep.NextStep {
 		p.acted(r)
 		return p.goneTo(over, p.done("text"))
@@ -127,10 +132,11 @@ var brokenTables = []broken{
 	}})},
 	{name: "delegates for ever to a child that fails", law: explore.Ends, twist: only(stubborn{step: nextstep.Delegate{Strategy: "child"}})},
 	{name: "loses the error of its child", law: explore.Lost, twist: twist{child: func(p *pupil, out delegation.Output) nextstep.NextStep {
-		return p.fsm.Then("answered", p.done(out.Text()))
-	}}, world: func(o *explore.Options) {
-		o.World = nil
-	}},
+		if out.Err == nil {
+			return p.helped(out)
+		}
+		return p.fsm.Then("answered", p.done(""))
+	}}},
 	{name: "makes a success of a failure", law: explore.Lost, twist: twist{failure: func(p *pupil, _ nextstep.Failure) nextstep.NextStep {
 		return p.fsm.Then("answered", nextstep.Complete{})
 	}}},

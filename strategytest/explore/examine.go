@@ -15,11 +15,29 @@ import (
 type nearer struct {
 	defs   []tools.Definition // as they were given
 	failed map[string]bool    // the strategies and their states that have met nothing but failures
+	from   string             // the strategies and their states where the next reaction is tried
+	moves  map[passage]bool   // the reactions that were examined
+}
+
+// passage is a reaction to strategies in their states.
+type passage struct {
+	from, reaction string
+	ends           bool // the run
+}
+
+// isFirst reports whether a reaction is the first of its kind to strategies in these states: its
+// laws are worth a look even if it leads to a state that is known.
+func (x *exploration) isFirst(reaction string) bool {
+	p := passage{x.nearer.from, reaction, x.run.m.Done()}
+	known := x.nearer.moves[p]
+	x.nearer.moves[p] = true
+	return !known
 }
 
 // fit checks the factories. It reports whether the strategy may be explored.
 func (x *exploration) fit() bool {
 	x.nearer.defs, x.nearer.failed = slices.Clone(x.Tools), map[string]bool{}
+	x.nearer.moves = map[passage]bool{}
 	for name, factory := range x.config.Strategies {
 		law, problem := x.unfit(factory)
 		if law != "" && law != x.off {
@@ -165,22 +183,25 @@ func (x *exploration) replaced(path []choice, key stateKey, sum uint32) (law, pr
 }
 
 // lawOf returns the law that is broken when a path leads elsewhere that is walked in a way: lawSame
-// if it also does when it is walked plainly.
+// if it does not always lead to the same when it is walked plainly.
 func (x *exploration) lawOf(as way, path []choice, sum uint32) string {
 	const often = 8 // the order of a map may be the same for some time
-	for range often {
+	var plainly uint32
+	for n := range often {
 		if as == plain || !x.to(path, plain) {
 			return lawSame
 		}
-		if again, _ := x.run.checksum(); again != sum {
+		again, _ := x.run.checksum()
+		if n > 0 && again != plainly {
 			return lawSame
 		}
+		plainly = again
 	}
-	switch as {
-	case decoded:
-		return lawDecoded
-	case scribbled:
+	switch {
+	case plainly != sum, as == scribbled: // the first walk to it was over slices that were scribbled on
 		return lawScribbled
+	case as == decoded:
+		return lawDecoded
 	default:
 		return lawRestored
 	}

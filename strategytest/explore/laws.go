@@ -17,7 +17,7 @@ const (
 	lawTaken     = "the machine takes every answer that fits"
 	lawProtocol  = "a strategy keeps to the protocol: no panic, no nil, no step that its table forbids"
 	lawNoStart   = "nothing starts after a stop"
-	lawStopped   = "a stopped run is done only if its strategy has completed"
+	lawStopped   = "a stopped run is done only if nothing of it was cut off"
 	lawStuck     = "no run is stuck"
 	lawOpen      = "no run ends over open effects"
 	lawAwaits    = "the open step is of the kind that the state awaits"
@@ -134,8 +134,8 @@ func (w *walk) endedEarly([]machine.FrameView) string {
 }
 
 func (w *walk) doneThough([]machine.FrameView) string {
-	if w.m.Done() && w.stopped && w.m.Status() == machine.StatusDone && !w.completed() {
-		return "its status is done"
+	if w.cut != "" && w.m.Status() == machine.StatusDone {
+		return "its status is done, and frame " + w.cut + " was stopped"
 	}
 	return ""
 }
@@ -145,12 +145,6 @@ func (w *walk) stuck([]machine.FrameView) string {
 		return "nothing is open, and the run has not ended"
 	}
 	return ""
-}
-
-// completed reports whether the state of the root's strategy is one of completion, or unknown.
-func (w *walk) completed() bool {
-	rule := ruleOf(w.root)
-	return rule == nil || rule.Awaits == nextstep.KindComplete
 }
 
 // ruleOf returns the rule of the state in which a strategy is; nil if it has no table.

@@ -16,7 +16,8 @@ type aside struct {
 	off    string // the law that is not checked, in tests of the laws
 	tamper func(*machine.Machine, *machine.Ready)
 	failed string            // the frame that the last reaction has told of a failure
-	edited map[string]string // the arguments of calls that were changed, by the frame and the id of the call
+	edited map[string]string // the arguments of calls that were changed, see callName
+	cut    string            // a frame that was stopped
 	panics []string          // of methods after which a run goes on
 
 	stands    map[string]*standIn // in the live frames, in a walk that looks closely
@@ -34,7 +35,7 @@ func (a *aside) complain(law, format string, args ...any) {
 }
 
 func (a *aside) reset() {
-	a.failed, a.panics = "", a.panics[:0]
+	a.failed, a.cut, a.panics = "", "", a.panics[:0]
 	clear(a.edited)
 	clear(a.stands)
 	a.complaint = complaint{}
@@ -74,16 +75,15 @@ func (w *walk) edit(e *machine.Effect, arguments string) {
 	if w.edited == nil {
 		w.edited = map[string]string{}
 	}
-	w.edited[e.Frame+" "+w.callOf(e)] = arguments
+	c := e.Call
+	if e.Wait != nil { // a question about it
+		c.ID, c.Name = e.Wait.CallID, e.Wait.Tool
+	}
+	w.edited[callName(e.Frame, &c)] = arguments
 }
 
-// callOf returns the id of the call that an effect, or a question about it, concerns.
-func (w *walk) callOf(e *machine.Effect) string {
-	if e.Wait != nil {
-		return e.Wait.CallID
-	}
-	return e.Call.ID
-}
+// callName identifies a call until the next reply in its frame.
+func callName(frame string, c *messages.ToolCall) string { return frame + " " + c.ID + " " + c.Name }
 
 // reportPanic is told of each panic that the Machine has contained.
 func (w *walk) reportPanic(p machine.PanicReport) {
@@ -125,7 +125,7 @@ func (w *walk) unedited([]machine.FrameView) string {
 			continue
 		}
 		for m := range lastReply(ask.Request.Messages) {
-			want, edited := w.edited[w.open[i].Frame+" "+m.ID]
+			want, edited := w.edited[callName(w.open[i].Frame, &m)]
 			if edited && m.Arguments != want {
 				return fmt.Sprintf("call %s was made with %s, and the request says %s", m.ID, want, m.Arguments)
 			}

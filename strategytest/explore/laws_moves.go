@@ -11,7 +11,8 @@ import (
 // place is where a frame stands, and the number of its step.
 type place struct {
 	strategy.Position
-	seq int
+	seq  int
+	open bool // its step is of the kind that the state awaits
 }
 
 // places returns where the frames with a table stand.
@@ -19,7 +20,8 @@ func (w *walk) places() map[string]place {
 	all := map[string]place{}
 	for _, f := range w.m.Frames() {
 		if t, ok := w.live[f.Name].(strategy.Tabler); ok && t.FSM().Table() != nil {
-			all[f.Name] = place{t.FSM().Position(), f.Seq}
+			rule := ruleOf(w.live[f.Name])
+			all[f.Name] = place{t.FSM().Position(), f.Seq, rule != nil && rule.Awaits == openKind(&f)}
 		}
 	}
 	return all
@@ -54,7 +56,7 @@ func (w *walk) illegal(before map[string]place) string {
 				return "frame " + name + " " + problem
 			}
 		}
-		if lives && !moved && is.seq != was.seq {
+		if lives && !moved && is.open && is.seq != was.seq {
 			if problem := taken(table, was.State, is.State, true, was.Left, is.Left); problem != "" {
 				return "frame " + name + " " + problem
 			}

@@ -19,7 +19,7 @@ func (w *walk) outOfTurn(views []machine.FrameView) string {
 	for i := range views {
 		kind := openKind(&views[i])
 		st := w.live[views[i].Name]
-		if kind == 0 || st == nil {
+		if rule := ruleOf(st); kind == 0 || st == nil || rule != nil && rule.Awaits != kind {
 			continue
 		}
 		if problem := refuses(st, kind); problem != "" {

@@ -87,6 +87,7 @@ func (x *exploration) expand(at int32) {
 		return
 	}
 	choices := x.choices()
+	x.nearer.from = x.run.signature()
 	if x.Depth > 0 && len(path) == x.Depth {
 		x.bound("depth", len(choices) > 0)
 		return
@@ -130,7 +131,8 @@ func (x *exploration) choices() []choice {
 func (x *exploration) try(at int32, path []choice, c choice) {
 	x.report.Paths++
 	path = append(path[:len(path):len(path)], c)
-	if err := x.run.react(x.reaction(c), c); err != nil {
+	r := x.reaction(c)
+	if err := x.run.react(r, c); err != nil {
 		x.violate(lawTaken, path, err.Error())
 		return
 	}
@@ -140,15 +142,17 @@ func (x *exploration) try(at int32, path []choice, c choice) {
 	x.see()
 	key, exact := x.key()
 	x.report.Exact = x.report.Exact && exact
-	if _, known := x.seen[key]; known && exact {
+	_, known := x.seen[key]
+	known = known && exact
+	if first := x.isFirst(r.Name); known && !first {
 		return
 	}
-	if len(x.nodes) >= x.States {
+	if !known && len(x.nodes) >= x.States {
 		x.bound("states", true)
 		return
 	}
 	sum := x.sum(path)
-	if !x.examine(path, key, sum) {
+	if !x.examine(path, key, sum) || known {
 		return
 	}
 	x.seen[key] = struct{}{}

@@ -88,6 +88,9 @@ func (t *keyText) state(w *walk) {
 		t.text(e.Call.Name)
 		t.number(len(e.Replies))
 		t.flag(e.Approved)
+		if len(w.edited) > 0 && e.Kind != machine.EffectModel { // what comes of it shows when the calls are over
+			t.text("edited")
+		}
 	}
 }
 

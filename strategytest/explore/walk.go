@@ -164,6 +164,9 @@ func (w *walk) noteEvents(events []machine.Event) {
 				w.made = slices.Delete(w.made, 0, at+1)
 			}
 		case machine.FrameLeft:
+			if d.Err != nil && d.Err.Code == delegation.CodeStopped && w.stopped {
+				w.cut = events[i].Frame
+			}
 			w.gone[events[i].Frame] = w.live[events[i].Frame]
 			delete(w.live, events[i].Frame)
 			delete(w.stands, events[i].Frame)
