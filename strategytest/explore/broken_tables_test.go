@@ -116,7 +116,7 @@ var brokenTables = []broken{
 	})))}},
 	{name: "goes where no rule leads", law: explore.Moves, twist: twist{results: func(p *pupil, r []messages.ToolOutput) nextstep.NextStep {
 		p.acted(r)
-		return p.goneTo(over, p.done("text"))
+		return p.goneTo(lost, leaves(p))
 	}}},
 	{name: "raises a cap", law: explore.Moves, twist: twist{child: func(p *pupil, out delegation.Output) nextstep.NextStep {
 		at := p.fsm.Position()

@@ -15,6 +15,7 @@ import (
 type nearer struct {
 	defs   []tools.Definition // as they were given
 	failed map[string]bool    // the strategies and their states that have met nothing but failures
+	wrong  map[string]bool    // the same for answers that do not fit
 	from   string             // the strategies and their states where the next reaction is tried
 	moves  map[passage]bool   // the reactions that were examined
 }
@@ -37,7 +38,7 @@ func (x *exploration) isFirst(reaction string) bool {
 // fit checks the factories. It reports whether the strategy may be explored.
 func (x *exploration) fit() bool {
 	x.nearer.defs, x.nearer.failed = slices.Clone(x.Tools), map[string]bool{}
-	x.nearer.moves = map[passage]bool{}
+	x.nearer.wrong, x.nearer.moves = map[string]bool{}, map[passage]bool{}
 	for name, factory := range x.config.Strategies {
 		law, problem := x.unfit(factory)
 		if law != "" && law != x.off {
@@ -101,6 +102,7 @@ func (x *exploration) examined(path []choice, key stateKey, sum uint32) (law, pr
 	}{
 		{lawAside, w.unknownAside},
 		{lawTurn, func() string { return w.outOfTurn(w.m.Frames()) }},
+		{lawRefused, func() string { return x.takesAnything(signature) }},
 		{lawEnds, func() string { return x.endless(path, signature) }},
 	} {
 		if l.name == x.off {

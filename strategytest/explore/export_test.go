@@ -23,6 +23,7 @@ const (
 	Taken, Protocol, NoStart, Stopped, Stuck, Open, Awaits = lawTaken, lawProtocol, lawNoStart, lawStopped, lawStuck, lawOpen, lawAwaits
 	Request, Output, JSON, Limits, Moves, Ends, Lost       = lawRequest, lawOutput, lawJSON, lawLimits, lawMoves, lawEnds, lawLost
 	Edited, Aside, Turn, Kept, Given, Tools, New           = lawEdited, lawAside, lawTurn, lawKept, lawGiven, lawTools, lawNew
+	Taint, Allowed, Refused                                = lawTaint, lawAllowed, lawRefused
 	Restored, Same, Decoded, Scribbled                     = lawRestored, lawSame, lawDecoded, lawScribbled
 )
 
@@ -31,5 +32,6 @@ func Laws() []string {
 	return slices.Clone([]string{
 		Taken, Protocol, NoStart, Stopped, Stuck, Open, Awaits, Request, Output, JSON, Limits, Moves, Ends, Lost,
 		Edited, Aside, Turn, Kept, Given, Tools, New, Restored, Same, Decoded, Scribbled,
+		Taint, Allowed, Refused,
 	})
 }

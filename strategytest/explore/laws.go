@@ -25,6 +25,9 @@ const (
 	lawOutput    = "the conversation of an output is valid, with each call answered once"
 	lawJSON      = "every step has a JSON form"
 	lawLimits    = "no limit is passed"
+	lawTaint     = "a frame that has read text from outside is known to have"
+	lawAllowed   = "no tool is called that the frame may not use"
+	lawRefused   = "an answer that does not fit is refused and changes nothing"
 	lawMoves     = "every step is a move of the table, within its caps"
 	lawEnds      = "a run that meets nothing but failures ends"
 	lawLost      = "a failure does not become a success without a result"
@@ -57,6 +60,9 @@ var stateLaws = []struct {
 	{lawLimits, (*walk).exceeded},
 	{lawLost, (*walk).lost},
 	{lawEdited, (*walk).unedited},
+	{lawTaint, (*walk).trusts},
+	{lawAllowed, (*walk).oversteps},
+	{lawOutput, (*walk).badOutput},
 	{lawAside, (*walk).panickedAside},
 }
 
@@ -213,6 +219,9 @@ func openKind(f *machine.FrameView) nextstep.Kind {
 
 // exceeded says which limit of a frame was passed; "" if none was.
 func (w *walk) exceeded(views []machine.FrameView) string {
+	if problem := w.overspent(); problem != "" {
+		return problem
+	}
 	for i := range views {
 		f := &views[i]
 		for _, l := range []struct {

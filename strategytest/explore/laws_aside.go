@@ -5,6 +5,7 @@ import (
 	"maps"
 	"strings"
 
+	"github.com/segue-go/segue/delegation"
 	"github.com/segue-go/segue/machine"
 	"github.com/segue-go/segue/messages"
 	"github.com/segue-go/segue/nextstep"
@@ -19,6 +20,12 @@ type aside struct {
 	edited map[string]string // the arguments of calls that were changed, see callName
 	cut    string            // a frame that was stopped
 	panics []string          // of methods after which a run goes on
+
+	most    delegation.Limits         // of the run
+	agents  map[string]*machine.Agent // of the run
+	spent   delegation.Counts         // by the run, as far as the world has seen
+	outside map[string]bool           // the frames that have read text from outside
+	allowed map[string][]string       // the tools of the frames that are not given all
 
 	stands    map[string]*standIn // in the live frames, in a walk that looks closely
 	complaint complaint           // the first of the stand-ins
@@ -37,10 +44,13 @@ func (a *aside) complain(law, format string, args ...any) {
 func (a *aside) reset() {
 	a.failed, a.cut, a.panics = "", "", a.panics[:0]
 	clear(a.edited)
+	clear(a.outside)
+	clear(a.allowed)
+	a.spent = delegation.Counts{}
 	clear(a.stands)
 	a.complaint = complaint{}
 	if a.stands == nil {
-		a.stands = map[string]*standIn{}
+		a.stands, a.outside, a.allowed = map[string]*standIn{}, map[string]bool{}, map[string][]string{}
 	}
 }
 
@@ -49,6 +59,7 @@ func (w *walk) note(e *machine.Effect, rec machine.Record) {
 	w.failed = ""
 	switch r := rec.(type) {
 	case machine.Answered:
+		w.count(e, &r)
 		switch a := r.Answer.(type) {
 		case nextstep.APIResponse: // whose calls have ids of their own
 			maps.DeleteFunc(w.edited, func(call, _ string) bool { return strings.HasPrefix(call, e.Frame+" ") })

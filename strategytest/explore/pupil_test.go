@@ -34,7 +34,7 @@ var lessons = &strategy.Table{
 		{From: []strategy.State{acting}, On: "acted", To: asking},
 		{From: []strategy.State{asking}, On: "handed over", To: waiting, Cap: "children"},
 		{From: []strategy.State{waiting}, On: "came back", To: asking},
-		{From: []strategy.State{asking, waiting}, On: "answered", To: over},
+		{From: []strategy.State{asking, acting, waiting}, On: "answered", To: over},
 		{From: []strategy.State{asking, waiting}, On: "gave up", To: lost},
 	},
 }

@@ -44,7 +44,7 @@ func newExploration(factory func() strategy.Strategy, o Options) *exploration {
 	x.report.Exact = true
 	x.world.more, x.world.without = o.World, o.Without
 	x.config = o.config(factory, &x.run)
-	x.run.off, x.run.tamper = o.off, o.tamper
+	x.run.off, x.run.tamper, x.run.most, x.run.agents = o.off, o.tamper, o.Limits, o.Agents
 	return x
 }
 

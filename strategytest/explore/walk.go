@@ -154,6 +154,7 @@ func (w *walk) noteEvents(events []machine.Event) {
 	for i := range events {
 		switch d := events[i].Detail.(type) {
 		case machine.FrameEntered:
+			w.narrow(events[i].Frame, &d)
 			at := slices.IndexFunc(w.made, func(n newcomer) bool { return n.name == d.Strategy })
 			if at >= 0 {
 				w.live[events[i].Frame] = w.made[at].st
