@@ -67,10 +67,10 @@ func comesTo(name string, out func(delegation.Limits) delegation.Output) func(*m
 	}
 }
 
-// helped makes an agent of a tool: a pupil that may only look.
+// helped makes an agent of a tool: a pupil that may use no tool.
 func helped(o *explore.Options) {
 	o.Strategies = strategy.Set{"helper": newPupil(&twist{factory: capped(strategy.Caps{"retries": 0, "rounds": 1, "children": 0}, &twist{})})}
-	o.Agents = map[string]*machine.Agent{"pay": {Strategy: "helper", Tools: []string{"look"}, Inputs: func(string) ([]delegation.Input, bool, error) {
+	o.Agents = map[string]*machine.Agent{"look": {Strategy: "helper", Tools: []string{}, Inputs: func(string) ([]delegation.Input, bool, error) {
 		return []delegation.Input{{Goal: "help"}}, false, nil
 	}}}
 	o.Tools[1].NeedsApproval = false

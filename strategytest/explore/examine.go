@@ -38,6 +38,7 @@ func (x *exploration) isFirst(reaction string) bool {
 // fit checks the factories. It reports whether the strategy may be explored.
 func (x *exploration) fit() bool {
 	x.nearer.defs, x.nearer.failed = slices.Clone(x.Tools), map[string]bool{}
+	x.run.own = map[string]bool{}
 	x.nearer.wrong, x.nearer.moves = map[string]bool{}, map[passage]bool{}
 	for name, factory := range x.config.Strategies {
 		law, problem := x.unfit(factory)
@@ -76,7 +77,7 @@ func (x *exploration) unfit(factory func() strategy.Strategy) (law, problem stri
 		if name := t.Definition().Name; names[name] {
 			return lawTools, fmt.Sprintf("there are two tools %q", name)
 		}
-		names[t.Definition().Name] = true
+		names[t.Definition().Name], x.run.own[t.Definition().Name] = true, true
 	}
 	return "", ""
 }

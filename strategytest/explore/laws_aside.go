@@ -23,6 +23,7 @@ type aside struct {
 
 	most    delegation.Limits         // of the run
 	agents  map[string]*machine.Agent // of the run
+	own     map[string]bool           // the tools that strategies bring
 	spent   delegation.Counts         // by the run, as far as the world has seen
 	outside map[string]bool           // the frames that have read text from outside
 	allowed map[string][]string       // the tools of the frames that are not given all

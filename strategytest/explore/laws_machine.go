@@ -12,7 +12,6 @@ import (
 	"github.com/segue-go/segue/machine"
 	"github.com/segue-go/segue/messages"
 	"github.com/segue-go/segue/nextstep"
-	"github.com/segue-go/segue/strategy"
 )
 
 // count counts what an answer has used, and notes where it brings text from outside.
@@ -96,8 +95,7 @@ func (w *walk) oversteps([]machine.FrameView) string {
 	for i := range w.open {
 		e := &w.open[i]
 		names, narrowed := w.allowed[e.Frame]
-		_, brings := w.live[e.Frame].(strategy.ToolProvider)
-		if e.Kind == machine.EffectTool && narrowed && !brings && !slices.Contains(names, e.Call.Name) {
+		if e.Kind == machine.EffectTool && narrowed && !w.own[e.Call.Name] && !slices.Contains(names, e.Call.Name) {
 			return fmt.Sprintf("frame %s calls %s, and may use %v", e.Frame, e.Call.Name, names)
 		}
 	}
