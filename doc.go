@@ -36,6 +36,7 @@
 //	orchestrator                         performs effects, stores journals, emits events
 //	orchestrator/sse                     serves runs as server-sent events
 //	strategytest                         stories and a conformance test for strategies
+//	strategytest/explore                 everything that the world can answer to a strategy, tried
 //	strategytest/crash                   runs cut off wherever a process can die, for tests of yours
 //
 // Modules of their own, on top of these:

@@ -3,6 +3,7 @@ package explore
 import (
 	"fmt"
 	"maps"
+	"slices"
 	"strings"
 
 	"github.com/segue-go/segue/delegation"
@@ -149,8 +150,8 @@ func (w *walk) unedited([]machine.FrameView) string {
 // lastReply yields the calls of the last message of the model.
 func lastReply(h messages.History) func(func(messages.ToolCall) bool) {
 	return func(yield func(messages.ToolCall) bool) {
-		for i := len(h) - 1; i >= 0; i-- {
-			reply, ok := h[i].(messages.Assistant)
+		for _, m := range slices.Backward(h) {
+			reply, ok := m.(messages.Assistant)
 			if !ok {
 				continue
 			}

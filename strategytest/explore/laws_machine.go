@@ -19,10 +19,10 @@ func (w *walk) count(e *machine.Effect, r *machine.Answered) {
 	if r.NotBegun {
 		return
 	}
-	switch e.Kind {
-	case machine.EffectModel:
+	if e.Kind == machine.EffectModel {
 		w.spent.ModelCalls++
-	case machine.EffectTool:
+	}
+	if e.Kind == machine.EffectTool {
 		w.spent.ToolCalls++
 	}
 	switch a := r.Answer.(type) {
@@ -143,15 +143,23 @@ func misfits(e *machine.Effect) []nextstep.Answer {
 	switch e.Kind {
 	case machine.EffectModel:
 		return []nextstep.Answer{
-			nil, nextstep.APIResponse{}, nextstep.ToolResult{}, nextstep.DelegationResult{},
-			calls(call(0, "a", "{}"), call(0, "b", "{}")), calls(messages.ToolCall{Name: "a"}), calls(nil),
-			says(llmclient.Response{Usage: messages.Usage{Input: -1}}), says(llmclient.Response{Usage: messages.Usage{Total: math.MinInt64}}),
+			nil,
+			nextstep.APIResponse{},
+			nextstep.ToolResult{},
+			nextstep.DelegationResult{},
+			calls(call(0, "a", "{}"), call(0, "b", "{}")),
+			calls(messages.ToolCall{Name: "a"}),
+			calls(nil),
+			says(llmclient.Response{Usage: messages.Usage{Input: -1}}),
+			says(llmclient.Response{Usage: messages.Usage{Total: math.MinInt64}}),
 		}
 	case machine.EffectTool:
 		other := e.Call
 		other.Name += "x"
 		return []nextstep.Answer{
-			nil, nextstep.APIResponse{Response: &llmclient.Response{}}, nextstep.DelegationResult{},
+			nil,
+			nextstep.APIResponse{Response: &llmclient.Response{}},
+			nextstep.DelegationResult{},
 			nextstep.ToolResult{Output: messages.ToolOutput{CallID: e.Call.ID + "x"}},
 			nextstep.ToolResult{Output: messages.ToolOutput{CallID: e.Call.ID, ToolName: other.Name}},
 			nextstep.ToolResult{Output: messages.ToolOutput{CallID: e.Call.ID, Status: "so so"}},
@@ -159,7 +167,9 @@ func misfits(e *machine.Effect) []nextstep.Answer {
 		}
 	case machine.EffectRemote:
 		return []nextstep.Answer{
-			nil, nextstep.APIResponse{Response: &llmclient.Response{}}, nextstep.ToolResult{},
+			nil,
+			nextstep.APIResponse{Response: &llmclient.Response{}},
+			nextstep.ToolResult{},
 			nextstep.DelegationResult{Output: delegation.Output{Counts: delegation.Counts{Steps: -1}}},
 			nextstep.DelegationResult{Output: delegation.Output{Usage: messages.Usage{Output: -1}}},
 		}

@@ -25,7 +25,7 @@ func (w *walk) replaceAll() {
 func snapshotOf(s strategy.Snapshotter) (text []byte, err error) {
 	defer func() {
 		if v := recover(); v != nil {
-			err = fmt.Errorf("Snapshot panicked: %v", v)
+			err = fmt.Errorf("it panicked: %v", v)
 		}
 	}()
 	return s.Snapshot()

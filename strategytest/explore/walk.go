@@ -63,7 +63,7 @@ func (w *walk) start(cfg *machine.Config, in delegation.Input) error {
 	clear(w.live)
 	clear(w.gone)
 	clear(w.results)
-	w.aside.reset()
+	w.reset()
 	w.open, w.events, w.made = w.open[:0], w.events[:0], w.made[:0]
 	w.stopped, w.started = false, false
 	return w.apply(machine.Started{Run: "explored", Strategy: subject, Input: in, Parallel: -1})
