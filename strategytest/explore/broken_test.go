@@ -32,7 +32,7 @@ func (b *broken) options() explore.Options {
 // school is the world of pupils. It is small: each way to break a law shows in it.
 var school = explore.Options{
 	Tools:    []tools.Definition{{Name: "look", ReadOnly: true}, {Name: "pay", NeedsApproval: true}},
-	Children: []string{"child"}, States: 120, Depth: 6,
+	Children: []string{"child"}, States: 70, Depth: 6,
 	Without: func(_ *machine.Effect, reaction string) bool { return !slices.Contains(lively, reaction) },
 }
 
