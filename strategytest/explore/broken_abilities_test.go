@@ -55,8 +55,11 @@ var brokenAbilities = []broken{
 	{name: "overwrites a tool that it returned", law: explore.Kept, twist: twist{
 		uses: func(p *pupil, defs []tools.Definition) { p.tools = slices.Clone(defs) },
 		reply: func(p *pupil, r llmclient.Response) nextstep.NextStep {
-			p.tools[0].Description = "what it did last"
-			return p.replied(r)
+			step := p.replied(r)
+			if step.Kind() == nextstep.KindComplete {
+				p.tools[0].Description = "what it did last"
+			}
+			return step
 		},
 		snapshot: noSnapshot,
 	}},

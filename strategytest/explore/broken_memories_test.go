@@ -110,7 +110,7 @@ var brokenMemories = []broken{
 		results: func(p *pupil, r []messages.ToolOutput) nextstep.NextStep {
 			step := p.acted(r).(nextstep.GetChatCompletion)
 			if p.kept != nil {
-				step.Request.Tools = nil
+				step.Request.Messages = append(step.Request.Messages, messages.UserText("Where was I?"))
 			}
 			return step
 		},
@@ -147,13 +147,14 @@ var brokenPurity = []broken{
 			return newPupil(&t)()
 		}
 	}}},
-	{name: "keeps its next tool behind those that it returned", law: explore.Scribbled, twist: twist{
+	{name: "keeps another tool behind those that it returned", law: explore.Scribbled, twist: twist{
 		uses: func(p *pupil, defs []tools.Definition) {
 			p.tools = append(make([]tools.Definition, 0, 2), defs...)[:1]
 		},
 		results: func(p *pupil, r []messages.ToolOutput) nextstep.NextStep {
-			p.tools = p.tools[:2]
-			return p.acted(r)
+			p.acted(r)
+			p.say(messages.UserText("There is also " + p.tools[:2][1].Name))
+			return p.request()
 		},
 		snapshot: noSnapshot,
 	}},

@@ -100,7 +100,7 @@ var brokenConversations = []broken{
 	})},
 	{name: "asks for what has no JSON form", law: explore.JSON, twist: results(func(p *pupil, r []messages.ToolOutput) nextstep.NextStep {
 		step := p.acted(r).(nextstep.GetChatCompletion)
-		step.Request.Schema = &llmclient.Schema{Name: "answer", Schema: json.RawMessage("{")}
+		step.Request.Extras = messages.Extras{"answer": json.RawMessage("{")}
 		return step
 	})},
 }

@@ -145,6 +145,10 @@ func (x *exploration) lookClosely(path []choice, sum uint32) (law, problem strin
 	if c := w.complaint; c.law != "" {
 		return c.law, c.problem
 	}
+	if again, _ := w.checksum(); again != sum {
+		asks := w.pending()
+		return x.lawOf(closely, path, sum), "the second time it asks for " + asks + ", and not exactly as the first time"
+	}
 	if !reflect.DeepEqual(x.Tools, x.nearer.defs) && x.off != lawGiven {
 		return lawGiven, "it has written to the tools of the run"
 	}
@@ -203,7 +207,7 @@ func (x *exploration) lawOf(as way, path []choice, sum uint32) string {
 	switch {
 	case plainly != sum, as == scribbled: // the first walk to it was over slices that were scribbled on
 		return lawScribbled
-	case as == decoded:
+	case as == decoded, as == closely:
 		return lawDecoded
 	default:
 		return lawRestored

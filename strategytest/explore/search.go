@@ -184,7 +184,7 @@ const (
 	plain     way = iota
 	decoded       // every record goes through its JSON form
 	scribbled     // what the strategy returned is overwritten where nobody else may read it
-	closely       // what the strategy is given and returns is looked at
+	closely       // the same, and what the strategy is given and returns is looked at
 	restored      // its place is taken by a strategy that was restored from its snapshot
 )
 

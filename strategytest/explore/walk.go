@@ -139,7 +139,7 @@ func (w *walk) takeOver(ready machine.Ready, rec machine.Record) {
 
 // through returns the record as it is read back from a journal, in a walk as from one.
 func (w *walk) through(rec machine.Record) (machine.Record, error) {
-	if w.as != decoded {
+	if w.as != decoded && w.as != closely {
 		return rec, nil
 	}
 	data, err := machine.AppendRecord(nil, rec)
