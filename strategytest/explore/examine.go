@@ -204,10 +204,17 @@ func (x *exploration) lawOf(as way, path []choice, sum uint32) string {
 		}
 		plainly = again
 	}
-	switch {
-	case plainly != sum, as == scribbled: // the first walk to it was over slices that were scribbled on
+	if plainly != sum { // the first walk was not a plain one
+		if as = scribbled; x.to(path, decoded) {
+			if again, _ := x.run.checksum(); again != plainly {
+				as = decoded
+			}
+		}
+	}
+	switch as {
+	case scribbled:
 		return lawScribbled
-	case as == decoded, as == closely:
+	case decoded, closely:
 		return lawDecoded
 	default:
 		return lawRestored
