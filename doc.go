@@ -34,9 +34,9 @@
 //	strategy/builtin                     these strategies by name, from JSON
 //	machine                              one run as data: records in, effects and events out
 //	orchestrator                         performs effects, stores journals, emits events
+//	strategytest/explore                 everything that the world can answer to a strategy, tried
 //	orchestrator/sse                     serves runs as server-sent events
 //	strategytest                         stories and a conformance test for strategies
-//	strategytest/explore                 everything that the world can answer to a strategy, tried
 //	strategytest/crash                   runs cut off wherever a process can die, for tests of yours
 //
 // Modules of their own, on top of these:

@@ -13,8 +13,10 @@ import (
 func TestExplore_builtin(t *testing.T) {
 	for name, f := range builtin.All() {
 		t.Run(name, func(t *testing.T) {
-			strategytest.Explore(t, func() strategy.Strategy { return f() }, explore.Options{States: 500, Children: builtin.Names(),
-				Tools: []tools.Definition{{Name: "look", ReadOnly: true}, {Name: "pay", NeedsApproval: true}}})
+			strategytest.Explore(t, func() strategy.Strategy { return f() }, explore.Options{
+				States: 500, Children: builtin.Names(),
+				Tools: []tools.Definition{{Name: "look", ReadOnly: true}, {Name: "pay", NeedsApproval: true}},
+			})
 		})
 	}
 }

@@ -12,11 +12,22 @@
 //
 // The memory of a strategy is what its Snapshot returns. A strategy that is no
 // [strategy.Snapshotter] has each path as a state of its own, and [Report].Exact is false.
+//
+// # Laws
+//
+// Most laws are checked after each reaction: steps and requests are valid, the step fits the state
+// of the table, no limit is passed, no failure becomes a success without a result, a stop ends the
+// run. Others are dear, and are checked in each new state, for the first reaction of each name to
+// strategies in the same states, and on some longer walks: methods that are called out of turn,
+// Snapshot and Restore, steps that change after they were returned, arguments that are written to,
+// moves that no rule of the table allows, failures for ever, answers that do not fit. A [Violation]
+// names its law.
 package explore
 
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"strings"
 
 	"github.com/segue-go/segue/delegation"
@@ -133,9 +144,7 @@ const subject = "subject"
 // config returns the configuration of the runs that are explored. The factories are noted by w.
 func (o *Options) config(factory func() strategy.Strategy, w *walk) machine.Config {
 	set := strategy.Set{}
-	for name, f := range o.Strategies {
-		set[name] = f
-	}
+	maps.Copy(set, o.Strategies)
 	set[subject] = factory
 	return machine.Config{
 		Strategies: w.watched(set), Tools: o.Tools, Agents: o.Agents, Remote: o.Children, Approve: o.Approve,

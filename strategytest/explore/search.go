@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/segue-go/segue/delegation"
 	"github.com/segue-go/segue/machine"
@@ -130,7 +131,7 @@ func (x *exploration) choices() []choice {
 // try tries a reaction in the state that was walked to, and keeps the new state.
 func (x *exploration) try(at int32, path []choice, c choice) {
 	x.report.Paths++
-	path = append(path[:len(path):len(path)], c)
+	path = append(slices.Clip(path), c)
 	r := x.reaction(c)
 	if err := x.run.react(r, c); err != nil {
 		x.violate(lawTaken, path, err.Error())
