@@ -70,8 +70,8 @@ PROPERTIES := TestReplay_isLive|TestCrash_endsAsItWouldHave|TestFold_boundsAsThe
 prove: ## hold the properties of whole runs against PROVE=n cases; SHORT=1 for fewer
 	@SEGUE_PROVE=$(PROVE) $(GO) test -count 1 -timeout 60m -v -run '^($(PROPERTIES))$$' ./machine ./strategy/builtin ./orchestrator ./strategytest/crash
 
-breaks: ## break the library as docs/scenarios.md and docs/durability-guards.md say, and hold the tests to fail
-	@SEGUE_BREAK=1 $(GO) test -count 1 -timeout 60m -run '^(TestBreakages|TestGuards)$$' ./internal/archtest
+breaks: ## break the library as docs/scenarios.md, docs/durability-guards.md and docs/proof.md say, and hold the tests to fail
+	@SEGUE_BREAK=1 $(GO) test -count 1 -timeout 60m -run '^(TestBreakages|TestGuards|TestDefects)$$' ./internal/archtest
 
 coverage: ## print which states and transitions of the built-in strategies their stories take
 	@mkdir -p build; $(GO) test -count 1 -v -run '^TestStories$$' ./strategy/... >build/coverage.txt; status=$$?; \
@@ -102,7 +102,8 @@ soak: ## kill processes with runs for SOAK (default 1h) per store, and write wha
 
 generate: ## write the generated documents anew
 	@$(GO) test -run 'TestStatePages|TestS2_14_CorpusCases' ./strategy/builtin ./markdownpolicy -rewrite
-	@$(GO) test -run 'TestScenariosAreShown|TestGuards' ./internal/archtest -rewrite
+	@$(GO) test -run 'TestScenariosAreShown|TestGuards|TestDefects' ./internal/archtest -rewrite
+	@$(GO) test -run '^TestBroken_page$$' ./strategytest/explore -rewrite
 
 cover: ## measure test coverage
 	@for dir in $(MODULES); do (cd $$dir && $(GO) test -coverprofile=coverage.out ./... && $(GO) tool cover -func=coverage.out | tail -1) || exit 1; done

@@ -151,6 +151,7 @@ func TestQueries_fail(t *testing.T) {
 type careless struct {
 	strategy.Defaults
 	history messages.History
+	acts    bool // it waits for tools
 	mended  bool
 }
 
@@ -164,14 +165,24 @@ func (f *careless) ask() nextstep.NextStep {
 }
 
 func (f *careless) ProcessAPIResponse(r llmclient.Response) nextstep.NextStep {
-	f.history = append(f.history, r.Message)
+	if f.acts {
+		return f.Defaults.ProcessAPIResponse(r)
+	}
+	if !r.Message.Empty() {
+		f.history = append(f.history, r.Message)
+	}
 	if calls := r.Message.Calls(); len(calls) > 0 {
+		f.acts = true
 		return nextstep.ExecuteTools{Calls: calls}
 	}
 	return nextstep.Complete{}
 }
 
 func (f *careless) ProcessToolResults(results []messages.ToolOutput) nextstep.NextStep {
+	if !f.acts {
+		return f.Defaults.ProcessToolResults(results)
+	}
+	f.acts = false
 	for _, r := range results {
 		if r.Status == messages.StatusFailed && r.ToolName == "look" && !f.mended {
 			panic("the tool failed")

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -148,4 +149,33 @@ func TestFinds_limit(t *testing.T) {
 	r := crash.Try(t, c)
 	require.Equal(t, "not cut off", r.Problems[0].Where)
 	require.Contains(t, r.Problems[0].What, "the run ended as limit")
+}
+
+// flaky is a store that fails for a moment: every other append is made in vain first.
+type flaky struct {
+	checkpoint.Store
+	failed *atomic.Bool
+}
+
+func (s flaky) Append(ctx context.Context, b checkpoint.Batch) error {
+	if len(b.Records) > 0 && s.failed.CompareAndSwap(false, true) {
+		return errors.New("connection reset")
+	}
+	s.failed.Store(false)
+	return s.Store.Append(ctx, b)
+}
+
+func (s flaky) Unwrap() checkpoint.Store { return s.Store }
+
+// A store that fails for a moment changes nothing. Only a process that was frozen has no patience
+// left when it wakes, and says so instead of that the run was taken over.
+func TestStore_flaky(t *testing.T) {
+	c := one(pay)
+	c.Pairs = 50
+	r := crash.Try(t, c.On(func(s checkpoint.Store) checkpoint.Store { return flaky{s, new(atomic.Bool)} }))
+	for _, p := range r.Problems {
+		require.Regexp(t, "^frozen at ", p.Where, p.What)
+		require.Contains(t, p.What, "connection reset")
+	}
+	require.Positive(t, r.Cuts)
 }

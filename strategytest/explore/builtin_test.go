@@ -1,7 +1,6 @@
 package explore_test
 
 import (
-	"cmp"
 	"maps"
 	"os"
 	"strconv"
@@ -14,14 +13,20 @@ import (
 	"github.com/segue-go/segue/strategytest/explore"
 )
 
-// oddReactions is how many odd reactions a path has: SEGUE_EXPLORE, or one.
-func oddReactions(t *testing.T) int {
+// bounds returns how many odd reactions a path has, and where an exploration ends: in every test
+// run after one odd reaction and a few thousand states, with SEGUE_EXPLORE=n after n odd reactions
+// and a million states.
+func bounds(t *testing.T) (odd, states int) {
 	t.Helper()
-	n, err := strconv.Atoi(cmp.Or(os.Getenv("SEGUE_EXPLORE"), "1"))
+	given := os.Getenv("SEGUE_EXPLORE")
+	if given == "" {
+		return 1, 3_000
+	}
+	odd, err := strconv.Atoi(given)
 	if err != nil {
 		t.Fatalf("SEGUE_EXPLORE is the number of odd reactions a path: %v", err)
 	}
-	return n
+	return odd, 1_000_000
 }
 
 // TestExplore explores every built-in strategy, and compositions of them. Between them they take
@@ -30,7 +35,7 @@ func TestExplore(t *testing.T) {
 	all := coverage.New(nil)
 	for _, s := range append(builtins(), compositions()...) {
 		t.Run(s.name, func(t *testing.T) {
-			s.Odd, s.States = oddReactions(t), 1_000_000
+			s.Odd, s.States = bounds(t)
 			moves := s.coverage()
 			strategytest.Explore(t, s.factory, s.Options)
 			all.Merge(moves)
@@ -44,7 +49,7 @@ func TestExplore(t *testing.T) {
 }
 
 // coverage counts the moves of what is explored.
-func (s *explored) coverage() *coverage.Coverage {
+func (s *subject) coverage() *coverage.Coverage {
 	set := maps.Clone(s.Strategies)
 	if set == nil {
 		set = strategy.Set{}

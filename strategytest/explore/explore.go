@@ -12,11 +12,22 @@
 //
 // The memory of a strategy is what its Snapshot returns. A strategy that is no
 // [strategy.Snapshotter] has each path as a state of its own, and [Report].Exact is false.
+//
+// # Laws
+//
+// Most laws are checked after each reaction: steps and requests are valid, the step fits the state
+// of the table, no limit is passed, no failure becomes a success without a result, a stop ends the
+// run. Others are dear, and are checked in each new state, for the first reaction of each name to
+// strategies in the same states, and on some longer walks: methods that are called out of turn,
+// Snapshot and Restore, steps that change after they were returned, arguments that are written to,
+// moves that no rule of the table allows, failures for ever, answers that do not fit. A [Violation]
+// names its law.
 package explore
 
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"strings"
 
 	"github.com/segue-go/segue/delegation"
@@ -60,6 +71,9 @@ type Options struct {
 
 	Queries       []Query // questions about the strategy, see CanReach, Never and Leads
 	UntilAnswered bool    // end as soon as the answers to all Queries are certain
+
+	off    string                                 // the law that is not checked, in tests of the laws
+	tamper func(*machine.Machine, *machine.Ready) // changes what a Machine hands over, in tests of the laws
 }
 
 // LeftOut says what a state does not hold, so that paths that differ in nothing else lead to the
@@ -132,6 +146,7 @@ func Run(factory func() strategy.Strategy, o Options) (*Report, error) {
 	for ; i < len(x.nodes) && len(x.report.Violations) < mostViolations && !x.asked.enough(); i++ {
 		x.expand(int32(i)) //nolint:gosec // States is an int that fits
 	}
+	x.wander()
 	x.finish()
 	x.asked.finish(i)
 	x.report.shrink(newExploration(factory, o))
@@ -145,13 +160,11 @@ const Subject = "subject"
 // config returns the configuration of the runs that are explored. The factories are noted by w.
 func (o *Options) config(factory func() strategy.Strategy, w *walk) machine.Config {
 	set := strategy.Set{}
-	for name, f := range o.Strategies {
-		set[name] = f
-	}
+	maps.Copy(set, o.Strategies)
 	set[Subject] = factory
 	return machine.Config{
 		Strategies: w.watched(set), Tools: o.Tools, Agents: o.Agents, Remote: o.Children, Approve: o.Approve,
-		Limits: unlimited(o.Limits),
+		Limits: unlimited(o.Limits), OnPanic: w.reportPanic,
 	}
 }
 

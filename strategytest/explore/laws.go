@@ -3,9 +3,11 @@ package explore
 import (
 	"errors"
 	"fmt"
+	"iter"
 
 	"github.com/segue-go/segue/delegation"
 	"github.com/segue-go/segue/machine"
+	"github.com/segue-go/segue/messages"
 	"github.com/segue-go/segue/nextstep"
 	"github.com/segue-go/segue/strategy"
 )
@@ -15,18 +17,55 @@ const (
 	lawTaken     = "the machine takes every answer that fits"
 	lawProtocol  = "a strategy keeps to the protocol: no panic, no nil, no step that its table forbids"
 	lawNoStart   = "nothing starts after a stop"
-	lawStopped   = "a stopped run is done only if its strategy has completed"
+	lawStopped   = "a stopped run is done only if nothing of it was cut off"
 	lawStuck     = "no run is stuck"
 	lawOpen      = "no run ends over open effects"
 	lawAwaits    = "the open step is of the kind that the state awaits"
 	lawRequest   = "a request is a valid conversation, with each call answered once"
-	lawOutput    = "the conversation of an output is valid"
+	lawOutput    = "the conversation of an output is valid, with each call answered once"
 	lawJSON      = "every step has a JSON form"
-	lawLimits    = "no limit and no cap is passed"
+	lawLimits    = "no limit is passed"
+	lawTaint     = "a frame that has read text from outside is known to have"
+	lawAllowed   = "no tool is called that the frame may not use"
+	lawRefused   = "an answer that does not fit is refused and changes nothing"
+	lawMoves     = "every step is a move of the table, within its caps"
+	lawEnds      = "a run that meets nothing but failures ends"
+	lawLost      = "a failure does not become a success without a result"
+	lawEdited    = "the model sees calls as they were made"
+	lawAside     = "Conclude, Inherit and HandlesUnknown do not panic"
+	lawTurn      = "a method that is called out of turn reports an error and changes nothing"
+	lawKept      = "a step does not change after it was returned"
+	lawGiven     = "what a strategy is given is not written to"
+	lawTools     = "the tools that a strategy brings have names of their own"
+	lawNew       = "a factory returns a new strategy each time"
+	lawRestored  = "a strategy that is restored from its snapshot goes on alike"
 	lawSame      = "the same answers give the same steps"
 	lawDecoded   = "answers from a journal give the same steps"
 	lawScribbled = "what lies behind a returned slice is not the strategy's"
 )
+
+// The laws of every state, in the order in which they are checked. Those of one state that hold by
+// the time that a law is checked are relied on: a run that has ended has no frames.
+var stateLaws = []struct {
+	name   string
+	broken func(w *walk, views []machine.FrameView) (problem string)
+}{
+	{lawProtocol, (*walk).defect},
+	{lawRequest, (*walk).invalid},
+	{lawNoStart, (*walk).startedLate},
+	{lawPrefix, (*walk).departs},
+	{lawOpen, (*walk).endedEarly},
+	{lawStopped, (*walk).doneThough},
+	{lawStuck, (*walk).stuck},
+	{lawAwaits, (*walk).misplaced},
+	{lawLimits, (*walk).exceeded},
+	{lawLost, (*walk).lost},
+	{lawEdited, (*walk).unedited},
+	{lawTaint, (*walk).trusts},
+	{lawAllowed, (*walk).oversteps},
+	{lawOutput, (*walk).badOutput},
+	{lawAside, (*walk).panickedAside},
+}
 
 // holds checks the laws of a state, after the last reaction of the path. It reports whether the
 // state may be explored further.
@@ -40,58 +79,79 @@ func (x *exploration) holds(path []choice) bool {
 
 // check returns the first law that the state breaks, and how; "" if there is none.
 func (w *walk) check() (law, problem string) {
-	for i := range w.events {
-		if left, ok := w.events[i].Detail.(machine.FrameLeft); ok && left.Err != nil && isDefect(left.Err) {
-			return lawProtocol, fmt.Sprintf("frame %s of %q: %s", w.events[i].Frame, left.Strategy, causeOf(left.Err))
+	views := w.m.Frames()
+	for i := range stateLaws {
+		l := &stateLaws[i]
+		if l.name == w.off {
+			continue
+		}
+		if problem := l.broken(w, views); problem != "" {
+			return l.name, problem
 		}
 	}
+	return "", ""
+}
+
+// defect says how a strategy broke the protocol.
+func (w *walk) defect([]machine.FrameView) string {
+	for left, frame := range w.left() {
+		if left.Err != nil && isDefect(left.Err) {
+			return fmt.Sprintf("frame %s of %q: %s", frame, left.Strategy, causeOf(left.Err))
+		}
+	}
+	return ""
+}
+
+// invalid says how a request is not a valid conversation. The Machine does not pass it on.
+func (w *walk) invalid([]machine.FrameView) string {
+	for left, frame := range w.left() {
+		if left.Err == nil {
+			continue
+		}
+		if bad, ok := errors.AsType[*messages.LawError](left.Err); ok {
+			return fmt.Sprintf("frame %s of %q: %s", frame, left.Strategy, bad)
+		}
+	}
+	return ""
+}
+
+// left yields the frames that ended with the last reaction, with their names.
+func (w *walk) left() iter.Seq2[*machine.FrameLeft, string] {
+	return func(yield func(*machine.FrameLeft, string) bool) {
+		for i := range w.events {
+			if left, ok := w.events[i].Detail.(machine.FrameLeft); ok && !yield(&left, w.events[i].Frame) {
+				return
+			}
+		}
+	}
+}
+
+func (w *walk) startedLate([]machine.FrameView) string {
 	if w.started {
-		return lawNoStart, "it started " + w.pending()
+		return "it started " + w.pending()
 	}
-	if w.prefix.broken != "" {
-		return lawPrefix, w.prefix.broken
-	}
-	if w.m.Done() {
-		return w.checkEnd()
-	}
-	if len(w.open) == 0 {
-		return lawStuck, "nothing is open, and the run has not ended"
-	}
-	for _, f := range w.m.Frames() {
-		if problem := w.misplaced(&f); problem != "" {
-			return lawAwaits, problem
-		}
-		if problem := w.exceeded(&f); problem != "" {
-			return lawLimits, problem
-		}
-	}
-	for i := range w.open {
-		if law, problem := checkRequest(&w.open[i]); law != "" {
-			return law, problem
-		}
-	}
-	return "", ""
+	return ""
 }
 
-// checkEnd is check for a run that has ended.
-func (w *walk) checkEnd() (law, problem string) {
-	out := w.m.Output()
-	if len(w.open) > 0 {
-		return lawOpen, "it has ended over " + w.pending()
+func (w *walk) endedEarly([]machine.FrameView) string {
+	if w.m.Done() && len(w.open) > 0 {
+		return "it has ended over " + w.pending()
 	}
-	if w.stopped && w.m.Status() == machine.StatusDone && !w.completed() {
-		return lawStopped, "its status is done"
-	}
-	if err := out.Messages.Validate(); err != nil {
-		return lawOutput, err.Error()
-	}
-	return "", ""
+	return ""
 }
 
-// completed reports whether the state of the root's strategy is one of completion, or unknown.
-func (w *walk) completed() bool {
-	rule := ruleOf(w.root)
-	return rule == nil || rule.Awaits == nextstep.KindComplete
+func (w *walk) doneThough([]machine.FrameView) string {
+	if w.cut != "" && w.m.Status() == machine.StatusDone {
+		return "its status is done, and frame " + w.cut + " was stopped"
+	}
+	return ""
+}
+
+func (w *walk) stuck([]machine.FrameView) string {
+	if !w.m.Done() && len(w.open) == 0 {
+		return "nothing is open, and the run has not ended"
+	}
+	return ""
 }
 
 // ruleOf returns the rule of the state in which a strategy is; nil if it has no table.
@@ -123,54 +183,60 @@ func causeOf(err *delegation.Error) string {
 }
 
 // misplaced says how a frame's open step differs from what its state awaits; "" if it does not.
-func (w *walk) misplaced(f *machine.FrameView) string {
-	rule := ruleOf(w.live[f.Name])
-	if rule == nil {
-		return ""
-	}
-	kind := nextstep.KindDelegate
-	if f.Child == "" {
-		if len(f.Effects) == 0 {
-			return ""
-		}
-		switch f.Effects[0].Kind {
-		case machine.EffectModel:
-			kind = nextstep.KindGetChatCompletion
-		case machine.EffectTool:
-			kind = nextstep.KindExecuteTools
+func (w *walk) misplaced(views []machine.FrameView) string {
+	for i := range views {
+		if rule := ruleOf(w.live[views[i].Name]); rule != nil {
+			if kind := openKind(&views[i]); kind != 0 && rule.Awaits != kind {
+				return fmt.Sprintf("frame %s is in state %q, which awaits %s, and its step is %s", views[i].Name, rule.Name, rule.Awaits, kind)
+			}
 		}
 	}
-	if rule.Awaits != kind {
-		return fmt.Sprintf("frame %s is in state %q, which awaits %s, and its step is %s", f.Name, rule.Name, rule.Awaits, kind)
-	}
-	return ""
-}
-
-// exceeded says which limit or cap of a frame was passed; "" if none was.
-func (w *walk) exceeded(f *machine.FrameView) string {
-	for _, l := range []struct {
-		name        string
-		used, limit int
-	}{
-		{"steps", f.Used.Steps, f.Limits.Steps},
-		{"model calls", f.Used.ModelCalls, f.Limits.ModelCalls},
-		{"tool calls", f.Used.ToolCalls, f.Limits.ToolCalls},
-	} {
-		if l.limit >= 0 && l.used > l.limit {
-			return fmt.Sprintf("frame %s has used %d %s, and its limit is %d", f.Name, l.used, l.name, l.limit)
+	for left, frame := range w.left() {
+		rule := ruleOf(w.gone[frame])
+		if left.Err == nil && rule != nil && rule.Awaits != nextstep.KindComplete {
+			return fmt.Sprintf("frame %s is in state %q, which awaits %s, and has completed", frame, rule.Name, rule.Awaits)
 		}
 	}
 	return ""
 }
 
-// checkRequest checks a step that asks a model.
-func checkRequest(e *machine.Effect) (law, problem string) {
-	ask, ok := e.Step.(nextstep.GetChatCompletion)
-	if !ok {
-		return "", ""
+// openKind returns the kind of the open step of a frame; 0 if it has none.
+func openKind(f *machine.FrameView) nextstep.Kind {
+	switch {
+	case f.Child != "":
+		return nextstep.KindDelegate
+	case len(f.Effects) == 0:
+		return 0
 	}
-	if err := ask.Request.Messages.Validate(); err != nil {
-		return lawRequest, err.Error()
+	switch f.Effects[0].Kind {
+	case machine.EffectModel:
+		return nextstep.KindGetChatCompletion
+	case machine.EffectTool:
+		return nextstep.KindExecuteTools
+	default:
+		return nextstep.KindDelegate
 	}
-	return "", ""
+}
+
+// exceeded says which limit of a frame was passed; "" if none was.
+func (w *walk) exceeded(views []machine.FrameView) string {
+	if problem := w.overspent(); problem != "" {
+		return problem
+	}
+	for i := range views {
+		f := &views[i]
+		for _, l := range []struct {
+			name        string
+			used, limit int
+		}{
+			{"steps", f.Used.Steps, f.Limits.Steps},
+			{"model calls", f.Used.ModelCalls, f.Limits.ModelCalls},
+			{"tool calls", f.Used.ToolCalls, f.Limits.ToolCalls},
+		} {
+			if l.limit >= 0 && l.used > l.limit {
+				return fmt.Sprintf("frame %s has used %d %s, and its limit is %d", f.Name, l.used, l.name, l.limit)
+			}
+		}
+	}
+	return ""
 }

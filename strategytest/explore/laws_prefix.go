@@ -59,3 +59,6 @@ func (p *prefixes) left(frame string) {
 	p.frames[at], p.frames[end] = p.frames[end], p.frames[at]
 	p.frames = p.frames[:end]
 }
+
+// departs says how a request began otherwise than the last one of its frame, without a word.
+func (w *walk) departs([]machine.FrameView) string { return w.prefix.broken }

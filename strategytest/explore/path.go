@@ -81,6 +81,9 @@ type trail struct {
 // along walks a path of n reactions, and checks the laws on the way. It ends early if see returns
 // true, which may be nil.
 func (x *exploration) along(n int, find picker, see func(*State) bool) (t trail) {
+	if t.law, t.problem = x.fit(); t.law != "" {
+		return t
+	}
 	if err := x.run.start(&x.config, x.task); err != nil {
 		t.err = fmt.Errorf("explore: the strategy cannot be started: %w", err)
 		return t
@@ -122,6 +125,30 @@ func (x *exploration) formless() string { return "there is none of " + x.run.pen
 func (x *exploration) later(t *trail) {
 	if t.law == "" && t.err == nil {
 		x.retrace(t)
+	}
+	if t.law == "" && t.err == nil {
+		x.reexamine(t)
+	}
+}
+
+// reexamine checks the laws of new states in each state of a trail.
+func (x *exploration) reexamine(t *trail) {
+	path := make([]choice, len(t.picks))
+	for i := range t.picks {
+		path[i] = t.picks[i].choice
+	}
+	x.given = t.picks
+	defer func() { x.given, x.run.as = nil, plain }()
+	for i := range t.sums {
+		x.to(path[:i], plain)
+		key, _ := x.key()
+		if law, problem := x.examined(path[:i], key, t.sums[i]); law != "" {
+			t.law, t.problem, t.picks = law, problem, t.picks[:i]
+			return
+		}
+	}
+	if law, problem, after := x.follow(path, t.sums[1:]); law != "" {
+		t.law, t.problem, t.picks = law, problem, t.picks[:after]
 	}
 }
 

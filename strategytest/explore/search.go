@@ -25,6 +25,8 @@ type exploration struct {
 	broken map[string]bool                            // the laws with a violation
 	cut    struct{ odd, depth, states, answers bool } // the bounds that have left something out
 	asked  inquiry
+	given  []pick // the reactions of the path that is walked again, if some are not of this world
+	nearer nearer
 }
 
 // node is a distinct state, as the last reaction of one of the shortest paths to it.
@@ -49,6 +51,7 @@ func newExploration(factory func() strategy.Strategy, o Options) *exploration {
 	x.world.more, x.world.without = o.World, o.Without
 	x.run.subject = o.Name
 	x.config = o.config(factory, &x.run)
+	x.run.off, x.run.tamper, x.run.most, x.run.agents = o.off, o.tamper, o.Limits, o.Agents
 	return x
 }
 
@@ -56,6 +59,10 @@ func newExploration(factory func() strategy.Strategy, o Options) *exploration {
 func (x *exploration) begin() error {
 	if err := x.ask(); err != nil {
 		return err
+	}
+	if law, problem := x.fit(); law != "" {
+		x.violate(law, nil, problem)
+		return nil
 	}
 	if err := x.run.start(&x.config, x.task); err != nil {
 		return fmt.Errorf("explore: the strategy cannot be started: %w", err)
@@ -65,11 +72,15 @@ func (x *exploration) begin() error {
 	}
 	x.see()
 	d := x.asked.look(nil, 0)
-	key, _ := x.key()
-	key = key.with(d)
+	bare, _ := x.key()
+	sum := x.sum(nil)
+	if !x.examine(nil, bare, sum) {
+		return nil
+	}
+	key := bare.with(d)
 	x.seen[key] = 0
 	x.asked.cycles.keep(key, -1, choice{}, d)
-	x.nodes = append(x.nodes, node{parent: -1, steps: x.sum(nil)})
+	x.nodes = append(x.nodes, node{parent: -1, steps: sum})
 	return nil
 }
 
@@ -94,6 +105,7 @@ func (x *exploration) expand(at int32) {
 		return
 	}
 	choices := x.choices()
+	x.nearer.from = x.run.signature()
 	if x.Depth > 0 && len(path) == x.Depth {
 		x.cut.depth = x.cut.depth || len(choices) > 0
 		x.asked.cutAt(at)
@@ -131,7 +143,7 @@ func (x *exploration) bearable(at int32, choices []choice) []choice {
 
 // finish completes the report.
 func (x *exploration) finish() {
-	x.report.States = len(x.seen)
+	x.report.States = x.states()
 	x.report.Exhausted = !x.cut.states && !x.cut.answers && len(x.report.Violations) == 0
 	var bounds []string
 	if x.cut.odd {
@@ -147,6 +159,15 @@ func (x *exploration) finish() {
 		bounds = append(bounds, "the answers to the queries")
 	}
 	x.report.Bounds = strings.Join(bounds, ", ")
+}
+
+// states returns the number of distinct states. If not every strategy says what it remembers, each
+// node is one.
+func (x *exploration) states() int {
+	if x.report.Exact {
+		return len(x.seen)
+	}
+	return len(x.nodes)
 }
 
 // choices returns everything that can happen in the state that was walked to.
@@ -166,7 +187,7 @@ func (x *exploration) choices() []choice {
 // try tries a reaction in the state that was walked to, and keeps the new state.
 func (x *exploration) try(at int32, path []choice, c choice) {
 	x.report.Paths++
-	path = append(path[:len(path):len(path)], c)
+	path = append(slices.Clip(path), c)
 	r := x.reaction(c)
 	isOdd := x.Odd > 0 && r != nil && r.Odd
 	if err := x.run.react(r, c); err != nil {
@@ -180,28 +201,35 @@ func (x *exploration) try(at int32, path []choice, c choice) {
 	}
 	x.see()
 	d := x.asked.look(path, x.asked.cycles.of(at))
-	key, exact := x.key()
-	key = key.with(d)
+	bare, exact := x.key()
+	key := bare.with(d)
 	x.report.Exact = x.report.Exact && exact
 	odd := x.nodes[at].odd
 	if isOdd {
 		odd++
 	}
-	fewest, known := x.seen[key]
-	if known && exact && fewest <= odd {
+	fewest, seen := x.seen[key]
+	known := seen && exact && fewest <= odd
+	if known {
 		x.asked.cycles.join(at, key, c)
+	}
+	if first := x.isFirst(r.Name); known && !first {
 		return
 	}
-	if !known && len(x.seen) >= x.Options.States {
+	if isNew := !seen || !exact; isNew && x.states() >= x.States {
 		x.cut.states = true
 		x.asked.cut(d)
+		return
+	}
+	sum := x.sum(path)
+	if !x.examine(path, bare, sum) || known {
 		return
 	}
 	x.seen[key] = odd
 	x.asked.cycles.keep(key, at, c, d)
 	depth := x.nodes[at].depth + 1
 	x.report.Depth = max(x.report.Depth, int(depth))
-	x.nodes = append(x.nodes, node{parent: at, choice: c, depth: depth, odd: odd, steps: x.sum(path)})
+	x.nodes = append(x.nodes, node{parent: at, choice: c, depth: depth, odd: odd, steps: sum})
 }
 
 // see shows the state that was walked to.
@@ -227,6 +255,8 @@ const (
 	plain     way = iota
 	decoded       // every record goes through its JSON form
 	scribbled     // what the strategy returned is overwritten where nobody else may read it
+	closely       // the same, and what the strategy is given and returns is looked at
+	restored      // its place is taken by a strategy that was restored from its snapshot
 )
 
 // again walks to a node once more. The strategy must decide as it did the first time.
@@ -234,25 +264,19 @@ func (x *exploration) again(at int32, path []choice, as way) bool {
 	x.run.as = as
 	err := x.run.start(&x.config, x.task)
 	for i := 0; err == nil && i < len(path); i++ {
-		err = x.run.react(x.reaction(path[i]), path[i])
+		err = x.run.react(x.reactionAt(path, i), path[i])
 	}
 	x.run.as = plain
-	law := lawSame
-	switch as {
-	case decoded:
-		law = lawDecoded
-	case scribbled:
-		law = lawScribbled
-	}
 	sum := x.nodes[at].steps
 	if err == nil && as != plain {
 		sum, _ = x.run.checksum()
 	}
 	switch {
 	case err != nil:
-		x.violate(law, path, "the second time: "+err.Error())
+		x.violate(x.lawOf(as, path, x.nodes[at].steps), path, "the second time: "+err.Error())
 	case sum != x.nodes[at].steps:
-		x.violate(law, path, "the second time it asks for "+x.run.pending()+", and not exactly as the first time")
+		asks := x.run.pending()
+		x.violate(x.lawOf(as, path, x.nodes[at].steps), path, "the second time it asks for "+asks+", and not exactly as the first time")
 	default:
 		return true
 	}
@@ -274,9 +298,17 @@ func (x *exploration) reaction(c choice) *Reaction {
 	return &list[c.reaction]
 }
 
+// reactionAt returns the reaction with an index of a path, in the state that was walked to.
+func (x *exploration) reactionAt(path []choice, i int) *Reaction {
+	if i < len(x.given) {
+		return x.given[i].reaction
+	}
+	return x.reaction(path[i])
+}
+
 // violate reports a violation, once for each law.
 func (x *exploration) violate(law string, path []choice, problem string) {
-	if x.broken[law] {
+	if x.broken[law] || law == x.off {
 		return
 	}
 	x.broken[law] = true

@@ -89,6 +89,9 @@ func (t *keyText) state(w *walk) {
 		t.text(e.Call.Arguments)
 		t.number(len(e.Replies))
 		t.flag(e.Approved)
+		if len(w.edited) > 0 && e.Kind != machine.EffectModel { // what comes of it shows when the calls are over
+			t.text("edited")
+		}
 	}
 }
 
@@ -141,7 +144,7 @@ func (t *keyText) memory(st strategy.Strategy) {
 		t.exact = false
 		return
 	}
-	memory, err := s.Snapshot()
+	memory, err := snapshotOf(s)
 	if err != nil {
 		t.exact = false
 		return

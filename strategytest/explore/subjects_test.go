@@ -21,9 +21,9 @@ import (
 	"github.com/segue-go/segue/tools"
 )
 
-// explored is a strategy, or a composition, that is explored. Caps are small, since what happens
+// subject is a strategy, or a composition, that is subjectOf. Caps are small, since what happens
 // three times is not new.
-type explored struct {
+type subject struct {
 	name    string
 	factory func() strategy.Strategy
 	explore.Options
@@ -37,9 +37,9 @@ var (
 
 // builtins returns the built-in strategies, each in the configurations that between them reach
 // every rule of its table.
-func builtins() []explored {
+func builtins() []subject {
 	both := []tools.Definition{look, pay}
-	return []explored{
+	return []subject{
 		{"complete-task", completetask.New(completetask.Config{MaxModelCalls: 2, MaxRetries: 1}), explore.Options{Tools: both}},
 		{"complete-task, an answer of a schema", completetask.New(completetask.Config{
 			MaxModelCalls: 2, MaxRetries: 1, Schema: city, OnLength: completetask.LengthContinue, OnEmpty: completetask.EmptyAsk, OnLimit: completetask.LimitFail,
@@ -64,7 +64,7 @@ func builtins() []explored {
 }
 
 // compositions returns the compositions.
-func compositions() []explored {
+func compositions() []subject {
 	worker := completetask.New(completetask.Config{MaxModelCalls: 2, MaxRetries: -1})
 	boss := completetask.New(completetask.Config{MaxModelCalls: 2, MaxRetries: -1})
 	plan := func(executors ...string) func() strategy.Strategy {
@@ -76,7 +76,7 @@ func compositions() []explored {
 	helper := tools.Definition{Name: "helper"}
 	careful := tools.Definition{Name: "careful", NeedsApproval: true}
 	set := strategy.Set{"worker": worker}
-	return []explored{
+	return []subject{
 		{"a plan of tasks", plan("worker"), explore.Options{Tools: []tools.Definition{look}, Strategies: set, World: planned}},
 		{"a plan of plans", plan("inner"), explore.Options{Strategies: strategy.Set{"inner": plan("worker")}, Children: []string{"worker"}, World: planned}},
 		{"a plan of retries", plan("again"), explore.Options{
@@ -133,8 +133,8 @@ func calls(name, tool, arguments string) explore.Reaction {
 	return explore.Reply(name, llmclient.FinishToolCalls, messages.ToolCall{ID: "control", Name: tool, Arguments: arguments})
 }
 
-// says returns a reply with a text.
-func says(name, text string) explore.Reaction {
+// writes returns a reply with a text.
+func writes(name, text string) explore.Reaction {
 	return explore.Reply(name, llmclient.FinishStop, messages.Text{Text: text})
 }
 
@@ -149,7 +149,7 @@ func typed(e *machine.Effect) []explore.Reaction {
 	if e.Kind != machine.EffectModel {
 		return nil
 	}
-	list := append([]explore.Reaction{says("a city", `{"city":"Rome"}`), says("no city", `{"town":"Rome"}`).AsOdd()}, refused...)
+	list := append([]explore.Reaction{writes("a city", `{"city":"Rome"}`), writes("no city", `{"town":"Rome"}`).AsOdd()}, refused...)
 	if offers(e, completetask.FinalTool) {
 		list = append(list, calls("final city", completetask.FinalTool, `{"city":"Rome"}`), calls("final, no city", completetask.FinalTool, `{"city":1}`).AsOdd())
 	}
@@ -161,7 +161,7 @@ func judged(e *machine.Effect) []explore.Reaction {
 	if e.Kind != machine.EffectModel {
 		return nil
 	}
-	return []explore.Reaction{says("approves", "APPROVED"), says("rejects", "It is too long.")}
+	return []explore.Reaction{writes("approves", "APPROVED"), writes("rejects", "It is too long.")}
 }
 
 // judgedAsJSON judges drafts, in JSON.
@@ -169,7 +169,7 @@ func judgedAsJSON(e *machine.Effect) []explore.Reaction {
 	if e.Kind != machine.EffectModel {
 		return nil
 	}
-	return []explore.Reaction{says("approves", `{"approved":true}`), says("rejects", `{"approved":false,"issues":["too long"]}`)}
+	return []explore.Reaction{writes("approves", `{"approved":true}`), writes("rejects", `{"approved":false,"issues":["too long"]}`)}
 }
 
 // reasoned writes turns of ReAct.
@@ -178,10 +178,10 @@ func reasoned(e *machine.Effect) []explore.Reaction {
 		return nil
 	}
 	return []explore.Reaction{
-		says("acts", "Thought: I look.\nAction: look\nAction Input: {}"), says("pays", "Thought: I pay.\nAction: pay\nAction Input: {}"),
-		says("answers", "Thought: I know.\nFinal Answer: a rose"),
-		says("acts without a tool", "Thought: I try.\nAction: no_such_tool\nAction Input: {}").AsOdd(),
-		says("only thinks", "Thought: I think").AsOdd(),
+		writes("acts", "Thought: I look.\nAction: look\nAction Input: {}"), writes("pays", "Thought: I pay.\nAction: pay\nAction Input: {}"),
+		writes("answers", "Thought: I know.\nFinal Answer: a rose"),
+		writes("acts without a tool", "Thought: I try.\nAction: no_such_tool\nAction Input: {}").AsOdd(),
+		writes("only thinks", "Thought: I think").AsOdd(),
 	}
 }
 
@@ -205,7 +205,7 @@ func controlled(e *machine.Effect) []explore.Reaction {
 			calls("is satisfied without an answer", "agent_observe_decide", `{"should_continue":false}`).AsOdd(),
 		)
 	}
-	return append(list, says("decides in a text", `{"plan":"look","finish":false}`).AsOdd(), says("finishes in a text", `{"finish":true,"final_answer":"done"}`).AsOdd())
+	return append(list, writes("decides in a text", `{"plan":"look","finish":false}`).AsOdd(), writes("finishes in a text", `{"finish":true,"final_answer":"done"}`).AsOdd())
 }
 
 // planned submits plans and judges them.
@@ -215,7 +215,7 @@ func planned(e *machine.Effect) []explore.Reaction {
 		list = append(list,
 			calls("plans", "submit_plan", `{"steps":["one"]}`), calls("plans two steps", "submit_plan", `{"steps":["one","two"]}`),
 			calls("plans too much", "submit_plan", `{"steps":["one","two","three"]}`).AsOdd(), calls("plans nothing", "submit_plan", `{"steps":[]}`).AsOdd(),
-			says("plans in a text", "1. one\n2. two").AsOdd(),
+			writes("plans in a text", "1. one\n2. two").AsOdd(),
 		)
 	}
 	if offers(e, "submit_evaluation") {

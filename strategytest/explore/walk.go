@@ -23,20 +23,23 @@ type walk struct {
 	events  []machine.Event // of the last reaction
 	made    []newcomer      // strategies whose frames have not been entered yet
 	live    map[string]strategy.Strategy
-	root    strategy.Strategy           // also after the end
-	results map[machine.EffectID]choice // the results of calls whose batch is not over
-	stopped bool                        // by a reaction
-	started bool                        // something new was started after a stop
-	answers machine.Effect              // the effect that is answered
+	gone    map[string]strategy.Strategy // whose frames ended with the last reaction
+	root    strategy.Strategy            // also after the end
+	results map[machine.EffectID]choice  // the results of calls whose batch is not over
+	stopped bool                         // by a reaction
+	started bool                         // something new was started after a stop
+	answers machine.Effect               // the effect that is answered
 	prefix  prefixes
 	due     []machine.Record
 	text    []byte // of the state's key
+	aside          // what the laws look at besides
 }
 
 // newcomer is a strategy that a factory made.
 type newcomer struct {
-	name string
-	st   strategy.Strategy
+	name  string
+	st    strategy.Strategy
+	stand *standIn // for it, in a walk that looks closely
 }
 
 // watched returns the set with factories that note what they make.
@@ -45,8 +48,9 @@ func (w *walk) watched(set strategy.Set) strategy.Set {
 	for name, factory := range set {
 		noted[name] = func() strategy.Strategy {
 			st := factory()
-			w.made = append(w.made, newcomer{name, st})
-			return st
+			place, stand := w.stand(st, factory)
+			w.made = append(w.made, newcomer{name, st, stand})
+			return place
 		}
 	}
 	return noted
@@ -56,11 +60,14 @@ func (w *walk) watched(set strategy.Set) strategy.Set {
 func (w *walk) start(cfg *machine.Config, in delegation.Input) error {
 	if w.m == nil {
 		w.m, w.live, w.results = machine.New(cfg), map[string]strategy.Strategy{}, map[machine.EffectID]choice{}
+		w.gone = map[string]strategy.Strategy{}
 	}
 	w.m.Reset(cfg)
 	clear(w.live)
+	clear(w.gone)
 	clear(w.results)
 	w.prefix.reset()
+	w.reset()
 	w.open, w.events, w.made = w.open[:0], w.events[:0], w.made[:0]
 	w.stopped, w.started = false, false
 	return w.apply(machine.Started{Run: "explored", Strategy: Subject, Input: in, Parallel: -1})
@@ -76,10 +83,12 @@ func (w *walk) react(r *Reaction, c choice) error {
 	}
 	w.events = w.events[:0]
 	e := &w.answers
+	clear(w.gone)
 	if c.effect != whole {
 		*e = w.open[c.effect]
 	}
 	rec := r.Record(e)
+	w.note(e, rec)
 	switch rec.(type) {
 	case machine.Stopped:
 		w.stopped = true
@@ -113,6 +122,9 @@ func (w *walk) apply(rec machine.Record) error {
 
 // takeOver takes over what is due after a record.
 func (w *walk) takeOver(ready machine.Ready, rec machine.Record) {
+	if w.tamper != nil {
+		w.tamper(w.m, &ready)
+	}
 	w.due = append(w.due, ready.Intents...)
 	w.noteEvents(ready.Events)
 	for _, id := range ready.Withdrawn { // what waits is over; everything else still ends
@@ -134,7 +146,7 @@ func (w *walk) takeOver(ready machine.Ready, rec machine.Record) {
 
 // through returns the record as it is read back from a journal, in a walk as from one.
 func (w *walk) through(rec machine.Record) (machine.Record, error) {
-	if w.as != decoded {
+	if w.as != decoded && w.as != closely {
 		return rec, nil
 	}
 	data, err := machine.AppendRecord(nil, rec)
@@ -149,17 +161,24 @@ func (w *walk) noteEvents(events []machine.Event) {
 	for i := range events {
 		switch d := events[i].Detail.(type) {
 		case machine.FrameEntered:
+			w.narrow(events[i].Frame, &d)
 			at := slices.IndexFunc(w.made, func(n newcomer) bool { return n.name == d.Strategy })
 			if at >= 0 {
 				w.live[events[i].Frame] = w.made[at].st
+				w.stands[events[i].Frame] = w.made[at].stand
 				if events[i].Depth == 1 {
 					w.root = w.made[at].st
 				}
 				w.made = slices.Delete(w.made, 0, at+1)
 			}
 		case machine.FrameLeft:
+			if d.Err != nil && d.Err.Code == delegation.CodeStopped && w.stopped {
+				w.cut = events[i].Frame
+			}
+			w.gone[events[i].Frame] = w.live[events[i].Frame]
 			delete(w.live, events[i].Frame)
 			w.prefix.left(events[i].Frame)
+			delete(w.stands, events[i].Frame)
 		case machine.StepTaken:
 			if d.Kind == nextstep.KindExecuteTools {
 				for id := range w.results {

@@ -18,6 +18,7 @@ type worker struct {
 	flaw    string
 	offered []tools.Definition
 	hidden  []tools.Definition
+	open    nextstep.Kind // of the step that it waits for
 	history messages.History
 }
 
@@ -36,6 +37,7 @@ func (w *worker) Initialize(in delegation.Input) nextstep.NextStep {
 }
 
 func (w *worker) ask() nextstep.NextStep {
+	w.open = nextstep.KindGetChatCompletion
 	req := llmclient.Request{Messages: w.history.Clip(), Tools: w.offered}
 	switch w.flaw {
 	case "counts":
@@ -53,15 +55,24 @@ func (w *worker) ask() nextstep.NextStep {
 }
 
 func (w *worker) ProcessAPIResponse(r llmclient.Response) nextstep.NextStep {
-	w.history = append(w.history, r.Message)
+	if w.open != nextstep.KindGetChatCompletion {
+		return w.Defaults.ProcessAPIResponse(r)
+	}
+	if !r.Message.Empty() {
+		w.history = append(w.history, r.Message)
+	}
 	calls := r.Message.Calls()
 	if len(calls) == 0 {
 		return nextstep.Complete{Output: delegation.Output{Messages: w.history.Clip()}}
 	}
+	w.open = nextstep.KindExecuteTools
 	return nextstep.ExecuteTools{Calls: calls}
 }
 
 func (w *worker) ProcessToolResults(results []messages.ToolOutput) nextstep.NextStep {
+	if w.open != nextstep.KindExecuteTools {
+		return w.Defaults.ProcessToolResults(results)
+	}
 	for _, r := range results {
 		if w.flaw == "panics" && r.ToolName == "pay" && r.Status == messages.StatusFailed {
 			panic("it failed")
@@ -71,6 +82,19 @@ func (w *worker) ProcessToolResults(results []messages.ToolOutput) nextstep.Next
 	return w.ask()
 }
 
-func (w *worker) Snapshot() (json.RawMessage, error) { return json.Marshal(w.history) }
+// workerMemory is the JSON form of what a worker remembers.
+type workerMemory struct {
+	Open    nextstep.Kind    `json:"open"`
+	History messages.History `json:"history"`
+}
 
-func (w *worker) Restore(snapshot json.RawMessage) error { return json.Unmarshal(snapshot, &w.history) }
+func (w *worker) Snapshot() (json.RawMessage, error) {
+	return json.Marshal(workerMemory{w.open, w.history})
+}
+
+func (w *worker) Restore(snapshot json.RawMessage) error {
+	var m workerMemory
+	err := json.Unmarshal(snapshot, &m)
+	w.open, w.history = m.Open, m.History
+	return err
+}

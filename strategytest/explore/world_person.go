@@ -18,6 +18,9 @@ func ofPerson(w *machine.Wait) []Reaction {
 		list = []Reaction{reply("answers", false, machine.Reply{Text: "that one"}), reply("declines", true, machine.Reply{Reason: "I do not know"})}
 	default:
 		list = []Reaction{reply("says yes", false, machine.Reply{Approve: true}), reply("says no", true, machine.Reply{Reason: "not now"})}
+		if w.Kind == machine.WaitApproval {
+			list = append(list, reply("says yes to other arguments", true, machine.Reply{Approve: true, Arguments: `{"other":true}`}))
+		}
 	}
 	if !w.Expires.IsZero() {
 		list = append(list, Reaction{Name: "wait expires", Odd: true, Record: func(e *machine.Effect) machine.Record {

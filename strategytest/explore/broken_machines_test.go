@@ -1,0 +1,58 @@
+package explore_test
+
+import (
+	"slices"
+	"time"
+
+	"github.com/segue-go/segue/machine"
+	"github.com/segue-go/segue/messages"
+	"github.com/segue-go/segue/nextstep"
+	"github.com/segue-go/segue/strategytest/explore"
+)
+
+// ghost is an effect that no Machine would hand over.
+var ghost = machine.Effect{ID: machine.EffectID{Seq: 99}, Kind: machine.EffectPerson, Wait: &machine.Wait{ID: "ghost"}}
+
+// haunted changes what the Machine hands over. Nothing can be done to a ghost, and some
+// reactions there never are.
+func haunted(with func(*machine.Machine, *machine.Ready), never ...string) func(*explore.Options) {
+	return func(o *explore.Options) {
+		*o = o.Tampered(with)
+		without := o.Without
+		o.Without = func(e *machine.Effect, reaction string) bool {
+			return e != nil && e.ID == ghost.ID || slices.Contains(never, reaction) || without(e, reaction)
+		}
+	}
+}
+
+// brokenMachines are sound strategies, in a Machine or a world that is not.
+var brokenMachines = []broken{
+	{name: "a Machine that forgets what it has started", law: explore.Stuck, world: haunted(func(_ *machine.Machine, r *machine.Ready) {
+		r.Effects = slices.DeleteFunc(slices.Clone(r.Effects), func(e machine.Effect) bool { return e.Kind == machine.EffectTool })
+	})},
+	{name: "a Machine that ends over an effect", law: explore.Open, world: haunted(func(m *machine.Machine, r *machine.Ready) {
+		if m.Status() == machine.StatusFailed {
+			r.Effects = append(slices.Clone(r.Effects), ghost)
+		}
+	}, "stop")},
+	{name: "a Machine that starts something after a stop", law: explore.NoStart, world: haunted(func(m *machine.Machine, r *machine.Ready) {
+		if frames := m.Frames(); len(frames) > 0 && frames[0].Ending != "" {
+			r.Effects = append(slices.Clone(r.Effects), ghost)
+		}
+		if m.Done() {
+			r.Withdrawn = append(slices.Clone(r.Withdrawn), ghost.ID)
+		}
+	})},
+	{name: "a world that answers something else", law: explore.Taken, world: func(o *explore.Options) {
+		without := o.Without
+		o.Without = func(e *machine.Effect, reaction string) bool { return reaction != "mistaken" && without(e, reaction) }
+		o.World = func(e *machine.Effect) []explore.Reaction {
+			if e.Kind != machine.EffectModel {
+				return nil
+			}
+			return []explore.Reaction{{Name: "mistaken", Record: func(e *machine.Effect) machine.Record {
+				return e.Answered(nextstep.ToolResult{Output: messages.ToolOutput{CallID: "none"}}, time.Time{}, 0)
+			}}}
+		}
+	}},
+}

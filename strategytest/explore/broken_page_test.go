@@ -1,0 +1,57 @@
+package explore_test
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/segue-go/segue/strategytest/explore"
+)
+
+// rewriting reports whether the test was called with -rewrite, the flag of the stories.
+func rewriting() bool { return flag.Lookup("rewrite").Value.String() == "true" }
+
+// ofDefects are the laws that no strategy can break, only a Machine: internal/archtest breaks it,
+// with the defects of docs/proof.md, and holds each of these laws to find one alone.
+var ofDefects = []string{explore.Limits, explore.StoppedRun, explore.Decoded, explore.Taint, explore.Allowed, explore.Refused}
+
+// Every law is broken by somebody, and alone; docs/proof.md says by whom.
+func TestBroken_page(t *testing.T) {
+	caught := map[string]bool{}
+	names := map[string]bool{}
+	var b strings.Builder
+	b.WriteString("| broken | kit | the law that catches it |\n|---|---|---|\n")
+	for _, s := range allBroken() {
+		caught[s.law] = true
+		require.False(t, names[s.name], "there are two of %q", s.name)
+		names[s.name] = true
+		fmt.Fprintf(&b, "| %s | Explore | %s |\n", s.name, s.law)
+	}
+	for _, s := range secrets {
+		fmt.Fprintf(&b, "| %s | crash kit | status, output and requests are those of the run that is not cut off |\n", s.name)
+	}
+	for _, law := range explore.Laws() {
+		require.NotEqual(t, slices.Contains(ofDefects, law), caught[law], "who breaks the law %q?", law)
+	}
+	fmt.Fprintf(&b, "\nThese are %d. The laws that only a Machine can break are broken by the defects below: %s.\n",
+		len(allBroken())+len(secrets), strings.Join(ofDefects, "; "))
+
+	const page, command = "../../docs/proof.md", "go test ./strategytest/explore -run '^TestBroken_page$' -rewrite"
+	text, err := os.ReadFile(page)
+	require.NoError(t, err)
+	begin, end := "<!-- broken strategies: "+command+" -->\n", "<!-- end of broken strategies -->\n"
+	before, rest, ok := strings.Cut(string(text), begin)
+	require.True(t, ok, begin)
+	have, after, ok := strings.Cut(rest, end)
+	require.True(t, ok, end)
+	if rewriting() {
+		require.NoError(t, os.WriteFile(page, []byte(before+begin+b.String()+end+after), 0o600))
+		return
+	}
+	require.Equal(t, b.String(), have, "run: %s", command)
+}

@@ -1,0 +1,149 @@
+package explore_test
+
+import (
+	"github.com/segue-go/segue/delegation"
+	"github.com/segue-go/segue/llmclient"
+	"github.com/segue-go/segue/messages"
+	"github.com/segue-go/segue/nextstep"
+	"github.com/segue-go/segue/strategy"
+	"github.com/segue-go/segue/strategytest/explore"
+)
+
+// capped returns a factory of pupils with other caps.
+func capped(caps strategy.Caps, t *twist) func(func() strategy.Strategy) func() strategy.Strategy {
+	return func(func() strategy.Strategy) func() strategy.Strategy {
+		return func() strategy.Strategy { return &pupil{fsm: lessons.New(caps), twist: t} }
+	}
+}
+
+// stubborn has no table. It asks, or delegates, until something comes of it.
+type stubborn struct {
+	strategy.Defaults
+	step nextstep.NextStep
+}
+
+func (s stubborn) Initialize(delegation.Input) nextstep.NextStep { return s.step }
+
+func (s stubborn) ProcessAPIResponse(r llmclient.Response) nextstep.NextStep {
+	if s.step.Kind() != nextstep.KindGetChatCompletion {
+		return s.Defaults.ProcessAPIResponse(r)
+	}
+	return nextstep.Complete{Output: delegation.Output{Result: new("done")}}
+}
+
+func (s stubborn) ProcessDelegationResult(out delegation.Output) nextstep.NextStep {
+	switch {
+	case s.step.Kind() != nextstep.KindDelegate:
+		return s.Defaults.ProcessDelegationResult(out)
+	case out.Err != nil:
+		return s.step
+	default:
+		return nextstep.Complete{Output: delegation.Output{Result: new("done")}}
+	}
+}
+
+func (s stubborn) ProcessFailure(nextstep.Failure) nextstep.NextStep { return s.step }
+
+// only returns a twist that makes another strategy of the pupil.
+func only(st strategy.Strategy) twist {
+	return twist{factory: func(func() strategy.Strategy) func() strategy.Strategy {
+		return func() strategy.Strategy { return st }
+	}}
+}
+
+// goneTo puts the machine of a pupil where no rule leads.
+func (p *pupil) goneTo(s strategy.State, step nextstep.NextStep) nextstep.NextStep {
+	at := p.fsm.Position()
+	at.State = s
+	if err := p.fsm.SetPosition(at); err != nil {
+		panic(err)
+	}
+	return step
+}
+
+// leaves ends a frame, whatever its table says.
+func leaves(*pupil) nextstep.NextStep {
+	return nextstep.ReportError{Err: &delegation.Error{Code: delegation.CodeFailed, Message: "I do not know where I am"}}
+}
+
+var brokenTables = []broken{
+	{name: "asks in a state that awaits results", law: explore.Awaits, twist: twist{results: func(p *pupil, r []messages.ToolOutput) nextstep.NextStep {
+		for _, o := range r {
+			p.say(messages.Tool{ToolOutput: o})
+		}
+		return p.request()
+	}, failure: func(p *pupil, _ nextstep.Failure) nextstep.NextStep { return leaves(p) }, turn: leaves}},
+	{name: "calls in a state that awaits a reply", law: explore.Awaits, twist: twist{reply: func(p *pupil, r llmclient.Response) nextstep.NextStep {
+		if calls := r.Message.Calls(); len(calls) > 0 {
+			p.say(r.Message)
+			return nextstep.ExecuteTools{Calls: calls}
+		}
+		return p.replied(r)
+	}, turn: leaves}},
+	{name: "delegates in a state that awaits a reply", law: explore.Awaits, twist: twist{start: func(p *pupil, _ delegation.Input) nextstep.NextStep {
+		p.fsm.Then("start", p.request())
+		return nextstep.Delegate{Strategy: "child"}
+	}, turn: leaves}},
+	{name: "completes in a state that awaits a reply", law: explore.Awaits, twist: always(func(p *pupil) nextstep.NextStep { return p.done("text") })},
+	{name: "asks again without a move", law: explore.Moves, twist: reply(func(p *pupil, r llmclient.Response) nextstep.NextStep {
+		if len(p.History) > 2 {
+			return p.replied(r)
+		}
+		p.say(messages.UserText("Are you sure?"))
+		return p.request()
+	})},
+	{name: "begins its table anew", law: explore.Moves, twist: results(func(p *pupil, r []messages.ToolOutput) nextstep.NextStep {
+		step := p.acted(r)
+		*p.fsm = *lessons.New(lessonCaps)
+		p.fsm.Then("start", step)
+		return step
+	})},
+	{name: "gives back what it took off a cap", law: explore.Moves, twist: twist{failure: func(p *pupil, f nextstep.Failure) nextstep.NextStep {
+		if p.Tries++; p.Tries > 2 {
+			return p.giveUp(f.Message)
+		}
+		at := p.fsm.Position()
+		p.fsm.Then("again", p.request())
+		_ = p.fsm.SetPosition(at)
+		return p.request()
+	}}},
+	{name: "makes more rounds than its cap allows", law: explore.Moves, twist: twist{factory: capped(strategy.Caps{"retries": 1, "rounds": 0, "children": 1}, new(reply(func(p *pupil, r llmclient.Response) nextstep.NextStep {
+		if calls := r.Message.Calls(); len(calls) > 0 && !p.fsm.Can("called") {
+			p.say(r.Message)
+			return p.goneTo(acting, nextstep.ExecuteTools{Calls: calls})
+		}
+		return p.replied(r)
+	})))}},
+	{name: "goes where no rule leads", law: explore.Moves, twist: twist{results: func(p *pupil, r []messages.ToolOutput) nextstep.NextStep {
+		p.acted(r)
+		return p.goneTo(lost, leaves(p))
+	}}},
+	{name: "raises a cap", law: explore.Moves, twist: twist{child: func(p *pupil, out delegation.Output) nextstep.NextStep {
+		at := p.fsm.Position()
+		at.Left["children"]++
+		_ = p.fsm.SetPosition(at)
+		return p.helped(out)
+	}}},
+	{name: "asks again after each failure", law: explore.Ends, twist: twist{
+		factory: capped(strategy.Caps{"retries": strategy.Unbounded, "rounds": 2, "children": 1}, &twist{}),
+	}},
+	{name: "handles failures for ever, without a table", law: explore.Ends, twist: only(stubborn{step: nextstep.GetChatCompletion{
+		Request: llmclient.Request{Messages: messages.History{messages.UserText("go")}},
+	}})},
+	{name: "delegates for ever to a child that fails", law: explore.Ends, twist: only(stubborn{step: nextstep.Delegate{Strategy: "child"}})},
+	{name: "loses the error of its child", law: explore.Lost, twist: twist{child: func(p *pupil, out delegation.Output) nextstep.NextStep {
+		if out.Err == nil {
+			return p.helped(out)
+		}
+		return p.fsm.Then("answered", p.done(""))
+	}}},
+	{name: "makes a success of a failure", law: explore.Lost, twist: twist{failure: func(p *pupil, _ nextstep.Failure) nextstep.NextStep {
+		return p.fsm.Then("answered", nextstep.Complete{})
+	}}},
+	{name: "makes a success of the failure of its last try", law: explore.Lost, twist: twist{failure: func(p *pupil, _ nextstep.Failure) nextstep.NextStep {
+		if p.Tries++; p.fsm.Can("again") {
+			return p.fsm.Then("again", p.request())
+		}
+		return p.fsm.Then("answered", p.done(p.Heard))
+	}}},
+}

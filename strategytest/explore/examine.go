@@ -1,0 +1,249 @@
+package explore
+
+import (
+	"fmt"
+	"reflect"
+	"slices"
+
+	"github.com/segue-go/segue/nextstep"
+	"github.com/segue-go/segue/strategy"
+	"github.com/segue-go/segue/tools"
+)
+
+// nearer is what an exploration needs for the laws that are too dear for every reaction: they are
+// checked in each new state, and on some longer walks.
+type nearer struct {
+	defs   []tools.Definition // as they were given
+	failed map[string]bool    // the strategies and their states that have met nothing but failures
+	wrong  map[string]bool    // the same for answers that do not fit
+	from   string             // the strategies and their states where the next reaction is tried
+	moves  map[passage]bool   // the reactions that were examined
+}
+
+// passage is a reaction to strategies in their states.
+type passage struct {
+	from, reaction string
+	ends           bool // the run
+}
+
+// isFirst reports whether a reaction is the first of its kind to strategies in these states: its
+// laws are worth a look even if it leads to a state that is known.
+func (x *exploration) isFirst(reaction string) bool {
+	p := passage{x.nearer.from, reaction, x.run.m.Done()}
+	known := x.nearer.moves[p]
+	x.nearer.moves[p] = true
+	return !known
+}
+
+// fit checks the factories. It returns the law that one breaks, and how; "" if none does.
+func (x *exploration) fit() (law, problem string) {
+	x.nearer.defs, x.nearer.failed = slices.Clone(x.Tools), map[string]bool{}
+	x.run.own = map[string]bool{}
+	x.nearer.wrong, x.nearer.moves = map[string]bool{}, map[passage]bool{}
+	for name, factory := range x.config.Strategies {
+		law, problem := x.unfit(factory)
+		if law != "" && law != x.off {
+			return law, fmt.Sprintf("strategy %q: %s", name, problem)
+		}
+	}
+	return "", ""
+}
+
+// unfit says what is wrong with what a factory makes.
+func (x *exploration) unfit(factory func() strategy.Strategy) (law, problem string) {
+	defer func() {
+		x.run.made = x.run.made[:0]
+		if v := recover(); v != nil {
+			law, problem = lawTools, fmt.Sprintf("its factory or its Tools panicked: %v", v)
+		}
+	}()
+	a, b := factory(), factory()
+	if a == nil {
+		return "", "" // it cannot be started
+	}
+	if of := reflect.TypeOf(a); of.Kind() == reflect.Pointer && of.Elem().Size() > 0 && a == b {
+		return lawNew, "its factory returned the same twice"
+	}
+	p, ok := a.(strategy.ToolProvider)
+	if !ok {
+		return "", ""
+	}
+	names := map[string]bool{}
+	for _, d := range x.Tools {
+		names[d.Name] = true
+	}
+	for _, t := range p.Tools() {
+		if name := t.Definition().Name; names[name] {
+			return lawTools, fmt.Sprintf("there are two tools %q", name)
+		}
+		names[t.Definition().Name], x.run.own[t.Definition().Name] = true, true
+	}
+	return "", ""
+}
+
+// examine holds a new state to the dear laws. The walk must have led to it, and leads elsewhere
+// afterwards. It reports whether the state may be explored further.
+func (x *exploration) examine(path []choice, key stateKey, sum uint32) bool {
+	law, problem := x.examined(path, key, sum)
+	if law == "" {
+		return true
+	}
+	x.violate(law, path, problem)
+	return false
+}
+
+// examined returns the first dear law that a new state breaks, and how; "" if there is none.
+func (x *exploration) examined(path []choice, key stateKey, sum uint32) (law, problem string) {
+	w := &x.run
+	signature := w.signature()
+	for _, l := range []struct {
+		name  string
+		check func() string
+	}{
+		{lawAside, w.unknownAside},
+		{lawTurn, func() string { return w.outOfTurn(w.m.Frames()) }},
+		{lawRefused, func() string { return x.takesAnything(signature) }},
+		{lawEnds, func() string { return x.endless(path, signature) }},
+	} {
+		if l.name == x.off {
+			continue
+		}
+		if problem := l.check(); problem != "" {
+			return l.name, problem
+		}
+	}
+	if law, problem = x.lookClosely(path, sum); law != "" {
+		return law, problem
+	}
+	return x.replaced(path, key, sum)
+}
+
+// to walks along a path in a way. It reports whether the path can be walked.
+func (x *exploration) to(path []choice, as way) bool {
+	x.run.as = as
+	ok := x.run.start(&x.config, x.task) == nil
+	for i := 0; ok && i < len(path); i++ {
+		ok = x.run.react(x.reactionAt(path, i), path[i]) == nil
+	}
+	return ok
+}
+
+// lookClosely walks to a state once more, looks at its last reaction, and says which law that
+// breaks.
+func (x *exploration) lookClosely(path []choice, sum uint32) (law, problem string) {
+	w := &x.run
+	defer func() { w.as = plain }()
+	last := max(0, len(path)-1)
+	if !x.to(path[:last], closely) {
+		return x.lawOf(closely, path, sum), "the second time its path cannot be walked"
+	}
+	before, steps := w.places(), w.forms()
+	if len(path) > 0 && w.react(x.reactionAt(path, last), path[last]) != nil {
+		return x.lawOf(closely, path, sum), "the second time its path cannot be walked"
+	}
+	if c := w.complaint; c.law != "" {
+		return c.law, c.problem
+	}
+	if again, _ := w.checksum(); again != sum {
+		asks := w.pending()
+		return x.lawOf(closely, path, sum), "the second time it asks for " + asks + ", and not exactly as the first time"
+	}
+	if !reflect.DeepEqual(x.Tools, x.nearer.defs) && x.off != lawGiven {
+		return lawGiven, "it has written to the tools of the run"
+	}
+	if problem := changed(steps); problem != "" && x.off != lawKept {
+		return lawKept, problem
+	}
+	if problem := w.illegal(before); problem != "" && x.off != lawMoves {
+		return lawMoves, problem
+	}
+	return "", ""
+}
+
+// replaced walks to a state with strategies that were restored before the last reaction, and says
+// how that leads elsewhere.
+func (x *exploration) replaced(path []choice, key stateKey, sum uint32) (law, problem string) {
+	w := &x.run
+	defer func() { w.as = plain }()
+	if x.off == lawRestored {
+		return "", ""
+	}
+	last := max(0, len(path)-1)
+	if !x.to(path[:last], restored) {
+		return x.lawOf(restored, path, sum), "the second time its path cannot be walked"
+	}
+	w.replaceAll()
+	if len(path) > 0 && w.complaint.law == "" && w.react(x.reactionAt(path, last), path[last]) != nil {
+		return x.lawOf(restored, path, sum), "restored, it does not take the last reaction"
+	}
+	if c := w.complaint; c.law == lawRestored {
+		return c.law, c.problem
+	}
+	again, _ := w.checksum()
+	now, exact := x.key()
+	if again == sum && (now == key || !exact) {
+		return "", ""
+	}
+	asks := w.pending()
+	return x.lawOf(restored, path, sum), "restored before the last reaction, it asks for " + asks + ", or remembers something else"
+}
+
+// lawOf returns the law that is broken when a path leads elsewhere that is walked in a way: lawSame
+// if it does not always lead to the same when it is walked plainly.
+func (x *exploration) lawOf(as way, path []choice, sum uint32) string {
+	const often = 8 // the order of a map may be the same for some time
+	var plainly uint32
+	for n := range often {
+		if as == plain || !x.to(path, plain) {
+			return lawSame
+		}
+		again, _ := x.run.checksum()
+		if n > 0 && again != plainly {
+			return lawSame
+		}
+		plainly = again
+	}
+	if plainly != sum { // the first walk was not a plain one
+		if as = scribbled; x.to(path, decoded) {
+			if again, _ := x.run.checksum(); again != plainly {
+				as = decoded
+			}
+		}
+	}
+	switch as {
+	case scribbled:
+		return lawScribbled
+	case decoded, closely:
+		return lawDecoded
+	default:
+		return lawRestored
+	}
+}
+
+// form is an open step, and what it said when it was opened.
+type form struct {
+	step nextstep.NextStep
+	text string
+}
+
+// forms returns the open steps.
+func (w *walk) forms() []form {
+	var all []form
+	for i := range w.open {
+		if step := w.open[i].Step; step != nil {
+			text, _ := nextstep.Marshal(step)
+			all = append(all, form{step, string(text)})
+		}
+	}
+	return all
+}
+
+// changed says which step now says something else.
+func changed(steps []form) string {
+	for _, f := range steps {
+		if now, _ := nextstep.Marshal(f.step); string(now) != f.text {
+			return fmt.Sprintf("a %s was %.300s, and is %.300s now", f.step.Kind(), f.text, now)
+		}
+	}
+	return ""
+}

@@ -1,0 +1,37 @@
+package explore
+
+import (
+	"slices"
+
+	"github.com/segue-go/segue/machine"
+)
+
+// WithoutLaw returns the options for an exploration that does not check a law.
+func (o Options) WithoutLaw(name string) Options {
+	o.off = name
+	return o
+}
+
+// Tampered returns the options for a Machine that hands over something else than it should.
+func (o Options) Tampered(with func(*machine.Machine, *machine.Ready)) Options {
+	o.tamper = with
+	return o
+}
+
+// The names of the laws.
+const (
+	Taken, Protocol, NoStart, StoppedRun, Stuck, Open, Awaits = lawTaken, lawProtocol, lawNoStart, lawStopped, lawStuck, lawOpen, lawAwaits
+	Request, Output, JSON, Limits, Moves, Ends, Lost          = lawRequest, lawOutput, lawJSON, lawLimits, lawMoves, lawEnds, lawLost
+	Edited, Aside, Turn, Kept, Given, Tools, New              = lawEdited, lawAside, lawTurn, lawKept, lawGiven, lawTools, lawNew
+	Taint, Allowed, Refused, Prefix                           = lawTaint, lawAllowed, lawRefused, lawPrefix
+	Restored, Same, Decoded, Scribbled                        = lawRestored, lawSame, lawDecoded, lawScribbled
+)
+
+// Laws returns the names of all laws.
+func Laws() []string {
+	return slices.Clone([]string{
+		Taken, Protocol, NoStart, StoppedRun, Stuck, Open, Awaits, Request, Output, JSON, Limits, Moves, Ends, Lost,
+		Edited, Aside, Turn, Kept, Given, Tools, New, Restored, Same, Decoded, Scribbled,
+		Taint, Allowed, Refused, Prefix,
+	})
+}

@@ -1,0 +1,109 @@
+package explore
+
+import (
+	"bytes"
+	"fmt"
+	"reflect"
+
+	"github.com/segue-go/segue/delegation"
+	"github.com/segue-go/segue/llmclient"
+	"github.com/segue-go/segue/machine"
+	"github.com/segue-go/segue/messages"
+	"github.com/segue-go/segue/nextstep"
+	"github.com/segue-go/segue/strategy"
+)
+
+// outOfTurn calls the methods of the live strategies that are out of turn, and says which did not
+// refuse. The walk is of no use afterwards.
+func (w *walk) outOfTurn(views []machine.FrameView) string {
+	for i := range views {
+		kind := openKind(&views[i])
+		st := w.live[views[i].Name]
+		if rule := ruleOf(st); kind == 0 || st == nil || rule != nil && rule.Awaits != kind {
+			continue
+		}
+		if problem := refuses(st, kind); problem != "" {
+			return "frame " + views[i].Name + ": " + problem
+		}
+	}
+	return ""
+}
+
+// refuses says how a strategy whose open step has that kind does not refuse an answer to another.
+func refuses(st strategy.Strategy, open nextstep.Kind) (problem string) {
+	before := memoryOf(st)
+	if again := memoryOf(st); !bytes.Equal(again.text, before.text) {
+		return "" // another law
+	}
+	for _, m := range []struct {
+		kind nextstep.Kind
+		call func() nextstep.NextStep
+	}{
+		{nextstep.KindGetChatCompletion, func() nextstep.NextStep { return st.ProcessAPIResponse(llmclient.Response{}) }},
+		{nextstep.KindExecuteTools, func() nextstep.NextStep { return st.ProcessToolResults(nil) }},
+		{nextstep.KindDelegate, func() nextstep.NextStep { return st.ProcessDelegationResult(delegation.Output{}) }},
+	} {
+		if m.kind == open {
+			continue
+		}
+		step, panicked := calmly(m.call)
+		if panicked != nil {
+			return fmt.Sprintf("while %s is open it panicked at an answer to %s: %v", open, m.kind, panicked)
+		}
+		if _, refused := step.(nextstep.ReportError); !refused {
+			return fmt.Sprintf("while %s is open it took an answer to %s", open, m.kind)
+		}
+		if now := memoryOf(st); !reflect.DeepEqual(now.Position, before.Position) || !bytes.Equal(now.text, before.text) {
+			return fmt.Sprintf("while %s is open an answer to %s has changed it", open, m.kind)
+		}
+	}
+	return ""
+}
+
+// remembered is what a strategy remembers, as far as it says.
+type remembered struct {
+	strategy.Position
+	text []byte
+}
+
+func memoryOf(st strategy.Strategy) (r remembered) {
+	if t, ok := st.(strategy.Tabler); ok {
+		r.Position = t.FSM().Position()
+	}
+	if s, ok := st.(strategy.Snapshotter); ok {
+		defer func() { _ = recover() }() // another law
+		r.text, _ = s.Snapshot()
+		r.text = bytes.Clone(r.text)
+	}
+	return r
+}
+
+// calmly calls a method, and returns what it panicked with.
+func calmly(call func() nextstep.NextStep) (step nextstep.NextStep, panicked any) {
+	defer func() { panicked = recover() }()
+	return call(), nil
+}
+
+// unknownAside calls HandlesUnknown for each open call, and says whether it panicked.
+func (w *walk) unknownAside() (problem string) {
+	for i := range w.open {
+		h, ok := w.live[w.open[i].Frame].(strategy.UnknownHandler)
+		if w.open[i].Kind != machine.EffectTool || !ok {
+			continue
+		}
+		if problem := asksAbout(h, w.open[i].Call); problem != "" {
+			return "frame " + w.open[i].Frame + ": " + problem
+		}
+	}
+	return ""
+}
+
+func asksAbout(h strategy.UnknownHandler, call messages.ToolCall) (problem string) {
+	defer func() {
+		if v := recover(); v != nil {
+			problem = fmt.Sprintf("HandlesUnknown panicked: %v", v)
+		}
+	}()
+	h.HandlesUnknown(call)
+	return ""
+}

@@ -1,0 +1,197 @@
+package explore
+
+import (
+	"reflect"
+	"slices"
+
+	"github.com/segue-go/segue/delegation"
+	"github.com/segue-go/segue/llmclient"
+	"github.com/segue-go/segue/messages"
+	"github.com/segue-go/segue/nextstep"
+	"github.com/segue-go/segue/strategy"
+	"github.com/segue-go/segue/tools"
+)
+
+// standIn stands between the Machine and a strategy, where it sees what the strategy is given and
+// returns. Another strategy can take the place of the one behind it. It has all abilities; those
+// that the strategy lacks do what a Machine does without them.
+type standIn struct {
+	strategy.Strategy
+	walk    *walk
+	factory func() strategy.Strategy
+	given   []tools.Definition
+	uses    bool // UseTools was called
+}
+
+// tabledStandIn is a standIn for a Tabler.
+type tabledStandIn struct{ *standIn }
+
+// FSM implements strategy.Tabler.
+func (s tabledStandIn) FSM() *strategy.FSM { return s.Strategy.(strategy.Tabler).FSM() }
+
+// stand returns what the Machine is given for a strategy: the strategy itself, but in a walk that
+// looks closely.
+func (w *walk) stand(st strategy.Strategy, factory func() strategy.Strategy) (strategy.Strategy, *standIn) {
+	if st == nil || w.as != closely && w.as != restored {
+		return st, nil
+	}
+	s := &standIn{Strategy: st, walk: w, factory: factory}
+	if _, ok := st.(strategy.Tabler); ok {
+		return tabledStandIn{s}, s
+	}
+	return s, s
+}
+
+// returned looks at a step that the strategy returned.
+func (s *standIn) returned(step nextstep.NextStep) nextstep.NextStep {
+	done, ok := step.(nextstep.Complete)
+	if !ok {
+		return step
+	}
+	if _, err := nextstep.Marshal(done); err != nil {
+		s.walk.complain(lawJSON, "there is none of its Complete: %v", err)
+	}
+	s.concluded("its Complete", done.Output.Messages)
+	return step
+}
+
+// concluded looks at the last conversation of a strategy.
+func (s *standIn) concluded(what string, h messages.History) {
+	if err := h.Validate(); err != nil {
+		s.walk.complain(lawOutput, "%s: %v", what, err)
+	}
+}
+
+// closed returns a conversation with results of its last calls that have none: the Machine adds
+// those to what a strategy concludes with.
+func closed(h messages.History) messages.History {
+	last := len(h) - 1
+	for last >= 0 && h[last].Role() == messages.RoleTool {
+		last--
+	}
+	if last < 0 {
+		return h
+	}
+	reply, _ := h[last].(messages.Assistant)
+	h = h.Clip()
+	for _, c := range reply.Calls() {
+		if !slices.ContainsFunc(h[last+1:], func(m messages.Message) bool { return m.(messages.Tool).CallID == c.ID }) {
+			h = append(h, messages.Tool{ToolOutput: messages.ToolOutput{CallID: c.ID, ToolName: c.Name, Status: messages.StatusFailed}})
+		}
+	}
+	return h
+}
+
+// unchanged complains if a strategy has written to what it was given.
+func (s *standIn) unchanged(what string, now, before any) {
+	if !reflect.DeepEqual(now, before) {
+		s.walk.complain(lawGiven, "it has written to %s that it was given", what)
+	}
+}
+
+func (s *standIn) ProcessAPIResponse(resp llmclient.Response) nextstep.NextStep {
+	before := slices.Clone(resp.Message.Content)
+	step := s.returned(s.Strategy.ProcessAPIResponse(resp))
+	s.unchanged("the reply", resp.Message.Content, before)
+	return step
+}
+
+func (s *standIn) ProcessToolResults(results []messages.ToolOutput) nextstep.NextStep {
+	before := slices.Clone(results)
+	step := s.returned(s.Strategy.ProcessToolResults(results))
+	s.unchanged("the results", results, before)
+	return step
+}
+
+func (s *standIn) ProcessDelegationResult(out delegation.Output) nextstep.NextStep {
+	before := slices.Clone(out.Messages)
+	step := s.returned(s.Strategy.ProcessDelegationResult(out))
+	s.unchanged("the output", out.Messages, before)
+	return step
+}
+
+// Initialize implements strategy.Strategy.
+func (s *standIn) Initialize(in delegation.Input) nextstep.NextStep {
+	before := slices.Clone(in.Messages)
+	step := s.returned(s.Strategy.Initialize(in))
+	s.unchanged("the input", in.Messages, before)
+	return step
+}
+
+// ProcessFailure implements strategy.FailureHandler.
+func (s *standIn) ProcessFailure(f nextstep.Failure) nextstep.NextStep {
+	h, ok := s.Strategy.(strategy.FailureHandler)
+	if !ok {
+		return nextstep.ReportError{Err: &delegation.Error{Code: f.Code, Message: f.Message}}
+	}
+	return s.returned(h.ProcessFailure(f))
+}
+
+// UseTools implements strategy.ToolUser.
+func (s *standIn) UseTools(defs []tools.Definition) {
+	s.given, s.uses = defs, true
+	if u, ok := s.Strategy.(strategy.ToolUser); ok {
+		before := slices.Clone(defs)
+		u.UseTools(defs)
+		s.unchanged("the tools", defs, before)
+	}
+}
+
+// EditCalls implements strategy.CallEditor.
+func (s *standIn) EditCalls(calls []messages.ToolCall) {
+	if e, ok := s.Strategy.(strategy.CallEditor); ok {
+		before := slices.Clone(calls)
+		e.EditCalls(calls)
+		s.unchanged("the calls", calls, before)
+	}
+}
+
+// HandlesUnknown implements strategy.UnknownHandler.
+func (s *standIn) HandlesUnknown(call messages.ToolCall) bool {
+	h, ok := s.Strategy.(strategy.UnknownHandler)
+	return ok && h.HandlesUnknown(call)
+}
+
+// Inherit implements strategy.Inheritor.
+func (s *standIn) Inherit(out delegation.Output) {
+	if h, ok := s.Strategy.(strategy.Inheritor); ok {
+		h.Inherit(out)
+	}
+}
+
+// Conclude implements strategy.Concluder.
+func (s *standIn) Conclude(reason string) (out delegation.Output) {
+	if c, ok := s.Strategy.(strategy.Concluder); ok {
+		out = c.Conclude(reason)
+		s.concluded("its Conclude", closed(out.Messages))
+	}
+	return out
+}
+
+// Tools implements strategy.ToolProvider.
+func (s *standIn) Tools() []tools.Tool {
+	if p, ok := s.Strategy.(strategy.ToolProvider); ok {
+		return p.Tools()
+	}
+	return nil
+}
+
+// State implements strategy.Stater.
+func (s *standIn) State() strategy.State {
+	switch st := s.Strategy.(type) {
+	case strategy.Stater:
+		return st.State()
+	case strategy.Tabler:
+		return st.FSM().State()
+	default:
+		return ""
+	}
+}
+
+// Check implements strategy.Checker.
+func (s *standIn) Check() error {
+	if c, ok := s.Strategy.(strategy.Checker); ok {
+		return c.Check()
+	}
+	return nil
+}
