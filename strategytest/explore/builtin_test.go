@@ -3,7 +3,7 @@ package explore_test
 import (
 	"maps"
 	"os"
-	"strconv"
+	"slices"
 	"testing"
 
 	"github.com/segue-go/segue/strategy"
@@ -13,33 +13,41 @@ import (
 	"github.com/segue-go/segue/strategytest/explore"
 )
 
+// variable is the environment variable with the number of odd reactions a path.
+const variable = "SEGUE_EXPLORE"
+
 // bounds returns how many odd reactions a path has, and where an exploration ends: in every test
-// run after one odd reaction and a few thousand states, with SEGUE_EXPLORE=n after n odd reactions
-// and a million states.
+// run after one odd reaction and a few hundred states; with SEGUE_EXPLORE=1 after some thousand,
+// and with SEGUE_EXPLORE=2, two odd reactions, after a million.
 func bounds(t *testing.T) (odd, states int) {
 	t.Helper()
-	given := os.Getenv("SEGUE_EXPLORE")
-	if given == "" {
+	switch given := os.Getenv(variable); given {
+	case "":
+		return 1, 300
+	case "1":
 		return 1, 3_000
+	case "2":
+		return 2, 1_000_000
+	default:
+		t.Fatalf("%s is %q: it must be 1 or 2", variable, given)
+		return 0, 0
 	}
-	odd, err := strconv.Atoi(given)
-	if err != nil {
-		t.Fatalf("SEGUE_EXPLORE is the number of odd reactions a path: %v", err)
-	}
-	return odd, 1_000_000
 }
 
-// TestExplore explores every built-in strategy, and compositions of them. Between them they take
-// every transition of every table.
+// TestExplore explores every built-in strategy, and compositions of them. With SEGUE_EXPLORE they
+// take every transition of every table between them.
 func TestExplore(t *testing.T) {
 	all := coverage.New(nil)
-	for _, s := range append(builtins(), compositions()...) {
+	for _, s := range slices.Concat(builtins(), rareBuiltins(), compositions()) {
 		t.Run(s.name, func(t *testing.T) {
 			s.Odd, s.States = bounds(t)
 			moves := s.coverage()
 			strategytest.Explore(t, s.factory, s.Options)
 			all.Merge(moves)
 		})
+	}
+	if os.Getenv(variable) == "" {
+		return
 	}
 	var tables []*strategy.Table
 	for _, name := range builtin.Names() {

@@ -153,7 +153,7 @@ func (x *exploration) finish() {
 		bounds = append(bounds, fmt.Sprintf("%d reactions a path", x.Depth))
 	}
 	if x.cut.states {
-		bounds = append(bounds, fmt.Sprintf("%d states", x.Options.States))
+		bounds = append(bounds, fmt.Sprintf("%d states", x.States))
 	}
 	if x.cut.answers {
 		bounds = append(bounds, "the answers to the queries")
