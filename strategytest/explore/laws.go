@@ -6,6 +6,7 @@ import (
 
 	"github.com/segue-go/segue/delegation"
 	"github.com/segue-go/segue/machine"
+	"github.com/segue-go/segue/messages"
 	"github.com/segue-go/segue/nextstep"
 	"github.com/segue-go/segue/strategy"
 )
@@ -41,8 +42,15 @@ func (x *exploration) holds(path []choice) bool {
 // check returns the first law that the state breaks, and how; "" if there is none.
 func (w *walk) check() (law, problem string) {
 	for i := range w.events {
-		if left, ok := w.events[i].Detail.(machine.FrameLeft); ok && left.Err != nil && isDefect(left.Err) {
+		left, ok := w.events[i].Detail.(machine.FrameLeft)
+		if !ok || left.Err == nil {
+			continue
+		}
+		if isDefect(left.Err) {
 			return lawProtocol, fmt.Sprintf("frame %s of %q: %s", w.events[i].Frame, left.Strategy, causeOf(left.Err))
+		}
+		if bad, ok := errors.AsType[*messages.LawError](left.Err); ok { // the Machine does not pass the request on
+			return lawRequest, fmt.Sprintf("frame %s of %q: %s", w.events[i].Frame, left.Strategy, bad)
 		}
 	}
 	if w.started {
