@@ -14,6 +14,7 @@ import (
 	"github.com/segue-go/segue/tools"
 )
 
+// The states: what is waited for.
 const (
 	Ready    strategy.State = "ready"
 	Deciding strategy.State = "deciding" // waits for an amount
@@ -33,6 +34,7 @@ const (
 	gaveUp  strategy.Trigger = "gave_up"
 )
 
+// Table is the state machine.
 var Table = &strategy.Table{
 	Name:    "refund",
 	Initial: Ready,
