@@ -49,6 +49,8 @@ var taught = map[string][]string{
 	"docs/structured.md": {"structured/main.go", "partial/main.go"},
 	"docs/web.md":        {"approval/main.go"},
 	"docs/testing.md":    {"testing/agent.go", "testing/agent_test.go"},
+
+	"docs/proving-your-strategy.md": {"refunddraft/refund.go"},
 }
 
 // TestPages_examples checks that the programs of these pages are those of docs/examples.
