@@ -36,6 +36,7 @@ type Options struct {
 	Children   []string                  // strategies that it delegates to; they are answered, not run
 	Approve    machine.ApprovalPolicy    // see machine.Config
 	Limits     delegation.Limits         // of the run; zero fields mean no limit, but 32 for the depth
+	Caps       int                       // lowers each cap of the strategies' machines to this, as what happens three times is not new; 0: as they are
 
 	// World returns what the world may do to an effect, besides what it always may, with names that
 	// no other reaction to the effect has. It must return the same reactions for the same effect. May
@@ -146,9 +147,9 @@ const Subject = "subject"
 func (o *Options) config(factory func() strategy.Strategy, w *walk) machine.Config {
 	set := strategy.Set{}
 	for name, f := range o.Strategies {
-		set[name] = f
+		set[name] = lowered(f, o.Caps)
 	}
-	set[Subject] = factory
+	set[Subject] = lowered(factory, o.Caps)
 	return machine.Config{
 		Strategies: w.watched(set), Tools: o.Tools, Agents: o.Agents, Remote: o.Children, Approve: o.Approve,
 		Limits: unlimited(o.Limits),
