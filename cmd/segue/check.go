@@ -70,7 +70,7 @@ func (c *cli) check(f *checkFlags) error {
 	if err := f.settings.fromEnvironment(c.getenv); err != nil {
 		return err
 	}
-	if err := f.runFlags.check(); err != nil {
+	if err := f.check(); err != nil {
 		return err
 	}
 	if f.odd < 0 || f.depth < 0 || f.caps < 0 || f.states < 1 {

@@ -181,11 +181,11 @@ var inEvents = strings.NewReplacer("1 odd reactions", "1 odd event", "odd reacti
 // covered writes the table of what was covered.
 func (r *exploredRecord) covered(b *strings.Builder) error {
 	b.WriteString("\n")
-	w := tabwriter.NewWriter(b, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "COVERED\tSTATES\tTRANSITIONS\tOF")
+	w := tabwriter.NewWriter(b, 0, 0, 2, ' ', 0) // Flush says what goes wrong
+	_, _ = fmt.Fprintln(w, "COVERED\tSTATES\tTRANSITIONS\tOF")
 	for i := range r.Coverage {
 		t := &r.Coverage[i]
-		fmt.Fprintf(w, "%s\t%d of %d\t%d of %d\t%s\n", t.Table, t.StatesCovered, t.States, t.TransitionsTaken, t.Transitions,
+		_, _ = fmt.Fprintf(w, "%s\t%d of %d\t%d of %d\t%s\n", t.Table, t.StatesCovered, t.States, t.TransitionsTaken, t.Transitions,
 			plaintext.Head(plaintext.OneLine(strings.Join(t.Agents, ", ")), checkColumns/3))
 	}
 	if err := w.Flush(); err != nil {
