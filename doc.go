@@ -37,6 +37,7 @@
 //	orchestrator                         performs effects, stores journals, emits events
 //	strategytest/coverage                which states and transitions runs came through
 //	strategytest/explore                 everything that the world can answer to a strategy, tried
+//	strategytest/explore/alphabet        what models may answer in the protocols of strategies
 //	orchestrator/sse                     serves runs as server-sent events
 //	strategytest                         stories and a conformance test for strategies
 //	strategytest/crash                   runs cut off wherever a process can die, for tests of yours

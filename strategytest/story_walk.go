@@ -17,7 +17,7 @@ import (
 func (s *story) walk(t *testing.T, d *datadriven.TestData) string {
 	t.Helper()
 	if len(d.CmdArgs) == 0 {
-		d.Fatalf(t, "usage: walk STRATEGY [children=(STRATEGY, …)] [steps]")
+		d.Fatalf(t, "usage: walk STRATEGY [children=(STRATEGY, …)] [caps=N] [steps]")
 	}
 	root := d.CmdArgs[0].Key
 	o := s.world(root)
@@ -28,6 +28,8 @@ func (s *story) walk(t *testing.T, d *datadriven.TestData) string {
 			steps = true
 		case "children":
 			o.Children = arg.Vals
+		case "caps":
+			arg.Scan(t, 0, &o.Caps)
 		default:
 			d.Fatalf(t, "a walk has no flag %q", arg.Key)
 		}

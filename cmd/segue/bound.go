@@ -85,12 +85,23 @@ func (c *cli) showBound(f *boundFlags) error {
 }
 
 // boundOf returns the bound of the run that segue run would begin.
-func (c *cli) boundOf(f *boundFlags) (r boundRecord, err error) {
+func (c *cli) boundOf(f *boundFlags) (boundRecord, error) {
+	j, err := c.readJob(&f.runFlags)
+	if err != nil {
+		return boundRecord{}, err
+	}
+	defer j.close()
+	return j.bound(f.agent, f.call)
+}
+
+// readJob makes the job of the run that segue run would begin, of which no model is asked. The
+// flags get the agent that is chosen.
+func (c *cli) readJob(f *runFlags) (j job, err error) {
 	f.noAsk = f.noAsk || !f.ask && !c.interactive
 	s := c.screen(output{quiet: true})
 	place, err := c.configPath(f.config, f.given("config"))
 	if err != nil {
-		return r, err
+		return j, err
 	}
 	var cfg *config.Config
 	if place.Origin == config.OriginNone {
@@ -99,24 +110,24 @@ func (c *cli) boundOf(f *boundFlags) (r boundRecord, err error) {
 		err = cfg.Try()
 	}
 	if err != nil {
-		return r, err
+		return j, err
 	}
 	if cfg != nil {
 		if err := f.chooseAgent(cfg, "", s); err != nil {
-			return r, err
+			return j, err
 		}
 	}
-	j, err := c.jobOf(&f.runFlags, cfg, s)
-	if err != nil {
-		return r, err
-	}
-	defer j.close()
+	return c.jobOf(f, cfg, s)
+}
+
+// bound returns the bound of the job of an agent, "" for none, if a model call uses so much.
+func (j job) bound(agent string, call messages.Usage) (r boundRecord, err error) {
 	o, err := j.orchestrator(nil)
 	if err != nil {
 		return r, err
 	}
-	r.Agent, r.Models = f.agent, j.models
-	opts := bound.Options{Call: f.call}
+	r.Agent, r.Models = agent, j.models
+	opts := bound.Options{Call: call}
 	for _, model := range r.Models {
 		price, ok := llmclient.KnownPrices().Of(model)
 		if opts.Prices = append(opts.Prices, price); !ok {
@@ -133,8 +144,18 @@ func (c *cli) boundOf(f *boundFlags) (r boundRecord, err error) {
 // noBound stands for an amount without a bound.
 const noBound = "-"
 
-// text returns the bound as tables for people.
+// text returns the bound for people.
 func (r boundRecord) text() (string, error) {
+	var b strings.Builder
+	if r.Agent != "" {
+		b.WriteString("Agent " + plaintext.OneLine(r.Agent) + "\n\n")
+	}
+	err := r.tables(&b)
+	return b.String(), err
+}
+
+// tables writes the bound as tables.
+func (r boundRecord) tables(b *strings.Builder) error {
 	rows := [][]string{{"AT MOST", "", "BECAUSE OF"}}
 	for _, row := range []struct {
 		what string
@@ -160,24 +181,20 @@ func (r boundRecord) text() (string, error) {
 	for _, f := range r.Frames {
 		rows = append(rows, []string{plaintext.OneLine(f.Strategy), count(f.ModelCalls), count(f.Batches), count(f.Delegations)})
 	}
-	var b strings.Builder
-	if r.Agent != "" {
-		b.WriteString("Agent " + plaintext.OneLine(r.Agent) + "\n\n")
-	}
-	table := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
+	table := tabwriter.NewWriter(b, 0, 0, 2, ' ', 0)
 	for _, row := range rows {
 		if _, err := fmt.Fprintln(table, strings.TrimRight(strings.Join(row, "\t"), "\t")); err != nil {
-			return "", err
+			return err
 		}
 	}
 	if err := table.Flush(); err != nil {
-		return "", err
+		return err
 	}
 	b.WriteString("\n" + noBound + " means no bound. Retries of requests that failed come on top.\n")
 	if len(r.Unpriced) > 0 {
 		b.WriteString("No price is known of: " + plaintext.OneLine(strings.Join(r.Unpriced, ", ")) + "\n")
 	}
-	return b.String(), nil
+	return nil
 }
 
 // count returns a number for people.

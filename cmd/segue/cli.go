@@ -101,7 +101,7 @@ func (c *cli) root() *cobra.Command {
 	root.AddCommand(c.runsCommand(), c.showCommand(), c.resumeCommand(), c.answerCommand(), c.stopCommand(), c.pruneCommand(), c.forgetCommand())
 	root.AddCommand(c.replayCommand(), c.diffCommand(), c.forkCommand(), c.exportCommand(), c.importCommand(), c.sessionsCommand())
 	root.AddCommand(c.simulateCrashCommand())
-	root.AddCommand(c.agentsCommand(), c.configCommand(), c.doctorCommand(), c.modelsCommand(), c.graphCommand(), c.boundCommand(), c.parseCommand(), c.policiesCommand(), c.trustCommand(), c.versionCommand())
+	root.AddCommand(c.agentsCommand(), c.configCommand(), c.doctorCommand(), c.modelsCommand(), c.graphCommand(), c.boundCommand(), c.checkCommand(), c.parseCommand(), c.policiesCommand(), c.trustCommand(), c.versionCommand())
 	root.AddCommand(c.manCommand(root))
 	root.InitDefaultHelpCmd()
 	root.InitDefaultCompletionCmd()

@@ -60,10 +60,7 @@ func (j job) orchestrator(asker *approval.Asker) (*orchestrator.Orchestrator, er
 			cfg.Store = j.wrap(j.runs.Store)
 		}
 	}
-	policy := j.files.ByPlace(config.NewApprover(j.approve, j.agents).Policy)
-	if j.fed {
-		policy = afterOutside(policy)
-	}
+	policy := j.policy()
 	if asker != nil {
 		cfg.Reply = asker.Reply
 		policy = asker.UnlessAllowed(policy)
@@ -73,6 +70,15 @@ func (j job) orchestrator(asker *approval.Asker) (*orchestrator.Orchestrator, er
 		Expires: -1,                      // an approval at a terminal does not expire
 	}
 	return orchestrator.New(cfg)
+}
+
+// policy returns the policy that judges the calls of the run, before files are protected.
+func (j job) policy() orchestrator.ApprovalPolicy {
+	policy := j.files.ByPlace(config.NewApprover(j.approve, j.agents).Policy)
+	if j.fed {
+		return afterOutside(policy)
+	}
+	return policy
 }
 
 // afterOutside returns a policy that judges each call as one after text from outside has been read.

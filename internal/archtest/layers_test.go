@@ -42,7 +42,7 @@ var layers = []struct {
 	{"strategies by name; a run as data", []string{"strategy/builtin", "machine"}},
 	{"what is known of a run before it", []string{"machine/bound"}},
 	{"the loop; what is counted of runs; everything that can happen to a run", []string{"orchestrator", "strategytest/coverage", "strategytest/explore"}},
-	{"what stands on the loop", []string{".", "orchestrator/sse", "strategytest", "strategytest/crash"}},
+	{"what stands on the loop", []string{".", "orchestrator/sse", "strategytest", "strategytest/crash", "strategytest/explore/alphabet"}},
 	{"what nobody imports but tests", []string{"internal/archtest", "internal/growth", "internal/live", "internal/pgtest", "internal/prove", "internal/release", "internal/scenetest"}},
 }
 

@@ -67,6 +67,7 @@ var acting = []string{
 	"strategytest/coverage",
 	"strategytest/crash",
 	"strategytest/explore",
+	"strategytest/explore/alphabet",
 	"internal/archtest",
 	"internal/asktime",
 	"internal/growth",

@@ -27,7 +27,6 @@ package explore
 import (
 	"cmp"
 	"fmt"
-	"maps"
 	"strings"
 
 	"github.com/segue-go/segue/delegation"
@@ -47,6 +46,7 @@ type Options struct {
 	Children   []string                  // strategies that it delegates to; they are answered, not run
 	Approve    machine.ApprovalPolicy    // see machine.Config
 	Limits     delegation.Limits         // of the run; zero fields mean no limit, but 32 for the depth
+	Caps       int                       // lowers each cap of the strategies' machines to this, as what happens three times is not new; 0: as they are
 
 	// World returns what the world may do to an effect, besides what it always may, with names that
 	// no other reaction to the effect has. It must return the same reactions for the same effect. May
@@ -160,8 +160,10 @@ const Subject = "subject"
 // config returns the configuration of the runs that are explored. The factories are noted by w.
 func (o *Options) config(factory func() strategy.Strategy, w *walk) machine.Config {
 	set := strategy.Set{}
-	maps.Copy(set, o.Strategies)
-	set[Subject] = factory
+	for name, f := range o.Strategies {
+		set[name] = lowered(f, o.Caps)
+	}
+	set[Subject] = lowered(factory, o.Caps)
 	return machine.Config{
 		Strategies: w.watched(set), Tools: o.Tools, Agents: o.Agents, Remote: o.Children, Approve: o.Approve,
 		Limits: unlimited(o.Limits), OnPanic: w.reportPanic,

@@ -21,17 +21,31 @@ func InState(name string, state strategy.State) Predicate {
 	}
 }
 
-// Calls holds while a call of a tool is in progress: it has been released, and has no result.
+// Calls holds while a call of a tool is in progress: it has been released, and has no result. The
+// call of an agent is in progress while the agent is at work.
 func Calls(tool string) Predicate {
-	return calls(func(e *machine.Effect) bool { return e.Call.Name == tool })
+	return Any(calls(func(e *machine.Effect) bool { return e.Call.Name == tool }), atWork(tool))
 }
 
-// CallsApproved holds while a call of a tool is in progress that a person has approved.
+// atWork holds while an agent works on a call.
+func atWork(agent string) Predicate {
+	return func(s *State) bool {
+		return slices.ContainsFunc(s.Frames(), func(f machine.FrameView) bool {
+			return slices.ContainsFunc(f.Effects, func(e machine.EffectView) bool {
+				return e.Tool == agent && e.State == machine.EffectNested
+			})
+		})
+	}
+}
+
+// CallsApproved holds while a call of a tool is in progress that a person has approved. For an agent
+// it never holds: there are [Calls] and [Asks].
 func CallsApproved(tool string) Predicate {
 	return calls(func(e *machine.Effect) bool { return e.Call.Name == tool && e.Approved })
 }
 
-// CallsUnapproved holds while a call of a tool is in progress that no person has approved.
+// CallsUnapproved holds while a call of a tool is in progress that no person has approved. For an
+// agent it never holds: there are [Calls] and [Asks].
 func CallsUnapproved(tool string) Predicate {
 	return calls(func(e *machine.Effect) bool { return e.Call.Name == tool && !e.Approved })
 }

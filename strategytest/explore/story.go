@@ -66,7 +66,7 @@ func script(factory func() strategy.Strategy, o Options, path []string, about st
 	if len(o.Children) > 0 {
 		fmt.Fprintf(&b, " children=(%s)", strings.Join(o.Children, ", "))
 	}
-	b.WriteString(flags([]flag{{"steps", steps}}) + "\n")
+	b.WriteString(flags([]flag{{fmt.Sprintf("caps=%d", o.Caps), o.Caps > 0}, {"steps", steps}}) + "\n")
 	if err := writeTask(&b, &o, heard.rest(&o)); err != nil {
 		return "", err
 	}

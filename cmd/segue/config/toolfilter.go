@@ -18,6 +18,7 @@ type toolStrategy interface {
 	strategy.Stater
 	strategy.Tabler
 	strategy.Checker
+	strategy.Snapshotter
 	strategy.Bounder
 }
 

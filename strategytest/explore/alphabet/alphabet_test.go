@@ -1,0 +1,73 @@
+package alphabet_test
+
+import (
+	"encoding/json"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/segue-go/segue/llmclient"
+	"github.com/segue-go/segue/machine"
+	"github.com/segue-go/segue/nextstep"
+	"github.com/segue-go/segue/strategy"
+	"github.com/segue-go/segue/strategy/completetask"
+	pre "github.com/segue-go/segue/strategy/planreviseexecute"
+	"github.com/segue-go/segue/strategytest/explore"
+	"github.com/segue-go/segue/strategytest/explore/alphabet"
+	"github.com/segue-go/segue/tools"
+)
+
+// offering returns a request that offers tools.
+func offering(strategy string, defs ...tools.Definition) *machine.Effect {
+	return &machine.Effect{Kind: machine.EffectModel, Strategy: strategy, Step: nextstep.GetChatCompletion{Request: llmclient.Request{Tools: defs}}}
+}
+
+func namesOf(list []explore.Reaction) []string {
+	var names []string
+	for _, r := range list {
+		names = append(names, r.Name)
+	}
+	return names
+}
+
+// The world calls the first two tools without arguments. All others, and arguments, are in Calls.
+func TestCalls(t *testing.T) {
+	write := tools.Definition{Name: "write", Parameters: json.RawMessage(`{"type":"object","properties":{
+		"path":{"type":"string"},"lines":{"type":"array","minItems":1,"items":{"anyOf":[{"type":["integer","null"]}]}},
+		"mode":{"enum":["a","b"]},"all":{"type":"boolean"},"other":{"type":"string"}},"required":["path","lines","mode","all"]}`)}
+	list := alphabet.Calls(offering("s", tools.Definition{Name: "one"}, write, tools.Definition{Name: "three"}, tools.Definition{Name: "submit_plan"}))
+	require.Equal(t, []string{"call write with arguments", "call three"}, namesOf(list))
+	rec := list[0].Record(&machine.Effect{}).(machine.Answered)
+	call := rec.Answer.(nextstep.APIResponse).Response.Message.Calls()[0]
+	require.JSONEq(t, `{"path":"text","lines":[1],"mode":"a","all":true}`, call.Arguments)
+	require.Empty(t, alphabet.Calls(&machine.Effect{Kind: machine.EffectTool}))
+}
+
+// Each frame is answered in the protocol of its strategy, and a plan names every executor.
+func TestFor(t *testing.T) {
+	worker := completetask.New(completetask.Config{})
+	plan := pre.New(pre.Config{Executor: "worker", Executors: []string{"other"}})
+	helper := tools.Definition{Name: "helper"}
+	world := alphabet.For(plan, explore.Options{
+		Strategies: strategy.Set{"worker": worker, "other": worker},
+		Tools:      []tools.Definition{helper}, Agents: map[string]*machine.Agent{"helper": {Strategy: "worker"}},
+	})
+	require.Equal(t, []string{
+		"plans", "plans two steps", "plans too much", "plans nothing", "plans in a text",
+		"plans for other", "plans for complete-task", "plans for worker",
+	}, namesOf(world(offering(explore.Subject, tools.Definition{Name: "submit_plan"}))))
+	require.Equal(t, []string{"refuses tool_choice", "refuses response_format", "gives helper a goal"}, namesOf(world(offering("worker", helper))))
+	require.Empty(t, world(offering("nobody", helper)))
+}
+
+// A plan is reached, and its steps.
+func TestFor_reachesThePlan(t *testing.T) {
+	plan := pre.New(pre.Config{Executor: "worker"})
+	o := explore.Options{Strategies: strategy.Set{"worker": completetask.New(completetask.Config{})}, Odd: 1, States: 500, Caps: 1}
+	o.World = alphabet.For(plan, o)
+	o.Queries, o.UntilAnswered = []explore.Query{explore.CanReach(explore.InState("worker", completetask.AwaitingModel))}, true
+	r, err := explore.Run(plan, o)
+	require.NoError(t, err)
+	require.True(t, r.Results[0].Holds)
+	require.Contains(t, r.Results[0].Story, "caps=1")
+}
