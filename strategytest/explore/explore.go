@@ -39,7 +39,7 @@ import (
 // other strategies.
 type Options struct {
 	Name       string                    // of the strategy in stories and predicates; "" means "subject"
-	Input      delegation.Input          // the task; without a goal, messages and data, the goal is "a task"
+	Input      delegation.Input          // the task; without a goal, messages (nil) and data, the goal is "a task"
 	Tools      []tools.Definition        // tools of the run
 	Agents     map[string]*machine.Agent // the agents among the Tools, by name
 	Strategies strategy.Set              // strategies that it delegates to, or that agents name; they are run, and explored with it
@@ -173,7 +173,7 @@ func (o *Options) config(factory func() strategy.Strategy, w *walk) machine.Conf
 // input returns the task.
 func (o *Options) input() delegation.Input {
 	in := o.Input
-	if in.Goal == "" && len(in.Messages) == 0 && in.Data == nil {
+	if in.Goal == "" && in.Messages == nil && in.Data == nil {
 		in.Goal = "a task"
 	}
 	return in

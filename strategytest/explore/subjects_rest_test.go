@@ -47,7 +47,7 @@ func rareBuiltins() []subject {
 	for _, name := range builtin.Names() {
 		nothing := delegation.Input{Data: json.RawMessage(`{}`)}
 		if name == "retry" {
-			nothing = delegation.Input{Messages: messages.History{messages.UserText("")}}
+			nothing = delegation.Input{Messages: messages.History{}}
 		}
 		list = append(list, subject{name + ", without a task", builtin.All()[name], explore.Options{Input: nothing, Tools: tool, Children: builtin.Names()}})
 	}
