@@ -231,12 +231,7 @@ const (
 
 // again walks to a node once more. The strategy must decide as it did the first time.
 func (x *exploration) again(at int32, path []choice, as way) bool {
-	x.run.as = as
-	err := x.run.start(&x.config, x.task)
-	for i := 0; err == nil && i < len(path); i++ {
-		err = x.run.react(x.reaction(path[i]), path[i])
-	}
-	x.run.as = plain
+	err := x.walkAs(as, path)
 	law := lawSame
 	switch as {
 	case decoded:
@@ -257,6 +252,31 @@ func (x *exploration) again(at int32, path []choice, as way) bool {
 		return true
 	}
 	return false
+}
+
+// walkAs walks along a path in that way.
+func (x *exploration) walkAs(as way, path []choice) error {
+	x.run.as = as
+	defer func() { x.run.as = plain }()
+	if as == decoded {
+		x.run.journal.along(path)
+		defer func() { x.run.journal.known = 0 }()
+	}
+	if err := x.run.start(&x.config, x.task); err != nil {
+		return err
+	}
+	for i, c := range path {
+		if as == decoded {
+			x.run.journal.reacted(i)
+		}
+		if err := x.run.react(x.reaction(c), c); err != nil {
+			return err
+		}
+	}
+	if as == decoded {
+		x.run.journal.reacted(len(path))
+	}
+	return nil
 }
 
 // reaction returns the reaction of a choice in the state that was walked to.

@@ -30,6 +30,8 @@ type walk struct {
 	answers machine.Effect              // the effect that is answered
 	prefix  prefixes
 	due     []machine.Record
+	journal journal
+	spare   spareMachines
 	text    []byte // of the state's key
 }
 
@@ -46,6 +48,7 @@ func (w *walk) watched(set strategy.Set) strategy.Set {
 		noted[name] = func() strategy.Strategy {
 			st := factory()
 			w.made = append(w.made, newcomer{name, st})
+			w.spare.note(name, st)
 			return st
 		}
 	}
@@ -58,6 +61,8 @@ func (w *walk) start(cfg *machine.Config, in delegation.Input) error {
 		w.m, w.live, w.results = machine.New(cfg), map[string]strategy.Strategy{}, map[machine.EffectID]choice{}
 	}
 	w.m.Reset(cfg)
+	w.spare.discard()
+	w.journal.next = 0
 	clear(w.live)
 	clear(w.results)
 	w.prefix.reset()
@@ -137,11 +142,7 @@ func (w *walk) through(rec machine.Record) (machine.Record, error) {
 	if w.as != decoded {
 		return rec, nil
 	}
-	data, err := machine.AppendRecord(nil, rec)
-	if err != nil {
-		return nil, err
-	}
-	return machine.ReadRecord(data)
+	return w.journal.read(rec)
 }
 
 // noteEvents notes which strategy is in which frame.
