@@ -11,7 +11,14 @@ type journal struct {
 	ends    []int            // how many of them there are after the first one, and after each reaction
 	known   int              // how many the walk that has begun has in common with the last one
 	next    int              // the record that is due
+
+	forms map[string]machine.Record // records by their JSON forms
+	size  int                       // of the forms, in bytes
+	text  []byte
 }
+
+// mostForms is how many bytes of JSON are kept with their records.
+const mostForms = 1 << 22
 
 // along begins a walk along a path. Without it, a walk reads every record.
 func (j *journal) along(path []choice) {
@@ -44,14 +51,27 @@ func (j *journal) read(rec machine.Record) (machine.Record, error) {
 		j.next++
 		return j.records[j.next-1], nil
 	}
-	data, err := machine.AppendRecord(nil, rec)
+	text, err := machine.AppendRecord(j.text[:0], rec)
 	if err != nil {
 		return nil, err
 	}
-	if rec, err = machine.ReadRecord(data); err != nil {
-		return nil, err
+	j.text = text
+	rec, known := j.forms[string(text)]
+	if !known {
+		if rec, err = machine.ReadRecord(text); err != nil {
+			return nil, err
+		}
+		j.keep(text, rec)
 	}
 	j.records = append(j.records[:j.next], rec)
 	j.next++
 	return rec, nil
+}
+
+// keep keeps what a JSON form was read as: many states differ in few records.
+func (j *journal) keep(text []byte, rec machine.Record) {
+	if j.size += len(text); j.forms == nil || j.size > mostForms {
+		j.forms, j.size = map[string]machine.Record{}, len(text)
+	}
+	j.forms[string(text)] = rec
 }

@@ -57,11 +57,13 @@ func (w *walk) check() (law, problem string) {
 	if len(w.open) == 0 {
 		return lawStuck, "nothing is open, and the run has not ended"
 	}
-	for _, f := range w.m.Frames() {
-		if problem := w.misplaced(&f); problem != "" {
+	frames := w.frames()
+	for i := range frames {
+		f := &frames[i]
+		if problem := w.misplaced(f); problem != "" {
 			return lawAwaits, problem
 		}
-		if problem := w.exceeded(&f); problem != "" {
+		if problem := w.exceeded(f); problem != "" {
 			return lawLimits, problem
 		}
 	}

@@ -21,6 +21,7 @@ type exploration struct {
 	seen   map[stateKey]uint8 // with the fewest odd reactions on a path to the state
 	world  world
 	run    walk
+	taken  []taken // the reactions of the path that was walked as from a journal
 	report Report
 	broken map[string]bool                            // the laws with a violation
 	cut    struct{ odd, depth, states, answers bool } // the bounds that have left something out
@@ -265,11 +266,19 @@ func (x *exploration) walkAs(as way, path []choice) error {
 	if err := x.run.start(&x.config, x.task); err != nil {
 		return err
 	}
+	if as == decoded {
+		x.taken = x.taken[:0]
+	}
 	for i, c := range path {
 		if as == decoded {
 			x.run.journal.reacted(i)
+			x.taken = append(x.taken, x.take(c))
 		}
-		if err := x.run.react(x.reaction(c), c); err != nil {
+		r := x.taken[i].reaction
+		if !x.run.fits(c, x.taken[i].kind) {
+			r = nil
+		}
+		if err := x.run.react(r, c); err != nil {
 			return err
 		}
 	}
@@ -277,6 +286,21 @@ func (x *exploration) walkAs(as way, path []choice) error {
 		x.run.journal.reacted(len(path))
 	}
 	return nil
+}
+
+// taken is the reaction of a choice on a path, for the next walks along it.
+type taken struct {
+	reaction *Reaction
+	kind     machine.EffectKind // of its effect; "" for the whole run
+}
+
+// take returns the reaction of a choice in the state that was walked to.
+func (x *exploration) take(c choice) taken {
+	t := taken{reaction: x.reaction(c)}
+	if t.reaction != nil && c.effect != whole {
+		t.kind = x.run.open[c.effect].Kind
+	}
+	return t
 }
 
 // reaction returns the reaction of a choice in the state that was walked to.

@@ -18,6 +18,7 @@ import (
 type walk struct {
 	subject string // name of the explored strategy, for reports
 	m       *machine.Machine
+	first   machine.Record // the Started of each run
 	as      way
 	open    []machine.Effect
 	events  []machine.Event // of the last reaction
@@ -32,7 +33,10 @@ type walk struct {
 	due     []machine.Record
 	journal journal
 	spare   spareMachines
-	text    []byte // of the state's key
+	text    []byte   // of the state's key
+	names   []string // memory for keys
+	views   []machine.FrameView
+	viewed  bool // views are those of this state
 }
 
 // newcomer is a strategy that a factory made.
@@ -55,7 +59,7 @@ func (w *walk) watched(set strategy.Set) strategy.Set {
 	return noted
 }
 
-// start begins the run.
+// start begins the run, always with the same input.
 func (w *walk) start(cfg *machine.Config, in delegation.Input) error {
 	if w.m == nil {
 		w.m, w.live, w.results = machine.New(cfg), map[string]strategy.Strategy{}, map[machine.EffectID]choice{}
@@ -68,7 +72,15 @@ func (w *walk) start(cfg *machine.Config, in delegation.Input) error {
 	w.prefix.reset()
 	w.open, w.events, w.made = w.open[:0], w.events[:0], w.made[:0]
 	w.stopped, w.started = false, false
-	return w.apply(machine.Started{Run: "explored", Strategy: Subject, Input: in, Parallel: -1})
+	if w.first == nil {
+		w.first = machine.Started{Run: "explored", Strategy: Subject, Input: in, Parallel: -1}
+	}
+	return w.apply(w.first)
+}
+
+// fits reports whether the effect of a choice is open and of that kind.
+func (w *walk) fits(c choice, kind machine.EffectKind) bool {
+	return c.effect == whole || int(c.effect) < len(w.open) && w.open[c.effect].Kind == kind
 }
 
 // errGone says that a path cannot be walked to its end.
@@ -101,7 +113,7 @@ func (w *walk) react(r *Reaction, c choice) error {
 
 // apply applies a record, and the records that are due after it.
 func (w *walk) apply(rec machine.Record) error {
-	w.due = append(w.due[:0], rec)
+	w.due, w.viewed = append(w.due[:0], rec), false
 	for i := 0; i < len(w.due); i++ {
 		rec, err := w.through(w.due[i])
 		if err != nil {
@@ -179,12 +191,17 @@ func (w *walk) ending(i int) bool {
 	if !w.stopped {
 		return false
 	}
-	for _, f := range w.m.Frames() {
-		if f.Name == w.open[i].Frame {
-			return f.Ending != ""
-		}
+	frames := w.frames()
+	at := slices.IndexFunc(frames, func(f machine.FrameView) bool { return f.Name == w.open[i].Frame })
+	return at >= 0 && frames[at].Ending != ""
+}
+
+// frames returns the live frames.
+func (w *walk) frames() []machine.FrameView {
+	if !w.viewed {
+		w.views, w.viewed = w.m.Frames(), true
 	}
-	return false
+	return w.views
 }
 
 // checksums has one seed for the process.
