@@ -42,8 +42,14 @@ func (j *journal) reacted(reactions int) {
 	}
 }
 
-// forget makes the next walk read every record.
-func (j *journal) forget() { j.path, j.ends, j.known = j.path[:0], j.ends[:0], 0 }
+// begin begins a walk. If it has no record in common with the last one, nothing is known of that
+// one any more.
+func (j *journal) begin() {
+	j.next = 0
+	if j.known == 0 {
+		j.path, j.ends = j.path[:0], j.ends[:0]
+	}
+}
 
 // read returns a record as it is read from its JSON form.
 func (j *journal) read(rec machine.Record) (machine.Record, error) {

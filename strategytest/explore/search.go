@@ -142,7 +142,7 @@ func (x *exploration) finish() {
 		bounds = append(bounds, fmt.Sprintf("%d reactions a path", x.Depth))
 	}
 	if x.cut.states {
-		bounds = append(bounds, fmt.Sprintf("%d states", x.Options.States))
+		bounds = append(bounds, fmt.Sprintf("%d states", x.States))
 	}
 	if x.cut.answers {
 		bounds = append(bounds, "the answers to the queries")
@@ -167,7 +167,7 @@ func (x *exploration) choices() []choice {
 // try tries a reaction in the state that was walked to, and keeps the new state.
 func (x *exploration) try(at int32, path []choice, c choice) {
 	x.report.Paths++
-	path = append(path[:len(path):len(path)], c)
+	path = append(slices.Clip(path), c)
 	r := x.reaction(c)
 	isOdd := x.Odd > 0 && r != nil && r.Odd
 	if err := x.run.react(r, c); err != nil {
@@ -193,7 +193,7 @@ func (x *exploration) try(at int32, path []choice, c choice) {
 		x.asked.cycles.join(at, key, c)
 		return
 	}
-	if !known && len(x.seen) >= x.Options.States {
+	if !known && len(x.seen) >= x.States {
 		x.cut.states = true
 		x.asked.cut(d)
 		return
@@ -233,13 +233,7 @@ const (
 // again walks to a node once more. The strategy must decide as it did the first time.
 func (x *exploration) again(at int32, path []choice, as way) bool {
 	err := x.walkAs(as, path)
-	law := lawSame
-	switch as {
-	case decoded:
-		law = lawDecoded
-	case scribbled:
-		law = lawScribbled
-	}
+	law := lawOfWay(as)
 	sum := x.nodes[at].steps
 	if err == nil && as != plain {
 		sum, _ = x.run.checksum()

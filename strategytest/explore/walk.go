@@ -66,7 +66,9 @@ func (w *walk) start(cfg *machine.Config, in delegation.Input) error {
 	}
 	w.m.Reset(cfg)
 	w.spare.discard()
-	w.journal.next = 0
+	if w.as == decoded {
+		w.journal.begin()
+	}
 	clear(w.live)
 	clear(w.results)
 	w.prefix.reset()

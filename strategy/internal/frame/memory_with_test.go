@@ -23,7 +23,8 @@ func TestSnapshotWith(t *testing.T) {
 		"none":  nil,
 		"empty": {},
 		"all": {
-			messages.System{Text: "be <brief> & \u2028 \xff"}, messages.UserText(`"history":{"v":1,"messages":[]}`),
+			messages.System{Text: "be <brief> & \u2028 \xff"},
+			messages.UserText(`"history":{"v":1,"messages":[]}`),
 			messages.Assistant{Content: []messages.AssistantContent{messages.Text{Text: "so"}, messages.ToolCall{ID: "1", Name: "look", Arguments: `{"a": 1}`}}, Extras: extras},
 			messages.Tool{ToolOutput: messages.ToolOutput{CallID: "1", Output: "\x00 <it>", Status: messages.StatusOK}},
 		},
