@@ -99,7 +99,8 @@ func (m *Machine) badWait(e *effect, w *Wait) string {
 
 // suspended applies a Suspended: an effect that has returned waits for a person.
 func (m *Machine) suspended(rec Record) error {
-	r, _ := canonical(rec.(Suspended))
+	r := rec.(Suspended)
+	canonicalSuspended(&r)
 	e := m.find(r.Effect)
 	if err := m.compare(e, r.Effect, "", "", "", "", nil); err != nil {
 		return err

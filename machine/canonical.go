@@ -80,6 +80,23 @@ func canonicalAsked(r *Asked) {
 	}
 }
 
+// canonicalSuspended is canonical for the record of an effect that waits.
+func canonicalSuspended(r *Suspended) {
+	r.At = r.At.UTC()
+	if len(r.Waits) == 0 || (r.State != nil && (!isCompact(r.State) || r.State[0] == 'n')) {
+		*r, _ = canonical(*r)
+		return
+	}
+	waits := slices.Clone(r.Waits) // the caller's stay as they are
+	for i := range waits {
+		if !waits[i].plain() {
+			*r, _ = canonical(*r)
+			return
+		}
+	}
+	r.Waits, r.State = waits, slices.Clone(r.State)
+}
+
 // canonicalReplied is canonical for the record of a reply.
 func canonicalReplied(r *Replied) {
 	r.At = r.At.UTC()
@@ -207,8 +224,13 @@ func isPlainDefinition(d *tools.Definition) bool {
 	if d.Parameters == nil {
 		return isText(d.Name, d.Description)
 	}
+	return isText(d.Name, d.Description) && isCompact(d.Parameters)
+}
+
+// isCompact reports whether a text is JSON that a journal would return unchanged.
+func isCompact(text json.RawMessage) bool {
 	var compact bytes.Buffer
-	return isText(d.Name, d.Description, string(d.Parameters)) && json.Compact(&compact, d.Parameters) == nil && compact.Len() == len(d.Parameters)
+	return utf8.Valid(text) && json.Compact(&compact, text) == nil && compact.Len() == len(text)
 }
 
 func isPlainPart(part messages.AssistantContent) bool {

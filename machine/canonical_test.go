@@ -1,8 +1,11 @@
 package machine
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"reflect"
 	"testing"
 	"time"
@@ -91,6 +94,30 @@ func TestWait_IdentifiedIsCanonical(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, w, r.(Asked).Wait)
 	require.Equal(t, w.ID, w.identity(id))
+}
+
+// The ids of waits stand in journals: they must not change.
+func TestWait_idStays(t *testing.T) {
+	id := EffectID{Seq: 3, Index: 2}
+	rapid.Check(t, func(t *rapid.T) {
+		var w Wait
+		draw(t, reflect.ValueOf(&w).Elem(), "wait")
+		w.Arguments = rapid.SampledFrom([]string{"", "{}", `{"b": 1, "a": 2.50}`, "{", " {}", "\xff"}).Draw(t, "arguments")
+		sum := sha256.New()
+		arguments := w.Arguments
+		if v := map[string]json.RawMessage{}; json.Unmarshal([]byte(arguments), &v) == nil {
+			text, err := json.Marshal(v)
+			require.NoError(t, err)
+			arguments = string(text)
+		}
+		for _, part := range append([]string{w.Run, id.String(), w.Frame, w.Kind, w.CallID, w.Tool, arguments, w.Text}, w.Options...) {
+			fmt.Fprintf(sum, "%d:%s;", len(part), part)
+		}
+		if !w.Expires.IsZero() {
+			fmt.Fprintf(sum, "%d", w.Expires.UnixMilli())
+		}
+		require.Equal(t, hex.EncodeToString(sum.Sum(nil)[:12]), w.identity(id))
+	})
 }
 
 // drawRecord draws a record of that type that has a JSON form.

@@ -267,6 +267,9 @@ func applied(r Record) Record {
 	case Asked:
 		canonicalAsked(&r)
 		return r
+	case Suspended:
+		canonicalSuspended(&r)
+		return r
 	case Replied:
 		canonicalReplied(&r)
 		return r

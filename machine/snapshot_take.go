@@ -188,11 +188,17 @@ func isEdited(call, made *messages.ToolCall) bool {
 
 // live returns the live frames, in the order of the tree.
 func (m *Machine) live() []*frame {
-	var live []*frame
-	seen := map[*frame]bool{}
-	for _, parked := range m.frames() {
-		for f := parked; f != nil && !seen[f]; f = f.up {
-			seen[f] = true
+	parked := m.frames()
+	live := make([]*frame, 0, len(parked)+3)
+	var seen map[*frame]bool // nil for one stack of frames, in which none is seen twice
+	if len(parked) > 1 {
+		seen = map[*frame]bool{}
+	}
+	for _, f := range parked {
+		for ; f != nil && !seen[f]; f = f.up {
+			if seen != nil {
+				seen[f] = true
+			}
 			live = append(live, f)
 		}
 	}

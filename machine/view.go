@@ -71,9 +71,12 @@ var effectStates = [...]EffectState{
 // it started. There are none before the run began and after it ended.
 func (m *Machine) Frames() []FrameView {
 	live := m.live()
-	sleeps := map[*frame]string{} // the child of each sleeping frame
+	var sleeps map[*frame]string // the child of each sleeping frame
 	for _, f := range live {
 		if f.up != nil && f.call == nil {
+			if sleeps == nil {
+				sleeps = map[*frame]string{}
+			}
 			sleeps[f.up] = f.name
 		}
 	}

@@ -4,8 +4,8 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
-	"fmt"
 	"io"
+	"strconv"
 	"strings"
 	"time"
 
@@ -69,20 +69,33 @@ func (w Wait) Identified(of EffectID) Wait {
 }
 
 func (w *Wait) identity(of EffectID) string {
-	sum := sha256.New()
-	parts := append([]string{w.Run, of.String(), w.Frame, w.Kind, w.CallID, w.Tool, canonicalJSON(w.Arguments), w.Text}, w.Options...)
-	for _, part := range parts {
-		_, _ = fmt.Fprintf(sum, "%d:%s;", len(part), part)
+	var room [512]byte
+	text := room[:0]
+	for _, part := range [...]string{w.Run, of.String(), w.Frame, w.Kind, w.CallID, w.Tool, canonicalJSON(w.Arguments), w.Text} {
+		text = appendPart(text, part)
+	}
+	for _, part := range w.Options {
+		text = appendPart(text, part)
 	}
 	if !w.Expires.IsZero() {
-		_, _ = fmt.Fprintf(sum, "%d", w.Expires.UnixMilli())
+		text = strconv.AppendInt(text, w.Expires.UnixMilli(), 10)
 	}
-	return hex.EncodeToString(sum.Sum(nil)[:12])
+	sum := sha256.Sum256(text)
+	return hex.EncodeToString(sum[:12])
+}
+
+// appendPart appends a part of what identifies a wait, with its length.
+func appendPart(dst []byte, part string) []byte {
+	dst = append(strconv.AppendInt(dst, int64(len(part)), 10), ':')
+	return append(append(dst, part...), ';')
 }
 
 // canonicalJSON returns JSON with sorted keys, unchanged numbers and no blanks; it returns other
 // text unchanged.
 func canonicalJSON(text string) string {
+	if text == "" || text == "{}" {
+		return text
+	}
 	d := json.NewDecoder(strings.NewReader(text))
 	d.UseNumber()
 	var v any

@@ -79,7 +79,7 @@ func (x *exploration) holds(path []choice) bool {
 
 // check returns the first law that the state breaks, and how; "" if there is none.
 func (w *walk) check() (law, problem string) {
-	views := w.m.Frames()
+	views := w.frames()
 	for i := range stateLaws {
 		l := &stateLaws[i]
 		if l.name == w.off {

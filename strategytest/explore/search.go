@@ -21,6 +21,7 @@ type exploration struct {
 	seen   map[stateKey]uint8 // with the fewest odd reactions on a path to the state
 	world  world
 	run    walk
+	taken  []onPath // the reactions of the path that was walked as from a journal
 	report Report
 	broken map[string]bool                            // the laws with a violation
 	cut    struct{ odd, depth, states, answers bool } // the bounds that have left something out
@@ -261,12 +262,7 @@ const (
 
 // again walks to a node once more. The strategy must decide as it did the first time.
 func (x *exploration) again(at int32, path []choice, as way) bool {
-	x.run.as = as
-	err := x.run.start(&x.config, x.task)
-	for i := 0; err == nil && i < len(path); i++ {
-		err = x.run.react(x.reactionAt(path, i), path[i])
-	}
-	x.run.as = plain
+	err := x.walkAs(as, path)
 	sum := x.nodes[at].steps
 	if err == nil && as != plain {
 		sum, _ = x.run.checksum()
@@ -281,6 +277,54 @@ func (x *exploration) again(at int32, path []choice, as way) bool {
 		return true
 	}
 	return false
+}
+
+// walkAs walks along a path in that way.
+func (x *exploration) walkAs(as way, path []choice) error {
+	x.run.as = as
+	defer func() { x.run.as = plain }()
+	if as == decoded {
+		x.run.journal.along(path)
+		defer func() { x.run.journal.known = 0 }()
+	}
+	if err := x.run.start(&x.config, x.task); err != nil {
+		return err
+	}
+	if as == decoded {
+		x.taken = x.taken[:0]
+	}
+	for i, c := range path {
+		if as == decoded {
+			x.run.journal.reacted(i)
+			x.taken = append(x.taken, x.take(c))
+		}
+		r := x.taken[i].reaction
+		if !x.run.fits(c, x.taken[i].kind) {
+			r = nil
+		}
+		if err := x.run.react(r, c); err != nil {
+			return err
+		}
+	}
+	if as == decoded {
+		x.run.journal.reacted(len(path))
+	}
+	return nil
+}
+
+// onPath is the reaction of a choice on a path, for the next walks along it.
+type onPath struct {
+	reaction *Reaction
+	kind     machine.EffectKind // of its effect; "" for the whole run
+}
+
+// take returns the reaction of a choice in the state that was walked to.
+func (x *exploration) take(c choice) onPath {
+	t := onPath{reaction: x.reaction(c)}
+	if t.reaction != nil && c.effect != whole {
+		t.kind = x.run.open[c.effect].Kind
+	}
+	return t
 }
 
 // reaction returns the reaction of a choice in the state that was walked to.

@@ -86,13 +86,16 @@ func appendKindsOf(dst, text []byte) []byte {
 
 // closing returns the index of the quote that ends the string which begins at i.
 func closing(text []byte, i int) int {
-	for i++; i < len(text); i++ {
-		switch text[i] {
-		case '\\':
-			i++
-		case '"':
-			return i
+	for i++; i < len(text); i += 2 {
+		quote := bytes.IndexByte(text[i:], '"')
+		if quote < 0 {
+			break
 		}
+		escape := bytes.IndexByte(text[i:i+quote], '\\')
+		if escape < 0 {
+			return i + quote
+		}
+		i += escape
 	}
 	return len(text) - 1
 }

@@ -18,7 +18,7 @@ import (
 type State struct{ run *walk }
 
 // Frames returns the live frames, each before those that it started; none after the end.
-func (s *State) Frames() []machine.FrameView { return s.run.m.Frames() }
+func (s *State) Frames() []machine.FrameView { return s.run.frames() }
 
 // Strategy returns the strategy of a live frame, to look at and not to call; nil if there is none.
 func (s *State) Strategy(frame string) strategy.Strategy { return s.run.live[frame] }
@@ -45,9 +45,9 @@ type stateKey [16]byte
 // key returns the key of the state that was walked to, and whether it is exact: whether each
 // strategy could say what it remembers.
 func (x *exploration) key() (k stateKey, exact bool) {
-	t := keyText{buf: x.run.text[:0], exact: true}
+	t := keyText{buf: x.run.text[:0], names: x.run.names, exact: true}
 	t.state(&x.run)
-	x.run.text = t.buf
+	x.run.text, x.run.names = t.buf, t.names
 	sum := sha256.Sum256(t.buf)
 	copy(k[:], sum[:])
 	return k, t.exact
@@ -56,6 +56,7 @@ func (x *exploration) key() (k stateKey, exact bool) {
 // keyText collects what makes a state.
 type keyText struct {
 	buf   []byte
+	names []string // of caps
 	exact bool
 }
 
@@ -77,7 +78,7 @@ func (t *keyText) state(w *walk) {
 		return
 	}
 	t.flag(w.stopped)
-	views := w.m.Frames()
+	views := w.frames()
 	for i := range views {
 		t.frame(w, &views[i])
 	}
@@ -134,7 +135,9 @@ func (t *keyText) memory(st strategy.Strategy) {
 	if tabler, ok := st.(strategy.Tabler); ok {
 		p := tabler.FSM().Position()
 		t.text(string(p.State))
-		for _, name := range slices.Sorted(maps.Keys(p.Left)) {
+		t.names = slices.AppendSeq(t.names[:0], maps.Keys(p.Left))
+		slices.Sort(t.names)
+		for _, name := range t.names {
 			t.text(name)
 			t.number(p.Left[name])
 		}

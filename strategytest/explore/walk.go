@@ -18,6 +18,7 @@ import (
 type walk struct {
 	subject string // name of the explored strategy, for reports
 	m       *machine.Machine
+	first   machine.Record // the Started of each run
 	as      way
 	open    []machine.Effect
 	events  []machine.Event // of the last reaction
@@ -31,8 +32,13 @@ type walk struct {
 	answers machine.Effect               // the effect that is answered
 	prefix  prefixes
 	due     []machine.Record
-	text    []byte // of the state's key
-	aside          // what the laws look at besides
+	journal journal
+	spare   spareMachines
+	text    []byte   // of the state's key
+	names   []string // memory for keys
+	views   []machine.FrameView
+	viewed  bool // views are those of this state
+	aside        // what the laws look at besides
 }
 
 // newcomer is a strategy that a factory made.
@@ -50,19 +56,24 @@ func (w *walk) watched(set strategy.Set) strategy.Set {
 			st := factory()
 			place, stand := w.stand(st, factory)
 			w.made = append(w.made, newcomer{name, st, stand})
+			w.spare.note(name, st)
 			return place
 		}
 	}
 	return noted
 }
 
-// start begins the run.
+// start begins the run, always with the same input.
 func (w *walk) start(cfg *machine.Config, in delegation.Input) error {
 	if w.m == nil {
 		w.m, w.live, w.results = machine.New(cfg), map[string]strategy.Strategy{}, map[machine.EffectID]choice{}
 		w.gone = map[string]strategy.Strategy{}
 	}
 	w.m.Reset(cfg)
+	w.spare.discard()
+	if w.as == decoded {
+		w.journal.begin()
+	}
 	clear(w.live)
 	clear(w.gone)
 	clear(w.results)
@@ -70,7 +81,15 @@ func (w *walk) start(cfg *machine.Config, in delegation.Input) error {
 	w.reset()
 	w.open, w.events, w.made = w.open[:0], w.events[:0], w.made[:0]
 	w.stopped, w.started = false, false
-	return w.apply(machine.Started{Run: "explored", Strategy: Subject, Input: in, Parallel: -1})
+	if w.first == nil {
+		w.first = machine.Started{Run: "explored", Strategy: Subject, Input: in, Parallel: -1}
+	}
+	return w.apply(w.first)
+}
+
+// fits reports whether the effect of a choice is open and of that kind.
+func (w *walk) fits(c choice, kind machine.EffectKind) bool {
+	return c.effect == whole || int(c.effect) < len(w.open) && w.open[c.effect].Kind == kind
 }
 
 // errGone says that a path cannot be walked to its end.
@@ -105,7 +124,7 @@ func (w *walk) react(r *Reaction, c choice) error {
 
 // apply applies a record, and the records that are due after it.
 func (w *walk) apply(rec machine.Record) error {
-	w.due = append(w.due[:0], rec)
+	w.due, w.viewed = append(w.due[:0], rec), false
 	for i := 0; i < len(w.due); i++ {
 		rec, err := w.through(w.due[i])
 		if err != nil {
@@ -146,14 +165,18 @@ func (w *walk) takeOver(ready machine.Ready, rec machine.Record) {
 
 // through returns the record as it is read back from a journal, in a walk as from one.
 func (w *walk) through(rec machine.Record) (machine.Record, error) {
-	if w.as != decoded && w.as != closely {
+	switch w.as {
+	case decoded:
+		return w.journal.read(rec)
+	case closely: // nothing that is looked at is shared with other walks
+		data, err := machine.AppendRecord(nil, rec)
+		if err != nil {
+			return nil, err
+		}
+		return machine.ReadRecord(data)
+	default:
 		return rec, nil
 	}
-	data, err := machine.AppendRecord(nil, rec)
-	if err != nil {
-		return nil, err
-	}
-	return machine.ReadRecord(data)
 }
 
 // noteEvents notes which strategy is in which frame.
@@ -197,12 +220,17 @@ func (w *walk) ending(i int) bool {
 	if !w.stopped {
 		return false
 	}
-	for _, f := range w.m.Frames() {
-		if f.Name == w.open[i].Frame {
-			return f.Ending != ""
-		}
+	frames := w.frames()
+	at := slices.IndexFunc(frames, func(f machine.FrameView) bool { return f.Name == w.open[i].Frame })
+	return at >= 0 && frames[at].Ending != ""
+}
+
+// frames returns the live frames.
+func (w *walk) frames() []machine.FrameView {
+	if !w.viewed {
+		w.views, w.viewed = w.m.Frames(), true
 	}
-	return false
+	return w.views
 }
 
 // checksums has one seed for the process.

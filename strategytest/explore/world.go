@@ -58,8 +58,10 @@ var notBegun = Reaction{Name: "not begun", Record: func(e *machine.Effect) machi
 type world struct {
 	more    func(e *machine.Effect) []Reaction
 	without func(e *machine.Effect, reaction string) bool
-	models  map[string][]Reaction // by the names of the offered tools
-	tools   map[string][]Reaction
+	models  map[[2]string][]Reaction // by the names of the first offered tools
+	tools   map[toolKind][]Reaction
+	persons map[personKind][]Reaction
+	ended   map[*Reaction][]Reaction // the same lists with notBegun, by their first reactions
 	whole   []Reaction
 }
 
@@ -82,15 +84,31 @@ func (w *world) reactions(e *machine.Effect, ending bool) []Reaction {
 	case machine.EffectRemote:
 		list = ofChild
 	case machine.EffectPerson:
-		list = ofPerson(e.Wait)
+		list = w.ofPerson(e.Wait)
 	}
 	if w.more != nil {
 		list = append(slices.Clip(list), w.more(e)...)
 	}
 	if ending && e.Kind != machine.EffectPerson {
-		list = append(slices.Clip(list), notBegun)
+		list = w.unbegun(list)
 	}
 	return w.kept(e, list)
+}
+
+// unbegun returns the reactions of a list, and that the effect is not begun.
+func (w *world) unbegun(list []Reaction) []Reaction {
+	if w.more != nil || len(list) == 0 {
+		return append(slices.Clip(list), notBegun)
+	}
+	if w.ended == nil {
+		w.ended = map[*Reaction][]Reaction{}
+	}
+	longer, known := w.ended[&list[0]] // each of these lists is made once
+	if !known {
+		longer = append(slices.Clip(list), notBegun)
+		w.ended[&list[0]] = longer
+	}
+	return longer
 }
 
 // kept returns the reactions that are not left out.

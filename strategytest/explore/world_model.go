@@ -16,8 +16,7 @@ func (w *world) ofModel(offered []tools.Definition) []Reaction {
 	for i := range min(len(offered), len(names)) {
 		names[i] = offered[i].Name
 	}
-	key := names[0] + "\n" + names[1]
-	if list, ok := w.models[key]; ok {
+	if list, ok := w.models[names]; ok {
 		return list
 	}
 	list := []Reaction{
@@ -53,9 +52,9 @@ func (w *world) ofModel(offered []tools.Definition) []Reaction {
 		list = append(list, Answer("failure "+string(code), nextstep.Failure{Source: nextstep.SourceModel, Code: delegation.Code(code), Message: "it did not work"}).AsOdd())
 	}
 	if w.models == nil {
-		w.models = map[string][]Reaction{}
+		w.models = map[[2]string][]Reaction{}
 	}
-	w.models[key] = list
+	w.models[names] = list
 	return list
 }
 

@@ -4,8 +4,22 @@ import (
 	"github.com/segue-go/segue/machine"
 )
 
+// personKind says how a wait can end.
+type personKind struct{ question, approval, expires bool }
+
 // ofPerson returns how a wait can end.
-func ofPerson(w *machine.Wait) []Reaction {
+func (w *world) ofPerson(wait *machine.Wait) []Reaction {
+	kind := personKind{question: wait.Kind == machine.WaitQuestion, approval: wait.Kind == machine.WaitApproval, expires: !wait.Expires.IsZero()}
+	if w.persons[kind] == nil {
+		if w.persons == nil {
+			w.persons = map[personKind][]Reaction{}
+		}
+		w.persons[kind] = kind.reactions()
+	}
+	return w.persons[kind]
+}
+
+func (k personKind) reactions() []Reaction {
 	reply := func(name string, odd bool, r machine.Reply) Reaction {
 		return Reaction{Name: name, Odd: odd, Record: func(e *machine.Effect) machine.Record {
 			r.WaitID = e.Wait.ID
@@ -13,16 +27,16 @@ func ofPerson(w *machine.Wait) []Reaction {
 		}}
 	}
 	var list []Reaction
-	switch w.Kind {
-	case machine.WaitQuestion:
+	switch {
+	case k.question:
 		list = []Reaction{reply("answers", false, machine.Reply{Text: "that one"}), reply("declines", true, machine.Reply{Reason: "I do not know"})}
 	default:
 		list = []Reaction{reply("says yes", false, machine.Reply{Approve: true}), reply("says no", true, machine.Reply{Reason: "not now"})}
-		if w.Kind == machine.WaitApproval {
+		if k.approval {
 			list = append(list, reply("says yes to other arguments", true, machine.Reply{Approve: true, Arguments: `{"other":true}`}))
 		}
 	}
-	if !w.Expires.IsZero() {
+	if k.expires {
 		list = append(list, Reaction{Name: "wait expires", Odd: true, Record: func(e *machine.Effect) machine.Record {
 			return machine.Replied{At: expiry(e.Wait), Reply: machine.Reply{WaitID: e.Wait.ID}, Expired: true}
 		}})

@@ -2,7 +2,6 @@ package explore
 
 import (
 	"encoding/json"
-	"fmt"
 	"strings"
 	"time"
 
@@ -12,9 +11,15 @@ import (
 	"github.com/segue-go/segue/tools"
 )
 
+// toolKind says what can happen to a call.
+type toolKind struct {
+	safe  bool
+	again bool // it has waited for somebody
+}
+
 // ofTool returns what a tool can do with a call.
 func (w *world) ofTool(e *machine.Effect) []Reaction {
-	key := fmt.Sprint(e.Safe(), len(e.Replies))
+	key := toolKind{safe: e.Safe(), again: len(e.Replies) > 0}
 	if list, ok := w.tools[key]; ok {
 		return list
 	}
@@ -40,7 +45,7 @@ func (w *world) ofTool(e *machine.Effect) []Reaction {
 		}})
 	}
 	if w.tools == nil {
-		w.tools = map[string][]Reaction{}
+		w.tools = map[toolKind][]Reaction{}
 	}
 	w.tools[key] = list
 	return list
