@@ -26,22 +26,34 @@ func rareBuiltins() []subject {
 	onResults := rao.Prompts{Observe: `{{range .Results}}{{if .OK}}{{slice .Tool 5}}{{end}}{{end}}Observe.`}
 	list := []subject{
 		{"reason-act-observe, in texts", rao.New(rao.Config{MaxSteps: 1, OnLimit: rao.LimitAccept}), explore.Options{Tools: tool, World: decidedInTexts}},
-		{"reason-act-observe, with data sources alone", rao.New(rao.Config{MaxSteps: 1, Tools: []string{}, Retrieval: rao.Retrieval{Tool: "look"}}),
-			explore.Options{Input: sources, Tools: tool, World: decidedInTexts}},
-		{"reason-act-observe, with data sources and tools", rao.New(rao.Config{MaxSteps: 1, Retrieval: rao.Retrieval{Tool: "look"}}),
-			explore.Options{Input: sources, Tools: tool, World: decidedInTexts}},
+		{
+			"reason-act-observe, with data sources alone", rao.New(rao.Config{MaxSteps: 1, Tools: []string{}, Retrieval: rao.Retrieval{Tool: "look"}}),
+			explore.Options{Input: sources, Tools: tool, World: decidedInTexts},
+		},
+		{
+			"reason-act-observe, with data sources and tools", rao.New(rao.Config{MaxSteps: 1, Retrieval: rao.Retrieval{Tool: "look"}}),
+			explore.Options{Input: sources, Tools: tool, World: decidedInTexts},
+		},
 		{"reason-act-observe, without tools", rao.New(rao.Config{MaxSteps: 1, Tools: []string{}}), explore.Options{World: decidedInTexts}},
 		{"reason-act-observe, a prompt that fails later", rao.New(rao.Config{MaxSteps: 2, Prompts: late}), explore.Options{Tools: tool, World: decidedInTexts}},
 		{"reason-act-observe, a prompt that fails on results", rao.New(rao.Config{MaxSteps: 1, Prompts: onResults}), explore.Options{Tools: tool, World: decidedInTexts}},
-		{"reason-act-observe, a prompt that fails on data", rao.New(rao.Config{MaxSteps: 1, Tools: []string{}, Retrieval: rao.Retrieval{Tool: "look"}, Prompts: onResults}),
-			explore.Options{Input: sources, Tools: tool, World: decidedInTexts}},
-		{"plan-revise-execute, in prose", pre.New(pre.Config{Executor: "worker", MaxSteps: 2, MaxRevisions: 2, MaxRetries: 1, AcceptProse: true}),
-			explore.Options{Children: []string{"worker"}, World: plannedInProse}},
-		{"plan-revise-execute, rejected", pre.New(pre.Config{Executor: "worker", MaxSteps: 2, MaxRevisions: 2, MaxRetries: 1, AcceptProse: true, Evaluation: pre.EvaluateByFunc, Judge: rejects}),
-			explore.Options{Children: []string{"worker"}, World: plannedInProse}},
+		{
+			"reason-act-observe, a prompt that fails on data", rao.New(rao.Config{MaxSteps: 1, Tools: []string{}, Retrieval: rao.Retrieval{Tool: "look"}, Prompts: onResults}),
+			explore.Options{Input: sources, Tools: tool, World: decidedInTexts},
+		},
+		{
+			"plan-revise-execute, in prose", pre.New(pre.Config{Executor: "worker", MaxSteps: 2, MaxRevisions: 2, MaxRetries: 1, AcceptProse: true}),
+			explore.Options{Children: []string{"worker"}, World: plannedInProse},
+		},
+		{
+			"plan-revise-execute, rejected", pre.New(pre.Config{Executor: "worker", MaxSteps: 2, MaxRevisions: 2, MaxRetries: 1, AcceptProse: true, Evaluation: pre.EvaluateByFunc, Judge: rejects}),
+			explore.Options{Children: []string{"worker"}, World: plannedInProse},
+		},
 		{"react, a prompt that fails", react.New(react.Config{MaxSteps: 2, Prompts: react.Prompts{Conclude: `{{if eq .MaxSteps 2}}{{index .Known 9}}{{end}}`}}), explore.Options{Tools: tool, World: acted}},
-		{"reflection, a prompt that fails", reflection.New(reflection.Config{MaxIterations: 2, MaxToolRounds: 1, Prompts: reflection.Prompts{Conclude: `{{if ne .Goal "a goal"}}{{slice .Goal 99}}{{end}}`}}),
-			explore.Options{Tools: tool, World: rejected}},
+		{
+			"reflection, a prompt that fails", reflection.New(reflection.Config{MaxIterations: 2, MaxToolRounds: 1, Prompts: reflection.Prompts{Conclude: `{{if ne .Goal "a goal"}}{{slice .Goal 99}}{{end}}`}}),
+			explore.Options{Tools: tool, World: rejected},
+		},
 		{"stepagent, that fails", stepagent.New(stepagent.Config{Step: iterate, MaxIterations: 1}), explore.Options{Tools: tool}},
 	}
 	for _, name := range builtin.Names() {
