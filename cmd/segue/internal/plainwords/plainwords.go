@@ -38,7 +38,7 @@ var named = []string{
 
 // worded are the packages with names that a provider or a file may use, too: they are removed only
 // at the beginning of an error.
-var worded = []string{"tools", "messages", "strategy", "retry", "reflection", "react", "guard", "data", "config"}
+var worded = []string{"tools", "messages", "strategy", "retry", "reflection", "react", "guard", "data", "config", "bound", "explore"}
 
 var (
 	coded     = regexp.MustCompile(`\bllmclient: ([a-z_]+)( \(|:\s|$)`)
