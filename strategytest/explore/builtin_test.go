@@ -1,9 +1,11 @@
 package explore_test
 
 import (
+	"fmt"
 	"maps"
 	"os"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/segue-go/segue/strategy"
@@ -37,13 +39,15 @@ func bounds(t *testing.T) (odd, states int) {
 // TestExplore explores every built-in strategy, and compositions of them. With SEGUE_EXPLORE they
 // take every transition of every table between them.
 func TestExplore(t *testing.T) {
-	all := coverage.New(nil)
+	all, figures := coverage.New(nil), new(strings.Builder)
+	figures.WriteString("| explored | paths | states | longest path | exhausted | violations |\n|---|---|---|---|---|---|\n")
 	for _, s := range slices.Concat(builtins(), rareBuiltins(), compositions()) {
 		t.Run(s.name, func(t *testing.T) {
 			s.Odd, s.States = bounds(t)
 			moves := s.coverage()
-			strategytest.Explore(t, s.factory, s.Options)
+			r := strategytest.Explore(t, s.factory, s.Options)
 			all.Merge(moves)
+			fmt.Fprintf(figures, "| %s | %d | %d | %d | %s | %d |\n", s.name, r.Paths, r.States, r.Depth, exhausted(r), len(r.Violations))
 		})
 	}
 	if os.Getenv(variable) == "" {
@@ -54,6 +58,21 @@ func TestExplore(t *testing.T) {
 		tables = append(tables, builtin.Table(name))
 	}
 	strategytest.RequireCoverage(t, all, 1, tables...)
+	if rewriting() && os.Getenv(variable) == "2" {
+		partOfProof(t, "<!-- figures: SEGUE_EXPLORE=2 go test ./strategytest/explore -timeout 0 -run '^TestExplore$' -rewrite -->\n", "<!-- end of figures -->\n", figures.String())
+	}
+}
+
+// exhausted says for people whether a space was exhausted, and within which bounds.
+func exhausted(r *explore.Report) string {
+	switch {
+	case !r.Exhausted:
+		return "no: " + r.Bounds
+	case r.Bounds != "":
+		return "within " + r.Bounds
+	default:
+		return "yes"
+	}
 }
 
 // coverage counts the moves of what is explored.
