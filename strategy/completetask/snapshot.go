@@ -31,8 +31,8 @@ type memory struct {
 
 // Snapshot implements strategy.Snapshotter.
 func (s *completeTask) Snapshot() (json.RawMessage, error) {
-	return frame.SnapshotWith("completetask", s.history, memory{
-		Version: frame.Version{V: memoryVersion}, Repaired: s.repaired, Asked: s.asked, Acted: s.acted,
+	return frame.Snapshot("completetask", memory{
+		Version: frame.Version{V: memoryVersion}, History: s.history, Repaired: s.repaired, Asked: s.asked, Acted: s.acted,
 		Unforced: s.unforced, AnswerTool: s.final && s.Answer != AnswerTool, Pieces: s.pieces, Refused: s.refused, Finish: s.finish,
 	})
 }

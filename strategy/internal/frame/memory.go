@@ -6,9 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"slices"
 	"strings"
-	"sync"
 
 	"github.com/segue-go/segue/messages"
 )
@@ -32,40 +30,6 @@ func Snapshot(pkg string, memory any) (json.RawMessage, error) {
 	}
 	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
 }
-
-// SnapshotWith is Snapshot for a memory whose field "history" is the first that can hold JSON of
-// others. The memory is given with that field empty: package encoding/json would read the whole
-// conversation once more, to check what is right.
-func SnapshotWith(pkg string, history messages.History, memory any) (json.RawMessage, error) {
-	without, err := Snapshot(pkg, memory)
-	if err != nil {
-		return nil, err
-	}
-	before, after, found := bytes.Cut(without, emptyHistory)
-	if !found {
-		return nil, fmt.Errorf("%s: the memory cannot be written down: it has no empty history", pkg)
-	}
-	room := rooms.Get().(*[]byte)
-	defer rooms.Put(room)
-	all := append((*room)[:0], before...)
-	all = append(all, emptyHistory[:len(emptyHistory)-len("]}")]...)
-	for i, m := range history {
-		if i > 0 {
-			all = append(all, ',')
-		}
-		if all, err = messages.AppendMessage(all, m); err != nil {
-			return nil, fmt.Errorf("%s: the memory cannot be written down: messages[%d]: %w", pkg, i, err)
-		}
-	}
-	*room = append(append(all, "]}"...), after...)
-	return slices.Clone(*room), nil
-}
-
-// rooms lends memory to SnapshotWith.
-var rooms = sync.Pool{New: func() any { return new([]byte) }}
-
-// emptyHistory is a conversation without messages, in the field that SnapshotWith fills.
-var emptyHistory = fmt.Appendf(nil, `"history":{"v":%d,"messages":[]}`, messages.Version)
 
 // Restore reads a memory of that version. Fields that the memory does not have are refused by name,
 // because without them the strategy would decide differently.
