@@ -48,9 +48,9 @@ type Options struct {
 	Limits     delegation.Limits         // of the run; zero fields mean no limit, but 32 for the depth
 	Caps       int                       // lowers each cap of the strategies' machines to this, as what happens three times is not new; 0: as they are
 
-	// World returns what the world may do to an effect, besides what it always may, with names that
-	// no other reaction to the effect has. It must return the same reactions for the same effect. May
-	// be nil.
+	// World returns what the world may do to an effect, besides what it always may: a model calls each
+	// tool that it is offered, but only the first two with all kinds of calls. The reactions have
+	// names that no other reaction to the effect has, and are the same for the same effect. May be nil.
 	World func(e *machine.Effect) []Reaction
 
 	// Without leaves out a reaction that the world would otherwise have to an effect, by its name;
