@@ -10,6 +10,7 @@ import (
 
 	"github.com/segue-go/segue/delegation"
 	"github.com/segue-go/segue/machine"
+	"github.com/segue-go/segue/messages"
 	"github.com/segue-go/segue/nextstep"
 	"github.com/segue-go/segue/strategy"
 )
@@ -35,6 +36,7 @@ type walk struct {
 	journal journal
 	spare   spareMachines
 	text    []byte   // of the state's key
+	written []byte   // memory for a message
 	names   []string // memory for keys
 	views   []machine.FrameView
 	viewed  bool // views are those of this state
@@ -236,8 +238,8 @@ func (w *walk) frames() []machine.FrameView {
 // checksums has one seed for the process.
 var checksums = maphash.MakeSeed()
 
-// checksum identifies what is open, with the whole of what it asks for. It is not ok if a step has
-// no JSON form.
+// checksum identifies what is open, with the whole of what it asks for, or how the run has ended,
+// with its output. It is not ok if a step has no JSON form.
 func (w *walk) checksum() (sum uint32, ok bool) {
 	ok = true
 	var h maphash.Hash
@@ -254,9 +256,23 @@ func (w *walk) checksum() (sum uint32, ok bool) {
 		ok = ok && has
 	}
 	if w.m.Done() {
-		_, _ = h.WriteString(string(w.m.Status()) + w.m.Output().Text())
+		w.sumOutput(&h)
 	}
 	return uint32(h.Sum64()), ok //nolint:gosec // a part of it is enough
+}
+
+// sumOutput adds how the run has ended.
+func (w *walk) sumOutput(h *maphash.Hash) {
+	out := w.m.Output()
+	_, _ = h.WriteString(string(w.m.Status()) + out.Text())
+	_, _ = h.Write(out.Data)
+	if out.Err != nil {
+		_, _ = h.WriteString(string(out.Err.Code) + out.Err.Message)
+	}
+	if n := len(out.Messages); n > 0 { // the requests have shown those before the last one
+		w.written, _ = messages.AppendMessage(w.written[:0], out.Messages[n-1]) // without a JSON form it breaks another law
+		_, _ = h.Write(w.written)
+	}
 }
 
 // name returns the name of a reaction, with the id of the effect that it concerns.
