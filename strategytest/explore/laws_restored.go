@@ -14,9 +14,6 @@ func (w *walk) replaceAll() {
 		if fresh == nil {
 			continue
 		}
-		if w.root == s.Strategy {
-			w.root = fresh
-		}
 		s.Strategy, w.live[frame] = fresh, fresh
 	}
 }

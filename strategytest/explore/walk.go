@@ -26,7 +26,6 @@ type walk struct {
 	made    []newcomer      // strategies whose frames have not been entered yet
 	live    map[string]strategy.Strategy
 	gone    map[string]strategy.Strategy // whose frames ended with the last reaction
-	root    strategy.Strategy            // also after the end
 	results map[machine.EffectID]choice  // the results of calls whose batch is not over
 	stopped bool                         // by a reaction
 	started bool                         // something new was started after a stop
@@ -191,9 +190,6 @@ func (w *walk) noteEvents(events []machine.Event) {
 			if at >= 0 {
 				w.live[events[i].Frame] = w.made[at].st
 				w.stands[events[i].Frame] = w.made[at].stand
-				if events[i].Depth == 1 {
-					w.root = w.made[at].st
-				}
 				w.made = slices.Delete(w.made, 0, at+1)
 			}
 		case machine.FrameLeft:
