@@ -6,6 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/segue-go/segue/delegation"
 	"github.com/segue-go/segue/messages"
 	"github.com/segue-go/segue/nextstep"
 	"github.com/segue-go/segue/strategytest/explore"
@@ -46,4 +47,16 @@ func TestWalk_theOrderOfAMapEachTime(t *testing.T) {
 		require.ErrorAs(t, err, &v)
 		require.Equal(t, explore.Same, v.Law)
 	}
+}
+
+// A run that ends with its first step leaves nothing to try. The report says how it ended, as that
+// may be a mistake in the world.
+func TestReport_aRunThatEndsAtOnce(t *testing.T) {
+	tw := twist{start: func(p *pupil, _ delegation.Input) nextstep.NextStep {
+		p.fsm.Then("start", p.request())
+		return p.fsm.Then("gave up", nextstep.ReportError{Err: errors.New("no book")})
+	}}
+	r, err := explore.Run(newPupil(&tw), school)
+	require.NoError(t, err)
+	require.Equal(t, "0 paths to 1 states, at most 0 reactions long; exhausted; the run ends at once: failed: failed: no book; 0 violations", r.String())
 }
