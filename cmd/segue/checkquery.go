@@ -24,9 +24,10 @@ const queryWords = `  calls:TOOL         a call of the tool, or of the agent, is
   asks:TOOL          a person is asked to approve a call of the tool or agent
   state:AGENT/STATE  an agent at work is in a state of its strategy; segue graph
                      shows the states
-  done, failed, stopped, ended
-                     the run has ended: well, by a failure or a limit, because it
-                     was stopped, or in whatever way`
+  done               the run has ended well
+  failed             it has ended by a failure or a limit
+  stopped            it has ended because it was stopped
+  ended              it has ended in whatever way`
 
 // queried knows what queries may name.
 type queried struct {

@@ -191,7 +191,6 @@ func (x *exploration) replaced(path []choice, key stateKey, sum uint32) (law, pr
 // lawOf returns the law that is broken when a path leads elsewhere that is walked in a way: lawSame
 // if it does not always lead to the same when it is walked plainly.
 func (x *exploration) lawOf(as way, path []choice, sum uint32) string {
-	const often = 8 // the order of a map may be the same for some time
 	var plainly uint32
 	for n := range often {
 		if as == plain || !x.to(path, plain) {

@@ -48,9 +48,9 @@ type Options struct {
 	Limits     delegation.Limits         // of the run; zero fields mean no limit, but 32 for the depth
 	Caps       int                       // lowers each cap of the strategies' machines to this, as what happens three times is not new; 0: as they are
 
-	// World returns what the world may do to an effect, besides what it always may, with names that
-	// no other reaction to the effect has. It must return the same reactions for the same effect. May
-	// be nil.
+	// World returns what the world may do to an effect, besides what it always may: a model calls each
+	// tool that it is offered, but only the first two with all kinds of calls. The reactions have
+	// names that no other reaction to the effect has, and are the same for the same effect. May be nil.
 	World func(e *machine.Effect) []Reaction
 
 	// Without leaves out a reaction that the world would otherwise have to an effect, by its name;
@@ -92,6 +92,8 @@ type Report struct {
 	Exact      bool        // every strategy is a strategy.Snapshotter; otherwise each path to one that is not is a state of its own
 	Violations []Violation // of laws; those with the shortest paths first, at most one for each law
 	Results    []Result    // of the Queries, in their order
+
+	atOnce string // how the run ended, if it ends before anything can happen to it
 }
 
 // String says how much was explored, in one line.
@@ -109,8 +111,22 @@ func (r *Report) String() string {
 	if !r.Exact {
 		b.WriteString("; a strategy is no Snapshotter, so each path to it counts as a state")
 	}
+	if r.atOnce != "" {
+		b.WriteString("; the run ends at once: " + r.atOnce)
+	}
 	fmt.Fprintf(&b, "; %d violations", len(r.Violations))
 	return b.String()
+}
+
+// noteEnd notes how a run ends before anything can happen to it.
+func (r *Report) noteEnd(first *State) {
+	if !first.Done() {
+		return
+	}
+	r.atOnce = first.String()
+	if err := first.Output().Err; err != nil {
+		r.atOnce += ": " + err.Message
+	}
 }
 
 // Violation is a law that was broken, with one of the shortest paths to it.

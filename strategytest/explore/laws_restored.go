@@ -14,15 +14,9 @@ func (w *walk) replaceAll() {
 		if fresh == nil {
 			continue
 		}
-		if frame == rootFrame {
-			w.root = fresh
-		}
 		s.Strategy, w.live[frame] = fresh, fresh
 	}
 }
-
-// rootFrame is the name of the first frame of every run.
-const rootFrame = "0"
 
 // snapshotOf returns a snapshot, and an error if the strategy panics.
 func snapshotOf(s strategy.Snapshotter) (text []byte, err error) {

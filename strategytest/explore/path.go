@@ -42,6 +42,7 @@ func Walk(factory func() strategy.Strategy, o Options, path []string, see func(*
 		}
 		return false
 	})
+	x.insist(&t)
 	x.later(&t)
 	if t.err != nil {
 		return t.err
@@ -55,6 +56,7 @@ func Walk(factory func() strategy.Strategy, o Options, path []string, see func(*
 // walked walks a path in all ways.
 func (x *exploration) walked(path []string) trail {
 	t := x.along(len(path), named(path), nil)
+	x.insist(&t)
 	x.later(&t)
 	return t
 }
@@ -157,18 +159,41 @@ func (x *exploration) reexamine(t *trail) {
 func (x *exploration) retrace(t *trail) {
 	defer func() { x.run.as = plain }()
 	for _, as := range []way{decoded, scribbled, plain} {
-		x.run.as = as
-		err := x.run.start(&x.config, x.task)
-		for i := 0; ; i++ {
-			if t.problem = x.differs(err, t.sums[i]); t.problem != "" {
-				t.law, t.picks = lawOfWay(as), t.picks[:i]
-				return
-			}
-			if i == len(t.picks) {
-				break
-			}
-			err = x.run.react(t.picks[i].reaction, t.picks[i].choice)
+		if x.retraceAs(t, as); t.law != "" {
+			return
 		}
+	}
+}
+
+// retraceAs walks a trail again in one way.
+func (x *exploration) retraceAs(t *trail, as way) {
+	x.run.as = as
+	err := x.run.start(&x.config, x.task)
+	for i := 0; ; i++ {
+		if t.problem = x.differs(err, t.sums[i]); t.problem != "" {
+			t.law, t.picks = lawOfWay(as), t.picks[:i]
+			return
+		}
+		if i == len(t.picks) {
+			return
+		}
+		err = x.run.react(t.picks[i].reaction, t.picks[i].choice)
+	}
+}
+
+// The order of a map of two entries is the other one in one walk of eight.
+const (
+	often       = 64   // times that a path is walked to see that it always leads to the same
+	mostPlainly = 5000 // reactions of all these walks; one walk is always made
+)
+
+// insist walks a trail again plainly, often. If it does not always lead to the same, the trail ends
+// there.
+func (x *exploration) insist(t *trail) {
+	defer func() { x.run.as = plain }()
+	for n, spent := 0, 0; n < often && spent <= mostPlainly && t.law == "" && t.err == nil; n++ {
+		x.retraceAs(t, plain)
+		spent += len(t.picks) + 1
 	}
 }
 

@@ -51,6 +51,15 @@ func TestNever_aPaymentWithoutAnApproval(t *testing.T) {
 	require.Equal(t, `never: no: after [#1 call pay]: it holds`, found.String())
 }
 
+// Every tool that is offered is called, not only those that the strategy lists first.
+func TestNever_aPaymentWithTheLastOfManyTools(t *testing.T) {
+	o := withTools(false)
+	o.Tools = append([]tools.Definition{{Name: "find", ReadOnly: true}, {Name: "list", ReadOnly: true}}, o.Tools...)
+	found := result(t, clerk, fewer(o), explore.Never(explore.CallsUnapproved("pay")))
+	require.False(t, found.Holds)
+	require.Equal(t, []string{"#1 call pay"}, found.Path)
+}
+
 func TestCanReach_aPayment(t *testing.T) {
 	q := explore.CanReach(explore.CallsApproved("pay"))
 	found := result(t, clerk, fewer(withTools(true)), q)

@@ -72,6 +72,7 @@ func (x *exploration) begin() error {
 		return nil
 	}
 	x.see()
+	x.report.noteEnd(&State{run: &x.run})
 	d := x.asked.look(nil, 0)
 	bare, _ := x.key()
 	sum := x.sum(nil)

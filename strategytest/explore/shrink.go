@@ -28,6 +28,9 @@ type goal func(x *exploration, n int, find picker) int
 func breaks(law string, once bool) goal {
 	return func(x *exploration, n int, find picker) int {
 		t := x.along(n, find, nil)
+		if law == lawSame {
+			x.insist(&t)
+		}
 		if !once {
 			x.later(&t)
 		}

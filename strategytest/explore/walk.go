@@ -10,6 +10,7 @@ import (
 
 	"github.com/segue-go/segue/delegation"
 	"github.com/segue-go/segue/machine"
+	"github.com/segue-go/segue/messages"
 	"github.com/segue-go/segue/nextstep"
 	"github.com/segue-go/segue/strategy"
 )
@@ -25,7 +26,6 @@ type walk struct {
 	made    []newcomer      // strategies whose frames have not been entered yet
 	live    map[string]strategy.Strategy
 	gone    map[string]strategy.Strategy // whose frames ended with the last reaction
-	root    strategy.Strategy            // also after the end
 	results map[machine.EffectID]choice  // the results of calls whose batch is not over
 	stopped bool                         // by a reaction
 	started bool                         // something new was started after a stop
@@ -35,6 +35,7 @@ type walk struct {
 	journal journal
 	spare   spareMachines
 	text    []byte   // of the state's key
+	written []byte   // memory for a message
 	names   []string // memory for keys
 	views   []machine.FrameView
 	viewed  bool // views are those of this state
@@ -189,9 +190,6 @@ func (w *walk) noteEvents(events []machine.Event) {
 			if at >= 0 {
 				w.live[events[i].Frame] = w.made[at].st
 				w.stands[events[i].Frame] = w.made[at].stand
-				if events[i].Depth == 1 {
-					w.root = w.made[at].st
-				}
 				w.made = slices.Delete(w.made, 0, at+1)
 			}
 		case machine.FrameLeft:
@@ -236,8 +234,8 @@ func (w *walk) frames() []machine.FrameView {
 // checksums has one seed for the process.
 var checksums = maphash.MakeSeed()
 
-// checksum identifies what is open, with the whole of what it asks for. It is not ok if a step has
-// no JSON form.
+// checksum identifies what is open, with the whole of what it asks for, or how the run has ended,
+// with its output. It is not ok if a step has no JSON form.
 func (w *walk) checksum() (sum uint32, ok bool) {
 	ok = true
 	var h maphash.Hash
@@ -254,9 +252,23 @@ func (w *walk) checksum() (sum uint32, ok bool) {
 		ok = ok && has
 	}
 	if w.m.Done() {
-		_, _ = h.WriteString(string(w.m.Status()) + w.m.Output().Text())
+		w.sumOutput(&h)
 	}
 	return uint32(h.Sum64()), ok //nolint:gosec // a part of it is enough
+}
+
+// sumOutput adds how the run has ended.
+func (w *walk) sumOutput(h *maphash.Hash) {
+	out := w.m.Output()
+	_, _ = h.WriteString(string(w.m.Status()) + out.Text())
+	_, _ = h.Write(out.Data)
+	if out.Err != nil {
+		_, _ = h.WriteString(string(out.Err.Code) + out.Err.Message)
+	}
+	if n := len(out.Messages); n > 0 { // the requests have shown those before the last one
+		w.written, _ = messages.AppendMessage(w.written[:0], out.Messages[n-1]) // without a JSON form it breaks another law
+		_, _ = h.Write(w.written)
+	}
 }
 
 // name returns the name of a reaction, with the id of the effect that it concerns.

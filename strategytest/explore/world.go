@@ -58,7 +58,8 @@ var notBegun = Reaction{Name: "not begun", Record: func(e *machine.Effect) machi
 type world struct {
 	more    func(e *machine.Effect) []Reaction
 	without func(e *machine.Effect, reaction string) bool
-	models  map[[2]string][]Reaction // by the names of the first offered tools
+	models  map[string][]Reaction // by the names of the offered tools
+	offered []byte                // those names, for the next look into models
 	tools   map[toolKind][]Reaction
 	persons map[personKind][]Reaction
 	ended   map[*Reaction][]Reaction // the same lists with notBegun, by their first reactions

@@ -10,15 +10,29 @@ import (
 	"github.com/segue-go/segue/tools"
 )
 
+// closer is how many of the offered tools are called in every way. Each of the others is called
+// once, alone: more of a kind shows nothing new, but a call of no other tool is one of that tool.
+const closer = 2
+
 // ofModel returns what a model can do that was offered these tools.
 func (w *world) ofModel(offered []tools.Definition) []Reaction {
-	var names [2]string // more of a kind shows nothing new
-	for i := range min(len(offered), len(names)) {
-		names[i] = offered[i].Name
+	w.offered = w.offered[:0]
+	for i := range offered {
+		w.offered = append(append(w.offered, offered[i].Name...), '\n')
 	}
-	if list, ok := w.models[names]; ok {
-		return list
+	list, known := w.models[string(w.offered)]
+	if !known {
+		list = modelWith(offered)
+		if w.models == nil {
+			w.models = map[string][]Reaction{}
+		}
+		w.models[string(w.offered)] = list
 	}
+	return list
+}
+
+// modelWith lists what a model can do that was offered these tools.
+func modelWith(offered []tools.Definition) []Reaction {
 	list := []Reaction{
 		Reply("text", llmclient.FinishStop, messages.Text{Text: "an answer"}),
 		Reply("nothing", llmclient.FinishStop).AsOdd(),
@@ -30,20 +44,21 @@ func (w *world) ofModel(offered []tools.Definition) []Reaction {
 		Reply("bad JSON", llmclient.FinishStop, messages.Text{Text: `{"answer":"ye`}).AsOdd(),
 		Reply("unknown call", llmclient.FinishToolCalls, call(0, "no_such_tool", "{}")).AsOdd(),
 	}
-	for _, name := range names {
-		if name == "" {
-			break
+	for i := range offered {
+		name := offered[i].Name
+		list = append(list, Reply("call "+name, llmclient.FinishToolCalls, call(0, name, "{}")))
+		if i >= closer {
+			continue
 		}
 		list = append(list,
-			Reply("call "+name, llmclient.FinishToolCalls, call(0, name, "{}")),
 			Reply("text and call "+name, llmclient.FinishToolCalls, messages.Text{Text: "so"}, call(0, name, "{}")).AsOdd(),
 			Reply("bad call "+name, llmclient.FinishStop, call(0, name, `{"cut`)).AsOdd(),
 			Reply("cut off calls "+name, llmclient.FinishLength, call(0, name, "{}"), call(1, name, `{"cut`)).AsOdd(),
 			Reply("two calls "+name, llmclient.FinishToolCalls, call(0, name, "{}"), call(1, name, "{}")).AsOdd(),
 		)
 	}
-	if names[1] != "" {
-		list = append(list, Reply("call both", llmclient.FinishToolCalls, call(0, names[0], "{}"), call(1, names[1], "{}")))
+	if len(offered) >= closer {
+		list = append(list, Reply("call both", llmclient.FinishToolCalls, call(0, offered[0].Name, "{}"), call(1, offered[1].Name, "{}")))
 	}
 	for _, code := range []llmclient.Code{
 		llmclient.CodeUnavailable, llmclient.CodeRateLimited, llmclient.CodeTruncated, llmclient.CodeContextLength, llmclient.CodeAuth,
@@ -51,10 +66,6 @@ func (w *world) ofModel(offered []tools.Definition) []Reaction {
 	} {
 		list = append(list, Answer("failure "+string(code), nextstep.Failure{Source: nextstep.SourceModel, Code: delegation.Code(code), Message: "it did not work"}).AsOdd())
 	}
-	if w.models == nil {
-		w.models = map[[2]string][]Reaction{}
-	}
-	w.models[names] = list
 	return list
 }
 

@@ -150,23 +150,20 @@ func Refusals(e *machine.Effect) []explore.Reaction {
 }
 
 // Calls are calls of the offered tools, with the arguments for which the schemas of the tools ask.
-// Without an alphabet only the first two tools are called, and with no arguments. The tools of the
-// protocols of built-in strategies are left out.
+// Without an alphabet each tool is called with no arguments. The tools of the protocols of built-in
+// strategies are left out.
 func Calls(e *machine.Effect) []explore.Reaction {
 	r := requested(e)
 	if r == nil || r.ToolFormat == llmclient.ToolsText {
 		return nil
 	}
 	var list []explore.Reaction
-	for i, d := range r.Tools {
+	for _, d := range r.Tools {
 		if slices.Contains(control, d.Name) {
 			continue
 		}
-		switch arguments := sample(d.Parameters); {
-		case arguments != nothing:
+		if arguments := sample(d.Parameters); arguments != nothing {
 			list = append(list, calls("call "+d.Name+" with arguments", d.Name, arguments))
-		case i > 1:
-			list = append(list, calls("call "+d.Name, d.Name, nothing))
 		}
 	}
 	return list
