@@ -84,6 +84,9 @@ func compositions() []subject {
 	helper := tools.Definition{Name: "helper"}
 	careful := tools.Definition{Name: "careful", NeedsApproval: true}
 	set := strategy.Set{"worker": worker}
+	aides := func(rounds int, tools ...string) strategy.Set { // who cannot call each other
+		return strategy.Set{"worker": completetask.New(completetask.Config{MaxModelCalls: rounds, MaxRetries: -1, Tools: append([]string{}, tools...)})}
+	}
 	return []subject{
 		{"a plan of tasks", plan("worker"), explore.Options{Tools: []tools.Definition{look}, Strategies: set, World: alphabet.Plans}},
 		{"a plan of plans", plan("inner"), explore.Options{Strategies: strategy.Set{"inner": plan("worker")}, Children: []string{"worker"}, World: alphabet.Plans}},
@@ -100,13 +103,13 @@ func compositions() []subject {
 			Tools: []tools.Definition{look}, Strategies: strategy.Set{"react": react.New(react.Config{MaxSteps: 1, MaxRetries: -1})}, World: alphabet.Join(alphabet.Judgements, alphabet.ReAct),
 		}},
 		{"an agent as a tool", boss, explore.Options{
-			Tools: []tools.Definition{helper, look}, Agents: map[string]*machine.Agent{"helper": agent(helper, false)}, Strategies: set, World: alphabet.Goals("helper", "careful"),
+			Tools: []tools.Definition{helper, look}, Agents: map[string]*machine.Agent{"helper": agent(helper, false)}, Strategies: aides(2, "look"), World: alphabet.Goals("helper", "careful"),
 		}},
 		{"agents side by side", boss, explore.Options{
-			Tools: []tools.Definition{helper}, Agents: map[string]*machine.Agent{"helper": agent(helper, true)}, Strategies: set, World: alphabet.SeveralGoals("helper"),
+			Tools: []tools.Definition{helper}, Agents: map[string]*machine.Agent{"helper": agent(helper, true)}, Strategies: aides(1), World: alphabet.SeveralGoals("helper"),
 		}},
 		{"an agent after an approval", boss, explore.Options{
-			Tools: []tools.Definition{careful, pay}, Agents: map[string]*machine.Agent{"careful": agent(careful, false)}, Strategies: set, World: alphabet.Goals("helper", "careful"),
+			Tools: []tools.Definition{careful, pay}, Agents: map[string]*machine.Agent{"careful": agent(careful, false)}, Strategies: aides(2, "pay"), World: alphabet.Goals("helper", "careful"),
 		}},
 		{"questions to people", boss, explore.Options{Tools: []tools.Definition{pay, {Name: "order"}}}},
 		{"an agent that plans", boss, explore.Options{
