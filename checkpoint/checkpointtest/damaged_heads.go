@@ -19,17 +19,17 @@ func damagedHeads(ctx context.Context, f Faulty) error {
 	if err != nil {
 		return err
 	}
-	for _, name := range []string{"r1", "r2", "r3", "r4", "r5", "r6"} {
+	for _, name := range []string{"r1", "r2-damaged", "r3", "r4-damaged", "r5", "r6"} {
 		b := batch(checkpoint.Key{Run: name}, numbered(1, 1)...)
 		b.Header = &checkpoint.Header{Status: checkpoint.StatusWaiting}
-		if name > "r4" {
+		if name >= "r5" {
 			b.Header.Status = checkpoint.StatusRunning
 		}
 		if err := put(ctx, f.Store, b); err != nil {
 			return err
 		}
 	}
-	broken := []string{"r2", "r4"}
+	broken := []string{"r2-damaged", "r4-damaged"} // errors hold names of databases, too, and these may hold any short name
 	for _, name := range broken {
 		if err := f.DamageHead(checkpoint.Key{Run: name}); err != nil {
 			return fmt.Errorf("the damage cannot be done: %w", err)
