@@ -124,7 +124,8 @@ func TestDefects_misfits(t *testing.T) {
 }
 
 func TestDefects_stops(t *testing.T) {
-	sound(t, &twist{conclude: func(p *pupil) delegation.Output { return delegation.Output{Messages: p.History.Clip()} }}, nil)
+	sound(t, &twist{conclude: func(p *pupil) delegation.Output { return delegation.Output{Messages: p.History.Clip()} }},
+		func(o *explore.Options) { o.States = 400 })
 }
 
 // An agent that was stopped says what it came to; the strategy that called it has not made a success
