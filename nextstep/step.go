@@ -16,9 +16,9 @@ type NextStep interface {
 // GetChatCompletion asks a model.
 //
 // Within a frame a request extends the one before: it begins with the same messages, byte for byte,
-// and offers the same tools ([llmclient.Request.Departure]). Providers keep what they have read, and
-// bill it up to ten times less when a request begins with it again. A request that begins otherwise
-// says so in Anew. Packages strategytest and explore hold strategies to this.
+// and offers the same tools ([llmclient.Request.Departure]). Providers keep what they have read,
+// and bill it up to ten times less when a request begins with it again. A request that begins
+// otherwise says so in Anew. Packages strategytest and explore hold strategies to this.
 type GetChatCompletion struct {
 	Request llmclient.Request `json:"request"`
 

@@ -7,7 +7,8 @@ import (
 
 // Bound returns how much the run of a task uses at most, before it begins. See package
 // machine/bound for what that says and what not. Only the Strategy or Factory, the Limits and the
-// Tools of the task matter. Errors are joined [*ConfigError] values, as those of [Orchestrator.Run].
+// Tools of the task matter. Errors are joined [*ConfigError] values, as those of
+// [Orchestrator.Run].
 func (o *Orchestrator) Bound(task Task, opts bound.Options) (bound.Bound, error) {
 	var s machine.Started
 	if err := o.started(&task, &s); err != nil {

@@ -21,8 +21,8 @@ type Bounds struct {
 	// state that is not in the map a step may have any number of calls.
 	Calls map[State]int
 
-	// Offers lists the tools of the run that its requests offer, so that it may call them. Nil means
-	// all that the frame may use. The tools that it brings itself are not among them.
+	// Offers lists the tools of the run that its requests offer, so that it may call them. Nil
+	// means all that the frame may use. The tools that it brings itself are not among them.
 	Offers []string
 
 	// ChildTools and ChildLimits are the Tools and the Limits of each [nextstep.Delegate] that it

@@ -39,8 +39,8 @@ func mayGoRound(t *strategy.Table) bool {
 	return false
 }
 
-// Validate refuses exactly the tables with a cycle that no cap bounds: over one state or several, in
-// parts that only rules with a cap lead to, with rules from several states, and caps that rules
+// Validate refuses exactly the tables with a cycle that no cap bounds: over one state or several,
+// in parts that only rules with a cap lead to, with rules from several states, and caps that rules
 // share.
 func TestTable_Validate_cycles(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {

@@ -39,9 +39,10 @@ import (
 //	                   a tool that runs a strategy, as orchestrator.AgentTool makes it, with limits of each run
 //	limits NAME=N…     limits of the runs below, named as in the JSON form of delegation.Limits
 //	run STRATEGY [history=last] [replies=last] [data=JSON] [deltas] [brief] [stop=WHERE] [stop-now=WHERE] [crash=WHERE]
-//	                   a run whose goal is the input; with history=last after the messages of the last run, with
-//	                   replies=last with its replies, with data=JSON (without blanks) that data in its input; brief leaves changes of state out of the output, and all
-//	                   steps except the results of agents
+//	                   a run whose goal is the input; history=last: after the messages of the last run;
+//	                   replies=last: with its replies; data=JSON: with that data, which has no blanks;
+//	                   brief leaves changes of state out of the output, and all steps except the
+//	                   results of agents
 //	resume [unknown=tell] [NAME=N…] [deltas] [brief] [stop=WHERE] [stop-now=WHERE] [crash=WHERE]
 //	                   the last run goes on in another process, with new limits if they are named; each line of the
 //	                   input answers a question of the run
@@ -49,15 +50,15 @@ import (
 //	                     edit CALL ARGUMENTS    make the call with other arguments, a JSON object
 //	                     refuse CALL [REASON]   do not make it
 //	                     answer CALL TEXT       the answer to a question, or what is known of a call
-//	walk STRATEGY [children=(STRATEGY, …)] [steps]
-//	                   a run in which the world is played, as explore.Walk makes it; the children are answered, not
-//	                   run. The lines of the input:
+//	walk STRATEGY [children=(STRATEGY, …)] [caps=N] [steps]
+//	                   a run in which the world is played, as explore.Walk makes it; the children
+//	                   are answered, not run, and caps are lowered to N. The lines of the input:
 //	                     goal TEXT              the goal; one in double quotes may hold \n
-//	                     world JSON             what the commands cannot say of the world, as explore.Story writes it
-//	                     #ID NAME               a reaction to the effect with that id, by its name: "#3/2 tool ok"
-//	                     #ID answer JSON        a reaction of your own: its answer, as nextstep.AppendAnswer writes it
-//	                     #ID record JSON        a reaction of your own: its record, as machine.AppendRecord writes it
-//	                     NAME                   what happens to the whole run: stop, stop now, crash
+//	                     world JSON             what no command says, as explore.Story writes it
+//	                     #ID NAME               a reaction to an effect, such as "#3/2 tool ok"
+//	                     #ID answer JSON        your own answer, see nextstep.AppendAnswer
+//	                     #ID record JSON        your own record, see machine.AppendRecord
+//	                     NAME                   for the whole run: stop, stop now, crash
 //
 // A run has the strategies of the set that name only tools and strategies of the script, and those
 // that it needs. If orchestrator.New refuses the configuration, the output is its error.

@@ -26,7 +26,8 @@ import (
 	"github.com/segue-go/segue/tools"
 )
 
-// office is a set of strategies that work together: a plan, whose steps a lead works on with agents.
+// office is a set of strategies that work together: a plan, whose steps a lead works on with
+// agents.
 var office = strategy.Set{
 	"plan":   pre.New(pre.Config{Evaluation: pre.EvaluateNever, Executor: "lead", MaxRevisions: 1, AcceptProse: true}),
 	"lead":   completetask.New(completetask.Config{MaxModelCalls: 3}),
@@ -157,8 +158,8 @@ func TestStory_walksTheSameStates(t *testing.T) {
 	}
 }
 
-// What the commands of stories cannot say is one line of JSON, and a reaction of the author's own has
-// no ids.
+// What the commands of stories cannot say is one line of JSON, and a reaction of the author's own
+// has no ids.
 func TestStory_text(t *testing.T) {
 	o := offices()["special"]
 	path := []string{

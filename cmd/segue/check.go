@@ -110,7 +110,8 @@ func (c *cli) check(f *checkFlags) error {
 	return r.verdict()
 }
 
-// explored returns the world in which the job is explored, with the strategies that its bound lists.
+// explored returns the world in which the job is explored, with the strategies that its bound
+// lists.
 func (j job) explored(b *boundRecord) (explore.Options, error) {
 	root := j.task.Strategy
 	o := explore.Options{Name: root, Strategies: strategy.Set{}, Agents: map[string]*machine.Agent{}, Limits: j.task.Limits}

@@ -34,8 +34,8 @@ var oneTool = []tools.Definition{{Name: "t"}}
 
 func step(stepagent.Step) stepagent.StepResult { return stepagent.Continue() }
 
-// The formula of each built-in strategy and the bound of its table are the same number, whatever its
-// Config says.
+// The formula of each built-in strategy and the bound of its table are the same number, whatever
+// its Config says.
 func TestOf_isTheFormulaOfEachStrategy(t *testing.T) {
 	city := &llmclient.Schema{Name: "city", Schema: []byte(`{"type":"object"}`)}
 	leaf := completetask.Config{MaxModelCalls: 3}

@@ -9,10 +9,11 @@
 // # What bounds a run
 //
 // A frame moves by the table of its strategy. Cycles of a table have caps, so that a frame takes a
-// bounded number of steps; what its configuration excludes besides, it says as a [strategy.Bounder].
-// A delegation costs as much as the child that needs most, of those that [strategy.Delegator]
-// names. A call of an agent costs as much as the agent that needs most, times its branches. The
-// limits of the run bound all of it together, those of an agent or of a delegation its subtree.
+// bounded number of steps; what its configuration excludes besides, it says as a
+// [strategy.Bounder]. A delegation costs as much as the child that needs most, of those that
+// [strategy.Delegator] names. A call of an agent costs as much as the agent that needs most, times
+// its branches. The limits of the run bound all of it together, those of an agent or of a
+// delegation its subtree.
 //
 // No bound comes from the tables alone if a strategy has none, if a cap is [strategy.Unbounded], if
 // a delegation goes to a remote, or if strategies or agents start each other without a limit on

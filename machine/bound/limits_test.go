@@ -16,8 +16,8 @@ import (
 	"github.com/segue-go/segue/strategy/retry"
 )
 
-// Limits below, at and above what the tables allow: the bound is the smaller one, it says which, and
-// a run reaches it.
+// Limits below, at and above what the tables allow: the bound is the smaller one, it says which,
+// and a run reaches it.
 func TestOf_limitsAroundTheTable(t *testing.T) {
 	tables := []bound.Reason{{}}
 	limit := func(name string) []bound.Reason { return []bound.Reason{{Limit: name}} }
@@ -76,11 +76,11 @@ func TestOf_gaps(t *testing.T) {
 	}{
 		// A child that needs all of its steps fails, and after that there is no further one.
 		"a failed child is the last": {over(pre.New(plan), brief), [2]int64{5, 12}, [2]int{5, 11}},
-		// A second model call of a child needs a step between, which the bound does not see: to it, a
-		// child may spend all of its steps on models.
+		// A second model call of a child needs a step between, which the bound does not see: to it,
+		// a child may spend all of its steps on models.
 		"children share a limit": {steps(over(retry.New(retry.Config{Strategy: "leaf"}), brief), 5), [2]int64{3, 5}, [2]int{2, 5}},
-		// Of two tool calls one starts the agent, and the other one its agent: the bound has each call
-		// start an agent, which has one left.
+		// Of two tool calls one starts the agent, and the other one its agent: the bound has each
+		// call start an agent, which has one left.
 		"agents of agents": {nested, [2]int64{5, 10}, [2]int{3, 6}},
 		// The frame of an agent ends at once if it lacks a tool that its strategy names.
 		"a tool that is kept away": {kept, [2]int64{3, 6}, [2]int{1, 2}},

@@ -70,8 +70,8 @@ func (p *program) after(c counted, e edge) (all []counted) {
 	return all
 }
 
-// drawProgram draws walks through a table: edges without a budget lead to later states only, which is
-// what the check of a table for cycles makes sure of, up to the names of the states.
+// drawProgram draws walks through a table: edges without a budget lead to later states only, which
+// is what the check of a table for cycles makes sure of, up to the names of the states.
 func drawProgram(t *rapid.T) *program {
 	p := &program{walks: &walks{states: []waiting{{}}}, limits: noLimits}
 	for range 3 {
@@ -130,7 +130,8 @@ func TestProgram_givesUpAbove(t *testing.T) {
 	})
 }
 
-// A cycle that no edge leads to, because what leads there is used up on the way, counts for nothing.
+// A cycle that no edge leads to, because what leads there is used up on the way, counts for
+// nothing.
 func TestProgram_leavesIslandsOut(t *testing.T) {
 	chat := waiting{awaits: nextstep.KindGetChatCompletion}
 	p := &program{limits: noLimits, walks: &walks{

@@ -96,8 +96,8 @@ func (r *run) answer(a nextstep.Answer) {
 // counts are what the run has used so far.
 func (r *run) counts() delegation.Counts { return r.m.Output().Counts }
 
-// key tells states apart that may go on differently: where the machines of all live frames stand, and
-// which calls are open.
+// key tells states apart that may go on differently: where the machines of all live frames stand,
+// and which calls are open.
 func (r *run) key() string {
 	var b strings.Builder
 	for _, f := range r.m.Frames() {
@@ -184,8 +184,8 @@ type largest struct {
 	depth, states int
 }
 
-// explore answers the effects of a world in every way. Of the states that stand alike it goes on from
-// those that have used more of something.
+// explore answers the effects of a world in every way. Of the states that stand alike it goes on
+// from those that have used more of something.
 func (w *world) explore(t *testing.T) (l largest) {
 	seen := map[string][]delegation.Counts{}
 	frontier := [][]nextstep.Answer{nil}

@@ -125,7 +125,8 @@ var (
 	anewConclusion = new("the last draft is asked for without tools")
 )
 
-// unlike returns nil if drafts and critiques are asked for in the same way, and the reason otherwise.
+// unlike returns nil if drafts and critiques are asked for in the same way, and the reason
+// otherwise.
 func (s *reflection) unlike(why *string) *string {
 	if s.Generator != "" || len(s.tools) == 0 && s.schema == nil {
 		return nil

@@ -128,8 +128,8 @@ func TestDefects_stops(t *testing.T) {
 		func(o *explore.Options) { o.States = 400 })
 }
 
-// An agent that was stopped says what it came to; the strategy that called it has not made a success
-// of it.
+// An agent that was stopped says what it came to; the strategy that called it has not made a
+// success of it.
 func TestDefects_stoppedAgents(t *testing.T) {
 	sound(t, new(results(func(p *pupil, r []messages.ToolOutput) nextstep.NextStep {
 		p.acted(r)

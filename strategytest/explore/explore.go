@@ -48,9 +48,10 @@ type Options struct {
 	Limits     delegation.Limits         // of the run; zero fields mean no limit, but 32 for the depth
 	Caps       int                       // lowers each cap of the strategies' machines to this, as what happens three times is not new; 0: as they are
 
-	// World returns what the world may do to an effect, besides what it always may: a model calls each
-	// tool that it is offered, but only the first two with all kinds of calls. The reactions have
-	// names that no other reaction to the effect has, and are the same for the same effect. May be nil.
+	// World returns what the world may do to an effect, besides what it always may: a model calls
+	// each tool that it is offered, but only the first two with all kinds of calls. The reactions
+	// have names that no other reaction to the effect has, and are the same for the same effect.
+	// May be nil.
 	World func(e *machine.Effect) []Reaction
 
 	// Without leaves out a reaction that the world would otherwise have to an effect, by its name;
@@ -62,8 +63,8 @@ type Options struct {
 	See func(*State)
 
 	// Odd and Depth bound what is explored: at most so many odd reactions, and so many reactions of
-	// any kind, are on one path. 0 means no bound. With Odd 2 everything that the world can answer is
-	// tried, and everything after it, wherever a run with ordinary answers can come.
+	// any kind, are on one path. 0 means no bound. With Odd 2 everything that the world can answer
+	// is tried, and everything after it, wherever a run with ordinary answers can come.
 	Odd   int
 	Depth int
 

@@ -38,8 +38,8 @@ func atWork(agent string) Predicate {
 	}
 }
 
-// CallsApproved holds while a call of a tool is in progress that a person has approved. For an agent
-// it never holds: there are [Calls] and [Asks].
+// CallsApproved holds while a call of a tool is in progress that a person has approved. For an
+// agent it never holds: there are [Calls] and [Asks].
 func CallsApproved(tool string) Predicate {
 	return calls(func(e *machine.Effect) bool { return e.Call.Name == tool && e.Approved })
 }

@@ -53,8 +53,8 @@ type Result struct {
 	// exhausted is a Never that holds, or a CanReach that does not, certain.
 	Holds bool
 
-	// Path proves the answer, if a path can: to p; to an end, or round a cycle, without later. It is
-	// nil otherwise, and empty if the first state proves it.
+	// Path proves the answer, if a path can: to p; to an end, or round a cycle, without later. It
+	// is nil otherwise, and empty if the first state proves it.
 	Path    []string
 	Problem string // what is at the end of the Path, if the query does not hold
 	Story   string // of the Path: a script for strategytest.Stories, see [Witness]
@@ -63,8 +63,8 @@ type Result struct {
 	// first.
 	Times int
 
-	// Undecided is how many explored states of a Leads have a bound, or the violation of a law, where
-	// later was still due.
+	// Undecided is how many explored states of a Leads have a bound, or the violation of a law,
+	// where later was still due.
 	Undecided int
 
 	path  []choice // the Path, before it has names

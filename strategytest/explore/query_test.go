@@ -120,8 +120,8 @@ func TestLeads_cycle(t *testing.T) {
 	require.True(t, result(t, clerk, o, explore.Leads(explore.Calls("pay"), explore.Ended)).Holds, "a cap ends it")
 }
 
-// Two results lead to the same state of the run, and after the second something is due: that the run
-// was in this state before, with nothing due, does not matter.
+// Two results lead to the same state of the run, and after the second something is due: that the
+// run was in this state before, with nothing due, does not matter.
 func TestLeads_historyMatters(t *testing.T) {
 	o := withTools(false)
 	o.Without = allBut("text", "call look", "tool ok", "tool huge")

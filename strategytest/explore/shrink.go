@@ -8,9 +8,9 @@ import (
 )
 
 // Shrink returns the shortest path that was found to a violation of the law that a path breaks, as
-// [Walk] says: without each reaction that it can do without, and with simpler reactions, which stand
-// earlier in the lists of the world. An effect may have another id there. A path without a violation
-// is returned as it is. [Run] has shrunk its violations.
+// [Walk] says: without each reaction that it can do without, and with simpler reactions, which
+// stand earlier in the lists of the world. An effect may have another id there. A path without a
+// violation is returned as it is. [Run] has shrunk its violations.
 func Shrink(factory func() strategy.Strategy, o Options, path []string) []string {
 	x := newExploration(factory, o)
 	law := x.walked(path).law

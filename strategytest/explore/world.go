@@ -10,8 +10,8 @@ import (
 	"github.com/segue-go/segue/nextstep"
 )
 
-// Reaction is something that the world can do to an effect: one record. [Reply], [Fails] and others
-// make usual ones.
+// Reaction is something that the world can do to an effect: one record. [Reply] and [Answer] make
+// the usual ones.
 type Reaction struct {
 	Name   string // for reports and paths; unique among the reactions to an effect
 	Record func(e *machine.Effect) machine.Record

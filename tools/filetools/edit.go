@@ -18,8 +18,8 @@ type editArgs struct {
 
 // Edit returns content with the only occurrence of old replaced by new, as edit_file does. It
 // returns content unchanged if the edit was made before: old is gone and new occurs once, or old
-// occurs only as a part of new. So an edit that is repeated changes nothing. If all lines of content
-// end with "\r\n", so do those of old and new, whatever they were given with.
+// occurs only as a part of new. So an edit that is repeated changes nothing. If all lines of
+// content end with "\r\n", so do those of old and new, whatever they were given with.
 //
 // The error is for the model: old is empty, equals new, does not occur, occurs several times, or
 // would still occur after the edit other than as a part of new.

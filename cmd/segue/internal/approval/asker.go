@@ -40,8 +40,8 @@ type turn struct {
 	first chan struct{} // closed when it is the first
 }
 
-// NewAsker returns an Asker that shows its prompts on s and reads the answers from input. Show s the
-// events of the run too: it knows the names of the agents by them. files may be nil.
+// NewAsker returns an Asker that shows its prompts on s and reads the answers from input. Show s
+// the events of the run too: it knows the names of the agents by them. files may be nil.
 func NewAsker(s *terminal.Screen, files *workfolder.Folder, input io.Reader) *Asker {
 	keys := terminal.NewKeyboard(input)
 	return &Asker{

@@ -7,9 +7,9 @@ import (
 	"strings"
 )
 
-// PathsIn returns the paths in a line that somebody typed, or dropped onto a terminal: words between
-// blanks. Quotes of either kind, and a backslash before a blank or a quote, keep a path with blanks
-// together. A line that is the name of a file as it stands is one path.
+// PathsIn returns the paths in a line that somebody typed, or dropped onto a terminal: words
+// between blanks. Quotes of either kind, and a backslash before a blank or a quote, keep a path
+// with blanks together. A line that is the name of a file as it stands is one path.
 func PathsIn(line string) []string {
 	if _, err := os.Stat(InHome(line)); !errors.Is(err, fs.ErrNotExist) {
 		return []string{line}

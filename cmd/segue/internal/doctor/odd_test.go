@@ -22,7 +22,8 @@ type oddAnswer struct {
 	body   string
 }
 
-// odd returns a transport that answers some requests itself, those for which pick returns an answer.
+// odd returns a transport that answers some requests itself, those for which pick returns an
+// answer.
 func odd(next http.RoundTripper, pick func(r *http.Request, body string) *oddAnswer) http.RoundTripper {
 	return roundTrip(func(r *http.Request) (*http.Response, error) {
 		var body []byte
@@ -236,8 +237,8 @@ func TestModels_forms(t *testing.T) {
 	}
 }
 
-// TestExamine_modelMissing tells a model that there is not from a wrong path, in the words of several
-// servers.
+// TestExamine_modelMissing tells a model that there is not from a wrong path, in the words of
+// several servers.
 func TestExamine_modelMissing(t *testing.T) {
 	t.Parallel()
 	for name, a := range map[string]oddAnswer{

@@ -282,8 +282,8 @@ func (x *examiner) wrongPath(ctx context.Context, c *check, a answer) bool {
 	return true
 }
 
-// aboutModel reports whether what the server says of a failure is about the model: it has a word for
-// it, or its name. What it says of the path does not count.
+// aboutModel reports whether what the server says of a failure is about the model: it has a word
+// for it, or its name. What it says of the path does not count.
 func (x *examiner) aboutModel(a answer) bool {
 	said := strings.ToLower(strings.ReplaceAll(messageOf(a.x.body), a.x.path, ""))
 	return slices.ContainsFunc([]string{"model", "deployment", strings.ToLower(x.cfg.Client.Model)}, func(word string) bool { return strings.Contains(said, word) })

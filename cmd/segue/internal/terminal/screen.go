@@ -233,8 +233,8 @@ func (s *Screen) Prompt(line string, above ...Line) {
 	s.write(s.open)
 }
 
-// promptRows breaks a prompt between words, so that it fits in the rows of a terminal; not at a blank
-// that allows no break, which is shown as any other.
+// promptRows breaks a prompt between words, so that it fits in the rows of a terminal; not at a
+// blank that allows no break, which is shown as any other.
 func (s *Screen) promptRows(line string) string {
 	columns := s.Size().Columns
 	if !s.live || plaintext.CellsOf(line) < columns {
