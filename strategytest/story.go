@@ -74,6 +74,9 @@ import (
 // how. With steps it is also what the run asks for, at first and after each reaction. [Explore]
 // writes such stories.
 //
+// A request that does not begin with the last one of its frame, and declares nothing, fails the
+// test; see [nextstep.GetChatCompletion].
+//
 // A run can be stopped in a step ("#3", or "4/c1/2#1" for one of an agent), or in the first step of
 // a frame ("0.1"): after it (stop) or before it has an answer (stop-now). In a batch this is the
 // first call. If other calls run at the same time, they first proceed as far as they can. In a step

@@ -140,6 +140,7 @@ func (s *story) play(t *testing.T, run *storyRun, refused string, begin func(con
 		}
 	}
 	l.at = time.Now()
+	require.Empty(t, tr.departed, "providers bill such a request in full")
 	if left := l.model.Remaining(); left > 0 && l.status != "" && l.status != orchestrator.StatusWaiting {
 		tr.root.line(0, "(the model had %d replies left)", left)
 	}

@@ -30,11 +30,14 @@ type trace struct {
 	open  map[step]*taken                // the steps that were not written yet
 	left  map[step]*taken                // the steps that had no answer when the last process ended
 	asked map[string][]messages.ToolCall // those of the last reply in each frame
+
+	requests map[string]*llmclient.Request // the last one of each frame
+	departed []string                      // requests that break the law of prefixes
 }
 
 func newTrace(at *places) *trace {
 	root := newPage("")
-	return &trace{places: at, root: root, pages: map[string]*page{"": root}, open: map[step]*taken{}, asked: map[string][]messages.ToolCall{}}
+	return &trace{places: at, root: root, pages: map[string]*page{"": root}, open: map[step]*taken{}, asked: map[string][]messages.ToolCall{}, requests: map[string]*llmclient.Request{}}
 }
 
 // page is the text of the root, or of an agent.
@@ -252,11 +255,12 @@ func (tr *trace) order(frame string, c *called) int {
 func (tr *trace) around(next orchestrator.Handler) orchestrator.Handler {
 	return func(ctx context.Context, e machine.Effect) (nextstep.Answer, error) {
 		at := tr.at(e.Frame, e.ID.Seq)
+		tr.mu.Lock()
+		tr.compare(&e)
 		if e.Kind != machine.EffectTool && !tr.brief {
-			tr.mu.Lock()
 			tr.pages[at.agent].ask(at, &e)
-			tr.mu.Unlock()
 		}
+		tr.mu.Unlock()
 		answer, err := next(ctx, e)
 		tr.mu.Lock()
 		defer tr.mu.Unlock()
@@ -271,6 +275,21 @@ func (tr *trace) around(next orchestrator.Handler) orchestrator.Handler {
 		}
 		return answer, err
 	}
+}
+
+// compare holds a request to the law of nextstep.GetChatCompletion: it begins with the last one of
+// its frame, or says in Anew why it does not.
+func (tr *trace) compare(e *machine.Effect) {
+	ask, ok := e.Step.(nextstep.GetChatCompletion)
+	if !ok {
+		return
+	}
+	if last := tr.requests[e.Frame]; last != nil && ask.Anew == nil {
+		if why := ask.Request.Departure(last); why != "" {
+			tr.departed = append(tr.departed, fmt.Sprintf("request #%d of frame %s does not begin with the last one, and its Anew is nil: %s", e.ID.Seq, e.Frame, why))
+		}
+	}
+	tr.requests[e.Frame] = &ask.Request
 }
 
 // ask writes what a step requests.
