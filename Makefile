@@ -106,7 +106,7 @@ soak: ## kill processes with runs for SOAK (default 1h) per store, and write wha
 generate: ## write the generated documents anew
 	@$(GO) test -run 'TestStatePages|TestS2_14_CorpusCases' ./strategy/builtin ./markdownpolicy -rewrite
 	@$(GO) test -run 'TestScenariosAreShown|TestGuards|TestDefects' ./internal/archtest -rewrite
-	@$(GO) test -run '^TestBroken_page$$' ./strategytest/explore -rewrite
+	@$(GO) test -run '^TestBroken_page$$' ./strategytest/explore ./strategytest/crash -rewrite
 
 cover: ## measure test coverage
 	@for dir in $(MODULES); do (cd $$dir && $(GO) test -coverprofile=coverage.out ./... && $(GO) tool cover -func=coverage.out | tail -1) || exit 1; done

@@ -40,6 +40,8 @@ type Case struct {
 	Seed  uint64 // which of them, where there are more
 
 	broken func(checkpoint.Store) checkpoint.Store // what tests make of the store
+	senses senses                                  // what tests make of what the kit sees
+	off    law                                     // what is not checked, in tests of the laws
 }
 
 // mostProblems is how many problems are looked for.
