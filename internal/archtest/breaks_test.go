@@ -56,7 +56,7 @@ func (b breakage) run(t *testing.T, broken, folder, test string) {
 	overlay := filepath.Join(dir, "overlay.json")
 	require.NoError(t, os.WriteFile(overlay, list, 0o600))
 	cmd := exec.CommandContext(t.Context(), "go", "test", "-overlay", overlay, "-count", "1", "-timeout", "60s", "-run", "^"+test+"$", "./"+folder)
-	cmd.Dir = root
+	cmd.Dir, cmd.Env = root, append(os.Environ(), "SEGUE_PROVE=300")
 	out, err := cmd.CombinedOutput()
 	require.Error(t, err, "%s does not fail when %s:\n%s", test, b.what, out)
 	require.Contains(t, string(out), "--- FAIL: "+test, "%s", out)

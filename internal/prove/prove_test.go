@@ -11,8 +11,12 @@ import (
 func TestCases(t *testing.T) {
 	t.Setenv("SEGUE_PROVE", "")
 	require.Equal(t, 300, prove.Cases())
+	require.Equal(t, 30, prove.CasesOr(30))
+	require.Equal(t, 2, prove.DepthOr(2, 4))
 	t.Setenv("SEGUE_PROVE", "12")
 	require.Equal(t, 12, prove.Cases())
+	require.Equal(t, 12, prove.CasesOr(30))
+	require.Equal(t, 4, prove.DepthOr(2, 4))
 	for _, bad := range []string{"0", "-1", "many"} {
 		t.Setenv("SEGUE_PROVE", bad)
 		require.Panics(t, func() { prove.Cases() }, bad)

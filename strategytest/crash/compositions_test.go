@@ -38,7 +38,7 @@ func TestCrash_compositions(t *testing.T) {
 	for name, c := range compositions() {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			c.Pairs = prove.Cases()
+			c.Pairs = prove.CasesOr(30)
 			crash.Test(t, c)
 		})
 	}
