@@ -3,10 +3,8 @@ package strategytest
 import (
 	"encoding/json"
 	"errors"
-	"flag"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -146,11 +144,7 @@ func shown(v any) string {
 
 // Every path of every world can be written as a story, and the story walks the same states.
 func TestStory_walksTheSameStates(t *testing.T) {
-	checks := flag.Lookup("rapid.checks")
-	if checks.Value.String() == checks.DefValue { // the command line does not say how many
-		require.NoError(t, checks.Value.Set(strconv.Itoa(max(1, prove.Cases()/20)))) // since a path takes long
-		t.Cleanup(func() { require.NoError(t, checks.Value.Set(checks.DefValue)) })
-	}
+	prove.Checks(t, prove.Cases()/20) // since a path takes long
 	for name, o := range offices() {
 		t.Run(name, func(t *testing.T) {
 			rapid.Check(t, func(r *rapid.T) {

@@ -3,9 +3,11 @@
 package prove
 
 import (
+	"flag"
 	"fmt"
 	"os"
 	"strconv"
+	"testing"
 )
 
 // variable is the environment variable that holds the number of cases.
@@ -38,4 +40,18 @@ func DepthOr(less, meant int) int {
 		return less
 	}
 	return meant
+}
+
+// Checks has rapid try n cases of each property in this test, at least one, unless the command line
+// says how many.
+func Checks(t testing.TB, n int) {
+	t.Helper()
+	checks := flag.Lookup("rapid.checks")
+	if checks == nil || checks.Value.String() != checks.DefValue {
+		return
+	}
+	t.Cleanup(func() { _ = checks.Value.Set(checks.DefValue) })
+	if err := checks.Value.Set(strconv.Itoa(max(1, n))); err != nil {
+		t.Fatal(err)
+	}
 }

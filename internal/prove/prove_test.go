@@ -1,9 +1,11 @@
 package prove_test
 
 import (
+	"flag"
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
 
 	"github.com/segue-go/segue/internal/prove"
 )
@@ -21,4 +23,15 @@ func TestCases(t *testing.T) {
 		t.Setenv("SEGUE_PROVE", bad)
 		require.Panics(t, func() { prove.Cases() }, bad)
 	}
+}
+
+func TestChecks(t *testing.T) {
+	before := flag.Lookup("rapid.checks").Value.String()
+	t.Run("fewer", func(t *testing.T) {
+		prove.Checks(t, 7)
+		n := 0
+		rapid.Check(t, func(*rapid.T) { n++ })
+		require.Equal(t, 7, n)
+	})
+	require.Equal(t, before, flag.Lookup("rapid.checks").Value.String())
 }
