@@ -13,6 +13,12 @@ func (c Case) On(broken func(checkpoint.Store) checkpoint.Store) Case {
 	return c
 }
 
+// Every returns the case with one of n boundaries tried, and the others left out.
+func (c Case) Every(n int) Case {
+	c.every = n
+	return c
+}
+
 // Law is a law of the kit.
 type Law = law
 
@@ -33,7 +39,8 @@ func (c Case) WithoutLaw(l Law) Case {
 	return c
 }
 
-// BeginsAgain returns the case with processes that seem to make each request anew that was answered.
+// BeginsAgain returns the case with processes that seem to make each request anew that was
+// answered.
 func (c Case) BeginsAgain() Case {
 	c.senses.effect = func(w *world, e *orchestrator.Effect) {
 		for name := range w.journal.answered {
@@ -51,7 +58,8 @@ func (c Case) StoresNoIntent() Case {
 	return c
 }
 
-// CallsTwice returns the case with processes that seem to make the first of several calls each time.
+// CallsTwice returns the case with processes that seem to make the first of several calls each
+// time.
 func (c Case) CallsTwice() Case {
 	c.senses.effect = func(_ *world, e *orchestrator.Effect) { e.Call.ID = "c1" }
 	return c
@@ -75,7 +83,8 @@ func (c Case) KeysOfItsOwn() Case {
 	return c
 }
 
-// KnowsNoTakeover returns the case with processes that say of a run that was taken over that it failed.
+// KnowsNoTakeover returns the case with processes that say of a run that was taken over that it
+// failed.
 func (c Case) KnowsNoTakeover() Case {
 	c.senses.event = func(_ *world, e *orchestrator.Event) {
 		if d, ok := e.Detail.(orchestrator.RunFinished); ok && d.Status == orchestrator.StatusTakenOver {

@@ -317,7 +317,8 @@ func (w *world) check(ctx context.Context, end *ending, want *expected) []string
 	return w.problems
 }
 
-// checkEnd holds how the run ended, as its last process and its journal have it, against the oracle.
+// checkEnd holds how the run ended, as its last process and its journal have it, against the
+// oracle.
 func (w *world) checkEnd(end *ending, want *expected) {
 	m := w.journal.machine
 	got, stored := textOf(end.result.Output), textOf(m.Output())
