@@ -64,6 +64,7 @@
 //	internal/jsonform                    shared code of the JSON forms
 //	internal/jsonprefix                  completes JSON that has arrived in part
 //	internal/prompts                     templates of prompts
+//	internal/prove                       how much a test run does of what takes long: cases, depth
 //	tools/internal/typeschema            JSON Schemas of Go types
 //	markdownpolicy/internal/textscan     scans bytes, blanks and marks in texts
 //	markdownpolicy/internal/jsonscan     finds JSON within other text
@@ -76,7 +77,6 @@
 //	internal/growth                      tests of how costs grow, by counting statements and bytes
 //	internal/live                        a short test suite that calls a real model
 //	internal/pgtest                      starts PostgreSQL servers for tests
-//	internal/prove                       how many cases the property tests of whole runs draw
 //	internal/release                     prepares releases, and tests that they install
 //	internal/scenetest                   a strategy for tests; its methods are function fields
 //	internal/soak                        kills and freezes processes with runs; fills disks

@@ -39,7 +39,7 @@ func ExampleNever() {
 func ExampleNever_several() {
 	clerk := completetask.New(completetask.Config{MaxModelCalls: 3})
 	r, err := explore.Run(clerk, explore.Options{
-		Name: "clerk", States: 500, Tools: []tools.Definition{{Name: "pay"}},
+		Name: "clerk", States: 100, Tools: []tools.Definition{{Name: "pay"}},
 		Queries: []explore.Query{
 			explore.CanReach(explore.InState("clerk", completetask.AwaitingTools)),
 			explore.Never(explore.CallsUnapproved("pay")),

@@ -76,7 +76,7 @@ func TestLeads_composition(t *testing.T) {
 // As docs/testing.md has it.
 func TestClerk_payments(t *testing.T) {
 	clerk := completetask.New(completetask.Config{MaxModelCalls: 3})
-	o := explore.Options{Name: "clerk", States: 500, Tools: []tools.Definition{{Name: "pay", NeedsApproval: true}}}
+	o := explore.Options{Name: "clerk", States: 200, Tools: []tools.Definition{{Name: "pay", NeedsApproval: true}}}
 
 	strategytest.Never(t, clerk, o, explore.CallsUnapproved("pay"))
 	strategytest.CanReach(t, clerk, o, explore.CallsApproved("pay"))

@@ -14,6 +14,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/segue-go/segue/delegation"
+	"github.com/segue-go/segue/internal/prove"
 	"github.com/segue-go/segue/llmclient"
 	"github.com/segue-go/segue/machine"
 	"github.com/segue-go/segue/messages"
@@ -143,6 +144,7 @@ func shown(v any) string {
 
 // Every path of every world can be written as a story, and the story walks the same states.
 func TestStory_walksTheSameStates(t *testing.T) {
+	prove.Checks(t, prove.Cases()/20) // since a path takes long
 	for name, o := range offices() {
 		t.Run(name, func(t *testing.T) {
 			rapid.Check(t, func(r *rapid.T) {

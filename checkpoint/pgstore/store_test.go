@@ -17,6 +17,7 @@ import (
 	"github.com/segue-go/segue/checkpoint/checkpointtest"
 	"github.com/segue-go/segue/checkpoint/pgstore"
 	"github.com/segue-go/segue/internal/pgtest"
+	"github.com/segue-go/segue/internal/prove"
 )
 
 func TestMain(m *testing.M) {
@@ -80,6 +81,7 @@ func TestConformance(t *testing.T) {
 
 // Each of its tests makes and drops a schema, too.
 func TestModel(t *testing.T) {
+	prove.Checks(t, prove.Cases()/10) // since a disk is slow
 	checkpointtest.Model(t, func(t *testing.T) checkpoint.Store { return open(t, fresh(t)) })
 }
 

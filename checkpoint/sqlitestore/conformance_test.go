@@ -10,6 +10,7 @@ import (
 
 	"github.com/segue-go/segue/checkpoint"
 	"github.com/segue-go/segue/checkpoint/checkpointtest"
+	"github.com/segue-go/segue/internal/prove"
 )
 
 func TestConformance(t *testing.T) {
@@ -17,6 +18,7 @@ func TestConformance(t *testing.T) {
 }
 
 func TestModel(t *testing.T) {
+	prove.Checks(t, prove.Cases()/10) // since a disk is slow
 	checkpointtest.Model(t, func(t *testing.T) checkpoint.Store { return fresh(t) })
 }
 

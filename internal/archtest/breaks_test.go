@@ -24,7 +24,8 @@ type breakage struct {
 
 // TestBreakages checks that the texts that breakages change, and their tests, exist. With
 // SEGUE_BREAK=1 (make breaks) it applies each breakage, through an overlay of the go command, and
-// requires that its test fails. This takes some seconds for each.
+// requires that its test fails, with 300 cases of what package prove counts. This takes some
+// seconds for each.
 func TestBreakages(t *testing.T) {
 	code := goCode(t)
 	for _, b := range breakages {
@@ -55,8 +56,8 @@ func (b breakage) run(t *testing.T, broken, folder, test string) {
 	require.NoError(t, err)
 	overlay := filepath.Join(dir, "overlay.json")
 	require.NoError(t, os.WriteFile(overlay, list, 0o600))
-	cmd := exec.CommandContext(t.Context(), "go", "test", "-overlay", overlay, "-count", "1", "-timeout", "60s", "-run", "^"+test+"$", "./"+folder)
-	cmd.Dir = root
+	cmd := exec.CommandContext(t.Context(), "go", "test", "-overlay", overlay, "-count", "1", "-timeout", "5m", "-run", "^"+test+"$", "./"+folder)
+	cmd.Dir, cmd.Env = root, append(os.Environ(), "SEGUE_PROVE=300")
 	out, err := cmd.CombinedOutput()
 	require.Error(t, err, "%s does not fail when %s:\n%s", test, b.what, out)
 	require.Contains(t, string(out), "--- FAIL: "+test, "%s", out)

@@ -62,7 +62,7 @@ func (d defect) passesWithoutLaw(t *testing.T, broken, folder, test string) {
 	list, err := json.Marshal(map[string]any{"Replace": map[string]string{filepath.Join(tree, filepath.FromSlash(d.file)): file}})
 	require.NoError(t, err)
 	require.NoError(t, os.WriteFile(overlay, list, 0o600))
-	cmd := exec.CommandContext(t.Context(), "go", "test", "-overlay", overlay, "-count", "1", "-timeout", "60s", "-run", "^"+test+"$", "./"+folder)
+	cmd := exec.CommandContext(t.Context(), "go", "test", "-overlay", overlay, "-count", "1", "-timeout", "5m", "-run", "^"+test+"$", "./"+folder)
 	cmd.Dir, cmd.Env = root, append(os.Environ(), "SEGUE_WITHOUT_LAW="+d.law)
 	out, err := cmd.CombinedOutput()
 	require.NoError(t, err, "without the law %q something else finds the defect:\n%s", d.law, out)

@@ -22,7 +22,7 @@ var layers = []struct {
 	packages []string
 }{
 	{"what knows nothing of agents", []string{
-		"internal/asktime", "internal/guard", "internal/jsonform", "internal/jsonprefix", "internal/prompts", "markdownpolicy/internal/textscan", "tools/internal/typeschema",
+		"internal/asktime", "internal/guard", "internal/jsonform", "internal/jsonprefix", "internal/prompts", "internal/prove", "markdownpolicy/internal/textscan", "tools/internal/typeschema",
 	}},
 	{"readers of JSON and code in texts", []string{"markdownpolicy/internal/jsonscan", "markdownpolicy/internal/commonmark", "markdownpolicy/internal/reactscan"}},
 	{"readers of JSON with mistakes", []string{"markdownpolicy/internal/jsonrepair"}},
@@ -43,7 +43,7 @@ var layers = []struct {
 	{"what is known of a run before it", []string{"machine/bound"}},
 	{"the loop; what is counted of runs; everything that can happen to a run", []string{"orchestrator", "strategytest/coverage", "strategytest/explore"}},
 	{"what stands on the loop", []string{".", "orchestrator/sse", "strategytest", "strategytest/crash", "strategytest/explore/alphabet"}},
-	{"what nobody imports but tests", []string{"internal/archtest", "internal/growth", "internal/live", "internal/pgtest", "internal/prove", "internal/release", "internal/scenetest"}},
+	{"what nobody imports but tests", []string{"internal/archtest", "internal/growth", "internal/live", "internal/pgtest", "internal/release", "internal/scenetest"}},
 }
 
 // layerOf returns the layer of each package, the lowest first.

@@ -3,9 +3,11 @@
 package prove
 
 import (
+	"flag"
 	"fmt"
 	"os"
 	"strconv"
+	"testing"
 )
 
 // variable is the environment variable that holds the number of cases.
@@ -16,14 +18,40 @@ const few = 300
 
 // Cases returns the number of cases of a property: SEGUE_PROVE, or 300 if it is not set. It panics
 // if SEGUE_PROVE is not a positive number, because a property without cases proves nothing.
-func Cases() int {
+func Cases() int { return CasesOr(few) }
+
+// CasesOr returns SEGUE_PROVE, or another number if it is not set: that of a property whose cases
+// take long.
+func CasesOr(instead int) int {
 	text, ok := os.LookupEnv(variable)
 	if !ok || text == "" {
-		return few
+		return instead
 	}
 	n, err := strconv.Atoi(text)
 	if err != nil || n < 1 {
 		panic(fmt.Sprintf("prove: %s is %q: it must be the number of cases, such as 10000", variable, text))
 	}
 	return n
+}
+
+// DepthOr returns how deep to explore: as deep as is meant if SEGUE_PROVE is set, and else less.
+func DepthOr(less, meant int) int {
+	if CasesOr(0) == 0 {
+		return less
+	}
+	return meant
+}
+
+// Checks has rapid try n cases of each property in this test, at least one, unless the command line
+// says how many.
+func Checks(t testing.TB, n int) {
+	t.Helper()
+	checks := flag.Lookup("rapid.checks")
+	if checks == nil || checks.Value.String() != checks.DefValue {
+		return
+	}
+	t.Cleanup(func() { _ = checks.Value.Set(checks.DefValue) })
+	if err := checks.Value.Set(strconv.Itoa(max(1, n))); err != nil {
+		t.Fatal(err)
+	}
 }

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/segue-go/segue/delegation"
+	"github.com/segue-go/segue/internal/prove"
 	"github.com/segue-go/segue/llmclient"
 	"github.com/segue-go/segue/messages"
 	"github.com/segue-go/segue/strategy"
@@ -64,7 +65,7 @@ func TestConform(t *testing.T) {
 				New:      set[name],
 				Input:    delegation.Input{Goal: "a task"},
 				Children: []string{"complete-task", "recursive"},
-				Steps:    3,
+				Steps:    prove.DepthOr(2, 3),
 				Replies: []llmclient.Response{
 					calling(pre.SubmitPlan, `{"steps":["A","B"]}`),
 					calling(pre.SubmitEvaluation, `{"approved":true}`),

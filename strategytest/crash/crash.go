@@ -40,6 +40,9 @@ type Case struct {
 	Seed  uint64 // which of them, where there are more
 
 	broken func(checkpoint.Store) checkpoint.Store // what tests make of the store
+	senses senses                                  // what tests make of what the kit sees
+	off    law                                     // what is not checked, in tests of the laws
+	every  int                                     // which boundaries are tried, in tests that have little time: the first of so many
 }
 
 // mostProblems is how many problems are looked for.
@@ -178,7 +181,7 @@ func (e *explorer) play(p plan) *world {
 func (e *explorer) cut(whole *world, apart bool) {
 	e.t.Helper()
 	known := map[string]bool{}
-	for at := 1; at <= len(whole.passed[0]) && len(e.report.Problems) < mostProblems; at++ {
+	for at := 1; at <= len(whole.passed[0]) && len(e.report.Problems) < mostProblems; at += max(1, e.c.every) {
 		kind := whole.kinds[at-1]
 		w := e.play(plan{cuts: []int{at}, kind: kind, apart: apart})
 		e.report.tried(kind).Cuts++
@@ -201,7 +204,7 @@ func (e *explorer) cut(whole *world, apart bool) {
 // freeze freezes the process at each boundary, until another one has ended the run.
 func (e *explorer) freeze(whole *world) {
 	e.t.Helper()
-	for at := 1; at <= len(whole.passed[0]) && len(e.report.Problems) < mostProblems; at++ {
+	for at := 1; at <= len(whole.passed[0]) && len(e.report.Problems) < mostProblems; at += max(1, e.c.every) {
 		e.play(plan{cuts: []int{at}, freezes: true})
 		e.report.tried(whole.kinds[at-1]).Frozen++
 		e.report.Frozen++

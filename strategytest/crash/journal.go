@@ -18,6 +18,7 @@ type journal struct {
 	records int
 
 	happened history
+	drifts   []string          // what the engine says of a strategy that asks otherwise than before
 	events   map[number]string // as text
 	actors   map[string]string // by the names of their frames
 	requests map[string]int    // by frame: those of a model that were answered
@@ -46,19 +47,19 @@ func newJournal(cfg *orchestrator.Config, task *orchestrator.Task) *journal {
 	}
 }
 
-// read reads records that were stored.
-func (j *journal) read(records []checkpoint.Record) error {
+// read reads records that were stored, and returns what is wrong with them.
+func (j *journal) read(records []checkpoint.Record) (problems []string) {
 	for i := range records {
 		r := &records[i]
 		if r.Seq != j.records+1 {
-			return fmt.Errorf("record %d was stored behind record %d", r.Seq, j.records)
+			problems = append(problems, fmt.Sprintf("record %d was stored behind record %d", r.Seq, j.records))
 		}
 		j.records = r.Seq
 		if err := j.apply(r.Data); err != nil {
-			return fmt.Errorf("record %d, %s, cannot be read back: %w", r.Seq, r.Type, err)
+			return append(problems, fmt.Sprintf("record %d, %s, cannot be read back: %v", r.Seq, r.Type, err))
 		}
 	}
-	return nil
+	return problems
 }
 
 func (j *journal) apply(data []byte) error {
@@ -96,6 +97,8 @@ func (j *journal) event(e *orchestrator.Event) {
 	}
 	switch d := e.Detail.(type) {
 	case orchestrator.RunResumed, orchestrator.WaitEnded:
+	case orchestrator.Drifted:
+		j.drifts = append(j.drifts, d.What)
 	case orchestrator.WaitStarted:
 		if d.Wait.Kind != orchestrator.WaitUnknown {
 			j.happened.waited(j.actors[e.Frame], &d.Wait)

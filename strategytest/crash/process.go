@@ -98,7 +98,7 @@ func (p *process) around(next orchestrator.Handler) orchestrator.Handler {
 		if e.Kind == machine.EffectModel {
 			ctx = context.WithValue(ctx, requestKey{}, p.w.requestOf(e.Frame))
 		}
-		p.w.started(&e, p.wasFrozen())
+		p.w.started(e, p.wasFrozen())
 		answer, err := next(context.WithValue(ctx, placeKey{}, placeOf(&e)), e)
 		if !p.gates.wait(gate{effect: e.ID, ends: true}) || !p.boundary(kind, "after "+name) {
 			return nil, errKilled
@@ -174,6 +174,9 @@ func (p *process) hear(e *orchestrator.Event, err error) bool {
 	if e.Kind == "" {
 		p.end.refused = err
 		return false
+	}
+	if sense := p.w.c.senses.event; sense != nil {
+		sense(p.w, e)
 	}
 	if e.Index > 0 {
 		if !p.boundary(KindEvent, fmt.Sprintf("before the telling of %s of frame %s", e.Kind, e.Frame)) {

@@ -75,13 +75,14 @@ type requestKey struct{}
 func (c client) Complete(ctx context.Context, r *llmclient.Request, onDelta func(llmclient.Delta)) (*llmclient.Response, error) {
 	name, _ := ctx.Value(requestKey{}).(string)
 	said, problem := c.w.script.again(name, r)
+	other := c.w.isOther() || c.w.c.off == lawRequests
 	switch {
 	case c.wasFrozen():
 		return nil, errors.New("crash: the model does not answer a process that was frozen")
-	case c.w.isOther() && said.resp == nil && said.err == nil:
+	case other && said.resp == nil && said.err == nil:
 		return nil, errors.New("crash: the model has nothing to say to what it was not asked before")
-	case problem != "" && !c.w.isOther():
-		c.w.complain(problem)
+	case problem != "" && !other:
+		c.w.complain(lawRequests, problem)
 		return nil, fmt.Errorf("crash: %s", problem)
 	}
 	if onDelta != nil {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"slices"
 	"strings"
 	"time"
 
@@ -35,8 +36,12 @@ func (s processStore) Append(ctx context.Context, b checkpoint.Batch) error {
 	if err := j.store.Append(ctx, b); err != nil {
 		return err
 	}
-	if err := j.read(b.Records); err != nil {
-		s.w.complain(err.Error())
+	records := slices.Clone(b.Records)
+	if sense := s.w.c.senses.records; sense != nil {
+		sense(records)
+	}
+	for _, problem := range j.read(records) {
+		s.w.complain(lawJournal, problem)
 	}
 	if !s.boundary(KindAppend, "after "+what) {
 		return errKilled

@@ -97,11 +97,16 @@ func (w *world) cutsAt(kind, name string) bool {
 	return true
 }
 
-// complain notes something that is not as it should be.
-func (w *world) complain(problem string) {
+// complain notes something that breaks a law.
+func (w *world) complain(broken law, problem string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if !slices.Contains(w.problems, problem) {
+	w.note(broken, problem)
+}
+
+// note is complain, for who has locked the world.
+func (w *world) note(broken law, problem string) {
+	if broken != w.c.off && !slices.Contains(w.problems, problem) {
 		w.problems = append(w.problems, problem)
 	}
 }
@@ -120,21 +125,24 @@ func (w *world) requestOf(frame string) string {
 }
 
 // started notes that an effect begins, in a process that may have slept.
-func (w *world) started(e *orchestrator.Effect, slept bool) {
-	name, place := e.Frame+" "+e.ID.String(), placeOf(e)
+func (w *world) started(e orchestrator.Effect, slept bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	if sense := w.c.senses.effect; sense != nil {
+		sense(w, &e)
+	}
+	name, place := e.Frame+" "+e.ID.String(), placeOf(&e)
 	if w.journal.answered[name] && !slept {
-		w.problems = append(w.problems, fmt.Sprintf("the effect %s of frame %s begins, and its answer is stored", e.ID, e.Frame))
+		w.note(lawAnswered, fmt.Sprintf("the effect %s of frame %s begins, and its answer is stored", e.ID, e.Frame))
 	}
 	if e.Safe() {
 		return
 	}
 	if !w.journal.intended[name] {
-		w.problems = append(w.problems, fmt.Sprintf("the %s begins, and that it is to begin is not stored", place))
+		w.note(lawStored, fmt.Sprintf("the %s begins, and that it is to begin is not stored", place))
 	}
 	if w.starts[place]++; w.starts[place] > 1+w.again[place]+w.journal.left[place] {
-		w.problems = append(w.problems, fmt.Sprintf(
+		w.note(lawOnce, fmt.Sprintf(
 			"the %s was begun %d times; somebody said %d times that it shall be made again, and %d times it has returned to be made again",
 			place, w.starts[place], w.again[place], w.journal.left[place]))
 	}
@@ -144,8 +152,11 @@ func (w *world) started(e *orchestrator.Effect, slept bool) {
 func (w *world) keyGiven(place, key string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	if sense := w.c.senses.key; sense != nil {
+		key = sense(w, key)
+	}
 	if before, known := w.keys[place]; known && before != key {
-		w.problems = append(w.problems, fmt.Sprintf("the %s was given the key %q, and before the crash %q", place, key, before))
+		w.note(lawKey, fmt.Sprintf("the %s was given the key %q, and before the crash %q", place, key, before))
 	}
 	w.keys[place] = key
 }
@@ -160,11 +171,11 @@ func (w *world) told(e *orchestrator.Event) {
 	case !known && resumed: // is stored together with the first record behind it: who only looks at a run stores nothing
 		return
 	case !known:
-		w.complain(fmt.Sprintf("event %d of record %d was told, %s, and the record is not stored", n.index, n.record, text))
+		w.complain(lawTold, fmt.Sprintf("event %d of record %d was told, %s, and the record is not stored", n.index, n.record, text))
 	case stored != text:
-		w.complain(fmt.Sprintf("event %d of record %d was told otherwise than the journal has it\n%s", n.index, n.record, twoLines(stored, text)))
+		w.complain(lawTold, fmt.Sprintf("event %d of record %d was told otherwise than the journal has it\n%s", n.index, n.record, twoLines(stored, text)))
 	case twice && before != text:
-		w.complain(fmt.Sprintf("event %d of record %d was told otherwise the second time\n%s", n.index, n.record, twoLines(before, text)))
+		w.complain(lawTold, fmt.Sprintf("event %d of record %d was told otherwise the second time\n%s", n.index, n.record, twoLines(before, text)))
 	}
 	w.toldAs[n] = text
 }
@@ -210,16 +221,16 @@ func (w *world) play(ctx context.Context) ending {
 			time.Sleep(leaseOver)
 			continue
 		case end.refused != nil:
-			w.complain("a process could not go on with the run: " + end.refused.Error())
+			w.complain(lawGoesOn, "a process could not go on with the run: "+end.refused.Error())
 		case end.result.Status == orchestrator.StatusWaiting:
 			if replies = w.replies(end.result.Waits); w.apart && len(end.result.Waits) > 0 {
 				continue
 			}
-			w.complain("the run waits, and everybody has answered: " + fmt.Sprint(end.err))
+			w.complain(lawGoesOn, "the run waits, and everybody has answered: "+fmt.Sprint(end.err))
 		}
 		return end
 	}
-	w.complain(fmt.Sprintf("the run has not ended after %d processes", mostProcesses))
+	w.complain(lawGoesOn, fmt.Sprintf("the run has not ended after %d processes", mostProcesses))
 	return ending{}
 }
 
@@ -267,13 +278,16 @@ func (w *world) process(ctx context.Context, replies []orchestrator.Reply) endin
 // wake wakes the processes that were frozen: they cannot go on with the run, which has ended.
 func (w *world) wake() {
 	for _, p := range w.sleepers {
-		records := w.journal.records
+		ended, records := w.journal.machine.Done(), w.journal.records
 		end := p.wake()
+		if !ended { // nobody has taken the run over
+			continue
+		}
 		if w.journal.records != records {
-			w.complain(fmt.Sprintf("a process that was frozen has stored %d records behind the end of the run", w.journal.records-records))
+			w.complain(lawFrozen, fmt.Sprintf("a process that was frozen has stored %d records behind the end of the run", w.journal.records-records))
 		}
 		if s := end.result.Status; end.refused == nil && s != orchestrator.StatusTakenOver && s != w.journal.machine.Status() {
-			w.complain(fmt.Sprintf("a process that was frozen says that the run has ended as %q: %v", s, end.err))
+			w.complain(lawFrozen, fmt.Sprintf("a process that was frozen says that the run has ended as %q: %v", s, end.err))
 		}
 	}
 }
@@ -285,28 +299,43 @@ func (w *world) check(ctx context.Context, end *ending, want *expected) []string
 	}
 	key := checkpoint.Key{Namespace: w.c.Task.Namespace, Run: w.c.Task.Run}
 	if problem := w.journal.gapless(ctx, key); problem != "" {
-		w.complain(problem)
+		w.complain(lawJournal, problem)
 	}
-	got, stored := textOf(end.result.Output), textOf(w.journal.machine.Output())
-	switch {
-	case !w.journal.machine.Done():
-		w.complain(fmt.Sprintf("a process said that the run had ended as %s, and its journal goes on", end.result.Status))
-	case got != stored:
-		w.complain("the output is not the one that the journal gives\n" + twoLines(stored, got))
-	case w.isOther():
-	case end.result.Status != want.status:
-		w.complain(fmt.Sprintf("the run ended as %s, and should have as %s: %v", end.result.Status, want.status, end.err))
-	case got != want.output:
-		w.complain("the output is another one\n" + twoLines(want.output, got))
-	default:
-		if difference := want.happened.differs(&w.journal.happened); difference != "" {
-			w.complain("something else happened: " + difference)
-		}
+	for _, what := range w.journal.drifts {
+		w.complain(lawRequests, "the run has drifted: "+what)
+	}
+	if w.journal.machine.Done() {
+		w.checkEnd(end, want)
+	} else {
+		w.complain(lawGoesOn, fmt.Sprintf("a process said that the run had ended as %s, and its journal goes on", end.result.Status))
 	}
 	if w.c.Check != nil && !w.unknown {
 		if err := w.c.Check(); err != nil {
-			w.complain("Check: " + err.Error())
+			w.complain(lawCheck, "Check: "+err.Error())
 		}
 	}
 	return w.problems
+}
+
+// checkEnd holds how the run ended, as its last process and its journal have it, against the
+// oracle.
+func (w *world) checkEnd(end *ending, want *expected) {
+	m := w.journal.machine
+	got, stored := textOf(end.result.Output), textOf(m.Output())
+	if status := m.Status(); end.result.Status != status {
+		w.complain(lawTold, fmt.Sprintf("a process said that the run had ended as %s, and its journal as %s", end.result.Status, status))
+	} else if got != stored {
+		w.complain(lawTold, "the output is not the one that the journal gives\n"+twoLines(stored, got))
+	}
+	switch {
+	case w.isOther():
+	case m.Status() != want.status:
+		w.complain(lawEnd, fmt.Sprintf("the run ended as %s, and should have as %s: %v", m.Status(), want.status, end.err))
+	case stored != want.output:
+		w.complain(lawEnd, "the output is another one\n"+twoLines(want.output, stored))
+	default:
+		if difference := want.happened.differs(&w.journal.happened); difference != "" {
+			w.complain(lawEnd, "something else happened: "+difference)
+		}
+	}
 }

@@ -25,21 +25,18 @@ func TestBroken_page(t *testing.T) {
 	caught := map[string]bool{}
 	names := map[string]bool{}
 	var b strings.Builder
-	b.WriteString("| broken | kit | the law that catches it |\n|---|---|---|\n")
+	b.WriteString("| broken | the law that catches it |\n|---|---|\n")
 	for _, s := range allBroken() {
 		caught[s.law] = true
 		require.False(t, names[s.name], "there are two of %q", s.name)
 		names[s.name] = true
-		fmt.Fprintf(&b, "| %s | Explore | %s |\n", s.name, s.law)
-	}
-	for _, s := range secrets {
-		fmt.Fprintf(&b, "| %s | crash kit | status, output and requests are those of the run that is not cut off |\n", s.name)
+		fmt.Fprintf(&b, "| %s | %s |\n", s.name, s.law)
 	}
 	for _, law := range explore.Laws() {
 		require.NotEqual(t, slices.Contains(ofDefects, law), caught[law], "who breaks the law %q?", law)
 	}
 	fmt.Fprintf(&b, "\nThese are %d. The laws that only a Machine can break are broken by the defects below: %s.\n",
-		len(allBroken())+len(secrets), strings.Join(ofDefects, "; "))
+		len(allBroken()), strings.Join(ofDefects, "; "))
 
 	const command = "go test ./strategytest/explore -run '^TestBroken_page$' -rewrite"
 	begin, end := "<!-- broken strategies: "+command+" -->\n", "<!-- end of broken strategies -->\n"
