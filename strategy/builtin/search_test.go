@@ -106,7 +106,7 @@ func TestSearch_textFormat(t *testing.T) {
 // the search to the model.
 func TestSearch_off(t *testing.T) {
 	for name, cfg := range map[string]completetask.Config{
-		"off": {Search: toolsearch.Config{Above: -1}}, "text": {ToolFormat: llmclient.ToolsText}, "more": {Search: toolsearch.Config{Above: 50}},
+		"off": {Search: toolsearch.Config{Above: -1}}, "text": {ToolFormat: llmclient.ToolsText, Search: toolsearch.Config{Above: 2}}, "more": {Search: toolsearch.Config{Above: 50}},
 	} {
 		model := scripted.New(scripted.Text("Done."))
 		o, err := orchestrator.New(orchestrator.Config{Client: model, Tools: fifty(), Strategies: strategy.Set{completetask.Name: completetask.New(cfg)}})
@@ -143,9 +143,6 @@ func TestSearch_mistakes(t *testing.T) {
 	for text, factory := range map[string]func() strategy.Strategy{
 		`Search: the Name "final" is that of the tool for the answer`: completetask.New(completetask.Config{
 			Schema: &llmclient.Schema{Name: "s", Schema: []byte(`{"type":"object"}`)}, Search: toolsearch.Config{Name: "final"},
-		}),
-		"with the text format the messages describe the tools": completetask.New(completetask.Config{
-			ToolFormat: llmclient.ToolsText, Search: toolsearch.Config{Above: 9},
 		}),
 		`the Name "agent_decide_next" is that of a control tool`: reasonactobserve.New(reasonactobserve.Config{
 			Search: toolsearch.Config{Name: reasonactobserve.DecideNext},

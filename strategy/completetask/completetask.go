@@ -178,11 +178,11 @@ func (s *completeTask) ProcessToolResults(results []messages.ToolOutput) nextste
 	s.was = s.form()
 	s.acted = true
 	s.history = frame.Results(s.history, s.search.Complete(frame.OpenCalls(s.history), results))
-	return s.goOn(answered)
+	return s.goOn(answered, exhausted)
 }
 
-// goOn asks again, or ends if no model call with tools is left.
-func (s *completeTask) goOn(on strategy.Trigger) nextstep.NextStep {
+// goOn asks again or, if no model call with tools is left, for a conclusion.
+func (s *completeTask) goOn(on, last strategy.Trigger) nextstep.NextStep {
 	switch {
 	case s.Can(on):
 		return s.Then(on, s.request())
@@ -195,7 +195,7 @@ func (s *completeTask) goOn(on strategy.Trigger) nextstep.NextStep {
 		if step.Anew = nil; len(s.tools) > 0 || s.was.offersFinal {
 			step.Anew = anewConclusion
 		}
-		return s.Then(exhausted, step)
+		return s.Then(last, step)
 	}
 }
 

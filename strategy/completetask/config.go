@@ -174,10 +174,10 @@ func (c Config) Bound() int {
 func (s *completeTask) Bounds() strategy.Bounds {
 	b := strategy.Bounds{Offers: s.Tools, Triggers: map[strategy.Trigger]int{}}
 	if s.OnLimit == LimitFail {
-		b.Triggers[exhausted] = 0
+		b.Triggers[exhausted], b.Triggers[lastSearch] = 0, 0
 	}
 	if s.plan == nil || s.search != nil && !s.search.Active() {
-		b.Triggers[searched] = 0
+		b.Triggers[searched], b.Triggers[lastSearch] = 0, 0
 	}
 	return b
 }

@@ -13,13 +13,10 @@ import (
 
 // planSearch checks the Config's Search.
 func (s *settings) planSearch() (err error) {
-	if s.ToolFormat == llmclient.ToolsText {
-		if s.Search.Above > 0 {
-			return errors.New("completetask: Search: with the text format the messages describe the tools, so none can be left out: leave out Above, or use the native format")
-		}
-		return nil
-	}
 	s.plan, err = s.Search.Compile("completetask", s.Tools)
+	if s.ToolFormat == llmclient.ToolsText { // nobody would describe the search to the model
+		s.plan = nil
+	}
 	if s.Schema != nil && s.plan.Name() == FinalTool {
 		return errors.Join(err, fmt.Errorf("completetask: Search: the Name %q is that of the tool for the answer", FinalTool))
 	}
@@ -43,7 +40,7 @@ func (s *completeTask) act(calls []messages.ToolCall) nextstep.NextStep {
 		return s.Then(called, nextstep.ExecuteTools{Calls: rest})
 	}
 	s.history = frame.Results(s.history, s.search.Answers(calls))
-	return s.goOn(searched)
+	return s.goOn(searched, lastSearch)
 }
 
 // interrupted returns the conversation of a run that is stopped while calls run, with the answers to
