@@ -117,6 +117,27 @@ func TestSearch_off(t *testing.T) {
 	}
 }
 
+// In the next turn of a chat the tools that were called are offered from the beginning.
+func TestSearch_nextTurn(t *testing.T) {
+	model := scripted.New(
+		call("a", "search_tools", `{"query":"part_7 part_8"}`), call("b", "part_7", "{}"), scripted.Text("Done."),
+		call("c", "part_7", "{}"), scripted.Text("Done again."),
+	)
+	o, err := orchestrator.New(orchestrator.Config{
+		Client: model, Tools: fifty(), Strategies: strategy.Set{completetask.Name: completetask.New(completetask.Config{Search: toolsearch.Config{Results: 3}})},
+	})
+	require.NoError(t, err)
+	res, err := o.Run(t.Context(), orchestrator.Task{Input: delegation.Input{Goal: "Do part 7."}})
+	require.NoError(t, err)
+	require.Len(t, model.Requests()[2].Tools, 3)
+	res, err = o.Run(t.Context(), orchestrator.Task{Input: delegation.Input{Goal: "Again.", Messages: res.Output.Messages}})
+	require.NoError(t, err)
+	require.Equal(t, "Done again.", res.Output.Text())
+	offered := model.Requests()[3].Tools
+	require.Len(t, offered, 2)
+	require.Equal(t, []string{"search_tools", "part_7"}, []string{offered[0].Name, offered[1].Name})
+}
+
 // searching are the strategies that search, with a Search.
 func searching(c toolsearch.Config) map[string]func() strategy.Strategy {
 	return map[string]func() strategy.Strategy{

@@ -93,6 +93,7 @@ func (s *completeTask) Initialize(in delegation.Input) nextstep.NextStep {
 		return s.fail(delegation.CodeInvalid, s.Err)
 	}
 	s.history, s.repaired = frame.Conversation(in, s.System, s.KeepSystem)
+	s.search.Recall(s.history)
 	if s.toolsErr != nil {
 		return s.fail(delegation.CodeInvalid, s.toolsErr)
 	}

@@ -14,6 +14,7 @@ import (
 func (s *react) open(in delegation.Input) error {
 	s.equip()
 	s.history, s.repaired = frame.Conversation(in, s.System, s.KeepSystem)
+	s.search.Recall(s.history)
 	s.ids = idsIn(s.history)
 	return s.openText()
 }

@@ -133,6 +133,7 @@ func (s *reasonActObserve) Initialize(in delegation.Input) nextstep.NextStep {
 	}
 	s.goal = in.Question()
 	s.history, s.repaired = frame.Conversation(in, s.System, s.KeepSystem)
+	s.search.Recall(s.history)
 	switch {
 	case s.toolsErr != nil:
 		return s.fail(delegation.CodeInvalid, s.toolsErr)

@@ -161,6 +161,21 @@ func (s *Search) Restore(found []string) error {
 	return nil
 }
 
+// Recall offers the tools that were called in an earlier conversation, in the order of their first
+// calls, so that the next turn of a chat need not find them again. Call it before the first request.
+func (s *Search) Recall(h messages.History) {
+	if !s.Active() {
+		return
+	}
+	for _, m := range h {
+		if a, ok := m.(messages.Assistant); ok {
+			for _, c := range a.Calls() {
+				s.offer(c.Name)
+			}
+		}
+	}
+}
+
 // offer appends a tool to those that are offered. It returns false if it is offered, or unknown.
 func (s *Search) offer(name string) bool {
 	at, known := s.places[name]
