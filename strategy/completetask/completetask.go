@@ -336,7 +336,7 @@ func (s *completeTask) ProcessFailure(f nextstep.Failure) nextstep.NextStep {
 
 // Conclude implements strategy.Concluder.
 func (s *completeTask) Conclude(string) delegation.Output {
-	return delegation.Output{Messages: s.interrupted(), Result: textOf(s.reached("")), Metadata: s.metadata()}
+	return delegation.Output{Result: textOf(s.reached("")), Metadata: s.metadata()}
 }
 
 // say adds a prompt of the strategy to the conversation.

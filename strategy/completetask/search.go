@@ -42,16 +42,3 @@ func (s *completeTask) act(calls []messages.ToolCall) nextstep.NextStep {
 	s.history = frame.Results(s.history, s.search.Answers(calls))
 	return s.goOn(searched, lastSearch)
 }
-
-// interrupted returns the conversation of a run that is stopped while calls run, with the answers to
-// the searches beside them; nil if there are none, because the Machine has the rest.
-func (s *completeTask) interrupted() messages.History {
-	if s.State() != AwaitingTools {
-		return nil
-	}
-	answers := s.search.Answers(frame.OpenCalls(s.history))
-	if len(answers) == 0 {
-		return nil
-	}
-	return frame.Results(s.history.Clip(), answers)
-}
