@@ -10,13 +10,17 @@ import (
 
 // Departure says in what a request does not begin with an earlier one, and returns "" if it does.
 // It does if it has the same messages at its beginning, byte for byte in their JSON form, the same
-// tools in the same order, as a model sees them, and the same schema. A provider that has kept the
+// tools in the same order, as a model sees them, and the same schema. More tools are a departure, too:
+// they stand before the messages. A provider that has kept the
 // earlier request need not read these parts again.
 //
 // The model, the choice of a tool and the other fields are not compared: providers differ in what
 // these change.
 func (r *Request) Departure(earlier *Request) string {
 	if a, b := earlier.native(), r.native(); !slices.EqualFunc(a, b, sameTool) {
+		if len(b) > len(a) && slices.EqualFunc(a, b[:len(a)], sameTool) {
+			return fmt.Sprintf("it offers more tools: %q", namesOf(b[len(a):]))
+		}
 		return fmt.Sprintf("it offers the tools %q, and the earlier one %q%s", namesOf(b), namesOf(a), inOtherWords(a, b))
 	}
 	if !sameSchema(earlier.Schema, r.Schema) {

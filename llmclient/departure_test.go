@@ -28,7 +28,12 @@ func TestRequest_Departure(t *testing.T) {
 		"another message":     {llmclient.Request{Messages: h}, llmclient.Request{Messages: longer[1:]}, "message 1 of 3 is not as in the earlier one"},
 		"a copy of the tools": {llmclient.Request{Tools: []tools.Definition{look, pay}}, llmclient.Request{Tools: []tools.Definition{look, pay}}, ""},
 		"what no model sees":  {llmclient.Request{Tools: []tools.Definition{pay}}, llmclient.Request{Tools: []tools.Definition{{Name: "pay", NeedsApproval: true}}}, ""},
-		"one tool more":       {llmclient.Request{Tools: []tools.Definition{look}}, llmclient.Request{Tools: []tools.Definition{look, pay}}, `it offers the tools ["look" "pay"], and the earlier one ["look"]`},
+		"one tool more":       {llmclient.Request{Tools: []tools.Definition{look}}, llmclient.Request{Tools: []tools.Definition{look, pay}}, `it offers more tools: ["pay"]`},
+		"tools in another order": {
+			llmclient.Request{Tools: []tools.Definition{look, pay}},
+			llmclient.Request{Tools: []tools.Definition{pay, look}},
+			`it offers the tools ["pay" "look"], and the earlier one ["look" "pay"]`,
+		},
 		"other parameters": {
 			llmclient.Request{Tools: []tools.Definition{look}},
 			llmclient.Request{Tools: []tools.Definition{{Name: "look"}}},

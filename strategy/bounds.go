@@ -5,6 +5,9 @@ import "github.com/segue-go/segue/delegation"
 // Bounder is a [Tabler] whose configuration bounds a frame more than its table does. The bounds of
 // a run, which package machine/bound computes before it, are then closer. Without a Bounder they
 // are those of the table.
+//
+// A Bounder that is a [ToolUser] is given all tools of the run first: what it says must also hold
+// for frames that may use fewer.
 type Bounder interface {
 	Bounds() Bounds
 }

@@ -36,6 +36,7 @@ var pure = []string{
 	"strategy/reflection",
 	"strategy/retry",
 	"strategy/stepagent",
+	"strategy/toolsearch",
 	"strategy/internal/frame",
 	"internal/guard",
 	"internal/jsonform",

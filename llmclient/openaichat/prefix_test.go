@@ -26,6 +26,7 @@ import (
 	"github.com/segue-go/segue/strategy/completetask"
 	"github.com/segue-go/segue/strategy/reflection"
 	"github.com/segue-go/segue/strategy/stepagent"
+	"github.com/segue-go/segue/strategy/toolsearch"
 	"github.com/segue-go/segue/tools"
 )
 
@@ -38,10 +39,19 @@ type sentBody struct {
 
 // begins reports whether a body begins with an earlier one.
 func (b *sentBody) begins(earlier *sentBody) bool {
-	whole, open := string(b.Messages), strings.TrimSuffix(string(earlier.Messages), "]")
-	rest, ok := strings.CutPrefix(whole, open)
-	return ok && (rest[0] == ',' || rest[0] == ']') &&
-		string(b.Tools) == string(earlier.Tools) && string(b.Format) == string(earlier.Format)
+	return goesOn(b.Messages, earlier.Messages) && string(b.Tools) == string(earlier.Tools) && string(b.Format) == string(earlier.Format)
+}
+
+// offersMore reports whether a body begins with an earlier one in its messages and in its tools, of
+// which it has more.
+func (b *sentBody) offersMore(earlier *sentBody) bool {
+	return goesOn(b.Messages, earlier.Messages) && goesOn(b.Tools, earlier.Tools) && len(b.Tools) > len(earlier.Tools) && string(b.Format) == string(earlier.Format)
+}
+
+// goesOn reports whether a list begins with an earlier one, byte for byte.
+func goesOn(list, earlier json.RawMessage) bool {
+	rest, ok := strings.CutPrefix(string(list), strings.TrimSuffix(string(earlier), "]"))
+	return ok && (rest[0] == ',' || rest[0] == ']')
 }
 
 // whim answers requests at random, in the forms that the built-in strategies ask for.
@@ -90,6 +100,8 @@ func (w whim) arguments(tool string) string {
 		return w.pick(`{"approved":true}`, `{"approved":false,"feedback":"shorter"}`, `{}`)
 	case "agent_decide_next", "agent_observe_decide":
 		return w.pick(`{"plan":"look"}`, `{"should_continue":true}`, `{"finish":false}`, `{"cut`)
+	case "search_tools":
+		return w.pick(`{"query":"look"}`, `{"query":"pay"}`, `{"query":"fly"}`)
 	case "final":
 		return w.pick(`{"city":"Bern"}`, `{"city":3}`, `{"answer":"Bern"}`)
 	default:
@@ -127,6 +139,7 @@ func TestPrefix(t *testing.T) {
 		Schema: city, Answer: completetask.AnswerTool, ToolChoice: llmclient.ToolChoice{Mode: llmclient.ChooseTool, Name: "look"},
 	})
 	set["with critiques in words"] = reflection.New(reflection.Config{Prompts: reflection.Prompts{Critique: "What is wrong?"}, Tools: []string{}, MaxIterations: 4})
+	set["with a search"] = completetask.New(completetask.Config{Search: toolsearch.Config{Above: 1, Results: 1}, MaxModelCalls: 9})
 	set["in steps"] = stepagent.New(stepagent.Config{Step: stepping, PlanEvery: 5, FinalTool: "final", MaxIterations: 12})
 
 	declared, extended := map[string]int{}, map[string]int{}
@@ -135,14 +148,14 @@ func TestPrefix(t *testing.T) {
 			prefixRun(t, set, name, seed, declared, extended)
 		}
 	}
-	for _, name := range []string{"complete-task", "react", "reflection", "plan-revise-execute", "with critiques in words", "in steps"} {
+	for _, name := range []string{"complete-task", "react", "reflection", "plan-revise-execute", "with critiques in words", "in steps", "with a search"} {
 		require.Greater(t, extended[name], 5, "requests of %s that extend the last one", name)
 	}
 	for _, why := range []string{
 		"the conclusion is asked for without tools", "the answer is asked for by a tool instead of a response format",
 		"the tool for the answer is offered from now on", "another tool is offered, or none", "each turn has tools and a prompt of its own",
 		"a critique is asked for without tools, or as JSON", "a draft is asked for with tools, or as text",
-		"one of both requests has messages of its own beside the conversation",
+		"one of both requests has messages of its own beside the conversation", "tools found: look", "tools found: pay",
 	} {
 		require.Positive(t, declared[why], why)
 	}
@@ -174,6 +187,8 @@ func prefixRun(t *testing.T, set strategy.Set, name string, seed uint64, declare
 			switch earlier := last[e.Frame]; {
 			case earlier == nil && ask.Anew != nil:
 				problems = append(problems, "the first request of a frame declares: "+*ask.Anew)
+			case ask.Anew != nil && strings.HasPrefix(*ask.Anew, "tools found: ") && !now.offersMore(earlier):
+				problems = append(problems, fmt.Sprintf("frame %s found tools after\n%s\n%s\nand sends\n%s", e.Frame, earlier.Tools, earlier.Messages, text))
 			case ask.Anew != nil:
 				declared[*ask.Anew]++
 			case earlier != nil && !now.begins(earlier):

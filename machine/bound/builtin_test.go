@@ -1,6 +1,7 @@
 package bound_test
 
 import (
+	"fmt"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -17,6 +18,7 @@ import (
 	"github.com/segue-go/segue/strategy/reflection"
 	"github.com/segue-go/segue/strategy/retry"
 	"github.com/segue-go/segue/strategy/stepagent"
+	"github.com/segue-go/segue/strategy/toolsearch"
 	"github.com/segue-go/segue/tools"
 )
 
@@ -77,3 +79,23 @@ func TestOf_isTheFormulaOfEachStrategy(t *testing.T) {
 		})
 	}
 }
+
+// A search for tools takes the place of calls: as many model calls as steps are possible then. With
+// few tools nothing is searched for, and the bound is as close as without.
+func TestOf_searchForTools(t *testing.T) {
+	limits := delegation.Limits{Steps: 6}
+	of := func(above, tools int) int64 {
+		w := alone(completetask.New(completetask.Config{MaxModelCalls: 6, MaxRetries: -1, Search: toolsearch.Config{Above: above}}))
+		w.cfg.Tools = nil
+		for i := range tools {
+			w.cfg.Tools = append(w.cfg.Tools, toolNamed(i))
+		}
+		return of(t, &w.cfg, limits).ModelCalls.Most
+	}
+	require.EqualValues(t, 3, of(0, 40))
+	require.EqualValues(t, 6, of(0, 41))
+	require.EqualValues(t, 3, of(-1, 41))
+	require.EqualValues(t, 6, of(2, 3))
+}
+
+func toolNamed(i int) tools.Definition { return tools.Definition{Name: fmt.Sprint("tool_", i)} }

@@ -32,6 +32,9 @@ func (c *calculation) part(name string) *part {
 		return p
 	}
 	if b, ok := st.(strategy.Bounder); ok {
+		if u, ok := st.(strategy.ToolUser); ok {
+			u.UseTools(slices.Clip(c.defs))
+		}
 		p.said = b.Bounds()
 	}
 	if t, ok := st.(strategy.Tabler); ok {

@@ -7,11 +7,13 @@ import (
 	"github.com/segue-go/segue/delegation"
 	"github.com/segue-go/segue/machine"
 	"github.com/segue-go/segue/nextstep"
+	"github.com/segue-go/segue/tools"
 )
 
 // calculation computes the bound of one run.
 type calculation struct {
 	cfg      *machine.Config
+	defs     []tools.Definition
 	tools    []string         // names of the run's tools, sorted
 	parts    map[string]*part // by the name of the strategy
 	known    map[place]*subtree

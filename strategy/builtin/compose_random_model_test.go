@@ -175,6 +175,8 @@ func (v *voice) arguments(name string) string {
 		return one(v, `{"plan":"look","finish":false}`, `{"finish":true,"final_answer":"42"}`, `{"finish":false,"request_input":{"question":"which?"}}`, `{"finish":"yes"}`)
 	case name == "agent_observe_decide":
 		return one(v, `{"observation":"well","should_continue":true}`, `{"should_continue":false,"final_answer":"42"}`, `{"should_continue":false}`)
+	case name == "search_tools", name == "find":
+		return one(v, `{"query":"look"}`, `{"query":"strict"}`, `{"query":"agent"}`, `{"query":"unicorn"}`, `{"query":"a look at what fails"}`)
 	case name == "ask_user":
 		return `{"question":"which?"}`
 	case name == "final":
@@ -203,7 +205,7 @@ func (v *voice) reply(text string, calls ...messages.ToolCall) *llmclient.Respon
 }
 
 // known are names of tools, whether offered or not.
-var known = []string{"look", "fails", "submit_plan", "submit_evaluation", "agent_decide_next", "agent_observe_decide", "agent_request_input", "agent_n1", "final", "no_such_tool", "", "a b\n\"c"}
+var known = []string{"look", "fails", "submit_plan", "submit_evaluation", "agent_decide_next", "agent_observe_decide", "agent_request_input", "agent_n1", "search_tools", "final", "no_such_tool", "", "a b\n\"c"}
 
 // odd are unusual texts and arguments.
 var odd = []string{

@@ -74,6 +74,7 @@ var settable = map[string][]string{
 	"detector":          {`"error"`, `"strict"`},
 	"evaluation":        {`"never"`, `"model"`},
 	"on_too_long":       {`"cut"`, `"refuse"`},
+	"search":            {`{"above":1}`, `{"above":2,"results":1}`, `{"above":1,"name":"find"}`, `{"above":-1}`},
 	"results":           {`"auto"`, `"all"`, `"dependencies"`},
 	"answer":            {`"last"`, `"synthesize"`, `"auto"`, `"native"`, `"tool"`},
 	"accept_prose":      {`true`},

@@ -30,6 +30,7 @@ import (
 	"github.com/segue-go/segue/nextstep"
 	"github.com/segue-go/segue/strategy"
 	"github.com/segue-go/segue/strategy/internal/frame"
+	"github.com/segue-go/segue/strategy/toolsearch"
 	"github.com/segue-go/segue/tools"
 )
 
@@ -47,7 +48,8 @@ type completeTask struct {
 	*settings
 	frame.Frame
 
-	tools    []tools.Definition // offered
+	tools    []tools.Definition // that may be used
+	search   *toolsearch.Search // knows which of them are offered
 	was      form               // of the last request, while its answer is processed
 	toolsErr error              // the Config names tools that may not be used
 	history  messages.History
@@ -72,15 +74,17 @@ func (s *completeTask) UseTools(defs []tools.Definition) {
 	if s.toolsErr == nil && s.ToolChoice.Name != "" && len(s.tools) > 0 && !slices.ContainsFunc(s.tools, is) {
 		s.toolsErr = fmt.Errorf("completetask: ToolChoice: there is no tool %q among those that are offered", s.ToolChoice.Name)
 	}
+	s.startSearch()
 }
 
 // ToolNames implements strategy.ToolNamer.
 func (s *completeTask) ToolNames() []string {
 	offersNone := s.Tools != nil && len(s.Tools) == 0 // then there is no choice
+	names := s.plan.Names(s.Tools)
 	if s.ToolChoice.Name == "" || offersNone {
-		return s.Tools
+		return names
 	}
-	return append(slices.Clone(s.Tools), s.ToolChoice.Name)
+	return append(slices.Clone(names), s.ToolChoice.Name)
 }
 
 // Initialize implements strategy.Strategy.
@@ -89,6 +93,7 @@ func (s *completeTask) Initialize(in delegation.Input) nextstep.NextStep {
 		return s.fail(delegation.CodeInvalid, s.Err)
 	}
 	s.history, s.repaired = frame.Conversation(in, s.System, s.KeepSystem)
+	s.search.Recall(s.history)
 	if s.toolsErr != nil {
 		return s.fail(delegation.CodeInvalid, s.toolsErr)
 	}
@@ -155,7 +160,7 @@ func (s *completeTask) ProcessAPIResponse(resp llmclient.Response) nextstep.Next
 	case s.finalCall(calls) >= 0:
 		return s.submitted(calls, s.finalCall(calls))
 	case len(calls) > 0:
-		return s.Then(called, nextstep.ExecuteTools{Calls: calls})
+		return s.act(calls)
 	default:
 		return s.answer(resp.Message.Text())
 	}
@@ -173,10 +178,15 @@ func (s *completeTask) ProcessToolResults(results []messages.ToolOutput) nextste
 	}
 	s.was = s.form()
 	s.acted = true
-	s.history = frame.Results(s.history, results)
+	s.history = frame.Results(s.history, s.search.Complete(frame.OpenCalls(s.history), results))
+	return s.goOn(answered, exhausted)
+}
+
+// goOn asks again or, if no model call with tools is left, for a conclusion.
+func (s *completeTask) goOn(on, last strategy.Trigger) nextstep.NextStep {
 	switch {
-	case s.Can(answered):
-		return s.Then(answered, s.request())
+	case s.Can(on):
+		return s.Then(on, s.request())
 	case s.OnLimit == LimitFail:
 		return s.Then(gaveUp, s.limited(s.reached("")))
 	default:
@@ -186,7 +196,7 @@ func (s *completeTask) ProcessToolResults(results []messages.ToolOutput) nextste
 		if step.Anew = nil; len(s.tools) > 0 || s.was.offersFinal {
 			step.Anew = anewConclusion
 		}
-		return s.Then(exhausted, step)
+		return s.Then(last, step)
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 	"github.com/segue-go/segue/llmclient"
 	"github.com/segue-go/segue/strategy"
 	"github.com/segue-go/segue/strategy/internal/frame"
+	"github.com/segue-go/segue/strategy/toolsearch"
 	"github.com/segue-go/segue/tools"
 )
 
@@ -31,6 +32,12 @@ type Config struct {
 	OnEmpty     EmptyPolicy          `json:"on_empty,omitempty"`    // what to do with an empty reply; "" means EmptyAccept
 	OnLimit     LimitPolicy          `json:"on_limit,omitempty"`    // what to do when no model call is left; "" means LimitConclude
 	Prompts     Prompts              `json:"prompts,omitzero"`      // the strategy's texts for the model
+
+	// Search says when the model searches for tools instead of being offered all of them: by
+	// default if there are more than 40. A request with a search counts in MaxModelCalls. A tool
+	// that ToolChoice forces is always offered. With the text format nothing is searched for,
+	// because the messages describe the tools.
+	Search toolsearch.Config `json:"search,omitzero"`
 
 	// OnRefusedChoice says what to do if the provider refuses a request because of its forced
 	// ToolChoice, as some models do; "" means RefusedAuto. The repeated request counts neither in
@@ -140,6 +147,7 @@ type settings struct {
 	frame.Settings
 	schema     *tools.Schema
 	answerTool tools.Definition // the zero value if the schema is not of type object
+	plan       *toolsearch.Plan // nil: nothing is searched for
 }
 
 // New returns a factory for strategy.Set. An invalid Config is reported when the strategy is first
@@ -164,9 +172,12 @@ func (c Config) Bound() int {
 
 // Bounds implements strategy.Bounder.
 func (s *completeTask) Bounds() strategy.Bounds {
-	b := strategy.Bounds{Offers: s.Tools}
+	b := strategy.Bounds{Offers: s.Tools, Triggers: map[strategy.Trigger]int{}}
 	if s.OnLimit == LimitFail {
-		b.Triggers = map[strategy.Trigger]int{exhausted: 0}
+		b.Triggers[exhausted], b.Triggers[lastSearch] = 0, 0
+	}
+	if s.plan == nil || s.search != nil && !s.search.Active() {
+		b.Triggers[searched], b.Triggers[lastSearch] = 0, 0
 	}
 	return b
 }
@@ -214,6 +225,7 @@ func compile(cfg Config) *settings {
 		}
 	}
 	problems = append(problems,
+		s.planSearch(),
 		frame.Distinct("completetask", "Tools", s.Tools),
 		frame.ToolChoice("completetask", "ToolChoice", s.ToolChoice),
 		frame.OneOf("completetask", "OnRefusedChoice", &s.OnRefusedChoice, RefusedAuto, RefusedFail),

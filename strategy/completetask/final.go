@@ -39,11 +39,11 @@ func finalDefinition(schema json.RawMessage) (def tools.Definition, ok bool) {
 func (s *completeTask) offered() []tools.Definition {
 	switch {
 	case !s.final, s.mustAct():
-		return s.tools
+		return s.search.Offered()
 	case s.ToolChoice.Mode == llmclient.ChooseNone:
 		return []tools.Definition{s.answerTool}
 	default:
-		return append(slices.Clip(s.tools), s.answerTool)
+		return append(s.search.Offered(), s.answerTool)
 	}
 }
 
@@ -121,10 +121,13 @@ type form struct {
 	asked       bool // there is a request
 	final       bool // the answer is requested by the final tool
 	offersFinal bool // that tool is offered
+	found       int  // how many tools were found
 }
 
 // form returns the form of a request in this state.
-func (s *completeTask) form() form { return form{true, s.final, s.final && !s.mustAct()} }
+func (s *completeTask) form() form {
+	return form{true, s.final, s.final && !s.mustAct(), s.search.Count()}
+}
 
 // mustAct reports whether the next request requires a call of another tool than the final one.
 func (s *completeTask) mustAct() bool {
@@ -146,6 +149,13 @@ func (s *completeTask) anew() *string {
 		return nil
 	case s.was.final != now.final:
 		return anewFinal
+	}
+	news := s.search.News(s.was.found)
+	switch {
+	case s.was.offersFinal == now.offersFinal:
+		return news
+	case news != nil:
+		return new(*anewOffered + "; " + *news)
 	default:
 		return anewOffered
 	}

@@ -27,6 +27,7 @@ type memory struct {
 	Pieces     []string               `json:"pieces,omitempty"`      // of an answer that was cut off and continued
 	Refused    string                 `json:"refused,omitempty"`     // the last answer that did not fit the schema
 	Finish     llmclient.FinishReason `json:"finish,omitempty"`      // of the last reply
+	Found      []string               `json:"found,omitempty"`       // tools that were searched for, in the order in which they were found
 }
 
 // Snapshot implements strategy.Snapshotter.
@@ -34,6 +35,7 @@ func (s *completeTask) Snapshot() (json.RawMessage, error) {
 	return frame.Snapshot("completetask", memory{
 		Version: frame.Version{V: memoryVersion}, History: s.history, Repaired: s.repaired, Asked: s.asked, Acted: s.acted,
 		Unforced: s.unforced, AnswerTool: s.final && s.Answer != AnswerTool, Pieces: s.pieces, Refused: s.refused, Finish: s.finish,
+		Found: s.search.Found(),
 	})
 }
 
@@ -48,6 +50,9 @@ func (s *completeTask) Restore(snapshot json.RawMessage) error {
 	}
 	if m.AnswerTool && s.answerTool.Name == "" {
 		return frame.Misfit("completetask", "the answer is awaited by the final tool, and the Config has no Schema for it")
+	}
+	if err := s.search.Restore(m.Found); err != nil {
+		return frame.Misfit("completetask", err.Error())
 	}
 	s.history, s.repaired, s.asked, s.acted, s.unforced = m.History, m.Repaired, m.Asked, m.Acted, m.Unforced
 	s.final = s.final || m.AnswerTool

@@ -22,6 +22,8 @@ const (
 	started     strategy.Trigger = "started"
 	called      strategy.Trigger = "called"      // the model called tools
 	answered    strategy.Trigger = "answered"    // the tools answered
+	searched    strategy.Trigger = "searched"    // the model searched for tools, and called no other
+	lastSearch  strategy.Trigger = "last_search" // it did so when no model call with tools is left
 	reasked     strategy.Trigger = "reasked"     // the reply was not an answer, and the model is told why
 	unforced    strategy.Trigger = "unforced"    // the provider refuses a forced tool choice: ask again without one
 	unformatted strategy.Trigger = "unformatted" // the provider refuses a response format: ask again with the final tool
@@ -51,11 +53,13 @@ var Table = frame.Table(Name,
 		{From: frame.In(Ready), On: started, To: AwaitingModel},
 		{From: frame.In(AwaitingModel), On: called, To: AwaitingTools},
 		{From: frame.In(AwaitingTools), On: answered, To: AwaitingModel, Cap: capRounds},
+		{From: frame.In(AwaitingModel), On: searched, To: AwaitingModel, Cap: capRounds},
 		{From: frame.In(AwaitingModel), On: reasked, To: AwaitingModel, Cap: capRetries},
 		{From: frame.In(AwaitingModel), On: unforced, To: AwaitingModel, Cap: capUnforced},
 		{From: frame.In(AwaitingModel), On: unformatted, To: AwaitingModel, Cap: capUnformatted},
+		{From: frame.In(AwaitingModel), On: lastSearch, To: Concluding},
 		{From: frame.In(AwaitingTools), On: exhausted, To: Concluding},
-		{From: frame.In(AwaitingTools), On: gaveUp, To: Limited},
+		{From: frame.In(AwaitingModel, AwaitingTools), On: gaveUp, To: Limited},
 		{From: frame.In(Concluding), On: concluded, To: Limited},
 		{From: frame.In(AwaitingModel), On: finished, To: Done},
 	},

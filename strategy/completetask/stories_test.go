@@ -10,6 +10,7 @@ import (
 	"github.com/segue-go/segue/messages"
 	"github.com/segue-go/segue/strategy"
 	"github.com/segue-go/segue/strategy/completetask"
+	"github.com/segue-go/segue/strategy/toolsearch"
 	"github.com/segue-go/segue/strategytest"
 	"github.com/segue-go/segue/tools"
 )
@@ -38,9 +39,15 @@ var set = strategy.Set{
 	"forced":               completetask.New(completetask.Config{ToolChoice: llmclient.ToolChoice{Mode: llmclient.ChooseRequired}}),
 	"forced-or-fail":       completetask.New(completetask.Config{ToolChoice: llmclient.ToolChoice{Mode: llmclient.ChooseRequired}, OnRefusedChoice: completetask.RefusedFail}),
 	"names-a-missing-tool": completetask.New(completetask.Config{Tools: []string{"no_such_tool"}}),
-	"with-system":          completetask.New(completetask.Config{System: "Be brief."}),
-	"other-system":         completetask.New(completetask.Config{System: "Be thorough."}),
-	"keeps-system":         completetask.New(completetask.Config{System: "Be thorough.", KeepSystem: true}),
+	"searching":            completetask.New(completetask.Config{Search: toolsearch.Config{Above: 2, Results: 1, Pinned: []string{"read_file"}}}),
+	"searching-twice":      completetask.New(completetask.Config{MaxModelCalls: 2, Search: toolsearch.Config{Above: 2, Results: 1}}),
+	"searching-then-fail":  completetask.New(completetask.Config{MaxModelCalls: 2, OnLimit: completetask.LimitFail, Search: toolsearch.Config{Above: 2, Results: 1}}),
+	"searching-city": completetask.New(completetask.Config{
+		Schema: citySchema, Answer: completetask.AnswerTool, ToolChoice: llmclient.ToolChoice{Mode: llmclient.ChooseRequired}, Search: toolsearch.Config{Above: 2, Results: 1},
+	}),
+	"with-system":  completetask.New(completetask.Config{System: "Be brief."}),
+	"other-system": completetask.New(completetask.Config{System: "Be thorough."}),
+	"keeps-system": completetask.New(completetask.Config{System: "Be thorough.", KeepSystem: true}),
 }
 
 // The stories take every transition of the table.

@@ -7,6 +7,7 @@ import (
 	"github.com/segue-go/segue/markdownpolicy"
 	"github.com/segue-go/segue/strategy"
 	"github.com/segue-go/segue/strategy/internal/frame"
+	"github.com/segue-go/segue/strategy/toolsearch"
 )
 
 // Name is the usual name of this strategy in a strategy.Set.
@@ -30,6 +31,11 @@ type Config struct {
 	// MaxRetries limits the repeated requests after a reply that was not a turn: it was incomplete,
 	// unreadable or cut off. They do not count in MaxSteps. 0 means 3, negative means none.
 	MaxRetries int `json:"max_retries,omitempty"`
+
+	// Search says when the model searches for tools instead of being told all of them: by default if
+	// there are more than 40. The result of a search describes the tools that were found, so the
+	// instructions stay as they are. A search is a step.
+	Search toolsearch.Config `json:"search,omitzero"`
 
 	// Policy is the text format. Nil means markdownpolicy.ReAct{}. If it is a
 	// markdownpolicy.Tooled, its WithTools is called with the tools and the result is used. A type
@@ -103,6 +109,7 @@ Write it again, as text in the format that you were given.
 type settings struct {
 	Config
 	frame.Settings
+	plan *toolsearch.Plan // nil: nothing is searched for
 }
 
 // New returns a factory for strategy.Set. An invalid Config is reported when the strategy is first
@@ -136,6 +143,9 @@ func (s *react) Bounds() strategy.Bounds {
 	if s.Tools != nil && len(s.Tools) == 0 {
 		b.Triggers[acted] = 0 // every action is a mistake
 	}
+	if s.plan == nil || s.search != nil && !s.search.Active() {
+		b.Triggers[searched] = 0
+	}
 	return b
 }
 
@@ -150,7 +160,10 @@ func compile(cfg Config) *settings {
 	if s.Policy == nil {
 		s.Policy = markdownpolicy.ReAct{}
 	}
+	var err error
+	s.plan, err = s.Search.Compile("react", s.Tools)
 	s.Err = errors.Join(
+		err,
 		frame.Distinct("react", "Tools", s.Tools),
 		frame.OneOf("react", "OnLimit", &s.OnLimit, LimitConclude, LimitFail),
 		frame.ParsePrompts(&s.Settings, "react", s.Prompts, defaultPrompts, map[string]any{"": sample}),

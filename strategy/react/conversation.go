@@ -14,6 +14,7 @@ import (
 func (s *react) open(in delegation.Input) error {
 	s.equip()
 	s.history, s.repaired = frame.Conversation(in, s.System, s.KeepSystem)
+	s.search.Recall(s.history)
 	s.ids = idsIn(s.history)
 	return s.openText()
 }
@@ -21,7 +22,7 @@ func (s *react) open(in delegation.Input) error {
 // equip tells the policy the tools.
 func (s *react) equip() {
 	if t, ok := s.policy.(markdownpolicy.Tooled); ok {
-		if p, ok := t.WithTools(s.tools).(Policy); ok {
+		if p, ok := t.WithTools(s.search.Callable()).(Policy); ok {
 			s.policy = p
 		}
 	}
@@ -48,7 +49,7 @@ func (s *react) openText() error {
 		return fmt.Errorf("react: the conversation cannot be put into text: %w", err)
 	}
 	s.text = text
-	instructions := s.policy.FormatInstructions(s.tools)
+	instructions := s.policy.FormatInstructions(s.search.Offered())
 	if instructions == "" {
 		return nil
 	}
@@ -115,8 +116,8 @@ func (s *react) say(prompt string, data PromptData) error {
 // prompt fills in a template.
 func (s *react) prompt(name string, data PromptData) (string, error) {
 	data.Steps, data.MaxSteps = s.steps, s.MaxSteps
-	for i := range s.tools {
-		data.Known = append(data.Known, s.tools[i].Name)
+	for _, d := range s.search.Offered() {
+		data.Known = append(data.Known, d.Name)
 	}
 	return s.Texts.Fill(name, data)
 }

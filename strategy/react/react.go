@@ -47,6 +47,7 @@ import (
 	"github.com/segue-go/segue/nextstep"
 	"github.com/segue-go/segue/strategy"
 	"github.com/segue-go/segue/strategy/internal/frame"
+	"github.com/segue-go/segue/strategy/toolsearch"
 	"github.com/segue-go/segue/tools"
 )
 
@@ -66,6 +67,7 @@ type react struct {
 	policy Policy // knows the tools
 
 	tools    []tools.Definition // that may be used
+	search   *toolsearch.Search // knows which of them are offered
 	toolsErr error              // the Config names tools that may not be used
 	text     messages.History   // as the model sees it
 	history  messages.History   // as the output has it
@@ -82,11 +84,12 @@ type react struct {
 }
 
 // ToolNames implements strategy.ToolNamer.
-func (s *react) ToolNames() []string { return s.Tools }
+func (s *react) ToolNames() []string { return s.plan.Names(s.Tools) }
 
 // UseTools implements strategy.ToolUser.
 func (s *react) UseTools(defs []tools.Definition) {
 	s.tools, s.toolsErr = frame.Tools("react", defs, s.Tools)
+	s.startSearch()
 }
 
 // Initialize implements strategy.Strategy.
@@ -112,7 +115,7 @@ func (s *react) request() nextstep.GetChatCompletion {
 	req := llmclient.Request{
 		Model:       s.Model,
 		Messages:    s.text.Clip(),
-		Tools:       s.tools,
+		Tools:       s.search.Offered(),
 		ToolFormat:  llmclient.ToolsText,
 		Temperature: s.Temperature,
 		MaxTokens:   s.MaxTokens,
@@ -153,6 +156,11 @@ func (s *react) ProcessToolResults(results []messages.ToolOutput) nextstep.NextS
 	if s.State() != AwaitingTools {
 		return s.OutOfTurn()
 	}
+	return s.took(results, observed)
+}
+
+// took shows the model the result of the action of the last turn, and goes on.
+func (s *react) took(results []messages.ToolOutput, on strategy.Trigger) nextstep.NextStep {
 	turn, _ := s.history.Last().(messages.Assistant)
 	for _, r := range results { // exactly one
 		s.history = append(s.history, messages.Tool{ToolOutput: r})
@@ -161,7 +169,7 @@ func (s *react) ProcessToolResults(results []messages.ToolOutput) nextstep.NextS
 			return s.fail(delegation.CodeInvalid, err)
 		}
 	}
-	return s.goOn(observed)
+	return s.goOn(on)
 }
 
 // goOn asks for the next turn, or ends if no step is left.

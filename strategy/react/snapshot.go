@@ -26,13 +26,14 @@ type memory struct {
 	Finish   llmclient.FinishReason `json:"finish,omitempty"` // of the last reply
 	Scrap    string                 `json:"scrap,omitempty"`  // the last reply, if it was unusable
 	Part     *string                `json:"part,omitempty"`   // the latest part of an answer
+	Found    []string               `json:"found,omitempty"`  // tools that were searched for, in the order in which they were found
 }
 
 // Snapshot implements strategy.Snapshotter.
 func (s *react) Snapshot() (json.RawMessage, error) {
 	return frame.Snapshot("react", memory{
 		Version: frame.Version{V: memoryVersion}, Text: s.text, History: s.history, Repaired: s.repaired, Steps: s.steps,
-		Used: s.used, Finish: s.finish, Scrap: s.scrap, Part: s.part,
+		Used: s.used, Finish: s.finish, Scrap: s.scrap, Part: s.part, Found: s.search.Found(),
 	})
 }
 
@@ -44,6 +45,9 @@ func (s *react) Restore(snapshot json.RawMessage) error {
 	}
 	if err := frame.Restore("react", memoryVersion, snapshot, &m); err != nil {
 		return err
+	}
+	if err := s.search.Restore(m.Found); err != nil {
+		return frame.Misfit("react", err.Error())
 	}
 	s.equip()
 	s.text, s.history, s.repaired, s.steps = m.Text, m.History, m.Repaired, m.Steps

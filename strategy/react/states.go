@@ -22,6 +22,7 @@ const (
 	started   strategy.Trigger = "started"
 	acted     strategy.Trigger = "acted"     // the model named an action
 	mistaken  strategy.Trigger = "mistaken"  // it named an unknown tool, and is told so
+	searched  strategy.Trigger = "searched"  // it searched for tools
 	observed  strategy.Trigger = "observed"  // the tool answered
 	reasked   strategy.Trigger = "reasked"   // the reply was not a turn, and the model is told why
 	exhausted strategy.Trigger = "exhausted" // no step is left, and the model is asked for an answer
@@ -48,6 +49,7 @@ var Table = frame.Table(Name,
 		{From: frame.In(AwaitingModel), On: acted, To: AwaitingTools},
 		{From: frame.In(AwaitingTools), On: observed, To: AwaitingModel, Cap: capSteps},
 		{From: frame.In(AwaitingModel), On: mistaken, To: AwaitingModel, Cap: capSteps},
+		{From: frame.In(AwaitingModel), On: searched, To: AwaitingModel, Cap: capSteps},
 		{From: frame.In(AwaitingModel), On: reasked, To: AwaitingModel, Cap: capRetries},
 		{From: frame.In(AwaitingModel, AwaitingTools), On: exhausted, To: Concluding},
 		{From: frame.In(AwaitingModel, AwaitingTools), On: gaveUp, To: Limited},

@@ -10,6 +10,7 @@ import (
 	"github.com/segue-go/segue/strategy"
 	"github.com/segue-go/segue/strategy/completetask"
 	"github.com/segue-go/segue/strategy/react"
+	"github.com/segue-go/segue/strategy/toolsearch"
 	"github.com/segue-go/segue/strategytest"
 	"github.com/segue-go/segue/tools"
 )
@@ -22,6 +23,10 @@ var set = strategy.Set{
 	"two-steps-then-fail": react.New(react.Config{MaxSteps: 2, OnLimit: react.LimitFail, Policy: terse{}}),
 	"two-steps-broken-prompt": react.New(react.Config{
 		MaxSteps: 2, Policy: terse{}, Prompts: react.Prompts{Conclude: `{{if eq .MaxSteps 2}}{{index .Known 9}}{{end}}`},
+	}),
+	"searching": react.New(react.Config{Search: toolsearch.Config{Above: 2, Results: 1, Pinned: []string{"look"}}, Policy: terse{}}),
+	"searching-once": react.New(react.Config{
+		MaxSteps: 1, OnLimit: react.LimitFail, Search: toolsearch.Config{Above: 2, Results: 1}, Policy: terse{},
 	}),
 	"with-system":        react.New(react.Config{System: "Be brief.", Policy: terse{}}),
 	"no-retry":           react.New(react.Config{MaxRetries: -1, Policy: terse{}}),

@@ -57,7 +57,8 @@ func whole(turn markdownpolicy.Turn, text string) bool {
 // act runs the action of a turn, or tells the model that the tool is unknown.
 func (s *react) act(m messages.Assistant, turn markdownpolicy.Turn) nextstep.NextStep {
 	call := *turn.Action
-	known := slices.ContainsFunc(s.tools, func(d tools.Definition) bool { return d.Name == call.Name })
+	own := s.search.Own(call)
+	known := own || slices.ContainsFunc(s.tools, func(d tools.Definition) bool { return d.Name == call.Name })
 	call.ID = "unknown"
 	if known {
 		call.ID = s.newID()
@@ -76,6 +77,9 @@ func (s *react) act(m messages.Assistant, turn markdownpolicy.Turn) nextstep.Nex
 		return s.mistake(said, call)
 	}
 	s.history, s.scrap = append(s.history, said), ""
+	if own {
+		return s.took(s.search.Answers([]messages.ToolCall{call}), searched)
+	}
 	return s.Then(acted, nextstep.ExecuteTools{Calls: []messages.ToolCall{call}})
 }
 

@@ -44,7 +44,7 @@ func (s *reasonActObserve) offer() nextstep.NextStep {
 		s.say("Act", PromptData{})
 		s.before = len(s.history)
 	}
-	return s.then(decided, s.request(s.history, s.tools...))
+	return s.then(decided, s.request(s.history, s.search.Offered()...))
 }
 
 // acted processes the reply of the act turn.
@@ -83,11 +83,17 @@ func only(reply messages.Assistant, call messages.ToolCall) messages.Assistant {
 	return reply
 }
 
-// execute runs the calls that were not repeated too often, and refuses the others.
+// execute runs the calls that were not repeated too often, and refuses the others. Searches for tools
+// are answered and not run.
 func (s *reasonActObserve) execute(calls []messages.ToolCall) nextstep.NextStep {
 	s.calls, s.refused = calls, nil
+	answers := s.search.Answers(calls)
 	var admitted []messages.ToolCall
 	for _, c := range calls {
+		if len(answers) > 0 && answers[0].CallID == c.ID {
+			s.refused, answers = append(s.refused, answers[0]), answers[1:]
+			continue
+		}
 		key := c.Name + " " + canonical(c.Arguments)
 		if n := s.runs[key]; s.MaxRepeats > 0 && n >= s.MaxRepeats {
 			s.refused = append(s.refused, messages.ToolOutput{

@@ -8,6 +8,7 @@ import (
 
 	"github.com/segue-go/segue/strategy"
 	"github.com/segue-go/segue/strategy/internal/frame"
+	"github.com/segue-go/segue/strategy/toolsearch"
 	"github.com/segue-go/segue/tools"
 )
 
@@ -30,6 +31,10 @@ type Config struct {
 	MaxRepeats  int  `json:"max_repeats,omitempty"`  // runs of one tool with the same arguments before it is refused; 0 means 3, negative means no limit
 	MaxObserved int  `json:"max_observed,omitempty"` // characters of a result shown in the observe turn; 0 means 400, negative means all
 	NoInput     bool `json:"no_input,omitempty"`     // the model cannot ask the user
+
+	// Search says when the model searches for tools in the act turn, instead of being offered all of
+	// them: by default if there are more than 40. What is found is offered from the next act turn on.
+	Search toolsearch.Config `json:"search,omitzero"`
 
 	Retrieval Retrieval `json:"retrieval,omitzero"` // consults data sources before the first act turn
 	Prompts   Prompts   `json:"prompts,omitzero"`   // the strategy's texts for the model
@@ -131,6 +136,7 @@ type settings struct {
 	Config
 	frame.Settings
 	decide tools.Definition
+	plan   *toolsearch.Plan // nil: nothing is searched for
 }
 
 // New returns a factory for strategy.Set. An invalid Config is reported when the strategy is first
@@ -194,6 +200,7 @@ func compile(cfg Config) *settings {
 	s.decide = decideDefinition(!s.NoInput)
 	s.Err = errors.Join(
 		frame.Distinct(pkg, "Tools", s.Tools),
+		s.planSearch(),
 		s.checkNames(),
 		frame.OneOf(pkg, "OnLimit", &s.OnLimit, LimitConclude, LimitAccept, LimitFail),
 		frame.ParsePrompts(&s.Settings, pkg, s.Prompts, defaultPrompts, map[string]any{"": sample}),

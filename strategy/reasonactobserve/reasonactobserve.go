@@ -47,6 +47,7 @@ import (
 	"github.com/segue-go/segue/nextstep"
 	"github.com/segue-go/segue/strategy"
 	"github.com/segue-go/segue/strategy/internal/frame"
+	"github.com/segue-go/segue/strategy/toolsearch"
 	"github.com/segue-go/segue/tools"
 )
 
@@ -66,6 +67,7 @@ type reasonActObserve struct {
 	frame.Frame
 
 	tools    []tools.Definition // to act with
+	search   *toolsearch.Search // knows which of them are offered
 	consult  *consultation      // still to be made; nil means none
 	toolsErr error              // the tools of the run do not fit the Config
 	goal     string
@@ -95,9 +97,9 @@ func (s *reasonActObserve) Tools() []tools.Tool {
 // ToolNames implements strategy.ToolNamer.
 func (s *reasonActObserve) ToolNames() []string {
 	if s.Retrieval.Tool == "" {
-		return s.Config.Tools
+		return s.plan.Names(s.Config.Tools)
 	}
-	return append(slices.Clone(s.Config.Tools), s.Retrieval.Tool)
+	return append(slices.Clone(s.plan.Names(s.Config.Tools)), s.Retrieval.Tool)
 }
 
 // UseTools implements strategy.ToolUser. A tool with the name of a control tool cannot be used: the
@@ -109,6 +111,7 @@ func (s *reasonActObserve) UseTools(defs []tools.Definition) {
 			s.toolsErr = errControl(d.Name)
 		}
 	}
+	s.startSearch()
 	if s.Retrieval.Tool == "" {
 		return
 	}
@@ -130,6 +133,7 @@ func (s *reasonActObserve) Initialize(in delegation.Input) nextstep.NextStep {
 	}
 	s.goal = in.Question()
 	s.history, s.repaired = frame.Conversation(in, s.System, s.KeepSystem)
+	s.search.Recall(s.history)
 	switch {
 	case s.toolsErr != nil:
 		return s.fail(delegation.CodeInvalid, s.toolsErr)

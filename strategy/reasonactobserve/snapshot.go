@@ -31,6 +31,7 @@ type memory struct {
 	Unforced bool                   `json:"unforced,omitempty"` // the provider refuses a forced tool choice
 	Asked    int                    `json:"asked,omitempty"`    // model calls answered
 	Finish   llmclient.FinishReason `json:"finish,omitempty"`   // of the last reply
+	Found    []string               `json:"found,omitempty"`    // tools that were searched for, in the order in which they were found
 }
 
 // resultMemory is the JSON form of a PromptResult.
@@ -46,6 +47,7 @@ func (s *reasonActObserve) Snapshot() (json.RawMessage, error) {
 	m := memory{
 		Version: frame.Version{V: memoryVersion}, Goal: s.goal, History: s.history, Repaired: s.repaired, Step: s.step,
 		Before: s.before, Refused: s.refused, Runs: s.runs, Used: s.used, Unforced: s.unforced, Asked: s.asked, Finish: s.finish,
+		Found: s.search.Found(),
 	}
 	if s.consult != nil {
 		m.Consult = s.consult.arguments
@@ -64,6 +66,9 @@ func (s *reasonActObserve) Restore(snapshot json.RawMessage) error {
 	}
 	if err := frame.Restore(pkg, memoryVersion, snapshot, &m); err != nil {
 		return err
+	}
+	if err := s.search.Restore(m.Found); err != nil {
+		return frame.Misfit(pkg, err.Error())
 	}
 	switch {
 	case m.Before < 0 || m.Before > len(m.History):

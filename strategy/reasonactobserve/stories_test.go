@@ -9,6 +9,7 @@ import (
 	"github.com/segue-go/segue/messages"
 	"github.com/segue-go/segue/strategy"
 	rao "github.com/segue-go/segue/strategy/reasonactobserve"
+	"github.com/segue-go/segue/strategy/toolsearch"
 	"github.com/segue-go/segue/strategytest"
 	"github.com/segue-go/segue/tools"
 )
@@ -40,6 +41,7 @@ var set = strategy.Set{
 	"forty-characters":        rao.New(rao.Config{MaxObserved: 40, Prompts: brief}),
 	"missing-tool":            rao.New(rao.Config{Tools: []string{"no_such_tool"}}),
 	"retrieval-only":          rao.New(rao.Config{Tools: []string{}, Retrieval: rao.Retrieval{Tool: "look"}, Prompts: brief}),
+	"searching":               rao.New(rao.Config{MaxSteps: 3, RunAll: true, Search: toolsearch.Config{Above: 2, Results: 1, Pinned: []string{"look"}}, Prompts: brief}),
 	"broken-prompt":           rao.New(rao.Config{Prompts: broken}),
 	"retrieval-broken-prompt": rao.New(rao.Config{Tools: []string{}, Retrieval: rao.Retrieval{Tool: "look"}, Prompts: broken}),
 	"retrieval":               rao.New(rao.Config{Retrieval: rao.Retrieval{Tool: "look"}, Prompts: brief}),

@@ -31,7 +31,7 @@ func (s *reasonActObserve) ownCall() []tools.Definition {
 
 func (s *reasonActObserve) deciding() PromptData {
 	data := PromptData{CanAsk: !s.NoInput}
-	for _, d := range s.tools {
+	for _, d := range s.search.Offered() {
 		data.Tools = append(data.Tools, d.Name)
 	}
 	return data

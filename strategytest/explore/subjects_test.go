@@ -16,6 +16,7 @@ import (
 	"github.com/segue-go/segue/strategy/reflection"
 	"github.com/segue-go/segue/strategy/retry"
 	"github.com/segue-go/segue/strategy/stepagent"
+	"github.com/segue-go/segue/strategy/toolsearch"
 	"github.com/segue-go/segue/strategytest/explore"
 	"github.com/segue-go/segue/strategytest/explore/alphabet"
 	"github.com/segue-go/segue/tools"
@@ -32,6 +33,9 @@ type subject struct {
 var (
 	look = tools.Definition{Name: "look", ReadOnly: true}
 	pay  = tools.Definition{Name: "pay", NeedsApproval: true}
+	// searching offers neither of two tools at first.
+	searching = toolsearch.Config{Above: 1, Results: 1}
+
 	city = &llmclient.Schema{Name: "city", Schema: json.RawMessage(`{"type":"object","properties":{"city":{"type":"string"}},"required":["city"]}`)}
 )
 
@@ -45,6 +49,9 @@ func builtins() []subject {
 			MaxModelCalls: 2, MaxRetries: 1, Schema: city, OnLength: completetask.LengthContinue, OnEmpty: completetask.EmptyAsk, OnLimit: completetask.LimitFail,
 			ToolChoice: llmclient.ToolChoice{Mode: llmclient.ChooseRequired},
 		}), explore.Options{Tools: []tools.Definition{look}, World: alphabet.Typed}},
+		{"complete-task, searching for tools", completetask.New(completetask.Config{MaxModelCalls: 3, MaxRetries: -1, Search: searching}), explore.Options{
+			Tools: both, World: alphabet.Searches("look", "pay"),
+		}},
 		{"reflection", reflection.New(reflection.Config{MaxIterations: 2, MaxToolRounds: 1, MaxRetries: 1}), explore.Options{Tools: []tools.Definition{look}, World: alphabet.Judgements}},
 		{
 			"reflection, delegating", reflection.New(reflection.Config{Generator: "writer", MaxIterations: 2, OnRejected: reflection.RejectedFail, JSONCritique: true}),
@@ -52,6 +59,12 @@ func builtins() []subject {
 		},
 		{"react", react.New(react.Config{MaxSteps: 2, MaxRetries: 1}), explore.Options{Tools: both, World: alphabet.ReAct}},
 		{"react, failing at its limit", react.New(react.Config{MaxSteps: 1, MaxRetries: 1, OnLimit: react.LimitFail}), explore.Options{Tools: both, World: alphabet.ReAct}},
+		{"react, searching for tools", react.New(react.Config{MaxSteps: 3, MaxRetries: -1, OnLimit: react.LimitFail, Search: searching}), explore.Options{
+			Tools: both, World: alphabet.Join(alphabet.ReAct, alphabet.Searches("look", "pay")),
+		}},
+		{"reason-act-observe, searching for tools", rao.New(rao.Config{MaxSteps: 2, RunAll: true, NoInput: true, Search: searching}), explore.Options{
+			Tools: both, World: alphabet.Join(alphabet.Decisions, alphabet.Searches("look", "pay")),
+		}},
 		{"reason-act-observe", rao.New(rao.Config{MaxSteps: 2}), explore.Options{Tools: both, World: alphabet.Decisions}},
 		{
 			"reason-act-observe, with data sources", rao.New(rao.Config{MaxSteps: 1, OnLimit: rao.LimitFail, RunAll: true, Retrieval: rao.Retrieval{Tool: "look"}}),

@@ -44,6 +44,9 @@ func strategySchema(name string) node {
 	for _, key := range leastOf(name) {
 		properties.at(key)["minimum"] = 0
 	}
+	properties.at("search", "properties", "results")["minimum"] = 0
+	properties.at("search", "properties", "pinned")["uniqueItems"] = true
+	properties.at("search", "properties", "name")["pattern"] = "^[A-Za-z0-9_-]{0,64}$"
 	bounded(config)
 	return config
 }

@@ -30,7 +30,7 @@ const everything = `{
 	"caller": {"strategy": "tool-first", "model": "a", "config": {"tool_choice": {"mode": "tool", "name": "read_file"}}},
 	"again": {"strategy": "retry", "model": "b", "config": {"max_retries": 1, "detector": "strict"}},
 	"thinker": {"strategy": "reason-act-observe", "model": "b", "config": {"max_steps": 2, "retrieval": {"tool": "read_file"}, "on_limit": "accept"}},
-	"actor": {"strategy": "react", "model": "b", "config": {"max_steps": 2, "on_limit": "fail"}},
+	"actor": {"strategy": "react", "model": "b", "config": {"max_steps": 2, "on_limit": "fail", "search": {"above": 9, "pinned": ["read_file"], "results": 2, "name": "find_tools"}}},
 	"talker": {"strategy": "llm-only", "model": "b", "system": "s", "config": {"max_tokens": 9}},
 	"lister": {"strategy": "planning", "model": "b", "config": {"max_steps": 2}}
 },

@@ -1,5 +1,5 @@
 // Package alphabet has what a model may answer in the protocols of the built-in strategies: plans,
-// judgements of drafts and plans, turns of ReAct, decisions, goals for agents. It is for the World
+// judgements of drafts and plans, turns of ReAct, decisions, goals for agents, searches for tools. It is for the World
 // of explore.Options: without it the world answers with texts and calls that no protocol
 // understands, and an exploration never comes behind the first plan.
 //
@@ -60,8 +60,8 @@ var ofTable = map[string]Alphabet{
 
 // For returns the alphabet of the strategy that the factory makes, with the Tools, Agents and
 // Strategies of the Options: each frame is answered in the protocol of its strategy, if that is a
-// built-in one, and otherwise with [Calls]; every agent is given goals. The factories are
-// called at once, and not later.
+// built-in one, and otherwise with [Calls]; every agent is given goals, and the first few tools are
+// searched for where that is offered. The factories are called at once, and not later.
 func For(factory func() strategy.Strategy, o explore.Options) Alphabet {
 	of := map[string]Alphabet{explore.Subject: ofStrategy(factory, o.Strategies)}
 	for name, factory := range o.Strategies {
@@ -73,15 +73,23 @@ func For(factory func() strategy.Strategy, o explore.Options) Alphabet {
 	}
 	slices.Sort(agents)
 	goals := Goals(agents...)
+	var names []string
+	for _, d := range o.Tools {
+		names = append(names, d.Name)
+	}
+	searches := Searches(names[:min(len(names), mostSearched)]...)
 	known := &memo{lists: map[string][]explore.Reaction{}}
 	return func(e *machine.Effect) []explore.Reaction {
 		own, r := of[e.Strategy], requested(e)
 		if own == nil || r == nil {
 			return nil
 		}
-		return known.list(e.Strategy, r, func() []explore.Reaction { return slices.Clip(append(own(e), goals(e)...)) })
+		return known.list(e.Strategy, r, func() []explore.Reaction { return slices.Concat(own(e), goals(e), searches(e)) })
 	}
 }
+
+// mostSearched is how many tools are searched for: more of a kind shows nothing new.
+const mostSearched = 3
 
 // memo keeps the reactions to requests of one run, in which tools of one name have one schema: an
 // exploration asks for the same ones again and again.

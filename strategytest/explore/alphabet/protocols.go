@@ -5,6 +5,7 @@ import (
 
 	"github.com/segue-go/segue/machine"
 	pre "github.com/segue-go/segue/strategy/planreviseexecute"
+	"github.com/segue-go/segue/strategy/toolsearch"
 	"github.com/segue-go/segue/strategytest/explore"
 )
 
@@ -22,6 +23,27 @@ func Typed(e *machine.Effect) []explore.Reaction {
 		list = append(list, says("JSON of the schema", sample(r.Schema.Schema)), says("JSON of no schema", `[{"no":"such"}]`).AsOdd())
 	}
 	return append(list, Refusals(e)...)
+}
+
+// Searches search for tools where a request offers search_tools: for each of these by its name, and
+// for one that there is not, and call those that are not offered.
+func Searches(tools ...string) Alphabet {
+	return func(e *machine.Effect) []explore.Reaction {
+		if !offers(e, toolsearch.DefaultName) {
+			return nil
+		}
+		list := []explore.Reaction{calls("searches in vain", toolsearch.DefaultName, `{"query":"qqqq"}`)}
+		for _, name := range tools {
+			if offers(e, name) {
+				continue
+			}
+			if query, err := json.Marshal(map[string]string{"query": name}); err == nil {
+				list = append(list, calls("searches for "+name, toolsearch.DefaultName, string(query)))
+			}
+			list = append(list, calls("calls "+name+" too early", name, "{}").AsOdd())
+		}
+		return list
+	}
 }
 
 // Judgements judge drafts for reflection: approved or not, in a text, and in JSON where that is

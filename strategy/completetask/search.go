@@ -1,0 +1,44 @@
+package completetask
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/segue-go/segue/llmclient"
+	"github.com/segue-go/segue/messages"
+	"github.com/segue-go/segue/nextstep"
+	"github.com/segue-go/segue/strategy/internal/frame"
+	"github.com/segue-go/segue/strategy/toolsearch"
+)
+
+// planSearch checks the Config's Search.
+func (s *settings) planSearch() (err error) {
+	s.plan, err = s.Search.Compile("completetask", s.Tools)
+	if s.ToolFormat == llmclient.ToolsText { // nobody would describe the search to the model
+		s.plan = nil
+	}
+	if s.Schema != nil && s.plan.Name() == FinalTool {
+		return errors.Join(err, fmt.Errorf("completetask: Search: the Name %q is that of the tool for the answer", FinalTool))
+	}
+	return err
+}
+
+// startSearch decides which of the tools are offered at first.
+func (s *completeTask) startSearch() {
+	o := toolsearch.Options{}
+	if s.ToolChoice.Name != "" {
+		o.Always = []string{s.ToolChoice.Name}
+	}
+	search, err := s.plan.Start("completetask", s.tools, o)
+	s.search, s.toolsErr = search, errors.Join(s.toolsErr, err)
+}
+
+// act runs the calls of a reply. Searches are not run: the strategy answers them, when the other
+// calls are answered too.
+func (s *completeTask) act(calls []messages.ToolCall) nextstep.NextStep {
+	if rest := s.search.Rest(calls); len(rest) > 0 {
+		return s.Then(called, nextstep.ExecuteTools{Calls: rest})
+	}
+	s.history = frame.Results(s.history, s.search.Answers(calls))
+	return s.goOn(searched, lastSearch)
+}
