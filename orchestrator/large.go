@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"iter"
 	"runtime/debug"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -51,7 +52,7 @@ const (
 // check returns what is wrong with the bounds.
 func (l *LargeResults) check() error {
 	if l.Show < 0 || l.Show > 0 && l.Show < leastShow {
-		return fmt.Errorf("Show is %d: it must be 0 or at least %d", l.Show, leastShow)
+		return fmt.Errorf("its Show is %d: it must be 0 or at least %d", l.Show, leastShow)
 	}
 	return nil
 }
@@ -79,7 +80,7 @@ func (o *Orchestrator) configureLarge(cfg *Config) error {
 		return &ConfigError{Field: "LargeResults", Err: err}
 	}
 	cfg.LargeResults = cfg.LargeResults.withDefaults(cfg.MaxToolResult)
-	cfg.Tools = append(cfg.Tools[:len(cfg.Tools):len(cfg.Tools)], newReadResult(cfg.LargeResults.Show))
+	cfg.Tools = append(slices.Clip(cfg.Tools), newReadResult(cfg.LargeResults.Show))
 	o.cfg.LargeResults, o.cfg.Tools = cfg.LargeResults, cfg.Tools
 	o.values, _ = checkpoint.As[checkpoint.ValueStore](cfg.Store)
 	return nil

@@ -117,13 +117,21 @@ func (s *Store) parts(ctx context.Context, conn *pgx.Conn, key checkpoint.Key, v
 	if err != nil || next == last+1 {
 		return data, err
 	}
-	var there int // the run may have been deleted meanwhile
-	if err := conn.QueryRow(ctx, hasValue, v.run, v.id).Scan(&there); errors.Is(err, pgx.ErrNoRows) {
-		return nil, &checkpoint.ValueNotFoundError{Key: key, ID: v.id}
-	} else if err != nil {
-		return nil, err
+	return nil, s.lostParts(ctx, conn, key, v)
+}
+
+// lostParts returns why parts are missing: the run was deleted meanwhile, or they are damaged.
+func (s *Store) lostParts(ctx context.Context, conn *pgx.Conn, key checkpoint.Key, v *valueSpan) error {
+	var there int
+	err := conn.QueryRow(ctx, hasValue, v.run, v.id).Scan(&there)
+	switch {
+	case errors.Is(err, pgx.ErrNoRows):
+		return &checkpoint.ValueNotFoundError{Key: key, ID: v.id}
+	case err != nil:
+		return err
+	default:
+		return s.damagedValue(key, v.id)
 	}
-	return nil, s.damagedValue(key, v.id)
 }
 
 // Values implements [checkpoint.ValueStore].
