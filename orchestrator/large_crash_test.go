@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -18,13 +19,17 @@ import (
 // told any more that it was made.
 type mortal struct {
 	*checkpoint.Memory
-	left  int // writes that are made
 	after bool
+
+	mu   sync.Mutex
+	left int // writes that are made
 }
 
 var errDead = errors.New("the process is dead")
 
 func (s *mortal) write(do func() error) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	switch s.left--; {
 	case s.left >= 0:
 		return do()
