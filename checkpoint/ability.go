@@ -189,8 +189,8 @@ type Leaser interface {
 
 // Pruner deletes runs.
 type Pruner interface {
-	// Delete deletes runs with their records, heads, messages and snapshots. Keys without a run are
-	// ignored. A run with the same key may begin anew.
+	// Delete deletes runs with their records, heads, messages, snapshots and values. Keys without
+	// a run are ignored. A run with the same key may begin anew.
 	Delete(ctx context.Context, keys ...Key) error
 
 	// Vacuum removes what the store itself still has of deleted runs, such as free pages and logs,

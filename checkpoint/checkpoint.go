@@ -10,6 +10,7 @@
 //	Leaser           records which process works on a run, so that runs of dead processes are found
 //	Pruner           deletes runs, and what the store itself has left of them
 //	SnapshotStore    keeps the last snapshot of a run, so that a long one is opened quickly
+//	ValueStore       keeps what is too large for a record, and reads it in parts
 //
 // [Memory], sqlitestore and pgstore have all of them. Package checkpointtest tests a Store of your
 // own against the contract. Package sealed encrypts what any Store keeps.

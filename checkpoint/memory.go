@@ -28,6 +28,7 @@ type kept struct {
 	writer  string  // of the last records
 	inbox   []Message
 	saved   Snapshot // zero: none
+	values  map[string]string
 }
 
 type entry struct{ kind, data string }

@@ -251,5 +251,5 @@ func isPlainCall(c *messages.ToolCall) bool {
 }
 
 func isPlainOutput(o *messages.ToolOutput) bool {
-	return o.Attachments == nil && isText(o.CallID, o.ToolName, o.Output, string(o.Status), o.Reason)
+	return o.Attachments == nil && isText(o.CallID, o.ToolName, o.Output, string(o.Status), o.Reason, o.Kept.ID)
 }

@@ -41,6 +41,7 @@ func readOutput(o *object) (out ToolOutput) {
 	o.take("reason", &out.Reason)
 	o.take("untrusted", &out.Untrusted)
 	o.take("elapsed", &out.Elapsed)
+	o.take("kept", &out.Kept)
 	o.takeList("attachments", func(raw []byte) error {
 		a := readObject(raw)
 		var one Attachment

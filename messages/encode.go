@@ -25,7 +25,7 @@ const (
 var (
 	systemFields  = []string{"role", "text"}
 	contentFields = []string{"role", "content"}
-	toolFields    = []string{"role", "call_id", "tool_name", "output", "status", "reason", "untrusted", "elapsed", "attachments"}
+	toolFields    = []string{"role", "call_id", "tool_name", "output", "status", "reason", "untrusted", "elapsed", "attachments", "kept"}
 	callFields    = []string{"type", "id", "name", "arguments"}
 )
 
@@ -138,6 +138,10 @@ func appendOutput(dst []byte, o ToolOutput) []byte {
 	}
 	if len(o.Attachments) > 0 {
 		dst = appendAttachments(append(dst, `,"attachments":`...), o.Attachments)
+	}
+	if o.Kept != (Kept{}) {
+		dst = jsonform.AppendString(append(dst, `,"kept":{"id":`...), o.Kept.ID)
+		dst = append(strconv.AppendInt(append(dst, `,"size":`...), o.Kept.Size, 10), '}')
 	}
 	return dst
 }

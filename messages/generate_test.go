@@ -74,6 +74,7 @@ func value(t *rapid.T) messages.Message {
 			Output:    words(t, "output"),
 			Status:    rapid.SampledFrom([]messages.Status{"", messages.StatusOK, messages.StatusFailed}).Draw(t, "status"),
 			Reason:    rapid.SampledFrom([]string{"", "error"}).Draw(t, "reason"),
+			Kept:      messages.Kept{ID: words(t, "kept"), Size: rapid.Int64().Draw(t, "size")},
 			Untrusted: rapid.Bool().Draw(t, "untrusted"), Elapsed: time.Duration(rapid.Int64().Draw(t, "elapsed")),
 			Attachments: attachments(t),
 		}}

@@ -197,6 +197,16 @@ type ToolOutput struct {
 	// Attachments are what the tool made besides its result, such as files. They are shown to
 	// observers of the run, never to the model.
 	Attachments []Attachment
+
+	// Kept names the whole result, if Output shows only a part of it and the whole is kept with the
+	// run. Zero: it is not kept.
+	Kept Kept
+}
+
+// Kept names a text that is kept with the run in which its tool was called.
+type Kept struct {
+	ID   string `json:"id"`
+	Size int64  `json:"size"` // in bytes
 }
 
 // Attachment is something that a tool made in addition to its result.

@@ -24,8 +24,9 @@ func (o *Orchestrator) standing(m *machine.Machine, reason string) *checkpoint.H
 	return &h
 }
 
-// adoptRun stores all records of a run that is new to the store, and returns its head.
-func (o *Orchestrator) adoptRun(ctx context.Context, key checkpoint.Key, records []checkpoint.Record, h *checkpoint.Header) (checkpoint.Head, error) {
+// adoptRun stores all records of a run that is new to the store, and before those that name them
+// the values, and returns its head.
+func (o *Orchestrator) adoptRun(ctx context.Context, key checkpoint.Key, records []checkpoint.Record, h *checkpoint.Header, values []value) (checkpoint.Head, error) {
 	writer, err := uuid.NewV7()
 	if err != nil {
 		return checkpoint.Head{}, &JournalError{Run: key.Run, Err: err}
@@ -34,6 +35,11 @@ func (o *Orchestrator) adoptRun(ctx context.Context, key checkpoint.Key, records
 		store: o.cfg.Store, key: key, run: key.Run, writer: writer.String(), epoch: 1, pending: records, patience: o.cfg.Timeouts.Store,
 	}
 	defer j.close()
+	if len(values) > 0 {
+		if err := j.adoptValues(ctx, h, values); err != nil {
+			return checkpoint.Head{}, err
+		}
+	}
 	b := j.batch()
 	b.Header = h
 	err = j.append(ctx, &b)

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"runtime/debug"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/segue-go/segue/delegation"
@@ -25,10 +26,13 @@ type execution struct {
 	effect          *machine.Effect // read-only; points to own if it has its own goroutine
 	own             machine.Effect
 	tool            tools.Tool // the tool of the call; nil: it is unknown, or the effect is not a call
+	reads           bool       // the frame may call ReadResultTool
 	toolInline      bool       // the tool neither waits nor needs a context
 	began           time.Time
 	cancel          context.CancelCauseFunc // nil: only the end of the run ends the context
 	where           string                  // whose code performs the effect, if known
+
+	readUntrusted atomic.Bool // ReadResultTool has read a result from outside
 
 	// Only the loop uses these:
 	deadline time.Time // end of its time-out, then end of its grace period; zero: none
@@ -85,6 +89,7 @@ func (x *execution) take(e *machine.Effect) {
 	x.effect, x.tool, x.toolInline = e, nil, false
 	if e.Kind == machine.EffectTool {
 		x.tool, x.toolInline = x.run.o.toolOf(e)
+		x.reads = x.run.o.keepsLarge() && x.run.m.Offers(e.Frame, ReadResultTool)
 	}
 }
 
@@ -172,9 +177,14 @@ func (x *execution) handle(ctx context.Context) (answer nextstep.Answer, err err
 		}
 	}()
 	if !x.run.o.wrapped {
-		return x.perform(ctx, x.effect)
+		answer, err = x.perform(ctx, x.effect)
+	} else {
+		answer, err = x.run.o.handler(tools.WithAsk(ctx, x.ask), *x.effect)
 	}
-	return x.run.o.handler(tools.WithAsk(ctx, x.ask), *x.effect)
+	if err == nil {
+		answer = x.keepLarge(ctx, answer)
+	}
+	return answer, err
 }
 
 // panicked is the error of an effect whose Handler panicked. Even if the panic value wraps

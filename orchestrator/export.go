@@ -14,8 +14,11 @@ import (
 	"github.com/segue-go/segue/machine"
 )
 
-// exportVersion is that of the files which Export writes.
-const exportVersion = 1
+// The versions of the files that Export writes: those of runs with values have the second.
+const (
+	exportVersion       = 1
+	exportVersionValues = 2
+)
 
 // exported is a run as a file, but for its records.
 type exported struct {
@@ -31,6 +34,7 @@ type exported struct {
 type exportedWhole struct {
 	exported
 	Records []json.RawMessage `json:"records"`
+	Values  []exportedValue   `json:"values,omitempty"`
 }
 
 // ImportError says why a file cannot be imported: nothing was stored.
@@ -56,8 +60,8 @@ func (e *ImportError) Error() string {
 func (e *ImportError) Unwrap() error { return e.Err }
 
 // Export writes a run as one JSON file: how it stands, and its records, each in a line. It holds
-// all that the journal holds: prompts, replies, arguments and results of tools, and what is secret
-// in them. Whoever works on the run is not disturbed; what is stored meanwhile is left out. An
+// all that the journal holds: prompts, replies, arguments and results of tools, those that are kept
+// beside it ([LargeResults]), and what is secret in them. Whoever works on the run is not disturbed; what is stored meanwhile is left out. An
 // error is a [*JournalError], a [*ConfigError], or that of w.
 func (o *Orchestrator) Export(ctx context.Context, key checkpoint.Key, w io.Writer) error {
 	head, err := o.Head(ctx, key)
@@ -68,7 +72,15 @@ func (o *Orchestrator) Export(ctx context.Context, key checkpoint.Key, w io.Writ
 	if err != nil {
 		return err
 	}
-	first, err := json.Marshal(exported{exportVersion, key.Namespace, key.Run, head.Header, head.Created.UTC(), head.Updated.UTC()})
+	values, err := o.exportedValues(ctx, key)
+	if err != nil {
+		return err
+	}
+	version := exportVersion
+	if len(values) > 0 {
+		version = exportVersionValues
+	}
+	first, err := json.Marshal(exported{version, key.Namespace, key.Run, head.Header, head.Created.UTC(), head.Updated.UTC()})
 	if err != nil {
 		return rd.damaged(0, err)
 	}
@@ -91,7 +103,11 @@ func (o *Orchestrator) Export(ctx context.Context, key checkpoint.Key, w io.Writ
 		_ = b.WriteByte('\n')
 		_, _ = b.Write(rec.Data)
 	}
-	_, _ = b.WriteString("\n]}\n")
+	_, _ = b.WriteString("\n]")
+	if err := o.exportValues(ctx, key, values, b); err != nil {
+		return err
+	}
+	_, _ = b.WriteString("}\n")
 	return b.Flush()
 }
 
@@ -138,6 +154,10 @@ func (o *Orchestrator) Import(ctx context.Context, r io.Reader, options ...Impor
 	} else if !errors.Is(err, checkpoint.ErrNotFound) {
 		return none, err
 	}
+	values, err := o.importedValues(key, file)
+	if err != nil {
+		return none, err
+	}
 	rd, records, err := o.applyImported(ctx, key, file, how.approvals)
 	if err != nil {
 		return none, err
@@ -146,7 +166,7 @@ func (o *Orchestrator) Import(ctx context.Context, r io.Reader, options ...Impor
 	if h.Status != checkpoint.StatusParked {
 		h.Version = file.Header.Version
 	}
-	return o.adoptRun(ctx, key, records, h)
+	return o.adoptRun(ctx, key, records, h, values)
 }
 
 // applyImported applies the records of a file, and returns them as they are stored. If no approvals
@@ -233,14 +253,17 @@ func readExported(r io.Reader) (*exportedWhole, error) {
 	switch {
 	case version.Version == 0:
 		return nil, &ImportError{Err: errors.New("it has no segue_run: it is not the file of a run")}
-	case version.Version != exportVersion:
-		return nil, &ImportError{Err: fmt.Errorf("its version is %d, and this release reads %d", version.Version, exportVersion)}
+	case version.Version != exportVersion && version.Version != exportVersionValues:
+		return nil, &ImportError{Err: fmt.Errorf("its version is %d, and this release reads %d and %d", version.Version, exportVersion, exportVersionValues)}
 	}
 	file := new(exportedWhole)
 	d := json.NewDecoder(bytes.NewReader(data))
 	d.DisallowUnknownFields()
 	if err := d.Decode(file); err != nil {
 		return nil, &ImportError{Err: err}
+	}
+	if file.Version == exportVersion && len(file.Values) > 0 {
+		return nil, &ImportError{Err: fmt.Errorf("it has values, which files have from version %d on", exportVersionValues)}
 	}
 	return file, nil
 }

@@ -127,7 +127,7 @@ func TestImport_refuses(t *testing.T) {
 		"nothing":         {"", "not the JSON of a run"},
 		"another file":    {`{"messages": []}`, "no segue_run"},
 		"cut":             {string(golden[:len(golden)/2]), "not the JSON of a run"},
-		"newer":           {edit(`"segue_run":1`, `"segue_run":2`), "its version is 2"},
+		"newer":           {edit(`"segue_run":1`, `"segue_run":3`), "its version is 3"},
 		"unknown field":   {edit(`"segue_run":1`, `"segue_run":1,"x":1`), "unknown field"},
 		"no records":      {`{"segue_run":1,"run":"r","header":{"status":"done"},"records":[]}`, "no records"},
 		"no run":          {edit(`"namespace":"acme","run":"r"`, `"run":""`), "no id"},

@@ -278,5 +278,9 @@ func (f *forking) isEdited(place int) bool { return f.edited() && place == len(f
 func (f *forking) store(ctx context.Context) (checkpoint.Head, error) {
 	key := checkpoint.Key{Namespace: f.how.From.Namespace, Run: f.run}
 	h := f.o.standing(f.rd.m, fmt.Sprintf("it is a fork of run %.64q: resume it", f.how.From.Run))
-	return f.o.adoptRun(ctx, key, f.own, h)
+	values, err := f.o.keptValues(ctx, f.how.From, f.records)
+	if err != nil {
+		return checkpoint.Head{}, err
+	}
+	return f.o.adoptRun(ctx, key, f.own, h, values)
 }

@@ -126,6 +126,9 @@ type Config struct {
 	Parallel      int // most model calls, tool calls and remote delegations of a run at once; 0: 8; negative: any number
 	MaxToolResult int // maximum size of a tool's result in bytes, the rest is cut; 0: 256 KiB; negative: no maximum
 
+	// LargeResults keeps results of tools that are too large for a model, to be read in parts.
+	LargeResults LargeResults
+
 	// OnPanic is called for each panic that was contained: of tools, clients, middleware, remotes,
 	// strategies, stores and Reply, and of errors whose Error method panics. The context is that of
 	// the run. OnPanic is called concurrently, also on goroutines of tools; its own panics are
@@ -203,6 +206,7 @@ type Orchestrator struct {
 	agentTimeouts bool            // at least one agent has a time-out
 	leaser        checkpoint.Leaser
 	snapshots     checkpoint.SnapshotStore
+	values        checkpoint.ValueStore // for LargeResults; nil: they are off, or kept in memory
 	keeper        keeper
 	followers     followers
 	workspaces    sync.Pool // of *workspace
@@ -220,6 +224,9 @@ func New(cfg Config) (*Orchestrator, error) {
 		cfg:     cfg,
 		runner:  tools.Runner{Timeout: cfg.Timeouts.Tool, MaxResult: cfg.MaxToolResult}.WithDefaults(),
 		approve: cfg.Approve.policy(),
+	}
+	if err := o.configureLarge(&cfg); err != nil {
+		return nil, err
 	}
 	c := check{cfg: &cfg, field: "Strategies"}
 	if err := errors.Join(c.all(), o.configureSnapshots()); err != nil {

@@ -289,6 +289,7 @@ func (r *run) applyStored(data []byte, factory func() strategy.Strategy) error {
 	if s, ok := rec.(machine.Stopped); ok && s.Frame == "" {
 		r.ending = stopsAfter
 	}
+	r.large.note(rec)
 	err = r.m.Apply(rec)
 	for _, e := range r.m.Ready().Events {
 		if e.Kind == EventDrifted { // all else was told when it happened

@@ -48,6 +48,7 @@ type run struct {
 	migrated    []Event // events of a Migrated that this process made, to be emitted
 	takeover    takeover
 	causes      causes
+	large       large
 	redaction   *redaction      // nil without Config.Redact
 	observation *Observation    // nil without Config.Observe
 	discards    bool            // results that arrive now are dropped
@@ -101,6 +102,7 @@ func (o *Orchestrator) begin(ctx context.Context, task *Task, streams bool) (*ru
 		}
 		return nil, o.startError(err)
 	}
+	r.carryOn(task)
 	return r, nil
 }
 

@@ -70,6 +70,7 @@ func (x *execution) finished(out messages.ToolOutput, made *messages.ToolCall) (
 	if out.Reason == tools.ReasonSuspended {
 		return nil, x.suspension(&out)
 	}
+	out.Untrusted = out.Untrusted || x.readUntrusted.Load()
 	return nextstep.ToolResult{Output: out, Call: made}, nil
 }
 
@@ -87,7 +88,7 @@ func (x *execution) suspension(out *messages.ToolOutput) *SuspendedError {
 // neither asks questions nor reports progress.
 func (x *execution) beginCall(ctx context.Context, e *machine.Effect) *tools.Running {
 	o := x.run.o
-	job := tools.Job{Call: e.Call, Tool: x.tool, Names: o.names}
+	job := tools.Job{Call: e.Call, Tool: x.tool, Names: o.names, MaxResult: x.mostKept(e.Call.Name)}
 	runner := o.runner
 	runner.OnPanic = x.toolPanicked
 	if !x.toolInline {

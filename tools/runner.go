@@ -45,6 +45,10 @@ type Job struct {
 	Key   string          // the idempotency key for the tool; "" means none
 	Ask   AskFunc         // answers [Ask]; nil means that there is nobody to ask
 
+	// MaxResult is how many bytes are kept of the result, whatever Definition and Runner say. 0: as
+	// they say; negative: no limit.
+	MaxResult int
+
 	// Progress receives the messages of [Progress]: UTF-8, at most 4 KiB. It is called on the
 	// goroutine that reports, which waits for it, and must be safe for concurrent use. If it is
 	// nil, messages are dropped.
@@ -62,6 +66,7 @@ func (r Runner) Begin(ctx context.Context, j Job) *Running {
 	r = r.WithDefaults()
 	c := &Running{call: j.Call, tool: j.Tool, parent: ctx, onPanic: r.OnPanic, maxResult: r.MaxResult}
 	inline, refused := c.look(&r, j.Names)
+	c.maxResult = cmp.Or(j.MaxResult, c.maxResult)
 	c.began = time.Now()
 	switch {
 	case refused != nil:

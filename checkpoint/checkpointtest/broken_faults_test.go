@@ -22,7 +22,8 @@ type disk struct {
 	wear
 	damage   func(records) records
 	interval chan struct{}
-	broken   []key // runs whose heads are damaged
+	broken   []key  // runs whose heads are damaged
+	spoiled  string // the value that is damaged
 }
 
 // wear is how a disk does what it is for.
@@ -33,12 +34,13 @@ type wear struct {
 	blind   bool // damage is not seen
 	vague   bool // damage is an error like any other
 	drops   bool // snapshots are in the process' own memory
+	loses   bool // values are in the process' own memory
 	halts   bool // a damaged head keeps back its page
 	silent  bool // runs with damaged heads are not listed, and not named
 }
 
 func (d *disk) open() *store {
-	own := (&drawer{takes: newest}).flaws()
+	own, shelf := (&drawer{takes: newest}).flaws(), (&shelf{}).flaws()
 	return &store{flaws: flaws{
 		append: func(ctx context.Context, _ *memory, b batch) error { return d.append(ctx, b) },
 		read: func(ctx context.Context, _ *memory, k key, from int) records {
@@ -66,6 +68,19 @@ func (d *disk) open() *store {
 			}
 			return d.Snapshot(ctx, k)
 		},
+		put: func(ctx context.Context, _ *memory, k key, id string, data []byte) error {
+			return shelf.put(ctx, &d.memory, k, id, data)
+		},
+		part: func(ctx context.Context, _ *memory, k key, id string, offset int64, length int) ([]byte, int64, error) {
+			if d.spoiled == id && !d.blind {
+				return nil, 0, fmt.Errorf("run %q: value %q: %w", k, id, checkpoint.ErrCorrupt)
+			}
+			if d.loses {
+				return shelf.part(ctx, &d.memory, k, id, offset, length)
+			}
+			return d.ReadValue(ctx, k, id, offset, length)
+		},
+		values: func(ctx context.Context, _ *memory, k key) ([]checkpoint.Value, error) { return d.Values(ctx, k) },
 	}}
 }
 
@@ -129,6 +144,10 @@ func (d *disk) faulty() checkpointtest.Faulty {
 			d.broken = append(d.broken, k)
 			return nil
 		},
+		DamageValue: func(_ key, id string) error {
+			d.spoiled = id
+			return nil
+		},
 		Damages: map[string]func(key, int) error{"another text": func(k key, seq int) error {
 			d.damage = func(all records) records {
 				return func(yield func(record, error) bool) {
@@ -163,8 +182,9 @@ func TestFaults(t *testing.T) {
 		"forgets writers": {wear{writers: true}, []string{"interrupt", "retry after reopen"}},
 		"tears":           {wear{tears: true}, []string{"interrupt"}},
 		"drops snapshots": {wear{drops: true}, []string{"reopen"}},
+		"loses values":    {wear{loses: true}, []string{"reopen"}},
 		"names no damage": {wear{vague: true}, []string{"damage"}},
-		"sees no damage":  {wear{blind: true}, []string{"damage"}},
+		"sees no damage":  {wear{blind: true}, []string{"damage", "damaged value"}},
 		"lists nothing":   {wear{halts: true}, []string{"damaged heads"}},
 		"lists the rest":  {wear{silent: true}, []string{"damaged heads"}},
 	} {

@@ -30,7 +30,7 @@ func (f *failing) Fatalf(format string, args ...any) { f.Error(fmt.Sprintf(forma
 
 // Random operations find out what is broken, where one client can see it.
 func TestModel_findsBrokenStores(t *testing.T) {
-	for name, value := range map[string]string{"rapid.nofailfile": "true", "rapid.shrinktime": "0s", "rapid.steps": "60"} {
+	for name, value := range map[string]string{"rapid.nofailfile": "true", "rapid.shrinktime": "0s", "rapid.steps": "90"} {
 		was := flag.Lookup(name).Value.String()
 		require.NoError(t, flag.Set(name, value))
 		t.Cleanup(func() { require.NoError(t, flag.Set(name, was)) })
@@ -40,6 +40,7 @@ func TestModel_findsBrokenStores(t *testing.T) {
 		"lets epochs lie", "skips the old", "leases all", "no recoveries", "counts heartbeats", "leases quietly", "appends alone", "no progress",
 		"posts to anybody", "takes in vain", "takes none", "posts twice", "all namespaces", "any label", "any wait", "lists backwards", "forgets none", "deletes one",
 		"keeps the first", "keeps the last", "keeps the earlier", "one drawer", "saves of anybody", "saves any number", "snapshots outlive",
+		"the last value", "one shelf", "values of anybody", "values outlive", "lists them backward", "size of the part",
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

@@ -39,6 +39,9 @@ type flaws struct {
 	save     func(ctx context.Context, m *memory, key key, s checkpoint.Snapshot) error
 	snapshot func(ctx context.Context, m *memory, key key) (checkpoint.Snapshot, error)
 	vacuum   func(ctx context.Context, m *memory) error
+	put      func(ctx context.Context, m *memory, key key, id string, data []byte) error
+	part     func(ctx context.Context, m *memory, key key, id string, offset int64, length int) ([]byte, int64, error)
+	values   func(ctx context.Context, m *memory, key key) ([]checkpoint.Value, error)
 }
 
 type store struct {
@@ -123,6 +126,27 @@ func (s *store) Vacuum(ctx context.Context) error {
 	return s.memory.Vacuum(ctx)
 }
 
+func (s *store) PutValue(ctx context.Context, key key, id string, data []byte) error {
+	if s.put != nil {
+		return s.put(ctx, &s.memory, key, id, data)
+	}
+	return s.memory.PutValue(ctx, key, id, data)
+}
+
+func (s *store) ReadValue(ctx context.Context, key key, id string, offset int64, length int) ([]byte, int64, error) {
+	if s.part != nil {
+		return s.part(ctx, &s.memory, key, id, offset, length)
+	}
+	return s.memory.ReadValue(ctx, key, id, offset, length)
+}
+
+func (s *store) Values(ctx context.Context, key key) ([]checkpoint.Value, error) {
+	if s.values != nil {
+		return s.values(ctx, &s.memory, key)
+	}
+	return s.memory.Values(ctx, key)
+}
+
 // brokenStore is what is wrong with a store, and which checks find it out.
 type brokenStore struct {
 	flaws flaws
@@ -131,7 +155,7 @@ type brokenStore struct {
 
 func brokenStores() map[string]brokenStore {
 	all := brokenJournals()
-	for _, more := range []map[string]brokenStore{brokenHeads(), brokenWriters(), brokenLeases(), brokenInboxes(), brokenLists(), brokenSnapshots(), brokenPruners()} {
+	for _, more := range []map[string]brokenStore{brokenHeads(), brokenWriters(), brokenLeases(), brokenInboxes(), brokenLists(), brokenSnapshots(), brokenValues(), brokenPruners()} {
 		maps.Copy(all, more)
 	}
 	return all
@@ -169,5 +193,5 @@ func TestAbilitiesThatLack(t *testing.T) {
 	for _, text := range lacking {
 		kinds[text]++
 	}
-	require.Equal(t, map[string]int{"no Lister": 8, "no Inbox": 5, "no Leaser": 9, "no Pruner": 4, "no SnapshotStore": 5}, kinds)
+	require.Equal(t, map[string]int{"no Lister": 8, "no Inbox": 5, "no Leaser": 9, "no Pruner": 4, "no SnapshotStore": 5, "no ValueStore": 6}, kinds)
 }

@@ -30,6 +30,9 @@ type Faulty struct {
 
 	// DamageHead damages the head of a run by the back door, such as a byte of its header.
 	DamageHead func(key checkpoint.Key) error
+
+	// DamageValue damages a value of a run by the back door, such as a byte of its data.
+	DamageValue func(key checkpoint.Key, id string) error
 }
 
 // Faults checks in subtests what becomes of a store by what [Test] cannot do to it. open opens an
@@ -62,6 +65,7 @@ var faults = []struct {
 	{"retry after reopen", retryReopened},
 	{"interrupt", interrupted},
 	{"damaged heads", damagedHeads},
+	{"damaged value", damagedValue},
 }
 
 // reopened compares all that a store says with what another says of the same runs.
@@ -87,6 +91,13 @@ func reopened(ctx context.Context, f Faulty) error {
 	if k, ok := checkpoint.As[checkpoint.SnapshotStore](s); ok {
 		for _, key := range keys[2:5] {
 			if err := k.SaveSnapshot(ctx, key, checkpoint.Snapshot{Records: 2, Data: []byte("of " + key.Run)}); err != nil {
+				return err
+			}
+		}
+	}
+	if v, ok := checkpoint.As[checkpoint.ValueStore](s); ok {
+		for _, key := range keys[2:5] {
+			if err := v.PutValue(ctx, key, "a", []byte("of "+key.Run)); err != nil {
 				return err
 			}
 		}
@@ -127,6 +138,11 @@ func everything(ctx context.Context, s checkpoint.Store, keys []checkpoint.Key) 
 		if k, ok := checkpoint.As[checkpoint.SnapshotStore](s); ok {
 			snapshot, err := k.Snapshot(ctx, key)
 			fmt.Fprintf(&all, "%d %s %s\n", snapshot.Records, snapshot.Data, kind(err))
+		}
+		if v, ok := checkpoint.As[checkpoint.ValueStore](s); ok {
+			list, err := v.Values(ctx, key)
+			data, size, readErr := v.ReadValue(ctx, key, "a", 0, 1000)
+			fmt.Fprintf(&all, "%v %s %s %d %s\n", list, kind(err), data, size, kind(readErr))
 		}
 	}
 	if l, ok := checkpoint.As[checkpoint.Lister](s); ok {

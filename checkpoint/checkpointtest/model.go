@@ -50,6 +50,7 @@ type pair struct {
 	leaser checkpoint.Leaser
 	pruner checkpoint.Pruner
 	kept   checkpoint.SnapshotStore
+	values checkpoint.ValueStore
 }
 
 // newPair makes one whose runs are apart from those of other cases.
@@ -63,6 +64,7 @@ func newPair(ctx context.Context, s checkpoint.Store, name string) *pair {
 	p.leaser, _ = checkpoint.As[checkpoint.Leaser](s)
 	p.pruner, _ = checkpoint.As[checkpoint.Pruner](s)
 	p.kept, _ = checkpoint.As[checkpoint.SnapshotStore](s)
+	p.values, _ = checkpoint.As[checkpoint.ValueStore](s)
 	return p
 }
 
@@ -89,6 +91,9 @@ func (p *pair) actions() map[string]func(*rapid.T) {
 	}
 	if p.kept != nil {
 		actions["snapshot"] = p.snapshot
+	}
+	if p.values != nil {
+		actions["value"] = p.value
 	}
 	return actions
 }
@@ -221,6 +226,14 @@ func (p *pair) snapshot(t *rapid.T) {
 		Data:    rapid.SliceOfN(rapid.Byte(), 0, 8).Draw(t, "data"),
 	}
 	same(t, fmt.Sprintf("run %q: snapshot of %d records", key, s.Records), p.kept.SaveSnapshot(p.ctx, key, s), p.memory.SaveSnapshot(p.ctx, key, s))
+	p.compare(t, key)
+}
+
+// value puts one, perhaps under an id that the run has already.
+func (p *pair) value(t *rapid.T) {
+	key, id := p.key(t), rapid.SampledFrom([]string{"a", "b"}).Draw(t, "id")
+	data := rapid.SliceOfN(rapid.Byte(), 0, 8).Draw(t, "data")
+	same(t, fmt.Sprintf("run %q: put of value %q", key, id), p.values.PutValue(p.ctx, key, id, data), p.memory.PutValue(p.ctx, key, id, data))
 	p.compare(t, key)
 }
 

@@ -32,6 +32,28 @@ func (p *pair) compare(t *rapid.T, key checkpoint.Key) {
 	if p.kept != nil {
 		p.compareSnapshots(t, key)
 	}
+	if p.values != nil {
+		p.compareValues(t, key)
+	}
+}
+
+// compareValues lists the values of a run, and reads a range of each.
+func (p *pair) compareValues(t *rapid.T, key checkpoint.Key) {
+	got, err := p.values.Values(p.ctx, key)
+	want, wantErr := p.memory.Values(p.ctx, key)
+	same(t, "values of run "+key.String(), err, wantErr)
+	if !slices.Equal(got, want) {
+		t.Fatalf("values of run %q: got %v; want %v", key, got, want)
+	}
+	offset, length := int64(rapid.IntRange(-1, 9).Draw(t, "offset")), rapid.IntRange(-1, 9).Draw(t, "length")
+	for _, id := range []string{"a", "b"} {
+		got, size, err := p.values.ReadValue(p.ctx, key, id, offset, length)
+		want, wantSize, wantErr := p.memory.ReadValue(p.ctx, key, id, offset, length)
+		same(t, "value of run "+key.String(), err, wantErr)
+		if size != wantSize || !bytes.Equal(got, want) {
+			t.Fatalf("value %q of run %q, %d bytes from %d on: got %q of %d; want %q of %d", id, key, length, offset, got, size, want, wantSize)
+		}
+	}
 }
 
 func (p *pair) compareSnapshots(t *rapid.T, key checkpoint.Key) {

@@ -49,6 +49,9 @@ func appendOn(ctx context.Context, s checkpoint.Store, run, writer string) error
 	}
 	first := head.Last + 1
 	for seq := first; ; seq++ {
+		if err := putBefore(ctx, s, run, seq); err != nil {
+			return err
+		}
 		err := s.Append(ctx, contentBatch(run, seq, writer, head.Epoch+1))
 		if seq == first && errors.Is(err, checkpoint.ErrConflict) {
 			// The Append that the killed process sent last may have been carried out after Head.
@@ -66,6 +69,49 @@ func appendOn(ctx context.Context, s checkpoint.Store, run, writer string) error
 			return err
 		}
 	}
+}
+
+// valued says which records have a value, which is put before them.
+func valued(seq int) bool { return seq%8 == 0 }
+
+// putBefore puts the value of a record, if it has one.
+func putBefore(ctx context.Context, s checkpoint.Store, run string, seq int) error {
+	v, ok := checkpoint.As[checkpoint.ValueStore](s)
+	if !ok || !valued(seq) {
+		return nil
+	}
+	id := fmt.Sprint("of-", seq)
+	return v.PutValue(ctx, named(run), id, valueOf(run+id, 100_000))
+}
+
+// expectPut reads the values of a run: those of its records are there, and
+// whoever was killed while it put one has left all of it or nothing.
+func expectPut(ctx context.Context, s checkpoint.Store, run string) error {
+	v, ok := checkpoint.As[checkpoint.ValueStore](s)
+	if !ok {
+		return nil
+	}
+	head, err := s.Head(ctx, named(run))
+	if err != nil {
+		return err
+	}
+	list, err := v.Values(ctx, named(run))
+	if err != nil {
+		return err
+	}
+	records, whole := head.Last, 0
+	for _, value := range list {
+		if err := expectValue(ctx, v, named(run), value.ID, valueOf(run+value.ID, 100_000), 0, 1<<20); err != nil {
+			return err
+		}
+		if seq, err := strconv.Atoi(strings.TrimPrefix(value.ID, "of-")); err == nil && seq <= records {
+			whole++
+		}
+	}
+	if whole != records/8 {
+		return fmt.Errorf("run %s: %d records have %d values, want %d", run, records, whole, records/8)
+	}
+	return nil
 }
 
 // killed kills processes, one after the other, while they write. At the end it reads what is
@@ -92,7 +138,7 @@ func killed(ctx context.Context, p *sharedPlace, kills int) error {
 	return p.use(func(s checkpoint.Store) error {
 		var errs []error
 		for run, last := range acknowledged {
-			errs = append(errs, expectContent(ctx, s, run, last, kills))
+			errs = append(errs, expectContent(ctx, s, run, last, kills), expectPut(ctx, s, run))
 		}
 		return errors.Join(errs...)
 	})

@@ -19,6 +19,7 @@ func beginsAnew(ctx context.Context, s checkpoint.Store) error {
 	}
 	in, posts := checkpoint.As[checkpoint.Inbox](s)
 	kept, snapshots := checkpoint.As[checkpoint.SnapshotStore](s)
+	large, values := checkpoint.As[checkpoint.ValueStore](s)
 	first := by(batch(run, numbered(1, 3)...), owner, 9)
 	header := fullHeader()
 	first.Header, first.Lease = &header, time.Hour
@@ -33,6 +34,11 @@ func beginsAnew(ctx context.Context, s checkpoint.Store) error {
 		}
 		if snapshots {
 			if err := kept.SaveSnapshot(ctx, run, checkpoint.Snapshot{Records: 1, Data: []byte("of a run that is deleted")}); err != nil {
+				return err
+			}
+		}
+		if values {
+			if err := large.PutValue(ctx, run, "a", valueOf("deleted", 100_000)); err != nil {
 				return err
 			}
 		}
@@ -61,6 +67,11 @@ func beginsAnew(ctx context.Context, s checkpoint.Store) error {
 	}
 	if snapshots {
 		if err := expectNoSnapshot(ctx, kept, run); err != nil {
+			return fmt.Errorf("a run that begins anew: %w", err)
+		}
+	}
+	if values {
+		if err := errors.Join(expectNoValue(ctx, large, run, "a"), expectValues(ctx, large, run)); err != nil {
 			return fmt.Errorf("a run that begins anew: %w", err)
 		}
 	}

@@ -85,6 +85,11 @@ func doneAbilities(ctx context.Context, s checkpoint.Store) error {
 		calls["save snapshot"] = k.SaveSnapshot(done, run, checkpoint.Snapshot{Records: 1})
 		_, calls["snapshot"] = k.Snapshot(done, run)
 	}
+	if v, ok := checkpoint.As[checkpoint.ValueStore](s); ok {
+		calls["put value"] = v.PutValue(done, run, "a", nil)
+		_, _, calls["read value"] = v.ReadValue(done, run, "a", 0, 1)
+		_, calls["values"] = v.Values(done, run)
+	}
 	if l, ok := checkpoint.As[checkpoint.Leaser](s); ok {
 		_, calls["lease"] = l.Lease(done, run, owner, time.Hour)
 	}

@@ -131,6 +131,13 @@ var checks = []struct {
 	{"snapshot of other records", snapshotRefused},
 	{"snapshots at once", snapshotsAtOnce},
 
+	{"values", valuesPut},
+	{"ranges of values", valueRanges},
+	{"value is kept", valueKept},
+	{"value of no run", valueOfNone},
+	{"ids of values", valueIDs},
+	{"values at once", valuesAtOnce},
+
 	{"delete", deleted},
 	{"delete many", deletesMany},
 	{"begin anew", beginsAnew},

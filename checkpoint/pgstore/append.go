@@ -32,7 +32,7 @@ func (s *Store) Append(ctx context.Context, b checkpoint.Batch) error {
 	return nil
 }
 
-// answer is what append_2 says of a batch: nil if it was added, or else why not.
+// answer is what append_3 says of a batch: nil if it was added, or else why not.
 func (a *addition) answer(refused *string) error {
 	if refused == nil {
 		return nil
@@ -48,7 +48,7 @@ func (a *addition) answer(refused *string) error {
 	case why == "conflict" && err == nil:
 		return a.conflict(int(now))
 	default:
-		return fmt.Errorf("append_2 says %q", text)
+		return fmt.Errorf("append_3 says %q", text)
 	}
 }
 
@@ -87,7 +87,7 @@ func (s *Store) addition(b *checkpoint.Batch) (*addition, error) {
 	return a, err
 }
 
-// args are those of append_2.
+// args are those of append_3.
 func (a *addition) args() []any {
 	first, final := 0, 0
 	if n := len(a.Records); n > 0 {

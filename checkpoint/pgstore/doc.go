@@ -60,7 +60,7 @@
 // The table runs has a row for each run, records a row for each record, inbox a row for each
 // message, and snapshots a row for each run that has a snapshot; segue_schema has the versions of
 // the schema, with their times. Functions write the tables. Their names end with the version of the
-// schema, such as append_2. A newer program drops or renames them, so that an older program that is
+// schema, such as append_3. A newer program drops or renames them, so that an older program that is
 // still running is refused by a [*checkpoint.SchemaError].
 //
 // A step changes its row of runs in place, and no index; autovacuum frees the room of the old row

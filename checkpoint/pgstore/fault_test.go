@@ -46,6 +46,9 @@ func TestFaults(t *testing.T) {
 				raw(t, c, "SELECT pg_terminate_backend(pid, 10000) FROM pg_stat_activity WHERE application_name = $1", c.Schema)
 			},
 			Damages: map[string]func(checkpoint.Key, int) error{},
+			DamageValue: func(key checkpoint.Key, id string) error {
+				return execute(c, `UPDATE value_parts SET data = set_byte(data, 7, 1) WHERE part = 1 AND id = $2 AND run = (SELECT id FROM runs WHERE run = $1)`, key.Run, id)
+			},
 			DamageHead: func(key checkpoint.Key) error {
 				return execute(c, `UPDATE runs SET header = '{"status":"done"}' WHERE namespace = $1 AND run = $2`, key.Namespace, key.Run)
 			},

@@ -10,7 +10,7 @@ import (
 )
 
 const leaseRun = `SELECT outcome, now_last, now_epoch, now_created, now_updated, now_writer, now_until, now_recoveries, now_header, now_crc
-	FROM lease_2($1, $2, $3, $4)`
+	FROM lease_3($1, $2, $3, $4)`
 
 // Lease implements [checkpoint.Leaser]. Times are those of the server's clock.
 func (s *Store) Lease(ctx context.Context, key checkpoint.Key, writer string, d time.Duration) (h checkpoint.Head, err error) {

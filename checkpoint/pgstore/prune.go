@@ -21,7 +21,7 @@ func (s *Store) Delete(ctx context.Context, keys ...checkpoint.Key) error {
 	for some := range slices.Chunk(keys, mostDeleted) {
 		namespaces, runs := columnsOf(some)
 		if err := s.do(ctx, checkpoint.Key{}, func(conn *pgx.Conn) error {
-			_, err := conn.Exec(ctx, `SELECT delete_2($1, $2)`, namespaces, runs)
+			_, err := conn.Exec(ctx, `SELECT delete_3($1, $2)`, namespaces, runs)
 			return err
 		}); err != nil {
 			return err
@@ -44,7 +44,7 @@ func (s *Store) Vacuum(ctx context.Context) error {
 		if !ours { // the server itself would only warn
 			return failure(&checkpoint.StoreError{Place: s.place, Kind: ErrDenied, Problem: "the user does not own the tables"})
 		}
-		for _, table := range []string{"records", "inbox", "snapshots", "runs"} {
+		for _, table := range []string{"records", "inbox", "snapshots", "value_parts", "run_values", "runs"} {
 			if _, err := conn.Exec(ctx, "VACUUM (FULL, ANALYZE) "+table, pgx.QueryExecModeExec); err != nil {
 				return err
 			}

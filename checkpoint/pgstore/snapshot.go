@@ -10,7 +10,7 @@ import (
 )
 
 const (
-	saveSnapshot = `SELECT snapshot_2($1, $2, $3, $4, $5)`
+	saveSnapshot = `SELECT snapshot_3($1, $2, $3, $4, $5)`
 	readSnapshot = `SELECT s.records, s.data, s.crc FROM runs r JOIN snapshots s ON s.run = r.id
 		WHERE r.namespace = $1 AND r.run = $2`
 )

@@ -74,7 +74,7 @@ func TestConformance(t *testing.T) {
 	c := fresh(t)
 	s := open(t, c)
 	checkpointtest.Test(t, func(t *testing.T) checkpoint.Store {
-		raw(t, c, "TRUNCATE runs, records, inbox, snapshots")
+		raw(t, c, "TRUNCATE runs, records, inbox, snapshots, run_values, value_parts")
 		return s
 	})
 }

@@ -23,8 +23,11 @@ const formatOfEnvelope = 1
 type place struct {
 	key      checkpoint.Key
 	snapshot bool
-	record   int    // the place in the journal, or how many records a snapshot stands for; else it is a message
-	name     string // the type of the record, or the id of the message
+	record   int    // the place in the journal, or how many records a snapshot stands for; else it is a message or a value
+	name     string // the type of the record, or the id of the message or the value
+
+	value         bool
+	segment, size int64 // the place in the value, from 0, and the size of the value
 }
 
 // refused is the error of what stands at the place.
@@ -33,6 +36,8 @@ func (p *place) refused(keyID string, err error) error {
 	switch {
 	case p.snapshot:
 		e.Snapshot = p.record
+	case p.value:
+		e.Value = p.name
 	case p.record > 0:
 		e.Record = p.record
 	default:
@@ -48,6 +53,8 @@ func (p *place) bound(head []byte) []byte {
 	switch {
 	case p.snapshot:
 		ad = append(ad, 's')
+	case p.value:
+		ad = append(ad, 'v')
 	case p.record > 0:
 		ad = append(ad, 'r')
 	default:
@@ -55,6 +62,10 @@ func (p *place) bound(head []byte) []byte {
 	}
 	ad = appendText(appendText(ad, p.key.Namespace), p.key.Run)
 	ad = binary.BigEndian.AppendUint64(ad, uint64(p.record)) //nolint:gosec // it is not negative
+	if p.value {
+		ad = binary.BigEndian.AppendUint64(ad, uint64(p.segment)) //nolint:gosec // it is not negative
+		ad = binary.BigEndian.AppendUint64(ad, uint64(p.size))    //nolint:gosec // it is not negative
+	}
 	return appendText(ad, p.name)
 }
 

@@ -59,6 +59,7 @@ func TestAbilities_areDecided(t *testing.T) {
 		"Leaser":        "heads alone",
 		"Pruner":        "keys alone",
 		"SnapshotStore": "sealed",
+		"ValueStore":    "sealed",
 	}
 	files, err := filepath.Glob("../*.go")
 	require.NoError(t, err)

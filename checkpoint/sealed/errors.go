@@ -29,16 +29,19 @@ type Error struct {
 	Record   int    // its place in the journal; 0: it is no record
 	Message  string // the id of the message; "": it is none
 	Snapshot int    // how many records the snapshot stands for; 0: it is none
+	Value    string // the id of the value; "": it is none
 	KeyID    string // of the key that it was sealed with, as far as it says so
 	Err      error
 }
 
-// Error names the run, and the record, the message or the snapshot.
+// Error names the run, and the record, the message, the snapshot or the value.
 func (e *Error) Error() string {
 	what := fmt.Sprintf("message %.64q", e.Message)
 	switch {
 	case e.Snapshot > 0:
 		what = fmt.Sprintf("snapshot of %d records", e.Snapshot)
+	case e.Value != "":
+		what = fmt.Sprintf("value %.64q", e.Value)
 	case e.Record > 0:
 		what = fmt.Sprintf("record %d", e.Record)
 	}

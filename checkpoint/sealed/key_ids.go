@@ -8,8 +8,8 @@ import (
 	"github.com/segue-go/segue/checkpoint"
 )
 
-// KeyIDs returns the ids of the keys that a run needs: those that its records, its messages and its
-// snapshot were sealed with, in order and each once. "" stands for what is not sealed. The store is
+// KeyIDs returns the ids of the keys that a run needs: those that its records, its messages, its
+// snapshot and its values were sealed with, in order and each once. "" stands for what is not sealed. The store is
 // one that New has returned, or the one behind it; no key is used. A key that no run needs may be
 // dropped.
 func KeyIDs(ctx context.Context, s checkpoint.Store, key checkpoint.Key) ([]string, error) {
@@ -48,6 +48,17 @@ func KeyIDs(ctx context.Context, s checkpoint.Store, key checkpoint.Key) ([]stri
 			err = add(placeOfSnapshot(key, &snapshot), snapshot.Data)
 		}
 		if err != nil && !errors.Is(err, checkpoint.ErrNotFound) {
+			return nil, err
+		}
+	}
+	if values, ok := checkpoint.As[checkpoint.ValueStore](s); ok {
+		list, err := values.Values(ctx, key)
+		for i := 0; i < len(list) && err == nil; i++ {
+			var id string
+			id, err = keyIDOfValue(ctx, values, key, list[i].ID)
+			ids = append(ids, id)
+		}
+		if err != nil {
 			return nil, err
 		}
 	}

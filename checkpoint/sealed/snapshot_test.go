@@ -105,20 +105,40 @@ func (s withInbox) Posted(ctx context.Context, keys ...checkpoint.Key) ([]checkp
 // A store has the abilities of the one behind it, each of them sealed.
 func TestNew_sealsEachAbility(t *testing.T) {
 	for name, x := range map[string]struct {
-		open             func(*checkpoint.Memory) checkpoint.Store
-		inbox, snapshots bool
+		open                     func(*checkpoint.Memory) checkpoint.Store
+		inbox, snapshots, values bool
 	}{
-		"none":      {func(m *checkpoint.Memory) checkpoint.Store { return plainStore{m} }, false, false},
-		"inbox":     {func(m *checkpoint.Memory) checkpoint.Store { return withInbox{plainStore{m}} }, true, false},
-		"snapshots": {func(m *checkpoint.Memory) checkpoint.Store { return withSnapshots{plainStore{m}} }, false, true},
-		"all":       {func(m *checkpoint.Memory) checkpoint.Store { return m }, true, true},
+		"none":      {func(m *checkpoint.Memory) checkpoint.Store { return plainStore{m} }, false, false, false},
+		"inbox":     {func(m *checkpoint.Memory) checkpoint.Store { return withInbox{plainStore{m}} }, true, false, false},
+		"snapshots": {func(m *checkpoint.Memory) checkpoint.Store { return withSnapshots{plainStore{m}} }, false, true, false},
+		"values":    {func(m *checkpoint.Memory) checkpoint.Store { return withValues{plainStore{m}} }, false, false, true},
+		"inbox and snapshots": {func(m *checkpoint.Memory) checkpoint.Store {
+			return struct {
+				withInbox
+				checkpoint.SnapshotStore
+			}{withInbox{plainStore{m}}, m}
+		}, true, true, false},
+		"inbox and values": {func(m *checkpoint.Memory) checkpoint.Store {
+			return struct {
+				withInbox
+				checkpoint.ValueStore
+			}{withInbox{plainStore{m}}, m}
+		}, true, false, true},
+		"snapshots and values": {func(m *checkpoint.Memory) checkpoint.Store {
+			return struct {
+				withSnapshots
+				checkpoint.ValueStore
+			}{withSnapshots{plainStore{m}}, m}
+		}, false, true, true},
+		"all": {func(m *checkpoint.Memory) checkpoint.Store { return m }, true, true, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			inner := new(checkpoint.Memory)
 			s := seal(t, x.open(inner), sealed.Keys{Current: newKey(t, "k")})
 			_, inbox := checkpoint.As[checkpoint.Inbox](s)
 			_, snapshots := checkpoint.As[checkpoint.SnapshotStore](s)
-			require.Equal(t, []bool{x.inbox, x.snapshots}, []bool{inbox, snapshots})
+			_, values := checkpoint.As[checkpoint.ValueStore](s)
+			require.Equal(t, []bool{x.inbox, x.snapshots, x.values}, []bool{inbox, snapshots, values})
 			write(t, s, run, 1, "a")
 			if x.inbox {
 				post(t, s, run, "m", canary)
@@ -131,6 +151,12 @@ func TestNew_sealsEachAbility(t *testing.T) {
 				raw, err := seen(t, inner, run)
 				require.NoError(t, err)
 				require.NotContains(t, string(raw.Data), canary)
+			}
+			if x.values {
+				put(t, s, run, "a", []byte(canary))
+				raw, err := ranged(t, inner, run, "a", 0, 1000)
+				require.NoError(t, err)
+				require.NotContains(t, string(raw), canary)
 			}
 			ids, err := sealed.KeyIDs(t.Context(), s, run)
 			require.NoError(t, err)

@@ -20,8 +20,8 @@ type store struct {
 var _ checkpoint.Store = (*store)(nil)
 
 // New returns a store that seals what it is given, and keeps it in inner. It has the abilities of
-// inner, as [checkpoint.As] finds them: an Inbox and a SnapshotStore, if inner has them, that seal
-// as well, and Lister, Leaser and Pruner as they are. It is safe for concurrent use if inner is.
+// inner, as [checkpoint.As] finds them: Inbox, SnapshotStore and ValueStore, if inner has them, seal
+// as well; Lister, Leaser and Pruner are as they are. It is safe for concurrent use if inner is.
 //
 // The very same Append, made again, is sealed anew: of the two the store keeps one, and each opens
 // to the same. Read ends with an [*Error] at a record that cannot be opened. Posted returns the
@@ -39,29 +39,7 @@ func New(inner checkpoint.Store, keys Keys) (checkpoint.Store, error) {
 	}
 	keys.Old = slices.Clone(keys.Old)
 	s := &store{inner: inner, keys: keys, byID: byID}
-	in, hasInbox := checkpoint.As[checkpoint.Inbox](inner)
-	kept, hasSnapshots := checkpoint.As[checkpoint.SnapshotStore](inner)
-	inbox, snapshots := &sealedInbox{s: s, inner: in}, &sealedSnapshots{s: s, inner: kept}
-	switch {
-	case hasInbox && hasSnapshots:
-		return struct {
-			*store
-			*sealedInbox
-			*sealedSnapshots
-		}{s, inbox, snapshots}, nil
-	case hasInbox:
-		return struct {
-			*store
-			*sealedInbox
-		}{s, inbox}, nil
-	case hasSnapshots:
-		return struct {
-			*store
-			*sealedSnapshots
-		}{s, snapshots}, nil
-	default:
-		return s, nil
-	}
+	return s.withAbilities(), nil
 }
 
 // Unwrap returns the store that keeps what is sealed.

@@ -44,6 +44,14 @@ func TestFaults(t *testing.T) {
 				_, err = db.ExecContext(t.Context(), `UPDATE runs SET header = replace(header, '"', ' ') WHERE namespace = ?1 AND run = ?2`, key.Namespace, key.Run)
 				return err
 			},
+			DamageValue: func(key checkpoint.Key, id string) error {
+				db, err := sql.Open("sqlite", path)
+				require.NoError(t, err)
+				defer db.Close()
+				_, err = db.ExecContext(t.Context(), `UPDATE value_parts SET data = cast(substr(data, 2) || x'00' AS BLOB)
+					WHERE part = 1 AND id = ?3 AND run = (SELECT id FROM runs WHERE namespace = ?1 AND run = ?2)`, key.Namespace, key.Run, id)
+				return err
+			},
 			Damages: map[string]func(checkpoint.Key, int) error{
 				"a byte less":  damage(`UPDATE records SET data = substr(data, 2)`),
 				"no data":      damage(`UPDATE records SET data = x''`),

@@ -131,12 +131,12 @@ func TestSchema_newer(t *testing.T) {
 	defer newer.Close()
 	require.NoError(t, newer.Append(t.Context(), next("r", 2, "2")))
 
-	want := &checkpoint.SchemaError{Store: "sqlitestore", Place: path, Version: 3, Known: 2}
+	want := &checkpoint.SchemaError{Store: "sqlitestore", Place: path, Version: 4, Known: 3}
 	require.Equal(t, want, old.Append(t.Context(), next("r", 3, "3")))
 	_, err = sqlitestore.Open(t.Context(), sqlitestore.Config{Path: path})
 	require.Equal(t, want, err)
 	require.ErrorIs(t, err, checkpoint.ErrNewer)
-	require.EqualError(t, err, "sqlitestore: "+path+": a newer program has changed the store: its schema has version 3, and this program knows versions up to 2 (run the newer program, or open another place)")
+	require.EqualError(t, err, "sqlitestore: "+path+": a newer program has changed the store: its schema has version 4, and this program knows versions up to 3 (run the newer program, or open another place)")
 	data, err := journal(t.Context(), newer, "r")
 	require.NoError(t, err)
 	require.Equal(t, []string{"1", "2"}, data)
@@ -191,6 +191,11 @@ func TestSchema_golden(t *testing.T) {
 	got, err := s.Snapshot(t.Context(), key("waits"))
 	require.NoError(t, err)
 	require.Equal(t, want, got)
+	require.NoError(t, s.PutValue(t.Context(), key("waits"), "v", []byte("a large value")))
+	part, size, err := s.ReadValue(t.Context(), key("waits"), "v", 2, 5)
+	require.NoError(t, err)
+	require.Equal(t, "large", string(part))
+	require.EqualValues(t, 13, size)
 }
 
 // A program of the first version that has the file open, while this one brings it up to date, is

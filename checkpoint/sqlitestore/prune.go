@@ -28,6 +28,8 @@ var deletions = []string{
 	`DELETE FROM records WHERE place BETWEEN ?1 << 32 AND ?1 << 32 | 4294967295`,
 	`DELETE FROM inbox WHERE run = ?1`,
 	`DELETE FROM snapshots WHERE run = ?1`,
+	`DELETE FROM run_values WHERE run = ?1`,
+	`DELETE FROM value_parts WHERE run = ?1`,
 	`DELETE FROM runs WHERE id = ?1`,
 }
 

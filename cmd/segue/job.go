@@ -29,6 +29,7 @@ type job struct {
 	strategies strategy.Set
 	tools      []tools.Tool
 	files      *workfolder.Folder                 // the folder of the tools for files; nil if there is none
+	large      orchestrator.LargeResults          // what is kept of large results
 	approve    config.ApprovalPolicies            // policies for tool calls
 	agents     map[string]config.ApprovalPolicies // policies for calls of agents, by the names of their strategies
 	task       orchestrator.Task
@@ -53,7 +54,7 @@ const lease = 10 * time.Second
 
 // orchestrator returns the orchestrator of the run. asker is nil if nobody can be asked.
 func (j job) orchestrator(asker *approval.Asker) (*orchestrator.Orchestrator, error) {
-	cfg := orchestrator.Config{Client: j.client, Strategies: j.strategies, Tools: j.tools, Version: programVersion(), Lease: lease}
+	cfg := orchestrator.Config{Client: j.client, Strategies: j.strategies, Tools: j.tools, Version: programVersion(), Lease: lease, LargeResults: j.large}
 	if j.runs != nil {
 		cfg.Store = j.runs.Store
 		if j.wrap != nil {

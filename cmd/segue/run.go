@@ -304,6 +304,7 @@ func (c *cli) agentJob(f *runFlags, cfg *config.Config, list []tools.Tool, s *te
 		approve: config.NewApprovalPolicies(f.approve.value, setup.Callable),
 		task:    orchestrator.Task{Strategy: f.agent, Limits: setup.Limits},
 		models:  setup.ModelNames(c.clientOptions(f)),
+		large:   cfg.KeepLarge(),
 	}
 	if !f.given("approve") {
 		j.agents = setup.Approvals

@@ -51,6 +51,8 @@ type entryRecord struct {
 	Frame  string    `json:"frame,omitempty"`
 	Step   int       `json:"step,omitempty"`
 	Text   string    `json:"text"`
+
+	Kept *messages.Kept `json:"kept,omitempty"` // the large result, of which the text is a part
 }
 
 // showFlags are the flags of segue show.
@@ -59,6 +61,7 @@ type showFlags struct {
 	form    choice
 	raw     bool
 	verbose bool
+	result  string
 }
 
 func (c *cli) showCommand() *cobra.Command {
@@ -70,16 +73,19 @@ func (c *cli) showCommand() *cobra.Command {
 each of its records in one line, and what it waits for. It needs neither the configuration of the run nor a key. RUN is the id
 of a run, or the beginning of it.
 
+--result ID writes a large result that is kept with the run, whole; ID is as the run shows it, or the beginning of it.
+
 --raw writes the records as they are kept, one JSON object a line: all that was said to models and by them, and all that tools
 were given and returned.`,
 		Args: oneRun,
 		RunE: func(cmd *cobra.Command, args []string) error { return c.show(cmd.Context(), f, args[0]) },
 	}
 	cmd.Flags().BoolVar(&f.raw, "raw", false, "the records as they are kept, one JSON object a line")
+	cmd.Flags().StringVar(&f.result, "result", "", "the large result of this `ID`, whole")
 	cmd.Flags().BoolVarP(&f.verbose, "verbose", "v", false, "texts in full")
 	f.form.offer(cmd, "output", "a text to read, or a JSON object")
 	f.store.offer(cmd)
-	cmd.MarkFlagsMutuallyExclusive("raw", "output")
+	cmd.MarkFlagsMutuallyExclusive("raw", "output", "result")
 	cmd.ValidArgsFunction = c.completeRuns(&f.store)
 	return cmd
 }
@@ -95,8 +101,11 @@ func (c *cli) show(ctx context.Context, f *showFlags, run string) error {
 	if err != nil {
 		return err
 	}
-	if f.raw {
+	switch {
+	case f.raw:
 		return c.showRaw(ctx, st, head.Key)
+	case f.result != "":
+		return c.showResult(ctx, st, head.Key, f.result)
 	}
 	view, err := runview.Read(ctx, st, head)
 	if err != nil {
@@ -134,7 +143,7 @@ func newShowRecord(h *checkpoint.Head, v *runview.View, whole bool) *showRecord 
 		r.Frames = append(r.Frames, frameRecord{f.Name, f.Depth, f.ModelCalls, f.ToolCalls, f.Usage, f.Cost, f.Unpriced})
 	}
 	for _, e := range v.Entries {
-		r.Timeline = append(r.Timeline, entryRecord{e.Record, e.Type, e.At.UTC(), e.Frame, e.Step, terminal.DescribeRecord(e.What, whole)})
+		r.Timeline = append(r.Timeline, entryRecord{e.Record, e.Type, e.At.UTC(), e.Frame, e.Step, terminal.DescribeRecord(e.What, whole), keptIn(e.What)})
 	}
 	return r
 }

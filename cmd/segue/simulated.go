@@ -91,7 +91,8 @@ func (s *simulation) config() orchestrator.Config {
 	policy := config.NewApprover(j.approve, j.agents).Policy
 	return orchestrator.Config{
 		Client: j.client, Strategies: j.strategies, Tools: j.tools,
-		Approve: &orchestrator.ApprovalConfig{Default: j.files.Protect(policy), Expires: -1},
+		LargeResults: j.large,
+		Approve:      &orchestrator.ApprovalConfig{Default: j.files.Protect(policy), Expires: -1},
 	}
 }
 

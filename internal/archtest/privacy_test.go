@@ -24,6 +24,7 @@ var kept = []any{
 	checkpoint.Record{},
 	checkpoint.Message{},
 	checkpoint.Snapshot{},
+	checkpoint.Value{},
 	machine.Started{},
 	machine.Resumed{},
 	machine.Intended{},

@@ -31,7 +31,7 @@ var (
 )
 
 // toolNames are the tools that an agent can name.
-var toolNames = slices.Concat(workfolder.ToolNames, []string{tools.AskUserName})
+var toolNames = slices.Concat(workfolder.ToolNames, []string{tools.AskUserName, orchestrator.ReadResultTool})
 
 // noKeyHere is the message about a provider's key in the file. It does not quote the key.
 const noKeyHere = "a key has no place in this file: put it into an environment variable, and the NAME of that, in capitals, here as api_key_env"
@@ -79,6 +79,7 @@ func (c *Config) check() []Problem {
 	if _, err := c.Store.Age(); err != nil {
 		found = append(found, c.problem("/store/keep", "%v", err))
 	}
+	found = append(found, c.checkLarge()...)
 	for i, text := range c.Protected {
 		if _, err := workfolder.ParseGlob(text); err != nil {
 			found = append(found, c.problem(within("/protected", i), "%v", err))
@@ -235,12 +236,12 @@ func (c *Config) tryAgents() []Problem {
 	}
 	for _, name := range sortedKeys(c.Agents) {
 		files := []tools.Tool{}
-		for _, tool := range toolNames {
+		for _, tool := range toolNames[:len(toolNames)-1] { // the orchestrator brings the last one
 			files = append(files, tools.New(tools.Definition{Name: tool}, nothing))
 		}
 		setup, err := c.Setup(name, Options{Tools: files})
 		if err == nil {
-			_, err = orchestrator.New(orchestrator.Config{Client: scripted.New(), Strategies: setup.Strategies, Tools: setup.Tools})
+			_, err = orchestrator.New(orchestrator.Config{Client: scripted.New(), Strategies: setup.Strategies, Tools: setup.Tools, LargeResults: c.KeepLarge()})
 		}
 		if err != nil {
 			found = append(found, c.problem(within("/agents", name), "%s", plainwords.Line(err)))

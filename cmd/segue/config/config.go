@@ -28,6 +28,8 @@ type File struct {
 
 	Store Store `json:"store,omitzero" jsonschema:"where runs are kept, and for how long; a file that was found cannot say so"`
 
+	LargeResults LargeResults `json:"large_results,omitzero" jsonschema:"keeps results of tools that are too large for a model with the run; agents read them in parts with the tool read_result"`
+
 	Protected []string `json:"protected,omitempty" jsonschema:"globs of files that are protected besides those that always are: you are asked each time before one is read or changed"`
 }
 

@@ -139,16 +139,16 @@ func TestConfig_problems(t *testing.T) {
 				`3:13: agents.planner.strategy: must be one of "complete-task", "llm-only", "plan-and-execute", "plan-revise-execute", "react", "reason-act-observe", "reflection", "retry", "tool-first", "default", "planning"; did you mean reflection?`,
 				`3:34: agents.planner.model: no model "mian" (did you mean main?); there are: main, other`,
 				`3:59: agents.planner.children[0].agent: no agent "helpr" (did you mean helper?); there are: helper, planner`,
-				`4:50: agents.helper.tools[0]: must be one of "list_files", "read_file", "write_file", "edit_file", "search_files", "ask_user"; did you mean read_file?`,
-				`4:81: agents.helper.approval.tools.write_flie: no tool "write_flie" (did you mean write_file?); there are: list_files, read_file, write_file, edit_file, search_files, ask_user`,
+				`4:50: agents.helper.tools[0]: must be one of "list_files", "read_file", "write_file", "edit_file", "search_files", "ask_user", "read_result"; did you mean read_file?`,
+				`4:81: agents.helper.approval.tools.write_flie: no tool "write_flie" (did you mean write_file?); there are: list_files, read_file, write_file, edit_file, search_files, ask_user, read_result`,
 				`5:1: default: no agent "plannr" (did you mean planner?); there are: helper, planner`, "6:1: profils: there is no such key; did you mean profiles?",
 			},
 		},
 		"tools that are not there": {
 			"agents:\n  t: {strategy: tool-first, config: {tool_choice: {mode: tool, name: list_flies}}}\n  r: {strategy: reason-act-observe, config: {retrieval: {tool: look_up}}}\n",
 			[]string{
-				`2:64: agents.t.config.tool_choice.name: no tool "list_flies" (did you mean list_files?); there are: list_files, read_file, write_file, edit_file, search_files, ask_user`,
-				`3:58: agents.r.config.retrieval.tool: no tool "look_up"; there are: list_files, read_file, write_file, edit_file, search_files, ask_user`,
+				`2:64: agents.t.config.tool_choice.name: no tool "list_flies" (did you mean list_files?); there are: list_files, read_file, write_file, edit_file, search_files, ask_user, read_result`,
+				`3:58: agents.r.config.retrieval.tool: no tool "look_up"; there are: list_files, read_file, write_file, edit_file, search_files, ask_user, read_result`,
 			},
 		},
 		"profiles": {

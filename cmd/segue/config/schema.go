@@ -118,6 +118,9 @@ func (n node) complete() {
 	model.at("limits", "properties", "timeout")["pattern"] = timePattern
 	model.at("limits", "properties", "idle_timeout")["pattern"] = "^" + NoTimeout + "$|" + timePattern
 	n.at("properties", "store", "properties", "keep")["pattern"] = keepPattern
+	large := n.at("properties", "large_results", "properties")
+	large.at("keep")["minimum"], large.at("max")["minimum"] = 0, 0
+	large.at("show")["anyOf"] = []node{{"const": 0}, {"minimum": leastShown}}
 	agent := agents.at("additionalProperties")
 	agent.at("properties", "tools")["uniqueItems"] = true
 	agent.at("properties", "children")["uniqueItems"] = true

@@ -40,6 +40,8 @@ type Options struct {
 	Strategy string // overrides the strategy of the agent that is run; "": as in the file
 	System   string // overrides the system prompt of the agent that is run; "": as in the file
 	Bounded  bool   // the run has its own limits: turns off the strategies' bounds on model calls
+
+	large bool // large results are kept, so there is a tool that reads them
 }
 
 // has reports whether the run has a tool.
@@ -65,6 +67,7 @@ type reachedAgent struct {
 // there is no such agent, or if an agent names a tool, other than ask_user, that is not in the
 // Options. A Setup can be used for any number of runs.
 func (c *Config) Setup(name string, o Options) (*Setup, error) {
+	o.large = c.KeepLarge().Keep != 0
 	if err := c.mustHave(name); err != nil {
 		return nil, err
 	}
@@ -288,10 +291,17 @@ func (a Agent) offered(o Options) ([]string, error) {
 		for _, t := range o.Tools {
 			names = append(names, t.Definition().Name)
 		}
+		if o.large {
+			names = append(names, orchestrator.ReadResultTool)
+		}
 	}
 	for _, name := range a.Tools {
 		switch {
 		case o.has(name):
+			names = append(names, name)
+		case name == orchestrator.ReadResultTool && !o.large:
+			return nil, fmt.Errorf("it uses %s: set large_results", name)
+		case name == orchestrator.ReadResultTool:
 			names = append(names, name)
 		case name != tools.AskUserName:
 			return nil, fmt.Errorf("it uses %s: name the folder with --dir", name)

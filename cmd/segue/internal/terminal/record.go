@@ -1,6 +1,7 @@
 package terminal
 
 import (
+	"fmt"
 	"time"
 
 	"github.com/segue-go/segue/cmd/segue/internal/plaintext"
@@ -95,7 +96,11 @@ func describeAnswered(r machine.Answered, verbose bool) string {
 		if a.Output.OK() {
 			how = "ok"
 		}
-		return plaintext.Join(" ", plaintext.OneLine(r.Tool), how, lasting(r.Elapsed)) + plaintext.Colon(text(a.Output.Output, verbose))
+		whole := ""
+		if a.Output.Kept.ID != "" {
+			whole = fmt.Sprintf("(whole, %d bytes: %s)", a.Output.Kept.Size, plaintext.OneLine(a.Output.Kept.ID))
+		}
+		return plaintext.Join(" ", plaintext.OneLine(r.Tool), how, lasting(r.Elapsed), whole) + plaintext.Colon(text(a.Output.Output, verbose))
 	case nextstep.DelegationResult:
 		return "an agent elsewhere: " + text(a.Output.Text(), verbose)
 	case nextstep.Failure:

@@ -1,0 +1,273 @@
+package checkpointtest
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/segue-go/segue/checkpoint"
+)
+
+// newValued begins runs of one record in a store that keeps values.
+func newValued(ctx context.Context, s checkpoint.Store, keys ...checkpoint.Key) (checkpoint.ValueStore, error) {
+	v, err := able[checkpoint.ValueStore](s)
+	if err != nil {
+		return nil, err
+	}
+	for _, key := range keys {
+		if err := fill(ctx, s, key, numbered(1, 1)); err != nil {
+			return nil, err
+		}
+	}
+	return v, nil
+}
+
+// valueOf returns so many bytes, of which no two places look alike.
+func valueOf(seed string, size int) []byte {
+	data := make([]byte, 0, size+64)
+	for i := 0; len(data) < size; i++ {
+		data = fmt.Appendf(data, "%s %d\x00\xff\n", seed, i)
+	}
+	return data[:size]
+}
+
+// expectValue reads a range of a value and compares.
+func expectValue(ctx context.Context, v checkpoint.ValueStore, key checkpoint.Key, id string, want []byte, offset int64, length int) error {
+	got, size, err := v.ReadValue(ctx, key, id, offset, length)
+	what := fmt.Sprintf("run %.64q: value %q of %d bytes: %d bytes from %d on", key, id, len(want), length, offset)
+	if err != nil {
+		return fmt.Errorf("%s: %w", what, err)
+	}
+	if size != int64(len(want)) {
+		return fmt.Errorf("%s: its size is said to be %d", what, size)
+	}
+	if first, end := checkpoint.Span(size, offset, length); !bytes.Equal(got, want[first:end]) {
+		return fmt.Errorf("%s: got %d bytes, %.40q; want %d, %.40q", what, len(got), got, end-first, want[first:end])
+	}
+	return nil
+}
+
+func expectNoValue(ctx context.Context, v checkpoint.ValueStore, key checkpoint.Key, id string) error {
+	got, size, err := v.ReadValue(ctx, key, id, 0, 1)
+	return wraps(err, checkpoint.ErrNotFound, "run %.64q: value %q that it does not have: %q, of %d bytes, and", key, id, got, size)
+}
+
+func expectValues(ctx context.Context, v checkpoint.ValueStore, key checkpoint.Key, want ...checkpoint.Value) error {
+	got, err := v.Values(ctx, key)
+	if err != nil {
+		return fmt.Errorf("run %.64q: values: %w", key, err)
+	}
+	if !slices.Equal(got, want) {
+		return fmt.Errorf("run %.64q: its values are %v, want %v", key, got, want)
+	}
+	return nil
+}
+
+// valuesPut puts values: each run has its own, the first of an id stays, and nothing else of a run
+// changes.
+func valuesPut(ctx context.Context, s checkpoint.Store) error {
+	keys := []checkpoint.Key{run, named("another"), {Namespace: "a", Run: run.Run}}
+	v, err := newValued(ctx, s, keys...)
+	if err != nil {
+		return err
+	}
+	for i, key := range keys[:2] {
+		for _, id := range []string{"b", "a", "c"} {
+			for _, data := range [][]byte{valueOf(id+key.Run, 100+i), valueOf("again", 7)} {
+				if err := unchanged(ctx, s, key, func() error { return v.PutValue(ctx, key, id, data) }); err != nil {
+					return fmt.Errorf("run %.64q: put of value %q: %w", key, id, err)
+				}
+			}
+		}
+	}
+	for i, key := range keys[:2] {
+		size := int64(100 + i)
+		err := expectValues(ctx, v, key, checkpoint.Value{ID: "a", Size: size}, checkpoint.Value{ID: "b", Size: size}, checkpoint.Value{ID: "c", Size: size})
+		if err != nil {
+			return err
+		}
+		for _, id := range []string{"a", "b", "c"} {
+			if err := expectValue(ctx, v, key, id, valueOf(id+key.Run, 100+i), 0, 1<<20); err != nil {
+				return fmt.Errorf("of two values of an id the first stays: %w", err)
+			}
+		}
+	}
+	return errors.Join(expectValues(ctx, v, keys[2]), expectNoValue(ctx, v, keys[2], "a"), expectNoValue(ctx, v, run, "d"))
+}
+
+// valueRanges reads ranges of values at and beside every place where one could be cut.
+func valueRanges(ctx context.Context, s checkpoint.Store) error {
+	const part = 64 << 10
+	v, err := newValued(ctx, s, run)
+	if err != nil {
+		return err
+	}
+	for _, size := range []int{0, 1, 1000, part - 1, part, part + 1, 3*part + 5} {
+		id, want := fmt.Sprint("of-", size), valueOf("range", size)
+		if err := v.PutValue(ctx, run, id, want); err != nil {
+			return err
+		}
+		for _, offset := range []int{-5, 0, 1, part - 2, part - 1, part, part + 1, 2*part - 1, 2 * part, 3 * part, size - 1, size, size + 1, 1 << 40} {
+			for _, length := range []int{-1, 0, 1, 2, part, part + 1, 2 * part, 1 << 40} {
+				if err := expectValue(ctx, v, run, id, want, int64(offset), length); err != nil {
+					return err
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// valueKept writes over what it handed over and got.
+func valueKept(ctx context.Context, s checkpoint.Store) error {
+	v, err := newValued(ctx, s, run)
+	if err != nil {
+		return err
+	}
+	for _, size := range []int{100, 1 << 20} {
+		id, want := fmt.Sprint("of-", size), valueOf("kept", size)
+		given := bytes.Clone(want)
+		if err := v.PutValue(ctx, run, id, given); err != nil {
+			return err
+		}
+		clear(given)
+		for range 2 {
+			if err := expectValue(ctx, v, run, id, want, 0, size); err != nil {
+				return err
+			}
+			got, _, err := v.ReadValue(ctx, run, id, 0, size)
+			if err != nil {
+				return err
+			}
+			clear(got)
+		}
+	}
+	return nil
+}
+
+// valueOfNone puts values of runs that there are not.
+func valueOfNone(ctx context.Context, s checkpoint.Store) error {
+	v, err := newValued(ctx, s, named("another"))
+	if err != nil {
+		return err
+	}
+	if err := wraps(v.PutValue(ctx, run, "a", valueOf("none", 9)), checkpoint.ErrNotFound, "put of a value of a run that there is not"); err != nil {
+		return err
+	}
+	if err := wraps(v.PutValue(ctx, named(""), "a", valueOf("none", 9)), checkpoint.ErrNoRun, "put of a value of a run without an id"); err != nil {
+		return err
+	}
+	err = errors.Join(expectNoValue(ctx, v, run, "a"), expectNoValue(ctx, v, named(""), "a"), expectValues(ctx, v, run), expectNone(ctx, s, run, 1))
+	if err != nil {
+		return err
+	}
+	if err := fill(ctx, s, run, numbered(1, 1)); err != nil {
+		return err
+	}
+	return errors.Join(expectNoValue(ctx, v, run, "a"), expectValues(ctx, v, run))
+}
+
+// valueIDs puts values under ids that can be, and that cannot.
+func valueIDs(ctx context.Context, s checkpoint.Store) error {
+	v, err := newValued(ctx, s, run)
+	if err != nil {
+		return err
+	}
+	for _, id := range []string{"", "a b", "a\n", "ä", "\x00", "a\x7f", strings.Repeat("x", 65)} {
+		if err := wraps(v.PutValue(ctx, run, id, valueOf("id", 9)), checkpoint.ErrValueID, "put of a value of the id %q", id); err != nil {
+			return err
+		}
+		if err := expectNoValue(ctx, v, run, id); err != nil {
+			return err
+		}
+	}
+	for _, id := range []string{"a", "A", "%", "_", "'", "!", "~", strings.Repeat("x", 64)} {
+		if err := v.PutValue(ctx, run, id, valueOf(id, 9)); err != nil {
+			return err
+		}
+		if err := expectValue(ctx, v, run, id, valueOf(id, 9), 0, 9); err != nil {
+			return err
+		}
+	}
+	list, err := v.Values(ctx, run)
+	if err == nil && len(list) != 8 {
+		err = fmt.Errorf("the run has %d values, want 8: %v", len(list), list)
+	}
+	return err
+}
+
+// valuesAtOnce has several put the same values at once, and reads them meanwhile: what is read is
+// whole.
+func valuesAtOnce(ctx context.Context, s checkpoint.Store) error {
+	const values, writers, size = 6, 4, 150_000
+	v, err := newValued(ctx, s, run)
+	if err != nil {
+		return err
+	}
+	id := func(n int) string { return fmt.Sprint("value-", n) }
+	failed := make([]error, writers+1)
+	var all, looks sync.WaitGroup
+	over := make(chan struct{})
+	for w := range writers {
+		all.Go(func() {
+			for n := 0; n < values && failed[w] == nil; n++ {
+				failed[w] = v.PutValue(ctx, run, id(n), valueOf(id(n), size))
+			}
+		})
+	}
+	looks.Go(func() {
+		for n := 0; failed[writers] == nil; n = (n + 1) % values {
+			err := expectValue(ctx, v, run, id(n), valueOf(id(n), size), 0, size)
+			if !errors.Is(err, checkpoint.ErrNotFound) {
+				failed[writers] = err
+			}
+			select {
+			case <-over:
+				return
+			default:
+				time.Sleep(100 * time.Microsecond)
+			}
+		}
+	})
+	all.Wait()
+	close(over)
+	looks.Wait()
+	for n := range values {
+		failed = append(failed, expectValue(ctx, v, run, id(n), valueOf(id(n), size), 0, size))
+	}
+	return errors.Join(failed...)
+}
+
+// damagedValue damages a value: a range in which the damage lies is an error that names the run, and
+// other values and the records are as they were.
+func damagedValue(ctx context.Context, f Faulty) error {
+	if f.DamageValue == nil {
+		return lacking("DamageValue")
+	}
+	v, err := newValued(ctx, f.Store, run)
+	if err != nil {
+		return err
+	}
+	want := valueOf("damage", 200_000)
+	for _, id := range []string{"damaged", "whole"} {
+		if err := v.PutValue(ctx, run, id, want); err != nil {
+			return err
+		}
+	}
+	if err := f.DamageValue(run, "damaged"); err != nil {
+		return fmt.Errorf("the damage cannot be done: %w", err)
+	}
+	got, _, err := v.ReadValue(ctx, run, "damaged", 0, len(want))
+	if err := wraps(err, checkpoint.ErrCorrupt, "read of a value that is damaged: %d bytes, and", len(got)); err != nil {
+		return err
+	}
+	if !strings.Contains(err.Error(), run.Run) || !strings.Contains(err.Error(), "damaged") {
+		return fmt.Errorf("an error that does not name the run and the value: %w", err)
+	}
+	return errors.Join(expectValue(ctx, v, run, "whole", want, 0, len(want)), expect(ctx, f.Store, run, 1, numbered(1, 1)))
+}

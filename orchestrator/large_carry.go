@@ -1,0 +1,197 @@
+package orchestrator
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"unicode/utf8"
+
+	"github.com/segue-go/segue/checkpoint"
+	"github.com/segue-go/segue/machine"
+)
+
+// value is a result that is kept, as it is taken to another run. The text is read when it is put.
+type value struct {
+	id   string
+	text func(context.Context) (string, error)
+}
+
+// valueStore returns the ability of the store to keep values, whether LargeResults is on or not;
+// nil: it has none.
+func (o *Orchestrator) valueStore() checkpoint.ValueStore {
+	values, _ := checkpoint.As[checkpoint.ValueStore](o.cfg.Store)
+	return values
+}
+
+// keptValues returns what a run keeps of the results that records name.
+func (o *Orchestrator) keptValues(ctx context.Context, from checkpoint.Key, records []machine.Record) ([]value, error) {
+	named := map[string]bool{}
+	for _, rec := range records {
+		for out := range keptIn(rec) {
+			named[out.Kept.ID] = true
+		}
+	}
+	store := o.valueStore()
+	if store == nil || len(named) == 0 {
+		return nil, nil
+	}
+	list, err := o.listValues(ctx, from)
+	if err != nil {
+		return nil, err
+	}
+	var values []value
+	for _, v := range list {
+		if named[v.ID] {
+			values = append(values, value{v.ID, func(ctx context.Context) (string, error) { return o.wholeValue(ctx, from, v) }})
+		}
+	}
+	return values, nil
+}
+
+func (o *Orchestrator) listValues(ctx context.Context, key checkpoint.Key) ([]checkpoint.Value, error) {
+	list, err := o.valueStore().Values(ctx, key)
+	if err != nil {
+		_, data := readError(err)
+		return nil, &JournalError{Run: key.Run, Err: data}
+	}
+	return list, nil
+}
+
+// wholeValue reads a result that is kept, which must be what its id says.
+func (o *Orchestrator) wholeValue(ctx context.Context, key checkpoint.Key, v checkpoint.Value) (string, error) {
+	data, _, err := o.valueStore().ReadValue(ctx, key, v.ID, 0, int(v.Size))
+	if err != nil {
+		_, said := readError(err)
+		return "", &JournalError{Run: key.Run, Err: said}
+	}
+	text := string(data)
+	if keptID(text) != v.ID || !utf8.ValidString(text) {
+		return "", &JournalError{Run: key.Run, Err: corrupt(fmt.Errorf("the large result %.64q is not what its id says", v.ID))}
+	}
+	return text, nil
+}
+
+// adoptValues stores the first record of a run that is new to the store, and then its values. Until
+// the other records are stored the run is parked.
+func (j *journal) adoptValues(ctx context.Context, h *checkpoint.Header, values []value) error {
+	all := j.pending
+	begun := *h
+	begun.Status, begun.Reason, begun.Version, begun.Waits = checkpoint.StatusParked, "it is being made of another run, or of a file", "", nil
+	j.pending = slices.Clone(all[:1])
+	b := j.batch()
+	b.Header = &begun
+	if err := j.append(ctx, &b); err != nil {
+		if errors.Is(err, checkpoint.ErrConflict) {
+			return &RunExistsError{Run: j.run, Err: err}
+		}
+		return err
+	}
+	j.pending = all[1:]
+	store, _ := checkpoint.As[checkpoint.ValueStore](j.store)
+	for _, v := range values {
+		text, err := v.text(ctx)
+		if err == nil {
+			err = store.PutValue(ctx, j.key, v.id, []byte(text))
+		}
+		if err != nil {
+			j.discard(ctx)
+			_, said := readError(err)
+			return &JournalError{Run: j.run, Err: said}
+		}
+	}
+	return nil
+}
+
+// discard deletes a run that could not be made, if the store can. Otherwise it stays parked.
+func (j *journal) discard(ctx context.Context) {
+	if pruner, ok := checkpoint.As[checkpoint.Pruner](j.store); ok {
+		_ = pruner.Delete(context.WithoutCancel(ctx), j.key)
+	}
+}
+
+// carryOn takes along what the run before in the session keeps of the results that stand in the
+// conversation. What cannot be taken along is gone, as the tool that reads says.
+func (r *run) carryOn(task *Task) {
+	if !r.o.keepsLarge() {
+		return
+	}
+	started := machine.Started{Input: task.Input}
+	r.large.note(started)
+	if task.continues == "" || !r.storesLarge() {
+		return
+	}
+	values, err := r.o.keptValues(r.ctx, checkpoint.Key{Namespace: task.Namespace, Run: task.continues}, []machine.Record{started})
+	for _, v := range values {
+		text, failed := v.text(r.ctx)
+		if failed == nil {
+			failed = r.putValue(r.ctx, v.id, text)
+		}
+		err = errors.Join(err, failed)
+	}
+	if err != nil {
+		r.logStoreFault(r.ctx, "large results could not be taken along", &JournalError{Run: r.id, Err: err})
+	}
+}
+
+// exportedValue is a result that is kept, in a file.
+type exportedValue struct {
+	ID   string `json:"id"`
+	Text string `json:"text"`
+}
+
+// exportedValues lists what goes into the file of a run.
+func (o *Orchestrator) exportedValues(ctx context.Context, key checkpoint.Key) ([]checkpoint.Value, error) {
+	if o.valueStore() == nil {
+		return nil, nil
+	}
+	return o.listValues(ctx, key)
+}
+
+// exportValues writes values behind the records of a run, each in a line.
+func (o *Orchestrator) exportValues(ctx context.Context, key checkpoint.Key, values []checkpoint.Value, b *bufio.Writer) error {
+	for i, v := range values {
+		text, err := o.wholeValue(ctx, key, v)
+		if err != nil {
+			return err
+		}
+		data, err := json.Marshal(exportedValue{v.ID, text})
+		if err != nil {
+			return &JournalError{Run: key.Run, Err: err}
+		}
+		before := ","
+		if i == 0 {
+			before = ",\"values\":["
+		}
+		_, _ = b.WriteString(before + "\n") // what goes wrong Flush says
+		_, _ = b.Write(data)
+	}
+	if len(values) > 0 {
+		_, _ = b.WriteString("\n]")
+	}
+	return nil
+}
+
+// importedValues checks the values of a file.
+func (o *Orchestrator) importedValues(key checkpoint.Key, file *exportedWhole) ([]value, error) {
+	refuse := func(format string, args ...any) ([]value, error) {
+		return nil, &ImportError{Key: key, Err: fmt.Errorf(format, args...)}
+	}
+	if len(file.Values) > 0 && o.valueStore() == nil {
+		return refuse("it keeps large results, and the store is no checkpoint.ValueStore")
+	}
+	var values []value
+	sum, most := int64(0), o.cfg.LargeResults.Keep
+	for _, v := range file.Values {
+		if keptID(v.Text) != v.ID {
+			return refuse("the large result %.64q is not what its id says", v.ID)
+		}
+		if sum += int64(len(v.Text)); most > 0 && sum > most {
+			return refuse("its large results have more than %d bytes, as much as a run may keep here (LargeResults.Keep)", most)
+		}
+		values = append(values, value{v.ID, func(context.Context) (string, error) { return v.Text, nil }})
+	}
+	return values, nil
+}
