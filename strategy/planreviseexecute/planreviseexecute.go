@@ -1,6 +1,6 @@
 // Package planreviseexecute is the strategy that makes a plan, has it judged, and delegates its
-// steps one by one to other strategies. It makes a new plan when the plan is rejected or a step
-// fails.
+// steps to other strategies, one by one or several at the same time. It makes a new plan when the
+// plan is rejected or a step fails.
 //
 //	plan -> judge -> (approved) steps, one at a time -> answer
 //	  ^       |                   |
@@ -14,8 +14,10 @@
 // Each step is delegated to a child. The child sees the goal of the step and results of other
 // steps: those that the step depends on or, if it names none, all done steps (Config.Results). It
 // sees nothing else unless Config.Share says so, and only its result is returned. A step without a
-// text or data as its result has failed (Config.OnEmpty). This strategy may itself carry out a
-// step, with a plan of its own. Done steps stay done. The answer is the result of the last step, or
+// text or data as its result has failed (Config.OnEmpty). With Config.Parallel, steps that do not
+// wait for each other run at the same time, batch by batch: each is a branch of the run. A step that
+// fails does not stop those beside it, and all that failed are planned again at once. This strategy
+// may itself carry out a step, with a plan of its own. Done steps stay done. The answer is the result of the last step, or
 // is made from all results by one more request (Config.Answer).
 //
 // A plan of more than MaxSteps steps is cut to its first steps (Config.OnTooLong). The model is
@@ -104,7 +106,7 @@ type PlanError = planorder.PlanError
 
 // Revision is the reason for a new plan.
 type Revision struct {
-	Step     string `json:"step,omitempty"` // the step that failed; "" if the plan was rejected
+	Step     string `json:"step,omitempty"` // the step that failed, the first of several; "" if the plan was rejected
 	Feedback string `json:"feedback"`       // what was wrong
 	Plan     Plan   `json:"plan"`           // the plan at that time
 }

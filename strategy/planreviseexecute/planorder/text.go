@@ -168,10 +168,10 @@ func (w *written) order(i int) {
 			id = name
 		}
 		problem := ""
-		switch {
-		case id == "":
+		switch id {
+		case "":
 			problem = "which is no step"
-		case id == step.ID:
+		case step.ID:
 			problem = "which is the step itself"
 		}
 		if problem != "" {
