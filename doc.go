@@ -25,6 +25,7 @@
 //	strategy                             the interface of strategies; state machines as tables
 //	strategy/planreviseexecute/plantext  reads plans from the text of models
 //	strategy/toolsearch                  offers many tools by a search, for strategies
+//	strategy/planreviseexecute/planorder  plans as data: what is wrong with one, what is next
 //	strategy/completetask                works with tools until there is an answer
 //	strategy/planreviseexecute           makes a plan, has it judged, executes and revises it
 //	strategy/reflection                  writes a draft, has it judged, writes a better one

@@ -207,7 +207,12 @@ func (m *Machine) batchAnswered(f *frame) {
 		}
 	}
 	m.stepTaken(f, StepTaken{Kind: nextstep.KindExecuteTools, Calls: len(results), Elapsed: b.elapsed})
+	failed := m.inheritBranches(f)
 	*b = batch{calls: b.calls[:0]}
+	if failed != nil && !cut {
+		m.schedule(f, failed)
+		return
+	}
 	if made != nil {
 		if failed := m.rewriteCalls(f, made); failed != nil {
 			m.schedule(f, failed)

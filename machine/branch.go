@@ -11,22 +11,13 @@ import (
 	"github.com/segue-go/segue/delegation"
 	"github.com/segue-go/segue/internal/guard"
 	"github.com/segue-go/segue/messages"
+	"github.com/segue-go/segue/nextstep"
+	"github.com/segue-go/segue/strategy"
 	"github.com/segue-go/segue/tools"
 )
 
-// Agent is a strategy that is called as a tool. Each call opens one or more branches, which run in
-// parallel with the other calls of the batch. The output of a branch is the result of its call.
-type Agent struct {
-	Strategy string            // its name in Config.Strategies
-	Limits   delegation.Limits // limits of each branch, within what is left of the limits above it; zero fields mean those
-	Tools    []string          // names of the caller's tools that it may use; nil: all of them
-	Branches int               // most branches of one call; with more inputs the call fails. 0: any number
-
-	// Inputs makes the inputs of the branches of a call, one for each branch. If several is true,
-	// the results become a JSON array in the same order. Inputs must be pure. Its error becomes the
-	// failed result of the call.
-	Inputs func(arguments string) (inputs []delegation.Input, several bool, err error)
-}
+// Agent is a strategy that is called as a tool.
+type Agent = strategy.Agent
 
 // AgentOf returns the agent of a tool: the result of its method Agent() *Agent, or of the same
 // method of a tool that it wraps (Unwrap() tools.Tool). It returns nil if the tool is not an agent.
@@ -69,6 +60,7 @@ type branches struct {
 type branchResult struct {
 	text   string
 	failed bool
+	ended  *strategy.BranchOutput // for a BranchInheritor
 }
 
 // openBranches starts the branches of a call.
@@ -121,7 +113,9 @@ func (m *Machine) openBranch(e *effect, i int, in delegation.Input) {
 	caller := e.frame
 	f, err := m.newChild(caller, e.agent.Strategy, in, e.agent.Limits, e.agent.Tools)
 	if err != nil {
-		m.branchEnded(e, i, branchResult{text: err.Error(), failed: true})
+		r := branchResult{text: err.Error(), failed: true}
+		r.ended = caller.inherits(e, delegation.Output{Err: &delegation.Error{Code: delegation.CodeInvalid, Message: err.Error()}}, true)
+		m.branchEnded(e, i, r)
 		return
 	}
 	b := &branch{untrusted: caller.branch.untrusted, source: caller.branch.source}
@@ -180,8 +174,47 @@ func (m *Machine) leaveBranch(f *frame, out *delegation.Output) {
 		}
 		r = branchResult{text: text.String(), failed: true}
 	}
+	r.ended = e.frame.inherits(e, *out, false)
 	e.branches.tainted = e.branches.tainted || f.branch.untrusted
 	m.branchEnded(e, f.place, r)
+}
+
+// inherits returns the output of a branch as the strategy of its caller receives it later; nil if
+// that does not want it.
+func (f *frame) inherits(e *effect, out delegation.Output, noChild bool) *strategy.BranchOutput {
+	if _, ok := f.st.(strategy.BranchInheritor); !ok {
+		return nil
+	}
+	return &strategy.BranchOutput{CallID: e.call.ID, NoChild: noChild, Output: out}
+}
+
+// inheritBranches passes the outputs of the branches of a batch to a strategy that wants them. If it
+// panics, its frame fails.
+func (m *Machine) inheritBranches(f *frame) (failed nextstep.NextStep) {
+	h, ok := f.st.(strategy.BranchInheritor)
+	if !ok {
+		return nil
+	}
+	var outs []strategy.BranchOutput
+	for i := range f.batch.calls {
+		if b := f.batch.calls[i].branches; b != nil {
+			for _, r := range b.results {
+				if r.ended != nil {
+					outs = append(outs, *r.ended)
+				}
+			}
+		}
+	}
+	if len(outs) == 0 {
+		return nil
+	}
+	defer func() {
+		if v := recover(); v != nil {
+			failed = nextstep.ReportError{Err: m.brokeDown(f, "InheritBranches", v)}
+		}
+	}()
+	h.InheritBranches(outs)
+	return nil
 }
 
 // maxResult returns how many bytes of a tool's result are kept.

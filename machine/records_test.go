@@ -115,7 +115,7 @@ var snapshotOfAll = Snapshot{
 				},
 				{
 					State: EffectNested, Kind: EffectTool, Call: messages.ToolCall{ID: "c2", Name: "ask"}, Agent: true, InTurn: true, Started: true,
-					Results: []BranchResult{{Text: "no", Failed: true}, {}}, Several: true, Tainted: true,
+					Results: []BranchResult{{Text: "no", Failed: true}, {}, {NoChild: true, Output: &delegation.Output{Err: &delegation.Error{Code: delegation.CodeInvalid, Message: "no"}}}}, Several: true, Tainted: true,
 				},
 			},
 		},

@@ -110,7 +110,7 @@ type EffectSnapshot struct {
 
 	Waits   []WaitSnapshot  `json:"waits,omitempty"`   // all that it has waited for, in order
 	Kept    json.RawMessage `json:"kept,omitempty"`    // its own state, see [Suspended]
-	Results []BranchResult  `json:"results,omitempty"` // of its branches, empty ones for those that are at work
+	Results []BranchResult  `json:"results,omitempty"` // of its branches, empty ones for those that are at work; nil if it has a Result that is all of them
 	Several bool            `json:"several,omitempty"` // its result is a list
 	Tainted bool            `json:"tainted,omitempty"` // a branch that has ended has read text from outside
 }
@@ -119,6 +119,11 @@ type EffectSnapshot struct {
 type BranchResult struct {
 	Text   string `json:"text,omitempty"`
 	Failed bool   `json:"failed,omitempty"`
+
+	// For a strategy that is a [strategy.BranchInheritor]: the whole output, and whether there was no
+	// child to make one.
+	Output  *delegation.Output `json:"output,omitempty"`
+	NoChild bool               `json:"no_child,omitempty"`
 }
 
 // WaitSnapshot is something that an effect waits for, or has waited for.

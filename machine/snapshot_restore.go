@@ -254,12 +254,14 @@ func (r *restorer) effect(f *frame, e *effect, s *EffectSnapshot) error {
 		e.state = waiting
 	case s.State == EffectNested && s.Result == nil && len(s.Results) > 0:
 		e.state = nested
-		e.branches = &branches{several: s.Several, tainted: s.Tainted}
-		for _, b := range s.Results {
-			e.branches.results = append(e.branches.results, branchResult{text: b.Text, failed: b.Failed})
-		}
 	default:
 		return refuse(fmt.Sprintf("cannot have the state %.64q", s.State), nil)
+	}
+	if len(s.Results) > 0 {
+		e.branches = &branches{several: s.Several, tainted: s.Tainted}
+		for i := range s.Results {
+			e.branches.results = append(e.branches.results, s.Results[i].result(s.Call.ID))
+		}
 	}
 	r.m.states[e.state]++
 	if f.parked == onBatch {

@@ -166,11 +166,35 @@ func (e *effect) snapshot() (s EffectSnapshot, err error) {
 	}
 	if e.state == nested {
 		s.Several, s.Tainted = e.branches.several, e.branches.tainted
+	}
+	if e.branches != nil && (e.state == nested || e.branches.inherited()) {
 		for _, r := range e.branches.results {
-			s.Results = append(s.Results, BranchResult{Text: r.text, Failed: r.failed})
+			s.Results = append(s.Results, r.snapshot())
 		}
 	}
 	return s, nil
+}
+
+// inherited reports whether a strategy waits for the outputs of the branches.
+func (b *branches) inherited() bool {
+	return slices.ContainsFunc(b.results, func(r branchResult) bool { return r.ended != nil })
+}
+
+func (r *branchResult) snapshot() BranchResult {
+	s := BranchResult{Text: r.text, Failed: r.failed}
+	if r.ended != nil {
+		s.Output, s.NoChild = &r.ended.Output, r.ended.NoChild
+	}
+	return s
+}
+
+// result is the reverse of [branchResult.snapshot], for a branch of a call.
+func (s *BranchResult) result(callID string) branchResult {
+	r := branchResult{text: s.Text, failed: s.Failed}
+	if s.Output != nil {
+		r.ended = &strategy.BranchOutput{CallID: callID, NoChild: s.NoChild, Output: *s.Output}
+	}
+	return r
 }
 
 // effectStateAtRest returns the state of an effect as a snapshot has it.

@@ -24,6 +24,7 @@
 //	Concluder        Conclude(reason string) delegation.Output            gives a last output when the run is stopped; without it the messages so far are the output
 //	UnknownHandler   HandlesUnknown(messages.ToolCall) bool               decides about calls that may have had their effect; without it a person is asked
 //	Inheritor        Inherit(delegation.Output)                           receives the work of its child when the run was stopped, before Conclude
+//	BranchInheritor  InheritBranches([]BranchOutput)                      receives the whole outputs of the agents that it called; without it only the results of the calls
 //	ToolUser         UseTools([]tools.Definition)                         receives the tools of the run that its frame may use
 //	ToolNamer        ToolNames() []string                                 lists the run's tools that its configuration names: a missing one is found at set-up
 //	Delegator        Children() []string                                  lists the strategies that its configuration delegates to: a missing one is found at set-up

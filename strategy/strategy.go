@@ -57,6 +57,22 @@ type Inheritor interface {
 	Inherit(out delegation.Output)
 }
 
+// BranchInheritor is a [Strategy] that calls agents, and needs their whole outputs: a tool result
+// holds only the text. InheritBranches is called with the outputs of all branches of a batch, in
+// the order of the calls and of the branches of each, whatever order they ended in: before
+// ProcessToolResults or, if the run was stopped meanwhile, before Conclude. It is not called for a
+// batch without branches. The slice is read-only.
+type BranchInheritor interface {
+	InheritBranches(outs []BranchOutput)
+}
+
+// BranchOutput is the output of a branch, which a call of an agent has opened.
+type BranchOutput struct {
+	CallID  string
+	NoChild bool // the strategy of the agent is unknown or cannot be made; the Output has only an error
+	Output  delegation.Output
+}
+
 // ToolUser is a [Strategy] that works with the tools of the run. UseTools is called once for each
 // frame, before Initialize, with the tools that the frame may use; the slice is read-only.
 type ToolUser interface {

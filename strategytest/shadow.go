@@ -142,7 +142,10 @@ func (s *shadow) same(what string, st strategy.Strategy, snapshot, position []by
 
 // answer lets the strategy and a copy answer a call.
 func (s *shadow) answer(call func(strategy.Strategy) nextstep.NextStep) nextstep.NextStep {
-	copied := s.copied()
+	copied := s.heir
+	if s.heir = nil; copied == nil {
+		copied = s.copied()
+	}
 	step := call(s.Strategy)
 	if copied == nil {
 		return step

@@ -16,9 +16,15 @@ func (s *shadow) EditCalls(calls []messages.ToolCall) {
 	if _, ok := s.Strategy.(strategy.CallEditor); !ok {
 		return
 	}
-	copied := s.copied()
+	copied := s.heir
+	if copied == nil {
+		copied = s.copied()
+	}
 	s.Strategy.(strategy.CallEditor).EditCalls(slices.Clone(calls))
 	if copied == nil || !s.calm(func() { copied.(strategy.CallEditor).EditCalls(slices.Clone(calls)) }) {
+		return
+	}
+	if s.heir != nil { // it has outputs that are in no snapshot
 		return
 	}
 	if snapshot, position, err := s.remembered(s.Strategy); err == nil {
@@ -50,6 +56,19 @@ func (s *shadow) Inherit(out delegation.Output) {
 	s.heir = s.copied()
 	h.Inherit(out)
 	if s.heir != nil && !s.calm(func() { s.heir.(strategy.Inheritor).Inherit(out) }) {
+		s.heir, s.idle = nil, true
+	}
+}
+
+// InheritBranches implements strategy.BranchInheritor.
+func (s *shadow) InheritBranches(outs []strategy.BranchOutput) {
+	h, ok := s.Strategy.(strategy.BranchInheritor)
+	if !ok {
+		return
+	}
+	s.heir = s.copied()
+	h.InheritBranches(slices.Clone(outs))
+	if s.heir != nil && !s.calm(func() { s.heir.(strategy.BranchInheritor).InheritBranches(slices.Clone(outs)) }) {
 		s.heir, s.idle = nil, true
 	}
 }

@@ -232,6 +232,35 @@ default: plain
 	require.Equal(t, "Done.\n", got.stdout, got.stderr)
 }
 
+// Steps that run at the same time are carried out by the agents that the plan names, and are shown
+// with their ids.
+func TestAgents_executorsTogether(t *testing.T) {
+	const file = `
+models: {m: {model: m, base_url: SERVER}}
+agents:
+  lead:
+    strategy: plan-and-execute
+    config: {parallel: 2, answer: last}
+    children: [{agent: worker, as: executor}, {agent: critic, as: executor}]
+  worker: {system: You work.}
+  critic: {system: You judge.}
+default: lead
+`
+	plan := `{"steps":[{"goal":"one","depends_on":[]},{"goal":"two","depends_on":[],"executor":"critic"}]}`
+	s := newServer(t, calls("submit_plan", plan), says("Done."), says("Done."))
+	got := segue(t, strings.ReplaceAll(file, "SERVER", s.URL), nil, "--dir", t.TempDir(), "Go")
+	require.Equal(t, "Done.\n", got.stdout, got.stderr)
+	require.Len(t, s.requests, 3)
+	both := s.requests[1] + s.requests[2]
+	require.Contains(t, both, "You work.")
+	require.Contains(t, both, "You judge.")
+	require.NotContains(t, s.requests[0]+both, `"name":"execute_step`)
+	for _, line := range []string{"[0 #2] -> executing_steps", "[0 #3] step 1: one", "[0 #3] step 2: two", "worker: one", "critic: two"} {
+		require.Contains(t, got.stderr, line)
+	}
+	require.NotContains(t, got.stderr, "execute_step ok")
+}
+
 // What executors may use is bounded by the tools of the agent that hands work on to them: one
 // without tools of its own is offered what is left, in each place that it works in.
 func TestAgents_bounds(t *testing.T) {

@@ -146,22 +146,22 @@ var breakages = []breakage{
 	{
 		scenario{"S1", 16},
 		"strategy/planreviseexecute TestS1_16_textsOfSteps", "the steps that are done are not counted",
-		"strategy/planreviseexecute/output.go", `_ = m.Set("steps_executed", s.plan.done())`, `_ = m.Set("steps_executed", 0)`,
+		"strategy/planreviseexecute/output.go", `_ = m.Set("steps_executed", s.plan.Done())`, `_ = m.Set("steps_executed", 0)`,
 	},
 	{
 		scenario{"S1", 16},
 		"strategy/planreviseexecute TestS1_16_textsOfSteps", "a plan as long as is allowed is cut",
-		"strategy/planreviseexecute/plan.go", `if len(revised.Steps) >= rules.maxSteps && !rules.refuse {`, `if len(revised.Steps)+1 >= rules.maxSteps && !rules.refuse {`,
+		"strategy/planreviseexecute/planorder/plan.go", `if len(revised.Steps) >= rules.MaxSteps && !rules.Refuse {`, `if len(revised.Steps)+1 >= rules.MaxSteps && !rules.Refuse {`,
 	},
 	{
 		scenario{"S1", 18},
 		"strategy/planreviseexecute TestS1_18_planIsCut", "a plan that is too long is not cut",
-		"strategy/planreviseexecute/plan.go", `if len(revised.Steps) >= rules.maxSteps && !rules.refuse {`, `if rules.maxSteps < 0 {`,
+		"strategy/planreviseexecute/planorder/plan.go", `if len(revised.Steps) >= rules.MaxSteps && !rules.Refuse {`, `if rules.MaxSteps < 0 {`,
 	},
 	{
 		scenario{"S1", 18},
 		"strategy/planreviseexecute TestS1_18_planIsCut", "the metadata does not say how long the plan was",
-		"strategy/planreviseexecute/plan.go", `revised.Planned = len(revised.Steps) + cut`, `revised.Planned = len(revised.Steps)`,
+		"strategy/planreviseexecute/planorder/plan.go", `revised.Planned = len(revised.Steps) + cut`, `revised.Planned = len(revised.Steps)`,
 	},
 	{
 		scenario{"S1", 18},
@@ -181,7 +181,7 @@ var breakages = []breakage{
 	{
 		scenario{"S1", 19},
 		"orchestrator TestS1_19_aStepFails", "a plan goes on behind a step that failed",
-		"strategy/planreviseexecute/execute.go", `if step.Err != nil {`, `if step.Err != nil && s.plan.next() < 0 {`,
+		"strategy/planreviseexecute/execute.go", `if step.Err != nil {`, `if step.Err != nil && s.plan.Next() < 0 {`,
 	},
 	{
 		scenario{"S1", 19},

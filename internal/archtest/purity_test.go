@@ -30,6 +30,7 @@ var pure = []string{
 	"strategy/completetask",
 	"strategy/planreviseexecute",
 	"tools/internal/typeschema",
+	"strategy/planreviseexecute/planorder",
 	"strategy/planreviseexecute/plantext",
 	"strategy/react",
 	"strategy/reasonactobserve",

@@ -112,6 +112,7 @@ func drawStrategy(t *rapid.T, name string, others []string) func() strategy.Stra
 			Executor: child, StepLimits: below, StepTools: offered,
 			MaxSteps: n("steps", 1, 3), MaxRevisions: n("revisions", 0, 2) - 1, MaxRetries: n("retries", 0, 2) - 1,
 			Evaluation: rapid.SampledFrom([]pre.Evaluation{pre.EvaluateByModel, pre.EvaluateNever}).Draw(t, "evaluation"),
+			Parallel:   n("at once", 0, 4) - 1,
 			Answer:     rapid.SampledFrom([]pre.Answer{pre.AnswerLast, pre.AnswerSynthesize}).Draw(t, "answer"),
 		})
 	}
@@ -121,7 +122,7 @@ func drawStrategy(t *rapid.T, name string, others []string) func() strategy.Stra
 func TestOf_isNeverExceeded(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		names := []string{"main", "p", "q"}
-		w := &world{cfg: machine.Config{Strategies: strategy.Set{}, Tools: reader}, plan: 3, width: 2}
+		w := &world{cfg: machine.Config{Strategies: strategy.Set{}, Tools: reader}, plan: 3, apart: 3, width: 2}
 		for _, name := range names {
 			w.cfg.Strategies[name] = drawStrategy(t, name, names)
 		}

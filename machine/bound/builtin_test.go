@@ -63,6 +63,8 @@ func TestOf_isTheFormulaOfEachStrategy(t *testing.T) {
 		"retry":                    {retry.New(retry.Config{Strategy: "leaf"}), 3 * leaf.Bound()},
 		"plan":                     {pre.New(pre.Config{Executor: "leaf"}), pre.Config{}.Bound(leaf.Bound())},
 		"plan synthesize":          {pre.New(pre.Config{Executor: "leaf", Answer: pre.AnswerSynthesize}), pre.Config{Answer: pre.AnswerSynthesize}.Bound(leaf.Bound())},
+		"plan, steps together":     {pre.New(pre.Config{Executor: "leaf", Parallel: 4}), pre.Config{Parallel: 4}.Bound(leaf.Bound())},
+		"plan, any together":       {pre.New(pre.Config{Executor: "leaf", Parallel: -1}), 4 + 4 + 3 + (20+3*20)*leaf.Bound()},
 		"plan never judged":        {pre.New(pre.Config{Executor: "leaf", Evaluation: pre.EvaluateNever}), pre.Config{Evaluation: pre.EvaluateNever}.Bound(leaf.Bound())},
 		"step-agent":               {stepagent.New(stepagent.Config{Step: step}), 80},
 		"step-agent plans":         {stepagent.New(stepagent.Config{Step: step, MaxIterations: 5, MaxAsks: 2, PlanEvery: 2}), 13},

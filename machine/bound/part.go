@@ -83,6 +83,20 @@ func (p *part) offered(allowed []string) []string {
 	return narrow(allowed, p.said.Offers)
 }
 
+// callable returns the agents that a frame may call in a state that does not only start its own.
+func (p *part) callable(agents map[string]*machine.Agent, offered []string) []*machine.Agent {
+	var all []*machine.Agent
+	if p.said.AgentStates == nil {
+		all = slices.Clone(p.agents)
+	}
+	for _, name := range offered {
+		if a := agents[name]; a != nil {
+			all = append(all, a)
+		}
+	}
+	return all
+}
+
 // narrow returns the allowed tools with the given names; nil names mean all.
 func narrow(allowed, names []string) []string {
 	if names == nil {

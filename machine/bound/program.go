@@ -26,18 +26,21 @@ const shared = 3
 type counts [shared]int64
 
 // program is what a frame does at most, as whole variables and rows that they fit: how often each
-// edge is taken, then the tool calls of the frame, then the shared quantities of its children.
+// edge is taken, then the tool calls of the frame, then those in states that start agents of its
+// own, then the shared quantities of its children.
 type program struct {
 	*walks
 	child  counts         // what one delegation uses
 	call   counts         // what one tool call uses besides, if it is of an agent
+	own    counts         // the same, in a state that starts agents of the frame's own
 	limits counts         // of the frame with everything it starts; most: none
 	of     [shared]string // whose these limits are
 }
 
 func (p *program) calls() int           { return len(p.edges) }
-func (p *program) below(q quantity) int { return len(p.edges) + 1 + int(q) }
-func (p *program) variables() int       { return len(p.edges) + 1 + shared }
+func (p *program) starts() int          { return len(p.edges) + 1 }
+func (p *program) below(q quantity) int { return len(p.edges) + 2 + int(q) }
+func (p *program) variables() int       { return len(p.edges) + 2 + shared }
 
 // goal returns a quantity as a sum of variables.
 func (p *program) goal(q quantity) map[int]int64 {
@@ -51,7 +54,7 @@ func (p *program) goal(q quantity) map[int]int64 {
 		}
 	}
 	if q == toolCalls {
-		goal[p.calls()] = 1
+		goal[p.calls()], goal[p.starts()] = 1, 1
 	}
 	if q < shared {
 		goal[p.below(q)] = 1
@@ -88,13 +91,9 @@ func (p *program) rows() []row {
 		}
 		all = append(all, r)
 	}
-	calls := row{times: map[int]int64{p.calls(): 1}}
-	for i, e := range p.edges {
-		calls.times[i] = -p.states[e.to].calls
-	}
-	all = append(all, calls)
+	all = append(all, p.calling()...)
 	for q := range quantity(shared) {
-		below := row{times: map[int]int64{p.below(q): 1, p.calls(): -p.call[q]}}
+		below := row{times: map[int]int64{p.below(q): 1, p.calls(): -p.call[q], p.starts(): -p.own[q]}}
 		for i, e := range p.edges {
 			if p.states[e.to].awaits == nextstep.KindDelegate {
 				below.times[i] = -p.child[q]
@@ -107,6 +106,26 @@ func (p *program) rows() []row {
 	}
 	// Each model call of a child is a step of it.
 	return append(all, row{times: map[int]int64{p.below(modelCalls): 1, p.below(steps): -1}})
+}
+
+// calling returns the conditions of tool calls, and of those that start children.
+func (p *program) calling() []row {
+	calls, starts := row{times: map[int]int64{p.calls(): 1}}, row{times: map[int]int64{p.starts(): 1}}
+	together := row{times: map[int]int64{p.starts(): 1}, most: p.started}
+	for i, e := range p.edges {
+		switch to := p.states[e.to]; {
+		case to.starts:
+			starts.times[i] = -to.calls
+		case to.awaits == nextstep.KindDelegate:
+			together.times[i] = 1
+		default:
+			calls.times[i] = -to.calls
+		}
+	}
+	if p.started <= 0 {
+		return []row{calls, starts}
+	}
+	return []row{calls, starts, together}
 }
 
 // maxNodes is how many relaxed programs are computed for one amount. Tables of people need few; for

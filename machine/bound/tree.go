@@ -100,25 +100,28 @@ func (c *calculation) frame(p *part, s start) *subtree {
 	if p.fsm != nil {
 		w = walksOf(p.fsm, p.said, p.brings || len(offered) > 0)
 	}
-	child, call := &subtree{}, &subtree{}
+	child, call, own := &subtree{}, &subtree{}, &subtree{}
 	if w.awaits(nextstep.KindDelegate) {
 		child = c.delegated(p, s)
 	}
 	if w.awaits(nextstep.KindExecuteTools) {
-		call = c.called(p, s, offered)
+		call = c.called(s, p.callable(c.cfg.Agents, offered))
 	}
-	made := &subtree{depth: 1, cut: child.cut || call.cut}
-	program := &program{walks: w, child: child.n, call: call.n, limits: s.limits, of: s.of}
+	if w.startsAgents() {
+		own = c.called(s, p.agents)
+	}
+	made := &subtree{depth: 1, cut: child.cut || call.cut || own.cut}
+	program := &program{walks: w, child: child.n, call: call.n, own: own.n, limits: s.limits, of: s.of}
 	if program.largest(delegations) > 0 {
 		made.depth = max(made.depth, 1+child.depth)
 	}
 	if program.largest(toolCalls) > 0 {
-		made.depth = max(made.depth, 1+call.depth)
+		made.depth = max(made.depth, 1+call.depth, 1+own.depth)
 	}
 	made.depth = min(made.depth, s.depth)
 	for q := range quantity(shared) {
 		made.n[q] = program.largest(q)
-		made.by[q] = program.reasons(q, made.n[q], child, call)
+		made.by[q] = program.reasons(q, made.n[q], child, call, own)
 	}
 	return made
 }
@@ -127,7 +130,7 @@ func (c *calculation) frame(p *part, s start) *subtree {
 func anything() *walks {
 	w := &walks{states: []waiting{{}}, budgets: []int64{most}}
 	for i, kind := range []nextstep.Kind{nextstep.KindGetChatCompletion, nextstep.KindExecuteTools, nextstep.KindDelegate} {
-		w.states = append(w.states, waiting{kind, most})
+		w.states = append(w.states, waiting{awaits: kind, calls: most})
 		for from := range 4 {
 			w.edges = append(w.edges, edge{from, i + 1, []int{0}})
 		}
@@ -158,13 +161,7 @@ func (c *calculation) delegated(p *part, s start) *subtree {
 }
 
 // called returns what one tool call uses at most, if it is a call of an agent.
-func (c *calculation) called(p *part, s start, offered []string) *subtree {
-	agents := slices.Clone(p.agents)
-	for _, name := range offered {
-		if a := c.cfg.Agents[name]; a != nil {
-			agents = append(agents, a)
-		}
-	}
+func (c *calculation) called(s start, agents []*machine.Agent) *subtree {
 	all := &subtree{}
 	for _, a := range agents {
 		c.branches = true

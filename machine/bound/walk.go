@@ -16,12 +16,14 @@ type walks struct {
 	states  []waiting // the initial state first; without the final ones
 	edges   []edge
 	budgets []int64
+	started int64 // most delegations, and calls in states that start agents, together; 0: any number
 }
 
 // waiting is a state, with the kind that it awaits and the most calls of one step.
 type waiting struct {
 	awaits nextstep.Kind
 	calls  int64
+	starts bool // its calls are of agents that the strategy brings, and of nothing else
 }
 
 // edge is a move. It uses one of each of its budgets.
@@ -34,7 +36,7 @@ type edge struct {
 // tools to call; calls of others are not counted.
 func walksOf(fsm *strategy.FSM, said strategy.Bounds, canCall bool) *walks {
 	table := fsm.Table()
-	w := &walks{}
+	w := &walks{started: int64(said.Starts)}
 	number := map[strategy.State]int{}
 	add := func(s strategy.StateRule) {
 		number[s.Name] = len(w.states)
@@ -45,7 +47,7 @@ func walksOf(fsm *strategy.FSM, said strategy.Bounds, canCall bool) *walks {
 		if !canCall || s.Awaits != nextstep.KindExecuteTools {
 			calls = 0
 		}
-		w.states = append(w.states, waiting{s.Awaits, calls})
+		w.states = append(w.states, waiting{s.Awaits, calls, slices.Contains(said.AgentStates, s.Name)})
 	}
 	for _, s := range table.States {
 		if s.Name == table.Initial {
@@ -121,6 +123,11 @@ func (w *walks) prune() {
 // awaits reports whether a walk may lead to a state that awaits steps of a kind.
 func (w *walks) awaits(kind nextstep.Kind) bool {
 	return slices.ContainsFunc(w.edges, func(e edge) bool { return w.states[e.to].awaits == kind })
+}
+
+// startsAgents reports whether a walk may lead to a state whose calls start agents of the strategy.
+func (w *walks) startsAgents() bool {
+	return slices.ContainsFunc(w.edges, func(e edge) bool { return w.states[e.to].starts })
 }
 
 // reached reports which states are reached from the first by edges that are used.

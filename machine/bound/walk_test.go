@@ -14,6 +14,7 @@ import (
 type counted struct {
 	at                           int
 	left                         [3]int64
+	started                      int64
 	models, calls, steps         int64
 	batchesOfItsOwn, delegations int64
 }
@@ -63,6 +64,15 @@ func (p *program) after(c counted, e edge) (all []counted) {
 	for n := range p.states[e.to].calls + 1 {
 		next := c
 		next.calls += n
+		switch {
+		case p.states[e.to].starts:
+			next.started += n
+		case p.states[e.to].awaits == nextstep.KindDelegate:
+			next.started++
+		}
+		if p.started > 0 && next.started > p.started {
+			continue
+		}
 		if next.models <= p.limits[modelCalls] && next.calls <= p.limits[toolCalls] && next.steps <= p.limits[steps] {
 			all = append(all, next)
 		}
@@ -73,7 +83,7 @@ func (p *program) after(c counted, e edge) (all []counted) {
 // drawProgram draws walks through a table: edges without a budget lead to later states only, which
 // is what the check of a table for cycles makes sure of, up to the names of the states.
 func drawProgram(t *rapid.T) *program {
-	p := &program{walks: &walks{states: []waiting{{}}}, limits: noLimits}
+	p := &program{walks: &walks{states: []waiting{{}}, started: rapid.Int64Range(0, 4).Draw(t, "started")}, limits: noLimits}
 	for range 3 {
 		p.budgets = append(p.budgets, rapid.Int64Range(0, 3).Draw(t, "budget"))
 	}
@@ -82,7 +92,7 @@ func drawProgram(t *rapid.T) *program {
 	for range n {
 		w := waiting{awaits: rapid.SampledFrom(kinds).Draw(t, "kind")}
 		if w.awaits == nextstep.KindExecuteTools {
-			w.calls = rapid.Int64Range(0, 2).Draw(t, "calls")
+			w.calls, w.starts = rapid.Int64Range(0, 2).Draw(t, "calls"), rapid.Bool().Draw(t, "starts")
 		}
 		p.states = append(p.states, w)
 	}

@@ -24,6 +24,7 @@ type world struct {
 	cfg    machine.Config
 	limits delegation.Limits
 	plan   int // steps of submitted plans
+	apart  int // steps of submitted plans that wait for no other; 0: there are no such plans
 	width  int // most calls in a reply; 0: 1
 }
 
@@ -33,10 +34,12 @@ type run struct {
 	m    *machine.Machine
 	t    require.TestingT
 	made []strategy.Strategy
+
+	ended map[int]string // the calls of each batch that have ended, by the step
 }
 
 func (w *world) begin(t require.TestingT) *run {
-	r := &run{w: w, t: t}
+	r := &run{w: w, t: t, ended: map[int]string{}}
 	cfg := w.cfg
 	cfg.Strategies = strategy.Set{}
 	for name, factory := range w.cfg.Strategies {
@@ -58,6 +61,11 @@ func (r *run) apply(rec machine.Record) {
 	for len(r.m.Ready().Intents) > 0 {
 		i := r.m.Ready().Intents[0].(machine.Intended)
 		require.NoError(r.t, r.m.Apply(i))
+	}
+	for _, e := range r.m.Ready().Events {
+		if f, ok := e.Detail.(machine.ToolFinished); ok {
+			r.ended[e.Seq] += fmt.Sprint(" ", f.Output.CallID, f.Output.Status)
+		}
 	}
 	r.m.Advance()
 }
@@ -97,11 +105,11 @@ func (r *run) answer(a nextstep.Answer) {
 func (r *run) counts() delegation.Counts { return r.m.Output().Counts }
 
 // key tells states apart that may go on differently: where the machines of all live frames stand,
-// and which calls are open.
+// and which calls are open, and how those beside them ended.
 func (r *run) key() string {
 	var b strings.Builder
 	for _, f := range r.m.Frames() {
-		fmt.Fprint(&b, " ", f.Strategy, len(f.Effects))
+		fmt.Fprint(&b, " ", f.Strategy, len(f.Effects), r.ended[f.Seq])
 	}
 	for _, e := range r.m.Open() {
 		fmt.Fprint(&b, " ", e.Call.Name, e.Call.Arguments)
@@ -111,7 +119,11 @@ func (r *run) key() string {
 		p := fsm.Position()
 		for _, s := range fsm.Table().States {
 			if s.Name == p.State && !s.Awaits.Final() {
+				memory, _ := st.(strategy.Snapshotter).Snapshot()
 				fmt.Fprint(&b, " ", p)
+				for _, said := range []string{`"status":"done"`, `"depends_on":[]`} { // steps of plans
+					fmt.Fprint(&b, " ", strings.Count(string(memory), said))
+				}
 			}
 		}
 	}
@@ -166,7 +178,15 @@ func (w *world) arguments(tool string) []string {
 			steps = append(steps, fmt.Sprint("do ", i))
 		}
 		data, _ := json.Marshal(map[string]any{"steps": steps})
-		return []string{string(data), `{"steps":[]}`}
+		if w.apart == 0 {
+			return []string{string(data), `{"steps":[]}`}
+		}
+		var apart []any
+		for i := range w.apart {
+			apart = append(apart, map[string]any{"goal": fmt.Sprint("do apart ", i), "depends_on": []string{}})
+		}
+		wide, _ := json.Marshal(map[string]any{"steps": apart})
+		return []string{string(data), string(wide), `{"steps":[]}`}
 	case "submit_evaluation":
 		return []string{`{"approved":true}`, `{"approved":false}`, `{}`}
 	case "agent_decide_next":

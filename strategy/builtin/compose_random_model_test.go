@@ -168,7 +168,8 @@ func (v *voice) arguments(name string) string {
 	case name == "submit_plan":
 		executor := fmt.Sprintf(`,"executor":"n%d"`, v.IntN(mostNodes))
 		return one(v, `{"steps":["one"]}`, `{"steps":[{"id":"a","goal":"one"},{"id":"b","goal":"two","depends_on":["a"]}]}`,
-			`{"steps":[{"id":"a","goal":"one"`+executor+`}]}`, `{"steps":["one","two"]}`, `{"steps":["one","two","three","four"]}`)
+			`{"steps":[{"id":"a","goal":"one"`+executor+`}]}`, `{"steps":["one","two"]}`, `{"steps":["one","two","three","four"]}`,
+			`{"steps":[{"goal":"one","depends_on":[]},{"goal":"two","depends_on":[]},{"goal":"three"`+executor+`,"depends_on":["1"]}]}`)
 	case name == "submit_evaluation":
 		return one(v, `{"approved":true}`, `{"approved":true}`, `{"approved":false,"feedback":"too short"}`)
 	case name == "agent_decide_next":

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -78,6 +79,7 @@ var settable = map[string][]string{
 	"results":           {`"auto"`, `"all"`, `"dependencies"`},
 	"answer":            {`"last"`, `"synthesize"`, `"auto"`, `"native"`, `"tool"`},
 	"accept_prose":      {`true`},
+	"parallel":          {`2`, `3`, `-1`},
 	"json_critique":     {`true`},
 	"run_all":           {`true`},
 	"no_input":          {`true`},
@@ -238,7 +240,12 @@ func (p *composition) agents() []int {
 }
 
 // fans reports whether requests may be made concurrently.
-func (p *composition) fans() bool { return len(p.agents()) > 0 }
+func (p *composition) fans() bool { return len(p.agents()) > 0 || p.together() }
+
+// together reports whether steps of a plan may run at the same time.
+func (p *composition) together() bool {
+	return slices.ContainsFunc(p.Nodes, func(n composedNode) bool { return strings.Contains(n.Config, `"parallel"`) })
+}
 
 func (c *composer) input(t *rapid.T) delegation.Input {
 	in := delegation.Input{Goal: rapid.SampledFrom([]string{"go", "do it at once", "look", "tell", "ask", "plan", "think", "answer", "find", "write", "read", "count", "", "sum"}).Draw(t, "goal")}
@@ -301,7 +308,7 @@ func (c *composer) node(t *rapid.T, kind string, bare bool, i, n int) composedNo
 // bound returns the greatest number of model calls of node i, by its Bound, or -1 if there is no
 // bound.
 func (p *composition) bound(i int) int {
-	if p.fans() {
+	if len(p.agents()) > 0 {
 		return -1
 	}
 	n := p.Nodes[i]

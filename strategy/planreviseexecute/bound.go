@@ -6,9 +6,11 @@ import "github.com/segue-go/segue/strategy"
 // counting retries inside a client. With p = MaxRevisions + 1 plans it is
 //
 //	p, and p judgements with EvaluateByModel, and MaxRetries, and 1 with AnswerSynthesize
-//	+ (MaxSteps + MaxRevisions) * perStep
+//	+ (MaxSteps + MaxRevisions * w) * perStep
 //
-// because a step that is done never runs again, and each failed step costs a revision. For plans
+// because a step that is done never runs again, and steps that fail cost a revision; w is the number
+// of steps that may run at the same time, and so fail together: 1, or the smaller one of Parallel
+// and MaxSteps. For plans
 // within plans, nest the calls: c.Bound(c.Bound(leaf)) is the bound of two levels. A negative
 // perStep means no bound, and gives -1. An invalid Config has the bound 0.
 func (c Config) Bound(perStep int) int {
@@ -27,7 +29,7 @@ func (c Config) Bound(perStep int) int {
 	if s.Answer == AnswerSynthesize {
 		own++
 	}
-	return own + (s.MaxSteps+s.MaxRevisions)*perStep
+	return own + (s.MaxSteps+s.MaxRevisions*s.width())*perStep
 }
 
 // Bounds implements strategy.Bounder.
@@ -40,5 +42,12 @@ func (s *planReviseExecute) Bounds() strategy.Bounds {
 			most[on] = 0
 		}
 	}
-	return strategy.Bounds{Triggers: most, Offers: []string{}, ChildTools: s.StepTools, ChildLimits: s.StepLimits}
+	said := strategy.Bounds{Triggers: most, Offers: []string{}, ChildTools: s.StepTools, ChildLimits: s.StepLimits, AgentStates: []strategy.State{ExecutingSteps}}
+	most[branched] = 0
+	if w := s.width(); w > 1 {
+		delete(most, branched)
+		said.Calls = map[strategy.State]int{ExecutingSteps: w}
+		said.Starts = s.MaxSteps + s.MaxRevisions*w
+	}
+	return said
 }

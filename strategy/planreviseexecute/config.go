@@ -8,6 +8,7 @@ import (
 	"github.com/segue-go/segue/delegation"
 	"github.com/segue-go/segue/strategy"
 	"github.com/segue-go/segue/strategy/internal/frame"
+	"github.com/segue-go/segue/strategy/planreviseexecute/planorder"
 	"github.com/segue-go/segue/tools"
 )
 
@@ -29,6 +30,11 @@ type Config struct {
 	// one of Executors instead; this strategy itself may be one of them.
 	Executor  string   `json:"executor,omitempty"`
 	Executors []string `json:"executors,omitempty"`
+
+	// Parallel is the number of steps that run at the same time, if they do not depend on each other.
+	// 0 and 1 mean one. A negative number means any number if all tools of the run that steps may use
+	// are read-only or idempotent, and otherwise one.
+	Parallel int `json:"parallel,omitempty"`
 
 	Share      delegation.Share  `json:"-"`                    // what a child sees of this conversation; nil means nothing
 	StepTools  []string          `json:"step_tools,omitzero"`  // names of the run's tools that children may use; nil means all that this frame may
@@ -74,7 +80,7 @@ type Results string
 
 // The values of Results.
 const (
-	ResultsAuto           Results = "auto"         // of the steps that it depends on, or of all done steps if it names none
+	ResultsAuto           Results = "auto"         // of the steps that it depends on, or of all done steps if it does not say
 	ResultsOfDependencies Results = "dependencies" // of the steps that it depends on, or of none if it names none
 	ResultsOfAll          Results = "all"          // of all done steps
 )
@@ -132,7 +138,10 @@ type PromptData struct {
 	Step     Step           // for Step: the step; for Revise: the failed step, if one failed
 	Results  []PromptResult // for Step, Revise and Synthesize: of done steps, cut to Config.MaxResult
 	Feedback string         // for Revise: why the plan was rejected, or how the step failed; for Unread: what is wrong
+	Failed   []Step         // for Revise: the steps that failed at the same time as Step, if any did
 	MaxSteps int
+	Parallel int      // the number of steps that run at the same time; 0: one
+	Prose    bool     // a list in a text is a plan, see Config.AcceptProse
 	Sees     Results  // the results that a step receives
 	Choices  []string // for Plan and Revise: the executors that a step may choose
 }
@@ -143,21 +152,25 @@ type PromptResult struct{ ID, Goal, Text string }
 var defaultPrompts = Prompts{
 	Plan: `Make a plan for this goal: {{.Goal}}
 
-Do not work on it yet. Call {{.Tool}} with the steps of the plan, at most {{.MaxSteps}}. Each step is carried out by itself, by someone who sees only its goal and the results of {{if eq .Sees "all"}}the steps before it{{else}}the steps that it depends on{{if eq .Sees "auto"}}, or of all steps before it if it names none{{end}}{{end}}, so say in the goal all that is needed.{{if .Choices}} A step may name its executor: {{range $i, $c := .Choices}}{{if $i}}, {{end}}{{$c}}{{end}}.{{end}}`,
+Do not work on it yet. Call {{.Tool}} with the steps of the plan, at most {{.MaxSteps}}. Each step is carried out by itself, by someone who sees only its goal and the results of {{if eq .Sees "all"}}the steps before it{{else}}the steps that it depends on{{if eq .Sees "auto"}}, or of all steps before it if it names none{{end}}{{end}}, so say in the goal all that is needed.{{if .Choices}} A step may name its executor: {{range $i, $c := .Choices}}{{if $i}}, {{end}}{{$c}}{{end}}.{{end}}{{if .Parallel}}
+
+Steps that do not wait for each other are carried out at the same time. Give each step depends_on: the ids of the steps whose results it needs, or [] if it needs none. A step without depends_on waits for all steps before it.{{if .Prose}} If you write the plan as a list, end each step with (after 1, 2) or (after none).{{end}}{{end}}`,
 	Evaluate: `Judge this plan for the goal: {{.Goal}}
 {{range .Plan.Steps}}
-{{.ID}}. {{.Goal}}{{if .DependsOn}} (after{{range .DependsOn}} {{.}}{{end}}){{end}}{{if .Executor}} (by {{.Executor}}){{end}}{{end}}
+{{.ID}}. {{.Goal}}{{if .DependsOn}} (after{{range .DependsOn}} {{.}}{{end}}){{else if $.Parallel}} (after {{if .Free}}none{{else}}all before it{{end}}){{end}}{{if .Executor}} (by {{.Executor}}){{end}}{{end}}
 
 Is anything missing, wrong or superfluous? Call {{.Tool}}: approve the plan, or say what has to change.`,
 	Revise: `{{if .Step.ID}}Step {{.Step.ID}} of the plan failed: {{.Step.Goal}}
-{{.Feedback}}{{else}}The plan is not approved: {{.Feedback}}{{end}}
+{{.Feedback}}{{range .Failed}}
+Step {{.ID}} failed too: {{.Goal}}
+{{.Err.Message}}{{end}}{{else}}The plan is not approved: {{.Feedback}}{{end}}
 {{if .Results}}
 These steps are done, and stay as they are:
 {{range .Results}}{{.ID}}. {{.Goal}}
    {{.Text}}
 {{end}}{{end}}
 Make a better plan for what is left of the goal: {{.Goal}}
-Call {{.Tool}} with the steps that are still to do; they may depend on those that are done.`,
+Call {{.Tool}} with the steps that are still to do; they may depend on those that are done.{{if .Parallel}} A step without depends_on waits for all steps before it, and one with [] for none.{{end}}`,
 	Remind: `Do not answer in words: call {{.Tool}}.`,
 	Step: `{{.Step.Goal}}{{if .Results}}
 
@@ -184,7 +197,7 @@ Answer the goal now, from these results alone: {{.Goal}}`,
 type settings struct {
 	Config
 	frame.Settings
-	rules   planRules
+	rules   planorder.Rules
 	schemas map[string]*tools.Schema // of the arguments of its own tools, by name
 }
 
@@ -203,11 +216,11 @@ func compile(cfg Config) *settings {
 	s.MaxRevisions = frame.Count(s.MaxRevisions, 3)
 	s.MaxRetries = frame.Count(s.MaxRetries, 3)
 	s.MaxResult = cmp.Or(s.MaxResult, 4096)
-	s.Caps = strategy.Caps{capRevisions: s.MaxRevisions, capRetries: s.MaxRetries, capSteps: s.MaxSteps}
-	s.rules = planRules{maxSteps: s.MaxSteps, refuse: s.OnTooLong == TooLongRefuse, executors: append(slices.Clone(s.Executors), s.Executor)}
+	s.Caps = strategy.Caps{capRevisions: s.MaxRevisions, capRetries: s.MaxRetries, capSteps: max(0, s.MaxSteps-1)}
+	s.rules = planorder.Rules{MaxSteps: s.MaxSteps, Refuse: s.OnTooLong == TooLongRefuse, Executors: append(slices.Clone(s.Executors), s.Executor)}
 	s.schemas = map[string]*tools.Schema{}
 	var problems []error
-	for _, def := range []tools.Definition{planDefinition, evaluationDefinition} {
+	for _, def := range []tools.Definition{planDefinition, evaluationDefinition, stepDefinition} {
 		schema, err := tools.CompileSchema(def.Parameters)
 		s.schemas[def.Name] = schema
 		problems = append(problems, err)

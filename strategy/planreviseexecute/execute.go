@@ -12,22 +12,37 @@ import (
 )
 
 // Children implements strategy.Delegator.
-func (s *planReviseExecute) Children() []string { return s.rules.executors }
+func (s *planReviseExecute) Children() []string { return s.rules.Executors }
 
 // ToolNames implements strategy.ToolNamer.
 func (s *planReviseExecute) ToolNames() []string { return s.StepTools }
 
-// execute delegates the next step of the plan.
+// execute delegates the next step of the plan, or starts those that run at the same time.
 func (s *planReviseExecute) execute() nextstep.NextStep {
-	s.step = s.plan.next()
-	step, err := s.delegation()
-	if err != nil {
-		return s.fail(delegation.CodePanic, err)
+	ready := s.plan.Ready(s.atOnce())
+	if len(ready) > 1 {
+		return s.executeTogether(ready)
 	}
-	if step.Input.Goal == "" && s.PromptErr() == nil {
-		return s.fail(delegation.CodeInvalid, errors.New("planreviseexecute: the prompt Step is empty"))
+	step, failed := s.begin(ready[0])
+	if failed != nil {
+		return failed
 	}
 	return s.then(approved, step)
+}
+
+// begin makes a step the current one, and returns how it is delegated. If it cannot be, failed ends
+// the strategy.
+func (s *planReviseExecute) begin(i int) (d nextstep.Delegate, failed nextstep.NextStep) {
+	s.step = i
+	d, err := s.delegation()
+	switch {
+	case err != nil:
+		return d, s.fail(delegation.CodePanic, err)
+	case d.Input.Goal == "" && s.PromptErr() == nil:
+		return d, s.fail(delegation.CodeInvalid, errors.New("planreviseexecute: the prompt Step is empty"))
+	default:
+		return d, nil
+	}
 }
 
 // delegation returns the step that delegates the current step of the plan to its executor.
@@ -36,7 +51,7 @@ func (s *planReviseExecute) delegation() (d nextstep.Delegate, err error) {
 	step := s.plan.Steps[s.step]
 	data := s.about(PromptData{Step: step})
 	switch {
-	case s.Results == ResultsOfAll, s.Results == ResultsAuto && len(step.DependsOn) == 0:
+	case s.Results == ResultsOfAll, s.Results == ResultsAuto && step.DependsOn == nil:
 		data.Results = s.results(nil)
 	case len(step.DependsOn) > 0:
 		data.Results = s.results(step.DependsOn)
@@ -60,9 +75,7 @@ func (s *planReviseExecute) ProcessDelegationResult(out delegation.Output) nexts
 
 // ended records how the current step ended, and continues, unless no other plan could do better.
 func (s *planReviseExecute) ended(out delegation.Output, hopeless bool) nextstep.NextStep {
-	if s.OnEmpty == EmptyFail && frame.IsEmpty(out) {
-		out.Err = delegation.NewError(delegation.CodeFailed, errors.New("planreviseexecute: the step left no result"))
-	}
+	out = s.judgeEmpty(out)
 	step := s.note(out)
 	if hopeless || frame.Hopeless(out) {
 		return s.Fail(out.Err, s.partial())
@@ -71,7 +84,20 @@ func (s *planReviseExecute) ended(out delegation.Output, hopeless bool) nextstep
 		return s.revise(broke, Revision{Step: step.ID, Feedback: step.Err.Message}, step)
 	}
 	s.last = out.Result
-	if s.plan.next() >= 0 {
+	return s.goOn()
+}
+
+// judgeEmpty makes an output without a result an error, if it is one.
+func (s *planReviseExecute) judgeEmpty(out delegation.Output) delegation.Output {
+	if s.OnEmpty == EmptyFail && frame.IsEmpty(out) {
+		out.Err = delegation.NewError(delegation.CodeFailed, errors.New("planreviseexecute: the step left no result"))
+	}
+	return out
+}
+
+// goOn executes what is left of the plan, or ends.
+func (s *planReviseExecute) goOn() nextstep.NextStep {
+	if s.plan.Next() >= 0 {
 		return s.execute()
 	}
 	if s.Answer == AnswerSynthesize {
@@ -83,7 +109,7 @@ func (s *planReviseExecute) ended(out delegation.Output, hopeless bool) nextstep
 
 // note records the outcome of the current step in the plan.
 func (s *planReviseExecute) note(out delegation.Output) Step {
-	s.plan = s.plan.copy() // earlier outputs still hold the old one
+	s.plan = s.plan.Copy() // earlier outputs still hold the old one
 	step := &s.plan.Steps[s.step]
 	s.parts = append(s.parts, delegation.PartsOf(out, step.ID, len(s.history))...)
 	step.Attempts++
@@ -123,24 +149,6 @@ func (s *planReviseExecute) cut(text string) string {
 	return frame.Cut(text, s.MaxResult, func() string { return s.Prompt("CutResult", PromptData{}) })
 }
 
-// copy returns a plan that shares no memory that is written to.
-func (p Plan) copy() Plan {
-	c := Plan{Steps: slices.Clone(p.Steps), Planned: p.Planned}
-	for i := range c.Steps {
-		c.Steps[i].DependsOn = slices.Clone(c.Steps[i].DependsOn)
-	}
-	return c
-}
-
-// withoutResults returns a copy for the list of revisions: the plan itself holds the results.
-func (p Plan) withoutResults() Plan {
-	c := p.copy()
-	for i := range c.Steps {
-		c.Steps[i].Result = nil
-	}
-	return c
-}
-
 // guard converts a panic of a function of the Config to an error, so that the work done so far is
 // not lost. The value of the panic may be a secret and is not shown.
 func guard(what string, err *error) {
@@ -152,5 +160,5 @@ func guard(what string, err *error) {
 // judgement calls Config.Judge.
 func (s *planReviseExecute) judgement() (v Verdict, err error) {
 	defer guard("Judge", &err)
-	return s.Judge(s.plan.copy()), nil
+	return s.Judge(s.plan.Copy()), nil
 }

@@ -41,8 +41,8 @@ func (s *planReviseExecute) fail(code delegation.Code, err error) nextstep.NextS
 // output returns the work done so far.
 func (s *planReviseExecute) output() delegation.Output {
 	var m delegation.Metadata
-	_ = m.Set("plan", Plan{Steps: append([]Step{}, s.plan.Steps...), Planned: s.plan.Planned}) // an empty list if there are no steps; can be encoded
-	_ = m.Set("steps_executed", s.plan.done())
+	_ = m.Set("plan", Plan{Steps: append([]Step{}, s.plan.Steps...), Planned: s.plan.Planned, Unread: s.plan.Unread}) // an empty list if there are no steps; can be encoded
+	_ = m.Set("steps_executed", s.plan.Done())
 	if s.plan.Planned > 0 {
 		_ = m.Set("truncated", true)
 	}

@@ -1,6 +1,6 @@
 // Package planreviseexecute is the strategy that makes a plan, has it judged, and delegates its
-// steps one by one to other strategies. It makes a new plan when the plan is rejected or a step
-// fails.
+// steps to other strategies, one by one or several at the same time. It makes a new plan when the
+// plan is rejected or a step fails.
 //
 //	plan -> judge -> (approved) steps, one at a time -> answer
 //	  ^       |                   |
@@ -14,8 +14,10 @@
 // Each step is delegated to a child. The child sees the goal of the step and results of other
 // steps: those that the step depends on or, if it names none, all done steps (Config.Results). It
 // sees nothing else unless Config.Share says so, and only its result is returned. A step without a
-// text or data as its result has failed (Config.OnEmpty). This strategy may itself carry out a
-// step, with a plan of its own. Done steps stay done. The answer is the result of the last step, or
+// text or data as its result has failed (Config.OnEmpty). With Config.Parallel, steps that do not
+// wait for each other run at the same time, batch by batch: each is a branch of the run. A step that
+// fails does not stop those beside it, and all that failed are planned again at once. This strategy
+// may itself carry out a step, with a plan of its own. Done steps stay done. The answer is the result of the last step, or
 // is made from all results by one more request (Config.Answer).
 //
 // A plan of more than MaxSteps steps is cut to its first steps (Config.OnTooLong). The model is
@@ -51,16 +53,19 @@ import (
 	"github.com/segue-go/segue/nextstep"
 	"github.com/segue-go/segue/strategy"
 	"github.com/segue-go/segue/strategy/internal/frame"
+	"github.com/segue-go/segue/strategy/planreviseexecute/planorder"
 	"github.com/segue-go/segue/strategy/planreviseexecute/plantext"
 	"github.com/segue-go/segue/tools"
 )
 
 var (
-	_ strategy.Strategy       = (*planReviseExecute)(nil)
-	_ strategy.FailureHandler = (*planReviseExecute)(nil)
-	_ strategy.Concluder      = (*planReviseExecute)(nil)
-	_ strategy.Inheritor      = (*planReviseExecute)(nil)
-	_ strategy.ToolProvider   = (*planReviseExecute)(nil)
+	_ strategy.Strategy        = (*planReviseExecute)(nil)
+	_ strategy.FailureHandler  = (*planReviseExecute)(nil)
+	_ strategy.Concluder       = (*planReviseExecute)(nil)
+	_ strategy.Inheritor       = (*planReviseExecute)(nil)
+	_ strategy.ToolProvider    = (*planReviseExecute)(nil)
+	_ strategy.ToolUser        = (*planReviseExecute)(nil)
+	_ strategy.BranchInheritor = (*planReviseExecute)(nil)
 )
 
 type planReviseExecute struct {
@@ -76,12 +81,32 @@ type planReviseExecute struct {
 	last      *string // result of the last step that was done
 	scrap     *string // text of the last failed step that left one
 	revisions []Revision
-	parts     []delegation.Part // the work of the steps
+	parts     []delegation.Part       // the work of the steps
+	unsafe    bool                    // a step may use a tool that is neither read-only nor idempotent
+	branches  []strategy.BranchOutput // of the steps that ran at the same time, until they are noted
 }
+
+// Plan is the plan that is carried out.
+type Plan = planorder.Plan
+
+// Step is a step of a [Plan].
+type Step = planorder.Step
+
+// StepStatus is the progress of a [Step].
+type StepStatus = planorder.StepStatus
+
+// The statuses. A step that was never begun has none.
+const (
+	StepDone   = planorder.StepDone
+	StepFailed = planorder.StepFailed
+)
+
+// PlanError lists everything that is wrong with a plan.
+type PlanError = planorder.PlanError
 
 // Revision is the reason for a new plan.
 type Revision struct {
-	Step     string `json:"step,omitempty"` // the step that failed; "" if the plan was rejected
+	Step     string `json:"step,omitempty"` // the step that failed, the first of several; "" if the plan was rejected
 	Feedback string `json:"feedback"`       // what was wrong
 	Plan     Plan   `json:"plan"`           // the plan at that time
 }
@@ -110,6 +135,9 @@ func (s *planReviseExecute) say(name string, data PromptData) {
 // about adds the common fields to the data of a prompt.
 func (s *planReviseExecute) about(data PromptData) PromptData {
 	data.Goal, data.Plan, data.MaxSteps, data.Sees = s.goal, s.plan, s.MaxSteps, s.Results
+	if n := s.atOnce(); n > 1 {
+		data.Parallel, data.Prose = n, s.AcceptProse
+	}
 	return data
 }
 
@@ -128,10 +156,15 @@ func (s *planReviseExecute) request(offered ...tools.Definition) nextstep.GetCha
 // lastOffered returns the tool that the last request offered. A plan that is executed was judged
 // last, if a model judges plans.
 func (s *planReviseExecute) lastOffered() string {
-	if s.State() == ExecutingStep && s.Evaluation == EvaluateByModel {
+	if s.executing() && s.Evaluation == EvaluateByModel {
 		return SubmitEvaluation
 	}
 	return s.wanted().Name
+}
+
+// executing reports whether steps are executed.
+func (s *planReviseExecute) executing() bool {
+	return s.State() == ExecutingStep || s.State() == ExecutingSteps
 }
 
 // wanted returns the tool that the model should call in this state.
@@ -212,20 +245,34 @@ func (s *planReviseExecute) prose(text string) nextstep.NextStep {
 
 // planIn reads a plan from a text. listed means that the text contains a list of several steps.
 func (s *planReviseExecute) planIn(text string) (p Plan, listed bool, err error) {
-	goals, err := plantext.Parse(text)
+	items, err := plantext.ParseItems(text)
 	if err != nil {
 		return Plan{}, false, err
 	}
-	for _, g := range goals {
-		p.Steps = append(p.Steps, Step{Goal: g})
+	if s.atOnce() > 1 && len(items) > 1 {
+		p = s.plan.Written(items)
+	} else {
+		for _, i := range items {
+			p.Steps = append(p.Steps, Step{Goal: i.Goal})
+		}
 	}
-	p, err = s.plan.revise(p, s.rules)
-	return p, len(goals) > 1, err
+	p, err = s.plan.Revise(p, s.planRules())
+	return p, len(items) > 1, err
+}
+
+// planRules returns the rules for plans.
+func (s *planReviseExecute) planRules() planorder.Rules {
+	rules := s.rules
+	rules.Parallel = s.atOnce() > 1
+	return rules
 }
 
 // EditCalls implements strategy.CallEditor: a plan that a middleware changed is carried out in its
 // changed form.
 func (s *planReviseExecute) EditCalls(calls []messages.ToolCall) {
+	if s.executing() { // the calls are its own
+		return
+	}
 	if edited := frame.EditCalls(s.history, calls); edited != nil {
 		s.calls = edited
 	}
@@ -235,6 +282,8 @@ func (s *planReviseExecute) EditCalls(calls []messages.ToolCall) {
 func (s *planReviseExecute) ProcessToolResults(results []messages.ToolOutput) nextstep.NextStep {
 	switch s.State() {
 	case SubmittingPlan, SubmittingRevision, SubmittingEvaluation:
+	case ExecutingSteps:
+		return s.stepsEnded(results)
 	default:
 		return s.OutOfTurn()
 	}
@@ -308,12 +357,12 @@ func (s *planReviseExecute) judged(v Verdict) nextstep.NextStep {
 	if v.Approved {
 		return s.execute()
 	}
-	return s.revise(rejected, Revision{Feedback: v.Feedback}, Step{})
+	return s.revise(rejected, Revision{Feedback: v.Feedback})
 }
 
 // revise asks for a new plan, or fails if no revision is left.
-func (s *planReviseExecute) revise(on strategy.Trigger, why Revision, broken Step) nextstep.NextStep {
-	why.Plan = s.plan.withoutResults()
+func (s *planReviseExecute) revise(on strategy.Trigger, why Revision, broken ...Step) nextstep.NextStep {
+	why.Plan = s.plan.WithoutResults()
 	s.revisions = append(s.revisions, why)
 	if !s.Can(on) {
 		if on == broke {
@@ -321,7 +370,11 @@ func (s *planReviseExecute) revise(on strategy.Trigger, why Revision, broken Ste
 		}
 		return s.fail(delegation.CodeFailed, fmt.Errorf("planreviseexecute: the plan was rejected, and revised as often as allowed: %s", why.Feedback))
 	}
-	s.say("Revise", PromptData{Tool: SubmitPlan, Step: broken, Results: s.results(nil), Feedback: why.Feedback, Choices: s.Executors})
+	data := PromptData{Tool: SubmitPlan, Results: s.results(nil), Feedback: why.Feedback, Choices: s.Executors}
+	if len(broken) > 0 {
+		data.Step, data.Feedback, data.Failed = broken[0], broken[0].Err.Message, broken[1:]
+	}
+	s.say("Revise", data)
 	return s.then(on, s.request(planDefinition))
 }
 
@@ -343,7 +396,11 @@ func (s *planReviseExecute) Inherit(out delegation.Output) { s.note(out) }
 // Conclude implements strategy.Concluder. It returns no messages: the Machine adds them, including
 // the received part of a reply.
 func (s *planReviseExecute) Conclude(string) delegation.Output {
+	s.inheritTogether()
 	out := s.partial()
 	out.Messages = nil
 	return out
 }
+
+// errNoPlan is the error of a run without a usable plan.
+var errNoPlan = errors.New("planreviseexecute: the model did not submit a plan that can be used")

@@ -8,6 +8,7 @@ import (
 	"github.com/segue-go/segue/messages"
 	"github.com/segue-go/segue/strategy"
 	"github.com/segue-go/segue/strategy/internal/frame"
+	"github.com/segue-go/segue/strategy/planreviseexecute/planorder"
 )
 
 var _ strategy.Snapshotter = (*planReviseExecute)(nil)
@@ -21,52 +22,27 @@ type memory struct {
 	Goal      string            `json:"goal,omitempty"` // for the prompts
 	History   messages.History  `json:"history"`
 	Repaired  []string          `json:"repaired,omitempty"`  // repairs of the input messages
-	Plan      planMemory        `json:"plan,omitzero"`       // its current step is the next one that can be done
+	Plan      planorder.Memory  `json:"plan,omitzero"`       // its current step is the next one that can be done
 	Last      *string           `json:"last,omitempty"`      // result of the last step that was done
 	Scrap     *string           `json:"scrap,omitempty"`     // text of the last failed step that left one
 	Revisions []revisionMemory  `json:"revisions,omitempty"` // in order
 	Parts     []delegation.Part `json:"parts,omitempty"`     // the work of the steps
 }
 
-// planMemory, stepMemory and revisionMemory are types without the lenient UnmarshalJSON of a Step,
-// which drops unknown fields.
-type planMemory struct {
-	Steps   []stepMemory `json:"steps,omitempty"`
-	Planned int          `json:"planned,omitempty"`
-}
-
-type stepMemory Step
-
 type revisionMemory struct {
-	Step     string     `json:"step,omitempty"`
-	Feedback string     `json:"feedback,omitempty"`
-	Plan     planMemory `json:"plan,omitzero"`
-}
-
-func newPlanMemory(p Plan) planMemory {
-	m := planMemory{Planned: p.Planned}
-	for _, s := range p.Steps {
-		m.Steps = append(m.Steps, stepMemory(s))
-	}
-	return m
-}
-
-func (m planMemory) plan() Plan {
-	p := Plan{Planned: m.Planned}
-	for _, s := range m.Steps {
-		p.Steps = append(p.Steps, Step(s))
-	}
-	return p
+	Step     string           `json:"step,omitempty"`
+	Feedback string           `json:"feedback,omitempty"`
+	Plan     planorder.Memory `json:"plan,omitzero"`
 }
 
 // Snapshot implements strategy.Snapshotter.
 func (s *planReviseExecute) Snapshot() (json.RawMessage, error) {
 	m := memory{
-		Version: frame.Version{V: memoryVersion}, Goal: s.goal, History: s.history, Repaired: s.repaired, Plan: newPlanMemory(s.plan),
+		Version: frame.Version{V: memoryVersion}, Goal: s.goal, History: s.history, Repaired: s.repaired, Plan: planorder.Remember(s.plan),
 		Last: s.last, Scrap: s.scrap, Parts: s.parts,
 	}
 	for _, r := range s.revisions {
-		m.Revisions = append(m.Revisions, revisionMemory{Step: r.Step, Feedback: r.Feedback, Plan: newPlanMemory(r.Plan)})
+		m.Revisions = append(m.Revisions, revisionMemory{Step: r.Step, Feedback: r.Feedback, Plan: planorder.Remember(r.Plan)})
 	}
 	return frame.Snapshot("planreviseexecute", m)
 }
@@ -80,18 +56,18 @@ func (s *planReviseExecute) Restore(snapshot json.RawMessage) error {
 	if err := frame.Restore("planreviseexecute", memoryVersion, snapshot, &m); err != nil {
 		return err
 	}
-	plan := m.Plan.plan()
+	plan := m.Plan.Plan()
 	for _, step := range plan.Steps {
 		for _, id := range step.DependsOn {
-			if plan.index(id) < 0 {
+			if plan.Index(id) < 0 {
 				return frame.Misfit("planreviseexecute", fmt.Sprintf("step %q of its plan depends on %q, which is no step", step.ID, id))
 			}
 		}
 	}
 	s.goal, s.history, s.repaired, s.last, s.scrap, s.parts = m.Goal, m.History, m.Repaired, m.Last, m.Scrap, m.Parts
-	s.plan, s.step = plan, max(0, plan.next())
+	s.plan, s.step = plan, max(0, plan.Next())
 	for _, r := range m.Revisions {
-		s.revisions = append(s.revisions, Revision{Step: r.Step, Feedback: r.Feedback, Plan: r.Plan.plan()})
+		s.revisions = append(s.revisions, Revision{Step: r.Step, Feedback: r.Feedback, Plan: r.Plan.Plan()})
 	}
 	s.calls = frame.OpenCalls(s.history)
 	return nil

@@ -14,6 +14,7 @@ const (
 	EvaluatingPlan       strategy.State = "evaluating_plan"       // a reply that calls submit_evaluation
 	SubmittingEvaluation strategy.State = "submitting_evaluation" // the result of that call
 	ExecutingStep        strategy.State = "executing_step"        // the output of the strategy that works on a step
+	ExecutingSteps       strategy.State = "executing_steps"       // the outputs of the strategies that work on several steps at the same time
 	RevisingPlan         strategy.State = "revising_plan"         // a reply that calls submit_plan again
 	SubmittingRevision   strategy.State = "submitting_revision"   // the result of that call
 	Synthesizing         strategy.State = "synthesizing"          // the answer, made from the results of the steps
@@ -29,6 +30,7 @@ const (
 	reminded  strategy.Trigger = "reminded"  // the reply held no call: ask again
 	planned   strategy.Trigger = "planned"   // there is a plan to evaluate
 	approved  strategy.Trigger = "approved"  // there is a plan to execute, or more of one
+	branched  strategy.Trigger = "branched"  // the same, and several steps are executed at the same time
 	rejected  strategy.Trigger = "rejected"  // the plan is not good enough
 	broke     strategy.Trigger = "broke"     // a step failed
 	executed  strategy.Trigger = "executed"  // the last step is done, and an answer is to be made from all
@@ -50,6 +52,7 @@ var Table = frame.Table(Name,
 		{Name: EvaluatingPlan, Awaits: nextstep.KindGetChatCompletion, Phase: "EvaluatingPlan"},
 		{Name: SubmittingEvaluation, Awaits: nextstep.KindExecuteTools, Phase: "EvaluatingPlan"},
 		{Name: ExecutingStep, Awaits: nextstep.KindDelegate, Phase: "ExecutingStep"},
+		{Name: ExecutingSteps, Awaits: nextstep.KindExecuteTools, Phase: "ExecutingStep"},
 		{Name: RevisingPlan, Awaits: nextstep.KindGetChatCompletion, Phase: "RevisingPlan"},
 		{Name: SubmittingRevision, Awaits: nextstep.KindExecuteTools, Phase: "RevisingPlan"},
 		{Name: Synthesizing, Awaits: nextstep.KindGetChatCompletion},
@@ -71,11 +74,13 @@ var Table = frame.Table(Name,
 
 		{From: frame.In(NeedsPlan, SubmittingPlan, RevisingPlan, SubmittingRevision), On: planned, To: EvaluatingPlan},
 		{From: frame.In(NeedsPlan, SubmittingPlan, SubmittingEvaluation, RevisingPlan, SubmittingRevision), On: approved, To: ExecutingStep},
+		{From: frame.In(NeedsPlan, SubmittingPlan, SubmittingEvaluation, RevisingPlan, SubmittingRevision), On: branched, To: ExecutingSteps},
 		{From: frame.In(NeedsPlan, SubmittingPlan, SubmittingEvaluation, RevisingPlan, SubmittingRevision), On: rejected, To: RevisingPlan, Cap: capRevisions},
 
-		{From: frame.In(ExecutingStep), On: approved, To: ExecutingStep, Cap: capSteps},
-		{From: frame.In(ExecutingStep), On: broke, To: RevisingPlan, Cap: capRevisions},
-		{From: frame.In(ExecutingStep), On: executed, To: Synthesizing},
-		{From: frame.In(ExecutingStep, Synthesizing), On: finished, To: Done},
+		{From: frame.In(ExecutingStep, ExecutingSteps), On: approved, To: ExecutingStep, Cap: capSteps},
+		{From: frame.In(ExecutingStep, ExecutingSteps), On: branched, To: ExecutingSteps, Cap: capSteps},
+		{From: frame.In(ExecutingStep, ExecutingSteps), On: broke, To: RevisingPlan, Cap: capRevisions},
+		{From: frame.In(ExecutingStep, ExecutingSteps), On: executed, To: Synthesizing},
+		{From: frame.In(ExecutingStep, ExecutingSteps, Synthesizing), On: finished, To: Done},
 	},
 )

@@ -31,6 +31,12 @@ var set = strategy.Set{
 	"plan-and-execute":          pre.New(pre.Config{Evaluation: pre.EvaluateNever, AcceptProse: true, Answer: pre.AnswerSynthesize}),
 	"all-results-and-synthesis": pre.New(pre.Config{Evaluation: pre.EvaluateNever, Results: pre.ResultsOfAll, MaxResult: 20, Answer: pre.AnswerSynthesize}),
 	"recursive":                 pre.New(pre.Config{Evaluation: pre.EvaluateNever, MaxRevisions: 1, Executors: []string{"recursive"}}),
+	"together":                  pre.New(pre.Config{Evaluation: pre.EvaluateNever, Parallel: 2}),
+	"together-judged":           pre.New(pre.Config{Parallel: 3}),
+	"together-in-prose":         pre.New(pre.Config{Evaluation: pre.EvaluateNever, Parallel: 3, AcceptProse: true, MaxRevisions: 1, Answer: pre.AnswerSynthesize}),
+	"together-once":             pre.New(pre.Config{Evaluation: pre.EvaluateNever, Parallel: 3, MaxRevisions: -1}),
+	"together-if-safe":          pre.New(pre.Config{Evaluation: pre.EvaluateNever, Parallel: -1}),
+	"plans-together":            pre.New(pre.Config{Evaluation: pre.EvaluateNever, Parallel: 2, Executors: []string{"together"}}),
 	"prose-judged":              pre.New(pre.Config{AcceptProse: true}),
 	"prose-judged-by-func": pre.New(pre.Config{AcceptProse: true, MaxRevisions: 3, Evaluation: pre.EvaluateByFunc, Judge: func(p pre.Plan) pre.Verdict {
 		return pre.Verdict{Approved: len(p.Steps) > 2, Feedback: "too few steps"}

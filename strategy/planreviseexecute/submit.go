@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/segue-go/segue/messages"
+	"github.com/segue-go/segue/strategy/planreviseexecute/planorder"
 	"github.com/segue-go/segue/tools"
 )
 
@@ -15,26 +16,6 @@ const (
 	SubmitPlan       = "submit_plan"
 	SubmitEvaluation = "submit_evaluation"
 )
-
-const planSchema = `{
-	"type": "object",
-	"properties": {"steps": {"type": "array", "minItems": 1, "description": "the steps, in order", "items": {"anyOf": [
-		{"type": "string", "description": "the goal of the step"},
-		{
-			"type": "object",
-			"properties": {
-				"id": {"type": "string", "description": "a short name, unlike those of the other steps"},
-				"goal": {"type": "string", "description": "what to achieve"},
-				"depends_on": {"type": "array", "items": {"type": "string"}, "description": "ids of the steps whose results it needs"},
-				"executor": {"type": "string", "description": "who carries it out; leave it out for the usual one"}
-			},
-			"required": ["goal"],
-			"additionalProperties": false
-		}
-	]}}},
-	"required": ["steps"],
-	"additionalProperties": false
-}`
 
 const evaluationSchema = `{
 	"type": "object",
@@ -50,7 +31,7 @@ var (
 	planDefinition = tools.Definition{
 		Name:        SubmitPlan,
 		Description: "Submits the plan: its steps, in order.",
-		Parameters:  json.RawMessage(planSchema),
+		Parameters:  json.RawMessage(planorder.Schema),
 		ReadOnly:    true,
 	}
 	evaluationDefinition = tools.Definition{
@@ -63,7 +44,7 @@ var (
 
 // Tools implements strategy.ToolProvider. An unusable plan is a failed call, whose result says why.
 func (s *planReviseExecute) Tools() []tools.Tool {
-	return []tools.Tool{s.tool(planDefinition), s.tool(evaluationDefinition)}
+	return append([]tools.Tool{s.tool(planDefinition), s.tool(evaluationDefinition)}, s.stepTools()...)
 }
 
 // tool returns a tool that checks its arguments against the schema, which is compiled once for all
@@ -91,7 +72,7 @@ func (s *planReviseExecute) readPlan(call messages.ToolCall) (Plan, error) {
 	if err := call.Decode(&p); err != nil {
 		return p, err
 	}
-	return s.plan.revise(p, s.rules)
+	return s.plan.Revise(p, s.planRules())
 }
 
 // accepted returns the last call of the tool with a good result.

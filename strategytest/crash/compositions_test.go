@@ -69,7 +69,17 @@ func compositions() map[string]crash.Case {
 		}
 		return c
 	}
+	together := func(most int) crash.Case { // the second step fails, and is planned again with a third one
+		return of(strategy.Set{
+			"main": pre.New(pre.Config{Executor: "worker", Evaluation: pre.EvaluateNever, Parallel: most}), "worker": worker,
+		}, every,
+			calls(scripted.Call("submit_plan", `{"steps":[{"goal":"A","depends_on":[]},{"goal":"B","depends_on":[]}]}`, "p1")),
+			calls(call("c1", "pay"), call("c2", "book")), text("a"), calls(call("c1", "pay")), scripted.Error(errUnavailable),
+			calls(scripted.Call("submit_plan", `{"steps":[{"goal":"B again","depends_on":["1"]},{"goal":"C","depends_on":[]}]}`, "p2")),
+			calls(call("c1", "pay")), text("b"), text("c"))
+	}
 	return map[string]crash.Case{
+		"plan, steps at the same time": together(2), "plan, any steps at the same time": together(9),
 		"nested": nested, "parallel": parallel(0), "parallel, one after the other": parallel(1),
 		"approvals": of(set, append(every, plain, careful, sign),
 			calls(call("c1", "careful"), call("c2", "sign"), call("c3", "agent")),

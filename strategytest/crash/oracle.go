@@ -120,12 +120,13 @@ type actor struct {
 	st       strategy.Strategy
 	up       *actor // nil: it is the first
 	in       delegation.Input
-	allowed  []tools.Definition // of the run's tools
-	own      []tools.Tool       // that the strategy has brought
-	offered  []tools.Definition // by its last request
-	asked    messages.History   // the last request
-	since    []messages.Message // what came after it
-	outside  *bool              // text from outside was read: by it, or others on the same stack
+	allowed  []tools.Definition      // of the run's tools
+	own      []tools.Tool            // that the strategy has brought
+	offered  []tools.Definition      // by its last request
+	asked    messages.History        // the last request
+	since    []messages.Message      // what came after it
+	ended    []strategy.BranchOutput // of the agents that it has called in this batch
+	outside  *bool                   // text from outside was read: by it, or others on the same stack
 	state    strategy.State
 	requests int
 

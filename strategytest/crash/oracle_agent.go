@@ -11,6 +11,7 @@ import (
 	"github.com/segue-go/segue/machine"
 	"github.com/segue-go/segue/messages"
 	"github.com/segue-go/segue/orchestrator"
+	"github.com/segue-go/segue/strategy"
 	"github.com/segue-go/segue/tools"
 )
 
@@ -30,6 +31,7 @@ func (o *oracle) branches(ctx context.Context, a *actor, c messages.ToolCall, de
 		child, err := o.actor(a, c.ID, agent.Strategy, in)
 		if err != nil {
 			texts[i], failed[i] = err.Error(), true
+			a.ended = append(a.ended, strategy.BranchOutput{CallID: c.ID, NoChild: true, Output: delegation.Output{Err: &delegation.Error{Code: delegation.CodeInvalid, Message: err.Error()}}})
 			continue
 		}
 		child.allowed, child.outside = a.allowed, new(*a.outside || holdsUntrusted(in.Messages))
@@ -38,6 +40,7 @@ func (o *oracle) branches(ctx context.Context, a *actor, c messages.ToolCall, de
 		}
 		left := o.play(ctx, child, orchestrator.FrameEntered{Context: a.shares(in), CallID: c.ID, Tool: c.Name})
 		texts[i], failed[i] = said(c.Name, &left)
+		a.ended = append(a.ended, strategy.BranchOutput{CallID: c.ID, Output: left})
 		outside = outside || *child.outside
 	}
 	text, allFailed := joined(texts, failed, several)

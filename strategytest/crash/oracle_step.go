@@ -169,7 +169,14 @@ func (o *oracle) batch(ctx context.Context, a *actor, calls []messages.ToolCall)
 		a.since = append(a.since, messages.Tool{ToolOutput: results[i]})
 	}
 	o.happened.add(a.name, orchestrator.EventStepTaken, orchestrator.StepTaken{Kind: nextstep.KindExecuteTools, Calls: len(calls)})
-	return o.decide(a, func() nextstep.NextStep { return a.st.ProcessToolResults(results) })
+	ended := a.ended
+	a.ended = nil
+	return o.decide(a, func() nextstep.NextStep {
+		if h, ok := a.st.(strategy.BranchInheritor); ok && len(ended) > 0 {
+			h.InheritBranches(ended)
+		}
+		return a.st.ProcessToolResults(results)
+	})
 }
 
 // tool returns what an actor means by the name of a tool; nil if it may not call such a tool.

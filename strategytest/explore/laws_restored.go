@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/segue-go/segue/strategy"
+	"github.com/segue-go/segue/tools"
 )
 
 // replaceAll has each live strategy's place taken by one that was restored from its snapshot.
@@ -51,8 +52,9 @@ func (s *standIn) restoredCopy() (fresh strategy.Strategy) {
 		return nil
 	}
 	fresh = s.factory()
+	var own []tools.Tool
 	if p, ok := fresh.(strategy.ToolProvider); ok {
-		p.Tools()
+		own = p.Tools()
 	}
 	if u, ok := fresh.(strategy.ToolUser); ok && s.uses {
 		u.UseTools(s.given)
@@ -66,6 +68,7 @@ func (s *standIn) restoredCopy() (fresh strategy.Strategy) {
 	if again, err := fresh.(strategy.Snapshotter).Snapshot(); err != nil || !bytes.Equal(again, kept) {
 		s.walk.complain(lawRestored, "restored from its snapshot, it has another (%v): %s, then %s", err, kept, again)
 	}
+	s.own = own
 	return fresh
 }
 

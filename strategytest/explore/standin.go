@@ -6,6 +6,7 @@ import (
 
 	"github.com/segue-go/segue/delegation"
 	"github.com/segue-go/segue/llmclient"
+	"github.com/segue-go/segue/machine"
 	"github.com/segue-go/segue/messages"
 	"github.com/segue-go/segue/nextstep"
 	"github.com/segue-go/segue/strategy"
@@ -20,7 +21,8 @@ type standIn struct {
 	walk    *walk
 	factory func() strategy.Strategy
 	given   []tools.Definition
-	uses    bool // UseTools was called
+	uses    bool         // UseTools was called
+	own     []tools.Tool // that the strategy behind it brings
 }
 
 // tabledStandIn is a standIn for a Tabler.
@@ -159,6 +161,15 @@ func (s *standIn) Inherit(out delegation.Output) {
 	}
 }
 
+// InheritBranches implements strategy.BranchInheritor.
+func (s *standIn) InheritBranches(outs []strategy.BranchOutput) {
+	if h, ok := s.Strategy.(strategy.BranchInheritor); ok {
+		before := slices.Clone(outs)
+		h.InheritBranches(outs)
+		s.unchanged("the outputs of branches", outs, before)
+	}
+}
+
 // Conclude implements strategy.Concluder.
 func (s *standIn) Conclude(reason string) (out delegation.Output) {
 	if c, ok := s.Strategy.(strategy.Concluder); ok {
@@ -170,11 +181,32 @@ func (s *standIn) Conclude(reason string) (out delegation.Output) {
 
 // Tools implements strategy.ToolProvider.
 func (s *standIn) Tools() []tools.Tool {
-	if p, ok := s.Strategy.(strategy.ToolProvider); ok {
-		return p.Tools()
+	p, ok := s.Strategy.(strategy.ToolProvider)
+	if !ok {
+		return nil
 	}
-	return nil
+	s.own = p.Tools()
+	list := slices.Clone(s.own)
+	for i, t := range list {
+		if a := machine.AgentOf(t); a != nil { // its inputs may come from the memory of the strategy
+			now := *a
+			now.Inputs = func(arguments string) ([]delegation.Input, bool, error) {
+				return machine.AgentOf(s.own[i]).Inputs(arguments)
+			}
+			list[i] = ownAgent{t, &now}
+		}
+	}
+	return list
 }
+
+// ownAgent is an agent that a strategy brings, or the one that has taken its place.
+type ownAgent struct {
+	tools.Tool
+	agent *machine.Agent
+}
+
+// Agent returns the agent.
+func (t ownAgent) Agent() *machine.Agent { return t.agent }
 
 // State implements strategy.Stater.
 func (s *standIn) State() strategy.State {

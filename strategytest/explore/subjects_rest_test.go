@@ -6,13 +6,16 @@ import (
 	"github.com/segue-go/segue/delegation"
 	"github.com/segue-go/segue/machine"
 	"github.com/segue-go/segue/messages"
+	"github.com/segue-go/segue/strategy"
 	"github.com/segue-go/segue/strategy/builtin"
+	"github.com/segue-go/segue/strategy/completetask"
 	pre "github.com/segue-go/segue/strategy/planreviseexecute"
 	"github.com/segue-go/segue/strategy/react"
 	rao "github.com/segue-go/segue/strategy/reasonactobserve"
 	"github.com/segue-go/segue/strategy/reflection"
 	"github.com/segue-go/segue/strategy/stepagent"
 	"github.com/segue-go/segue/strategytest/explore"
+	"github.com/segue-go/segue/strategytest/explore/alphabet"
 	"github.com/segue-go/segue/tools"
 )
 
@@ -24,6 +27,7 @@ func rareBuiltins() []subject {
 	rejects := func(pre.Plan) pre.Verdict { return pre.Verdict{Feedback: "no"} }
 	late := rao.Prompts{Reason: `{{if gt .Step 1}}{{slice .Goal 99}}{{end}}Decide.`}
 	onResults := rao.Prompts{Observe: `{{range .Results}}{{if .OK}}{{slice .Tool 5}}{{end}}{{end}}Observe.`}
+	writer := completetask.New(completetask.Config{MaxModelCalls: 1, MaxRetries: -1, OnLimit: completetask.LimitFail})
 	list := []subject{
 		{"reason-act-observe, in texts", rao.New(rao.Config{MaxSteps: 1, OnLimit: rao.LimitAccept}), explore.Options{Tools: tool, World: decidedInTexts}},
 		{
@@ -48,6 +52,14 @@ func rareBuiltins() []subject {
 		{
 			"plan-revise-execute, rejected", pre.New(pre.Config{Executor: "worker", MaxSteps: 2, MaxRevisions: 2, MaxRetries: 1, AcceptProse: true, Evaluation: pre.EvaluateByFunc, Judge: rejects}),
 			explore.Options{Children: []string{"worker"}, World: plannedInProse},
+		},
+		{
+			"plan-revise-execute, in prose, steps at the same time", pre.New(pre.Config{Executor: "worker", MaxSteps: 3, MaxRevisions: 2, MaxRetries: 1, AcceptProse: true, Parallel: 2}),
+			explore.Options{Strategies: strategy.Set{"worker": writer}, World: alphabet.Join(plannedInProse, together)},
+		},
+		{
+			"plan-revise-execute, unjudged in prose, steps at the same time", pre.New(pre.Config{Executor: "worker", MaxSteps: 3, MaxRevisions: 2, MaxRetries: 1, AcceptProse: true, Evaluation: pre.EvaluateNever, Parallel: 2}),
+			explore.Options{Strategies: strategy.Set{"worker": writer}, World: alphabet.Join(plannedInProse, together)},
 		},
 		{"react, a prompt that fails", react.New(react.Config{MaxSteps: 2, Prompts: react.Prompts{Conclude: `{{if eq .MaxSteps 2}}{{index .Known 9}}{{end}}`}}), explore.Options{Tools: tool, World: acted}},
 		{
@@ -93,7 +105,7 @@ func plannedInProse(e *machine.Effect) []explore.Reaction {
 	if e.Kind != machine.EffectModel {
 		return nil
 	}
-	list := []explore.Reaction{writes("writes a plan", "1. one\n2. two")}
+	list := []explore.Reaction{writes("writes a plan", "1. one\n2. two"), writes("writes a plan of steps at once", "1. one\n2. two (after none)")}
 	if offers(e, "submit_plan") {
 		list = append(list, calls("submits a plan", "submit_plan", `{"steps":["one"]}`))
 	}
@@ -104,6 +116,17 @@ func plannedInProse(e *machine.Effect) []explore.Reaction {
 		)
 	}
 	return list
+}
+
+// together submits plans of steps that run one after the other, and at the same time.
+func together(e *machine.Effect) []explore.Reaction {
+	if !offers(e, "submit_plan") {
+		return nil
+	}
+	return []explore.Reaction{
+		calls("plans one, then two", "submit_plan", `{"steps":["one",{"goal":"two","depends_on":["1"]},{"goal":"three","depends_on":["1"]}]}`),
+		calls("plans two, then one", "submit_plan", `{"steps":["one",{"goal":"two","depends_on":[]},{"goal":"three","depends_on":["1","2"]}]}`),
+	}
 }
 
 // acted writes a turn of ReAct that acts.

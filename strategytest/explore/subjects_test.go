@@ -3,6 +3,7 @@ package explore_test
 import (
 	"encoding/json"
 
+	"github.com/segue-go/segue/delegation"
 	"github.com/segue-go/segue/llmclient"
 	"github.com/segue-go/segue/machine"
 	"github.com/segue-go/segue/messages"
@@ -79,6 +80,13 @@ func builtins() []subject {
 			"plan-revise-execute, without a judge", pre.New(pre.Config{Executor: "worker", MaxSteps: 2, MaxRevisions: 1, MaxRetries: 1, AcceptProse: true, Evaluation: pre.EvaluateByFunc, Judge: short}),
 			explore.Options{Children: []string{"worker"}, World: alphabet.Plans},
 		},
+		{
+			"plan-revise-execute, steps at the same time", pre.New(pre.Config{Executor: "worker", MaxSteps: 2, MaxRevisions: 1, MaxRetries: -1, Evaluation: pre.EvaluateNever, Parallel: 2, Answer: pre.AnswerSynthesize}),
+			explore.Options{
+				Tools: []tools.Definition{look}, World: alphabet.Plans,
+				Strategies: strategy.Set{"worker": completetask.New(completetask.Config{MaxModelCalls: 1, MaxRetries: -1, OnLimit: completetask.LimitFail})},
+			},
+		},
 		{"stepagent", stepagent.New(stepagent.Config{Step: iterate, MaxIterations: 3, MaxAsks: 1, PlanEvery: 2, MaxPlanFailures: 1}), explore.Options{Tools: []tools.Definition{look}}},
 		{"stepagent, with a final tool", stepagent.New(stepagent.Config{Step: iterate, MaxIterations: 3, MaxAsks: 1, FinalTool: "done", MaxReminders: 1}), explore.Options{Tools: []tools.Definition{look}}},
 	}
@@ -90,6 +98,9 @@ func compositions() []subject {
 	boss := completetask.New(completetask.Config{MaxModelCalls: 2, MaxRetries: -1})
 	plan := func(executors ...string) func() strategy.Strategy {
 		return pre.New(pre.Config{Executor: executors[0], Executors: executors[1:], MaxSteps: 2, MaxRevisions: 1, MaxRetries: -1, Evaluation: pre.EvaluateNever})
+	}
+	together := func(executor string) func() strategy.Strategy {
+		return pre.New(pre.Config{Executor: executor, MaxSteps: 2, MaxRevisions: 1, MaxRetries: -1, Evaluation: pre.EvaluateNever, Parallel: -1})
 	}
 	agent := func(def tools.Definition, several bool) *machine.Agent {
 		return machine.AgentOf(orchestrator.AgentTool(orchestrator.Agent{Definition: def, Strategy: "worker", FanOut: several}))
@@ -105,6 +116,9 @@ func compositions() []subject {
 		{"a plan of plans", plan("inner"), explore.Options{Strategies: strategy.Set{"inner": plan("worker")}, Children: []string{"worker"}, World: alphabet.Plans}},
 		{"a plan of retries", plan("again"), explore.Options{
 			Strategies: strategy.Set{"again": retry.New(retry.Config{Strategy: "worker", MaxRetries: 1})}, Children: []string{"worker"}, World: alphabet.Plans,
+		}},
+		{"a plan of plans, at the same time", together("inner"), explore.Options{
+			Strategies: strategy.Set{"inner": together("worker"), "worker": worker}, Limits: delegation.Limits{ModelCalls: 9}, World: alphabet.Plans,
 		}},
 		{"retry of reflection", retry.New(retry.Config{Strategy: "reviewed", MaxRetries: 1}), explore.Options{
 			Strategies: strategy.Set{"reviewed": reflection.New(reflection.Config{MaxIterations: 2, MaxRetries: -1, OnRejected: reflection.RejectedFail})}, World: alphabet.Judgements,

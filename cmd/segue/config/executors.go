@@ -5,9 +5,11 @@ import (
 
 	"github.com/segue-go/segue/delegation"
 	"github.com/segue-go/segue/llmclient"
+	"github.com/segue-go/segue/machine"
 	"github.com/segue-go/segue/messages"
 	"github.com/segue-go/segue/nextstep"
 	"github.com/segue-go/segue/strategy"
+	"github.com/segue-go/segue/tools"
 )
 
 // planner is implemented by every built-in strategy that has plans.
@@ -16,6 +18,8 @@ type planner interface {
 	strategy.FailureHandler
 	strategy.Concluder
 	strategy.Inheritor
+	strategy.BranchInheritor
+	strategy.ToolUser
 	strategy.ToolNamer
 	strategy.Delegator
 	strategy.ToolProvider
@@ -64,6 +68,28 @@ func (p plannerOfAgent) Children() []string {
 	}
 	return all
 }
+
+// Tools implements [strategy.ToolProvider].
+func (p plannerOfAgent) Tools() []tools.Tool {
+	list := p.planner.Tools()
+	for i, t := range list {
+		if a := machine.AgentOf(t); a != nil {
+			meant := *a
+			meant.Strategy = p.real(a.Strategy)
+			list[i] = executorTool{t, &meant}
+		}
+	}
+	return list
+}
+
+// executorTool is an agent that the planner brings, with the strategy that is meant.
+type executorTool struct {
+	tools.Tool
+	agent *machine.Agent
+}
+
+// Agent returns the agent.
+func (t executorTool) Agent() *machine.Agent { return t.agent }
 
 // Initialize implements [strategy.Strategy].
 func (p plannerOfAgent) Initialize(in delegation.Input) nextstep.NextStep {

@@ -72,6 +72,13 @@ func (o toolFilter) Tools() []tools.Tool {
 	return nil
 }
 
+// InheritBranches implements [strategy.BranchInheritor], if the strategy does.
+func (o toolFilter) InheritBranches(outs []strategy.BranchOutput) {
+	if i, ok := o.toolStrategy.(strategy.BranchInheritor); ok {
+		i.InheritBranches(outs)
+	}
+}
+
 // Inherit implements [strategy.Inheritor], if the strategy does.
 func (o toolFilter) Inherit(out delegation.Output) {
 	if i, ok := o.toolStrategy.(strategy.Inheritor); ok {

@@ -7,9 +7,9 @@ import (
 	"strings"
 )
 
-// goals returns the goals of list items, without blank ones.
-func goals(lines []line, lists []*list) []string {
-	var goals []string
+// goals returns the steps that list items are, without blank ones.
+func goals(lines []line, lists []*list) []Item {
+	var goals []Item
 	for _, l := range lists {
 		var blocks []int
 		for k, at := range l.items {
@@ -25,7 +25,7 @@ func goals(lines []line, lists []*list) []string {
 			stop, n := l.extent(lines[:limit], at, allowed)
 			blocks = append(blocks, n)
 			if goal := goal(lines[at:stop]); goal != "" {
-				goals = append(goals, goal)
+				goals = append(goals, Item{Number: lines[at].number, Goal: goal})
 			}
 		}
 	}

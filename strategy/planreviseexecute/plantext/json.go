@@ -3,6 +3,7 @@ package plantext
 import (
 	"encoding/json"
 	"regexp"
+	"strconv"
 	"strings"
 )
 
@@ -10,6 +11,7 @@ import (
 var (
 	planKeys   = []string{"steps", "plan", "tasks", "arguments"} // arguments are those of a tool call
 	goalKeys   = []string{"goal", "task", "step", "title", "name", "description", "text", "details"}
+	afterKeys  = []string{"depends_on", "after", "dependencies", "needs", "requires", "dependsOn"}
 	detailKeys = []string{"steps", "substeps", "subtasks"}
 )
 
@@ -20,7 +22,7 @@ var (
 
 // readJSON reads the first plan in JSON: from a code block, or else from the first line that begins
 // with a bracket to the last line that ends with one.
-func readJSON(text string) (steps []string, isPlan bool) {
+func readJSON(text string) (steps []Item, isPlan bool) {
 	for _, block := range jsonBlock.FindAllStringSubmatch(text, -1) {
 		if steps, isPlan = parseJSON(block[1]); isPlan {
 			return steps, true
@@ -29,7 +31,7 @@ func readJSON(text string) (steps []string, isPlan bool) {
 	return parseJSON(bareJSON.FindString(text))
 }
 
-func parseJSON(text string) (steps []string, isPlan bool) {
+func parseJSON(text string) (steps []Item, isPlan bool) {
 	var v any
 	_ = json.Unmarshal([]byte(text), &v) // invalid JSON is not a plan
 	return planOf(v)
@@ -37,16 +39,16 @@ func parseJSON(text string) (steps []string, isPlan bool) {
 
 // planOf reads a list of steps, or an object that has one. A list with an element that is not a
 // step is not a plan.
-func planOf(v any) (steps []string, isPlan bool) {
+func planOf(v any) (steps []Item, isPlan bool) {
 	switch v := v.(type) {
 	case []any:
 		for _, e := range v {
-			goal, isStep := goalOf(e)
+			step, isStep := stepOf(e)
 			if !isStep {
 				return nil, false
 			}
-			if goal != "" {
-				steps = append(steps, goal)
+			if step.Goal != "" {
+				steps = append(steps, step)
 			}
 		}
 		return steps, true
@@ -60,11 +62,11 @@ func planOf(v any) (steps []string, isPlan bool) {
 	return nil, false
 }
 
-// goalOf reads a step: a string, or an object whose texts are the lines of the goal.
-func goalOf(v any) (goal string, isStep bool) {
+// stepOf reads a step: a string, or an object whose texts are the lines of the goal.
+func stepOf(v any) (step Item, isStep bool) {
 	switch v := v.(type) {
 	case string:
-		return strings.TrimSpace(v), true
+		return Item{Goal: strings.TrimSpace(v)}, true
 	case map[string]any:
 		var lines []string
 		for _, key := range goalKeys {
@@ -75,11 +77,42 @@ func goalOf(v any) (goal string, isStep bool) {
 		for _, key := range detailKeys {
 			details, _ := planOf(v[key])
 			for _, d := range details {
-				lines = append(lines, "- "+d)
+				lines = append(lines, "- "+d.Goal)
 			}
 		}
-		return strings.Join(lines, "\n"), len(lines) > 0
+		return Item{ID: nameOf(v["id"]), Goal: strings.Join(lines, "\n"), After: afterOf(v)}, len(lines) > 0
 	default:
-		return "", false
+		return Item{}, false
+	}
+}
+
+// afterOf reads the ids of the steps that a step waits for; nil if it does not say.
+func afterOf(step map[string]any) []string {
+	for _, key := range afterKeys {
+		list, isList := step[key].([]any)
+		if name := nameOf(step[key]); name != "" {
+			list, isList = []any{name}, true
+		}
+		if !isList {
+			continue
+		}
+		after := []string{}
+		for _, e := range list {
+			after = append(after, nameOf(e))
+		}
+		return after
+	}
+	return nil
+}
+
+// nameOf returns an id, which may be a number; "" if v is none.
+func nameOf(v any) string {
+	switch v := v.(type) {
+	case string:
+		return strings.TrimSpace(v)
+	case float64:
+		return strconv.FormatFloat(v, 'f', -1, 64)
+	default:
+		return ""
 	}
 }

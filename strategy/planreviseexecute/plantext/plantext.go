@@ -44,6 +44,24 @@ func (e *Error) Error() string { return "plantext: " + e.Problem }
 // Parse is pure. Its time is proportional to the length of the text. The number of steps is not
 // limited.
 func Parse(text string) ([]string, error) {
+	items, err := ParseItems(text)
+	var goals []string
+	for _, i := range items {
+		goals = append(goals, i.Goal)
+	}
+	return goals, err
+}
+
+// Item is a step as a text lists it.
+type Item struct {
+	Number int      // before the step; 0: none
+	ID     string   // of a step in JSON, the value of "id"; "": none
+	Goal   string   // as Parse returns it
+	After  []string // of a step in JSON: the ids or numbers of the steps that it waits for, the value of a key such as "depends_on"; nil: it does not say
+}
+
+// ParseItems is Parse with what the text says about each step besides its goal.
+func ParseItems(text string) ([]Item, error) {
 	text = thoughts.ReplaceAllString(lineEnds.Replace(text), "")
 	whole := strings.TrimSpace(text)
 	if whole == "" {
@@ -66,7 +84,7 @@ func Parse(text string) ([]string, error) {
 	case isPlan:
 		return nil, &Error{Problem: "the plan has no steps"}
 	default:
-		return []string{whole}, nil
+		return []Item{{Goal: whole}}, nil
 	}
 }
 

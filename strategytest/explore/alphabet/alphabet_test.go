@@ -53,7 +53,7 @@ func TestFor(t *testing.T) {
 		Tools:      []tools.Definition{helper}, Agents: map[string]*machine.Agent{"helper": {Strategy: "worker"}},
 	})
 	require.Equal(t, []string{
-		"plans", "plans two steps", "plans too much", "plans nothing", "plans in a text",
+		"plans", "plans two steps", "plans two steps at once", "plans too much", "plans nothing", "plans in a text",
 		"plans for other", "plans for complete-task", "plans for worker",
 	}, namesOf(world(offering(explore.Subject, tools.Definition{Name: "submit_plan"}))))
 	require.Equal(t, []string{"refuses tool_choice", "refuses response_format", "gives helper a goal"}, namesOf(world(offering("worker", helper))))

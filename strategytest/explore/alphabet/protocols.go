@@ -114,6 +114,7 @@ func Plans(e *machine.Effect) []explore.Reaction {
 		list = append(list,
 			calls("plans", pre.SubmitPlan, `{"steps":["one"]}`),
 			calls("plans two steps", pre.SubmitPlan, `{"steps":["one","two"]}`),
+			calls("plans two steps at once", pre.SubmitPlan, `{"steps":[{"goal":"one","depends_on":[]},{"goal":"two","depends_on":[]}]}`).AsOdd(),
 			calls("plans too much", pre.SubmitPlan, `{"steps":["one","two","three"]}`).AsOdd(),
 			calls("plans nothing", pre.SubmitPlan, `{"steps":[]}`).AsOdd(),
 			says("plans in a text", "1. one\n2. two").AsOdd(),

@@ -2,6 +2,7 @@ package terminal
 
 import (
 	"encoding/json"
+	"regexp"
 	"strings"
 
 	"github.com/segue-go/segue/cmd/segue/internal/plaintext"
@@ -11,9 +12,20 @@ import (
 	pre "github.com/segue-go/segue/strategy/planreviseexecute"
 )
 
+// startsStep reports whether calls of a tool start a step of a plan beside others.
+func startsStep(tool string) bool { return stepTool.MatchString(tool) }
+
+var stepTool = regexp.MustCompile(`^` + pre.ExecuteStep + `(_\d+)?$`)
+
 // describeCall describes a tool call. Valid plans and judgements are shown in words.
 func describeCall(e happening, call messages.ToolCall, verbose bool) []Line {
 	begin := place(e) + plaintext.Join(" ", plaintext.OneLine(call.Name), id(call.ID, verbose))
+	if startsStep(call.Name) {
+		var c struct{ Step, Goal string }
+		if json.Unmarshal([]byte(call.Arguments), &c) == nil && c.Step != "" {
+			return []Line{{Plain, place(e) + plaintext.Join(" ", "step", plaintext.OneLine(c.Step), id(call.ID, verbose)) + plaintext.Colon(opening(c.Goal, verbose))}}
+		}
+	}
 	switch call.Name {
 	case pre.SubmitPlan:
 		var p pre.Plan
@@ -53,6 +65,9 @@ func describePlan(e happening, p pre.Plan, verbose bool) []Line {
 		if len(step.DependsOn) > 0 {
 			more = append(more, "after "+strings.Join(step.DependsOn, ", "))
 		}
+		if step.Free() {
+			more = append(more, "after none")
+		}
 		if step.Executor != "" {
 			more = append(more, "by "+step.Executor)
 		}
@@ -61,6 +76,9 @@ func describePlan(e happening, p pre.Plan, verbose bool) []Line {
 			line += " (" + plaintext.OneLine(strings.Join(more, "; ")) + ")"
 		}
 		lines = append(lines, Line{s, indent(e) + "    " + line})
+	}
+	for _, problem := range p.Unread {
+		lines = append(lines, Line{Warn, indent(e) + "    not read: " + text(problem, verbose)})
 	}
 	return lines
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/segue-go/segue/strategy"
 
 	pre "github.com/segue-go/segue/strategy/planreviseexecute"
+	"github.com/segue-go/segue/tools"
 )
 
 // partialReply is the model's text in the step in progress.
@@ -109,6 +110,9 @@ func describeStep(e happening, d orchestrator.StepTaken, said partialReply, verb
 // describeResult describes how a tool call ended. It shows the first line of a result, or a whole
 // error, or everything.
 func describeResult(e happening, out messages.ToolOutput, verbose bool) []Line {
+	if !verbose && startsStep(out.ToolName) && (out.OK() || out.Reason == tools.ReasonError) {
+		return nil // the frame of the step shows it
+	}
 	how, s := "ok", Dim
 	if !out.OK() {
 		how, s = string(out.Status), Bad
@@ -286,7 +290,7 @@ func id(s string, verbose bool) string {
 // has its own lines.
 func showsState(s strategy.State) bool {
 	switch s {
-	case pre.NeedsPlan, pre.EvaluatingPlan, pre.ExecutingStep, pre.RevisingPlan, pre.Synthesizing:
+	case pre.NeedsPlan, pre.EvaluatingPlan, pre.ExecutingStep, pre.ExecutingSteps, pre.RevisingPlan, pre.Synthesizing:
 		return true
 	default:
 		return false

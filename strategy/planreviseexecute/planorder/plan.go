@@ -1,9 +1,13 @@
-package planreviseexecute
+// Package planorder holds plans as data: their steps, what may be wrong with them, how one is
+// revised, and which of its steps are next. It decides for strategy planreviseexecute, and is pure.
+//
+// A step says which others it waits for, by their ids, or says nothing. A step that says nothing
+// waits, in a plan whose steps may run at the same time, for all steps before it.
+package planorder
 
 import (
 	"bytes"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -17,11 +21,15 @@ import (
 // it depends on are done.
 type Plan struct {
 	Steps   []Step `json:"steps"`
-	Planned int    `json:"planned,omitempty"` // the number of steps before the plan was cut to Config.MaxSteps; 0 if it was not cut
+	Planned int    `json:"planned,omitempty"` // the number of steps before the plan was cut to Rules.MaxSteps; 0 if it was not cut
+
+	// Unread lists what a plan in a text says about the order of its steps and cannot be: the step
+	// is then read as if it said nothing.
+	Unread []string `json:"unread,omitempty"`
 }
 
-// done returns how many steps are done.
-func (p Plan) done() int {
+// Done returns how many steps are done.
+func (p Plan) Done() int {
 	n := 0
 	for _, s := range p.Steps {
 		if s.Status == StepDone {
@@ -36,8 +44,8 @@ func (p Plan) done() int {
 type Step struct {
 	ID        string   `json:"id"`
 	Goal      string   `json:"goal"`
-	DependsOn []string `json:"depends_on,omitempty"`
-	Executor  string   `json:"executor,omitempty"` // the strategy that works on it; "" means Config.Executor
+	DependsOn []string `json:"depends_on,omitzero"` // ids; empty but not nil: it says that it waits for none, see Rules.Parallel
+	Executor  string   `json:"executor,omitempty"`  // the strategy that works on it; "" means the usual one
 
 	Status   StepStatus        `json:"status,omitempty"`
 	Result   *string           `json:"result,omitempty"`   // of the last attempt; nil if it left none
@@ -45,6 +53,9 @@ type Step struct {
 	Elapsed  time.Duration     `json:"elapsed,omitzero"`   // over all attempts
 	Err      *delegation.Error `json:"error,omitempty"`    // why the last attempt failed
 }
+
+// Free reports whether the step says that it waits for no other.
+func (s Step) Free() bool { return s.DependsOn != nil && len(s.DependsOn) == 0 }
 
 // StepStatus is the progress of a step.
 type StepStatus string
@@ -78,21 +89,21 @@ func (e *PlanError) Error() string {
 	return text
 }
 
-// revise replaces the steps of the old plan that are not done by those of a plan that the model
+// Revise replaces the steps of the old plan that are not done by those of a plan that the model
 // submitted. Done steps stay unchanged, whether the new plan names them or not; a plan that would
 // change one is refused. Steps without an id get a free number. A plan that is too long is refused
 // or cut, by the rules.
-func (p Plan) revise(next Plan, rules planRules) (Plan, error) {
+func (p Plan) Revise(next Plan, rules Rules) (Plan, error) {
 	revised := Plan{Steps: slices.DeleteFunc(slices.Clone(p.Steps), func(s Step) bool { return s.Status != StepDone })}
 	done := len(revised.Steps)
-	if n := len(next.Steps); n > rules.maxSteps && rules.refuse { // checked first, because the steps may be many
-		return Plan{}, &PlanError{Problems: []string{fmt.Sprintf("it has %d steps, and %d are allowed", n, rules.maxSteps)}}
+	if n := len(next.Steps); n > rules.MaxSteps && rules.Refuse { // checked first, because the steps may be many
+		return Plan{}, &PlanError{Problems: []string{fmt.Sprintf("it has %d steps, and %d are allowed", n, rules.MaxSteps)}}
 	}
 	var problems []string
 	cut := 0
 	for i, s := range next.Steps {
-		s = s.fresh()
-		if len(revised.Steps) >= rules.maxSteps && !rules.refuse {
+		s = s.fresh(rules.Parallel)
+		if len(revised.Steps) >= rules.MaxSteps && !rules.Refuse {
 			if known, _ := find(revised.Steps[:done], s); !known {
 				cut++
 			}
@@ -116,6 +127,7 @@ func (p Plan) revise(next Plan, rules planRules) (Plan, error) {
 	if len(problems) > 0 {
 		return Plan{}, &PlanError{Problems: problems}
 	}
+	revised.Unread = next.Unread
 	if cut > 0 {
 		revised.Planned = len(revised.Steps) + cut
 	}
@@ -123,8 +135,11 @@ func (p Plan) revise(next Plan, rules planRules) (Plan, error) {
 }
 
 // fresh returns a step with only the fields that the model may set.
-func (s Step) fresh() Step {
+func (s Step) fresh(parallel bool) Step {
 	f := Step{ID: strings.TrimSpace(s.ID), Goal: strings.TrimSpace(s.Goal), Executor: strings.TrimSpace(s.Executor)}
+	if parallel && s.DependsOn != nil {
+		f.DependsOn = []string{}
+	}
 	for _, id := range s.DependsOn {
 		f.DependsOn = append(f.DependsOn, strings.TrimSpace(id))
 	}
@@ -136,7 +151,7 @@ func (s Step) fresh() Step {
 func (p *Plan) remember(old Plan) {
 	for i := range p.Steps {
 		s := &p.Steps[i]
-		if j := old.index(s.ID); j >= 0 && s.Status != StepDone && s.Goal == old.Steps[j].Goal {
+		if j := old.Index(s.ID); j >= 0 && s.Status != StepDone && s.Goal == old.Steps[j].Goal {
 			s.Attempts, s.Elapsed = old.Steps[j].Attempts, old.Steps[j].Elapsed
 		}
 	}
@@ -164,46 +179,47 @@ func (p *Plan) number() {
 	for i := range p.Steps {
 		for p.Steps[i].ID == "" {
 			n++
-			if id := strconv.Itoa(n); p.index(id) < 0 {
+			if id := strconv.Itoa(n); p.Index(id) < 0 {
 				p.Steps[i].ID = id
 			}
 		}
 	}
 }
 
-// index returns the index of the step with that id, or -1.
-func (p Plan) index(id string) int {
+// Index returns the index of the step with that id, or -1.
+func (p Plan) Index(id string) int {
 	return slices.IndexFunc(p.Steps, func(s Step) bool { return s.ID == id })
 }
 
-// planRules are the rules for a plan.
-type planRules struct {
-	maxSteps  int
-	refuse    bool     // refuse a plan with more steps; otherwise it is cut
-	executors []string // the executors that a step may name
+// Rules are the rules for a plan.
+type Rules struct {
+	MaxSteps  int
+	Refuse    bool     // refuse a plan with more steps; otherwise it is cut
+	Executors []string // the executors that a step may name
+	Parallel  bool     // a step may say that it waits for none; otherwise this is as if it said nothing
 }
 
 // check returns what is wrong with a plan whose first steps are done.
-func (p Plan) check(done int, rules planRules) []string {
+func (p Plan) check(done int, rules Rules) []string {
 	var problems []string
 	if len(p.Steps) == done {
 		problems = append(problems, "it has no steps that are still to do")
 	}
-	if n := len(p.Steps); n > rules.maxSteps {
-		problems = append(problems, fmt.Sprintf("it has %d steps, and %d are allowed", n, rules.maxSteps))
+	if n := len(p.Steps); n > rules.MaxSteps {
+		problems = append(problems, fmt.Sprintf("it has %d steps, and %d are allowed", n, rules.MaxSteps))
 		return problems // the remaining checks would take too long
 	}
 	for i, s := range p.Steps[done:] {
-		if p.index(s.ID) < done+i {
+		if p.Index(s.ID) < done+i {
 			problems = append(problems, fmt.Sprintf("two steps have the id %q", s.ID))
 		}
 		for _, d := range s.DependsOn {
-			if p.index(d) < 0 {
+			if p.Index(d) < 0 {
 				problems = append(problems, fmt.Sprintf("step %q depends on %q, which is no step", s.ID, d))
 			}
 		}
-		if s.Executor != "" && !slices.Contains(rules.executors, s.Executor) {
-			problems = append(problems, fmt.Sprintf("step %q has the executor %q, and allowed are %q", s.ID, s.Executor, rules.executors))
+		if s.Executor != "" && !slices.Contains(rules.Executors, s.Executor) {
+			problems = append(problems, fmt.Sprintf("step %q has the executor %q, and allowed are %q", s.ID, s.Executor, rules.Executors))
 		}
 	}
 	if len(problems) > 0 {
@@ -235,19 +251,57 @@ func (p Plan) cycle() []string {
 			return append(path[at:], id)
 		}
 		path = append(path, id)
-		needs := p.Steps[p.index(id)].DependsOn
+		needs := p.Steps[p.Index(id)].DependsOn
 		id = needs[slices.IndexFunc(needs, blocked)]
 	}
 }
 
-// next returns the index of the first step that is not done and whose dependencies are done, or -1
+// Next returns the index of the first step that is not done and whose dependencies are done, or -1
 // if all are done. A plan without a cycle always has one.
-func (p Plan) next() int {
+func (p Plan) Next() int { return slices.IndexFunc(p.Steps, p.can) }
+
+// can reports whether a step is not done and the steps that it names are done.
+func (p Plan) can(s Step) bool {
 	undone := func(s Step) bool { return s.Status != StepDone }
-	return slices.IndexFunc(p.Steps, func(s Step) bool {
-		return undone(s) && !slices.ContainsFunc(s.DependsOn, func(id string) bool { return undone(p.Steps[p.index(id)]) })
-	})
+	return undone(s) && !slices.ContainsFunc(s.DependsOn, func(id string) bool { return undone(p.Steps[p.Index(id)]) })
 }
 
-// errNoPlan is the error of a run without a usable plan.
-var errNoPlan = errors.New("planreviseexecute: the model did not submit a plan that can be used")
+// Ready returns the indexes of the steps that may run at the same time, in their order: that of
+// Next, and after it those that say for which others they wait, if these are done; at most so many.
+// A step that says nothing is never together with a step before it. It is nil if all are done.
+func (p Plan) Ready(most int) []int {
+	var ready []int
+	for i, s := range p.Steps {
+		if len(ready) < max(1, most) && p.can(s) && (ready == nil || s.DependsOn != nil) {
+			ready = append(ready, i)
+		}
+	}
+	return ready
+}
+
+// Copy returns a plan that shares no memory that is written to.
+func (p Plan) Copy() Plan {
+	c := Plan{Steps: slices.Clone(p.Steps), Planned: p.Planned, Unread: slices.Clone(p.Unread)}
+	for i := range c.Steps {
+		c.Steps[i].DependsOn = slices.Clone(c.Steps[i].DependsOn)
+	}
+	return c
+}
+
+// WithoutResults returns a copy without the results of the steps.
+func (p Plan) WithoutResults() Plan {
+	c := p.Copy()
+	for i := range c.Steps {
+		c.Steps[i].Result = nil
+	}
+	return c
+}
+
+// Failures says how steps failed: the first one, and then the others with their ids.
+func Failures(failed []Step) string {
+	texts := []string{failed[0].Err.Message}
+	for _, step := range failed[1:] {
+		texts = append(texts, fmt.Sprintf("step %q failed too: %s", step.ID, step.Err.Message))
+	}
+	return strings.Join(texts, "\n")
+}
