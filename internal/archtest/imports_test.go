@@ -38,7 +38,8 @@ var allowed = map[string][]string{
 	"llmclient/policyclient":        {"messages", "tools", "llmclient", "markdownpolicy", "internal/prompts"},
 	"nextstep":                      {"messages", "delegation", "llmclient", "internal/jsonform"},
 	"strategy":                      {"messages", "delegation", "tools", "llmclient", "nextstep", "github.com/looplab/fsm"},
-	"strategy/completetask":         {"messages", "delegation", "tools", "llmclient", "nextstep", "strategy", "strategy/internal/frame", "internal/prompts"},
+	"strategy/compaction":           {"messages", "tools", "llmclient", "nextstep", "internal/prompts"},
+	"strategy/completetask":         {"messages", "delegation", "tools", "llmclient", "nextstep", "strategy", "strategy/compaction", "strategy/internal/frame", "internal/prompts"},
 	"strategy/planreviseexecute":    {"messages", "delegation", "tools", "llmclient", "nextstep", "strategy", "strategy/planreviseexecute/plantext", "strategy/internal/frame", "internal/prompts"},
 	"strategy/react":                {"messages", "delegation", "markdownpolicy", "tools", "llmclient", "nextstep", "strategy", "strategy/internal/frame", "internal/prompts"},
 	"strategy/reasonactobserve":     {"messages", "delegation", "markdownpolicy", "tools", "llmclient", "nextstep", "strategy", "strategy/internal/frame", "internal/prompts"},
@@ -70,7 +71,7 @@ var allowed = map[string][]string{
 	".":                             {"messages", "delegation", "tools", "llmclient", "strategy", "strategy/completetask", "orchestrator", "internal/jsonprefix"},
 
 	"strategy/planreviseexecute/plantext": {},
-	"strategy/internal/frame":             {"messages", "delegation", "tools", "llmclient", "nextstep", "strategy", "internal/prompts"},
+	"strategy/internal/frame":             {"messages", "delegation", "tools", "llmclient", "nextstep", "strategy", "strategy/compaction", "internal/prompts"},
 	"tools/internal/typeschema":           {"github.com/google/jsonschema-go"},
 	"markdownpolicy":                      {"messages", "tools", "markdownpolicy/internal/commonmark", "markdownpolicy/internal/jsonrepair", "markdownpolicy/internal/jsonscan", "markdownpolicy/internal/pyliteral", "markdownpolicy/internal/reactscan", "markdownpolicy/internal/textscan"},
 	"markdownpolicy/internal/commonmark":  {"markdownpolicy/internal/textscan"},

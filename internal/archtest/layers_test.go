@@ -34,6 +34,7 @@ var layers = []struct {
 	{"clients of models", []string{"llmclient/openaichat", "llmclient/scripted", "llmclient/llmclienttest", "llmclient/policyclient"}},
 	{"the protocol", []string{"nextstep"}},
 	{"the contract of strategies", []string{"strategy"}},
+	{"what strategies are made of", []string{"strategy/compaction"}},
 	{"what strategies share, and readers of plans", []string{"strategy/internal/frame", "strategy/planreviseexecute/plantext"}},
 	{"strategies", []string{
 		"strategy/completetask", "strategy/planreviseexecute", "strategy/reflection", "strategy/react", "strategy/retry",
