@@ -41,7 +41,7 @@ var allowed = map[string][]string{
 	"strategy/compaction":           {"messages", "tools", "llmclient", "nextstep", "internal/prompts"},
 	"strategy/completetask":         {"messages", "delegation", "tools", "llmclient", "nextstep", "strategy", "strategy/compaction", "strategy/internal/frame", "internal/prompts"},
 	"strategy/planreviseexecute":    {"messages", "delegation", "tools", "llmclient", "nextstep", "strategy", "strategy/planreviseexecute/plantext", "strategy/internal/frame", "internal/prompts"},
-	"strategy/react":                {"messages", "delegation", "markdownpolicy", "tools", "llmclient", "nextstep", "strategy", "strategy/internal/frame", "internal/prompts"},
+	"strategy/react":                {"messages", "delegation", "markdownpolicy", "tools", "llmclient", "nextstep", "strategy", "strategy/compaction", "strategy/internal/frame", "internal/prompts"},
 	"strategy/reasonactobserve":     {"messages", "delegation", "markdownpolicy", "tools", "llmclient", "nextstep", "strategy", "strategy/internal/frame", "internal/prompts"},
 	"strategy/reflection":           {"messages", "delegation", "tools", "llmclient", "nextstep", "strategy", "strategy/internal/frame", "internal/prompts"},
 	"strategy/retry":                {"messages", "delegation", "llmclient", "nextstep", "strategy", "strategy/internal/frame", "internal/prompts"},
@@ -68,7 +68,7 @@ var allowed = map[string][]string{
 	"internal/release":              {},
 	"internal/scenetest":            {"messages", "delegation", "tools", "llmclient", "nextstep", "strategy"},
 	"internal/live":                 {},
-	".":                             {"messages", "delegation", "tools", "llmclient", "strategy", "strategy/completetask", "orchestrator", "internal/jsonprefix"},
+	".":                             {"messages", "delegation", "tools", "llmclient", "strategy", "strategy/compaction", "strategy/completetask", "orchestrator", "internal/jsonprefix"},
 
 	"strategy/planreviseexecute/plantext": {},
 	"strategy/internal/frame":             {"messages", "delegation", "tools", "llmclient", "nextstep", "strategy", "strategy/compaction", "internal/prompts"},

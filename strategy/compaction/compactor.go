@@ -83,7 +83,7 @@ func (c *Compactor) limit() int {
 }
 
 // tokens returns what so many bytes are in tokens.
-func (c *Compactor) tokens(bytes int) int { return tokens(bytes, cmp.Or(c.state.Rate, usualRate)) }
+func (c *Compactor) tokens(bytes int) int { return tokens(bytes, cmp.Or(c.state.Rate, c.rules.rate)) }
 
 // Answered takes the usage of the reply to the last request, so that the next estimate is better.
 func (c *Compactor) Answered(u messages.Usage) {
@@ -165,7 +165,7 @@ func (c *Compactor) Begun() bool { return c.state.Begun != nil }
 func (c *Compactor) Ask(h messages.History) (step nextstep.GetChatCompletion, ok bool) {
 	p := c.state.Cut.split(h, c.state.Task-1)
 	limit := c.limit()
-	room := (limit - c.allowance(limit)) * unit / cmp.Or(c.state.Rate, usualRate)
+	room := (limit - c.allowance(limit)) * unit / cmp.Or(c.state.Rate, c.rules.rate)
 	data := PromptData{MaxWords: max(1, c.rules.MaxTokens/2), Messages: len(p.old)}
 	if at := c.state.Task - 1; at >= 0 {
 		task, _ := h[at].(messages.User)
@@ -282,11 +282,13 @@ func (c *Compactor) State() *State {
 	return &c.state
 }
 
-// Restore takes what a Compactor remembered, of a frame with a conversation of so many messages. It
-// reports false if that does not fit.
-func (c *Compactor) Restore(s *State, length int) bool {
+// Restore takes what a Compactor remembered, of a frame with that conversation; nil if it compacted
+// nothing, and then it is as after [Compactor.Start]. It reports false if that does not fit.
+func (c *Compactor) Restore(s *State, h messages.History) bool {
+	length := len(h)
 	switch {
 	case s == nil:
+		c.Start(h)
 		return true
 	case c.rules == nil:
 		return s.Cut == nil

@@ -286,7 +286,7 @@ func TestCompactor_state(t *testing.T) {
 		rules, err := compaction.New(&cfg)
 		require.NoError(t, err)
 		other := rules.Compactor()
-		require.True(t, other.Restore(&state, len(h)))
+		require.True(t, other.Restore(&state, h))
 		if !begun {
 			require.Equal(t, c.Due(request(h)), other.Due(request(h)))
 			require.Equal(t, c.Begin(h), other.Begin(h))
@@ -296,7 +296,7 @@ func TestCompactor_state(t *testing.T) {
 		}
 		require.Equal(t, c.State(), other.State())
 		var none compaction.Compactor
-		require.Equal(t, state.Cut == nil, none.Restore(&state, len(h)), "a compaction that was begun needs its rules")
+		require.Equal(t, state.Cut == nil, none.Restore(&state, h), "a compaction that was begun needs its rules")
 	})
 }
 

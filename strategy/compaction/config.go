@@ -22,6 +22,10 @@ type Config struct {
 	Model     string  `json:"model,omitempty"`      // for the summary; "" means the client's own model
 	MaxTokens int     `json:"max_tokens,omitempty"` // most tokens of a summary; 0 means 1024
 
+	// BytesPerToken is about how many bytes a token has, until the usage of a reply says it better; 0
+	// means 4, as in English texts.
+	BytesPerToken float64 `json:"bytes_per_token,omitempty"`
+
 	// MaxSummaries limits the requests for summaries in one frame; then old turns are left out
 	// instead. 0 means 20, negative means none.
 	MaxSummaries int `json:"max_summaries,omitempty"`
@@ -84,6 +88,7 @@ type Rules struct {
 	Config
 	texts *prompts.Set
 	gap   string
+	rate  int // before a usage is known
 }
 
 // New checks a Config and fills in its defaults; nil is no compaction, and gives nil. The error
@@ -112,6 +117,10 @@ func New(cfg *Config) (*Rules, error) {
 	if r.MaxTokens = cmp.Or(r.MaxTokens, 1024); r.MaxTokens < 0 {
 		report("MaxTokens: %d is not a number of tokens", r.MaxTokens)
 	}
+	if r.BytesPerToken = cmp.Or(r.BytesPerToken, 4); !(r.BytesPerToken >= 1 && r.BytesPerToken <= 16) {
+		report("BytesPerToken: %v is not from 1 to 16", r.BytesPerToken)
+	}
+	r.rate = int(unit / r.BytesPerToken)
 	r.MaxSummaries = max(0, cmp.Or(r.MaxSummaries, 20))
 	texts, err := prompts.Parse("compaction", r.Prompts, defaultPrompts, map[string]any{"": sample, "Gap": nil})
 	if r.texts = texts; err != nil {

@@ -16,7 +16,6 @@ const (
 // Sizes of a rate, which is a number of tokens per 1024 bytes.
 const (
 	unit      = 1024
-	usualRate = unit / 4  // four bytes a token
 	leastRate = unit / 16 // of usages that cannot be right
 	calibrate = 1024      // requests of fewer bytes say little: the provider adds its own
 )

@@ -53,7 +53,7 @@ func (s *completeTask) Restore(snapshot json.RawMessage) error {
 	if m.AnswerTool && s.answerTool.Name == "" {
 		return frame.Misfit("completetask", "the answer is awaited by the final tool, and the Config has no Schema for it")
 	}
-	if !s.compact.Restore(m.Compact, len(m.History)) {
+	if !s.compact.Restore(m.Compact, m.History) {
 		return frame.Misfit("completetask", "the compaction does not fit the Config or the history")
 	}
 	s.pending = m.Pending

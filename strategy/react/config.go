@@ -6,6 +6,7 @@ import (
 
 	"github.com/segue-go/segue/markdownpolicy"
 	"github.com/segue-go/segue/strategy"
+	"github.com/segue-go/segue/strategy/compaction"
 	"github.com/segue-go/segue/strategy/internal/frame"
 )
 
@@ -22,6 +23,10 @@ type Config struct {
 	MaxTokens   int         `json:"max_tokens,omitempty"`  // most tokens in a reply; 0 means the provider's default
 	OnLimit     LimitPolicy `json:"on_limit,omitempty"`    // what to do when no step is left; "" means LimitConclude
 	Prompts     Prompts     `json:"prompts,omitzero"`      // the strategy's texts for the model
+
+	// Compact keeps the conversation within the model's window, as package compaction says. Nil
+	// means never: a conversation that is too long fails with code context_length.
+	Compact *compaction.Config `json:"compact,omitempty"`
 
 	// MaxSteps limits the turns: those that act, and the one that answers. 0 means 10, negative
 	// means no limit other than the run's limits.
@@ -103,6 +108,7 @@ Write it again, as text in the format that you were given.
 type settings struct {
 	Config
 	frame.Settings
+	compaction *compaction.Rules
 }
 
 // New returns a factory for strategy.Set. An invalid Config is reported when the strategy is first
@@ -110,7 +116,7 @@ type settings struct {
 func New(cfg Config) func() strategy.Strategy {
 	s := compile(cfg)
 	return func() strategy.Strategy {
-		return &react{settings: s, Frame: frame.New(Table, &s.Settings), policy: s.Policy}
+		return &react{settings: s, Frame: frame.New(Table, &s.Settings), policy: s.Policy, compact: s.compaction.Compactor()}
 	}
 }
 
@@ -124,7 +130,7 @@ func (c Config) Bound() int {
 	if c.OnLimit == LimitFail {
 		conclusion = 0
 	}
-	return cmp.Or(c.MaxSteps, 10) + frame.Count(c.MaxRetries, 3) + conclusion
+	return cmp.Or(c.MaxSteps, 10) + frame.Count(c.MaxRetries, 3) + conclusion + c.compactions()
 }
 
 // Bounds implements strategy.Bounder.
@@ -151,6 +157,7 @@ func compile(cfg Config) *settings {
 		s.Policy = markdownpolicy.ReAct{}
 	}
 	s.Err = errors.Join(
+		s.compileCompaction(),
 		frame.Distinct("react", "Tools", s.Tools),
 		frame.OneOf("react", "OnLimit", &s.OnLimit, LimitConclude, LimitFail),
 		frame.ParsePrompts(&s.Settings, "react", s.Prompts, defaultPrompts, map[string]any{"": sample}),
