@@ -42,7 +42,7 @@ var allowed = map[string][]string{
 	"strategy/completetask":         {"messages", "delegation", "tools", "llmclient", "nextstep", "strategy", "strategy/compaction", "strategy/internal/frame", "internal/prompts"},
 	"strategy/planreviseexecute":    {"messages", "delegation", "tools", "llmclient", "nextstep", "strategy", "strategy/planreviseexecute/plantext", "strategy/internal/frame", "internal/prompts"},
 	"strategy/react":                {"messages", "delegation", "markdownpolicy", "tools", "llmclient", "nextstep", "strategy", "strategy/compaction", "strategy/internal/frame", "internal/prompts"},
-	"strategy/reasonactobserve":     {"messages", "delegation", "markdownpolicy", "tools", "llmclient", "nextstep", "strategy", "strategy/internal/frame", "internal/prompts"},
+	"strategy/reasonactobserve":     {"messages", "delegation", "markdownpolicy", "tools", "llmclient", "nextstep", "strategy", "strategy/compaction", "strategy/internal/frame", "internal/prompts"},
 	"strategy/reflection":           {"messages", "delegation", "tools", "llmclient", "nextstep", "strategy", "strategy/internal/frame", "internal/prompts"},
 	"strategy/retry":                {"messages", "delegation", "llmclient", "nextstep", "strategy", "strategy/internal/frame", "internal/prompts"},
 	"strategy/stepagent":            {"messages", "delegation", "tools", "llmclient", "nextstep", "strategy", "strategy/internal/frame", "internal/prompts"},

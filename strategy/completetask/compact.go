@@ -22,16 +22,16 @@ func (s *settings) compileCompaction() (err error) {
 	return err
 }
 
-// ask asks the model, after a compaction if the conversation has become too long.
-func (s *completeTask) ask(on strategy.Trigger, step nextstep.GetChatCompletion) nextstep.NextStep {
+// askModel asks the model, after a compaction if the conversation has become too long.
+func (s *completeTask) askModel(on strategy.Trigger, step nextstep.GetChatCompletion) nextstep.NextStep {
 	if !s.compact.Due(&step.Request) || !s.compact.Begin(s.history) {
 		return s.Then(on, step)
 	}
-	return s.shorten(on)
+	return s.compactFirst(on)
 }
 
-// shorten makes the conversation shorter, and then asks the model.
-func (s *completeTask) shorten(on strategy.Trigger) nextstep.NextStep {
+// compactFirst makes the conversation shorter, and then asks the model.
+func (s *completeTask) compactFirst(on strategy.Trigger) nextstep.NextStep {
 	if s.compact.Summarizes() && s.Can(filled) {
 		if step, ok := s.compact.Ask(s.history); ok {
 			s.pending = on
@@ -72,7 +72,7 @@ func (s *completeTask) tooLong(f nextstep.Failure) nextstep.NextStep {
 		return s.resume(s.pending)
 	case s.Can(trimmed) && s.compact.Refused(f) && s.compact.Begin(s.history): // the cap of trimmed is that of shortened
 		s.asked++
-		return s.shorten(shortened)
+		return s.compactFirst(shortened)
 	default:
 		return nil
 	}

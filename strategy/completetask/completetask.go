@@ -101,7 +101,7 @@ func (s *completeTask) Initialize(in delegation.Input) nextstep.NextStep {
 		return s.fail(delegation.CodeInvalid, errors.New("completetask: there is nothing to do: the input has neither a goal nor messages"))
 	}
 	s.compact.Start(s.history)
-	return s.ask(started, s.request())
+	return s.askModel(started, s.request())
 }
 
 // choice returns the tool choice for the next request with tools. A forced choice ends with the
@@ -185,12 +185,12 @@ func (s *completeTask) ProcessToolResults(results []messages.ToolOutput) nextste
 	s.history = frame.Results(s.history, results)
 	switch {
 	case s.Can(answered):
-		return s.ask(answered, s.request())
+		return s.askModel(answered, s.request())
 	case s.OnLimit == LimitFail:
 		return s.Then(gaveUp, s.limited(s.reached("")))
 	default:
 		s.say("Conclude", map[string]any{"Calls": s.asked})
-		return s.ask(exhausted, s.concluding())
+		return s.askModel(exhausted, s.concluding())
 	}
 }
 
@@ -248,7 +248,7 @@ func (s *completeTask) reissue(calls []messages.ToolCall) nextstep.NextStep {
 		step := s.fail(delegation.CodeTruncated, errors.New("completetask: the model's tool calls were cut off at the token limit"))
 		return withResult(step, s.reached(""))
 	}
-	return s.ask(reasked, s.request())
+	return s.askModel(reasked, s.request())
 }
 
 // closeCalls answers calls that are not run.
@@ -354,5 +354,5 @@ func (s *completeTask) say(prompt string, data map[string]any) {
 // again tells the model what was wrong and asks again.
 func (s *completeTask) again(prompt string, data map[string]any) nextstep.NextStep {
 	s.say(prompt, data)
-	return s.ask(reasked, s.request())
+	return s.askModel(reasked, s.request())
 }

@@ -25,16 +25,16 @@ func (s *settings) compileCompaction() (err error) {
 	return err
 }
 
-// ask asks the model, after a compaction if the conversation has become too long.
-func (s *react) ask(on strategy.Trigger, step nextstep.GetChatCompletion) nextstep.NextStep {
+// askModel asks the model, after a compaction if the conversation has become too long.
+func (s *react) askModel(on strategy.Trigger, step nextstep.GetChatCompletion) nextstep.NextStep {
 	if !s.compact.Due(&step.Request) || !s.compact.Begin(s.history) {
 		return s.Then(on, step)
 	}
-	return s.shorten(on)
+	return s.compactFirst(on)
 }
 
-// shorten makes the conversation shorter, and then asks the model.
-func (s *react) shorten(on strategy.Trigger) nextstep.NextStep {
+// compactFirst makes the conversation shorter, and then asks the model.
+func (s *react) compactFirst(on strategy.Trigger) nextstep.NextStep {
 	if s.compact.Summarizes() && s.Can(filled) {
 		if step, ok := s.compact.Ask(s.history); ok {
 			s.pending = on
@@ -84,7 +84,7 @@ func (s *react) tooLong(f nextstep.Failure) nextstep.NextStep {
 	case s.State() == Compacting:
 		return s.resume(s.pending, s.compact.Failed(s.history, f))
 	case s.Can(trimmed) && s.compact.Refused(f) && s.compact.Begin(s.history): // the cap of trimmed is that of shortened
-		return s.shorten(shortened)
+		return s.compactFirst(shortened)
 	default:
 		return nil
 	}

@@ -110,7 +110,7 @@ func (s *react) Initialize(in delegation.Input) nextstep.NextStep {
 		return s.fail(delegation.CodeInvalid, errors.New("react: there is nothing to do: the input has neither a goal nor messages"))
 	default:
 		s.compact.Start(s.history)
-		return s.ask(started, s.request())
+		return s.askModel(started, s.request())
 	}
 }
 
@@ -178,14 +178,14 @@ func (s *react) ProcessToolResults(results []messages.ToolOutput) nextstep.NextS
 func (s *react) goOn(on strategy.Trigger) nextstep.NextStep {
 	switch {
 	case s.Can(on):
-		return s.ask(on, s.request())
+		return s.askModel(on, s.request())
 	case s.OnLimit == LimitFail:
 		return s.Then(gaveUp, s.limited(s.part))
 	}
 	if err := s.say("Conclude", PromptData{}); err != nil {
 		return s.fail(delegation.CodeInvalid, err)
 	}
-	return s.ask(exhausted, s.concluding())
+	return s.askModel(exhausted, s.concluding())
 }
 
 // concluding asks the model for an answer, without tools.

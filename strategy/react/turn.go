@@ -147,7 +147,7 @@ func (s *react) again(reply string, data PromptData) nextstep.NextStep {
 	if err := s.say("Again", data); err != nil {
 		return s.fail(delegation.CodeInvalid, err)
 	}
-	return s.ask(reasked, s.request())
+	return s.askModel(reasked, s.request())
 }
 
 // conclusion processes the last reply. An action in it is not run.

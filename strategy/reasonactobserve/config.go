@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/segue-go/segue/strategy"
+	"github.com/segue-go/segue/strategy/compaction"
 	"github.com/segue-go/segue/strategy/internal/frame"
 	"github.com/segue-go/segue/tools"
 )
@@ -33,6 +34,10 @@ type Config struct {
 
 	Retrieval Retrieval `json:"retrieval,omitzero"` // consults data sources before the first act turn
 	Prompts   Prompts   `json:"prompts,omitzero"`   // the strategy's texts for the model
+
+	// Compact keeps the conversation within the model's window, as package compaction says. Nil
+	// means never: a conversation that is too long fails with code context_length.
+	Compact *compaction.Config `json:"compact,omitempty"`
 }
 
 // Retrieval names a tool of the run that searches data sources. It is called once, before the first
@@ -130,7 +135,8 @@ Call {{.Tool}}: say in observation what was learned, and whether the task should
 type settings struct {
 	Config
 	frame.Settings
-	decide tools.Definition
+	compaction *compaction.Rules
+	decide     tools.Definition
 }
 
 // New returns a factory for strategy.Set. An invalid Config is reported when the strategy is first
@@ -138,7 +144,7 @@ type settings struct {
 func New(cfg Config) func() strategy.Strategy {
 	s := compile(cfg)
 	return func() strategy.Strategy {
-		return &reasonActObserve{settings: s, Frame: frame.New(Table, &s.Settings), runs: map[string]int{}}
+		return &reasonActObserve{settings: s, Frame: frame.New(Table, &s.Settings), runs: map[string]int{}, compact: s.compaction.Compactor()}
 	}
 }
 
@@ -150,7 +156,7 @@ func (c Config) Bound() int {
 	if c.MaxSteps < 0 {
 		return -1
 	}
-	return 4*cmp.Or(c.MaxSteps, 10) + 2
+	return 4*cmp.Or(c.MaxSteps, 10) + 2 + c.compactions()
 }
 
 // Bounds implements strategy.Bounder.
@@ -193,6 +199,7 @@ func compile(cfg Config) *settings {
 	s.MaxObserved = cmp.Or(s.MaxObserved, 400)
 	s.decide = decideDefinition(!s.NoInput)
 	s.Err = errors.Join(
+		s.compileCompaction(),
 		frame.Distinct(pkg, "Tools", s.Tools),
 		s.checkNames(),
 		frame.OneOf(pkg, "OnLimit", &s.OnLimit, LimitConclude, LimitAccept, LimitFail),
