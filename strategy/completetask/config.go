@@ -172,9 +172,9 @@ func (c Config) Bound() int {
 
 // Bounds implements strategy.Bounder.
 func (s *completeTask) Bounds() strategy.Bounds {
-	b := strategy.Bounds{Offers: s.Tools}
+	b := strategy.Bounds{Offers: s.Tools, Triggers: map[strategy.Trigger]int{started: 1}}
 	if s.OnLimit == LimitFail {
-		b.Triggers = map[strategy.Trigger]int{exhausted: 0}
+		b.Triggers[exhausted] = 0
 	}
 	return b
 }

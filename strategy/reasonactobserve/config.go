@@ -164,7 +164,7 @@ func (s *reasonActObserve) Bounds() strategy.Bounds {
 	b := strategy.Bounds{
 		Offers:   s.Config.Tools,
 		Calls:    map[strategy.State]int{AskingUser: 1, Retrieving: 1},
-		Triggers: map[strategy.Trigger]int{consulted: 1},
+		Triggers: map[strategy.Trigger]int{started: 1, consulted: 1},
 	}
 	if b.Offers != nil {
 		b.Offers = s.ToolNames()
