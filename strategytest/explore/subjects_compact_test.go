@@ -5,6 +5,8 @@ import (
 	"strings"
 
 	"github.com/segue-go/segue/delegation"
+	"github.com/segue-go/segue/llmclient"
+	"github.com/segue-go/segue/machine"
 	"github.com/segue-go/segue/markdownpolicy"
 	"github.com/segue-go/segue/messages"
 	"github.com/segue-go/segue/strategy"
@@ -35,6 +37,45 @@ func compacting() []subject {
 			Strategies: strategy.Set{"worker": completetask.New(completetask.Config{MaxModelCalls: 3, MaxRetries: -1, System: strings.Repeat("Be brief. ", 20), Compact: within(compaction.Summarize, 1)})},
 		}},
 	}
+}
+
+// rareCompacting returns the configurations and inputs that take the transitions which those of
+// compacting do not.
+func rareCompacting() []subject {
+	tool := []tools.Definition{look}
+	turns := alphabet.Join(alphabet.Summaries, alphabet.ReAct)
+	texts := alphabet.Join(alphabet.Summaries, decidedInTexts)
+	silent := alphabet.Join(texts, func(e *machine.Effect) []explore.Reaction {
+		if !offers(e, "agent_decide_next") {
+			return nil
+		}
+		return []explore.Reaction{explore.Reply("is silent", llmclient.FinishStop)}
+	})
+	refused := func(how compaction.How) *compaction.Config {
+		return &compaction.Config{How: how, Keep: 1, Prompts: few}
+	}
+	long := rao.Prompts{Conclude: strings.Repeat("Conclude. ", 120)}
+	return []subject{
+		{"react, compacting from its beginning", react.New(react.Config{MaxSteps: 1, MaxRetries: -1, Compact: within(compaction.Summarize, 6)}), explore.Options{Input: spoken(1500), Tools: tool, World: turns}},
+		{"react, compacting in each step", react.New(react.Config{MaxSteps: 4, MaxRetries: 1, Policy: curt{}, Compact: within(compaction.Summarize, 1)}), explore.Options{Input: spoken(150), Tools: tool, World: turns}},
+		{"react, compacting replies that are no turns", react.New(react.Config{MaxSteps: 1, MaxRetries: 2, Policy: curt{}, Compact: within(compaction.Summarize, 1)}), explore.Options{Input: spoken(220), Tools: tool, World: turns}},
+		{"react, compacting if refused", react.New(react.Config{MaxSteps: 1, MaxRetries: -1, Compact: refused(compaction.Trim)}), explore.Options{Input: spoken(150), Tools: tool, World: turns}},
+		{"react, that cannot write summaries", react.New(react.Config{MaxSteps: 1, Policy: unsummarized{}, Compact: within(compaction.Summarize, 6)}), explore.Options{Input: spoken(1500), Tools: tool, World: turns}},
+		{"reason-act-observe, compacting if refused", rao.New(rao.Config{MaxSteps: 1, Compact: refused(compaction.Summarize)}), explore.Options{Input: spoken(150), Tools: tool, World: silent}},
+		{"reason-act-observe, trimming if refused", rao.New(rao.Config{MaxSteps: 1, Compact: refused(compaction.Trim)}), explore.Options{Input: spoken(150), Tools: tool, World: silent}},
+		{"reason-act-observe, compacting at its end", rao.New(rao.Config{MaxSteps: 1, Prompts: long, Compact: within(compaction.Summarize, 5)}), explore.Options{Input: spoken(300), Tools: tool, World: texts}},
+		{"reason-act-observe, compacting after answers", rao.New(rao.Config{MaxSteps: 2, Compact: within(compaction.Summarize, 4)}), explore.Options{Input: spoken(300), Tools: tool, World: texts}},
+	}
+}
+
+// curt is ReAct with a line of instructions.
+type curt struct{ markdownpolicy.ReAct }
+
+func (curt) FormatInstructions([]tools.Definition) string { return "Act." }
+
+func (c curt) WithTools(defs []tools.Definition) markdownpolicy.Policy {
+	c.ReAct, _ = c.ReAct.WithTools(defs).(markdownpolicy.ReAct)
+	return c
 }
 
 // few are prompts that are hardly longer than a summary.
