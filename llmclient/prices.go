@@ -75,8 +75,10 @@ func (p Price) Cost(u messages.Usage) messages.Cost {
 		tokens  int64
 		dollars float64
 	}{
-		{max(0, u.Input) - cached - written, p.Input}, {cached, cmp.Or(p.CachedInput, p.Input)},
-		{written, cmp.Or(p.CacheWrites, p.Input)}, {max(0, u.Output), p.Output},
+		{max(0, u.Input) - cached - written, p.Input},
+		{cached, cmp.Or(p.CachedInput, p.Input)},
+		{written, cmp.Or(p.CacheWrites, p.Input)},
+		{max(0, u.Output), p.Output},
 	} {
 		hi, lo := bits.Mul64(uint64(part.tokens), millionths(part.dollars))
 		var carry uint64
