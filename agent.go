@@ -13,6 +13,7 @@ import (
 	"github.com/segue-go/segue/llmclient"
 	"github.com/segue-go/segue/orchestrator"
 	"github.com/segue-go/segue/strategy"
+	"github.com/segue-go/segue/strategy/compaction"
 	"github.com/segue-go/segue/strategy/completetask"
 	"github.com/segue-go/segue/tools"
 )
@@ -28,8 +29,12 @@ type Agent struct {
 	Tools  []tools.Tool     // what the model may call
 
 	// Strategy says how the agent works, such as planreviseexecute.New(…); nil means
-	// completetask.New with System. System is for nil alone.
+	// completetask.New with System and Compact, which are for nil alone.
 	Strategy func() strategy.Strategy
+
+	// Compact keeps the conversation within the window of the model, as package compaction says; nil
+	// means never. It is for an Agent without a Strategy.
+	Compact *compaction.Config
 
 	// Configure changes what an orchestrator is made with, for all that this struct has no field
 	// for: limits, time-outs, a store, approval, middleware, a logger. It may be nil.
@@ -58,7 +63,10 @@ func (a *Agent) Orchestrator() (*orchestrator.Orchestrator, error) {
 		how := a.Strategy
 		switch {
 		case how == nil:
-			how = completetask.New(completetask.Config{System: a.System})
+			how = completetask.New(completetask.Config{System: a.System, Compact: a.Compact})
+		case a.Compact != nil:
+			a.err = &ConfigError{Field: "Compact", Err: errors.New("is for an Agent without a Strategy: give it to the Strategy")}
+			return
 		case a.System != "":
 			a.err = &ConfigError{Field: "System", Err: errors.New("is for an Agent without a Strategy: give the prompt to the Strategy")}
 			return

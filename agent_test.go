@@ -18,6 +18,7 @@ import (
 	"github.com/segue-go/segue/llmclient/scripted"
 	"github.com/segue-go/segue/messages"
 	"github.com/segue-go/segue/orchestrator"
+	"github.com/segue-go/segue/strategy/compaction"
 	"github.com/segue-go/segue/strategy/completetask"
 	"github.com/segue-go/segue/strategy/reflection"
 	"github.com/segue-go/segue/tools"
@@ -59,9 +60,11 @@ func TestAgent_misconfigured(t *testing.T) {
 		agent *segue.Agent
 		want  string
 	}{
-		"no model":                  {&segue.Agent{}, "Client"},
-		"a tool that is nil":        {&segue.Agent{Model: model, Tools: []tools.Tool{nil}}, "nil"},
-		"a prompt for the strategy": {&segue.Agent{Model: model, System: "x", Strategy: completetask.New(completetask.Config{})}, "give the prompt to the Strategy"},
+		"no model":                      {&segue.Agent{}, "Client"},
+		"a tool that is nil":            {&segue.Agent{Model: model, Tools: []tools.Tool{nil}}, "nil"},
+		"a compaction for the strategy": {&segue.Agent{Model: model, Compact: &compaction.Config{}, Strategy: completetask.New(completetask.Config{})}, "give it to the Strategy"},
+		"a wrong window":                {&segue.Agent{Model: model, Compact: &compaction.Config{Window: 7}}, "compaction: Window: 7 is not a number of tokens of at least 100"},
+		"a prompt for the strategy":     {&segue.Agent{Model: model, System: "x", Strategy: completetask.New(completetask.Config{})}, "give the prompt to the Strategy"},
 	} {
 		_, err := c.agent.Ask(t.Context(), "go")
 		require.ErrorContains(t, err, c.want, name)

@@ -23,6 +23,7 @@
 //	llmclient/policyclient               wraps a model client in a text format
 //	nextstep                             the protocol: steps and answers
 //	strategy                             the interface of strategies; state machines as tables
+//	strategy/compaction                  keeps a conversation within the window of a model
 //	strategy/planreviseexecute/plantext  reads plans from the text of models
 //	strategy/toolsearch                  offers many tools by a search, for strategies
 //	strategy/planreviseexecute/planorder  plans as data: what is wrong with one, what is next

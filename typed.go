@@ -36,7 +36,7 @@ func typedTask[T any](a *Agent, goal string) (*orchestrator.Orchestrator, orches
 		case a.Strategy != nil:
 			t.err = &ConfigError{Field: "Strategy", Err: errors.New("must be nil for segue.Ask, and the Agent has a Strategy of its own: give that the schema of llmclient.SchemaOf, and read the answer with Output.Decode")}
 		default:
-			t.factory = completetask.New(completetask.Config{System: a.System, Schema: schema, Validate: readable[T]})
+			t.factory = completetask.New(completetask.Config{System: a.System, Compact: a.Compact, Schema: schema, Validate: readable[T]})
 		}
 	})
 	if t.err != nil {

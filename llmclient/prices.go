@@ -1,6 +1,7 @@
 package llmclient
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"math"
@@ -16,6 +17,7 @@ import (
 type Price struct {
 	Input       float64 `json:"input,omitempty"`
 	CachedInput float64 `json:"cached_input,omitempty"` // of input that the provider had in its cache; 0: as Input
+	CacheWrites float64 `json:"cache_writes,omitempty"` // of input that the provider wrote to its cache; 0: as Input
 	Output      float64 `json:"output,omitempty"`       // reasoning included
 }
 
@@ -54,7 +56,7 @@ const mostDollars = 1_000_000
 func (p Prices) Check() error {
 	for _, model := range slices.Sorted(maps.Keys(p)) {
 		price := p[model]
-		for _, dollars := range []float64{price.Input, price.CachedInput, price.Output} {
+		for _, dollars := range []float64{price.Input, price.CachedInput, price.CacheWrites, price.Output} {
 			if !(dollars >= 0 && dollars <= mostDollars) { // so that NaN is caught
 				return fmt.Errorf("the price of model %.64q: %v is no price in dollars per million tokens", model, dollars)
 			}
@@ -67,15 +69,17 @@ func (p Prices) Check() error {
 // millionths of a dollar too, so that no sum depends on how a processor rounds.
 func (p Price) Cost(u messages.Usage) messages.Cost {
 	cached := min(max(0, u.Cached), max(0, u.Input))
-	cachedPrice := p.CachedInput
-	if cachedPrice == 0 {
-		cachedPrice = p.Input
-	}
+	written := min(max(0, u.CacheWrites), max(0, u.Input)-cached)
 	var high, low uint64 // the sum, in millionths of a millionth of a dollar
 	for _, part := range []struct {
 		tokens  int64
 		dollars float64
-	}{{max(0, u.Input) - cached, p.Input}, {cached, cachedPrice}, {max(0, u.Output), p.Output}} {
+	}{
+		{max(0, u.Input) - cached - written, p.Input},
+		{cached, cmp.Or(p.CachedInput, p.Input)},
+		{written, cmp.Or(p.CacheWrites, p.Input)},
+		{max(0, u.Output), p.Output},
+	} {
 		hi, lo := bits.Mul64(uint64(part.tokens), millionths(part.dollars))
 		var carry uint64
 		low, carry = bits.Add64(low, lo, 0)

@@ -37,66 +37,72 @@ const (
 	notesTelemetry   = "https://github.com/uttamdeb/agent-telemetry/releases/tag/v1.6.6, of 2026-09-30"
 )
 
+// dollars returns a price that says nothing of writing into a cache.
+func dollars(input, cached, output float64) Price {
+	return Price{Input: input, CachedInput: cached, Output: output}
+}
+
 // knownPrices has a model only where its provider's page was found, or two others that agree.
 var knownPrices = []knownPrice{
-	{"gpt-6.1-sol", Price{2, 0.1, 10}, notesFuel22 + "; " + notesTelemetry},
-	{"gpt-6-sol", Price{2, 0.2, 10}, notesFuel21 + "; " + notesTelemetry},
-	{"gpt-6-astra", Price{10, 1, 50}, notesFuel19 + "; " + listAPIYI},
-	{"gpt-5.6-terra", Price{2, 0.2, 12}, listGitHub + "; " + notesFuel19 + "; " + listAPIYI},
-	{"gpt-5.6-luna", Price{0.2, 0.02, 1.2}, listGitHub + "; " + notesFuel19 + "; " + listAPIYI},
-	{"gpt-5.5", Price{5, 0.5, 30}, listGitHub + "; " + listMorph},
-	{"gpt-5.4", Price{2.5, 0.25, 15}, listGitHub + "; " + listMorph},
-	{"gpt-5.4-mini", Price{0.75, 0.075, 4.5}, listGitHub + "; " + listMorph},
-	{"gpt-5.4-nano", Price{0.2, 0.02, 1.25}, listGitHub + "; " + listMorph},
-	{"gpt-5.1", Price{1.25, 0.125, 10}, listWillison + "; " + listCatwalk + " (cached input rounded to 0.13)"},
-	{"gpt-5", Price{1.25, 0.125, 10}, listWillison + "; " + listCatwalk + " (cached input rounded to 0.13)"},
-	{"gpt-5-mini", Price{0.25, 0.025, 2}, listWillison + "; " + listCatwalk + "; " + listGitHub},
-	{"gpt-5-nano", Price{0.05, 0.005, 0.4}, listWillison + "; " + listCatwalk},
-	{"gpt-4.1", Price{2, 0.5, 8}, listWillison + "; " + listCatwalk},
-	{"gpt-4.1-mini", Price{0.4, 0.1, 1.6}, listWillison + "; " + listCatwalk},
-	{"gpt-4.1-nano", Price{0.1, 0.025, 0.4}, listWillison + "; " + listCatwalk},
-	{"gpt-4o", Price{2.5, 1.25, 10}, listWillison + "; " + listCatwalk},
-	{"gpt-4o-2024-05-13", Price{5, 0, 15}, pageHub + "; " + pagePricing},
-	{"gpt-4o-mini", Price{0.15, 0.075, 0.6}, listWillison + "; " + listCatwalk},
-	{"o3", Price{2, 0.5, 8}, listCatwalk + "; https://deploybase.ai/articles/openai-pricing, of March 2026 (input and output)"},
-	{"o4-mini", Price{1.1, 0.275, 4.4}, listWillison + "; " + listCatwalk},
-	{"o3-mini", Price{1.1, 0.55, 4.4}, listWillison + "; " + listCatwalk},
+	{"gpt-6.1-sol", dollars(2, 0.1, 10), notesFuel22 + "; " + notesTelemetry},
+	{"gpt-6-sol", dollars(2, 0.2, 10), notesFuel21 + "; " + notesTelemetry},
+	{"gpt-6-astra", dollars(10, 1, 50), notesFuel19 + "; " + listAPIYI},
+	{"gpt-5.6-terra", dollars(2, 0.2, 12), listGitHub + "; " + notesFuel19 + "; " + listAPIYI},
+	{"gpt-5.6-luna", dollars(0.2, 0.02, 1.2), listGitHub + "; " + notesFuel19 + "; " + listAPIYI},
+	{"gpt-5.5", dollars(5, 0.5, 30), listGitHub + "; " + listMorph},
+	{"gpt-5.4", dollars(2.5, 0.25, 15), listGitHub + "; " + listMorph},
+	{"gpt-5.4-mini", dollars(0.75, 0.075, 4.5), listGitHub + "; " + listMorph},
+	{"gpt-5.4-nano", dollars(0.2, 0.02, 1.25), listGitHub + "; " + listMorph},
+	{"gpt-5.1", dollars(1.25, 0.125, 10), listWillison + "; " + listCatwalk + " (cached input rounded to 0.13)"},
+	{"gpt-5", dollars(1.25, 0.125, 10), listWillison + "; " + listCatwalk + " (cached input rounded to 0.13)"},
+	{"gpt-5-mini", dollars(0.25, 0.025, 2), listWillison + "; " + listCatwalk + "; " + listGitHub},
+	{"gpt-5-nano", dollars(0.05, 0.005, 0.4), listWillison + "; " + listCatwalk},
+	{"gpt-4.1", dollars(2, 0.5, 8), listWillison + "; " + listCatwalk},
+	{"gpt-4.1-mini", dollars(0.4, 0.1, 1.6), listWillison + "; " + listCatwalk},
+	{"gpt-4.1-nano", dollars(0.1, 0.025, 0.4), listWillison + "; " + listCatwalk},
+	{"gpt-4o", dollars(2.5, 1.25, 10), listWillison + "; " + listCatwalk},
+	{"gpt-4o-2024-05-13", dollars(5, 0, 15), pageHub + "; " + pagePricing},
+	{"gpt-4o-mini", dollars(0.15, 0.075, 0.6), listWillison + "; " + listCatwalk},
+	{"o3", dollars(2, 0.5, 8), listCatwalk + "; https://deploybase.ai/articles/openai-pricing, of March 2026 (input and output)"},
+	{"o4-mini", dollars(1.1, 0.275, 4.4), listWillison + "; " + listCatwalk},
+	{"o3-mini", dollars(1.1, 0.55, 4.4), listWillison + "; " + listCatwalk},
 
-	{"claude-fable-5-1", Price{10, 0.25, 50}, pageAnthropic},
-	{"claude-fable-5", Price{10, 1, 50}, pageAnthropic},
-	{"claude-opus-5-5", Price{4, 0.2, 20}, notesClaudit18 + "; " + notesFuel21},
-	{"claude-opus-5", Price{5, 0.5, 25}, pageAnthropic},
-	{"claude-opus-4-8", Price{5, 0.5, 25}, pageAnthropic},
-	{"claude-opus-4-7", Price{5, 0.5, 25}, pageAnthropic},
-	{"claude-opus-4-6", Price{5, 0.5, 25}, pageAnthropic},
-	{"claude-opus-4-5", Price{5, 0.5, 25}, pageAnthropic},
-	{"claude-sonnet-5-5", Price{2, 0.1, 10}, notesClaudit19 + "; " + notesFuel23},
-	{"claude-sonnet-5", Price{2, 0.2, 10}, pageSonnet5},
-	{"claude-sonnet-4-6", Price{3, 0.3, 15}, pageAnthropicOld + "; " + listGitHub},
-	{"claude-sonnet-4-5", Price{3, 0.3, 15}, pageAnthropicOld + "; " + listGitHub},
-	{"claude-haiku-4-5", Price{1, 0.1, 5}, pageAnthropicOld + "; " + listGitHub},
+	{"claude-fable-5-1", dollars(10, 0.25, 50), pageAnthropic},
+	{"claude-fable-5", dollars(10, 1, 50), pageAnthropic},
+	{"claude-opus-5-5", dollars(4, 0.2, 20), notesClaudit18 + "; " + notesFuel21},
+	{"claude-opus-5", dollars(5, 0.5, 25), pageAnthropic},
+	{"claude-opus-4-8", dollars(5, 0.5, 25), pageAnthropic},
+	{"claude-opus-4-7", dollars(5, 0.5, 25), pageAnthropic},
+	{"claude-opus-4-6", dollars(5, 0.5, 25), pageAnthropic},
+	{"claude-opus-4-5", dollars(5, 0.5, 25), pageAnthropic},
+	{"claude-sonnet-5-5", dollars(2, 0.1, 10), notesClaudit19 + "; " + notesFuel23},
+	{"claude-sonnet-5", dollars(2, 0.2, 10), pageSonnet5},
+	{"claude-sonnet-4-6", dollars(3, 0.3, 15), pageAnthropicOld + "; " + listGitHub},
+	{"claude-sonnet-4-5", dollars(3, 0.3, 15), pageAnthropicOld + "; " + listGitHub},
+	{"claude-haiku-4-5", dollars(1, 0.1, 5), pageAnthropicOld + "; " + listGitHub},
 
-	{"gemini-3.5-flash", Price{1.5, 0.15, 9}, listGitHub + "; " + listMorphGoo + " (input and output)"},
-	{"gemini-3.1-pro-preview", Price{2, 0.2, 12}, listGitHub + "; " + listCatwalkG},
-	{"gemini-3-flash-preview", Price{0.5, 0.05, 3}, listCatwalkG + "; " + listMorphGoo + " (input and output)"},
-	{"gemini-2.5-pro", Price{1.25, 0.125, 10}, listWillisonG + "; " + listCatwalkG},
-	{"gemini-2.5-flash", Price{0.3, 0.03, 2.5}, listWillisonG + "; " + listCatwalkG},
-	{"gemini-2.5-flash-lite", Price{0.1, 0.01, 0.4}, listWillisonG + "; " + listMorphGoo + " (input and output)"},
+	{"gemini-3.5-flash", dollars(1.5, 0.15, 9), listGitHub + "; " + listMorphGoo + " (input and output)"},
+	{"gemini-3.1-pro-preview", dollars(2, 0.2, 12), listGitHub + "; " + listCatwalkG},
+	{"gemini-3-flash-preview", dollars(0.5, 0.05, 3), listCatwalkG + "; " + listMorphGoo + " (input and output)"},
+	{"gemini-2.5-pro", dollars(1.25, 0.125, 10), listWillisonG + "; " + listCatwalkG},
+	{"gemini-2.5-flash", dollars(0.3, 0.03, 2.5), listWillisonG + "; " + listCatwalkG},
+	{"gemini-2.5-flash-lite", dollars(0.1, 0.01, 0.4), listWillisonG + "; " + listMorphGoo + " (input and output)"},
 
-	{"grok-4.6", Price{2, 0.5, 6}, listGitHub + "; " + listCatwalkX},
-	{"grok-4.5", Price{2, 0.5, 6}, pageGrok45 + " (input and output); " + listGitHub},
-	{"grok-4.3", Price{1.25, 0.2, 2.5}, pageGrok43},
+	{"grok-4.6", dollars(2, 0.5, 6), listGitHub + "; " + listCatwalkX},
+	{"grok-4.5", dollars(2, 0.5, 6), pageGrok45 + " (input and output); " + listGitHub},
+	{"grok-4.3", dollars(1.25, 0.2, 2.5), pageGrok43},
 
-	{"mistral-medium-3.5", Price{1.5, 0, 7.5}, listCatwalkM + "; " + listPuter},
-	{"mistral-large-2512", Price{0.5, 0, 1.5}, listCatwalkM + "; " + listPuter},
-	{"mistral-small-2603", Price{0.1, 0, 0.3}, listCatwalkM + "; " + listPuter},
-	{"codestral-2508", Price{0.3, 0, 0.9}, listCatwalkM + "; " + listPuter},
+	{"mistral-medium-3.5", dollars(1.5, 0, 7.5), listCatwalkM + "; " + listPuter},
+	{"mistral-large-2512", dollars(0.5, 0, 1.5), listCatwalkM + "; " + listPuter},
+	{"mistral-small-2603", dollars(0.1, 0, 0.3), listCatwalkM + "; " + listPuter},
+	{"codestral-2508", dollars(0.3, 0, 0.9), listCatwalkM + "; " + listPuter},
 }
 
 // KnownPrices returns prices of well-known models of OpenAI, Anthropic, Google, xAI and Mistral, by
 // the names that the providers' own servers have for them. They are those of the standard tier, and
 // of prompts below the length (200,000 or 272,000 tokens) above which some providers ask for more:
-// a run with longer prompts costs more than is counted. Writing into a cache is not counted either.
+// a run with longer prompts costs more than is counted. What is written into a cache is counted as other input: some providers ask
+// for a quarter more.
 //
 // Each row of the source names the pages where it was read, in November 2026. A model is left out
 // where a single price would mislead: those of DeepSeek, whose price depends on the hour;

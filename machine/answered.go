@@ -163,12 +163,20 @@ func anew(s nextstep.NextStep) *string {
 	return nil
 }
 
+// isAside reports whether a step is a request that is not part of the conversation of its frame.
+func isAside(s nextstep.NextStep) bool {
+	ask, ok := s.(nextstep.GetChatCompletion)
+	return ok && ask.Aside
+}
+
 func (m *Machine) modelAnswered(e *effect, r *Answered) {
 	f := e.frame
 	resp := r.Answer.(nextstep.APIResponse).Response
 	used := modelUse(r, resp.Usage, resp.Attempts)
 	m.charge(f, &used)
-	f.addAnswer(frameAnswer{reply: resp}, false)
+	if !isAside(e.step) {
+		f.addAnswer(frameAnswer{reply: resp}, false)
+	}
 	m.modelStepTaken(e, r, &used)
 	m.schedule(f, m.call(f, "ProcessAPIResponse", func() nextstep.NextStep { return f.st.ProcessAPIResponse(*resp) }))
 }
@@ -199,7 +207,9 @@ func (m *Machine) stepFailed(e *effect, r *Answered) {
 	}
 	m.charge(f, &used)
 	cut := m.cutOff(f)
-	f.addAnswer(frameAnswer{partial: a.Partial}, cut)
+	if !isAside(e.step) {
+		f.addAnswer(frameAnswer{partial: a.Partial}, cut)
+	}
 	if cut {
 		m.unwind(f, nil)
 		return

@@ -44,6 +44,7 @@ const (
 	EventRetryWaiting EventKind = "retry_waiting" // RetryWaiting: a model's client waits, retries or falls back
 	EventWaitStarted  EventKind = "wait_started"  // WaitStarted: the run waits for a person
 	EventWaitEnded    EventKind = "wait_ended"    // WaitEnded: a person has answered, or the wait was closed
+	EventCompacted    EventKind = "compacted"     // Compacted: old messages of a conversation were summarized or left out
 	EventNoted        EventKind = "noted"         // Noting: a note was added to the run
 	EventDrifted      EventKind = "drifted"       // Drifted: the strategies or tools of a resumed run have changed slightly
 	EventMigrated     EventKind = "migrated"      // RunMigrated: the run was carried over a change of code
@@ -202,6 +203,10 @@ type RunFinished struct {
 	Waits    []Wait            `json:"waits,omitempty"` // for StatusWaiting
 }
 
+// Compacted describes how the conversation of a frame became shorter. It comes before the step
+// whose request is the first with the shorter conversation; the journal still has all of it.
+type Compacted nextstep.Compaction
+
 // Noting holds a note.
 type Noting struct {
 	Text string `json:"text"`
@@ -239,6 +244,7 @@ func (ToolFinished) isDetail()   {}
 func (RetryWaiting) isDetail()   {}
 func (WaitStarted) isDetail()    {}
 func (WaitEnded) isDetail()      {}
+func (Compacted) isDetail()      {}
 func (Noting) isDetail()         {}
 func (Drifted) isDetail()        {}
 func (RunMigrated) isDetail()    {}

@@ -45,6 +45,7 @@ var details = map[EventKind]Detail{
 	EventRetryWaiting: RetryWaiting{},
 	EventWaitStarted:  WaitStarted{},
 	EventWaitEnded:    WaitEnded{},
+	EventCompacted:    Compacted{},
 	EventNoted:        Noting{},
 	EventDrifted:      Drifted{},
 	EventMigrated:     RunMigrated{},

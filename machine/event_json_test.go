@@ -112,7 +112,7 @@ func TestEventsPage_hasEveryField(t *testing.T) {
 		machine.WaitStarted{},
 		machine.WaitEnded{},
 		machine.FrameLeft{},
-		machine.Noting{},
+		machine.Compacted{}, machine.Noting{},
 		machine.Drifted{},
 		machine.RunMigrated{},
 		machine.SnapshotFailed{},

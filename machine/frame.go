@@ -221,8 +221,14 @@ func (f *frame) addAnswer(a frameAnswer, unseen bool) {
 // holdsUntrusted reports whether a conversation holds text from outside.
 func holdsUntrusted(h messages.History) bool {
 	return slices.ContainsFunc(h, func(m messages.Message) bool {
-		tool, ok := m.(messages.Tool)
-		return ok && tool.Untrusted
+		switch m := m.(type) {
+		case messages.Tool:
+			return m.Untrusted
+		case messages.User:
+			return m.Untrusted
+		default:
+			return false
+		}
 	})
 }
 

@@ -128,14 +128,25 @@ func (m *Machine) askModel(f *frame, boxed nextstep.NextStep) nextstep.NextStep 
 	if len(step.Request.Messages) == 0 {
 		return m.defect(f, "GetChatCompletion", "holds no messages", nil)
 	}
-	if err := f.laws.Check(step.Request.Messages); err != nil {
+	check := f.laws.Check
+	if step.Aside { // so that the laws go on with the conversation afterwards
+		check = messages.History.Validate
+	}
+	if err := check(step.Request.Messages); err != nil {
 		return m.defect(f, "GetChatCompletion", "holds messages that break the laws of a history", err)
 	}
 	if limit := m.reserve(f, 1, 0); limit != nil {
 		return m.endAtLimit(f, limit)
 	}
+	if step.Compacted != nil {
+		m.emit(f, EventCompacted, Compacted(*step.Compacted))
+	}
 	if m.fillRequest(&step.Request) {
 		boxed = step
+	}
+	if step.Aside { // the conversation of the frame stays what it was
+		f.offered = nil
+		return m.openStep(f, EffectModel, boxed, delegation.Counts{ModelCalls: 1})
 	}
 	f.request, f.offered = step.Request.Messages, step.Request.Tools
 	clear(f.answers)

@@ -13,7 +13,7 @@ func readMessage(data []byte) (Message, error) {
 	case RoleSystem:
 		m = readSystem(o)
 	case RoleUser:
-		m = User{Content: readParts(o, readUserPart), Extras: o.extras()}
+		m = readUser(o)
 	case RoleAssistant:
 		m = Assistant{Content: readParts(o, readAssistantPart), Extras: o.extras()}
 	case RoleTool:
@@ -31,6 +31,15 @@ func readSystem(o *object) (s System) {
 	o.take("text", &s.Text)
 	s.Extras = o.extras()
 	return s
+}
+
+func readUser(o *object) (u User) {
+	u.Content = readParts(o, readUserPart)
+	o.take("pinned", &u.Pinned)
+	o.take("summary", &u.Summary)
+	o.take("untrusted", &u.Untrusted)
+	u.Extras = o.extras()
+	return u
 }
 
 func readOutput(o *object) (out ToolOutput) {

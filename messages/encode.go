@@ -24,6 +24,7 @@ const (
 // The fields of the JSON form that extras may not repeat.
 var (
 	systemFields  = []string{"role", "text"}
+	userFields    = []string{"role", "content", "pinned", "summary", "untrusted"}
 	contentFields = []string{"role", "content"}
 	toolFields    = []string{"role", "call_id", "tool_name", "output", "status", "reason", "untrusted", "elapsed", "attachments", "kept"}
 	callFields    = []string{"type", "id", "name", "arguments"}
@@ -42,7 +43,7 @@ func AppendMessage(dst []byte, m Message) ([]byte, error) {
 		if err != nil {
 			return nil, err
 		}
-		return closeObject(dst, m.Extras, contentFields)
+		return closeObject(appendMarks(dst, m), m.Extras, userFields)
 	case Assistant:
 		dst = append(dst, `{"role":"assistant","content":`...)
 		dst, err := appendParts(dst, m.Content, appendAssistantPart)
@@ -56,6 +57,20 @@ func AppendMessage(dst []byte, m Message) ([]byte, error) {
 	default:
 		return nil, at("", fmt.Errorf("%T is not a message as a value", m))
 	}
+}
+
+// appendMarks appends the marks of a message that are set.
+func appendMarks(dst []byte, u User) []byte {
+	if u.Pinned {
+		dst = append(dst, `,"pinned":true`...)
+	}
+	if u.Summary {
+		dst = append(dst, `,"summary":true`...)
+	}
+	if u.Untrusted {
+		dst = append(dst, `,"untrusted":true`...)
+	}
+	return dst
 }
 
 func appendParts[C any](dst []byte, content []C, appendPart func([]byte, C) ([]byte, error)) ([]byte, error) {

@@ -57,12 +57,12 @@ func at(place string, err error) error {
 //
 //	{"v":1,"messages":[
 //	  {"role":"system","text":"…"},
-//	  {"role":"user","content":[{"type":"text","text":"…"},{"type":"image","url":"…","detail":"low"}]},
+//	  {"role":"user","content":[{"type":"text","text":"…"},{"type":"image","url":"…","detail":"low"}],"pinned":true,"summary":true,"untrusted":true},
 //	  {"role":"assistant","content":[{"type":"thought","text":"…"},{"type":"tool_call","id":"…","name":"…","arguments":"…"}]},
 //	  {"role":"tool","call_id":"…","tool_name":"…","output":"…","status":"ok","reason":"…","untrusted":true,"elapsed":1000}]}
 //
-// Arguments are a string, as the model wrote them. Elapsed is in nanoseconds. Detail and the last
-// four fields of a tool message are left out when they are zero. [Extras] are written among the
+// Arguments are a string, as the model wrote them. Elapsed is in nanoseconds. Detail, the marks
+// of a user message, and the last four fields of a tool message are left out when they are zero. [Extras] are written among the
 // fields of their message or call, sorted by name. Bytes of a string that are not UTF-8 become
 // U+FFFD, because JSON cannot represent them.
 //

@@ -71,7 +71,7 @@ func same(a, b Message) bool {
 		return ok && a.Text == b.Text
 	case User:
 		b, ok := b.(User)
-		return ok && sameParts(a.Content, b.Content)
+		return ok && sameParts(a.Content, b.Content) && a.Pinned == b.Pinned && a.Summary == b.Summary && a.Untrusted == b.Untrusted
 	case Assistant:
 		b, ok := b.(Assistant)
 		return ok && sameParts(a.Content, b.Content)

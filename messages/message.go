@@ -39,9 +39,15 @@ type System struct {
 }
 
 // User is a message from the person, or from the program that acts for the person.
+//
+// The marks are for programs. They survive JSON and are never sent to a model.
 type User struct {
 	Content []UserContent
 	Extras  Extras
+
+	Pinned    bool // stays word for word when old messages are summarized or left out; see package strategy/compaction
+	Summary   bool // stands for earlier messages that were summarized or left out
+	Untrusted bool // holds text from outside, which may contain foreign instructions, such as a summary of untrusted tool outputs
 }
 
 // Assistant is one reply of a model: texts, thoughts and tool calls, in the model's order.

@@ -2,14 +2,16 @@ package messages
 
 import "math"
 
-// Usage counts tokens as billed by a provider. Cached is a part of Input, and Reasoning is a part
-// of Output; neither is added to them.
+// Usage counts tokens as billed by a provider. Cached and CacheWrites are parts of Input, and
+// Reasoning is a part of Output; none is added to them.
 type Usage struct {
 	Input     int64 `json:"input,omitempty"`
 	Output    int64 `json:"output,omitempty"`
-	Total     int64 `json:"total,omitempty"` // as reported by the provider, or else Input + Output
-	Cached    int64 `json:"cached,omitempty"`
+	Total     int64 `json:"total,omitempty"`  // as reported by the provider, or else Input + Output
+	Cached    int64 `json:"cached,omitempty"` // read from the provider's cache
 	Reasoning int64 `json:"reasoning,omitempty"`
+
+	CacheWrites int64 `json:"cache_writes,omitempty"` // written to the provider's cache, where it says so
 }
 
 // Add returns the sums of the counts, each limited to the range of an int64.
@@ -20,6 +22,8 @@ func (u Usage) Add(v Usage) Usage {
 		Total:     sum(u.Total, v.Total),
 		Cached:    sum(u.Cached, v.Cached),
 		Reasoning: sum(u.Reasoning, v.Reasoning),
+
+		CacheWrites: sum(u.CacheWrites, v.CacheWrites),
 	}
 }
 

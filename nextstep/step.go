@@ -25,6 +25,27 @@ type GetChatCompletion struct {
 	// Anew says in a few words why the request does not extend the last one of its frame; nil if it
 	// does. It is shown in the event of the step, changes nothing else, and is read-only.
 	Anew *string `json:"anew,omitempty"`
+
+	// Aside says that the request is not part of the conversation of the frame, such as one for a
+	// summary of it: its messages and the reply are not in the output of the frame, its reply has no
+	// deltas, and no tools can be called in answer to it.
+	Aside bool `json:"aside,omitempty"`
+
+	// Compacted says that old messages of the conversation were summarized or left out before this
+	// request; nil if not. It is shown in an event, changes nothing else, and is read-only. Such a
+	// request has an Anew, too.
+	Compacted *Compaction `json:"compacted,omitempty"`
+}
+
+// Compaction says how a conversation became shorter; see package strategy/compaction.
+type Compaction struct {
+	How    string `json:"how"`              // "summarize" or "trim"
+	Why    string `json:"why,omitempty"`    // what made it necessary: "window", or "context_length", a refusal by the provider
+	Failed string `json:"failed,omitempty"` // why there is no summary, where one was asked for
+	From   int    `json:"from"`             // messages before
+	Kept   int    `json:"kept"`             // messages of those that are still there
+	Before int    `json:"before"`           // tokens of the request before, as estimated
+	After  int    `json:"after"`            // tokens of the request now, as estimated
 }
 
 // ExecuteTools runs tools that the model called. Calls must not be empty, and their ids must be

@@ -38,5 +38,5 @@ func ExampleConfig_redact() {
 	fmt.Println(model.Requests()[0].Messages[0])
 	// Output:
 	// I charged [card]. <nil>
-	// {[{Charge [card].}] map[]}
+	// {[{Charge [card].}] map[] false false false}
 }

@@ -40,6 +40,9 @@ type (
 	WaitStarted = machine.WaitStarted
 	// WaitEnded is [machine.WaitEnded].
 	WaitEnded = machine.WaitEnded
+	// Compacted is [machine.Compacted].
+	Compacted = machine.Compacted
+
 	// Noting is [machine.Noting].
 	Noting = machine.Noting
 	// Drifted is [machine.Drifted].
@@ -102,6 +105,7 @@ const (
 	EventRetryWaiting = machine.EventRetryWaiting
 	EventWaitStarted  = machine.EventWaitStarted
 	EventWaitEnded    = machine.EventWaitEnded
+	EventCompacted    = machine.EventCompacted
 	EventNoted        = machine.EventNoted
 	EventDrifted      = machine.EventDrifted
 	EventMigrated     = machine.EventMigrated

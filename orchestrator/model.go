@@ -14,6 +14,7 @@ import (
 // request is the request of an execution to a model, and the common fields of its deltas.
 type request struct {
 	llmclient.Request
+	aside  bool // no text of its reply is told
 	event  Event
 	call   CallDelta // the last that was told a piece of
 	detail Detail    // the same
@@ -49,6 +50,7 @@ func (x *execution) askModel(ctx context.Context, e *machine.Effect) (nextstep.A
 			onDelta = x.idle.around(onDelta)
 		}
 	}
+	x.request.aside = step.Aside
 	x.request.Request = step.Request // the client must not keep it
 	x.where = "the client"
 	resp, err := o.cfg.Client.Complete(x.withNotices(ctx), &x.request.Request, onDelta)
@@ -105,7 +107,7 @@ func (x *execution) deltas() func(llmclient.Delta) {
 // delta emits a piece of a reply.
 func (x *execution) delta(d llmclient.Delta) {
 	e := &x.request.event
-	if x.run.o.heldBack() {
+	if x.run.o.heldBack() || x.request.aside {
 		return
 	}
 	x.sawDelta = true
@@ -128,6 +130,9 @@ func (x *execution) callDelta(d llmclient.CallDelta) {
 		defer w.pieces.Add(1)
 	}
 	r := x.request
+	if r.aside {
+		return
+	}
 	if now := (CallDelta{Index: d.Index, ToolName: d.Tool}); r.call != now || r.detail == nil {
 		r.call, r.detail = now, now // put into an interface once a call, and not once a piece
 	}
@@ -138,11 +143,17 @@ func (x *execution) callDelta(d llmclient.CallDelta) {
 // stream.
 func (r *run) deliverWhole(x *execution, answer nextstep.Answer) {
 	a, ok := answer.(nextstep.APIResponse)
-	if !ok || a.Response == nil || x.sawDelta || r.o.heldBack() {
+	if !ok || a.Response == nil || x.sawDelta || r.o.heldBack() || isAside(x.effect) {
 		return
 	}
 	e := x.event()
 	r.deliverParts(&e, &a.Response.Message)
+}
+
+// isAside reports whether an effect is a request that is not part of a conversation.
+func isAside(e *machine.Effect) bool {
+	ask, ok := e.Step.(nextstep.GetChatCompletion)
+	return ok && ask.Aside
 }
 
 // notice emits an event about what a client's wrapper does.

@@ -196,7 +196,7 @@ func (o *Orchestrator) heldBack() bool { return o.cfg.Redact != nil && !o.cfg.Te
 // heldBackDelta returns an event of an effect for the text of its reply; nil if no delta of the
 // reply was held back.
 func (r *run) heldBackDelta(e *machine.Effect) *Event {
-	if !r.streams || !r.o.heldBack() {
+	if !r.streams || !r.o.heldBack() || isAside(e) {
 		return nil
 	}
 	return &Event{Run: e.Run, Frame: e.Frame, Depth: e.Depth, Seq: e.ID.Seq, Record: e.Record, Time: r.now}

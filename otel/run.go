@@ -50,6 +50,8 @@ func (r *run) event(e orchestrator.Event) {
 		metrics.waits.Add(r.ctx, 1, metric.WithAttributes(keyKind.String(d.Wait.Kind)))
 	case orchestrator.RetryWaiting:
 		metrics.retries.Add(r.ctx, 1, metric.WithAttributes(keyKind.String(string(d.Kind))))
+	case orchestrator.Compacted:
+		metrics.compactions.Add(r.ctx, 1, metric.WithAttributes(keyKind.String(d.How)))
 	case orchestrator.RunFinished:
 		metrics.runs.Add(r.ctx, 1, metric.WithAttributes(keyStatus.String(string(d.Status))))
 		r.finished(&e, &d)

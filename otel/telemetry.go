@@ -41,6 +41,7 @@ type instruments struct {
 	duration, toolDuration, storeDuration metric.Float64Histogram
 	tokens                                metric.Int64Histogram
 	runs, steps, waits, retries           metric.Int64Counter
+	compactions                           metric.Int64Counter
 }
 
 // New returns a Telemetry. The error is that of the meter provider.
@@ -87,6 +88,7 @@ func (t *Telemetry) makeInstruments() error {
 		runs:          count("segue.run.ended", "{run}", "Runs that ended or wait."),
 		steps:         count("segue.run.steps", "{step}", "Steps of runs."),
 		waits:         count("segue.run.waits", "{wait}", "Waits that began."),
+		compactions:   count("segue.run.compactions", "{compaction}", "Conversations that became shorter."),
 		retries:       count("segue.run.retries", "{retry}", "Retries and fallbacks of models."),
 	}
 	if err := errors.Join(problems...); err != nil {

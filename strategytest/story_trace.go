@@ -141,6 +141,10 @@ func (tr *trace) event(e orchestrator.Event, begins bool) {
 		if !tr.brief && detail.From != detail.To {
 			p.line(depth, "%s -> %s", detail.From, detail.To)
 		}
+	case orchestrator.Compacted:
+		if !tr.brief {
+			p.line(depth, "%s", compacted(detail))
+		}
 	case orchestrator.RetryWaiting:
 		p.line(depth, "   %s: %s", detail.Kind, detail.Error)
 	case orchestrator.ToolStarted:
@@ -197,6 +201,15 @@ func (tr *trace) finished(d orchestrator.RunFinished) {
 	if d.Output.Data != nil {
 		tr.root.line(0, "data: %s", d.Output.Data)
 	}
+}
+
+// compacted describes how a conversation became shorter.
+func compacted(c orchestrator.Compacted) string {
+	text := fmt.Sprintf("%s (%s): %d of %d messages stay, %d -> %d tokens", c.How, c.Why, c.Kept, c.From, c.Before, c.After)
+	if c.Failed != "" {
+		text += "; there is no summary: " + c.Failed
+	}
+	return text
 }
 
 func ending[E error](result *string, err E) string {

@@ -34,8 +34,8 @@ var layers = []struct {
 	{"clients of models", []string{"llmclient/openaichat", "llmclient/scripted", "llmclient/llmclienttest", "llmclient/policyclient"}},
 	{"the protocol", []string{"nextstep"}},
 	{"the contract of strategies", []string{"strategy"}},
-	{"readers of plans", []string{"strategy/planreviseexecute/plantext"}},
-	{"what strategies share, the search for tools, and plans as data", []string{"strategy/internal/frame", "strategy/toolsearch", "strategy/planreviseexecute/planorder"}},
+	{"readers of plans, and what strategies are made of", []string{"strategy/planreviseexecute/plantext", "strategy/compaction", "strategy/toolsearch"}},
+	{"what strategies share, and plans as data", []string{"strategy/internal/frame", "strategy/planreviseexecute/planorder"}},
 	{"strategies", []string{
 		"strategy/completetask", "strategy/planreviseexecute", "strategy/reflection", "strategy/react", "strategy/retry",
 		"strategy/reasonactobserve", "strategy/stepagent",

@@ -27,6 +27,7 @@ var pure = []string{
 	"markdownpolicy/internal/textscan",
 	"nextstep",
 	"strategy",
+	"strategy/compaction",
 	"strategy/completetask",
 	"strategy/planreviseexecute",
 	"tools/internal/typeschema",

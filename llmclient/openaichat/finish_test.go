@@ -77,10 +77,12 @@ func TestUsage_AsProvidersCount(t *testing.T) {
 	for body, want := range map[string]messages.Usage{
 		`{"prompt_tokens":5,"completion_tokens":2,"total_tokens":7,"prompt_tokens_details":{"cached_tokens":4},"completion_tokens_details":{"reasoning_tokens":1}}`: {Input: 5, Output: 2, Total: 7, Cached: 4, Reasoning: 1},
 		`{"prompt_tokens":5,"completion_tokens":2,"total_tokens":17,"completion_tokens_details":{"reasoning_tokens":10}}`:                                           {Input: 5, Output: 12, Total: 17, Reasoning: 10},
-		`{"prompt_tokens":5,"completion_tokens":2}`:                                                      {Input: 5, Output: 2, Total: 7},
-		`{"prompt_tokens":5,"completion_tokens":2,"prompt_cache_hit_tokens":3,"cached_tokens":3}`:        {Input: 5, Output: 2, Total: 7, Cached: 3},
-		`{"prompt_tokens":5.0,"completion_tokens":"2","total_tokens":null,"prompt_tokens_details":null}`: {Input: 5, Total: 5},
-		`{"prompt_tokens":-5,"completion_tokens":1e300}`:                                                 {},
+		`{"prompt_tokens":5,"completion_tokens":2}`: {Input: 5, Output: 2, Total: 7},
+		`{"prompt_tokens":9,"completion_tokens":2,"prompt_tokens_details":{"cached_tokens":3,"cache_write_tokens":4}}`:                                          {Input: 9, Output: 2, Total: 11, Cached: 3, CacheWrites: 4},
+		`{"prompt_tokens":9,"completion_tokens":2,"cache_creation_input_tokens":4,"prompt_tokens_details":{"cached_tokens":3,"cache_creation_input_tokens":4}}`: {Input: 9, Output: 2, Total: 11, Cached: 3, CacheWrites: 4},
+		`{"prompt_tokens":5,"completion_tokens":2,"prompt_cache_hit_tokens":3,"cached_tokens":3}`:                                                               {Input: 5, Output: 2, Total: 7, Cached: 3},
+		`{"prompt_tokens":5.0,"completion_tokens":"2","total_tokens":null,"prompt_tokens_details":null}`:                                                        {Input: 5, Total: 5},
+		`{"prompt_tokens":-5,"completion_tokens":1e300}`:                                                                                                        {},
 		`null`: {},
 	} {
 		s := sayJSON(t, `{"choices":[{"message":{"content":"x"},"finish_reason":"stop"}],"usage":`+body+`}`)

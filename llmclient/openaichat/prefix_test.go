@@ -23,7 +23,10 @@ import (
 	"github.com/segue-go/segue/orchestrator"
 	"github.com/segue-go/segue/strategy"
 	"github.com/segue-go/segue/strategy/builtin"
+	"github.com/segue-go/segue/strategy/compaction"
 	"github.com/segue-go/segue/strategy/completetask"
+	"github.com/segue-go/segue/strategy/react"
+	rao "github.com/segue-go/segue/strategy/reasonactobserve"
 	"github.com/segue-go/segue/strategy/reflection"
 	"github.com/segue-go/segue/strategy/stepagent"
 	"github.com/segue-go/segue/strategy/toolsearch"
@@ -55,7 +58,10 @@ func goesOn(list, earlier json.RawMessage) bool {
 }
 
 // whim answers requests at random, in the forms that the built-in strategies ask for.
-type whim struct{ *rand.Rand }
+type whim struct {
+	*rand.Rand
+	refuses bool // now and then a request is too long for it
+}
 
 func (w whim) pick(list ...string) string { return list[w.IntN(len(list))] }
 
@@ -72,6 +78,9 @@ func (w whim) answer(rw http.ResponseWriter, body []byte) {
 	forced = forced && choice != nil || asked.Choice == "required"
 	rw.Header().Set("Content-Type", "application/json")
 	switch {
+	case w.refuses && w.IntN(12) == 0:
+		rw.WriteHeader(http.StatusBadRequest)
+		_, _ = io.WriteString(rw, `{"error":{"message":"the prompt is too long","type":"invalid_request_error","code":"context_length_exceeded"}}`)
 	case asked.Format != nil && w.IntN(4) == 0:
 		rw.WriteHeader(http.StatusBadRequest)
 		_, _ = io.WriteString(rw, `{"error":{"message":"response_format is not supported","type":"invalid_request_error"}}`)
@@ -142,19 +151,24 @@ func TestPrefix(t *testing.T) {
 	set["with a search"] = completetask.New(completetask.Config{Search: toolsearch.Config{Above: 1, Results: 1}, MaxModelCalls: 9})
 	set["in steps"] = stepagent.New(stepagent.Config{Step: stepping, PlanEvery: 5, FinalTool: "final", MaxIterations: 12})
 
+	set["complete-task that compacts"] = completetask.New(completetask.Config{Compact: &compaction.Config{Window: 150, Keep: 1, MaxTokens: 10, Prompts: compaction.Prompts{Summary: "{{.Summary}}"}}})
+	set["react that compacts"] = react.New(react.Config{Compact: &compaction.Config{Window: 700, Keep: 1, How: compaction.Trim}})
+	set["reason-act-observe that compacts"] = rao.New(rao.Config{Compact: &compaction.Config{Window: 500, Keep: 2, MaxTokens: 10}})
+
 	declared, extended := map[string]int{}, map[string]int{}
 	for _, name := range slices.Sorted(maps.Keys(set)) {
 		for seed := range uint64(25) {
 			prefixRun(t, set, name, seed, declared, extended)
 		}
 	}
-	for _, name := range []string{"complete-task", "react", "reflection", "plan-revise-execute", "with critiques in words", "in steps", "with a search"} {
+	for _, name := range []string{"complete-task", "react", "reflection", "plan-revise-execute", "complete-task that compacts", "react that compacts", "with critiques in words", "in steps", "with a search"} {
 		require.Greater(t, extended[name], 5, "requests of %s that extend the last one", name)
 	}
 	for _, why := range []string{
 		"the conclusion is asked for without tools", "the answer is asked for by a tool instead of a response format",
 		"the tool for the answer is offered from now on", "another tool is offered, or none", "each turn has tools and a prompt of its own",
 		"a critique is asked for without tools, or as JSON", "a draft is asked for with tools, or as text",
+		"a summary of old messages is asked for", "old messages were summarized or left out",
 		"one of both requests has messages of its own beside the conversation", "tools found: look", "tools found: pay",
 	} {
 		require.Positive(t, declared[why], why)
@@ -164,7 +178,7 @@ func TestPrefix(t *testing.T) {
 // prefixRun makes one run, and compares the bodies of its requests.
 func prefixRun(t *testing.T, set strategy.Set, name string, seed uint64, declared, extended map[string]int) {
 	t.Helper()
-	model := whim{rand.New(rand.NewPCG(seed, 1))}
+	model := whim{rand.New(rand.NewPCG(seed, 1)), strings.HasSuffix(name, "that compacts")}
 	var s *server
 	s = serve(t, func(rw http.ResponseWriter, _ *http.Request) {
 		body, _ := s.sent()

@@ -229,6 +229,7 @@ func (r *reading) readUsage(m map[string]any) {
 		Cached:    n(object(u["prompt_tokens_details"]), "cached_tokens"),
 		Reasoning: n(object(u["completion_tokens_details"]), "reasoning_tokens"),
 	}
+	r.usage.CacheWrites = max(n(u, "cache_creation_input_tokens"), n(object(u["prompt_tokens_details"]), "cache_write_tokens"))
 	if r.usage.Cached == 0 {
 		r.usage.Cached = n(u, "prompt_cache_hit_tokens") + n(u, "cached_tokens")
 	}

@@ -5,7 +5,8 @@ import "github.com/segue-go/segue/messages"
 // usage reads a usage object; any other value leaves u unchanged.
 //
 // Cached input is in prompt_tokens_details; DeepSeek has it in prompt_cache_hit_tokens, Moonshot
-// beside the other counts. If the total is the sum of input, output and reasoning (xAI), the output
+// beside the other counts. Input that was written to a cache is in prompt_tokens_details
+// (OpenRouter), or in cache_creation_input_tokens beside the other counts. If the total is the sum of input, output and reasoning (xAI), the output
 // does not include the reasoning.
 func (d *decoder) usage(u *usage) {
 	if d.Peek() != '{' {
@@ -23,13 +24,15 @@ func (d *decoder) usage(u *usage) {
 		case "total_tokens":
 			u.Total = d.count()
 		case "prompt_tokens_details":
-			u.Cached = d.countIn("cached_tokens")
+			u.Cached, u.CacheWrites = d.cacheDetails(u.CacheWrites)
 		case "completion_tokens_details":
 			u.Reasoning = d.countIn("reasoning_tokens")
 		case "prompt_cache_hit_tokens":
 			hit = d.count()
 		case "cached_tokens":
 			cached = d.count()
+		case "cache_creation_input_tokens":
+			u.CacheWrites = max(u.CacheWrites, d.count())
 		default:
 			d.Skip()
 		}
@@ -55,6 +58,22 @@ func completed(u messages.Usage) messages.Usage {
 func (d *decoder) count() int64 {
 	n, _ := d.Integer()
 	return min(max(n, 0), 1<<53) // small enough that sums do not overflow
+}
+
+// cacheDetails reads the tokens that were read from the cache and those that were written to it,
+// which are at least writes.
+func (d *decoder) cacheDetails(writes int64) (cached, written int64) {
+	for more := d.Open('{'); more; more = d.More('}') {
+		switch string(d.Name()) {
+		case "cached_tokens":
+			cached = d.count()
+		case "cache_write_tokens", "cache_creation_input_tokens":
+			writes = max(writes, d.count())
+		default:
+			d.Skip()
+		}
+	}
+	return cached, writes
 }
 
 // countIn reads one number from an object.

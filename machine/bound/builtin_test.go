@@ -11,6 +11,7 @@ import (
 	"github.com/segue-go/segue/machine"
 	"github.com/segue-go/segue/machine/bound"
 	"github.com/segue-go/segue/strategy"
+	"github.com/segue-go/segue/strategy/compaction"
 	"github.com/segue-go/segue/strategy/completetask"
 	pre "github.com/segue-go/segue/strategy/planreviseexecute"
 	"github.com/segue-go/segue/strategy/react"
@@ -52,6 +53,10 @@ func TestOf_isTheFormulaOfEachStrategy(t *testing.T) {
 		"complete-task once":       {completetask.New(completetask.Config{MaxModelCalls: 1, MaxRetries: -1}), 2},
 		"complete-task unbounded":  {completetask.New(completetask.Config{MaxModelCalls: -1}), -1},
 		"complete-task large":      {completetask.New(completetask.Config{MaxModelCalls: 100_000, MaxRetries: 7_000}), 107_001},
+		"complete-task compacts":   {completetask.New(completetask.Config{Compact: &compaction.Config{}}), 53 + 20 + 3},
+		"complete-task trims":      {completetask.New(completetask.Config{Compact: &compaction.Config{How: compaction.Trim}}), 53 + 3},
+		"react compacts":           {react.New(react.Config{Compact: &compaction.Config{MaxSummaries: 7}}), react.Config{}.Bound() + 7 + 3},
+		"rao trims":                {rao.New(rao.Config{Compact: &compaction.Config{How: compaction.Trim}}), rao.Config{Compact: &compaction.Config{How: compaction.Trim}}.Bound()},
 		"react":                    {react.New(react.Config{}), react.Config{}.Bound()},
 		"react fails":              {react.New(react.Config{OnLimit: react.LimitFail}), 13},
 		"react unbounded":          {react.New(react.Config{MaxSteps: -1}), -1},
@@ -101,3 +106,11 @@ func TestOf_searchForTools(t *testing.T) {
 }
 
 func toolNamed(i int) tools.Definition { return tools.Definition{Name: fmt.Sprint("tool_", i)} }
+
+// The table does not say that a step begins again only after a refusal, and not after any summary.
+func TestOf_compactingReasonActObserve(t *testing.T) {
+	cfg := rao.Config{Compact: &compaction.Config{}}
+	b := of(t, &machine.Config{Strategies: strategy.Set{"main": rao.New(cfg)}, Tools: oneTool}, off)
+	require.GreaterOrEqual(t, b.ModelCalls.Most, int64(cfg.Bound()))
+	require.LessOrEqual(t, b.ModelCalls.Most, int64(cfg.Bound()+5))
+}

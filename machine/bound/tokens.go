@@ -59,8 +59,8 @@ func (t tokens) cost(b *Bound, prices []llmclient.Price) Amount {
 	known := t.call.Input > 0 && t.call.Output > 0 && len(prices) > 0
 	whole := len(prices) > 0 && t.calls.Most >= 0 && b.InputTokens.Most >= 0 && b.OutputTokens.Most >= 0 && b.InputTokens.Above+b.OutputTokens.Above == 0
 	for _, p := range prices {
-		p.Input = max(p.Input, p.CachedInput) // it may all be from a cache, or none of it
-		p.CachedInput = p.Input
+		p.Input = max(p.Input, p.CachedInput, p.CacheWrites) // it may all be from a cache or go there, or none of it
+		p.CachedInput, p.CacheWrites = p.Input, p.Input
 		each = max(each, p.Cost(t.call))
 		all = max(all, p.Cost(messages.Usage{Input: b.InputTokens.Most, Output: b.OutputTokens.Most}))
 	}

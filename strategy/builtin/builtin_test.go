@@ -158,3 +158,17 @@ func TestS4_26_byConfiguration(t *testing.T) {
 	require.Contains(t, prompts[1], "thorough")
 	require.Equal(t, prompts[0], prompts[2])
 }
+
+// A wrong compaction is refused by what is wrong with it, and where.
+func TestNew_compaction(t *testing.T) {
+	for _, name := range []string{"complete-task", "react", "reason-act-observe"} {
+		_, err := builtin.New(name, json.RawMessage(`{"compact":{"window":128000,"keep":6,"how":"trim"}}`))
+		require.NoError(t, err)
+		_, err = builtin.New(name, json.RawMessage(`{"compact":{"window":7,"at":2}}`))
+		require.ErrorContains(t, err, "compaction: Window: 7 is not a number of tokens of at least 100: give what the model can read, or 0 if you do not know it", name)
+		require.ErrorContains(t, err, "compaction: At: 2 is not a share of the Window", name)
+		_, err = builtin.New(name, json.RawMessage(`{"compact":{"windows":128000}}`))
+		require.ErrorContains(t, err, "compact", name)
+		require.ErrorContains(t, err, "windows", name)
+	}
+}

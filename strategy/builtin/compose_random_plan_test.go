@@ -84,6 +84,7 @@ var settable = map[string][]string{
 	"run_all":           {`true`},
 	"no_input":          {`true`},
 	"retrieval":         {`{"tool":"look"}`, `{"tool":"fails"}`, `{"tool":"no_such_tool"}`},
+	"compact":           {`{}`, `{"window":100,"keep":1,"max_tokens":8}`, `{"window":100,"at":0.5,"how":"trim"}`, `{"window":300,"max_summaries":1}`, `{"keep":1,"how":"trim"}`},
 	"limits":            {`{"model_calls":3}`, `{"steps":9}`, `{"depth":3}`, `{"total_tokens":90}`, `{"tool_calls":2}`},
 	"step_limits":       {`{"model_calls":3}`, `{"steps":9}`, `{"depth":3}`, `{"total_tokens":90}`, `{"tool_calls":2}`},
 	"max_model_calls":   {`1`, `2`, `3`, `-1`},

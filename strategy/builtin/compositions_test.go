@@ -6,6 +6,7 @@ import (
 	"github.com/segue-go/segue/delegation"
 	"github.com/segue-go/segue/markdownpolicy"
 	"github.com/segue-go/segue/strategy"
+	"github.com/segue-go/segue/strategy/compaction"
 	"github.com/segue-go/segue/strategy/completetask"
 	pre "github.com/segue-go/segue/strategy/planreviseexecute"
 	"github.com/segue-go/segue/strategy/react"
@@ -36,6 +37,11 @@ var composedSet = strategy.Set{
 	"react":   react.New(react.Config{Policy: terse{}}),
 
 	"plan-of-retries": pre.New(pre.Config{Evaluation: pre.EvaluateNever, Executor: "retry", MaxRevisions: -1}),
+
+	"plan-of-long-steps": pre.New(pre.Config{Evaluation: pre.EvaluateNever, Executor: "compacts", MaxRevisions: -1}),
+	"compacts": completetask.New(completetask.Config{Compact: &compaction.Config{
+		Window: 100, Keep: 1, MaxTokens: 40, Prompts: compaction.Prompts{System: "Summarize.", Request: "{{.Transcript}}", Summary: "So far: {{.Summary}}"},
+	}}),
 
 	"plan-of-agents": pre.New(pre.Config{Evaluation: pre.EvaluateNever, Executor: "lead", MaxRevisions: -1}),
 	"plan-of-agents-five-calls": pre.New(pre.Config{

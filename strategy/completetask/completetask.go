@@ -3,7 +3,7 @@
 // the model answers without a call.
 //
 // It makes at most MaxModelCalls + MaxRetries + 1 model calls ([Config.Bound]); the last is for a
-// conclusion without tools. A forced ToolChoice adds one if the provider refuses it, and a Schema
+// conclusion without tools. [Config.Compact] adds those for summaries. A forced ToolChoice adds one if the provider refuses it, and a Schema
 // adds one if the provider refuses the response format.
 //
 // The strategy never invents an answer. An empty reply has a nil Result. A reply that was cut off,
@@ -12,7 +12,8 @@
 //
 // The metadata of an output holds "model_calls" (a number; a call whose failure ends the run does
 // not count). If they apply it also holds "finish" (why the model stopped, if not by itself),
-// "truncated" (true), "unforced" (true: the provider refused the forced tool choice, so the model
+// "truncated" (true), "compactions" (how often the conversation became shorter) and
+// "summaries_failed" (how often the summary for that failed), "unforced" (true: the provider refused the forced tool choice, so the model
 // could answer without a call), "answer_tool" (true: the provider refused the response format, so
 // the tool "final" was used for the answer), and "repaired" (the repairs of the input messages).
 package completetask
@@ -29,6 +30,7 @@ import (
 	"github.com/segue-go/segue/messages"
 	"github.com/segue-go/segue/nextstep"
 	"github.com/segue-go/segue/strategy"
+	"github.com/segue-go/segue/strategy/compaction"
 	"github.com/segue-go/segue/strategy/internal/frame"
 	"github.com/segue-go/segue/strategy/toolsearch"
 	"github.com/segue-go/segue/tools"
@@ -61,6 +63,9 @@ type completeTask struct {
 	pieces   []string // of an answer that was cut off and continued
 	refused  string   // the last answer that did not fit the schema
 	finish   llmclient.FinishReason
+
+	compact compaction.Compactor
+	pending strategy.Trigger // what is due after the summary that is awaited
 }
 
 // UseTools implements strategy.ToolUser.
@@ -100,7 +105,8 @@ func (s *completeTask) Initialize(in delegation.Input) nextstep.NextStep {
 	if len(s.history) == 0 {
 		return s.fail(delegation.CodeInvalid, errors.New("completetask: there is nothing to do: the input has neither a goal nor messages"))
 	}
-	return s.Then(started, s.request())
+	s.compact.Start(s.history)
+	return s.askModel(started, s.request())
 }
 
 // choice returns the tool choice for the next request with tools. A forced choice ends with the
@@ -138,11 +144,14 @@ func (s *completeTask) request() nextstep.GetChatCompletion {
 func (s *completeTask) ProcessAPIResponse(resp llmclient.Response) nextstep.NextStep {
 	switch s.State() {
 	case AwaitingModel:
+	case Compacting:
+		return s.summarized(resp)
 	case Concluding:
 		return s.conclusion(resp)
 	default:
 		return s.OutOfTurn()
 	}
+	s.compact.Answered(resp.Usage)
 	s.was = s.form()
 	s.asked++
 	s.finish = resp.Finish
@@ -174,7 +183,7 @@ func (s *completeTask) EditCalls(calls []messages.ToolCall) {
 // ProcessToolResults implements strategy.Strategy.
 func (s *completeTask) ProcessToolResults(results []messages.ToolOutput) nextstep.NextStep {
 	if s.State() != AwaitingTools {
-		return s.Then(answered, s.request())
+		return s.OutOfTurn()
 	}
 	s.was = s.form()
 	s.acted = true
@@ -186,18 +195,23 @@ func (s *completeTask) ProcessToolResults(results []messages.ToolOutput) nextste
 func (s *completeTask) goOn(on, last strategy.Trigger) nextstep.NextStep {
 	switch {
 	case s.Can(on):
-		return s.Then(on, s.request())
+		return s.askModel(on, s.request())
 	case s.OnLimit == LimitFail:
 		return s.Then(gaveUp, s.limited(s.reached("")))
 	default:
 		s.say("Conclude", map[string]any{"Calls": s.asked})
-		step := s.request()
-		step.Request.Tools, step.Request.ToolChoice = nil, llmclient.ToolChoice{}
-		if step.Anew = nil; len(s.tools) > 0 || s.was.offersFinal {
-			step.Anew = anewConclusion
-		}
-		return s.Then(last, step)
+		return s.askModel(last, s.concluding())
 	}
+}
+
+// concluding asks the model for a conclusion, without tools.
+func (s *completeTask) concluding() nextstep.GetChatCompletion {
+	step := s.request()
+	step.Request.Tools, step.Request.ToolChoice = nil, llmclient.ToolChoice{}
+	if step.Anew = nil; len(s.tools) > 0 || s.was.offersFinal {
+		step.Anew = anewConclusion
+	}
+	return step
 }
 
 // answer processes a reply without calls.
@@ -244,7 +258,7 @@ func (s *completeTask) reissue(calls []messages.ToolCall) nextstep.NextStep {
 		step := s.fail(delegation.CodeTruncated, errors.New("completetask: the model's tool calls were cut off at the token limit"))
 		return withResult(step, s.reached(""))
 	}
-	return s.Then(reasked, s.request())
+	return s.askModel(reasked, s.request())
 }
 
 // closeCalls answers calls that are not run.
@@ -313,6 +327,9 @@ func (s *completeTask) conclusion(resp llmclient.Response) nextstep.NextStep {
 // not forced again. A refused response format is replaced by the final tool. A call that the
 // provider could not read is returned to the model for correction.
 func (s *completeTask) ProcessFailure(f nextstep.Failure) nextstep.NextStep {
+	if step := s.tooLong(f); step != nil {
+		return step
+	}
 	s.was = s.form()
 	if frame.RefusesChoice(f) && frame.Forced(s.choice()) && s.Can(unforced) {
 		s.asked++
@@ -336,7 +353,7 @@ func (s *completeTask) ProcessFailure(f nextstep.Failure) nextstep.NextStep {
 
 // Conclude implements strategy.Concluder.
 func (s *completeTask) Conclude(string) delegation.Output {
-	return delegation.Output{Result: textOf(s.reached("")), Metadata: s.metadata()}
+	return delegation.Output{Result: textOf(s.reached("")), Metadata: s.metadata(), Messages: s.compacting()}
 }
 
 // say adds a prompt of the strategy to the conversation.
@@ -347,5 +364,5 @@ func (s *completeTask) say(prompt string, data map[string]any) {
 // again tells the model what was wrong and asks again.
 func (s *completeTask) again(prompt string, data map[string]any) nextstep.NextStep {
 	s.say(prompt, data)
-	return s.Then(reasked, s.request())
+	return s.askModel(reasked, s.request())
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/segue-go/segue/llmclient"
 	"github.com/segue-go/segue/strategy"
+	"github.com/segue-go/segue/strategy/compaction"
 	"github.com/segue-go/segue/strategy/internal/frame"
 	"github.com/segue-go/segue/strategy/toolsearch"
 	"github.com/segue-go/segue/tools"
@@ -52,6 +53,10 @@ type Config struct {
 	// Validate makes a last check of an answer that fits the Schema. Its error is returned to the
 	// model, as an error of the schema is. It must be pure. Nil accepts every such answer.
 	Validate func(answer json.RawMessage) error `json:"-"`
+
+	// Compact keeps the conversation within the model's window, as package compaction says. Nil
+	// means never: a conversation that is too long fails with code context_length.
+	Compact *compaction.Config `json:"compact,omitempty"`
 
 	// MaxModelCalls limits the requests that offer tools; 0 means 50, negative means no limit other
 	// than the run's limits.
@@ -146,6 +151,7 @@ type settings struct {
 	Config
 	frame.Settings
 	schema     *tools.Schema
+	compaction *compaction.Rules
 	answerTool tools.Definition // the zero value if the schema is not of type object
 	plan       *toolsearch.Plan // nil: nothing is searched for
 }
@@ -154,7 +160,9 @@ type settings struct {
 // used, by orchestrator.New or in a machine.Machine.
 func New(cfg Config) func() strategy.Strategy {
 	s := compile(cfg)
-	return func() strategy.Strategy { return &completeTask{settings: s, Frame: frame.New(Table, &s.Settings)} }
+	return func() strategy.Strategy {
+		return &completeTask{settings: s, Frame: frame.New(Table, &s.Settings), compact: s.compaction.Compactor()}
+	}
 }
 
 // Bound returns the greatest number of model calls of a run, not counting retries inside a client.
@@ -167,12 +175,12 @@ func (c Config) Bound() int {
 	if c.OnLimit == LimitFail {
 		conclusion = 0
 	}
-	return frame.Count(c.MaxModelCalls, 50) + frame.Count(c.MaxRetries, 2) + c.refusals() + c.fallbacks() + conclusion
+	return frame.Count(c.MaxModelCalls, 50) + frame.Count(c.MaxRetries, 2) + c.refusals() + c.fallbacks() + conclusion + c.compactions()
 }
 
 // Bounds implements strategy.Bounder.
 func (s *completeTask) Bounds() strategy.Bounds {
-	b := strategy.Bounds{Offers: s.Tools, Triggers: map[strategy.Trigger]int{}}
+	b := strategy.Bounds{Offers: s.Tools, Triggers: map[strategy.Trigger]int{started: 1}}
 	if s.OnLimit == LimitFail {
 		b.Triggers[exhausted], b.Triggers[lastSearch] = 0, 0
 	}
@@ -211,7 +219,7 @@ func compile(cfg Config) *settings {
 	if s.MaxModelCalls < 0 {
 		s.Caps[capRounds] = strategy.Unbounded
 	}
-	var problems []error
+	problems := []error{s.compileCompaction()}
 	if s.Schema != nil {
 		var err error
 		s.schema, err = tools.CompileSchema(s.Schema.Schema)

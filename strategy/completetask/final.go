@@ -77,7 +77,7 @@ func (s *completeTask) submitted(calls []messages.ToolCall, at int) nextstep.Nex
 		return s.done(answer, []byte(answer))
 	case s.Can(reasked):
 		s.pieces, s.refused = nil, answer
-		return s.Then(reasked, s.request())
+		return s.askModel(reasked, s.request())
 	default:
 		return s.invalid(answer, wrong)
 	}

@@ -67,6 +67,7 @@ func (s *completeTask) metadata() delegation.Metadata {
 	if s.final && s.Answer != AnswerTool {
 		_ = m.Set("answer_tool", true)
 	}
+	frame.SetCompactions(&m, &s.compact)
 	frame.SetList(&m, "repaired", s.repaired)
 	return m
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/segue-go/segue/llmclient"
 	"github.com/segue-go/segue/messages"
 	"github.com/segue-go/segue/strategy"
+	"github.com/segue-go/segue/strategy/compaction"
 	"github.com/segue-go/segue/strategy/internal/frame"
 )
 
@@ -28,6 +29,8 @@ type memory struct {
 	Refused    string                 `json:"refused,omitempty"`     // the last answer that did not fit the schema
 	Finish     llmclient.FinishReason `json:"finish,omitempty"`      // of the last reply
 	Found      []string               `json:"found,omitempty"`       // tools that were searched for, in the order in which they were found
+	Compact    *compaction.State      `json:"compact,omitempty"`     // what is known of the length of requests
+	Pending    strategy.Trigger       `json:"pending,omitempty"`     // what is due after the summary that is awaited
 }
 
 // Snapshot implements strategy.Snapshotter.
@@ -35,7 +38,8 @@ func (s *completeTask) Snapshot() (json.RawMessage, error) {
 	return frame.Snapshot("completetask", memory{
 		Version: frame.Version{V: memoryVersion}, History: s.history, Repaired: s.repaired, Asked: s.asked, Acted: s.acted,
 		Unforced: s.unforced, AnswerTool: s.final && s.Answer != AnswerTool, Pieces: s.pieces, Refused: s.refused, Finish: s.finish,
-		Found: s.search.Found(),
+		Found:   s.search.Found(),
+		Compact: s.compact.State(), Pending: s.pending,
 	})
 }
 
@@ -54,6 +58,10 @@ func (s *completeTask) Restore(snapshot json.RawMessage) error {
 	if err := s.search.Restore(m.Found); err != nil {
 		return frame.Misfit("completetask", err.Error())
 	}
+	if !s.compact.Restore(m.Compact, m.History) {
+		return frame.Misfit("completetask", "the compaction does not fit the Config or the history")
+	}
+	s.pending = m.Pending
 	s.history, s.repaired, s.asked, s.acted, s.unforced = m.History, m.Repaired, m.Asked, m.Acted, m.Unforced
 	s.final = s.final || m.AnswerTool
 	s.pieces, s.refused, s.finish = m.Pieces, m.Refused, m.Finish

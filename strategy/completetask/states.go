@@ -11,6 +11,7 @@ const (
 	Ready                        = frame.Ready
 	AwaitingModel strategy.State = "awaiting_model" // a reply, with or without calls
 	AwaitingTools strategy.State = "awaiting_tools" // the results of the calls
+	Compacting    strategy.State = "compacting"     // a summary of old messages
 	Concluding    strategy.State = "concluding"     // the last reply, requested without tools
 	Done                         = frame.Done
 	Limited                      = frame.Limited // out of model calls: an error, with the work done so far
@@ -28,6 +29,9 @@ const (
 	unforced    strategy.Trigger = "unforced"    // the provider refuses a forced tool choice: ask again without one
 	unformatted strategy.Trigger = "unformatted" // the provider refuses a response format: ask again with the final tool
 	exhausted   strategy.Trigger = "exhausted"   // no model call with tools is left
+	filled      strategy.Trigger = "filled"      // the conversation is too long: a summary is asked for
+	shortened   strategy.Trigger = "shortened"   // there is one: a request that was refused is made again
+	trimmed     strategy.Trigger = "trimmed"     // a request was refused, and is made again without old messages
 	concluded   strategy.Trigger = "concluded"
 	gaveUp      strategy.Trigger = "gave_up"
 	finished    strategy.Trigger = "finished"
@@ -40,6 +44,8 @@ const (
 	capRetries     = "retries"
 	capUnforced    = "unforced"    // once in a run, if a choice is forced
 	capUnformatted = "unformatted" // once in a run, if an answer of a schema may be requested in either way
+	capSummaries   = "summaries"   // see compaction.Config
+	capRefusals    = "refusals"    // compaction.MaxRefusals
 )
 
 // Table is the state machine of this strategy.
@@ -47,6 +53,7 @@ var Table = frame.Table(Name,
 	[]strategy.StateRule{
 		{Name: AwaitingModel, Awaits: nextstep.KindGetChatCompletion},
 		{Name: AwaitingTools, Awaits: nextstep.KindExecuteTools},
+		{Name: Compacting, Awaits: nextstep.KindGetChatCompletion},
 		{Name: Concluding, Awaits: nextstep.KindGetChatCompletion},
 	},
 	[]strategy.Rule{
@@ -60,8 +67,17 @@ var Table = frame.Table(Name,
 		{From: frame.In(AwaitingModel), On: lastSearch, To: Concluding},
 		{From: frame.In(AwaitingTools), On: exhausted, To: Concluding},
 		{From: frame.In(AwaitingModel, AwaitingTools), On: gaveUp, To: Limited},
+		{From: frame.In(Ready, AwaitingModel, AwaitingTools), On: filled, To: Compacting, Cap: capSummaries},
+		{From: frame.In(Compacting), On: started, To: AwaitingModel},
+		{From: frame.In(Compacting), On: answered, To: AwaitingModel, Cap: capRounds},
+		{From: frame.In(Compacting), On: reasked, To: AwaitingModel, Cap: capRetries},
+		{From: frame.In(Compacting), On: shortened, To: AwaitingModel, Cap: capRefusals},
+		{From: frame.In(Compacting), On: exhausted, To: Concluding},
+		{From: frame.In(AwaitingModel), On: trimmed, To: AwaitingModel, Cap: capRefusals},
+		{From: frame.In(Concluding), On: trimmed, To: Concluding, Cap: capRefusals},
 		{From: frame.In(Concluding), On: concluded, To: Limited},
 		{From: frame.In(AwaitingModel), On: finished, To: Done},
 	},
 	AwaitingTools, // a call that fails has a result like any other
+	Compacting,    // without a summary old messages are left out
 )

@@ -9,6 +9,7 @@ import (
 	"github.com/segue-go/segue/llmclient"
 	"github.com/segue-go/segue/messages"
 	"github.com/segue-go/segue/strategy"
+	"github.com/segue-go/segue/strategy/compaction"
 	"github.com/segue-go/segue/strategy/completetask"
 	"github.com/segue-go/segue/strategy/toolsearch"
 	"github.com/segue-go/segue/strategytest"
@@ -21,6 +22,13 @@ var citySchema = &llmclient.Schema{Name: "city", Schema: json.RawMessage(`{
 	"required": ["city", "inhabitants"],
 	"additionalProperties": false
 }`)}
+
+// small is a compaction within a window of 100 tokens.
+func small(how compaction.How) *compaction.Config {
+	return &compaction.Config{Window: 100, Keep: 1, MaxTokens: 40, How: how, Prompts: compaction.Prompts{
+		System: "Summarize.", Request: "{{.Task}}:\n{{.Transcript}}", Summary: "So far: {{.Summary}}", Gap: "Some is left out.",
+	}}
+}
 
 // set holds the configurations that the stories name.
 var set = strategy.Set{
@@ -38,6 +46,12 @@ var set = strategy.Set{
 	"city-tool-first":      completetask.New(completetask.Config{Schema: citySchema, Answer: completetask.AnswerTool, ToolChoice: llmclient.ToolChoice{Mode: llmclient.ChooseRequired}}),
 	"forced":               completetask.New(completetask.Config{ToolChoice: llmclient.ToolChoice{Mode: llmclient.ChooseRequired}}),
 	"forced-or-fail":       completetask.New(completetask.Config{ToolChoice: llmclient.ToolChoice{Mode: llmclient.ChooseRequired}, OnRefusedChoice: completetask.RefusedFail}),
+	"compacts":             completetask.New(completetask.Config{Compact: small("")}),
+	"compacts-and-asks":    completetask.New(completetask.Config{Compact: small(""), OnLength: completetask.LengthContinue}),
+	"compacts-two-calls":   completetask.New(completetask.Config{Compact: small(""), MaxModelCalls: 2}),
+	"compacts-if-refused":  completetask.New(completetask.Config{Compact: &compaction.Config{Keep: 1}}),
+	"trims":                completetask.New(completetask.Config{Compact: small(compaction.Trim)}),
+	"trims-if-refused":     completetask.New(completetask.Config{Compact: &compaction.Config{Keep: 1, How: compaction.Trim}, MaxModelCalls: 2}),
 	"names-a-missing-tool": completetask.New(completetask.Config{Tools: []string{"no_such_tool"}}),
 	"searching":            completetask.New(completetask.Config{Search: toolsearch.Config{Above: 2, Results: 1, Pinned: []string{"read_file"}}}),
 	"searching-twice":      completetask.New(completetask.Config{MaxModelCalls: 2, Search: toolsearch.Config{Above: 2, Results: 1}}),

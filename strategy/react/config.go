@@ -6,6 +6,7 @@ import (
 
 	"github.com/segue-go/segue/markdownpolicy"
 	"github.com/segue-go/segue/strategy"
+	"github.com/segue-go/segue/strategy/compaction"
 	"github.com/segue-go/segue/strategy/internal/frame"
 	"github.com/segue-go/segue/strategy/toolsearch"
 )
@@ -23,6 +24,10 @@ type Config struct {
 	MaxTokens   int         `json:"max_tokens,omitempty"`  // most tokens in a reply; 0 means the provider's default
 	OnLimit     LimitPolicy `json:"on_limit,omitempty"`    // what to do when no step is left; "" means LimitConclude
 	Prompts     Prompts     `json:"prompts,omitzero"`      // the strategy's texts for the model
+
+	// Compact keeps the conversation within the model's window, as package compaction says. Nil
+	// means never: a conversation that is too long fails with code context_length.
+	Compact *compaction.Config `json:"compact,omitempty"`
 
 	// MaxSteps limits the turns: those that act, and the one that answers. 0 means 10, negative
 	// means no limit other than the run's limits.
@@ -109,7 +114,8 @@ Write it again, as text in the format that you were given.
 type settings struct {
 	Config
 	frame.Settings
-	plan *toolsearch.Plan // nil: nothing is searched for
+	plan       *toolsearch.Plan // nil: nothing is searched for
+	compaction *compaction.Rules
 }
 
 // New returns a factory for strategy.Set. An invalid Config is reported when the strategy is first
@@ -117,7 +123,7 @@ type settings struct {
 func New(cfg Config) func() strategy.Strategy {
 	s := compile(cfg)
 	return func() strategy.Strategy {
-		return &react{settings: s, Frame: frame.New(Table, &s.Settings), policy: s.Policy}
+		return &react{settings: s, Frame: frame.New(Table, &s.Settings), policy: s.Policy, compact: s.compaction.Compactor()}
 	}
 }
 
@@ -131,12 +137,12 @@ func (c Config) Bound() int {
 	if c.OnLimit == LimitFail {
 		conclusion = 0
 	}
-	return cmp.Or(c.MaxSteps, 10) + frame.Count(c.MaxRetries, 3) + conclusion
+	return cmp.Or(c.MaxSteps, 10) + frame.Count(c.MaxRetries, 3) + conclusion + c.compactions()
 }
 
 // Bounds implements strategy.Bounder.
 func (s *react) Bounds() strategy.Bounds {
-	b := strategy.Bounds{Offers: s.Tools, Calls: map[strategy.State]int{AwaitingTools: 1}, Triggers: map[strategy.Trigger]int{}}
+	b := strategy.Bounds{Offers: s.Tools, Calls: map[strategy.State]int{AwaitingTools: 1}, Triggers: map[strategy.Trigger]int{started: 1}}
 	if s.OnLimit == LimitFail {
 		b.Triggers[exhausted] = 0
 	}
@@ -164,6 +170,7 @@ func compile(cfg Config) *settings {
 	s.plan, err = s.Search.Compile("react", s.Tools)
 	s.Err = errors.Join(
 		err,
+		s.compileCompaction(),
 		frame.Distinct("react", "Tools", s.Tools),
 		frame.OneOf("react", "OnLimit", &s.OnLimit, LimitConclude, LimitFail),
 		frame.ParsePrompts(&s.Settings, "react", s.Prompts, defaultPrompts, map[string]any{"": sample}),

@@ -109,6 +109,7 @@ func (s *react) say(prompt string, data PromptData) error {
 	text, err := s.prompt(prompt, data)
 	if err == nil {
 		s.text = append(s.text, messages.UserText(text))
+		s.aside++
 	}
 	return err
 }

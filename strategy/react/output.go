@@ -51,6 +51,7 @@ func (s *react) metadata() delegation.Metadata {
 	}
 	frame.SetList(&m, "tools", s.used)
 	frame.SetFinish(&m, s.finish)
+	frame.SetCompactions(&m, &s.compact)
 	frame.SetList(&m, "repaired", s.repaired)
 	return m
 }

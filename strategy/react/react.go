@@ -30,7 +30,8 @@
 // The metadata of an output holds "steps" (turns that acted or answered) and "finished" (whether
 // there was an answer within the steps). If they apply it also holds "implicit" (true), "tools" (a
 // list of [ToolUse]), "finish" (why the model stopped, if not by itself), and "repaired" (the
-// repairs of the input messages).
+// repairs of the input messages). With [Config.Compact] it may hold "compactions" (how often the
+// conversation became shorter) and "summaries_failed".
 //
 // The loop is that of Yao et al., "ReAct: Synergizing Reasoning and Acting in Language Models",
 // 2022 (https://arxiv.org/abs/2210.03629).
@@ -46,6 +47,7 @@ import (
 	"github.com/segue-go/segue/messages"
 	"github.com/segue-go/segue/nextstep"
 	"github.com/segue-go/segue/strategy"
+	"github.com/segue-go/segue/strategy/compaction"
 	"github.com/segue-go/segue/strategy/internal/frame"
 	"github.com/segue-go/segue/strategy/toolsearch"
 	"github.com/segue-go/segue/tools"
@@ -81,6 +83,10 @@ type react struct {
 	finish   llmclient.FinishReason
 	scrap    string  // the last reply, if it was unusable
 	part     *string // the latest part of an answer; nil if there is none
+
+	compact compaction.Compactor
+	pending strategy.Trigger // what is due after the summary that is awaited
+	aside   int              // number of messages at the end of text that history does not have
 }
 
 // ToolNames implements strategy.ToolNamer.
@@ -106,7 +112,8 @@ func (s *react) Initialize(in delegation.Input) nextstep.NextStep {
 	case in.Goal == "" && len(in.Messages) == 0:
 		return s.fail(delegation.CodeInvalid, errors.New("react: there is nothing to do: the input has neither a goal nor messages"))
 	default:
-		return s.Then(started, s.request())
+		s.compact.Start(s.history)
+		return s.askModel(started, s.request())
 	}
 }
 
@@ -130,7 +137,10 @@ func (s *react) request() nextstep.GetChatCompletion {
 func (s *react) ProcessAPIResponse(resp llmclient.Response) nextstep.NextStep {
 	switch s.State() {
 	case AwaitingModel:
+		s.compact.Answered(resp.Usage)
 		return s.judge(resp)
+	case Compacting:
+		return s.summarized(resp)
 	case Concluding:
 		return s.conclusion(resp)
 	default:
@@ -176,21 +186,29 @@ func (s *react) took(results []messages.ToolOutput, on strategy.Trigger) nextste
 func (s *react) goOn(on strategy.Trigger) nextstep.NextStep {
 	switch {
 	case s.Can(on):
-		return s.Then(on, s.request())
+		return s.askModel(on, s.request())
 	case s.OnLimit == LimitFail:
 		return s.Then(gaveUp, s.limited(s.part))
 	}
 	if err := s.say("Conclude", PromptData{}); err != nil {
 		return s.fail(delegation.CodeInvalid, err)
 	}
+	return s.askModel(exhausted, s.concluding())
+}
+
+// concluding asks the model for an answer, without tools.
+func (s *react) concluding() nextstep.GetChatCompletion {
 	step := s.request()
 	step.Request.Tools = nil
-	return s.Then(exhausted, step)
+	return step
 }
 
 // ProcessFailure implements strategy.FailureHandler: a call that the provider could not read is
 // returned to the model for correction.
 func (s *react) ProcessFailure(f nextstep.Failure) nextstep.NextStep {
+	if step := s.tooLong(f); step != nil {
+		return step
+	}
 	text := strings.TrimSpace(f.Partial.Text())
 	if text != "" {
 		s.scrap = text

@@ -27,6 +27,8 @@ type memory struct {
 	Scrap    string                 `json:"scrap,omitempty"`  // the last reply, if it was unusable
 	Part     *string                `json:"part,omitempty"`   // the latest part of an answer
 	Found    []string               `json:"found,omitempty"`  // tools that were searched for, in the order in which they were found
+
+	Compact *compactMemory `json:"compact,omitempty"` // nil without Config.Compact
 }
 
 // Snapshot implements strategy.Snapshotter.
@@ -34,6 +36,7 @@ func (s *react) Snapshot() (json.RawMessage, error) {
 	return frame.Snapshot("react", memory{
 		Version: frame.Version{V: memoryVersion}, Text: s.text, History: s.history, Repaired: s.repaired, Steps: s.steps,
 		Used: s.used, Finish: s.finish, Scrap: s.scrap, Part: s.part, Found: s.search.Found(),
+		Compact: s.compactMemory(),
 	})
 }
 
@@ -52,6 +55,9 @@ func (s *react) Restore(snapshot json.RawMessage) error {
 	s.equip()
 	s.text, s.history, s.repaired, s.steps = m.Text, m.History, m.Repaired, m.Steps
 	s.used, s.finish, s.scrap, s.part = m.Used, m.Finish, m.Scrap, m.Part
+	if !s.restoreCompact(m.Compact) {
+		return frame.Misfit("react", "the compaction does not fit the Config or the history")
+	}
 	s.ids = idsIn(s.history) // all ids up to the last call's are taken, so the next one is the same
 	return nil
 }

@@ -1,13 +1,16 @@
 package react_test
 
 import (
+	"errors"
 	"testing"
 
 	"github.com/segue-go/segue/delegation"
 	"github.com/segue-go/segue/internal/prove"
 	"github.com/segue-go/segue/llmclient"
+	"github.com/segue-go/segue/markdownpolicy"
 	"github.com/segue-go/segue/messages"
 	"github.com/segue-go/segue/strategy"
+	"github.com/segue-go/segue/strategy/compaction"
 	"github.com/segue-go/segue/strategy/completetask"
 	"github.com/segue-go/segue/strategy/react"
 	"github.com/segue-go/segue/strategy/toolsearch"
@@ -28,11 +31,37 @@ var set = strategy.Set{
 	"searching-once": react.New(react.Config{
 		MaxSteps: 1, OnLimit: react.LimitFail, Search: toolsearch.Config{Above: 2, Results: 1}, Policy: terse{},
 	}),
-	"with-system":        react.New(react.Config{System: "Be brief.", Policy: terse{}}),
-	"no-retry":           react.New(react.Config{MaxRetries: -1, Policy: terse{}}),
-	"no-tools":           react.New(react.Config{Tools: []string{}}),
-	"whole-instructions": react.New(react.Config{}),
+	"compacts":            react.New(react.Config{Policy: terse{}, Compact: small("")}),
+	"compacts-two-steps":  react.New(react.Config{Policy: terse{}, Compact: small(""), MaxSteps: 2}),
+	"compacts-if-refused": react.New(react.Config{Policy: terse{}, Compact: &compaction.Config{Keep: 1, Prompts: smallPrompts}}),
+	"trims-if-refused":    react.New(react.Config{Policy: terse{}, Compact: &compaction.Config{Keep: 1, How: compaction.Trim}, MaxSteps: 2}),
+	"cannot-write-it":     react.New(react.Config{Policy: unsummarized{}, Compact: small("")}),
+	"with-system":         react.New(react.Config{System: "Be brief.", Policy: terse{}}),
+	"no-retry":            react.New(react.Config{MaxRetries: -1, Policy: terse{}}),
+	"no-tools":            react.New(react.Config{Tools: []string{}}),
+	"whole-instructions":  react.New(react.Config{}),
 }
+
+var smallPrompts = compaction.Prompts{System: "Summarize.", Request: "{{.Task}}:\n{{.Transcript}}", Summary: "So far: {{.Summary}}", Gap: "Some is left out."}
+
+// small is a compaction within a window of 100 tokens.
+func small(how compaction.How) *compaction.Config {
+	return &compaction.Config{Window: 100, Keep: 1, MaxTokens: 40, How: how, Prompts: smallPrompts}
+}
+
+// unsummarized is a format that cannot write summaries.
+type unsummarized struct{ terse }
+
+func (unsummarized) FormatQuery(h messages.History) (messages.History, error) {
+	for _, m := range h {
+		if u, ok := m.(messages.User); ok && u.Summary {
+			return nil, errors.New("no summaries")
+		}
+	}
+	return terse{}.FormatQuery(h)
+}
+
+func (unsummarized) WithTools([]tools.Definition) markdownpolicy.Policy { return unsummarized{} }
 
 const stories = "../../testdata/stories/react"
 
@@ -45,7 +74,7 @@ func TestStories(t *testing.T) {
 func TestS1_2_ways(t *testing.T) { strategytest.Ways(t, stories, set) }
 
 func TestConform(t *testing.T) {
-	for _, name := range []string{"react", "three-steps", "two-steps-then-fail", "no-retry", "no-tools", "whole-instructions"} {
+	for _, name := range []string{"react", "three-steps", "two-steps-then-fail", "compacts", "compacts-two-steps", "trims-if-refused", "no-retry", "no-tools", "whole-instructions"} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			steps := 2

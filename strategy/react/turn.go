@@ -76,7 +76,7 @@ func (s *react) act(m messages.Assistant, turn markdownpolicy.Turn) nextstep.Nex
 	if !known {
 		return s.mistake(said, call)
 	}
-	s.history, s.scrap = append(s.history, said), ""
+	s.history, s.scrap, s.aside = append(s.history, said), "", 0
 	if own {
 		return s.took(s.search.Answers([]messages.ToolCall{call}), searched)
 	}
@@ -92,6 +92,7 @@ func (s *react) mistake(said messages.Assistant, call messages.ToolCall) nextste
 	if err != nil {
 		return s.fail(delegation.CodeInvalid, err)
 	}
+	s.aside += 2 // the reply and the observation
 	s.used = append(s.used, ToolUse{Tool: call.Name})
 	return s.goOn(mistaken)
 }
@@ -145,11 +146,12 @@ func (s *react) unread(turn markdownpolicy.Turn, err error) nextstep.NextStep {
 func (s *react) again(reply string, data PromptData) nextstep.NextStep {
 	if reply != "" {
 		s.text = append(s.text, messages.AssistantText(reply))
+		s.aside++
 	}
 	if err := s.say("Again", data); err != nil {
 		return s.fail(delegation.CodeInvalid, err)
 	}
-	return s.Then(reasked, s.request())
+	return s.askModel(reasked, s.request())
 }
 
 // conclusion processes the last reply. An action in it is not run.

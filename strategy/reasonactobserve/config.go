@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/segue-go/segue/strategy"
+	"github.com/segue-go/segue/strategy/compaction"
 	"github.com/segue-go/segue/strategy/internal/frame"
 	"github.com/segue-go/segue/strategy/toolsearch"
 	"github.com/segue-go/segue/tools"
@@ -38,6 +39,10 @@ type Config struct {
 
 	Retrieval Retrieval `json:"retrieval,omitzero"` // consults data sources before the first act turn
 	Prompts   Prompts   `json:"prompts,omitzero"`   // the strategy's texts for the model
+
+	// Compact keeps the conversation within the model's window, as package compaction says. Nil
+	// means never: a conversation that is too long fails with code context_length.
+	Compact *compaction.Config `json:"compact,omitempty"`
 }
 
 // Retrieval names a tool of the run that searches data sources. It is called once, before the first
@@ -135,8 +140,9 @@ Call {{.Tool}}: say in observation what was learned, and whether the task should
 type settings struct {
 	Config
 	frame.Settings
-	decide tools.Definition
-	plan   *toolsearch.Plan // nil: nothing is searched for
+	decide     tools.Definition
+	plan       *toolsearch.Plan // nil: nothing is searched for
+	compaction *compaction.Rules
 }
 
 // New returns a factory for strategy.Set. An invalid Config is reported when the strategy is first
@@ -144,7 +150,7 @@ type settings struct {
 func New(cfg Config) func() strategy.Strategy {
 	s := compile(cfg)
 	return func() strategy.Strategy {
-		return &reasonActObserve{settings: s, Frame: frame.New(Table, &s.Settings), runs: map[string]int{}}
+		return &reasonActObserve{settings: s, Frame: frame.New(Table, &s.Settings), runs: map[string]int{}, compact: s.compaction.Compactor()}
 	}
 }
 
@@ -156,7 +162,7 @@ func (c Config) Bound() int {
 	if c.MaxSteps < 0 {
 		return -1
 	}
-	return 4*cmp.Or(c.MaxSteps, 10) + 2
+	return 4*cmp.Or(c.MaxSteps, 10) + 2 + c.compactions()
 }
 
 // Bounds implements strategy.Bounder.
@@ -164,7 +170,7 @@ func (s *reasonActObserve) Bounds() strategy.Bounds {
 	b := strategy.Bounds{
 		Offers:   s.Config.Tools,
 		Calls:    map[strategy.State]int{AskingUser: 1, Retrieving: 1},
-		Triggers: map[strategy.Trigger]int{consulted: 1},
+		Triggers: map[strategy.Trigger]int{started: 1, consulted: 1},
 	}
 	if b.Offers != nil {
 		b.Offers = s.ToolNames()
@@ -199,6 +205,7 @@ func compile(cfg Config) *settings {
 	s.MaxObserved = cmp.Or(s.MaxObserved, 400)
 	s.decide = decideDefinition(!s.NoInput)
 	s.Err = errors.Join(
+		s.compileCompaction(),
 		frame.Distinct(pkg, "Tools", s.Tools),
 		s.planSearch(),
 		s.checkNames(),

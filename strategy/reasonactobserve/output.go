@@ -88,6 +88,7 @@ func (s *reasonActObserve) output() delegation.Output {
 	if s.State() == Concluding {
 		set("limited", true)
 	}
+	frame.SetCompactions(&m, &s.compact)
 	frame.SetList(&m, "repaired", s.repaired)
 	return delegation.Output{Messages: s.history.Clip(), Metadata: m}
 }

@@ -26,7 +26,8 @@
 // The metadata of an output holds "steps" and "model_calls" (numbers). If they apply it also holds
 // "tools" (the names of the tools that ran, in the order of their first run), "finish" (why the
 // model stopped, if not by itself), "truncated" (true), "limited" (true: the steps were used up),
-// and "repaired" (the repairs of the input messages).
+// and "repaired" (the repairs of the input messages), "compactions" (how often the conversation
+// became shorter, by [Config].Compact) and "summaries_failed".
 //
 // Two other loops of this kind are configurations of package completetask. Tool-first, which must
 // call a tool before it answers, is its Config with a required ToolChoice. Llm-only, which answers
@@ -46,6 +47,7 @@ import (
 	"github.com/segue-go/segue/messages"
 	"github.com/segue-go/segue/nextstep"
 	"github.com/segue-go/segue/strategy"
+	"github.com/segue-go/segue/strategy/compaction"
 	"github.com/segue-go/segue/strategy/internal/frame"
 	"github.com/segue-go/segue/strategy/toolsearch"
 	"github.com/segue-go/segue/tools"
@@ -84,6 +86,9 @@ type reasonActObserve struct {
 	unforced bool                  // the provider refuses a forced tool choice
 	asked    int                   // model calls answered
 	finish   llmclient.FinishReason
+
+	compact compaction.Compactor
+	pending strategy.Trigger // what is due after the summary that is awaited
 }
 
 // Tools implements strategy.ToolProvider.
@@ -144,15 +149,20 @@ func (s *reasonActObserve) Initialize(in delegation.Input) nextstep.NextStep {
 		s.consult = nil
 	}
 	s.step = 1
-	return s.then(started, s.reason())
+	s.compact.Start(s.history)
+	return s.askModel(started, s.reason())
 }
 
 // ProcessAPIResponse implements strategy.Strategy.
 func (s *reasonActObserve) ProcessAPIResponse(resp llmclient.Response) nextstep.NextStep {
+	if s.State() == Compacting {
+		return s.summarized(resp)
+	}
 	turn := s.turn()
 	if turn == nil {
 		return s.OutOfTurn()
 	}
+	s.compact.Answered(resp.Usage)
 	s.asked++
 	s.finish = resp.Finish
 	text := resp.Message.Text()
@@ -215,6 +225,9 @@ func (s *reasonActObserve) EditCalls(calls []messages.ToolCall) {
 // ProcessFailure implements strategy.FailureHandler: a forced choice that the provider refuses is
 // not forced again, and a call that it could not read is returned to the model for correction.
 func (s *reasonActObserve) ProcessFailure(f nextstep.Failure) nextstep.NextStep {
+	if step := s.tooLong(f); step != nil {
+		return step
+	}
 	if frame.RefusesChoice(f) && s.Can(unforced) {
 		s.asked++
 		s.unforced = true
@@ -286,6 +299,7 @@ func (s *reasonActObserve) then(on strategy.Trigger, step nextstep.NextStep) nex
 	if err := s.PromptErr(); err != nil {
 		return s.fail(delegation.CodeInvalid, err)
 	}
+	s.measure(step)
 	return s.Then(on, step)
 }
 

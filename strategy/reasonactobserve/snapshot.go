@@ -7,6 +7,7 @@ import (
 	"github.com/segue-go/segue/llmclient"
 	"github.com/segue-go/segue/messages"
 	"github.com/segue-go/segue/strategy"
+	"github.com/segue-go/segue/strategy/compaction"
 	"github.com/segue-go/segue/strategy/internal/frame"
 )
 
@@ -32,6 +33,8 @@ type memory struct {
 	Asked    int                    `json:"asked,omitempty"`    // model calls answered
 	Finish   llmclient.FinishReason `json:"finish,omitempty"`   // of the last reply
 	Found    []string               `json:"found,omitempty"`    // tools that were searched for, in the order in which they were found
+	Compact  *compaction.State      `json:"compact,omitempty"`  // what is known of the length of requests
+	Pending  strategy.Trigger       `json:"pending,omitempty"`  // what is due after the summary that is awaited
 }
 
 // resultMemory is the JSON form of a PromptResult.
@@ -47,7 +50,8 @@ func (s *reasonActObserve) Snapshot() (json.RawMessage, error) {
 	m := memory{
 		Version: frame.Version{V: memoryVersion}, Goal: s.goal, History: s.history, Repaired: s.repaired, Step: s.step,
 		Before: s.before, Refused: s.refused, Runs: s.runs, Used: s.used, Unforced: s.unforced, Asked: s.asked, Finish: s.finish,
-		Found: s.search.Found(),
+		Found:   s.search.Found(),
+		Compact: s.compact.State(), Pending: s.pending,
 	}
 	if s.consult != nil {
 		m.Consult = s.consult.arguments
@@ -73,6 +77,8 @@ func (s *reasonActObserve) Restore(snapshot json.RawMessage) error {
 	switch {
 	case m.Before < 0 || m.Before > len(m.History):
 		return frame.Misfit(pkg, "before is outside the history")
+	case !s.compact.Restore(m.Compact, m.History):
+		return frame.Misfit(pkg, "the compaction does not fit the Config or the history")
 	case m.Consult == "":
 		s.consult = nil
 	case s.consult == nil:
@@ -80,6 +86,7 @@ func (s *reasonActObserve) Restore(snapshot json.RawMessage) error {
 	default:
 		s.consult.arguments = m.Consult
 	}
+	s.pending = m.Pending
 	s.goal, s.history, s.repaired, s.step, s.before = m.Goal, m.History, m.Repaired, m.Step, m.Before
 	s.refused, s.used, s.unforced, s.asked, s.finish = m.Refused, m.Used, m.Unforced, m.Asked, m.Finish
 	for _, r := range m.Results {

@@ -17,6 +17,7 @@ const (
 	Executing  strategy.State = "executing"   // the results of the calls
 	Observing  strategy.State = "observing"   // a reply that calls agent_observe_decide
 	Answering  strategy.State = "answering"   // the answer in plain words: the model only said that it is done
+	Compacting strategy.State = "compacting"  // a summary of old messages
 	Concluding strategy.State = "concluding"  // the answer in plain words: no step is left
 	Done                      = frame.Done
 	Limited                   = frame.Limited // out of steps: an error, with the work done so far
@@ -35,6 +36,9 @@ const (
 	acted     strategy.Trigger = "acted"     // there is something to observe, or nothing was done
 	again     strategy.Trigger = "again"     // the next step
 	exhausted strategy.Trigger = "exhausted" // no step is left
+	filled    strategy.Trigger = "filled"    // the conversation is too long: a summary is asked for
+	shortened strategy.Trigger = "shortened" // there is one: the step in which a request was refused begins again
+	trimmed   strategy.Trigger = "trimmed"   // a request was refused: the step begins again without old messages
 	concluded strategy.Trigger = "concluded"
 	gaveUp    strategy.Trigger = "gave_up"
 	satisfied strategy.Trigger = "satisfied" // the model is done, but has not given the answer
@@ -45,6 +49,9 @@ const (
 const (
 	capSteps    = "steps"
 	capUnforced = "unforced" // once in a run: after that no choice is forced
+
+	capSummaries = "summaries" // see compaction.Config
+	capRefusals  = "refusals"  // compaction.MaxRefusals
 )
 
 // Table is the state machine of this strategy.
@@ -58,6 +65,7 @@ var Table = frame.Table(Name,
 		{Name: Executing, Awaits: nextstep.KindExecuteTools, Phase: "Act"},
 		{Name: Observing, Awaits: nextstep.KindGetChatCompletion, Phase: "Observe"},
 		{Name: Answering, Awaits: nextstep.KindGetChatCompletion},
+		{Name: Compacting, Awaits: nextstep.KindGetChatCompletion},
 		{Name: Concluding, Awaits: nextstep.KindGetChatCompletion},
 	},
 	[]strategy.Rule{
@@ -75,9 +83,17 @@ var Table = frame.Table(Name,
 		{From: frame.In(AskingUser, Observing), On: again, To: Reasoning, Cap: capSteps},
 		{From: frame.In(AskingUser, Observing), On: exhausted, To: Concluding},
 		{From: frame.In(AskingUser, Observing), On: gaveUp, To: Limited},
+		{From: frame.In(Ready, Reasoning, Deciding, AskingUser, Acting, Observing, Answering), On: filled, To: Compacting, Cap: capSummaries},
+		{From: frame.In(Compacting), On: started, To: Reasoning},
+		{From: frame.In(Compacting), On: again, To: Reasoning, Cap: capSteps},
+		{From: frame.In(Compacting), On: shortened, To: Reasoning, Cap: capRefusals},
+		{From: frame.In(Compacting), On: exhausted, To: Concluding},
+		{From: frame.In(Reasoning, Deciding, Acting, Observing, Answering), On: trimmed, To: Reasoning, Cap: capRefusals},
+		{From: frame.In(Concluding), On: trimmed, To: Concluding, Cap: capRefusals},
 		{From: frame.In(Concluding), On: concluded, To: Limited},
 
 		{From: frame.In(Reasoning, Deciding, Observing), On: satisfied, To: Answering},
 		{From: frame.In(Reasoning, Deciding, Acting, Observing, Answering, Concluding), On: finished, To: Done},
 	},
+	Compacting, // without a summary old messages are left out
 )

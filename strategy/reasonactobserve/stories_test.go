@@ -8,6 +8,7 @@ import (
 	"github.com/segue-go/segue/llmclient"
 	"github.com/segue-go/segue/messages"
 	"github.com/segue-go/segue/strategy"
+	"github.com/segue-go/segue/strategy/compaction"
 	rao "github.com/segue-go/segue/strategy/reasonactobserve"
 	"github.com/segue-go/segue/strategy/toolsearch"
 	"github.com/segue-go/segue/strategytest"
@@ -44,7 +45,18 @@ var set = strategy.Set{
 	"searching":               rao.New(rao.Config{MaxSteps: 3, RunAll: true, Search: toolsearch.Config{Above: 2, Results: 1, Pinned: []string{"look"}}, Prompts: brief}),
 	"broken-prompt":           rao.New(rao.Config{Prompts: broken}),
 	"retrieval-broken-prompt": rao.New(rao.Config{Tools: []string{}, Retrieval: rao.Retrieval{Tool: "look"}, Prompts: broken}),
+	"compacts":                rao.New(rao.Config{MaxSteps: 3, Prompts: brief, Compact: small("")}),
+	"compacts-one-step":       rao.New(rao.Config{MaxSteps: 1, Prompts: brief, Compact: small("")}),
+	"compacts-if-refused":     rao.New(rao.Config{Prompts: brief, Compact: &compaction.Config{Keep: 1, Prompts: smallPrompts}}),
+	"trims-if-refused":        rao.New(rao.Config{MaxSteps: 1, Prompts: brief, Compact: &compaction.Config{Keep: 1, How: compaction.Trim, Prompts: smallPrompts}}),
 	"retrieval":               rao.New(rao.Config{Retrieval: rao.Retrieval{Tool: "look"}, Prompts: brief}),
+}
+
+var smallPrompts = compaction.Prompts{System: "Summarize.", Request: "{{.Task}}:\n{{.Transcript}}", Summary: "So far: {{.Summary}}", Gap: "Some is left out."}
+
+// small is a compaction within a window of 400 tokens, of which the control tools are about half.
+func small(how compaction.How) *compaction.Config {
+	return &compaction.Config{Window: 400, Keep: 1, MaxTokens: 40, How: how, Prompts: smallPrompts}
 }
 
 const stories = "../../testdata/stories/reasonactobserve"

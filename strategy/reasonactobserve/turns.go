@@ -126,11 +126,11 @@ func (s *reasonActObserve) next() nextstep.NextStep {
 	case s.Can(again):
 		s.step++
 		s.results = nil
-		return s.then(again, s.reason())
+		return s.askModel(again, s.reason())
 	case s.OnLimit == LimitFail:
 		return s.Then(gaveUp, s.limited(nil))
 	default:
 		s.say("Conclude", PromptData{})
-		return s.then(exhausted, s.request(s.history))
+		return s.askModel(exhausted, s.request(s.history))
 	}
 }

@@ -319,6 +319,9 @@ func holdsUntrusted(h messages.History) bool {
 		if t, ok := m.(messages.Tool); ok && t.Untrusted {
 			return true
 		}
+		if u, ok := m.(messages.User); ok && u.Untrusted {
+			return true
+		}
 	}
 	return false
 }

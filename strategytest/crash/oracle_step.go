@@ -27,8 +27,13 @@ func (o *oracle) ask(ctx context.Context, a *actor, s nextstep.GetChatCompletion
 		r.Temperature = o.task.Temperature
 	}
 	a.charge(delegation.Counts{Steps: 1, ModelCalls: 1}, messages.Usage{}, 0, 0)
-	a.asked, a.offered, a.since = r.Messages.Clip(), r.Tools, nil
+	if a.offered = nil; !s.Aside {
+		a.asked, a.offered, a.since = r.Messages.Clip(), r.Tools, nil
+	}
 	a.requests++
+	if s.Compacted != nil {
+		o.happened.add(a.name, orchestrator.EventCompacted, orchestrator.Compacted(*s.Compacted))
+	}
 	resp, err := o.script.ask(ctx, o.cfg.Client, requestOf(a.name, a.requests), &r)
 	var usage messages.Usage
 	var attempts []llmclient.Attempt
@@ -44,10 +49,16 @@ func (o *oracle) ask(ctx context.Context, a *actor, s nextstep.GetChatCompletion
 	used, cost, unpriced := o.bill(model, r.Model, usage, attempts)
 	a.charge(delegation.Counts{ModelCalls: len(attempts)}, used, cost, unpriced)
 	if err != nil {
-		return o.failed(a, failureOf(err), orchestrator.StepTaken{Kind: nextstep.KindGetChatCompletion, Usage: used, Cost: cost, Unpriced: unpriced, Anew: s.Anew})
+		failure := failureOf(err)
+		if !s.Aside && !failure.Partial.Empty() {
+			a.since = append(a.since, failure.Partial)
+		}
+		return o.failed(a, failure, orchestrator.StepTaken{Kind: nextstep.KindGetChatCompletion, Usage: used, Cost: cost, Unpriced: unpriced, Anew: s.Anew})
 	}
 	answer := kept(nextstep.APIResponse{Response: resp}).(nextstep.APIResponse).Response
-	a.since = append(a.since, answer.Message)
+	if !s.Aside {
+		a.since = append(a.since, answer.Message)
+	}
 	o.happened.add(a.name, orchestrator.EventStepTaken, orchestrator.StepTaken{
 		Kind: nextstep.KindGetChatCompletion, Model: answer.Model, Usage: used, Cost: cost, Unpriced: unpriced, Calls: len(answer.Message.Calls()), Anew: s.Anew,
 	})
@@ -107,9 +118,6 @@ func kept(a nextstep.Answer) nextstep.Answer {
 
 // failed tells a strategy that its step could not be performed, if it wants to know.
 func (o *oracle) failed(a *actor, f nextstep.Failure, taken orchestrator.StepTaken) nextstep.NextStep {
-	if !f.Partial.Empty() {
-		a.since = append(a.since, f.Partial)
-	}
 	cause := &delegation.Error{Code: f.Code, Message: f.Message}
 	taken.Err = cause
 	o.happened.add(a.name, orchestrator.EventStepTaken, taken)

@@ -43,7 +43,7 @@ func TestExplore(t *testing.T) {
 	figures.WriteString("| explored | paths | states | longest path | exhausted | violations |\n|---|---|---|---|---|---|\n")
 	subjects := slices.Concat(builtins(), compositions())
 	if os.Getenv(variable) != "" {
-		subjects = append(subjects, rareBuiltins()...)
+		subjects = slices.Concat(subjects, rareBuiltins(), rareCompacting())
 	}
 	for _, s := range subjects {
 		t.Run(s.name, func(t *testing.T) {

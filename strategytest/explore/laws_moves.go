@@ -52,7 +52,8 @@ func (w *walk) illegal(before map[string]place) string {
 				continue
 			}
 			moved = true
-			if problem := taken(table, change.From, change.To, lives, was.Left, is.Left); problem != "" {
+			begun := change.From == table.Initial // what was left before the first move is not known
+			if problem := taken(table, change.From, change.To, lives && !begun, was.Left, is.Left); problem != "" {
 				return "frame " + name + " " + problem
 			}
 		}

@@ -44,7 +44,7 @@ var (
 // every rule of its table.
 func builtins() []subject {
 	both := []tools.Definition{look, pay}
-	return []subject{
+	return append(compacting(), []subject{
 		{"complete-task", completetask.New(completetask.Config{MaxModelCalls: 2, MaxRetries: 1}), explore.Options{Tools: both}},
 		{"complete-task, an answer of a schema", completetask.New(completetask.Config{
 			MaxModelCalls: 2, MaxRetries: 1, Schema: city, OnLength: completetask.LengthContinue, OnEmpty: completetask.EmptyAsk, OnLimit: completetask.LimitFail,
@@ -89,7 +89,7 @@ func builtins() []subject {
 		},
 		{"stepagent", stepagent.New(stepagent.Config{Step: iterate, MaxIterations: 3, MaxAsks: 1, PlanEvery: 2, MaxPlanFailures: 1}), explore.Options{Tools: []tools.Definition{look}}},
 		{"stepagent, with a final tool", stepagent.New(stepagent.Config{Step: iterate, MaxIterations: 3, MaxAsks: 1, FinalTool: "done", MaxReminders: 1}), explore.Options{Tools: []tools.Definition{look}}},
-	}
+	}...)
 }
 
 // compositions returns the compositions.

@@ -84,6 +84,9 @@ func For(factory func() strategy.Strategy, o explore.Options) Alphabet {
 		if own == nil || r == nil {
 			return nil
 		}
+		if list := Summaries(e); list != nil {
+			return list
+		}
 		return known.list(e.Strategy, r, func() []explore.Reaction { return slices.Concat(own(e), goals(e), searches(e)) })
 	}
 }

@@ -58,6 +58,8 @@ func TestFor(t *testing.T) {
 	}, namesOf(world(offering(explore.Subject, tools.Definition{Name: "submit_plan"}))))
 	require.Equal(t, []string{"refuses tool_choice", "refuses response_format", "gives helper a goal"}, namesOf(world(offering("worker", helper))))
 	require.Empty(t, world(offering("nobody", helper)))
+	aside := &machine.Effect{Kind: machine.EffectModel, Strategy: "worker", Step: nextstep.GetChatCompletion{Aside: true}}
+	require.Equal(t, []string{"summarizes", "summarizes nothing"}, namesOf(world(aside)))
 }
 
 // A plan is reached, and its steps.

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 
 	"github.com/segue-go/segue/machine"
+	"github.com/segue-go/segue/nextstep"
 	pre "github.com/segue-go/segue/strategy/planreviseexecute"
 	"github.com/segue-go/segue/strategy/toolsearch"
 	"github.com/segue-go/segue/strategytest/explore"
@@ -44,6 +45,14 @@ func Searches(tools ...string) Alphabet {
 		}
 		return list
 	}
+}
+
+// Summaries summarize, where a request is for a summary of old messages: in a few words, and in none.
+func Summaries(e *machine.Effect) []explore.Reaction {
+	if ask, ok := e.Step.(nextstep.GetChatCompletion); !ok || !ask.Aside {
+		return nil
+	}
+	return []explore.Reaction{says("summarizes", "So."), says("summarizes nothing", " ").AsOdd()}
 }
 
 // Judgements judge drafts for reflection: approved or not, in a text, and in JSON where that is

@@ -130,6 +130,7 @@ type listed struct {
 		Prompt     string `json:"prompt"`
 		Completion string `json:"completion"`
 		Read       string `json:"input_cache_read"`
+		Write      string `json:"input_cache_write"`
 	} `json:"pricing"`
 }
 
@@ -171,7 +172,8 @@ func (l listed) model() Model {
 	output, okOut := perMillion(l.Pricing.Completion)
 	if okIn && okOut {
 		cached, _ := perMillion(l.Pricing.Read)
-		m.Price = &llmclient.Price{Input: input, CachedInput: cached, Output: output}
+		written, _ := perMillion(l.Pricing.Write)
+		m.Price = &llmclient.Price{Input: input, CachedInput: cached, CacheWrites: written, Output: output}
 	}
 	return m
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/segue-go/segue/nextstep"
 	"github.com/segue-go/segue/orchestrator"
 	"github.com/segue-go/segue/strategy"
+	"github.com/segue-go/segue/strategy/compaction"
 
 	pre "github.com/segue-go/segue/strategy/planreviseexecute"
 	"github.com/segue-go/segue/tools"
@@ -64,6 +65,8 @@ func describe(e happening, said partialReply, verbose bool) []Line {
 		return []Line{{Warn, place(e) + waitText(d.Wait, verbose)}}
 	case orchestrator.WaitEnded:
 		return []Line{describeReply(e, d.Reply, verbose)}
+	case orchestrator.Compacted:
+		return []Line{{Dim, place(e) + describeCompaction(d)}}
 	case orchestrator.Noting:
 		return []Line{{Plain, indent(e) + "note: " + text(d.Text, verbose)}}
 	case orchestrator.Drifted:
@@ -136,6 +139,18 @@ func describeResult(e happening, out messages.ToolOutput, verbose bool) []Line {
 	default:
 		return []Line{{s, begin + plaintext.Colon(text(out.Output, false))}}
 	}
+}
+
+// describeCompaction describes how a conversation became shorter.
+func describeCompaction(d orchestrator.Compacted) string {
+	how := "old messages were summarized"
+	switch {
+	case d.Failed != "":
+		how = "old messages were left out, because their summary failed"
+	case d.How == string(compaction.Trim):
+		how = "old messages were left out"
+	}
+	return fmt.Sprintf("%s: about %d tokens instead of %d", how, d.After, d.Before)
 }
 
 func describeRetry(d orchestrator.RetryWaiting, said partialReply) string {
