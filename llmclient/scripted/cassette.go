@@ -60,9 +60,13 @@ func canonical(req *llmclient.Request) (data []byte, key string, err error) {
 		Tools    []tools.Definition `json:"tools,omitempty"`
 	}{Request: *req, Messages: make([]json.RawMessage, len(req.Messages))}
 	for i, m := range req.Messages {
-		if t, ok := m.(messages.Tool); ok {
-			t.Elapsed = 0
-			m = t
+		switch seen := m.(type) {
+		case messages.Tool:
+			seen.Elapsed = 0
+			m = seen
+		case messages.User: // the marks are for programs
+			seen.Pinned, seen.Summary, seen.Untrusted = false, false, false
+			m = seen
 		}
 		if view.Messages[i], err = messages.MarshalMessage(m); err != nil {
 			return nil, "", fmt.Errorf("message %d: %w", i, err)

@@ -153,6 +153,16 @@ func TestReplay_WhatTheModelDoesNotSeeDoesNotCount(t *testing.T) {
 	require.Equal(t, "x", ask(t, replayer, request(2, `{ "b":2, "a":1 }`, 2)))
 }
 
+// The marks of a message are not part of what a model sees.
+func TestReplay_marksOfMessages(t *testing.T) {
+	marked := user("x")
+	u := marked.Messages[0].(messages.User)
+	u.Pinned, u.Untrusted = true, true
+	marked.Messages = messages.History{u}
+	replayer := record(t, []scripted.Reply{scripted.Text("a")}, marked)
+	require.Equal(t, "a", ask(t, replayer, user("x")))
+}
+
 func TestReplay_EachRecordingOnceInOrder(t *testing.T) {
 	replayer := record(t, []scripted.Reply{scripted.Text("a"), scripted.Text("b")}, user("x"), user("x"))
 	require.Equal(t, "a", ask(t, replayer, user("x")))
