@@ -11,26 +11,61 @@ import (
 	"github.com/segue-go/segue/tools"
 )
 
-// calls are the calls in progress, by their progress tokens.
-type calls struct {
-	mu   sync.Mutex
-	next int
-	ctxs map[string]context.Context
+// running is a call in progress.
+type running struct {
+	ctx  context.Context // of the tool
+	tool *tool
+	stop context.CancelCauseFunc // ends the request
+
+	mu        sync.Mutex
+	asking    bool
+	suspended error // a question that nobody can answer now; the call is made again when somebody has
 }
 
-func (c *calls) begin(ctx context.Context) (token string, end func()) {
+// suspend ends the call because of a question.
+func (r *running) suspend(err error) {
+	r.mu.Lock()
+	r.suspended = err
+	r.mu.Unlock()
+	r.stop(err)
+}
+
+// suspension returns what suspend was given; nil: nothing.
+func (r *running) suspension() error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.suspended
+}
+
+// calls are the calls in progress of a Toolset, by their progress tokens.
+type calls struct {
+	mu    sync.Mutex
+	count int
+	list  []*running // the oldest first
+	token map[string]*running
+}
+
+// begin adds a call.
+func (c *calls) begin(r *running) (token string, end func()) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.next++
-	token = "call-" + strconv.Itoa(c.next)
-	if c.ctxs == nil {
-		c.ctxs = map[string]context.Context{}
+	c.count++
+	token = "call-" + strconv.Itoa(c.count)
+	if c.token == nil {
+		c.token = map[string]*running{}
 	}
-	c.ctxs[token] = ctx
+	c.token[token] = r
+	c.list = append(c.list, r)
 	return token, func() {
 		c.mu.Lock()
 		defer c.mu.Unlock()
-		delete(c.ctxs, token)
+		delete(c.token, token)
+		for i, have := range c.list {
+			if have == r {
+				c.list = append(c.list[:i], c.list[i+1:]...)
+				return
+			}
+		}
 	}
 }
 
@@ -41,10 +76,10 @@ func (c *calls) progress(p *mcp.ProgressNotificationParams) {
 		return
 	}
 	c.mu.Lock()
-	ctx := c.ctxs[token]
+	r := c.token[token]
 	c.mu.Unlock()
-	if ctx != nil {
-		tools.Progress(ctx, progressText(p))
+	if r != nil {
+		tools.Progress(r.ctx, progressText(p))
 	}
 }
 
@@ -58,4 +93,25 @@ func progressText(p *mcp.ProgressNotificationParams) string {
 		return amount
 	}
 	return fmt.Sprintf("%s (%s)", text, amount)
+}
+
+// claim returns the call that a question of the server is about: the oldest one that asks nothing
+// yet. The protocol does not say which it is. Release gives it back.
+func (c *calls) claim() (r *running, release func()) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, r := range c.list {
+		r.mu.Lock()
+		free := !r.asking
+		r.asking = r.asking || free
+		r.mu.Unlock()
+		if free {
+			return r, func() {
+				r.mu.Lock()
+				defer r.mu.Unlock()
+				r.asking = false
+			}
+		}
+	}
+	return nil, nil
 }

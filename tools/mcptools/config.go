@@ -4,9 +4,11 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"net/http"
 	"net/url"
 	"path/filepath"
+	"slices"
 	"time"
 )
 
@@ -85,7 +87,7 @@ type Limits struct {
 	Description int // bytes of a description; default 4 KiB. A longer one is cut
 	Schema      int // bytes of an input schema; default 64 KiB. A tool with a larger one is left out
 	Result      int // bytes kept of a result; default: the runner's
-	Message     int // bytes of one message of the server; default 16 MiB. A larger one ends the connection
+	Message     int // bytes of one message of the server; default 16 MiB. A larger one ends the connection, and fails the call
 	Stderr      int // last bytes kept of what the command writes on its standard error; default 16 KiB
 }
 
@@ -100,6 +102,8 @@ const (
 	DefaultStderr         = 16 << 10
 )
 
+const mostPrefix = 32
+
 // withDefaults checks a Config and fills in its defaults.
 func (c Config) withDefaults() (Config, error) {
 	switch {
@@ -113,7 +117,7 @@ func (c Config) withDefaults() (Config, error) {
 	if c.URL != "" {
 		u, err := url.Parse(c.URL)
 		if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
-			return c, &ConfigError{Server: c.Name, Err: fmt.Errorf("its URL is not an http or https address with a host")}
+			return c, &ConfigError{Server: c.Name, Err: errors.New("its URL is not an http or https address with a host")}
 		}
 		orDefault(&c.Name, u.Host)
 	} else {
@@ -129,6 +133,13 @@ func (c Config) withDefaults() (Config, error) {
 	if c.Logger == nil {
 		c.Logger = slog.New(slog.DiscardHandler)
 	}
+	for _, r := range c.Prefix {
+		if !isNameRune(r) || len(c.Prefix) > mostPrefix {
+			return c, &ConfigError{Server: c.Name, Err: fmt.Errorf("its Prefix %.64q is not 1 to %d of letters, digits, _ and -", c.Prefix, mostPrefix)}
+		}
+	}
+	c.Command, c.Env, c.Allow = slices.Clone(c.Command), slices.Clone(c.Env), slices.Clone(c.Allow)
+	c.Headers, c.Safety, c.Pinned = maps.Clone(c.Headers), maps.Clone(c.Safety), maps.Clone(c.Pinned)
 	return c, nil
 }
 

@@ -5,7 +5,6 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"strings"
 	"unicode"
@@ -63,6 +62,8 @@ const (
 
 // list reads the server's list of tools.
 func (s *Toolset) list(ctx context.Context, l *link) error {
+	s.reading.Lock()
+	defer s.reading.Unlock()
 	ctx, cancel := context.WithTimeout(ctx, s.cfg.ConnectTimeout)
 	defer cancel()
 	listing := Listing{Server: s.cfg.Name}
@@ -102,7 +103,7 @@ func (s *Toolset) list(ctx context.Context, l *link) error {
 
 // offers decides which tools of a server's list are offered.
 func (s *Toolset) offers(list []*mcp.Tool) (offers []Offer, found []tools.Tool) {
-	a := admission{set: s, names: map[string]bool{}}
+	a := admission{set: s, owner: map[string]string{}, admitted: map[string]bool{}}
 	for _, plain := range []bool{true, false} { // a name that stays as it is wins over one that is mapped
 		for _, t := range list {
 			if t != nil && isPlain(s.cfg.Prefix, t.Name) == plain {
@@ -119,7 +120,7 @@ func (s *Toolset) offers(list []*mcp.Tool) (offers []Offer, found []tools.Tool) 
 			o.LeftOut = err.Error()
 			o.Definition.Description, o.Definition.Parameters = "", nil
 		} else {
-			found = append(found, &tool{set: s, name: t.Name, def: o.Definition})
+			found = append(found, &tool{set: s, name: t.Name, def: o.Definition, schema: a.schema})
 		}
 		offers = append(offers, o)
 	}
@@ -148,8 +149,10 @@ func (s *Toolset) describe(t *mcp.Tool) Offer {
 	case s.cfg.Pinned == nil:
 	case !ok:
 		o.Pin, d.NeedsApproval = PinNew, true
+		d.ApprovalNote = fmt.Sprintf("The server %q has begun to offer this tool after its tools were accepted.", s.cfg.Name)
 	case accepted != o.Fingerprint:
 		o.Pin, d.NeedsApproval = PinChanged, true
+		d.ApprovalNote = fmt.Sprintf("The server %q has changed the definition of this tool after it was accepted.", s.cfg.Name)
 	default:
 		o.Pin = PinSame
 	}
@@ -205,77 +208,3 @@ func isPlain(prefix, name string) bool {
 	mapped, err := toolName(prefix, name)
 	return err == nil && mapped == prefix+name
 }
-
-// admission decides which tools of a list are offered.
-type admission struct {
-	set   *Toolset
-	names map[string]bool // taken by a tool of this list; true once it was admitted
-	owner map[string]string
-	count int
-}
-
-// reserve gives a name to the first tool that maps to it.
-func (a *admission) reserve(t *mcp.Tool) {
-	name, err := toolName(a.set.cfg.Prefix, t.Name)
-	if err != nil {
-		return
-	}
-	if a.owner == nil {
-		a.owner = map[string]string{}
-	}
-	if _, taken := a.owner[name]; !taken {
-		a.owner[name] = t.Name
-	}
-}
-
-// admit completes the definition of a tool, or says why it is left out.
-func (a *admission) admit(t *mcp.Tool, o *Offer) (err error) {
-	cfg := &a.set.cfg
-	o.ToolName, err = toolName(cfg.Prefix, t.Name)
-	if err != nil {
-		o.Name = fmt.Sprintf("%.80q", t.Name)
-		return err
-	}
-	o.Definition.Name = o.ToolName
-	if cfg.Allow != nil && !contains(cfg.Allow, t.Name) {
-		return errors.New("the configuration does not allow it")
-	}
-	if a.owner[o.ToolName] != t.Name || a.names[o.ToolName] {
-		return fmt.Errorf("another tool of the server has the name %s", o.ToolName)
-	}
-	if o.Definition.Parameters, err = schemaOf(t, cfg.Limits.Schema); err != nil {
-		return err
-	}
-	if a.count == cfg.Limits.Tools {
-		return fmt.Errorf("the server offers more than %d tools", cfg.Limits.Tools)
-	}
-	a.count++
-	a.names[o.ToolName] = true
-	return nil
-}
-
-func contains(list []string, s string) bool {
-	for _, have := range list {
-		if have == s {
-			return true
-		}
-	}
-	return false
-}
-
-// schemaOf returns the input schema of a tool.
-func schemaOf(t *mcp.Tool, most int) (json.RawMessage, error) {
-	data, err := json.Marshal(t.InputSchema)
-	if err != nil || t.InputSchema == nil {
-		return nil, errors.New("it has no input schema")
-	}
-	if len(data) > most {
-		return nil, fmt.Errorf("its input schema has %d bytes, more than %d", len(data), most)
-	}
-	if _, err := tools.NewSet(tools.NewRaw(tools.Definition{Name: "x", Parameters: data}, noCall)); err != nil {
-		return nil, fmt.Errorf("its input schema is invalid: %s", clean(err.Error(), 300))
-	}
-	return data, nil
-}
-
-func noCall(context.Context, string) (string, error) { return "", nil }

@@ -79,7 +79,7 @@ func (p *process) drain() {
 func (p *process) reap() {
 	defer close(p.exited)
 	_ = p.cmd.Wait()
-	killGroup(p.cmd)
+	killLeft(p.cmd)
 }
 
 // stop ends the command: it closes its input, asks it to end, and kills it, with the grace between
@@ -133,4 +133,3 @@ func (w processWriter) Close() error {
 	w.p.stop()
 	return nil
 }
-

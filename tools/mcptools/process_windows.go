@@ -17,10 +17,10 @@ func terminateGroup(*exec.Cmd) {}
 
 // killGroup ends the command and the processes that it started.
 func killGroup(cmd *exec.Cmd) {
-	if cmd.ProcessState != nil { // it has ended, and its number may belong to another one
-		return
-	}
 	pid := strconv.Itoa(cmd.Process.Pid)
 	_ = exec.Command("taskkill", "/T", "/F", "/PID", pid).Run() //nolint:noctx // it ends by itself
 	_ = cmd.Process.Kill()
 }
+
+// killLeft does nothing: the children of a process that has ended cannot be found.
+func killLeft(*exec.Cmd) {}

@@ -2,6 +2,7 @@ package mcptools
 
 import (
 	"context"
+	"net/http"
 	"slices"
 	"sync"
 
@@ -14,8 +15,11 @@ type Toolset struct {
 	redact *redactor
 	ctx    context.Context // ends with the Toolset
 	end    context.CancelFunc
+	http   *http.Client // for a URL
+	idle   func()       // closes its idle connections
 	links  links
 
+	reading sync.Mutex // held while the tools are listed, so that an older list does not replace a newer one
 	mu      sync.Mutex
 	listing Listing
 	tools   []tools.Tool
@@ -30,13 +34,14 @@ func Connect(ctx context.Context, cfg Config) (*Toolset, error) {
 		return nil, err
 	}
 	s := &Toolset{cfg: cfg, redact: newRedactor(&cfg)}
+	s.http, s.idle = newHTTPClient(&cfg)
 	s.ctx, s.end = context.WithCancel(ctx)
 	s.links.set = s
 	if _, err := s.links.get(ctx); err != nil {
 		_ = s.Close()
 		return nil, err
 	}
-	context.AfterFunc(s.ctx, s.links.close)
+	context.AfterFunc(ctx, func() { _ = s.Close() })
 	return s, nil
 }
 
@@ -44,7 +49,8 @@ func Connect(ctx context.Context, cfg Config) (*Toolset, error) {
 func (s *Toolset) Name() string { return s.cfg.Name }
 
 // Tools returns the tools as of now, for new runs. A server may change its list at any time: a run
-// in progress keeps the tools that it was given, and a call of one that has gone fails.
+// in progress keeps the tools that it was given, and a call of one that has gone fails. While a
+// server is dead, these are the tools that it had: a call connects again.
 func (s *Toolset) Tools() []tools.Tool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -91,5 +97,6 @@ func (s *Toolset) Stderr() string { return s.links.stderr() }
 func (s *Toolset) Close() error {
 	s.end()
 	s.links.close()
+	s.idle()
 	return nil
 }
