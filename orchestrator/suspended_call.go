@@ -54,11 +54,15 @@ func (x *execution) failedCall(text string) nextstep.Answer {
 }
 
 // resumption returns how the call goes on that its tool has suspended; nil if it begins. The state
-// of a middleware is not the tool's.
+// of a middleware is not the tool's. Of a state that a newer release wrote the tool gets nothing,
+// and must not begin again.
 func (x *execution) resumption() *tools.Resumption {
 	var s suspendedState
-	if x.effect.State == nil || json.Unmarshal(x.effect.State, &s) != nil || s.Version != suspendedVersion || len(s.Waits) == 0 {
+	if x.effect.State == nil || json.Unmarshal(x.effect.State, &s) != nil || s.Version == 0 {
 		return nil
+	}
+	if s.Version != suspendedVersion {
+		return new(tools.Resumption)
 	}
 	r := &tools.Resumption{State: s.State}
 	for _, id := range s.Waits {

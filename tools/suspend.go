@@ -20,7 +20,7 @@ type Suspension struct {
 // Resumption is how a suspended call goes on.
 type Resumption struct {
 	State   json.RawMessage // as it was given to [Suspend]
-	Answers []Answer        // one for each question, in their order
+	Answers []Answer        // one for each question, in their order; none if a newer release suspended the call
 }
 
 // Answer is the answer to one question of a [Suspension].
