@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strconv"
 	"sync"
+	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
@@ -42,6 +43,7 @@ type calls struct {
 	mu    sync.Mutex
 	count int
 	list  []*running // the oldest first
+	ended time.Time  // of the last call that was in progress
 	token map[string]*running
 }
 
@@ -60,6 +62,7 @@ func (c *calls) begin(r *running) (token string, end func()) {
 		c.mu.Lock()
 		defer c.mu.Unlock()
 		delete(c.token, token)
+		c.ended = time.Now()
 		for i, have := range c.list {
 			if have == r {
 				c.list = append(c.list[:i], c.list[i+1:]...)
@@ -67,6 +70,13 @@ func (c *calls) begin(r *running) (token string, end func()) {
 			}
 		}
 	}
+}
+
+// any reports whether a call has ended just now, or is in progress.
+func (c *calls) any() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return len(c.list) > 0 || time.Since(c.ended) < farewell
 }
 
 // progress passes on what a server says about the progress of a call.

@@ -38,6 +38,10 @@ func (l *link) close() {
 	<-l.gone
 }
 
+// farewell is how long the end of a connection waits for the SDK to tell a server that its calls
+// are cancelled. The SDK does not say when it has.
+const farewell = 100 * time.Millisecond
+
 // The pauses between attempts to connect. A connection that lives shorter than steady counts as an
 // attempt that failed. A call waits for a pause that is not longer than patience.
 const (
@@ -208,6 +212,9 @@ func (s *links) whyNot(ctx context.Context, p *process, err error) error {
 		err = fmt.Errorf("it did not answer within %v: %w", s.set.cfg.ConnectTimeout, err)
 	}
 	if p == nil {
+		if notSent(err) {
+			err = fmt.Errorf("%w: %w", errNobodyThere, err)
+		}
 		return err
 	}
 	p.stop()
@@ -268,6 +275,9 @@ func (s *links) close() {
 	l := s.current
 	s.mu.Unlock()
 	if l != nil {
+		if l.process == nil && s.calls.any() {
+			time.Sleep(farewell)
+		}
 		l.close()
 	}
 	s.all.Wait()

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"net/url"
 	"strings"
 	"time"
 
@@ -147,13 +148,16 @@ func (t *tool) explain(ctx context.Context, l *link, err error) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
-	if refused, ok := errors.AsType[*jsonrpc.Error](err); ok && l.alive() {
+	_, broke := errors.AsType[*url.Error](err) // the request of HTTP was not answered
+	refused, answered := errors.AsType[*jsonrpc.Error](err)
+	switch {
+	case notSent(err):
+		return t.set.failure(doing, errNobodyThere)
+	case answered && refused.Code == codeRejected && !broke: // a status of HTTP, such as 503
+		return t.set.failure(doing, err)
+	case answered && !broke && l.alive():
 		return t.refused(refused)
-	}
-	if dial, ok := errors.AsType[*net.OpError](err); ok && dial.Op == "dial" {
-		return t.set.failure(doing, errors.New("nothing answers at its address"))
-	}
-	if !errors.Is(err, errClosed) {
+	case !errors.Is(err, errClosed):
 		t.set.links.drop(l)
 		err = fmt.Errorf("the connection broke off: %w", err)
 	}
@@ -161,6 +165,18 @@ func (t *tool) explain(ctx context.Context, l *link, err error) error {
 		err = fmt.Errorf("%w: %w", err, tools.ErrEffectUnknown)
 	}
 	return t.set.failure(doing, err)
+}
+
+// codeRejected is the code of the SDK's error for a request that its transport did not deliver. It
+// is none of a server.
+const codeRejected = -32005
+
+var errNobodyThere = errors.New("nothing answers at its address")
+
+// notSent reports whether no connection could be made: then nothing was sent.
+func notSent(err error) bool {
+	dial, ok := errors.AsType[*net.OpError](err)
+	return ok && dial.Op == "dial"
 }
 
 // refused returns the error for a call that the server answered with an error of the protocol.
