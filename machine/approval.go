@@ -111,7 +111,7 @@ func (m *Machine) judge(e *effect) {
 // verdict calls the policy, which is foreign code. If it panics, a person is asked.
 func (m *Machine) verdict(e *effect) (v Verdict) {
 	if m.cfg.Approve == nil {
-		if e.def.NeedsApproval {
+		if e.def.NeedsApproval || e.def.ApprovalNote != "" {
 			return VerdictAsk
 		}
 		return VerdictAllow
@@ -126,7 +126,7 @@ func (m *Machine) verdict(e *effect) (v Verdict) {
 		Run: m.run, Frame: e.frame.name, Strategy: e.frame.strategy, Seq: e.id.Seq,
 		Call: e.call, Definition: *e.def, Untrusted: e.frame.branch.untrusted,
 	})
-	if v != VerdictAllow && v != VerdictRefuse {
+	if v != VerdictAllow && v != VerdictRefuse || v == VerdictAllow && e.def.ApprovalNote != "" {
 		v = VerdictAsk
 	}
 	return v
@@ -199,7 +199,11 @@ func (m *Machine) refuse(e *effect, why string) {
 
 // approvalQuestion returns the wait that asks a person to approve a call.
 func (m *Machine) approvalQuestion(e *effect) Wait {
-	return m.question(e, WaitApproval, "May "+e.call.Name+" be called?")
+	text := "May " + e.call.Name + " be called?"
+	if e.def.ApprovalNote != "" {
+		text += " " + e.def.ApprovalNote
+	}
+	return m.question(e, WaitApproval, text)
 }
 
 // approval returns the wait for approval of the call; nil if there is none.

@@ -33,15 +33,11 @@ var errOver = errors.New("orchestrator: the effect is over")
 // ask is the [tools.AskFunc] of an effect: it returns an earlier answer, or asks a person in this
 // process, or suspends the effect.
 func (x *execution) ask(ctx context.Context, a tools.Asked) (string, error) {
-	if a.Kind == WaitApproval || a.Kind == WaitUnknown || a.Kind == WaitStep {
-		return "", fmt.Errorf("orchestrator: a tool cannot ask for a %q: the kind is taken", a.Kind)
+	if err := kindTaken(a.Kind); err != nil {
+		return "", err
 	}
 	e := x.effect
-	w := Wait{
-		Run: e.Run, Frame: e.Frame, Seq: e.ID.Seq, Kind: a.Kind, CallID: e.Call.ID, Tool: e.Call.Name, Arguments: e.Call.Arguments,
-		Text: a.Text, Options: a.Options, Untrusted: e.Untrusted, Expires: a.Until,
-	}
-	w, err := x.run.redactWait(e.ID, w)
+	w, err := x.waitFor(&a.Question)
 	if err != nil {
 		return "", err
 	}
@@ -77,6 +73,23 @@ func (x *execution) ask(ctx context.Context, a tools.Asked) (string, error) {
 	case <-ctx.Done():
 		return "", causeOfEnd(ctx)
 	}
+}
+
+// kindTaken returns an error if a tool cannot ask a question of that kind.
+func kindTaken(kind string) error {
+	if kind == WaitApproval || kind == WaitUnknown || kind == WaitStep {
+		return fmt.Errorf("orchestrator: a tool cannot ask for a %q: the kind is taken", kind)
+	}
+	return nil
+}
+
+// waitFor returns the wait of a question of the effect.
+func (x *execution) waitFor(q *tools.Question) (Wait, error) {
+	e := x.effect
+	return x.run.redactWait(e.ID, Wait{
+		Run: e.Run, Frame: e.Frame, Seq: e.ID.Seq, Kind: q.Kind, CallID: e.Call.ID, Tool: e.Call.Name, Arguments: e.Call.Arguments,
+		Text: q.Text, Options: q.Options, Untrusted: e.Untrusted, Expires: q.Until,
+	})
 }
 
 // suspendedBy stores the wait, if nobody could answer it in this process.

@@ -20,7 +20,7 @@ func (x *execution) callTool(ctx context.Context, e *machine.Effect) (nextstep.A
 		if c == nil {
 			c = x.beginCall(ctx, e)
 		}
-		return x.finished(c.Perform(), nil)
+		return x.finished(c, c.Perform(), nil)
 	}
 	if e.Call.ID != was.Call.ID || e.Call.Name != was.Call.Name {
 		return nil, fmt.Errorf("orchestrator: a middleware made the call %.64q of %.64q another one", was.Call.ID, was.Call.Name)
@@ -39,7 +39,7 @@ func (x *execution) callTool(ctx context.Context, e *machine.Effect) (nextstep.A
 	if _, ok := c.Due(); ok {
 		x.run.box.post(mail{execution: x, event: &Event{}}) // wakes the loop, which sets the deadline
 	}
-	return x.finished(c.Perform(), made)
+	return x.finished(c, c.Perform(), made)
 }
 
 // refuse returns the result of a call that is not allowed as a middleware changed it.
@@ -65,9 +65,12 @@ func (o *Orchestrator) refusesChanged(was, e *machine.Effect) string {
 	return "the arguments of the call were changed, and as it is now it is not allowed"
 }
 
-// finished converts the result of a tool to an answer.
-func (x *execution) finished(out messages.ToolOutput, made *messages.ToolCall) (nextstep.Answer, error) {
+// finished converts the result of a call to an answer.
+func (x *execution) finished(c *tools.Running, out messages.ToolOutput, made *messages.ToolCall) (nextstep.Answer, error) {
 	if out.Reason == tools.ReasonSuspended {
+		if s, ok := c.Suspended(); ok {
+			return x.suspendedCall(&s)
+		}
 		return nil, x.suspension(&out)
 	}
 	out.Untrusted = out.Untrusted || x.readUntrusted.Load()
@@ -92,7 +95,7 @@ func (x *execution) beginCall(ctx context.Context, e *machine.Effect) *tools.Run
 	runner := o.runner
 	runner.OnPanic = x.toolPanicked
 	if !x.toolInline {
-		job.Key, job.Ask = x.effect.Key(), x.ask
+		job.Key, job.Ask, job.Resumption = x.effect.Key(), x.ask, x.resumption()
 		if x.run.streams {
 			job.Progress = x.progress
 		}

@@ -12,8 +12,8 @@
 // returns a result for it. See the example of Begin. The caller decides on goroutines, concurrency
 // and order.
 //
-// A running tool can report its progress with [Progress], ask a person with [Ask], hand over files
-// with [Attach], and get a key with [IdempotencyKey] that makes it safe to run twice.
+// A running tool can report its progress with [Progress], ask a person with [Ask], wait for answers
+// and go on with a state of its own with [Suspend], hand over files with [Attach], and get a key with [IdempotencyKey] that makes it safe to run twice.
 //
 // A Tool may have these methods in addition to the two of [Tool]; they are found by type assertion:
 //

@@ -2,6 +2,7 @@ package tools
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 )
@@ -15,6 +16,11 @@ const (
 	ReasonSuspended   = "suspended"    // the tool waits for an answer: there is no result, and the call is to be made again
 	ReasonPanic       = "panic"        // the tool panicked, or ended its goroutine
 )
+
+// ErrEffectUnknown is wrapped by the error of a tool that cannot know whether its call had its
+// effect, as when a connection broke while the answer was awaited. The status of the call is
+// unknown instead of failed, unless the tool is ReadOnly or Idempotent: then it may be made again.
+var ErrEffectUnknown = errors.New("tools: whether the call had its effect is unknown")
 
 // TimeoutError is the cause (context.Cause) of a context that was ended by a tool's time-out.
 type TimeoutError struct {

@@ -18,6 +18,7 @@ type outcome struct {
 	text     string // the result, or the text of the error
 	failed   bool   // the tool returned an error
 	reason   string // the reason of the error: ReasonArguments or ReasonSuspended; "" for any other
+	unsure   bool   // the error wraps ErrEffectUnknown
 	panicked bool
 	exited   bool // it ended its goroutine
 	value    any  // of the panic
@@ -37,7 +38,7 @@ func (c *Running) callTool(ctx context.Context) (o outcome) {
 	if err == nil {
 		return outcome{text: text}
 	}
-	return outcome{text: err.Error(), failed: true, reason: reasonOf(err)}
+	return outcome{text: err.Error(), failed: true, reason: reasonOf(err), unsure: guard.Finite(err) && errors.Is(err, ErrEffectUnknown)}
 }
 
 // reasonOf returns the reason that an error implies.
@@ -86,6 +87,9 @@ func (c *Running) result(o outcome, elapsed time.Duration, reason string) messag
 		out.Untrusted = c.untrusted
 	default:
 		out = c.output(messages.StatusFailed, ReasonError, o.text)
+		if o.unsure {
+			out.Status = c.cutStatus()
+		}
 		out.Untrusted = c.untrusted
 		if o.text == "" {
 			out.Output = fmt.Sprintf("tools: %s failed and did not say why", c.call.Name)

@@ -49,6 +49,9 @@ type Job struct {
 	// they say; negative: no limit.
 	MaxResult int
 
+	// Resumption says how a call goes on that [Suspend] has suspended; nil: the call begins.
+	Resumption *Resumption
+
 	// Progress receives the messages of [Progress]: UTF-8, at most 4 KiB. It is called on the
 	// goroutine that reports, which waits for it, and must be safe for concurrent use. If it is
 	// nil, messages are dropped.
@@ -72,7 +75,7 @@ func (r Runner) Begin(ctx context.Context, j Job) *Running {
 	case refused != nil:
 		c.refused, c.shared = true, &shared{out: *refused, state: over}
 	case !inline:
-		c.shared = &shared{key: j.Key, ask: j.Ask, progress: j.Progress, maxArguments: r.MaxArguments}
+		c.shared = &shared{key: j.Key, ask: j.Ask, progress: j.Progress, resumption: j.Resumption, maxArguments: r.MaxArguments}
 	}
 	return c
 }

@@ -34,17 +34,19 @@ type shared struct {
 	key          string
 	ask          AskFunc
 	progress     func(string)
+	resumption   *Resumption
 	maxArguments int // no limit if negative
 	asked        asktime.Total
 
-	mu       sync.Mutex
-	state    state
-	stopped  bool // a stop of the run ended a question of the tool
-	out      messages.ToolOutput
-	attached []messages.Attachment
-	std      context.Context // nil until it is needed
-	time     *callTime       // of std; nil if the call does not time out, or asks nobody
-	cancel   context.CancelFunc
+	mu         sync.Mutex
+	state      state
+	stopped    bool // a stop of the run ended a question of the tool
+	out        messages.ToolOutput
+	attached   []messages.Attachment
+	suspension *Suspension     // of the last Suspend
+	std        context.Context // nil until it is needed
+	time       *callTime       // of std; nil if the call does not time out, or asks nobody
+	cancel     context.CancelFunc
 }
 
 // state is the progress of a call.

@@ -22,6 +22,11 @@ type Definition struct {
 	// names the tool.
 	NeedsApproval bool `json:"needs_approval,omitempty"`
 
+	// ApprovalNote says why a person must look at each call, in a sentence that is shown to that
+	// person. No rule of the orchestrator allows such a call without asking: the rule was written
+	// before what the note is about. The model does not see it.
+	ApprovalNote string `json:"approval_note,omitempty"`
+
 	Timeout   time.Duration `json:"timeout,omitempty"`    // 0: the runner's default; negative: none
 	MaxResult int           `json:"max_result,omitempty"` // bytes of result kept; 0: the runner's default; negative: no limit
 }

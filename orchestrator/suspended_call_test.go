@@ -1,0 +1,258 @@
+package orchestrator_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/segue-go/segue/checkpoint"
+	"github.com/segue-go/segue/llmclient/scripted"
+	"github.com/segue-go/segue/machine"
+	"github.com/segue-go/segue/nextstep"
+	"github.com/segue-go/segue/orchestrator"
+	"github.com/segue-go/segue/tools"
+)
+
+// shipping reserves goods, asks two questions, and ships what was reserved: it must not reserve
+// twice.
+func shipping(reserved, shipped *atomic.Int32, expires time.Time) tools.Tool {
+	return tools.NewRaw(tools.Definition{Name: "ship"}, func(ctx context.Context, _ string) (string, error) {
+		r, ok := tools.Resumed(ctx)
+		if !ok {
+			n := reserved.Add(1)
+			state := json.RawMessage(fmt.Sprintf(`{"reservation":%d}`, n))
+			return "", tools.Suspend(ctx, state, tools.Question{Text: "Where to?"}, tools.Question{Text: "By when?", Until: expires})
+		}
+		var state struct{ Reservation int }
+		if err := json.Unmarshal(r.State, &state); err != nil {
+			return "", fmt.Errorf("the state is not mine: %w", err)
+		}
+		if r.Answers[0].Err != nil {
+			return "", r.Answers[0].Err
+		}
+		if r.Answers[0].Text == "where?" { // asks again, with a state of its own
+			again := json.RawMessage(fmt.Sprintf(`{"reservation":%d}`, state.Reservation))
+			return "", tools.Suspend(ctx, again, tools.Question{Text: "Where to?"})
+		}
+		shipped.Add(1)
+		text := fmt.Sprintf("reservation %d goes to %s", state.Reservation, r.Answers[0].Text)
+		if len(r.Answers) > 1 && r.Answers[1].Err != nil {
+			return text + ", " + r.Answers[1].Err.Error(), nil
+		} else if len(r.Answers) > 1 {
+			text += " by " + r.Answers[1].Text
+		}
+		return text, nil
+	})
+}
+
+func shipment() []scripted.Reply {
+	return []scripted.Reply{scripted.Calls(scripted.Call("ship", `{"what":"books"}`, "1")), scripted.Text("done")}
+}
+
+// answers returns the replies to the waits of a result, in their order.
+func answersTo(res orchestrator.Result, texts ...string) (replies []orchestrator.Reply) {
+	for i, w := range res.Waits {
+		r := orchestrator.Reply{WaitID: w.ID, Text: texts[i]}
+		if r.Text == "" {
+			r.Reason = "none of your business"
+		}
+		replies = append(replies, r)
+	}
+	return replies
+}
+
+// A call that its tool has suspended goes on in another process, with the state and the answers.
+func TestSuspend_anotherProcess(t *testing.T) {
+	for name, c := range map[string]struct {
+		texts []string
+		want  string
+	}{
+		"answered": {[]string{"Rome", "May"}, "reservation 1 goes to Rome by May"},
+		"declined": {[]string{"", "May"}, "tools: the person declined to answer: none of your business"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var reserved, shipped atomic.Int32
+			store := new(checkpoint.Memory)
+			first := solver(t, scripted.New(shipment()[0]), with(shipping(&reserved, &shipped, time.Time{})), stored(store))
+			res, err := first.Run(t.Context(), task("go"))
+			require.NoError(t, err)
+			require.Equal(t, orchestrator.StatusWaiting, res.Status)
+			require.Len(t, res.Waits, 2)
+			require.Equal(t, []string{"Where to?", "By when?"}, []string{res.Waits[0].Text, res.Waits[1].Text})
+			require.Equal(t, "ship", res.Waits[0].Tool)
+			require.JSONEq(t, `{"what":"books"}`, res.Waits[0].Arguments)
+
+			second := solver(t, scripted.New(shipment()[1]), with(shipping(&reserved, &shipped, time.Time{})), stored(store))
+			replies := answersTo(res, c.texts...)
+			res, err = orchestrator.Collect(second.Resume(t.Context(), resuming("r", replies[0])))
+			require.NoError(t, err)
+			require.Equal(t, orchestrator.StatusWaiting, res.Status, "one question is open")
+			require.Len(t, res.Waits, 1)
+			res, err = orchestrator.Collect(second.Resume(t.Context(), resuming("r", replies[1])))
+			require.NoError(t, err)
+			require.Equal(t, c.want, res.Output.ToolMetas()[0].Output)
+			require.EqualValues(t, 1, reserved.Load())
+		})
+	}
+}
+
+// The same question asked twice in one call is answered by its last answer.
+func TestSuspend_again(t *testing.T) {
+	var reserved, shipped atomic.Int32
+	store := new(checkpoint.Memory)
+	o := solver(t, scripted.New(shipment()...), with(shipping(&reserved, &shipped, time.Time{})), stored(store))
+	res, err := o.Run(t.Context(), task("go"))
+	require.NoError(t, err)
+	res, err = orchestrator.Collect(o.Resume(t.Context(), resuming("r", answersTo(res, "where?", "May")...)))
+	require.NoError(t, err)
+	require.Equal(t, orchestrator.StatusWaiting, res.Status)
+	require.Len(t, res.Waits, 1)
+	res, err = orchestrator.Collect(o.Resume(t.Context(), resuming("r", answersTo(res, "Oslo")...)))
+	require.NoError(t, err)
+	require.Equal(t, "reservation 1 goes to Oslo", res.Output.ToolMetas()[0].Output)
+}
+
+// Where Config.Reply answers, the call goes on in the same process.
+func TestSuspend_sameProcess(t *testing.T) {
+	var reserved, shipped atomic.Int32
+	o := solver(t, scripted.New(shipment()...), with(shipping(&reserved, &shipped, time.Time{})), replying(func(w orchestrator.Wait) (orchestrator.Reply, error) {
+		return orchestrator.Reply{Text: "to " + w.Text}, nil
+	}))
+	res, err := o.Run(t.Context(), task("go"))
+	require.NoError(t, err)
+	require.Equal(t, "reservation 1 goes to to Where to? by to By when?", res.Output.ToolMetas()[0].Output)
+	require.EqualValues(t, 1, reserved.Load())
+}
+
+func TestSuspend_expires(t *testing.T) {
+	var reserved, shipped atomic.Int32
+	o := solver(t, scripted.New(shipment()...), with(shipping(&reserved, &shipped, time.Now().Add(-time.Minute))), replying(func(orchestrator.Wait) (orchestrator.Reply, error) {
+		return orchestrator.Reply{Text: "Rome"}, nil
+	}))
+	res, err := o.Run(t.Context(), task("go"))
+	require.NoError(t, err)
+	require.Equal(t, orchestrator.StatusDone, res.Status)
+	require.Contains(t, res.Output.ToolMetas()[0].Output, "reservation 1 goes to Rome, ")
+	require.Contains(t, res.Output.ToolMetas()[0].Output, "nobody answered in time")
+}
+
+// A run whose process dies at any record makes what had an effect once, or asks about it.
+func TestSuspend_crash(t *testing.T) {
+	whole := new(checkpoint.Memory)
+	var reserved, shipped atomic.Int32
+	build := func(store checkpoint.Store, script ...scripted.Reply) *orchestrator.Orchestrator {
+		return solver(t, scripted.New(script...), with(shipping(&reserved, &shipped, time.Time{})), stored(store))
+	}
+	o := build(whole, shipment()...)
+	res, err := o.Run(t.Context(), task("go"))
+	require.NoError(t, err)
+	_, err = orchestrator.Collect(o.Resume(t.Context(), resuming("r", answersTo(res, "Rome", "May")...)))
+	require.NoError(t, err)
+	types := recordTypes(t, whole)
+	require.Contains(t, types, machine.TypeSuspended)
+	for cut := 2; cut < len(types); cut++ {
+		reserved.Store(0)
+		shipped.Store(0)
+		o := build(died(t, whole, cut, 0), scripted.Text("done"))
+		again := orchestrator.Result{Status: orchestrator.StatusWaiting}
+		var replies []orchestrator.Reply
+		for range 4 {
+			again, err = orchestrator.Collect(o.Resume(t.Context(), resuming("r", replies...)))
+			require.NoError(t, err)
+			if again.Status != orchestrator.StatusWaiting {
+				break
+			}
+			replies = nil
+			for _, w := range again.Waits {
+				r := orchestrator.Reply{WaitID: w.ID, Approve: w.Kind == orchestrator.WaitUnknown}
+				if w.Kind == orchestrator.WaitQuestion {
+					r.Text = map[string]string{"Where to?": "Rome", "By when?": "May"}[w.Text]
+				}
+				replies = append(replies, r)
+			}
+		}
+		require.Equal(t, orchestrator.StatusDone, again.Status, "cut after %v", types[:cut])
+		require.Contains(t, again.Output.ToolMetas()[0].Output, "goes to Rome by May")
+		suspended := false
+		for _, typ := range types[:cut] {
+			suspended = suspended || typ == machine.TypeSuspended
+		}
+		if suspended {
+			require.Zero(t, reserved.Load(), "what was reserved is not reserved again: cut after %v", types[:cut])
+		}
+	}
+}
+
+// A state that a newer release wrote, or that a middleware left, is not taken for another.
+func TestSuspend_foreignState(t *testing.T) {
+	for state, want := range map[string]string{
+		`{"tool_state":2,"waits":["x"]}`: "the state is not mine: unexpected end of JSON input",
+		`{"mine":true}`:                  "",
+	} {
+		var reserved, shipped atomic.Int32
+		calls := 0
+		mw := func(next orchestrator.Handler) orchestrator.Handler {
+			return func(ctx context.Context, e machine.Effect) (nextstep.Answer, error) {
+				if e.Kind != machine.EffectTool {
+					return next(ctx, e)
+				}
+				if calls++; calls == 1 {
+					return nil, &orchestrator.SuspendedError{State: []byte(state), Waits: []orchestrator.Wait{{Kind: orchestrator.WaitQuestion, Text: "May I?"}}}
+				}
+				return next(ctx, e)
+			}
+		}
+		o := solver(t, scripted.New(shipment()...), with(shipping(&reserved, &shipped, time.Time{})), stored(new(checkpoint.Memory)), func(c *orchestrator.Config) {
+			c.Middleware = []orchestrator.Middleware{mw}
+		})
+		res, err := o.Run(t.Context(), task("go"))
+		require.NoError(t, err)
+		res, err = orchestrator.Collect(o.Resume(t.Context(), resuming("r", answersTo(res, "yes")...)))
+		require.NoError(t, err)
+		if want == "" {
+			require.Equal(t, orchestrator.StatusWaiting, res.Status, "the call begins")
+			require.EqualValues(t, 1, reserved.Load())
+			continue
+		}
+		require.Equal(t, want, res.Output.ToolMetas()[0].Output)
+		require.Zero(t, reserved.Load())
+	}
+}
+
+// A tool cannot ask with the kinds of the library's own waits.
+func TestSuspend_kindTaken(t *testing.T) {
+	tool := tools.NewRaw(tools.Definition{Name: "ship"}, func(ctx context.Context, _ string) (string, error) {
+		return "", tools.Suspend(ctx, nil, tools.Question{Kind: orchestrator.WaitApproval, Text: "Sure?"})
+	})
+	o := solver(t, scripted.New(shipment()...), with(tool), stored(new(checkpoint.Memory)))
+	res, err := o.Run(t.Context(), task("go"))
+	require.NoError(t, err)
+	require.Equal(t, `orchestrator: a tool cannot ask for a "approval": the kind is taken`, res.Output.ToolMetas()[0].Output)
+}
+
+// A note of a definition asks a person before each call, whatever the rules say.
+func TestApprovalNote(t *testing.T) {
+	var paid atomic.Int32
+	pay := counted("pay", &paid)
+	noted := tools.NewRaw(tools.Definition{Name: "pay", ApprovalNote: "Its server has changed it."}, pay.Call)
+	for name, rules := range map[string]*orchestrator.ApprovalConfig{
+		"no rules": nil, "allowed": {Tools: map[string]orchestrator.ApprovalPolicy{"pay": orchestrator.AllowAlways}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			o := solver(t, scripted.New(scripted.Calls(scripted.Call("pay", "{}", "1")), scripted.Text("done")), with(noted), stored(new(checkpoint.Memory)),
+				func(c *orchestrator.Config) { c.Approve = rules })
+			res, err := o.Run(t.Context(), task("go"))
+			require.NoError(t, err)
+			require.Equal(t, orchestrator.StatusWaiting, res.Status)
+			require.Equal(t, "May pay be called? Its server has changed it.", res.Waits[0].Text)
+			res, err = orchestrator.Collect(o.Resume(t.Context(), resuming("r", orchestrator.Reply{WaitID: res.Waits[0].ID, Approve: true})))
+			require.NoError(t, err)
+			require.Equal(t, orchestrator.StatusDone, res.Status)
+		})
+	}
+}

@@ -1,0 +1,92 @@
+package mcptools
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/segue-go/segue/tools"
+)
+
+// admission decides which tools of a list are offered.
+type admission struct {
+	set      *Toolset
+	owner    map[string]string // the server's name of the tool that may have a name
+	admitted map[string]bool   // by name
+	schema   *tools.Schema     // of the tool that was admitted last
+}
+
+// reserve gives a name to the first tool that maps to it.
+func (a *admission) reserve(t *mcp.Tool) {
+	name, err := toolName(a.set.cfg.Prefix, t.Name)
+	if _, taken := a.owner[name]; err == nil && !taken {
+		a.owner[name] = t.Name
+	}
+}
+
+// admit completes the definition of a tool, or says why it is left out.
+func (a *admission) admit(t *mcp.Tool, o *Offer) (err error) {
+	cfg := &a.set.cfg
+	o.ToolName, err = toolName(cfg.Prefix, t.Name)
+	if err != nil {
+		o.Name = fmt.Sprintf("%.80q", t.Name)
+		return err
+	}
+	o.Definition.Name = o.ToolName
+	if cfg.Allow != nil && !slices.Contains(cfg.Allow, t.Name) {
+		return errors.New("the configuration does not allow it")
+	}
+	if a.owner[o.ToolName] != t.Name || a.admitted[o.ToolName] {
+		return fmt.Errorf("another tool of the server has the name %s", o.ToolName)
+	}
+	if len(a.admitted) == cfg.Limits.Tools {
+		return fmt.Errorf("the server offers more than %d tools", cfg.Limits.Tools)
+	}
+	if o.Definition.Parameters, a.schema, err = schemaOf(t, cfg.Limits.Schema); err != nil {
+		return err
+	}
+	a.admitted[o.ToolName] = true
+	return nil
+}
+
+// schemaOf returns the input schema of a tool, and the same compiled. A schema that does not say
+// that it is of an object is taken for one: arguments are nothing else.
+func schemaOf(t *mcp.Tool, most int) (json.RawMessage, *tools.Schema, error) {
+	schema, ok := t.InputSchema.(map[string]any)
+	if !ok {
+		return nil, nil, errors.New("its input schema is not an object")
+	}
+	schema = withoutNull(schema)
+	if _, said := schema["type"]; !said {
+		schema["type"] = "object"
+	}
+	if schema["type"] != "object" {
+		return nil, nil, errors.New("its input schema is not one of an object")
+	}
+	data, err := json.Marshal(schema)
+	if err != nil {
+		return nil, nil, errors.New("its input schema is not JSON")
+	}
+	if len(data) > most {
+		return nil, nil, fmt.Errorf("its input schema has %d bytes, more than %d", len(data), most)
+	}
+	compiled, err := tools.CompileSchema(data)
+	if err != nil {
+		return nil, nil, fmt.Errorf("its input schema is invalid: %s", clean(err.Error(), 300))
+	}
+	return data, compiled, nil
+}
+
+// withoutNull returns a copy of a schema without a "required" that is null, as some servers write an
+// empty list.
+func withoutNull(schema map[string]any) map[string]any {
+	schema = maps.Clone(schema)
+	if required, ok := schema["required"]; ok && required == nil {
+		delete(schema, "required")
+	}
+	return schema
+}

@@ -1,0 +1,150 @@
+package mcptools
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"maps"
+	"net/http"
+	"net/url"
+	"path/filepath"
+	"slices"
+	"time"
+)
+
+// Config describes one server. It needs a Command or a URL.
+type Config struct {
+	// Name names the server in errors, questions and pins. The default is the base name of the
+	// command, or the server's host of the URL.
+	Name string
+
+	// Command is a program and its arguments. The program is started without a shell and speaks MCP
+	// on its standard input and output. It runs in a process group of its own, which is ended with
+	// the Toolset.
+	Command []string
+	Dir     string // working directory of the command; "" is that of this process
+
+	// Env is the environment of the command. An entry "NAME=value" sets a variable; an entry "NAME"
+	// passes on the variable of this process, if it has one. Besides these, the command gets only
+	// the variables of [InheritedEnv]: no key of this process reaches a server that was not meant
+	// to have it.
+	Env []string
+
+	// URL is the address of a server that speaks MCP over streamable HTTP.
+	URL     string
+	Headers map[string]string // added to each request to the host of URL, and to no other host
+
+	// HTTPClient makes the requests; nil means one of its own. Its Timeout would also end the
+	// streams that a server keeps open: set the time-outs of this Config instead.
+	HTTPClient *http.Client
+
+	// Protocol is the newest protocol version to offer, such as "2025-11-25"; "" is the newest that
+	// the SDK speaks.
+	Protocol string
+
+	Prefix string   // put before each tool's name, such as "files_"; "" keeps the names
+	Allow  []string // the server's names of the tools to offer; nil offers all
+
+	// TrustHints believes the server's hints that a tool is read-only or idempotent: such a call is
+	// made again after a crash. A hint that a tool is destructive is always believed: each call of
+	// the tool needs an approval.
+	TrustHints bool
+
+	// TrustResults says that results contain no foreign instructions. Otherwise they are marked as
+	// untrusted.
+	TrustResults bool
+
+	// Safety replaces the server's hints, by the server's name of the tool.
+	Safety map[string]Safety
+
+	// Pinned holds the fingerprints of the definitions that somebody has accepted, by the server's
+	// name of the tool: see [Pins]. A tool whose definition is not the accepted one, or that was not
+	// there, needs an approval for each call. Nil pins nothing.
+	Pinned map[string]string
+
+	ConnectTimeout time.Duration // to connect and list the tools; 0: 30 s
+	CallTimeout    time.Duration // of one call, without the time of people; 0: the runner's default; negative: none
+	CloseTimeout   time.Duration // that the command has to end, before it is killed; 0: 2 s
+
+	Limits Limits
+
+	// Logger receives what the server does wrong, such as a line that is not JSON; nil: nothing is
+	// logged.
+	Logger *slog.Logger
+}
+
+// Safety says how a tool may be run, as the fields of the same names in [tools.Definition] do.
+type Safety struct {
+	ReadOnly      bool
+	Idempotent    bool
+	Sequential    bool
+	NeedsApproval bool
+}
+
+// Limits bound what a server can make this process hold. Zero means the default.
+type Limits struct {
+	Tools       int // tools offered; default 500. The others are left out
+	Description int // bytes of a description; default 4 KiB. A longer one is cut
+	Schema      int // bytes of an input schema; default 64 KiB. A tool with a larger one is left out
+	Result      int // bytes kept of a result; default: the runner's
+	Message     int // bytes of one message of the server; default 16 MiB. A larger one ends the connection, and fails the call
+	Stderr      int // last bytes kept of what the command writes on its standard error; default 16 KiB
+}
+
+// Defaults of a [Config].
+const (
+	DefaultConnectTimeout = 30 * time.Second
+	DefaultCloseTimeout   = 2 * time.Second
+	DefaultTools          = 500
+	DefaultDescription    = 4 << 10
+	DefaultSchema         = 64 << 10
+	DefaultMessage        = 16 << 20
+	DefaultStderr         = 16 << 10
+)
+
+const mostPrefix = 32
+
+// withDefaults checks a Config and fills in its defaults.
+func (c Config) withDefaults() (Config, error) {
+	switch {
+	case len(c.Command) == 0 && c.URL == "":
+		return c, &ConfigError{Server: c.Name, Err: errors.New("it needs a Command or a URL")}
+	case len(c.Command) != 0 && c.URL != "":
+		return c, &ConfigError{Server: c.Name, Err: errors.New("it has both a Command and a URL: give it one")}
+	case len(c.Command) != 0 && c.Command[0] == "":
+		return c, &ConfigError{Server: c.Name, Err: errors.New("the program of its Command is empty")}
+	}
+	if c.URL != "" {
+		u, err := url.Parse(c.URL)
+		if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
+			return c, &ConfigError{Server: c.Name, Err: errors.New("its URL is not an http or https address with a host")}
+		}
+		orDefault(&c.Name, u.Host)
+	} else {
+		orDefault(&c.Name, filepath.Base(c.Command[0]))
+	}
+	orDefault(&c.ConnectTimeout, DefaultConnectTimeout)
+	orDefault(&c.CloseTimeout, DefaultCloseTimeout)
+	orDefault(&c.Limits.Tools, DefaultTools)
+	orDefault(&c.Limits.Description, DefaultDescription)
+	orDefault(&c.Limits.Schema, DefaultSchema)
+	orDefault(&c.Limits.Message, DefaultMessage)
+	orDefault(&c.Limits.Stderr, DefaultStderr)
+	if c.Logger == nil {
+		c.Logger = slog.New(slog.DiscardHandler)
+	}
+	for _, r := range c.Prefix {
+		if !isNameRune(r) || len(c.Prefix) > mostPrefix {
+			return c, &ConfigError{Server: c.Name, Err: fmt.Errorf("its Prefix %.64q is not 1 to %d of letters, digits, _ and -", c.Prefix, mostPrefix)}
+		}
+	}
+	c.Command, c.Env, c.Allow = slices.Clone(c.Command), slices.Clone(c.Env), slices.Clone(c.Allow)
+	c.Headers, c.Safety, c.Pinned = maps.Clone(c.Headers), maps.Clone(c.Safety), maps.Clone(c.Pinned)
+	return c, nil
+}
+
+func orDefault[T comparable](field *T, value T) {
+	if *field == *new(T) {
+		*field = value
+	}
+}

@@ -1,0 +1,155 @@
+package mcptools
+
+import (
+	"bytes"
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"mime"
+	"strings"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/segue-go/segue/messages"
+	"github.com/segue-go/segue/tools"
+)
+
+// mostAttached bounds the bytes of pictures and other files that one result attaches.
+const mostAttached = 1 << 20
+
+// result returns the result of a call as text for the model, and attaches what is not text.
+func (s *Toolset) result(ctx context.Context, res *mcp.CallToolResult) string {
+	text, attached := mapContent(res, mostAttached)
+	for _, a := range attached {
+		tools.Attach(ctx, a)
+	}
+	return text
+}
+
+// mapContent converts a result of a server. Texts stay as they are, one below the other. What is
+// not text is attached, up to so many bytes in all, and named in the text. Structured content is
+// added as compact JSON, unless a text says the same.
+func mapContent(res *mcp.CallToolResult, most int) (text string, attached []messages.Attachment) {
+	m := mapping{left: most}
+	for _, c := range res.Content {
+		m.add(c)
+	}
+	if res.StructuredContent != nil {
+		m.structured(res.StructuredContent)
+	}
+	return strings.Join(m.parts, "\n"), m.attached
+}
+
+// mapping is a result in progress.
+type mapping struct {
+	parts    []string
+	texts    []string // those of the parts that are texts of the server
+	attached []messages.Attachment
+	left     int // bytes that may still be attached
+}
+
+func (m *mapping) say(format string, args ...any) {
+	m.parts = append(m.parts, "["+fmt.Sprintf(format, args...)+"]")
+}
+
+func (m *mapping) add(c mcp.Content) {
+	switch c := c.(type) {
+	case *mcp.TextContent:
+		m.parts, m.texts = append(m.parts, c.Text), append(m.texts, c.Text)
+	case *mcp.ImageContent:
+		m.attach("picture", "", c.MIMEType, c.Data)
+	case *mcp.AudioContent:
+		m.attach("sound", "", c.MIMEType, c.Data)
+	case *mcp.ResourceLink:
+		m.link(c)
+	case *mcp.EmbeddedResource:
+		m.resource(c.Resource)
+	case nil:
+	default:
+		m.say("left out: a part of the kind %T", c)
+	}
+}
+
+func (m *mapping) link(l *mcp.ResourceLink) {
+	about := []string{"link to a resource", clean(l.Name, 200), clean(l.URI, 2000), clean(l.MIMEType, 100)}
+	if l.Size != nil {
+		about = append(about, fmt.Sprintf("%d bytes", *l.Size))
+	}
+	about = append(about, clean(l.Description, 500))
+	m.say("%s", joinSome(about))
+}
+
+func joinSome(parts []string) string {
+	kept := parts[:0]
+	for _, p := range parts {
+		if p != "" {
+			kept = append(kept, p)
+		}
+	}
+	return strings.Join(kept, ", ")
+}
+
+func (m *mapping) resource(r *mcp.ResourceContents) {
+	switch {
+	case r == nil:
+	case r.Blob != nil:
+		m.attach("resource", r.URI, r.MIMEType, r.Blob)
+	default:
+		m.say("%s", joinSome([]string{"resource", clean(r.URI, 2000), clean(r.MIMEType, 100)}))
+		m.parts, m.texts = append(m.parts, r.Text), append(m.texts, r.Text)
+	}
+}
+
+// attach attaches a file, if it is small enough, and says so.
+func (m *mapping) attach(what, uri, mediaType string, data []byte) {
+	if parsed, _, err := mime.ParseMediaType(mediaType); err != nil {
+		mediaType = "application/octet-stream"
+	} else {
+		mediaType = parsed
+	}
+	about := joinSome([]string{what, clean(uri, 2000), mediaType, fmt.Sprintf("%d bytes", len(data))})
+	if len(data) > m.left {
+		m.say("left out: %s, which is too large", about)
+		return
+	}
+	m.left -= len(data)
+	name := clean(uri, 200)
+	if name == "" {
+		name = fmt.Sprintf("%s %d", what, len(m.attached)+1)
+	}
+	m.attached = append(m.attached, messages.Attachment{
+		Name: name, MediaType: mediaType, URL: "data:" + mediaType + ";base64," + base64.StdEncoding.EncodeToString(data),
+	})
+	m.say("%s: it is attached for people, and you cannot see it", about)
+}
+
+// structured adds structured content.
+func (m *mapping) structured(v any) {
+	data, err := json.Marshal(v)
+	if err != nil {
+		m.say("left out: structured content that is not JSON")
+		return
+	}
+	for _, text := range m.texts {
+		if sameJSON(text, data) {
+			return
+		}
+	}
+	var plain bytes.Buffer
+	encoder := json.NewEncoder(&plain)
+	encoder.SetEscapeHTML(false)
+	if encoder.Encode(v) == nil {
+		m.parts = append(m.parts, strings.TrimSuffix(plain.String(), "\n"))
+	}
+}
+
+// sameJSON reports whether a text is the JSON of a value.
+func sameJSON(text string, data []byte) bool {
+	var v any
+	if json.Unmarshal([]byte(text), &v) != nil {
+		return false
+	}
+	again, err := json.Marshal(v)
+	return err == nil && string(again) == string(data)
+}

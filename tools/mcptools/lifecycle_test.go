@@ -1,0 +1,230 @@
+package mcptools_test
+
+import (
+	"context"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+	"github.com/stretchr/testify/require"
+
+	"github.com/segue-go/segue/messages"
+	"github.com/segue-go/segue/tools"
+	"github.com/segue-go/segue/tools/mcptools"
+)
+
+// call calls a tool outside of any run.
+func call(ctx context.Context, tool tools.Tool, arguments string) messages.ToolOutput {
+	return tools.Runner{}.Run(ctx, tools.Job{Call: messages.ToolCall{ID: "1", Name: tool.Definition().Name, Arguments: arguments}, Tool: tool, Key: "r/1/1"})
+}
+
+// A server gets the variables that it was given, and none of the keys of this process.
+func TestConnect_environment(t *testing.T) {
+	t.Setenv("OPENAI_API_KEY", "sk-of-this-process")
+	t.Setenv("GITHUB_TOKEN", "ghp-of-this-process")
+	cfg := stdio("server")(t, t.TempDir())
+	cfg.Env = append(cfg.Env, "GITHUB_TOKEN", "ABSENT_HERE", "MODE=test=1")
+	out := call(t.Context(), named(t, connect(t, cfg), "env"), "")
+	require.True(t, out.OK(), out.Output)
+	require.NotContains(t, out.Output, "sk-of-this-process")
+	require.NotContains(t, out.Output, "ABSENT_HERE")
+	require.Contains(t, out.Output, "GITHUB_TOKEN=ghp-of-this-process\n")
+	require.Contains(t, out.Output+"\n", "MODE=test=1\n")
+	require.Contains(t, out.Output, "PATH=")
+}
+
+// A command that ends at once says why, without the keys that it was given.
+func TestConnect_startsAndEnds(t *testing.T) {
+	cfg := stdio("broken")(t, t.TempDir())
+	cfg.Env = append(cfg.Env, "DATABASE_KEY=hunter2hunter2")
+	_, err := mcptools.Connect(t.Context(), cfg)
+	var failed *mcptools.ServerError
+	require.ErrorAs(t, err, &failed)
+	require.Equal(t, "test", failed.Server)
+	require.Contains(t, err.Error(), "no database at [redacted]")
+	require.NotContains(t, err.Error(), "hunter2")
+}
+
+func TestConnect_fails(t *testing.T) {
+	for want, cfg := range map[string]mcptools.Config{
+		"needs a Command or a URL":            {Name: "x"},
+		"has both a Command and a URL":        {Command: []string{"a"}, URL: "http://localhost"},
+		"is not an http or https address":     {URL: "ftp://localhost"},
+		"the program of its Command is":       {Command: []string{""}},
+		`its Prefix "a b" is not`:             {Command: []string{"a"}, Prefix: "a b"},
+		"executable file not found":           {Command: []string{"no-such-program-of-ours"}},
+		"nothing answers":                     {URL: "http://127.0.0.1:1"},
+		"it did not answer within 100ms: ":    mute(t),
+		`the server "no-such-program-of-ours`: {Command: []string{"no-such-program-of-ours"}},
+	} {
+		_, err := mcptools.Connect(t.Context(), cfg)
+		require.ErrorContains(t, err, want)
+	}
+}
+
+func mute(t *testing.T) mcptools.Config {
+	t.Helper()
+	cfg := stdio("mute")(t, t.TempDir())
+	cfg.ConnectTimeout = 100 * time.Millisecond
+	return cfg
+}
+
+// alive reports whether a process with the number in a file lives.
+func alive(t *testing.T, file string) bool {
+	t.Helper()
+	data, err := os.ReadFile(file)
+	require.NoError(t, err)
+	pid, err := strconv.Atoi(string(data))
+	require.NoError(t, err)
+	return processLives(pid)
+}
+
+// A server that heeds neither the end of its input nor SIGTERM is killed with its children: when
+// the toolset is closed, and when the context ends.
+func TestClose_stubbornServer(t *testing.T) {
+	for name, end := range map[string]func(s *mcptools.Toolset, cancel context.CancelFunc){
+		"closed":  func(s *mcptools.Toolset, _ context.CancelFunc) { _ = s.Close() },
+		"context": func(_ *mcptools.Toolset, cancel context.CancelFunc) { cancel() },
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			s, err := mcptools.Connect(ctx, stdio("stubborn")(t, dir))
+			require.NoError(t, err)
+			child := filepath.Join(dir, "child")
+			require.Eventually(t, func() bool { return len(linesOf(dir, "child")) == 1 }, 10*time.Second, 10*time.Millisecond)
+			require.True(t, alive(t, child))
+			end(s, cancel)
+			require.Eventually(t, func() bool { return !alive(t, child) }, 10*time.Second, 10*time.Millisecond)
+			require.NoError(t, s.Close())
+			out := call(t.Context(), named(t, s, "echo"), `{"text":"a"}`)
+			require.Equal(t, tools.ReasonError, out.Reason)
+			require.Contains(t, out.Output, `the server "test": cannot connect: the toolset is closed`)
+		})
+	}
+}
+
+// A call whose server dies has a result that says so, and not that it failed: nobody knows what it
+// did. The next call finds the server started again.
+func TestCall_serverDies(t *testing.T) {
+	s := connect(t, stdio("server")(t, t.TempDir()))
+	out := call(t.Context(), named(t, s, "exit"), "")
+	require.Equal(t, messages.StatusUnknown, out.Status)
+	require.Contains(t, out.Output, `mcptools: the server "test": cannot call exit: the connection broke off`)
+	require.Contains(t, out.Output, "whether the call had its effect is unknown")
+	out = call(t.Context(), named(t, s, "echo"), `{"text":"again"}`)
+	require.Equal(t, "again", out.Output)
+}
+
+// A server that dies again and again is not started at every call: the pauses grow, and a call in a
+// long one fails at once.
+func TestCall_serverDiesAgainAndAgain(t *testing.T) {
+	s := connect(t, stdio("server")(t, t.TempDir()))
+	for range 10 {
+		began := time.Now()
+		if out := call(t.Context(), named(t, s, "exit"), ""); strings.Contains(out.Output, "the next attempt is possible in") {
+			require.Equal(t, messages.StatusFailed, out.Status, "it was not called")
+			require.Less(t, time.Since(began), time.Second)
+			return
+		}
+	}
+	require.FailNow(t, "it was started each time")
+}
+
+// A server over HTTP that is away fails calls without an effect, and is called again when it is
+// back, also if it has forgotten the session.
+func TestCall_serverRestarts(t *testing.T) {
+	for _, sessions := range []bool{false, true} {
+		dir := t.TempDir()
+		var current atomic.Pointer[http.Handler]
+		start := func() {
+			server := newServer(dir)
+			var h http.Handler = mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return server }, &mcp.StreamableHTTPOptions{Stateless: !sessions})
+			current.Store(&h)
+		}
+		start()
+		front := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { (*current.Load()).ServeHTTP(w, r) }))
+		s := connect(t, mcptools.Config{Name: "test", URL: front.URL})
+		require.Equal(t, "one", call(t.Context(), named(t, s, "echo"), `{"text":"one"}`).Output)
+		start() // it has forgotten all sessions
+		out := call(t.Context(), named(t, s, "echo"), `{"text":"two"}`)
+		require.Equal(t, "two", out.Output)
+
+		front.CloseClientConnections()
+		front.Close()
+		_ = call(t.Context(), named(t, s, "echo"), `{"text":"three"}`) // may find a connection that is dead
+		out = call(t.Context(), named(t, s, "pay"), `{"amount":1}`)
+		require.Equal(t, tools.ReasonError, out.Reason)
+		require.Equal(t, messages.StatusFailed, out.Status, out.Output)
+		require.Contains(t, out.Output, "nothing answers at its address")
+		require.NoError(t, s.Close())
+	}
+}
+
+// Headers go to the server of the URL, and not to where it sends its clients.
+func TestConnect_headers(t *testing.T) {
+	var leaked atomic.Bool
+	other := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Header.Get("Authorization") != "" {
+			leaked.Store(true)
+		}
+		http.Error(w, "no", http.StatusTeapot)
+	}))
+	defer other.Close()
+	var had atomic.Bool
+	front := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		had.Store(r.Header.Get("Authorization") == "Bearer s3cret-key")
+		http.Redirect(w, r, other.URL, http.StatusTemporaryRedirect)
+	}))
+	defer front.Close()
+	_, err := mcptools.Connect(t.Context(), mcptools.Config{URL: front.URL, Headers: map[string]string{"Authorization": "Bearer s3cret-key"}})
+	require.Error(t, err)
+	require.NotContains(t, err.Error(), "s3cret-key")
+	require.True(t, had.Load())
+	require.False(t, leaked.Load())
+}
+
+// What the command writes on its standard error is kept to a bound, without keys.
+func TestStderr(t *testing.T) {
+	cfg := stdio("server")(t, t.TempDir())
+	s := connect(t, cfg)
+	require.Empty(t, s.Stderr())
+}
+
+// A call in progress ends when the toolset is closed.
+func TestClose_duringACall(t *testing.T) {
+	for _, c := range transports() {
+		t.Run(c.name, func(t *testing.T) {
+			dir := t.TempDir()
+			s := connect(t, c.config(t, dir))
+			tool := named(t, s, "wait")
+			done := make(chan messages.ToolOutput, 1)
+			go func() { done <- call(context.Background(), tool, "") }()
+			require.Eventually(t, func() bool { return len(lines(t, dir, "wait")) > 0 }, 10*time.Second, 10*time.Millisecond)
+			require.NoError(t, s.Close())
+			out := <-done
+			require.Equal(t, messages.StatusUnknown, out.Status)
+			require.Contains(t, out.Output, "the toolset is closed")
+		})
+	}
+}
+
+// A call has a time-out of ours.
+func TestCall_timeout(t *testing.T) {
+	dir := t.TempDir()
+	cfg := stdio("server")(t, dir)
+	cfg.CallTimeout = 200 * time.Millisecond
+	s := connect(t, cfg)
+	out := call(t.Context(), named(t, s, "wait"), "")
+	require.Equal(t, tools.ReasonTimeout, out.Reason)
+	require.Equal(t, messages.StatusUnknown, out.Status)
+	require.Eventually(t, func() bool { return len(lines(t, dir, "wait")) == 2 }, 10*time.Second, 10*time.Millisecond, "the server is told")
+}

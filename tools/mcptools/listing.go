@@ -1,0 +1,210 @@
+package mcptools
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"unicode"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/segue-go/segue/tools"
+)
+
+// Listing is what a server offers. Its texts are a stranger's: bounded, without control characters.
+type Listing struct {
+	Server   string  // its name in the Config
+	Title    string  // what it calls itself, with its version
+	Protocol string  // the version of MCP spoken with it, such as "2026-07-28"
+	Offers   []Offer // in the server's order
+	More     bool    // the server's list goes on, and was not read to its end
+}
+
+// Offer is one tool of a server.
+type Offer struct {
+	Name        string           // the server's name of the tool; quoted if it has control characters
+	ToolName    string           // the name that a model sees
+	Definition  tools.Definition // as a run gets it; of a tool that is left out only what is known
+	Hints       Hints            // what the server says about the tool, believed or not
+	Fingerprint string           // of the name, the description, the schemas and the hints, for [Pins]
+	Pin         Pin              // how the definition compares with Config.Pinned
+	LeftOut     string           // why the tool is not among Tools; "" means that it is
+}
+
+// Hints are what a server says about the safety of a tool. A nil is not said.
+type Hints struct {
+	ReadOnly    bool
+	Idempotent  bool
+	Destructive *bool
+	OpenWorld   *bool
+}
+
+// Pin says how a definition compares with what was accepted.
+type Pin string
+
+// The values of a Pin.
+const (
+	PinNone    Pin = ""        // nothing is pinned
+	PinSame    Pin = "same"    // it is the accepted one
+	PinChanged Pin = "changed" // it is another one than was accepted
+	PinNew     Pin = "new"     // others of the server were accepted, and this was not there
+)
+
+// mostPages bounds the pages of a server's list, mostOffers its tools, as a multiple of
+// Limits.Tools.
+const (
+	mostPages  = 1000
+	mostOffers = 4
+)
+
+// list reads the server's list of tools.
+func (s *Toolset) list(ctx context.Context, l *link) error {
+	s.reading.Lock()
+	defer s.reading.Unlock()
+	ctx, cancel := context.WithTimeout(ctx, s.cfg.ConnectTimeout)
+	defer cancel()
+	listing := Listing{Server: s.cfg.Name}
+	if init := l.session.InitializeResult(); init != nil {
+		listing.Protocol = clean(init.ProtocolVersion, 40)
+		if init.ServerInfo != nil {
+			listing.Title = clean(strings.TrimSpace(init.ServerInfo.Name+" "+init.ServerInfo.Version), 200)
+		}
+	}
+	var all []*mcp.Tool
+	cursor := ""
+	for page := 0; ; page++ {
+		res, err := l.session.ListTools(ctx, &mcp.ListToolsParams{Cursor: cursor})
+		if err != nil {
+			return s.failure("list its tools", err)
+		}
+		all = append(all, res.Tools...)
+		if res.NextCursor == "" {
+			break
+		}
+		if page+1 == mostPages || len(all) >= mostOffers*s.cfg.Limits.Tools || res.NextCursor == cursor {
+			listing.More = true
+			break
+		}
+		cursor = res.NextCursor
+	}
+	if most := mostOffers * s.cfg.Limits.Tools; len(all) > most {
+		all, listing.More = all[:most], true
+	}
+	var found []tools.Tool
+	listing.Offers, found = s.offers(all)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.listing, s.tools = listing, found
+	return nil
+}
+
+// offers decides which tools of a server's list are offered.
+func (s *Toolset) offers(list []*mcp.Tool) (offers []Offer, found []tools.Tool) {
+	a := admission{set: s, owner: map[string]string{}, admitted: map[string]bool{}}
+	for _, plain := range []bool{true, false} { // a name that stays as it is wins over one that is mapped
+		for _, t := range list {
+			if t != nil && isPlain(s.cfg.Prefix, t.Name) == plain {
+				a.reserve(t)
+			}
+		}
+	}
+	for _, t := range list {
+		if t == nil {
+			continue
+		}
+		o := s.describe(t)
+		if err := a.admit(t, &o); err != nil {
+			o.LeftOut = err.Error()
+			o.Definition.Description, o.Definition.Parameters = "", nil
+		} else {
+			found = append(found, &tool{set: s, name: t.Name, def: o.Definition, schema: a.schema})
+		}
+		offers = append(offers, o)
+	}
+	return offers, found
+}
+
+// describe maps the definition of a tool.
+func (s *Toolset) describe(t *mcp.Tool) Offer {
+	o := Offer{Name: t.Name, Hints: hintsOf(t), Fingerprint: fingerprint(t)}
+	o.Definition = tools.Definition{
+		Description: clean(t.Description, s.cfg.Limits.Description),
+		Untrusted:   !s.cfg.TrustResults,
+		Timeout:     s.cfg.CallTimeout,
+		MaxResult:   s.cfg.Limits.Result,
+	}
+	safety, given := s.cfg.Safety[t.Name]
+	if !given {
+		if s.cfg.TrustHints {
+			safety.ReadOnly, safety.Idempotent = o.Hints.ReadOnly, o.Hints.Idempotent
+		}
+		safety.NeedsApproval = o.Hints.Destructive != nil && *o.Hints.Destructive && !safety.ReadOnly
+	}
+	d := &o.Definition
+	d.ReadOnly, d.Idempotent, d.Sequential, d.NeedsApproval = safety.ReadOnly, safety.Idempotent, safety.Sequential, safety.NeedsApproval
+	switch accepted, ok := s.cfg.Pinned[t.Name]; {
+	case s.cfg.Pinned == nil:
+	case !ok:
+		o.Pin, d.NeedsApproval = PinNew, true
+		d.ApprovalNote = fmt.Sprintf("The server %q has begun to offer this tool after its tools were accepted.", s.cfg.Name)
+	case accepted != o.Fingerprint:
+		o.Pin, d.NeedsApproval = PinChanged, true
+		d.ApprovalNote = fmt.Sprintf("The server %q has changed the definition of this tool after it was accepted.", s.cfg.Name)
+	default:
+		o.Pin = PinSame
+	}
+	return o
+}
+
+func hintsOf(t *mcp.Tool) Hints {
+	a := t.Annotations
+	if a == nil {
+		return Hints{}
+	}
+	return Hints{ReadOnly: a.ReadOnlyHint, Idempotent: a.IdempotentHint, Destructive: a.DestructiveHint, OpenWorld: a.OpenWorldHint}
+}
+
+// fingerprint returns the SHA-256 of everything in a definition that a model or a person decides by.
+func fingerprint(t *mcp.Tool) string {
+	data, err := json.Marshal(struct { // maps are written in the order of their names
+		Name, Title, Description string
+		Input, Output            any
+		Hints                    Hints
+	}{t.Name, t.Title, t.Description, t.InputSchema, t.OutputSchema, hintsOf(t)})
+	if err != nil {
+		return ""
+	}
+	sum := sha256.Sum256(data)
+	return hex.EncodeToString(sum[:])
+}
+
+// clean returns a stranger's text without control characters other than line feeds and tabs, and
+// without characters that change the direction of others, cut to so many bytes.
+func clean(text string, most int) string {
+	cut := len(text) > most
+	if cut {
+		text = text[:most]
+	}
+	text = strings.Map(func(r rune) rune {
+		switch {
+		case r == '\n' || r == '\t':
+			return r
+		case unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r):
+			return -1
+		default:
+			return r
+		}
+	}, strings.ToValidUTF8(text, ""))
+	if cut {
+		text += "…"
+	}
+	return text
+}
+
+func isPlain(prefix, name string) bool {
+	mapped, err := toolName(prefix, name)
+	return err == nil && mapped == prefix+name
+}

@@ -1,0 +1,135 @@
+package mcptools
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"sync"
+	"time"
+)
+
+// process is a running command. Its children belong to its group, and end with it.
+type process struct {
+	cmd    *exec.Cmd
+	stdin  *os.File // written to by this process
+	stdout *os.File // read by this process
+	stderr *tail
+	grace  time.Duration
+
+	exited  chan struct{} // closed when the command has ended, and its group was killed
+	drained chan struct{} // closed when nothing reads its standard error any more
+	errRead *os.File
+	once    sync.Once
+	closed  chan struct{} // closed when stop is done
+}
+
+// startProcess starts the command of a Config.
+func startProcess(cfg *Config, r *redactor) (*process, error) {
+	cmd := exec.Command(cfg.Command[0], cfg.Command[1:]...) //nolint:noctx // stop ends it, with its group
+	cmd.Dir = cfg.Dir
+	cmd.Env, _ = environment(cfg.Env)
+	ownGroup(cmd)
+	p := &process{
+		cmd: cmd, stderr: &tail{redact: r, most: cfg.Limits.Stderr}, grace: cfg.CloseTimeout,
+		exited: make(chan struct{}), drained: make(chan struct{}), closed: make(chan struct{}),
+	}
+	var ends [3]*os.File // the command's
+	var err error
+	defer func() {
+		for _, f := range ends {
+			closeFile(f)
+		}
+		if err != nil {
+			closeFile(p.stdin)
+			closeFile(p.stdout)
+			closeFile(p.errRead)
+		}
+	}()
+	if ends[0], p.stdin, err = os.Pipe(); err != nil {
+		return nil, fmt.Errorf("a pipe: %w", err)
+	}
+	if p.stdout, ends[1], err = os.Pipe(); err != nil {
+		return nil, fmt.Errorf("a pipe: %w", err)
+	}
+	if p.errRead, ends[2], err = os.Pipe(); err != nil {
+		return nil, fmt.Errorf("a pipe: %w", err)
+	}
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = ends[0], ends[1], ends[2]
+	if err = cmd.Start(); err != nil {
+		return nil, err
+	}
+	go p.drain()
+	go p.reap()
+	return p, nil
+}
+
+func closeFile(f *os.File) {
+	if f != nil {
+		_ = f.Close()
+	}
+}
+
+func (p *process) drain() {
+	defer close(p.drained)
+	_, _ = io.Copy(p.stderr, p.errRead)
+}
+
+// reap waits until the command ends, and kills the children it left.
+func (p *process) reap() {
+	defer close(p.exited)
+	_ = p.cmd.Wait()
+	killLeft(p.cmd)
+}
+
+// stop ends the command: it closes its input, asks it to end, and kills it, with the grace between
+// these. It returns when the command and its group are gone.
+func (p *process) stop() {
+	p.once.Do(func() {
+		defer close(p.closed)
+		closeFile(p.stdin)
+		for _, next := range []func(*exec.Cmd){terminateGroup, killGroup} {
+			if p.ended(p.grace) {
+				break
+			}
+			next(p.cmd)
+		}
+		<-p.exited
+		closeFile(p.stdout)
+		select { // what it wrote last is kept, unless somebody outside its group holds the pipe
+		case <-p.drained:
+		case <-time.After(100 * time.Millisecond):
+		}
+		closeFile(p.errRead)
+		<-p.drained
+	})
+	<-p.closed
+}
+
+func (p *process) ended(within time.Duration) bool {
+	timer := time.NewTimer(within)
+	defer timer.Stop()
+	select {
+	case <-p.exited:
+		return true
+	case <-timer.C:
+		return false
+	}
+}
+
+// processReader and processWriter are the ends that the transport reads and writes. Closing either
+// ends the process.
+type processReader struct{ p *process }
+
+func (r processReader) Read(b []byte) (int, error) { return r.p.stdout.Read(b) }
+
+func (r processReader) Close() error { return nil }
+
+type processWriter struct{ p *process }
+
+func (w processWriter) Write(b []byte) (int, error) { return w.p.stdin.Write(b) }
+
+func (w processWriter) Close() error {
+	w.p.stop()
+	return nil
+}
