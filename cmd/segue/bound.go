@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"strings"
@@ -50,7 +51,7 @@ of the agent in the configuration, or else 500 model calls, 2,000 tool calls and
   segue bound --strategy react --dir . --output json
   segue bound --agent planner --call-input 128000 --call-output 16000`,
 		Args: noArguments,
-		RunE: func(*cobra.Command, []string) error { return c.showBound(f) },
+		RunE: func(cmd *cobra.Command, _ []string) error { return c.showBound(cmd.Context(), f) },
 	}
 	f.offer(c, cmd)
 	f.settings.offer(cmd, c, &f.config)
@@ -60,7 +61,7 @@ of the agent in the configuration, or else 500 model calls, 2,000 tool calls and
 }
 
 // showBound executes segue bound.
-func (c *cli) showBound(f *boundFlags) error {
+func (c *cli) showBound(ctx context.Context, f *boundFlags) error {
 	if err := f.settings.fromEnvironment(c.getenv); err != nil {
 		return err
 	}
@@ -70,7 +71,7 @@ func (c *cli) showBound(f *boundFlags) error {
 	if f.call.Input < 0 || f.call.Output < 0 {
 		return errors.New("--call-input and --call-output are numbers of tokens, from 1 on")
 	}
-	r, err := c.boundOf(f)
+	r, err := c.boundOf(ctx, f)
 	if err != nil {
 		return err
 	}
@@ -85,8 +86,8 @@ func (c *cli) showBound(f *boundFlags) error {
 }
 
 // boundOf returns the bound of the run that segue run would begin.
-func (c *cli) boundOf(f *boundFlags) (boundRecord, error) {
-	j, err := c.readJob(&f.runFlags)
+func (c *cli) boundOf(ctx context.Context, f *boundFlags) (boundRecord, error) {
+	j, err := c.readJob(ctx, &f.runFlags)
 	if err != nil {
 		return boundRecord{}, err
 	}
@@ -96,7 +97,7 @@ func (c *cli) boundOf(f *boundFlags) (boundRecord, error) {
 
 // readJob makes the job of the run that segue run would begin, of which no model is asked. The
 // flags get the agent that is chosen.
-func (c *cli) readJob(f *runFlags) (j job, err error) {
+func (c *cli) readJob(ctx context.Context, f *runFlags) (j job, err error) {
 	f.noAsk = f.noAsk || !f.ask && !c.interactive
 	s := c.screen(output{quiet: true})
 	place, err := c.configPath(f.config, f.given("config"))
@@ -117,7 +118,7 @@ func (c *cli) readJob(f *runFlags) (j job, err error) {
 			return j, err
 		}
 	}
-	return c.jobOf(f, cfg, s)
+	return c.jobOf(ctx, f, cfg, s)
 }
 
 // bound returns the bound of the job of an agent, "" for none, if a model call uses so much.

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"maps"
@@ -11,6 +12,7 @@ import (
 	"github.com/segue-go/segue/cmd/segue/config"
 	"github.com/segue-go/segue/cmd/segue/internal/plaintext"
 	"github.com/segue-go/segue/cmd/segue/internal/strategies"
+	"github.com/segue-go/segue/cmd/segue/internal/workfolder"
 	"github.com/segue-go/segue/machine"
 	"github.com/segue-go/segue/messages"
 	"github.com/segue-go/segue/orchestrator"
@@ -50,7 +52,7 @@ Several with | between them hold if one of them does.`,
   segue check --agent writer --dir notes --never unapproved:write_file
   segue check --agent lead --leads 'calls:helper,ended' -o json`,
 		Args: noArguments,
-		RunE: func(*cobra.Command, []string) error { return c.check(f) },
+		RunE: func(cmd *cobra.Command, _ []string) error { return c.check(cmd.Context(), f) },
 	}
 	f.offer(c, cmd)
 	f.settings.offer(cmd, c, &f.config)
@@ -66,7 +68,7 @@ Several with | between them hold if one of them does.`,
 }
 
 // check executes segue check.
-func (c *cli) check(f *checkFlags) error {
+func (c *cli) check(ctx context.Context, f *checkFlags) error {
 	if err := f.settings.fromEnvironment(c.getenv); err != nil {
 		return err
 	}
@@ -76,7 +78,7 @@ func (c *cli) check(f *checkFlags) error {
 	if f.odd < 0 || f.depth < 0 || f.caps < 0 || f.states < 1 {
 		return errors.New("--odd, --depth and --caps are numbers from 0 on, and --states one from 1 on")
 	}
-	j, err := c.readJob(&f.runFlags)
+	j, err := c.readJob(ctx, &f.runFlags)
 	if err != nil {
 		return err
 	}
@@ -134,7 +136,7 @@ func (j job) explored(b *boundRecord) (explore.Options, error) {
 			r.Strategy = root
 		}
 		if r.Definition.NeedsApproval {
-			return orchestrator.VerdictAsk
+			return workfolder.Stricter(orchestrator.VerdictAsk, policy(r))
 		}
 		return policy(r)
 	}
