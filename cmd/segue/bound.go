@@ -39,7 +39,8 @@ func (c *cli) boundCommand() *cobra.Command {
 		Short: "Say how much a run uses at most, before it",
 		Long: `Bound says how many model calls, tool calls and steps a run with the same flags makes at most, how deep its strategies go, and why
 not more: because of the state machines of the strategies, or because of a limit. Agents that are called as tools are included.
-Without --agent it is the agent of a task whose words no rule looks for. Nothing is asked, and no trust is needed.
+Without --agent it is the agent of a task whose words no rule looks for. No model is asked. No trust is needed, unless the agent uses
+MCP servers: these are asked for their tools.
 
 What one model call uses is not known: with --call-input and --call-output, such as the context of the model and its longest
 reply, there are bounds of the tokens, and of the cost if the prices of the models are known. Without these only limits bound

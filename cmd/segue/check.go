@@ -38,7 +38,8 @@ func (c *cli) checkCommand() *cobra.Command {
 		Long: `Check makes the run that segue run would begin with the same flags, with all agents that it may call, and tries everything that can
 happen to it, the shortest ways first: every kind of answer of a model, results and failures of tools, answers of people, stops, and
 crashes. In each state it looks whether the laws of runs hold. It says how much it has tried, what a run uses at most, which
-transitions of the strategies were never taken, and answers your questions. No model is asked, no tool is called, and no trust is needed.
+transitions of the strategies were never taken, and answers your questions. No model is asked, no tool is called, and no trust is needed,
+unless the agent uses MCP servers: these are asked for their tools.
 
 Calls of tools that have a schema have the arguments that it asks for, with "text" for each text. Of the answers of models there are
 examples of each kind, and not all. A path may have as many odd events, such as failures, as --odd says. An agent with large caps has
