@@ -60,7 +60,7 @@ func schemaOf(t *mcp.Tool, most int) (json.RawMessage, *tools.Schema, error) {
 	if !ok {
 		return nil, nil, errors.New("its input schema is not an object")
 	}
-	schema = maps.Clone(schema) // the SDK may keep it
+	schema = withoutNull(schema)
 	if _, said := schema["type"]; !said {
 		schema["type"] = "object"
 	}
@@ -79,4 +79,14 @@ func schemaOf(t *mcp.Tool, most int) (json.RawMessage, *tools.Schema, error) {
 		return nil, nil, fmt.Errorf("its input schema is invalid: %s", clean(err.Error(), 300))
 	}
 	return data, compiled, nil
+}
+
+// withoutNull returns a copy of a schema without a "required" that is null, as some servers write an
+// empty list.
+func withoutNull(schema map[string]any) map[string]any {
+	schema = maps.Clone(schema)
+	if required, ok := schema["required"]; ok && required == nil {
+		delete(schema, "required")
+	}
+	return schema
 }

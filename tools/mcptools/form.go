@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
@@ -37,7 +38,7 @@ const mostMessage = 4 << 10
 func newForm(p *mcp.ElicitParams, limits Limits) (*form, error) {
 	f := &form{Message: clean(p.Message, mostMessage)}
 	if p.Mode == "url" || p.Mode == "" && p.URL != "" {
-		if f.URL = clean(p.URL, mostMessage); f.URL != p.URL || f.URL == "" {
+		if f.URL = clean(p.URL, mostMessage); f.URL != p.URL || f.URL == "" || strings.ContainsFunc(f.URL, unicode.IsSpace) {
 			return nil, errors.New("it asks to visit an address that is empty, too long or has control characters")
 		}
 		return f, nil
@@ -45,7 +46,11 @@ func newForm(p *mcp.ElicitParams, limits Limits) (*form, error) {
 	if p.RequestedSchema == nil {
 		return f, nil
 	}
-	data, err := json.Marshal(p.RequestedSchema)
+	schema := p.RequestedSchema
+	if object, ok := schema.(map[string]any); ok {
+		schema = withoutNull(object)
+	}
+	data, err := json.Marshal(schema)
 	if err != nil || len(data) > limits.Schema {
 		return nil, errors.New("it asks with a form that is too large")
 	}
