@@ -46,10 +46,11 @@ func (s *mcpServer) unaccepted() []mcptools.Offer {
 // textOf returns what the user accepts of an offer: its description and its parameters.
 func textOf(o *mcptools.Offer) string {
 	var parameters any
-	text := strings.TrimSpace(o.Definition.Description) + "\n"
+	var text strings.Builder
+	text.WriteString(strings.TrimSpace(o.Definition.Description) + "\n")
 	if json.Unmarshal(o.Definition.Parameters, &parameters) == nil {
 		if indented, err := json.MarshalIndent(parameters, "", "  "); err == nil {
-			text += "parameters " + string(indented) + "\n"
+			text.WriteString("parameters " + string(indented) + "\n")
 		}
 	}
 	for _, hint := range []struct {
@@ -61,10 +62,10 @@ func textOf(o *mcptools.Offer) string {
 		{o.Hints.Destructive != nil && *o.Hints.Destructive, "says that it can destroy"},
 	} {
 		if hint.said {
-			text += hint.what + "\n"
+			text.WriteString(hint.what + "\n")
 		}
 	}
-	return text
+	return text.String()
 }
 
 // maxShownChange is how many lines of a change are shown.

@@ -312,6 +312,9 @@ func (c *cli) agentJob(ctx context.Context, f *runFlags, cfg *config.Config, lis
 		models:  setup.ModelNames(c.clientOptions(f)),
 		mcp:     remote,
 	}
+	if len(setup.Unmatched) > 0 && !f.unconnected && !f.mute {
+		s.Warn("the approval of these tools has no effect, because no server offers them: " + plaintext.Visible(strings.Join(setup.Unmatched, ", ")))
+	}
 	if !f.given("approve") {
 		j.agents = setup.Approvals
 		if len(setup.Unheeded) > 0 {

@@ -17,7 +17,7 @@ func TestMCP_problems(t *testing.T) {
 		want []string
 	}{
 		"unknown server": {"mcp: {files: {command: [x]}}\nagents: {a: {mcp: [file, files, files]}}\n", []string{
-			`2:19: agents.a.mcp[0]: no MCP server "file", did you mean files?; there are: files`, "2:32: agents.a.mcp[2]: the server is there twice",
+			`2:20: agents.a.mcp[0]: no MCP server "file" (did you mean files?); there are: files`, "2:33: agents.a.mcp[2]: the server is there twice",
 		}},
 		"both":       {"mcp:\n  a: {command: [x], url: 'http://h'}\n  b: {prefix: b}\nagents: {a: {}}\n", []string{"2:3: mcp.a: has both a command and a url; give it one", "3:3: mcp.b: needs a command or a url"}},
 		"misfits":    {"mcp:\n  a: {url: 'http://h', dir: x}\n  b: {command: [x], header_env: {A: KEY}}\nagents: {a: {}}\n", []string{"2:3: mcp.a: dir and env are for a command, and this server has a url", "3:21: mcp.b.header_env: headers are for a url, and this server has a command: name the variables in env"}},
@@ -80,7 +80,7 @@ agents:
 default: lead
 `)
 	require.Equal(t, []string{"files", "issues"}, c.MCPServers("lead", ""))
-	require.Equal(t, []string{"issues"}, c.MCPServers("lead", "llm-only")[:1])
+	require.Empty(t, c.MCPServers("lead", "llm-only"))
 	o := Options{Tools: named("read_file"), MCP: map[string][]tools.Tool{"files": named("move"), "issues": named("create")}}
 	s, err := c.Setup("lead", o)
 	require.NoError(t, err)
@@ -97,6 +97,10 @@ default: lead
 	require.Error(t, err) // there is no client; names are in order
 	require.NotContains(t, err.Error(), "move")
 
+	c.Agents["helper"] = Agent{Description: "Helps.", MCP: []string{"issues"}, Approval: Approval{Tools: map[string]string{"create": "never", "creat": "never", "read_file": "ask"}}}
+	s, err = c.Setup("helper", o)
+	require.NoError(t, err)
+	require.Equal(t, []string{"helper: creat"}, s.Unmatched)
 	_, err = c.Setup("planner", o)
 	require.EqualError(t, err, "agent planner: it uses the MCP server other, which is not connected")
 	o.MCP["issues"] = named("move")

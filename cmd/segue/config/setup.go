@@ -26,6 +26,8 @@ type Setup struct {
 	Approvals  map[string]ApprovalPolicies // approval policies of the agents, by the names of their strategies
 	Unheeded   []string                    // approval settings of a file that was found that are ignored, such as "writer: default: always"
 
+	Unmatched []string // approval settings of agents with MCP servers for tools that the run does not have, such as "writer: files_move"
+
 	config *Config
 	remote []string          // the names of the tools of MCP servers
 	models map[string]string // the models of this file that are used, by Request.Model; "" means the model of the environment
@@ -106,6 +108,7 @@ func (c *Config) Setup(name string, o Options) (*Setup, error) {
 	if c.Found {
 		made.tighten(reached)
 	}
+	made.Unmatched = made.unmatched(reached)
 	return made, nil
 }
 
@@ -354,6 +357,23 @@ func (s *Setup) addMCP(reached []reachedAgent, o Options) error {
 		}
 	}
 	return nil
+}
+
+// unmatched returns the approval settings of agents with MCP servers that are for no tool. Those of
+// other agents were found before.
+func (s *Setup) unmatched(reached []reachedAgent) []string {
+	var all []string
+	for _, agent := range reached {
+		if len(agent.MCP) == 0 {
+			continue
+		}
+		for _, tool := range sortedKeys(agent.Approval.Tools) {
+			if !slices.Contains(toolNames, tool) && !slices.Contains(s.remote, tool) && !slices.Contains(agent.children(asTool), tool) {
+				all = append(all, agent.name+": "+tool)
+			}
+		}
+	}
+	return all
 }
 
 // noMCPTools stands for the servers of the file where none is connected.
