@@ -1,13 +1,16 @@
 package config
 
 import (
+	"path/filepath"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/segue-go/segue/orchestrator"
 	"github.com/segue-go/segue/strategy"
 	"github.com/segue-go/segue/tools"
+	"github.com/segue-go/segue/tools/mcptools"
 )
 
 // Everything that is wrong with an MCP server is found, with its place; a key is not quoted.
@@ -120,4 +123,42 @@ func TestMCP_withheld(t *testing.T) {
 	require.Equal(t, "OPENAI_API_KEY", MCPServer{URL: "http://h", HeaderEnv: map[string]string{"A": "Bearer OPENAI_API_KEY"}}.Withheld(none))
 	require.Equal(t, "OPENAI_API_KEY", MCPServer{Command: []string{"x"}, Env: []string{"OPENAI_API_KEY"}}.Withheld(none))
 	require.Empty(t, MCPServer{Command: []string{"x"}, Env: []string{"OPENAI_LEVEL=1", "OTHER_KEY"}}.Withheld(none))
+}
+
+// Servers get the values of the variables that the file names, and no others.
+func TestMCP_config(t *testing.T) {
+	c := sound(t, `
+mcp:
+  files: {command: [./server, -x], dir: sub, env: [SET, NOT_SET, LEVEL=1], timeout: 5s, connect_timeout: 7s, safety: {move: {sequential: true}}, allow: [move]}
+  issues: {url: 'http://h', header_env: {Authorization: Bearer SET, X-Key: SET}}
+  keyless: {url: 'http://h', header_env: {X-Key: NOT_SET}}
+  stolen: {url: 'http://h', header_env: {X-Key: OPENAI_API_KEY}}
+agents: {a: {}}
+`)
+	getenv := func(name string) string {
+		return map[string]string{"SET": "secret", "OPENAI_API_KEY": "key"}[name]
+	}
+	files, err := c.MCPConfig("files", getenv)
+	require.NoError(t, err)
+	require.Equal(t, mcptools.Config{
+		Name: "files", Command: []string{"./server", "-x"}, Dir: "sub", Env: []string{"SET=secret", "LEVEL=1"}, Allow: []string{"move"},
+		CallTimeout: 5 * time.Second, ConnectTimeout: 7 * time.Second, Safety: map[string]mcptools.Safety{"move": {Sequential: true}},
+	}, files)
+	issues, err := c.MCPConfig("issues", getenv)
+	require.NoError(t, err)
+	require.Equal(t, map[string]string{"Authorization": "Bearer secret", "X-Key": "secret"}, issues.Headers)
+	_, err = c.MCPConfig("keyless", getenv)
+	require.EqualError(t, err, "MCP server keyless: the environment variable NOT_SET, which its header_env names, is not set")
+	_, err = c.MCPConfig("other", getenv)
+	require.EqualError(t, err, `no MCP server "other"; there are: files, issues, keyless, stolen`)
+	_, err = c.MCPConfig("stolen", getenv)
+	require.NoError(t, err)
+	c.Found = true
+	_, err = c.MCPConfig("stolen", getenv)
+	require.EqualError(t, err, "MCP server stolen: OPENAI_API_KEY goes to the server of the environment alone; segue.yaml was found, not named, and cannot send it elsewhere: name the file with --config")
+
+	whole, err := filepath.Abs("sub")
+	require.NoError(t, err)
+	require.Equal(t, `["./server","-x"] in `+whole, c.MCPTarget("files"))
+	require.Equal(t, "http://h", c.MCPTarget("issues"))
 }
