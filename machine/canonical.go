@@ -222,9 +222,9 @@ func isPlainMessage(m messages.Message) bool {
 
 func isPlainDefinition(d *tools.Definition) bool {
 	if d.Parameters == nil {
-		return isText(d.Name, d.Description)
+		return isText(d.Name, d.Description, d.ApprovalNote)
 	}
-	return isText(d.Name, d.Description) && isCompact(d.Parameters)
+	return isText(d.Name, d.Description, d.ApprovalNote) && isCompact(d.Parameters)
 }
 
 // isCompact reports whether a text is JSON that a journal would return unchanged.

@@ -35,7 +35,7 @@ var everyRecord = []Record{
 		Limits:   delegation.Limits{Depth: 1, Steps: 2, ModelCalls: 3, ToolCalls: 4, InputTokens: 5, OutputTokens: 6, TotalTokens: -1, Cost: 7, Duration: 8},
 		Parallel: 8, Tools: []tools.Definition{{
 			Name: "look", Description: "looks", Parameters: json.RawMessage(`{"type":"object"}`), ReadOnly: true, Idempotent: true, Sequential: true,
-			Untrusted: true, NeedsApproval: true, Timeout: time.Second, MaxResult: 100,
+			Untrusted: true, NeedsApproval: true, ApprovalNote: "changed", Timeout: time.Second, MaxResult: 100,
 		}},
 		Expires: time.Hour, StopNote: "[stopped]", MaxResult: 1000, Model: "m", Temperature: new(0.5),
 		Metadata: map[string]string{"user": "u"}, Labels: map[string]string{"team": "t"}, Namespace: "n", Origin: &Origin{Run: "r0", Record: 7},

@@ -20,7 +20,7 @@ func (x *execution) callTool(ctx context.Context, e *machine.Effect) (nextstep.A
 		if c == nil {
 			c = x.beginCall(ctx, e)
 		}
-		return x.finished(c, nil)
+		return x.finished(c, c.Perform(), nil)
 	}
 	if e.Call.ID != was.Call.ID || e.Call.Name != was.Call.Name {
 		return nil, fmt.Errorf("orchestrator: a middleware made the call %.64q of %.64q another one", was.Call.ID, was.Call.Name)
@@ -39,7 +39,7 @@ func (x *execution) callTool(ctx context.Context, e *machine.Effect) (nextstep.A
 	if _, ok := c.Due(); ok {
 		x.run.box.post(mail{execution: x, event: &Event{}}) // wakes the loop, which sets the deadline
 	}
-	return x.finished(c, made)
+	return x.finished(c, c.Perform(), made)
 }
 
 // refuse returns the result of a call that is not allowed as a middleware changed it.
@@ -65,9 +65,8 @@ func (o *Orchestrator) refusesChanged(was, e *machine.Effect) string {
 	return "the arguments of the call were changed, and as it is now it is not allowed"
 }
 
-// finished makes a call, and converts its result to an answer.
-func (x *execution) finished(c *tools.Running, made *messages.ToolCall) (nextstep.Answer, error) {
-	out := c.Perform()
+// finished converts the result of a call to an answer.
+func (x *execution) finished(c *tools.Running, out messages.ToolOutput, made *messages.ToolCall) (nextstep.Answer, error) {
 	if out.Reason == tools.ReasonSuspended {
 		if s, ok := c.Suspended(); ok {
 			return x.suspendedCall(&s)

@@ -188,6 +188,41 @@ var breakages = []breakage{
 		"strategy/planreviseexecute/execute.go", `data.Results = s.results(step.DependsOn)`, ``,
 	},
 	{
+		scenario{"S1", 34},
+		"tools/mcptools TestS1_34_sameAsNative", "results of a server are not marked as untrusted",
+		"tools/mcptools/listing.go", `!s.cfg.TrustResults,`, `false,`,
+	},
+	{
+		scenario{"S1", 34},
+		"tools/mcptools TestS1_34_sameAsNative", "the server is called with arguments that do not fit",
+		"tools/mcptools/tool.go", `if err := t.schema.Check(arguments); err != nil {`, `if err := t.schema.Check("{}"); err == nil {`,
+	},
+	{
+		scenario{"S1", 35},
+		"tools/mcptools TestS1_35_perAgent", "two tools with one name are joined",
+		"tools/mcptools/join.go", `owner[name]; taken {`, `owner[name]; taken && first == "" {`,
+	},
+	{
+		scenario{"S1", 35},
+		"tools/mcptools TestS1_35_perAgent", "tools that are not allowed are offered",
+		"tools/mcptools/admission.go", `if cfg.Allow != nil && !slices.Contains(cfg.Allow, t.Name) {`, `if slices.Contains(cfg.Allow, "") {`,
+	},
+	{
+		scenario{"S1", 36},
+		"tools/mcptools TestS1_36_retry", "a failure of a server's tool is a result",
+		"tools/mcptools/tool.go", `if res.IsError {`, `if false {`,
+	},
+	{
+		scenario{"S1", 37},
+		"tools/mcptools TestS1_37_endToEnd", "the end of a run does not end the call of the server",
+		"tools/mcptools/tool.go", `own, stop := context.WithCancelCause(ctx)`, `own, stop := context.WithCancelCause(context.WithoutCancel(ctx))`,
+	},
+	{
+		scenario{"S1", 37},
+		"tools/mcptools TestS1_37_endToEnd", "the progress of a server is lost",
+		"tools/mcptools/call.go", `tools.Progress(r.ctx, progressText(p))`, `tools.Progress(context.Background(), progressText(p))`,
+	},
+	{
 		scenario{"S3", 15},
 		"orchestrator TestS3_15_orphan", "a call that nobody answered is answered as if it had gone well",
 		"messages/repair.go", `Status: StatusUnknown`, `Status: StatusOK`,

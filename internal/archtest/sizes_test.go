@@ -18,7 +18,7 @@ func TestSizes(t *testing.T) {
 		files, lines int // at most; 0 means any number
 	}{
 		"formats of text": {folders: []string{"markdownpolicy"}, files: 25},
-		"tools":           {folders: []string{"tools"}, lines: 1600},
+		"tools":           {folders: []string{"tools"}, lines: 1700},
 		"plans":           {folders: []string{"strategy/planreviseexecute", "strategy/planreviseexecute/plantext"}, lines: 1600},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -220,7 +220,7 @@ func requireStopReaches(t *testing.T, s *mcptools.Toolset, dir string) {
 		Strategies: strategy.Set{completetask.Name: completetask.New(completetask.Config{})},
 	})
 	require.NoError(t, err)
-	ctx, stop := context.WithCancel(t.Context())
+	ctx, stop := context.WithTimeout(t.Context(), 5*time.Second)
 	defer stop()
 	var once sync.Once
 	var progress []string
@@ -230,7 +230,7 @@ func requireStopReaches(t *testing.T, s *mcptools.Toolset, dir string) {
 			once.Do(stop)
 		}
 		if err != nil {
-			require.ErrorIs(t, err, context.Canceled)
+			require.ErrorIs(t, err, context.Canceled, "it is stopped when its progress is told")
 		}
 	}
 	require.Equal(t, []string{"half done (1 of 2)"}, progress)
