@@ -14,6 +14,8 @@ import (
 	"github.com/segue-go/segue/cmd/segue/config"
 	"github.com/segue-go/segue/cmd/segue/internal/endpoint"
 	"github.com/segue-go/segue/cmd/segue/internal/plaintext"
+	"github.com/segue-go/segue/machine"
+	"github.com/segue-go/segue/tools"
 )
 
 // The names under which a run is found again.
@@ -47,6 +49,9 @@ type begun struct {
 	Fed      bool     `json:"fed,omitempty"` // something from standard input was joined to the task
 	MaxSteps int      `json:"max_steps,omitempty"`
 	Idle     string   `json:"idle_timeout,omitempty"`
+
+	MCP  map[string][]string `json:"mcp,omitempty"` // the names of the tools of each MCP server
+	defs []tools.Definition  // of all tools of the run, which the journal keeps besides
 }
 
 // begunWith returns what a run is begun with.
@@ -121,9 +126,9 @@ func (b *begun) labels() map[string]string {
 }
 
 // readBegun reads what a run was begun with.
-func readBegun(run string, metadata map[string]string) (begun, error) {
-	var b begun
-	text, ok := metadata[begunKey]
+func readBegun(run string, s *machine.Started) (begun, error) {
+	b := begun{defs: s.Tools}
+	text, ok := s.Metadata[begunKey]
 	if !ok {
 		return b, fmt.Errorf("run %s was not begun by segue run: go on with the program that began it", plaintext.Visible(run))
 	}

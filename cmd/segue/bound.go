@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"strings"
@@ -38,7 +39,8 @@ func (c *cli) boundCommand() *cobra.Command {
 		Short: "Say how much a run uses at most, before it",
 		Long: `Bound says how many model calls, tool calls and steps a run with the same flags makes at most, how deep its strategies go, and why
 not more: because of the state machines of the strategies, or because of a limit. Agents that are called as tools are included.
-Without --agent it is the agent of a task whose words no rule looks for. Nothing is asked, and no trust is needed.
+Without --agent it is the agent of a task whose words no rule looks for. No model is asked. No trust is needed, unless the agent uses
+MCP servers: these are asked for their tools.
 
 What one model call uses is not known: with --call-input and --call-output, such as the context of the model and its longest
 reply, there are bounds of the tokens, and of the cost if the prices of the models are known. Without these only limits bound
@@ -50,7 +52,7 @@ of the agent in the configuration, or else 500 model calls, 2,000 tool calls and
   segue bound --strategy react --dir . --output json
   segue bound --agent planner --call-input 128000 --call-output 16000`,
 		Args: noArguments,
-		RunE: func(*cobra.Command, []string) error { return c.showBound(f) },
+		RunE: func(cmd *cobra.Command, _ []string) error { return c.showBound(cmd.Context(), f) },
 	}
 	f.offer(c, cmd)
 	f.settings.offer(cmd, c, &f.config)
@@ -60,7 +62,7 @@ of the agent in the configuration, or else 500 model calls, 2,000 tool calls and
 }
 
 // showBound executes segue bound.
-func (c *cli) showBound(f *boundFlags) error {
+func (c *cli) showBound(ctx context.Context, f *boundFlags) error {
 	if err := f.settings.fromEnvironment(c.getenv); err != nil {
 		return err
 	}
@@ -70,7 +72,7 @@ func (c *cli) showBound(f *boundFlags) error {
 	if f.call.Input < 0 || f.call.Output < 0 {
 		return errors.New("--call-input and --call-output are numbers of tokens, from 1 on")
 	}
-	r, err := c.boundOf(f)
+	r, err := c.boundOf(ctx, f)
 	if err != nil {
 		return err
 	}
@@ -85,8 +87,8 @@ func (c *cli) showBound(f *boundFlags) error {
 }
 
 // boundOf returns the bound of the run that segue run would begin.
-func (c *cli) boundOf(f *boundFlags) (boundRecord, error) {
-	j, err := c.readJob(&f.runFlags)
+func (c *cli) boundOf(ctx context.Context, f *boundFlags) (boundRecord, error) {
+	j, err := c.readJob(ctx, &f.runFlags)
 	if err != nil {
 		return boundRecord{}, err
 	}
@@ -96,7 +98,7 @@ func (c *cli) boundOf(f *boundFlags) (boundRecord, error) {
 
 // readJob makes the job of the run that segue run would begin, of which no model is asked. The
 // flags get the agent that is chosen.
-func (c *cli) readJob(f *runFlags) (j job, err error) {
+func (c *cli) readJob(ctx context.Context, f *runFlags) (j job, err error) {
 	f.noAsk = f.noAsk || !f.ask && !c.interactive
 	s := c.screen(output{quiet: true})
 	place, err := c.configPath(f.config, f.given("config"))
@@ -117,7 +119,7 @@ func (c *cli) readJob(f *runFlags) (j job, err error) {
 			return j, err
 		}
 	}
-	return c.jobOf(f, cfg, s)
+	return c.jobOf(ctx, f, cfg, s)
 }
 
 // bound returns the bound of the job of an agent, "" for none, if a model call uses so much.

@@ -149,7 +149,7 @@ func (ch *chat) setAgent(_ context.Context, name string) error {
 }
 
 // setModel has another model answer.
-func (ch *chat) setModel(_ context.Context, name string) error {
+func (ch *chat) setModel(ctx context.Context, name string) error {
 	if name == "" {
 		ch.say("model " + plaintext.Visible(ch.model()))
 		return nil
@@ -157,7 +157,7 @@ func (ch *chat) setModel(_ context.Context, name string) error {
 	f := *ch.flags
 	f.model = name
 	if ch.cfg == nil || f.agent != "" {
-		j, err := ch.jobOf(&f, ch.cfg, ch.screen)
+		j, err := ch.jobOf(ctx, &f, ch.cfg, ch.screen)
 		if err != nil {
 			return err
 		}

@@ -27,7 +27,7 @@ func (ch *chat) turn(ctx context.Context, text string) error {
 	if err != nil {
 		return err
 	}
-	j, err := ch.jobOf(ch.flags, ch.cfg, ch.screen)
+	j, err := ch.jobOf(ctx, ch.flags, ch.cfg, ch.screen)
 	if err != nil {
 		return err
 	}
@@ -36,6 +36,7 @@ func (ch *chat) turn(ctx context.Context, text string) error {
 	if err != nil {
 		return err
 	}
+	b.MCP = j.mcp.names()
 	if j.task.Metadata, err = b.metadata(); err != nil {
 		return err
 	}

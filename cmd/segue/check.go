@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"maps"
@@ -11,6 +12,7 @@ import (
 	"github.com/segue-go/segue/cmd/segue/config"
 	"github.com/segue-go/segue/cmd/segue/internal/plaintext"
 	"github.com/segue-go/segue/cmd/segue/internal/strategies"
+	"github.com/segue-go/segue/cmd/segue/internal/workfolder"
 	"github.com/segue-go/segue/machine"
 	"github.com/segue-go/segue/messages"
 	"github.com/segue-go/segue/orchestrator"
@@ -36,7 +38,8 @@ func (c *cli) checkCommand() *cobra.Command {
 		Long: `Check makes the run that segue run would begin with the same flags, with all agents that it may call, and tries everything that can
 happen to it, the shortest ways first: every kind of answer of a model, results and failures of tools, answers of people, stops, and
 crashes. In each state it looks whether the laws of runs hold. It says how much it has tried, what a run uses at most, which
-transitions of the strategies were never taken, and answers your questions. No model is asked, no tool is called, and no trust is needed.
+transitions of the strategies were never taken, and answers your questions. No model is asked, no tool is called, and no trust is needed,
+unless the agent uses MCP servers: these are asked for their tools.
 
 Calls of tools that have a schema have the arguments that it asks for, with "text" for each text. Of the answers of models there are
 examples of each kind, and not all. A path may have as many odd events, such as failures, as --odd says. An agent with large caps has
@@ -50,7 +53,7 @@ Several with | between them hold if one of them does.`,
   segue check --agent writer --dir notes --never unapproved:write_file
   segue check --agent lead --leads 'calls:helper,ended' -o json`,
 		Args: noArguments,
-		RunE: func(*cobra.Command, []string) error { return c.check(f) },
+		RunE: func(cmd *cobra.Command, _ []string) error { return c.check(cmd.Context(), f) },
 	}
 	f.offer(c, cmd)
 	f.settings.offer(cmd, c, &f.config)
@@ -66,7 +69,7 @@ Several with | between them hold if one of them does.`,
 }
 
 // check executes segue check.
-func (c *cli) check(f *checkFlags) error {
+func (c *cli) check(ctx context.Context, f *checkFlags) error {
 	if err := f.settings.fromEnvironment(c.getenv); err != nil {
 		return err
 	}
@@ -76,7 +79,7 @@ func (c *cli) check(f *checkFlags) error {
 	if f.odd < 0 || f.depth < 0 || f.caps < 0 || f.states < 1 {
 		return errors.New("--odd, --depth and --caps are numbers from 0 on, and --states one from 1 on")
 	}
-	j, err := c.readJob(&f.runFlags)
+	j, err := c.readJob(ctx, &f.runFlags)
 	if err != nil {
 		return err
 	}
@@ -134,7 +137,7 @@ func (j job) explored(b *boundRecord) (explore.Options, error) {
 			r.Strategy = root
 		}
 		if r.Definition.NeedsApproval {
-			return orchestrator.VerdictAsk
+			return workfolder.Stricter(orchestrator.VerdictAsk, policy(r))
 		}
 		return policy(r)
 	}

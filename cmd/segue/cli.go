@@ -25,13 +25,15 @@ type cli struct {
 
 	args        []string // of the command line
 	interactive bool     // somebody can be asked: at stdin and stderr, or at tty and stderr
+	mcp         *mcpServers
 	tty         *os.File // the terminal of the process, if stdin is something else and somebody can be asked there; or nil
 }
 
 // run executes one command line and returns its exit code. It writes an error as one line to
 // stderr.
 func run(args []string, stdin io.Reader, stdout, stderr io.Writer, getenv func(string) string) int {
-	c := &cli{stdin: stdin, stdout: stdout, stderr: stderr, getenv: getenv}
+	c := &cli{stdin: stdin, stdout: stdout, stderr: stderr, getenv: getenv, mcp: &mcpServers{}}
+	defer c.mcp.close()
 	c.interactive = terminal.IsTerminal(stdin) && terminal.IsTerminal(stderr)
 	if !c.interactive && terminal.IsTerminal(stderr) && c.isFed() {
 		if c.tty = terminal.Controlling(); c.tty != nil {
@@ -101,7 +103,7 @@ func (c *cli) root() *cobra.Command {
 	root.AddCommand(c.runsCommand(), c.showCommand(), c.resumeCommand(), c.answerCommand(), c.stopCommand(), c.pruneCommand(), c.forgetCommand())
 	root.AddCommand(c.replayCommand(), c.diffCommand(), c.forkCommand(), c.exportCommand(), c.importCommand(), c.sessionsCommand())
 	root.AddCommand(c.simulateCrashCommand())
-	root.AddCommand(c.agentsCommand(), c.configCommand(), c.doctorCommand(), c.modelsCommand(), c.graphCommand(), c.boundCommand(), c.checkCommand(), c.parseCommand(), c.policiesCommand(), c.trustCommand(), c.versionCommand())
+	root.AddCommand(c.agentsCommand(), c.configCommand(), c.doctorCommand(), c.modelsCommand(), c.graphCommand(), c.boundCommand(), c.checkCommand(), c.parseCommand(), c.policiesCommand(), c.trustCommand(), c.toolsCommand(), c.mcpCommand(), c.versionCommand())
 	root.AddCommand(c.manCommand(root))
 	root.InitDefaultHelpCmd()
 	root.InitDefaultCompletionCmd()

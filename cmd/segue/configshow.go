@@ -218,6 +218,9 @@ func (v *settingsView) addStrategy() {
 	if a.Tools != nil {
 		v.add("tools", strings.Join(a.Tools, ", "), v.where(at))
 	}
+	if _, at = v.ofAgent("mcp"); a.MCP != nil {
+		v.add("mcp", strings.Join(a.MCP, ", "), v.where(at))
+	}
 }
 
 // addModel adds the model, its server and the variable of its key.

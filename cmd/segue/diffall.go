@@ -144,7 +144,7 @@ func (d *differ) difference(ctx context.Context, key checkpoint.Key) (*orchestra
 		return nil, err
 	}
 	if d.o == nil || text != d.begun {
-		b, err := readBegun(key.Run, began.Metadata)
+		b, err := readBegun(key.Run, &began)
 		if err != nil {
 			return nil, err
 		}

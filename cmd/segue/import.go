@@ -145,7 +145,7 @@ func begunInFile(data []byte) (*begun, error) {
 	if began.Metadata[begunKey] == "" {
 		return nil, nil //nolint:nilnil // another program has begun it
 	}
-	b, err := readBegun(run, began.Metadata)
+	b, err := readBegun(run, &began)
 	return &b, err
 }
 

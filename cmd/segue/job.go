@@ -33,12 +33,14 @@ type job struct {
 	approve    config.ApprovalPolicies            // policies for tool calls
 	agents     map[string]config.ApprovalPolicies // policies for calls of agents, by the names of their strategies
 	task       orchestrator.Task
-	models     []string                                // the providers' names of the models that may be asked
-	runs       *runStore                               // where the run is kept; nil if it is not
-	wrap       func(checkpoint.Store) checkpoint.Store // around the store of the runs; nil: nothing is
-	fed        bool                                    // text from outside came with the task, from standard input
-	resume     *orchestrator.Resumption                // the run to go on with, instead of the task; nil if there is none
-	heard      func(orchestrator.Event)                // is called for each event before it is shown; nil: nothing is
+	models     []string                                                             // the providers' names of the models that may be asked
+	runs       *runStore                                                            // where the run is kept; nil if it is not
+	wrap       func(checkpoint.Store) checkpoint.Store                              // around the store of the runs; nil: nothing is
+	fed        bool                                                                 // text from outside came with the task, from standard input
+	resume     *orchestrator.Resumption                                             // the run to go on with, instead of the task; nil if there is none
+	mcp        mcpTools                                                             // the tools of MCP servers among the tools
+	reply      func(context.Context, orchestrator.Wait) (orchestrator.Reply, error) // answers what the run waits for if nobody is at a terminal; nil: it waits
+	heard      func(orchestrator.Event)                                             // is called for each event before it is shown; nil: nothing is
 }
 
 // close closes what the job has open.
@@ -54,7 +56,7 @@ const lease = 10 * time.Second
 
 // orchestrator returns the orchestrator of the run. asker is nil if nobody can be asked.
 func (j job) orchestrator(asker *approval.Asker) (*orchestrator.Orchestrator, error) {
-	cfg := orchestrator.Config{Client: j.client, Strategies: j.strategies, Tools: j.tools, Version: programVersion(), Lease: lease, LargeResults: j.large}
+	cfg := orchestrator.Config{Client: j.client, Strategies: j.strategies, Tools: j.tools, Version: programVersion(), Lease: lease, LargeResults: j.large, Reply: j.reply}
 	if j.runs != nil {
 		cfg.Store = j.runs.Store
 		if j.wrap != nil {
@@ -66,9 +68,11 @@ func (j job) orchestrator(asker *approval.Asker) (*orchestrator.Orchestrator, er
 		cfg.Reply = asker.Reply
 		policy = asker.UnlessAllowed(policy)
 	}
+	policy = j.files.Protect(policy) // wraps all other policies: the user is asked each time about protected files
 	cfg.Approve = &orchestrator.ApprovalConfig{
-		Default: j.files.Protect(policy), // wraps all other policies: the user is asked each time about protected files
-		Expires: -1,                      // an approval at a terminal does not expire
+		Default: policy,
+		Tools:   j.asksAnyway(policy),
+		Expires: -1, // an approval at a terminal does not expire
 	}
 	return orchestrator.New(cfg)
 }
@@ -99,12 +103,16 @@ func (c *cli) perform(ctx context.Context, j job, out output, s *terminal.Screen
 	if c.interactive {
 		asker = approval.NewAsker(s, j.files, c.keyboard())
 		asker.EditWith(c.getenv, c.stderr, j.tools)
+		asker.Explain(j.mcp.about)
 	}
 	o, err := j.orchestrator(asker)
 	if err != nil {
 		return err
 	}
 	err = c.tell(inOrder(j.events(ctx, o, s), said), j, asker, out, s)
+	if out.verbose {
+		s.Show(c.mcp.said()...)
+	}
 	if err != nil && hungUp(ctx) {
 		return endedBySignal(ctx) // what could not be written is no failure of the run
 	}

@@ -26,7 +26,7 @@ func everyCommand(check func(name string, cmd *cobra.Command)) {
 // Every command writes JSON if it is asked to, except those that write a text that has its own
 // form.
 func TestCommands_writeJSON(t *testing.T) {
-	own := []string{"segue", "config", "config schema", "parse", "man", "help", "completion", "completion bash", "completion zsh", "completion fish", "completion powershell"}
+	own := []string{"segue", "config", "config schema", "mcp", "mcp serve", "parse", "man", "help", "completion", "completion bash", "completion zsh", "completion fish", "completion powershell"}
 	everyCommand(func(name string, cmd *cobra.Command) {
 		if slices.Contains(own, name) {
 			return
@@ -43,7 +43,7 @@ func TestCommands_wrongArguments(t *testing.T) {
 	everyCommand(func(name string, cmd *cobra.Command) {
 		args := []string{"one", "two", "three", "four"}
 		if cmd.Args == nil {
-			require.Contains(t, []string{"help", "models"}, name, "it takes any words")
+			require.Contains(t, []string{"help", "models", "tools"}, name, "it takes any words")
 			return
 		}
 		err := cmd.Args(cmd, args)

@@ -13,6 +13,8 @@
 //	segue doctor                   what works at the server of a model, and what to set
 //	segue models [WORD]...         the models of the server
 //	segue config show              the settings that a run would have, and where they are from
+//	segue tools [SERVER]...        the tools, and those of MCP servers; segue tools call NAME: try one
+//	segue mcp serve                agents of the configuration as an MCP server
 //	segue graph STRATEGY           the state machine of a strategy
 //	segue parse [FILE|-]           the thoughts and tool calls in the text of a reply
 //	segue policies                 the text formats for tool calls

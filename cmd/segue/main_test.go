@@ -32,6 +32,7 @@ func TestMain(m *testing.M) {
 			}
 			os.Exit(code)
 		},
+		"mcp-test-server": mcpTestServer,
 	})
 }
 

@@ -112,15 +112,6 @@ func (p *process) has(file string) bool {
 	return err == nil
 }
 
-const (
-	wantsToWrite = `{"choices":[{"index":0,"message":{"role":"assistant","tool_calls":[
-{"id":"c1","type":"function","function":{"name":"write_file","arguments":"{\"path\":\"a\",\"content\":\"1\"}"}},
-{"id":"c2","type":"function","function":{"name":"write_file","arguments":"{\"path\":\"b\",\"content\":\"2\"}"}}]},"finish_reason":"tool_calls"}]}`
-	wantsToKnow = `{"choices":[{"index":0,"message":{"role":"assistant","tool_calls":[
-{"id":"c1","type":"function","function":{"name":"ask_user","arguments":"{\"question\":\"Well?\"}"}},
-{"id":"c2","type":"function","function":{"name":"ask_user","arguments":"{\"question\":\"Sure?\"}"}}]},"finish_reason":"tool_calls"}]}`
-)
-
 // TestTerminal_answers approves and refuses at a real terminal. What was typed before a question is
 // no answer to it.
 func TestTerminal_answers(t *testing.T) {

@@ -112,7 +112,7 @@ func (c *cli) jobAgain(ctx context.Context, f *runFlags, runs *runStore, key che
 	if err != nil {
 		return job{}, err
 	}
-	b, err := readBegun(key.Run, began.Metadata)
+	b, err := readBegun(key.Run, &began)
 	if err != nil {
 		return job{}, err
 	}
@@ -125,7 +125,8 @@ func (c *cli) jobBegun(ctx context.Context, f *runFlags, b *begun, runs *runStor
 	if err != nil {
 		return job{}, err
 	}
-	j, err := c.jobOf(again, cfg, s)
+	again.begun = b
+	j, err := c.jobOf(ctx, again, cfg, s)
 	j.runs = runs
 	if errors.Is(err, fs.ErrNotExist) && again.dir != "" {
 		err = fmt.Errorf("%w; --dir says where the folder is now", err)

@@ -136,7 +136,7 @@ func (c *cli) runTask(ctx context.Context, f *runFlags, arg string) error {
 			return err
 		}
 	}
-	j, err := c.jobOf(f, cfg, s)
+	j, err := c.jobOf(ctx, f, cfg, s)
 	if err != nil {
 		return err
 	}
@@ -189,6 +189,7 @@ func (c *cli) noteBegun(j *job, f *runFlags, cfg *config.Config, place config.Pl
 	}
 	b, err := c.begunWith(f, cfg, place)
 	if err == nil {
+		b.MCP = j.mcp.names()
 		j.task.Metadata, err = b.metadata()
 	}
 	if err != nil {
@@ -199,7 +200,7 @@ func (c *cli) noteBegun(j *job, f *runFlags, cfg *config.Config, place config.Pl
 }
 
 // jobOf makes the job of a run, without its task's input. It must be closed.
-func (c *cli) jobOf(f *runFlags, cfg *config.Config, s *terminal.Screen) (j job, err error) {
+func (c *cli) jobOf(ctx context.Context, f *runFlags, cfg *config.Config, s *terminal.Screen) (j job, err error) {
 	files, list, err := c.fileTools(f, cfg)
 	if err != nil {
 		return j, err
@@ -210,7 +211,7 @@ func (c *cli) jobOf(f *runFlags, cfg *config.Config, s *terminal.Screen) (j job,
 	if cfg == nil {
 		j, err = c.plainJob(f, list)
 	} else {
-		j, err = c.agentJob(f, cfg, list, s)
+		j, err = c.agentJob(ctx, f, cfg, list, s)
 	}
 	j.files, j.fed = files, f.fed
 	if err != nil {
@@ -286,11 +287,16 @@ func (c *cli) plainJob(f *runFlags, list []tools.Tool) (job, error) {
 }
 
 // agentJob makes the job of a run of an agent. Flags override the file.
-func (c *cli) agentJob(f *runFlags, cfg *config.Config, list []tools.Tool, s *terminal.Screen) (job, error) {
+func (c *cli) agentJob(ctx context.Context, f *runFlags, cfg *config.Config, list []tools.Tool, s *terminal.Screen) (job, error) {
 	o := config.Options{Tools: list, System: f.system, Bounded: f.maxSteps != 0}
 	if f.given("strategy") {
 		o.Strategy = strategies.RealName(f.strategy.value)
 	}
+	remote, err := c.mcpToolsOf(ctx, f, cfg, o.Strategy, s)
+	if err != nil {
+		return job{}, err
+	}
+	o.MCP = remote.tools
 	setup, err := cfg.Setup(f.agent, o)
 	if err != nil {
 		return job{}, err
@@ -305,6 +311,10 @@ func (c *cli) agentJob(f *runFlags, cfg *config.Config, list []tools.Tool, s *te
 		task:    orchestrator.Task{Strategy: f.agent, Limits: setup.Limits},
 		models:  setup.ModelNames(c.clientOptions(f)),
 		large:   cfg.KeepLarge(),
+		mcp:     remote,
+	}
+	if len(setup.Unmatched) > 0 && !f.unconnected && !f.mute {
+		s.Warn("the approval of these tools has no effect, because no server offers them: " + plaintext.Visible(strings.Join(setup.Unmatched, ", ")))
 	}
 	if !f.given("approve") {
 		j.agents = setup.Approvals

@@ -34,11 +34,13 @@ type runFlags struct {
 	out      output
 	settings settings // from variables and a profile
 
-	given func(flag string) bool // reports whether a flag was given
-	reads bool                   // no model is asked: the run is only read
-	alien bool                   // what the run was begun with stands in a file from elsewhere, and is trusted no more than that
-	fed   bool                   // something from standard input was joined to the task
-	mute  bool                   // neither the configuration is said, nor what is not as it was when the run began
+	given       func(flag string) bool // reports whether a flag was given
+	reads       bool                   // no model is asked: the run is only read
+	unconnected bool                   // no MCP server is asked: its tools are left out
+	alien       bool                   // what the run was begun with stands in a file from elsewhere, and is trusted no more than that
+	fed         bool                   // something from standard input was joined to the task
+	begun       *begun                 // what the run was begun with that goes on, or is read; nil: none
+	mute        bool                   // neither the configuration is said, nor what is not as it was when the run began
 }
 
 // newRunFlags returns the flags of segue run before they are read.

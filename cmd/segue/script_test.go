@@ -37,7 +37,7 @@ import (
 //
 // A server at $SERVER, which is http://$ADDRESS, answers the n-th request with the HTTP response in
 // the file replies/n, and writes the request to requests/n. The configuration testdata/segue.yaml
-// is at $CONFIG; its models are asked at OPENAI_BASE_URL.
+// is at $CONFIG; an MCP server at $MCP, which serverin writes for MCPADDRESS, takes the key secret-1; its models are asked at OPENAI_BASE_URL.
 func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir:                 "testdata/script",
@@ -47,6 +47,9 @@ func TestScripts(t *testing.T) {
 			server := provider(env.WorkDir)
 			env.Defer(server.Close)
 			env.Setenv("SERVER", server.URL)
+			remote := mcpOverHTTP("secret-1")
+			env.Defer(remote.Close)
+			env.Setenv("MCP", remote.URL)
 			env.Setenv("ADDRESS", strings.TrimPrefix(server.URL, "http://"))
 			env.Setenv("GORACE", noSleep)
 			config, err := filepath.Abs("testdata/segue.yaml")
@@ -136,6 +139,7 @@ func serverIn(ts *testscript.TestScript, neg bool, args []string) {
 	}
 	for _, name := range args {
 		text := strings.ReplaceAll(ts.ReadFile(name), "SERVER", ts.Getenv("SERVER"))
+		text = strings.ReplaceAll(text, "MCPADDRESS", ts.Getenv("MCP"))
 		ts.Check(os.WriteFile(ts.MkAbs(name), []byte(text), 0o600))
 	}
 }

@@ -67,7 +67,7 @@ type crashProblem struct {
 
 func (c *cli) simulateCrashCommand() *cobra.Command {
 	f := &simulateFlags{form: oneOf(formText, formJSON)}
-	f.strategy, f.approve, f.reads, f.mute = oneOf(strategies.Words()...), oneOf(config.ApprovalWords...), true, true
+	f.strategy, f.approve, f.reads, f.mute, f.unconnected = oneOf(strategies.Words()...), oneOf(config.ApprovalWords...), true, true, true
 	cmd := &cobra.Command{
 		Use:   "simulate-crash --script FILE [flags] AGENT [TASK]",
 		Short: "Cut a run of an agent off wherever a process can die",
@@ -77,7 +77,7 @@ process goes on with the run, and is cut off too. Each run must end as the run t
 same calls, and the same files. The exit code is 1 if one does not; the first one is shown.
 
 No model is asked, nothing of yours is changed, and no run is kept. The tools for files work on copies of the folder of --dir,
-of at most 2,000 files and 16 MiB, which are deleted at the end. All calls are approved, except those that --approve or the
+of at most 2,000 files and 16 MiB, which are deleted at the end. MCP servers are not started, and their tools are left out. All calls are approved, except those that --approve or the
 configuration refuses. A question is answered with its first option, or with yes.
 
 The script is a JSON array of replies, in the order in which the model is asked if nothing is done at the same time: objects
@@ -159,6 +159,9 @@ func (c *cli) simulateCrash(ctx context.Context, f *simulateFlags, args []string
 		return err
 	}
 	s.files.close()
+	if left := s.cfg.MCPServers(f.agent, ""); len(left) > 0 {
+		c.screen(output{}).Warn("the tools of MCP servers are left out, because their calls cannot be undone: " + plaintext.Visible(strings.Join(left, ", ")))
+	}
 	c.screen(output{}).ShowProgress("cutting off runs of agent " + plaintext.Visible(f.agent) + "; this may take a minute")
 	record, err := c.simulateApart(ctx, dir)
 	if err != nil {

@@ -76,7 +76,7 @@ func (c *cli) simulationOf(ctx context.Context, f *simulateFlags, args []string,
 // job makes what a run needs.
 func (s *simulation) job(screen *terminal.Screen) (job, error) {
 	list := append(s.files.tools(), tools.AskUser())
-	j, err := s.c.agentJob(&s.f.runFlags, s.cfg, list, screen)
+	j, err := s.c.agentJob(context.Background(), &s.f.runFlags, s.cfg, list, screen)
 	j.client, j.files = s.model, s.files.folder
 	return j, err
 }

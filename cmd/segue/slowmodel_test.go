@@ -11,6 +11,16 @@ import (
 // isDone is a reply that ends a run.
 const isDone = `{"choices":[{"index":0,"message":{"role":"assistant","content":"done"},"finish_reason":"stop"}]}`
 
+// Replies that call tools.
+const (
+	wantsToWrite = `{"choices":[{"index":0,"message":{"role":"assistant","tool_calls":[
+{"id":"c1","type":"function","function":{"name":"write_file","arguments":"{\"path\":\"a\",\"content\":\"1\"}"}},
+{"id":"c2","type":"function","function":{"name":"write_file","arguments":"{\"path\":\"b\",\"content\":\"2\"}"}}]},"finish_reason":"tool_calls"}]}`
+	wantsToKnow = `{"choices":[{"index":0,"message":{"role":"assistant","tool_calls":[
+{"id":"c1","type":"function","function":{"name":"ask_user","arguments":"{\"question\":\"Well?\"}"}},
+{"id":"c2","type":"function","function":{"name":"ask_user","arguments":"{\"question\":\"Sure?\"}"}}]},"finish_reason":"tool_calls"}]}`
+)
+
 // slowModel is a server that takes its time.
 type slowModel struct {
 	*httptest.Server

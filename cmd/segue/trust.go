@@ -23,8 +23,8 @@ func (c *cli) trustCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "trust [FILE]",
 		Short: "Trust a configuration that was found, and not named",
-		Long: `Trust shows the servers that a configuration asks, the keys that it sends them, and what it says of approval, and asks whether
-you trust it. FILE is the segue.yaml in the working folder or the nearest folder above.
+		Long: `Trust shows the servers that a configuration asks, the keys that it sends them, the MCP servers that it starts or asks, and what it
+says of approval, and asks whether you trust it. FILE is the segue.yaml in the working folder or the nearest folder above.
 
 A segue.yaml that was found there may be somebody else's, such as that of a repository. segue run uses it once you trust it, in
 this place and as it is now: after a change it asks again, and shows what changed. What --config or SEGUE_CONFIG names, and your

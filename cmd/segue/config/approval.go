@@ -2,6 +2,7 @@ package config
 
 import (
 	"cmp"
+	"slices"
 
 	"github.com/segue-go/segue/cmd/segue/internal/workfolder"
 	"github.com/segue-go/segue/orchestrator"
@@ -78,7 +79,7 @@ func NewApprovalPolicies(word string, agents []string) ApprovalPolicies {
 // "default: always". They are ignored in a file that was found.
 func (a Agent) Loosened() []string {
 	return a.Approval.words(func(tool, word string) bool {
-		return isLooser(word) && (tool == "" || workfolder.Changes(tool))
+		return isLooser(word) && (tool == "" || workfolder.Changes(tool) || !slices.Contains(toolNames, tool) && !slices.Contains(a.children(asTool), tool))
 	})
 }
 

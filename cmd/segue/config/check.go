@@ -52,7 +52,8 @@ func (c *Config) secrets(document any) []Problem {
 			}
 		}
 	}
-	return found
+	servers, _ := top["mcp"].(map[string]any)
+	return append(found, c.mcpSecrets(servers)...)
 }
 
 // check finds problems that a schema cannot find: unknown names, and invalid settings.
@@ -63,6 +64,9 @@ func (c *Config) check() []Problem {
 	}
 	for _, name := range sortedKeys(c.Agents) {
 		found = append(found, c.checkAgent(name)...)
+	}
+	for _, name := range sortedKeys(c.MCP) {
+		found = append(found, c.checkMCP(name)...)
 	}
 	if len(c.Agents) == 0 && c.at["/agents"] != (Position{}) {
 		found = append(found, c.problem("/agents", "there is no agent"))
@@ -170,15 +174,16 @@ func (c *Config) checkAgent(name string) []Problem {
 		found = append(found, c.checkChild(name, i, child)...)
 	}
 	for _, tool := range sortedKeys(a.Approval.Tools) {
-		if known := slices.Concat(toolNames, a.children(asTool)); !slices.Contains(known, tool) {
+		known := slices.Concat(toolNames, a.children(asTool))
+		if len(a.MCP) == 0 && !slices.Contains(known, tool) { // the tools of MCP servers are not known before a run
 			found = append(found, c.noSuch(within(at+"/approval/tools", tool), "tool", tool, known))
 		}
 	}
-	found = append(found, c.checkPaths(name)...)
+	found = slices.Concat(found, c.checkPaths(name))
 	if builtin.Table(a.StrategyName()) == nil {
 		return found // the schema reports it
 	}
-	return slices.Concat(found, c.checkFit(name), c.checkBound(name), c.checkStrategy(name))
+	return slices.Concat(found, c.checkAgentMCP(name), c.checkFit(name), c.checkBound(name), c.checkStrategy(name))
 }
 
 func (c *Config) checkChild(name string, i int, child Child) []Problem {
@@ -239,7 +244,7 @@ func (c *Config) tryAgents() []Problem {
 		for _, tool := range toolNames[:len(toolNames)-1] { // the orchestrator brings the last one
 			files = append(files, tools.New(tools.Definition{Name: tool}, nothing))
 		}
-		setup, err := c.Setup(name, Options{Tools: files})
+		setup, err := c.Setup(name, Options{Tools: files, MCP: c.noMCPTools()})
 		if err == nil {
 			_, err = orchestrator.New(orchestrator.Config{Client: scripted.New(), Strategies: setup.Strategies, Tools: setup.Tools, LargeResults: c.KeepLarge()})
 		}

@@ -29,7 +29,7 @@ func (c *Config) checkFit(name string) []Problem {
 		}
 		found = append(found, c.problem(at, "%s calls no tools; give them to another agent", what))
 	}
-	if a.StrategyName() == builtin.ToolFirst && a.Tools != nil && len(a.Tools)+len(a.Children) == 0 {
+	if a.StrategyName() == builtin.ToolFirst && a.Tools != nil && len(a.Tools)+len(a.Children)+len(a.MCP) == 0 {
 		found = append(found, c.problem(at+"/tools", "%s must call a tool, and there is none", a.StrategyName()))
 	}
 	if len(executors) > 1 && !parts["executors"] {
@@ -99,6 +99,9 @@ func (c *Config) checkStrategy(name string) []Problem {
 
 // checkTools finds names of tools in the config of an agent that no run has.
 func (c *Config) checkTools(name, at string, members map[string]any) []Problem {
+	if len(c.Agents[name].MCP) > 0 {
+		return nil // the tools of MCP servers are not known before a run
+	}
 	known := slices.Concat(toolNames, c.Agents[name].children(asTool))
 	var found []Problem
 	for key, member := range map[string]string{"tool_choice": "name", "retrieval": "tool"} {

@@ -28,7 +28,8 @@ type File struct {
 
 	Store Store `json:"store,omitzero" jsonschema:"where runs are kept, and for how long; a file that was found cannot say so"`
 
-	LargeResults LargeResults `json:"large_results,omitzero" jsonschema:"keeps results of tools that are too large for a model with the run; agents read them in parts with the tool read_result"`
+	LargeResults LargeResults         `json:"large_results,omitzero" jsonschema:"keeps results of tools that are too large for a model with the run; agents read them in parts with the tool read_result"`
+	MCP          map[string]MCPServer `json:"mcp,omitempty" jsonschema:"MCP servers, by the names that the agents call them"`
 
 	Protected []string `json:"protected,omitempty" jsonschema:"globs of files that are protected besides those that always are: you are asked each time before one is read or changed"`
 }
@@ -59,6 +60,7 @@ type Agent struct {
 	Model       string            `json:"model,omitempty" jsonschema:"the name of a model of this file; not needed where there is only one"`
 	System      string            `json:"system,omitempty" jsonschema:"the system prompt"`
 	Tools       []string          `json:"tools,omitzero" jsonschema:"the tools that it may use; not given: all that the run has; empty: none"`
+	MCP         []string          `json:"mcp,omitempty" jsonschema:"the MCP servers whose tools it may use besides; not given: none"`
 	Children    []Child           `json:"children,omitempty" jsonschema:"other agents that it may call or hand work on to"`
 	Limits      delegation.Limits `json:"limits,omitzero" jsonschema:"bounds of a run of this agent, with all that it begins"`
 	Approval    Approval          `json:"approval,omitzero" jsonschema:"which of its tool calls need your approval"`

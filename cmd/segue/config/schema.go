@@ -125,6 +125,8 @@ func (n node) complete() {
 	agent.at("properties", "tools")["uniqueItems"] = true
 	agent.at("properties", "children")["uniqueItems"] = true
 	agent["allOf"] = configsByStrategy()
+	n.completeMCP()
+	agent.at("properties", "mcp")["uniqueItems"] = true
 	n.at("properties", "protected", "items")["minLength"] = 1
 	profiles := n.at("properties", "profiles")
 	profiles["propertyNames"] = node{"pattern": namePattern}
@@ -139,6 +141,22 @@ func (n node) complete() {
 	rule.at("properties", "keywords")["minItems"] = 1
 	rule.at("properties", "keywords", "items")["pattern"] = wordPattern
 	rule["oneOf"] = []node{{"required": []string{"source"}}, {"required": []string{"keywords"}}, {"required": []string{"pattern"}}}
+}
+
+// completeMCP adds the rules of MCP servers.
+func (n node) completeMCP() {
+	servers := n.at("properties", "mcp")
+	servers["propertyNames"] = node{"pattern": namePattern}
+	server := servers.at("additionalProperties")
+	has := server.at("properties")
+	has.at("url")["pattern"] = urlPattern
+	has.at("prefix")["pattern"] = prefixPattern
+	has.at("env", "items")["pattern"] = variablePattern
+	has.at("header_env")["propertyNames"] = node{"pattern": headerPattern}
+	has.at("header_env", "additionalProperties")["pattern"] = headerValuePattern
+	has.at("timeout")["pattern"] = timePattern
+	has.at("connect_timeout")["pattern"] = timePattern
+	server["oneOf"] = []node{{"required": []string{"command"}}, {"required": []string{"url"}}}
 }
 
 // policyPattern matches names of text formats, separated by commas.

@@ -26,7 +26,10 @@ type Setup struct {
 	Approvals  map[string]ApprovalPolicies // approval policies of the agents, by the names of their strategies
 	Unheeded   []string                    // approval settings of a file that was found that are ignored, such as "writer: default: always"
 
+	Unmatched []string // approval settings of agents with MCP servers for tools that the run does not have, such as "writer: files_move"
+
 	config *Config
+	remote []string          // the names of the tools of MCP servers
 	models map[string]string // the models of this file that are used, by Request.Model; "" means the model of the environment
 }
 
@@ -36,6 +39,10 @@ type Options struct {
 	// ask_user, and any tools of the program. An agent may use the tools that it names, or all of
 	// them if it names none.
 	Tools []tools.Tool
+
+	// MCP are the tools of the MCP servers of the file, by the names of the servers. An agent may use
+	// those of the servers that it names. See [Config.MCPServers].
+	MCP map[string][]tools.Tool
 
 	Strategy string // overrides the strategy of the agent that is run; "": as in the file
 	System   string // overrides the system prompt of the agent that is run; "": as in the file
@@ -76,6 +83,9 @@ func (c *Config) Setup(name string, o Options) (*Setup, error) {
 		config: c, models: map[string]string{},
 	}
 	reached := c.reach(name, o.Strategy)
+	if err := made.addMCP(reached, o); err != nil {
+		return nil, err
+	}
 	for _, agent := range reached {
 		made.Approvals[agent.name] = agent.approvals()
 		for _, child := range agent.children(asTool) {
@@ -101,6 +111,7 @@ func (c *Config) Setup(name string, o Options) (*Setup, error) {
 	if c.Found {
 		made.tighten(reached)
 	}
+	made.Unmatched = made.unmatched(reached)
 	return made, nil
 }
 
@@ -144,6 +155,9 @@ func (a Agent) with(other string) Agent {
 	if a.StrategyName() == builtin.LLMOnly {
 		a.Tools = nil
 	}
+	if !a.usesTools() {
+		a.MCP = nil
+	}
 	return a
 }
 
@@ -151,6 +165,11 @@ func (a Agent) with(other string) Agent {
 func (a Agent) callsTools() bool {
 	key, _ := strategies.KeysOf(a.StrategyName()).Executor()
 	return a.StrategyName() != builtin.LLMOnly && (key == "" || len(a.children(asExecutor)) == 0)
+}
+
+// usesTools reports whether the agent, or the unnamed executor that works for it, calls tools.
+func (a Agent) usesTools() bool {
+	return a.StrategyName() != builtin.LLMOnly && len(a.children(asExecutor)) == 0
 }
 
 // asksModel reports whether the agent itself calls a model.
@@ -212,7 +231,7 @@ func (s *Setup) addAgent(agent reachedAgent, o Options) error {
 	case len(executors) > 0:
 		s.config.handOn(config, has, executors)
 		if agent.Tools != nil { // executors may call any agents of their own
-			config[has.Bound()] = append(offered, s.Callable...)
+			config[has.Bound()] = append(append(offered, s.Callable...), s.remote...)
 		}
 		offered = nil
 	case needed:
@@ -307,7 +326,73 @@ func (a Agent) offered(o Options) ([]string, error) {
 			return nil, fmt.Errorf("it uses %s: name the folder with --dir", name)
 		}
 	}
+	for _, server := range a.MCP {
+		for _, t := range o.MCP[server] {
+			names = append(names, t.Definition().Name)
+		}
+	}
 	return append(names, a.children(asTool)...), nil
+}
+
+// addMCP adds the tools of the MCP servers of the agents. Another tool or agent of the same name is
+// an error: which one is called must not depend on an order.
+func (s *Setup) addMCP(reached []reachedAgent, o Options) error {
+	owner := map[string]string{}
+	for _, t := range o.Tools {
+		owner[t.Definition().Name] = "segue"
+	}
+	for _, name := range append([]string{tools.AskUserName}, sortedKeys(s.config.Agents)...) {
+		owner[name] = "segue"
+	}
+	added := map[string]bool{}
+	for _, agent := range reached {
+		for _, server := range agent.MCP {
+			list, connected := o.MCP[server]
+			if !connected {
+				return fmt.Errorf("agent %s: %w", agent.name, missingServer(server))
+			}
+			if added[server] {
+				continue
+			}
+			added[server] = true
+			for _, t := range list {
+				name := t.Definition().Name
+				if other := owner[name]; other != "" {
+					return fmt.Errorf("the MCP server %s has a tool %s, and so has %s: give the server a prefix, such as prefix: %s_, or leave the tool out of its allow",
+						server, name, other, server)
+				}
+				owner[name] = "the MCP server " + server
+				s.Tools, s.remote = append(s.Tools, t), append(s.remote, name)
+			}
+		}
+	}
+	return nil
+}
+
+// unmatched returns the approval settings of agents with MCP servers that are for no tool. Those of
+// other agents were found before.
+func (s *Setup) unmatched(reached []reachedAgent) []string {
+	var all []string
+	for _, agent := range reached {
+		if len(agent.MCP) == 0 {
+			continue
+		}
+		for _, tool := range sortedKeys(agent.Approval.Tools) {
+			if !slices.Contains(toolNames, tool) && !slices.Contains(s.remote, tool) && !slices.Contains(agent.children(asTool), tool) {
+				all = append(all, agent.name+": "+tool)
+			}
+		}
+	}
+	return all
+}
+
+// noMCPTools stands for the servers of the file where none is connected.
+func (c *Config) noMCPTools() map[string][]tools.Tool {
+	none := map[string][]tools.Tool{}
+	for name := range c.MCP {
+		none[name] = nil
+	}
+	return none
 }
 
 // ModelOf returns the name of an agent's model in the file. "" means the model of the environment,

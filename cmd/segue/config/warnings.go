@@ -30,6 +30,7 @@ func (c *Config) Warnings(getenv func(string) string) []Problem {
 	if c.Default == "" && len(c.Agents) > 1 {
 		found = append(found, c.problem("/agents", "there is no default for a task that no rule fits; say default: NAME at the top, or --agent each time"))
 	}
+	found = append(found, c.mcpWarnings(getenv)...)
 	byPlace(found)
 	return found
 }

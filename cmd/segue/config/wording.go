@@ -20,7 +20,7 @@ var typeWords = map[string]string{
 }
 
 // timed are the keys of values that are times, with an example.
-var timed = map[string]string{"timeout": "90s or 10m", "idle_timeout": "90s or 10m", "keep": "30d or 8w"}
+var timed = map[string]string{"timeout": "90s or 10m", "connect_timeout": "90s or 10m", "idle_timeout": "90s or 10m", "keep": "30d or 8w"}
 
 // inWords says in words what a schema says of the value at a pointer.
 func inWords(pointer, message string) string {

@@ -26,7 +26,8 @@ type Asker struct {
 	files      *workfolder.Folder // the folder of the tool calls; nil if there is none
 	keys       *terminal.Keyboard
 	editor     *Editor
-	inputEnded bool // the input has ended; only the first in the queue uses it, and keys
+	about      map[string][]terminal.Line // by the name of a tool
+	inputEnded bool                       // the input has ended; only the first in the queue uses it, and keys
 
 	mu      sync.Mutex
 	allowed map[workfolder.Grant]bool // grants of "always"
@@ -59,6 +60,10 @@ func (a *Asker) EditWith(getenv func(string) string, out io.Writer, list []tools
 		a.editor.Tools = append(a.editor.Tools, t.Definition())
 	}
 }
+
+// Explain says what the user is told of calls of a tool, by its name, before approving one. Call it
+// before the run.
+func (a *Asker) Explain(about map[string][]terminal.Line) { a.about = about }
 
 // Observe adds waits to the queue, in the order of their events. It removes a wait that ends before
 // it was asked.
@@ -182,6 +187,7 @@ func (a *Asker) approve(ctx context.Context, w orchestrator.Wait) (orchestrator.
 // call; "" says nothing.
 func (a *Asker) present(w orchestrator.Wait, how string) (proposal, *terminal.Pages, []terminal.Line) {
 	call, size := propose(a.files, w, a.screen.Agent(w.Frame)), a.screen.Size()
+	call.about = slices.Concat(a.about[w.Tool], call.about)
 	if how != "" {
 		call.about = append([]terminal.Line{terminal.Warn.Line("  " + how)}, call.about...)
 	}

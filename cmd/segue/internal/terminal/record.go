@@ -2,6 +2,7 @@ package terminal
 
 import (
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/segue-go/segue/cmd/segue/internal/plaintext"
@@ -19,6 +20,9 @@ func DescribeWhole(w orchestrator.Wait) []Line {
 		return []Line{{Warn, "  " + plaintext.OneLine(w.Kind) + ": what it asks is seen in a terminal, with segue resume"}}
 	case w.Kind == orchestrator.WaitApproval:
 		lines := []Line{{Bold, WaitPlace(w, "") + plaintext.Visible(w.Tool) + " needs your approval"}}
+		if note := strings.TrimSpace(strings.TrimPrefix(w.Text, "May "+w.Tool+" be called?")); note != "" {
+			lines = append(lines, Line{Warn, "  " + plaintext.Visible(plaintext.OneLine(note))})
+		}
 		lines = append(lines, DescribeArguments(w.Arguments)...)
 		return append(lines, LineIf(w.Untrusted, Line{Warn, UntrustedWarning})...)
 	case w.Kind == orchestrator.WaitUnknown:

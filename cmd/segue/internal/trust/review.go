@@ -86,11 +86,19 @@ func (r Review) Lines(columns int) ([]terminal.Line, error) {
 	if err != nil {
 		return nil, err
 	}
+	mcp, err := r.mcpServers(columns)
+	if err != nil {
+		return nil, err
+	}
 	lines := append([]terminal.Line{terminal.Bold.Line(r.State()), terminal.Plain.Line("  " + plaintext.Visible(r.Now.Path))}, r.changes(columns)...)
 	lines = append(lines, terminal.Plain.Line("Its agents, with what they say of approval:"))
 	lines = append(lines, r.agents(columns)...)
 	lines = append(lines, terminal.Plain.Line("Its servers, with the keys that they are sent:"))
-	return append(lines, servers...), nil
+	lines = append(lines, servers...)
+	if len(mcp) > 0 {
+		lines = append(lines, terminal.Plain.Line("Its MCP servers, whose tools its agents may use:"))
+	}
+	return append(lines, mcp...), nil
 }
 
 // changes shows how the file differs from the trusted content.

@@ -74,6 +74,27 @@ Its servers, with the keys that they are sent:
 	require.Contains(t, shownBy(t, reviewOf(t, "", "agents: {a: {}}\n", map[string]string{endpoint.ServerVariable: "http://localhost:1"})), "\n  sends $OPENAI_API_KEY to localhost:1 (model of the environment)")
 }
 
+// MCP servers are shown with their whole commands, and the variables that they get.
+func TestReview_mcp(t *testing.T) {
+	r := reviewOf(t, "", `
+agents: {one: {}}
+mcp:
+  files: {command: [npx, -y, 'a b', "\u202e"], dir: sub, env: [LEVEL=1, FILES_TOKEN]}
+  issues: {url: 'https://mcp.example/x', header_env: {Authorization: Bearer ISSUES_TOKEN}}
+  plain: {url: 'http://mcp.example', header_env: {Authorization: ISSUES_TOKEN}}
+  stolen: {url: 'https://mcp.example', header_env: {Authorization: Bearer OPENAI_API_KEY}}
+`, nil)
+	_, mcp, _ := strings.Cut(strings.ReplaceAll(shownBy(t, r), "\n    ", ""), "Its MCP servers, whose tools its agents may use:\n")
+	require.Equal(t, `  starts npx -y "a b" \u202e in sub, with LEVEL=1, which gets $FILES_TOKEN (files)
+  sends $ISSUES_TOKEN to mcp.example:443 (issues)
+  sends $ISSUES_TOKEN to mcp.example:80 without encryption: it can be read on its way (plain)
+  refuses $OPENAI_API_KEY, which is for the server of the environment (stolen)`, mcp)
+
+	long := reviewOf(t, "", "agents: {a: {}}\nmcp: {a: {command: [x, '"+strings.Repeat("long ", 200)+"']}}\n", nil)
+	_, err := long.Lines(terminal.DefaultSize.Columns)
+	require.ErrorContains(t, err, "more MCP servers, or longer commands, than can be shown")
+}
+
 // A key that the file names and a server that the environment names are trusted together.
 func TestReview_server(t *testing.T) {
 	const text = "models: {m: {model: x, api_key_env: OWN_KEY}}\nagents: {a: {}}\n"

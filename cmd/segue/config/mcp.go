@@ -1,0 +1,257 @@
+package config
+
+import (
+	"cmp"
+	"fmt"
+	"net/url"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/segue-go/segue/cmd/segue/internal/endpoint"
+)
+
+// MCPServer is a server of the Model Context Protocol, whose tools agents may use. It has a command
+// or an address.
+type MCPServer struct {
+	Command   []string          `json:"command,omitempty" jsonschema:"a program and its arguments; it is started without a shell, and ended with segue"`
+	Dir       string            `json:"dir,omitempty" jsonschema:"the working folder of the command, from the folder of this file on; not given: that of segue"`
+	Env       []string          `json:"env,omitempty" jsonschema:"the NAMES of the variables that the command gets besides PATH, HOME and the like; NAME=value for what is no secret"`
+	URL       string            `json:"url,omitempty" jsonschema:"the address of a server that speaks streamable HTTP"`
+	HeaderEnv map[string]string `json:"header_env,omitempty" jsonschema:"headers of each request to url, and the NAME of the environment variable that holds the value of each, with Bearer before it or another scheme"`
+
+	Prefix       string               `json:"prefix,omitempty" jsonschema:"put before the name of each tool, such as files_"`
+	Allow        []string             `json:"allow,omitzero" jsonschema:"the tools to offer, by the server's names; not given: all"`
+	TrustHints   bool                 `json:"trust_hints,omitempty" jsonschema:"believe the server that a tool only reads, or can be called again"`
+	TrustResults bool                 `json:"trust_results,omitempty" jsonschema:"take the results for text of your own, and not from outside"`
+	Safety       map[string]MCPSafety `json:"safety,omitempty" jsonschema:"what a tool does, by the server's name: instead of what the server says"`
+
+	Timeout        string `json:"timeout,omitempty" jsonschema:"the longest that one call may take, such as 90s or 2m; not given: that of other tools"`
+	ConnectTimeout string `json:"connect_timeout,omitempty" jsonschema:"the longest that connecting and listing the tools may take; not given: 30s"`
+}
+
+// MCPSafety says what a tool of an MCP server does.
+type MCPSafety struct {
+	ReadOnly      bool `json:"read_only,omitempty" jsonschema:"it changes nothing"`
+	Idempotent    bool `json:"idempotent,omitempty" jsonschema:"the same call made twice has its effect once"`
+	Sequential    bool `json:"sequential,omitempty" jsonschema:"it is never called while another tool runs"`
+	NeedsApproval bool `json:"needs_approval,omitempty" jsonschema:"you are asked about each call, whatever the approval says"`
+}
+
+// Patterns of the values of an [MCPServer]. Values of headers must be the names of variables, so a
+// key in their place is found.
+const (
+	headerPattern      = `^[A-Za-z0-9!#$%&'*+.^_|~-]{1,100}$`
+	headerValuePattern = `^([A-Za-z]{1,20} )?[A-Z_][A-Z0-9_]{0,63}$`
+	variablePattern    = `^[A-Za-z_][A-Za-z0-9_]{0,127}(=[^\x00]*)?$`
+	prefixPattern      = `^[A-Za-z0-9_-]{0,32}$`
+)
+
+var (
+	headerForm      = regexp.MustCompile(headerPattern)
+	headerValueForm = regexp.MustCompile(headerValuePattern)
+	variableForm    = regexp.MustCompile(variablePattern)
+	prefixForm      = regexp.MustCompile(prefixPattern)
+	secretName      = regexp.MustCompile(`(?i)(key|token|secret|password|passwd|credential)`)
+)
+
+// Messages about keys of MCP servers in the file. They do not quote the keys.
+const (
+	noHeaderKeyHere = "a key has no place in this file: put it into an environment variable, and the NAME of that, in capitals, here, such as Bearer GITHUB_TOKEN"
+	noEnvKeyHere    = "a key has no place in this file: set the variable in the environment, and write its NAME alone"
+)
+
+// mcpSecrets finds keys of MCP servers.
+func (c *Config) mcpSecrets(servers map[string]any) []Problem {
+	var found []Problem
+	for _, name := range sortedKeys(servers) {
+		members, _ := servers[name].(map[string]any)
+		at := within("/mcp", name)
+		headers, _ := members["header_env"].(map[string]any)
+		for _, header := range sortedKeys(headers) {
+			if text, ok := headers[header].(string); ok && !headerValueForm.MatchString(text) {
+				found = append(found, c.problem(within(at+"/header_env", header), noHeaderKeyHere))
+			}
+		}
+		env, _ := members["env"].([]any)
+		for i, entry := range env {
+			text, _ := entry.(string)
+			if variable, value, given := strings.Cut(text, "="); given && value != "" && secretName.MatchString(variable) {
+				found = append(found, c.problem(within(at+"/env", i), noEnvKeyHere))
+			}
+		}
+		for _, member := range sortedKeys(members) {
+			if slices.Contains([]string{"headers", "api_key", "key", "token", "secret", "password", "authorization"}, member) {
+				found = append(found, c.problem(within(at, member), "a key has no place in this file: name its environment variable in header_env or env"))
+			}
+		}
+	}
+	return found
+}
+
+// checkMCP finds what is wrong with an MCP server.
+func (c *Config) checkMCP(name string) []Problem {
+	s, at := c.MCP[name], within("/mcp", name)
+	found := c.checkName(at, name)
+	switch {
+	case len(s.Command) == 0 && s.URL == "":
+		found = append(found, c.problem(at, "needs a command or a url"))
+	case len(s.Command) > 0 && s.URL != "":
+		found = append(found, c.problem(at, "has both a command and a url; give it one"))
+	case s.URL != "" && (s.Dir != "" || len(s.Env) > 0):
+		found = append(found, c.problem(at, "dir and env are for a command, and this server has a url"))
+	case s.URL == "" && len(s.HeaderEnv) > 0:
+		found = append(found, c.problem(at+"/header_env", "headers are for a url, and this server has a command: name the variables in env"))
+	}
+	if len(s.Command) > 0 && s.Command[0] == "" {
+		found = append(found, c.problem(at+"/command", "the program is empty"))
+	}
+	if u, err := url.Parse(s.URL); s.URL != "" {
+		switch {
+		case err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "":
+			found = append(found, c.problem(at+"/url", "must be the address of a server, with http:// or https://"))
+		case u.User != nil || u.RawQuery != "" || u.Fragment != "":
+			found = append(found, c.problem(at+"/url", "must be a plain address, without user, password or query; a key is named by header_env"))
+		}
+	}
+	for _, header := range sortedKeys(s.HeaderEnv) {
+		if !headerForm.MatchString(header) {
+			found = append(found, c.problem(within(at+"/header_env", header), "this is no name of a header"))
+		}
+	}
+	for i, entry := range s.Env {
+		if !variableForm.MatchString(entry) {
+			found = append(found, c.problem(within(at+"/env", i), "must be the NAME of a variable, or NAME=value"))
+		}
+	}
+	if !prefixForm.MatchString(s.Prefix) {
+		found = append(found, c.problem(at+"/prefix", "a prefix has at most 32 letters, digits, - and _"))
+	}
+	for key, text := range map[string]string{"timeout": s.Timeout, "connect_timeout": s.ConnectTimeout} {
+		if _, err := durationOf(text); err != nil {
+			found = append(found, c.problem(at+"/"+key, "must be a duration above zero, such as 90s or 2m"))
+		}
+	}
+	return found
+}
+
+// durationOf returns the duration of a setting; 0 if it is not given.
+func durationOf(text string) (time.Duration, error) { return ModelLimits{Timeout: text}.timeout() }
+
+// checkAgentMCP finds servers that an agent names and that are not there.
+func (c *Config) checkAgentMCP(name string) []Problem {
+	a, at := c.Agents[name], within("/agents", name)+"/mcp"
+	var found []Problem
+	for i, server := range a.MCP {
+		switch {
+		case slices.Contains(a.MCP[:i], server):
+			found = append(found, c.problem(within(at, i), "the server is there twice"))
+		case !hasKey(c.MCP, server):
+			found = append(found, c.noSuch(within(at, i), "MCP server", server, sortedKeys(c.MCP)))
+		}
+	}
+	if len(a.MCP) > 0 && !a.usesTools() {
+		what := a.StrategyName()
+		if len(a.children(asExecutor)) > 0 {
+			what += " with an executor"
+		}
+		found = append(found, c.problem(at, "%s calls no tools; give them to another agent", what))
+	}
+	return found
+}
+
+func hasKey[V any](m map[string]V, key string) bool {
+	_, ok := m[key]
+	return ok
+}
+
+// MCPServers returns the names of the MCP servers of an agent and of all agents that it can reach,
+// sorted. strategy is that of [Options].
+func (c *Config) MCPServers(agent, strategy string) []string {
+	var all []string
+	for _, a := range c.reach(agent, strategy) {
+		all = append(all, a.MCP...)
+	}
+	slices.Sort(all)
+	return slices.Compact(all)
+}
+
+// MCPVariable returns the variable that a value of header_env names, and what stands before its
+// value, such as "Bearer ".
+func MCPVariable(value string) (scheme, variable string) {
+	before, name, ok := strings.Cut(value, " ")
+	if !ok {
+		return "", value
+	}
+	return before + " ", name
+}
+
+// MCPKeys returns the variables whose values an MCP server gets, sorted.
+func (s MCPServer) MCPKeys() []string {
+	var all []string
+	for _, value := range s.HeaderEnv {
+		_, name := MCPVariable(value)
+		all = append(all, name)
+	}
+	for _, entry := range s.Env {
+		if !strings.Contains(entry, "=") {
+			all = append(all, entry)
+		}
+	}
+	slices.Sort(all)
+	return slices.Compact(all)
+}
+
+// Withheld returns the variable of a key that a configuration that was found may not send to an MCP
+// server, because it is meant for the server of the environment; "" if there is none. A command may
+// send what it gets anywhere.
+func (s MCPServer) Withheld(getenv func(string) string) string {
+	for _, name := range s.MCPKeys() {
+		at := endpoint.Configured(cmp.Or(s.URL, "http://command.invalid"), name, getenv)
+		if at.Misdirected() {
+			return name
+		}
+	}
+	return ""
+}
+
+// MCPDir returns the working folder of the command of an MCP server; "" means that of the process.
+func (c *Config) MCPDir(s MCPServer) string {
+	if s.Dir == "" || filepath.IsAbs(s.Dir) {
+		return s.Dir
+	}
+	return filepath.Join(filepath.Dir(c.Path), s.Dir)
+}
+
+// mcpWarnings returns the variables of keys that are not set.
+func (c *Config) mcpWarnings(getenv func(string) string) []Problem {
+	var found []Problem
+	for _, name := range sortedKeys(c.MCP) {
+		s, at := c.MCP[name], within("/mcp", name)
+		for _, header := range sortedKeys(s.HeaderEnv) {
+			if _, variable := MCPVariable(s.HeaderEnv[header]); getenv(variable) == "" {
+				found = append(found, c.problem(within(at+"/header_env", header), "the environment variable %s is not set; set it before this server is used", variable))
+			}
+		}
+		for i, entry := range s.Env {
+			if !strings.Contains(entry, "=") && getenv(entry) == "" {
+				found = append(found, c.problem(within(at+"/env", i), "the environment variable %s is not set; the command does without it", entry))
+			}
+		}
+		used := false
+		for _, a := range c.Agents {
+			used = used || slices.Contains(a.MCP, name)
+		}
+		if !used {
+			found = append(found, c.problem(at, "no agent uses this server; say mcp: [%s] in one", name))
+		}
+	}
+	return found
+}
+
+// missingServer is the error of an agent whose MCP server is not in the [Options].
+func missingServer(name string) error {
+	return fmt.Errorf("it uses the MCP server %s, which is not connected", name)
+}

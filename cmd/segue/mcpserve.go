@@ -1,0 +1,234 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+	"github.com/spf13/cobra"
+
+	"github.com/segue-go/segue/cmd/segue/config"
+	"github.com/segue-go/segue/cmd/segue/internal/plaintext"
+	"github.com/segue-go/segue/cmd/segue/internal/terminal"
+)
+
+func (c *cli) mcpCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "mcp",
+		Short: "Offer agents as an MCP server",
+		Long: `Mcp is about segue as a server of the Model Context Protocol. The MCP servers that agents use stand in the configuration, under
+mcp; segue tools lists and tries them.`,
+		Args: knownCommand,
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	cmd.AddCommand(c.mcpServeCommand())
+	return cmd
+}
+
+// serveSettings are the flags of segue mcp serve that variables can stand for.
+var serveSettings = []string{"config", "model", "base-url", "policy", "dir", "approve", "protect", "max-steps", "idle-timeout", "store", "quiet", "verbose"}
+
+func (c *cli) mcpServeCommand() *cobra.Command {
+	f, agents := newRunFlags(), []string{}
+	cmd := &cobra.Command{
+		Use:   "serve [flags]",
+		Short: "Offer agents of the configuration as tools, over stdio",
+		Long: `Serve is an MCP server on standard input and output: the program that starts it, such as an editor or another agent, can call each
+agent of the configuration as a tool, with a task. Without --agent these are the agents that have a description. It ends when its
+standard input ends.
+
+Each call is a run, and is kept as those of segue run: segue runs lists it, segue show shows it. The result has the answer as text,
+and run, status, answer, data and usage as structured content. A run that fails is a failed call, with the id of the run. A call that
+is cancelled interrupts its run, and segue resume goes on with it.
+
+What the agents may do is up to their limits and approval, and to --approve, as in segue run. If a call of a tool needs approval, or
+an agent asks a question, the client is asked by elicitation; if it does not know that, the call is refused and the agent is told so,
+and agents ask no questions. Nothing is approved because nobody could be asked.
+
+Progress goes to the client as it asks for it, and logs to standard error. A segue.yaml that was found must be trusted before: see
+segue trust.`,
+		Example: `  segue mcp serve --config ~/agents/segue.yaml --agent researcher
+  claude mcp add helper -- segue mcp serve --agent helper --dir .`,
+		Args: noArguments,
+		RunE: func(cmd *cobra.Command, _ []string) error { return c.serveMCP(cmd.Context(), f, agents) },
+	}
+	flags := cmd.Flags()
+	flags.StringArrayVar(&agents, "agent", nil, "offer the agent with this `NAME`; may be said again (default all that have a description)")
+	flags.StringVar(&f.config, "config", "", "the configuration (default "+lookup+")")
+	flags.StringVarP(&f.model, "model", "m", "", "the model of the agents that are called (default that of each)")
+	flags.StringVar(&f.baseURL, "base-url", "", "the server of the model (default that of the configuration)")
+	offerPolicy(cmd, &f.policy, "", "let the model write its tool calls as text in this format")
+	flags.StringVar(&f.idle, "idle-timeout", "", idleUsage)
+	flags.StringVar(&f.dir, "dir", "", "let the agents list, read, write and search the files in this folder, and no others")
+	f.approve.offer(cmd, "approve", "`WHICH` tool calls need an approval: "+listed(config.ApprovalWords))
+	flags.StringArrayVar(&f.protect, "protect", nil, "have each change and each reading of the files that fit `GLOB` asked about; may be said again")
+	flags.IntVar(&f.maxSteps, "max-steps", 0, "most steps of each run; negative: no bound (default as for segue run)")
+	f.store.offer(cmd)
+	flags.BoolVarP(&f.out.quiet, "quiet", "q", false, "no logs but warnings")
+	flags.BoolVarP(&f.out.verbose, "verbose", "v", false, "log all progress of the runs")
+	cmd.MarkFlagsMutuallyExclusive("quiet", "verbose")
+	f.given = func(flag string) bool { return flag != "agent" && flags.Changed(flag) } // there may be several agents
+	f.settings = settings{flags: flags, only: serveSettings, origins: map[string]string{}}
+	_ = cmd.MarkFlagDirname("dir") // the only error is an unknown flag, here and below
+	_ = cmd.RegisterFlagCompletionFunc("agent", c.completeAgentFlag(&f.config))
+	_ = cmd.RegisterFlagCompletionFunc("model", c.completeModels(&f.config))
+	_ = cmd.MarkFlagFilename("config", "yaml", "yml")
+	return cmd
+}
+
+// agentServer offers agents as the tools of an MCP server.
+type agentServer struct {
+	*cli
+	flags  *runFlags
+	place  config.Place
+	cfg    *config.Config
+	runs   *runStore // nil: runs are not kept
+	screen *terminal.Screen
+	life   context.Context // of the runs
+
+	working sync.WaitGroup
+	mu      sync.Mutex
+	parked  map[string]*servedRun // runs that wait for the client's next request, by its state
+}
+
+// serveMCP executes segue mcp serve.
+func (c *cli) serveMCP(ctx context.Context, f *runFlags, agents []string) error {
+	c.interactive = false // standard input is the client, and nobody watches a terminal
+	if err := f.settings.fromEnvironment(c.getenv); err != nil {
+		return err
+	}
+	if err := f.check(); err != nil {
+		return err
+	}
+	s := &agentServer{cli: c, flags: f, screen: c.screen(f.out), parked: map[string]*servedRun{}}
+	var err error
+	if s.place, err = c.configPath(f.config, f.given("config")); err != nil {
+		return err
+	}
+	if s.cfg, err = c.configOf(ctx, f, s.place, s.screen); err != nil {
+		return err
+	}
+	if s.cfg == nil {
+		return errors.New("mcp serve needs a configuration: --config FILE, SEGUE_CONFIG, or " + config.FileName)
+	}
+	if agents, err = s.offered(agents); err != nil {
+		return err
+	}
+	if s.runs, err = c.keepRuns(ctx, &f.store, s.cfg, s.screen); err != nil {
+		return err
+	}
+	defer s.runs.close()
+	return s.serve(ctx, agents)
+}
+
+// offered returns the agents to offer: those that are named, or all that have a description.
+func (s *agentServer) offered(named []string) ([]string, error) {
+	for _, name := range named {
+		if _, _, err := s.cfg.Choose(config.Request{Agent: name}); err != nil {
+			return nil, err
+		}
+	}
+	if len(named) > 0 {
+		slices.Sort(named)
+		return slices.Compact(named), nil
+	}
+	for _, name := range slices.Sorted(maps.Keys(s.cfg.Agents)) {
+		if s.cfg.Agents[name].Description != "" {
+			named = append(named, name)
+		}
+	}
+	if len(named) == 0 {
+		return nil, errors.New("no agent of the configuration has a description: give one to the agents to offer, or name them with --agent")
+	}
+	return named, nil
+}
+
+// serve serves until the input ends, or a signal comes. The runs that are in progress then are
+// interrupted.
+func (s *agentServer) serve(parent context.Context, agents []string) error {
+	ctx, _, release := interrupts(parent, s.runs != nil, func() {})
+	defer release()
+	life, end := context.WithCancelCause(ctx)
+	s.life = life
+	log := slog.New(slog.DiscardHandler)
+	if s.flags.out.verbose {
+		log = slog.New(slog.NewTextHandler(logLines{s.screen}, nil))
+	}
+	server := mcp.NewServer(&mcp.Implementation{Name: "segue", Version: programVersion()}, &mcp.ServerOptions{
+		Logger: log, Capabilities: &mcp.ServerCapabilities{}, Instructions: "Each tool is an agent that works on a task by itself, which may take minutes.",
+	})
+	for _, name := range agents {
+		server.AddTool(&mcp.Tool{
+			Name: name, Description: cmp.Or(s.cfg.Agents[name].Description, "The agent "+name+" of segue."),
+			InputSchema: json.RawMessage(taskSchema), OutputSchema: json.RawMessage(answerSchema),
+		}, func(ctx context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+			return s.call(ctx, name, req)
+		})
+	}
+	s.screen.ShowProgress("serving the agents " + plaintext.Visible(strings.Join(agents, ", ")) + " on standard input and output")
+	input, done := terminal.Cancellable(s.stdin)
+	stop := sync.OnceFunc(done)
+	unblock := context.AfterFunc(ctx, stop)
+	err := server.Run(ctx, &mcp.IOTransport{Reader: readCloser{input, stop}, Writer: writeCloser{s.stdout}})
+	unblock()
+	stop()
+	end(&signalError{kept: s.runs != nil})
+	s.working.Wait()
+	switch {
+	case ctx.Err() != nil:
+		return endedBySignal(ctx)
+	case err != nil && !errors.Is(err, io.EOF):
+		return failed(fmt.Errorf("the connection with the client broke off: %w", err))
+	default:
+		return nil
+	}
+}
+
+// The schemas of the tools that agents are.
+const (
+	taskSchema = `{"type":"object","properties":{` +
+		`"task":{"type":"string","minLength":1,"description":"what the agent is to do, in words, with everything that it must know"},` +
+		`"data":{"description":"anything else that belongs to the task, as JSON"}},"required":["task"],"additionalProperties":false}`
+	answerSchema = `{"type":"object","properties":{` +
+		`"run":{"type":"string","description":"the id of the run, for segue show"},"status":{"type":"string"},` +
+		`"answer":{"type":"string"},"data":{"description":"the answer as JSON, if the agent answers so"},` +
+		`"usage":{"type":"object"},"error":{"type":"string"}},"required":["run","status","answer"]}`
+)
+
+// readCloser and writeCloser are the streams of the process. Closing the input ends its reads;
+// neither is closed itself.
+type readCloser struct {
+	io.Reader
+	end func()
+}
+
+// Close implements [io.Closer].
+func (r readCloser) Close() error {
+	r.end()
+	return nil
+}
+
+type writeCloser struct{ io.Writer }
+
+// Close implements [io.Closer].
+func (writeCloser) Close() error { return nil }
+
+// logLines shows lines of a log as progress.
+type logLines struct{ screen *terminal.Screen }
+
+// Write implements [io.Writer].
+func (l logLines) Write(p []byte) (int, error) {
+	for line := range strings.Lines(string(p)) {
+		l.screen.ShowProgress(plaintext.Visible(strings.TrimSuffix(line, "\n")))
+	}
+	return len(p), nil
+}

@@ -1,0 +1,108 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+// mcpTestServer is the program mcp-test-server: an MCP server on standard input and output. Its
+// argument says how it behaves: hang answers nothing, die ends at once, and elicit has a tool that
+// asks a person. It writes its process id into the file mcp.pid, and describes its tool echo by the
+// file mcp.description if there is one.
+func mcpTestServer() {
+	mode := strings.Join(os.Args[1:], "")
+	_ = os.WriteFile("mcp.pid", []byte(strconv.Itoa(os.Getpid())), 0o600)
+	switch mode {
+	case "die":
+		fmt.Fprintln(os.Stderr, "there is no database")
+		os.Exit(3)
+	case "hang":
+		time.Sleep(time.Hour)
+	}
+	fmt.Fprintln(os.Stderr, "ready to serve")
+	if err := newTestServer(mode).Run(context.Background(), &mcp.StdioTransport{}); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+	}
+}
+
+type saidText struct {
+	Text string `json:"text"`
+}
+
+func textResult(text string) *mcp.CallToolResult {
+	return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: text}}}
+}
+
+// newTestServer has the tools echo, make (a file made.txt), variable (of its environment), odd (with
+// a name that models do not take), and sleep.
+func newTestServer(mode string) *mcp.Server {
+	s := mcp.NewServer(&mcp.Implementation{Name: "test server", Version: "1.2"}, nil)
+	about := "Says it again."
+	if text, err := os.ReadFile("mcp.description"); err == nil {
+		about = string(text)
+	}
+	mcp.AddTool(s, &mcp.Tool{Name: "echo", Description: about, Annotations: &mcp.ToolAnnotations{ReadOnlyHint: true}},
+		func(_ context.Context, _ *mcp.CallToolRequest, in saidText) (*mcp.CallToolResult, any, error) {
+			return textResult("echo: " + in.Text), nil, nil
+		})
+	mcp.AddTool(s, &mcp.Tool{Name: "make", Description: "Makes a file."},
+		func(_ context.Context, _ *mcp.CallToolRequest, in saidText) (*mcp.CallToolResult, any, error) {
+			return textResult("made"), nil, os.WriteFile("made.txt", []byte(in.Text+"\n"), 0o600)
+		})
+	mcp.AddTool(s, &mcp.Tool{Name: "variable", Description: "Returns a variable.", Annotations: &mcp.ToolAnnotations{ReadOnlyHint: true}},
+		func(_ context.Context, _ *mcp.CallToolRequest, in saidText) (*mcp.CallToolResult, any, error) {
+			return textResult(in.Text + "=" + os.Getenv(in.Text)), nil, nil
+		})
+	mcp.AddTool(s, &mcp.Tool{Name: "sleep", Description: "Takes long."},
+		func(ctx context.Context, _ *mcp.CallToolRequest, _ saidText) (*mcp.CallToolResult, any, error) {
+			_ = os.WriteFile("sleeping", nil, 0o600)
+			<-ctx.Done()
+			_ = os.WriteFile("cancelled", nil, 0o600)
+			return nil, nil, ctx.Err()
+		})
+	s.AddTool(&mcp.Tool{Name: "odd\nname", Description: "Is left out.", InputSchema: map[string]any{"type": "object"}},
+		func(context.Context, *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+			return textResult("odd"), nil
+		})
+	if mode == "elicit" {
+		mcp.AddTool(s, &mcp.Tool{Name: "book", Description: "Books a table.", Annotations: &mcp.ToolAnnotations{ReadOnlyHint: true}}, book)
+	}
+	return s
+}
+
+// book asks for how many the table is.
+func book(ctx context.Context, req *mcp.CallToolRequest, _ struct{}) (*mcp.CallToolResult, any, error) {
+	ask := &mcp.ElicitParams{Message: "For how many?", RequestedSchema: map[string]any{
+		"type": "object", "properties": map[string]any{"people": map[string]any{"type": "string"}}, "required": []any{"people"},
+	}}
+	got, _ := req.Params.InputResponses["people"].(*mcp.ElicitResult)
+	if got == nil {
+		if got, _ = req.Session.Elicit(ctx, ask); got == nil {
+			return &mcp.CallToolResult{InputRequests: mcp.InputRequestMap{"people": ask}, RequestState: "table"}, nil, nil
+		}
+	}
+	return textResult(fmt.Sprintf("%s: %v", got.Action, got.Content["people"])), nil, nil
+}
+
+// mcpOverHTTP serves the test server over streamable HTTP, to those who send the key.
+func mcpOverHTTP(key string) *httptest.Server {
+	inner := mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return newTestServer("") }, nil)
+	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Header.Get("Authorization") != "Bearer "+key {
+			http.Error(w, "no key", http.StatusUnauthorized)
+			return
+		}
+		inner.ServeHTTP(w, r)
+	}))
+	server.Config.SetKeepAlivesEnabled(false)
+	server.Start()
+	return server
+}

@@ -1,0 +1,251 @@
+package main
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/segue-go/segue/cmd/segue/internal/plaintext"
+	"github.com/segue-go/segue/cmd/segue/internal/plainwords"
+	"github.com/segue-go/segue/delegation"
+	"github.com/segue-go/segue/messages"
+	"github.com/segue-go/segue/orchestrator"
+)
+
+// servedRun is a run that an MCP client has asked for.
+type servedRun struct {
+	agent string
+	end   context.CancelCauseFunc
+	asks  *elicitor
+	done  chan struct{}
+	left  *time.Timer // ends the run if the client does not come back
+
+	mu       sync.Mutex
+	progress func(text string) // to the request in progress; nil: there is none
+	result   *mcp.CallToolResult
+}
+
+// servedAnswer is the structured result of a call.
+type servedAnswer struct {
+	Run    string              `json:"run"`
+	Status orchestrator.Status `json:"status"`
+	Answer string              `json:"answer"`
+	Data   json.RawMessage     `json:"data,omitempty"`
+	Usage  messages.Usage      `json:"usage"`
+	Error  string              `json:"error,omitempty"`
+}
+
+// maxAbsence is how long a run waits for a client that was asked something.
+const maxAbsence = time.Hour
+
+// call makes a run of an agent, or goes on with one whose questions the client has answered.
+func (s *agentServer) call(ctx context.Context, agent string, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+	r, err := s.runOf(agent, req)
+	if err != nil {
+		return failedCall(err.Error(), nil), nil
+	}
+	r.report(req)
+	defer r.report(nil)
+	for {
+		select {
+		case <-r.done:
+			return r.result, nil
+		case <-ctx.Done():
+			r.end(&signalError{kept: s.runs != nil})
+			<-r.done
+			return nil, context.Cause(ctx)
+		case <-r.asks.waiting():
+			if asked := r.asks.requests(); len(asked) > 0 {
+				return s.park(r, asked), nil
+			}
+		}
+	}
+}
+
+// runOf begins a run, or finds the one that a client goes on with.
+func (s *agentServer) runOf(agent string, req *mcp.CallToolRequest) (*servedRun, error) {
+	if req.Params.RequestState == "" {
+		return s.begin(agent, req)
+	}
+	s.mu.Lock()
+	r := s.parked[req.Params.RequestState]
+	if r != nil && r.agent == agent {
+		delete(s.parked, req.Params.RequestState)
+	}
+	s.mu.Unlock()
+	if r == nil || r.agent != agent {
+		return nil, errors.New("there is no run that waits for these answers: it has ended, or was begun by another process; segue runs lists the runs")
+	}
+	r.left.Stop()
+	r.asks.answer(req.Params.InputResponses)
+	return r, nil
+}
+
+// park returns what the client is to ask, and keeps the run until it comes back. The state that
+// names the run is a secret of this process, so that no client answers for the run of another.
+func (s *agentServer) park(r *servedRun, asked mcp.InputRequestMap) *mcp.CallToolResult {
+	state := rand.Text()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.parked[state] = r
+	r.left = time.AfterFunc(maxAbsence, func() { r.end(errors.New("the client did not come back with an answer")) })
+	return &mcp.CallToolResult{InputRequests: asked, RequestState: state}
+}
+
+// begin begins a run.
+func (s *agentServer) begin(agent string, req *mcp.CallToolRequest) (*servedRun, error) {
+	var in struct {
+		Task string
+		Data json.RawMessage
+	}
+	if err := json.Unmarshal(req.Params.Arguments, &in); err != nil {
+		return nil, errors.New("the arguments are no object with a task: " + plainwords.Line(err))
+	}
+	if in.Task == "" {
+		return nil, errors.New("the task is empty: say what the agent is to do")
+	}
+	ctx, end := context.WithCancelCause(s.life)
+	r := &servedRun{agent: agent, end: end, asks: newElicitor(req.Session), done: make(chan struct{})}
+	f := *s.flags
+	f.agent, f.noAsk = agent, !r.asks.able
+	j, err := s.jobOf(ctx, &f, s.cfg, s.screen)
+	if err != nil {
+		end(err)
+		return nil, errors.New(plainwords.Line(err))
+	}
+	j.runs = s.runs
+	if err := s.noteBegun(&j, &f, s.cfg, s.place); err != nil {
+		end(err)
+		return nil, err
+	}
+	j.task.Input = delegation.Input{Goal: in.Task, Data: in.Data}
+	if len(in.Data) > 0 {
+		j.task.Input.Goal += "\n\nData:\n" + string(in.Data)
+	}
+	r.asks.job = &j
+	j.reply = r.asks.reply
+	o, err := j.orchestrator(nil)
+	if err != nil {
+		end(err)
+		return nil, errors.New(plainwords.Line(err))
+	}
+	s.working.Go(func() {
+		defer end(nil)
+		defer close(r.done)
+		defer func() {
+			j.runs = nil // it stays open
+			j.close()
+		}()
+		s.follow(ctx, r, j, o)
+	})
+	return r, nil
+}
+
+// follow shows a run to the client and the log until it ends, and notes the result.
+func (s *agentServer) follow(ctx context.Context, r *servedRun, j job, o *orchestrator.Orchestrator) {
+	r.result = failedCall("the run ended without saying how", nil)
+	heard := printer{form: formText}
+	begun := false
+	for e, err := range o.Stream(ctx, j.task) {
+		if e.Kind == "" {
+			r.result = failedCall("the run could not be started: "+plainwords.Line(err), nil)
+			continue
+		}
+		heard.listen(e)
+		if !begun {
+			begun = true
+			s.screen.ShowProgress("run " + e.Run + " of agent " + plaintext.Visible(r.agent) + " begins")
+		}
+		if s.flags.out.verbose {
+			s.screen.ShowEvent(e)
+		}
+		r.tell(e)
+		if end, ok := e.Detail.(orchestrator.RunFinished); ok {
+			r.result = s.resultOf(e.Run, &end, err, heard.answer(end), j)
+			s.screen.ShowProgress("run " + e.Run + " ended: " + string(end.Status))
+		}
+	}
+}
+
+// resultOf returns the result of a call whose run has ended.
+func (s *agentServer) resultOf(run string, end *orchestrator.RunFinished, err error, answer string, j job) *mcp.CallToolResult {
+	r := &servedAnswer{Run: run, Status: end.Status, Answer: answer, Data: end.Output.Data, Usage: end.Output.Usage}
+	if end.Status == orchestrator.StatusDone {
+		return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: answer}}, StructuredContent: r}
+	}
+	on := j.runs.ways(run)
+	why := "the run ended as " + string(end.Status)
+	if failed := outcome(*end, err, j.files, on); failed != nil {
+		why = plainwords.Line(failed)
+	}
+	text := fmt.Sprintf("run %s did not end well: %s", run, why)
+	if on.show != "" {
+		text += "; see what it did with: " + on.show
+	}
+	if answer != "" {
+		text += "\n\nWhat there is of an answer:\n" + answer
+	}
+	r.Error = why
+	return failedCall(text, r)
+}
+
+// failedCall is the result of a call that failed. r may be nil.
+func failedCall(text string, r *servedAnswer) *mcp.CallToolResult {
+	res := &mcp.CallToolResult{IsError: true, Content: []mcp.Content{&mcp.TextContent{Text: text}}}
+	if r != nil {
+		res.StructuredContent = r
+	}
+	return res
+}
+
+// report has the progress go to a request, if that asks for it; nil ends that.
+func (r *servedRun) report(req *mcp.CallToolRequest) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.progress = nil
+	if req == nil || req.Params.GetProgressToken() == nil {
+		return
+	}
+	count := 0.0
+	r.progress = func(text string) {
+		count++
+		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+		defer cancel()
+		// a client that does not take its progress gets its result all the same
+		_ = req.Session.NotifyProgress(ctx, &mcp.ProgressNotificationParams{ProgressToken: req.Params.GetProgressToken(), Progress: count, Message: text})
+	}
+}
+
+// tell tells the client what an event is about.
+func (r *servedRun) tell(e orchestrator.Event) {
+	text := ""
+	switch d := e.Detail.(type) {
+	case orchestrator.RunStarted:
+		text = "run " + e.Run + " begins"
+	case orchestrator.FrameEntered:
+		text = "agent " + d.Strategy + " begins"
+	case orchestrator.StepTaken:
+		if d.Model != "" {
+			text = "the model " + d.Model + " has answered"
+		}
+	case orchestrator.ToolStarted:
+		text = "calls " + d.Call.Name
+	case orchestrator.ToolProgress:
+		text = d.ToolName + ": " + e.Text
+	case orchestrator.ToolFinished:
+		text = d.Output.ToolName + " has ended"
+	case orchestrator.WaitStarted:
+		text = "waits for somebody"
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if text != "" && r.progress != nil {
+		r.progress(plaintext.Head(plaintext.Visible(plaintext.OneLine(text)), 300))
+	}
+}

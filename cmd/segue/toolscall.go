@@ -1,0 +1,240 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/segue-go/segue/cmd/segue/config"
+	"github.com/segue-go/segue/cmd/segue/internal/approval"
+	"github.com/segue-go/segue/cmd/segue/internal/plaintext"
+	"github.com/segue-go/segue/cmd/segue/internal/similar"
+	"github.com/segue-go/segue/cmd/segue/internal/terminal"
+	"github.com/segue-go/segue/messages"
+	"github.com/segue-go/segue/tools"
+)
+
+// toolsCallFlags are the flags of segue tools call.
+type toolsCallFlags struct {
+	toolsFlags
+	server  string
+	approve choice
+}
+
+// callRecord is a call in the form json. Elapsed is in nanoseconds.
+type callRecord struct {
+	Tool        string                `json:"tool"`
+	Server      string                `json:"server"`
+	Status      messages.Status       `json:"status"`
+	Reason      string                `json:"reason,omitempty"`
+	Output      string                `json:"output"`
+	Untrusted   bool                  `json:"untrusted"`
+	Elapsed     time.Duration         `json:"elapsed"`
+	Attachments []messages.Attachment `json:"attachments,omitempty"`
+}
+
+func (c *cli) toolsCallCommand() *cobra.Command {
+	f := &toolsCallFlags{approve: oneOf(config.ApproveAsk, config.ApproveAlways)}
+	f.form = oneOf(formText, formJSON)
+	cmd := &cobra.Command{
+		Use:   "call NAME [JSON]",
+		Short: "Call a tool of an MCP server, and show what it returns",
+		Long: `Call calls a tool of an MCP server of the configuration, by the name that segue tools lists, with arguments that are a JSON object.
+The result goes to standard output as a model would read it, and how long it took to standard error. No model is asked.
+
+You are asked before the call, unless the tool only reads and is accepted. Without a terminal --approve always makes it, if the tool
+is accepted and not one that always asks. The exit code is 1 if the call fails.`,
+		Example: `  segue tools call files_list_directory '{"path":"."}'
+  segue tools call create_issue '{"title":"A test"}' --server issues`,
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) < 1 || len(args) > 2 {
+				return errors.New("call takes the NAME of one tool, and perhaps its arguments as JSON, in quotes; see segue tools call --help")
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return c.callTool(cmd.Context(), f, args[0], cmp.Or(strings.Join(args[1:], ""), "{}"))
+		},
+	}
+	f.offer(cmd)
+	cmd.Flags().StringVar(&f.server, "server", "", "the `NAME` of the server that has the tool (default all are asked)")
+	f.approve.offer(cmd, "approve", "ask, or make the call without asking")
+	f.form.offer(cmd, "output", "the result, or a JSON object with it")
+	_ = cmd.RegisterFlagCompletionFunc("server", c.completeServers(&f.config)) // the only error is an unknown flag
+	cmd.ValidArgsFunction = c.completeAccepted(&f.config)
+	return cmd
+}
+
+// callTool executes segue tools call.
+func (c *cli) callTool(ctx context.Context, f *toolsCallFlags, name, arguments string) error {
+	var object map[string]any
+	if err := json.Unmarshal([]byte(arguments), &object); err != nil || object == nil {
+		return errors.New(`the arguments are no JSON object, such as '{"path":"a.txt"}'`)
+	}
+	s := c.screen(output{})
+	cfg, err := c.toolsConfig(ctx, &f.toolsFlags, s)
+	if err != nil {
+		return err
+	}
+	server, tool, err := c.findTool(ctx, cfg, f.server, name)
+	if f.verbose {
+		defer func() { s.Show(c.mcp.said()...) }()
+	}
+	if err != nil {
+		return err
+	}
+	if err := c.mayCall(ctx, f, server, tool.Definition(), arguments, s); err != nil {
+		return err
+	}
+	ctx, release := untilSignal(ctx)
+	defer release()
+	out := tools.Runner{}.Run(ctx, tools.Job{
+		Call: messages.ToolCall{ID: "call", Name: name, Arguments: arguments}, Tool: tool, Ask: c.askForTool(s),
+		Progress: func(text string) { s.ShowProgress(plaintext.Visible(plaintext.OneLine(text))) },
+	})
+	if ctx.Err() != nil {
+		return endedBySignal(ctx)
+	}
+	return c.showCall(f, server, &out, s)
+}
+
+// showCall writes the result of a call.
+func (c *cli) showCall(f *toolsCallFlags, server *mcpServer, out *messages.ToolOutput, s *terminal.Screen) error {
+	r := callRecord{
+		Tool: out.ToolName, Server: server.name, Status: cmp.Or(out.Status, messages.StatusOK), Reason: out.Reason, Output: out.Output,
+		Untrusted: out.Untrusted, Elapsed: out.Elapsed, Attachments: out.Attachments,
+	}
+	var err error
+	if f.form.value == formJSON {
+		err = encode(c.stdout, r)
+	} else {
+		err = (&printer{w: c.stdout}).text(out.Output)
+	}
+	for _, a := range out.Attachments {
+		s.ShowProgress(plaintext.Visible(plaintext.OneLine(fmt.Sprintf("it made %s (%s)", a.Name, a.MediaType))))
+	}
+	s.ShowProgress(fmt.Sprintf("%s of the MCP server %s took %s", r.Tool, plaintext.Visible(server.name), out.Elapsed.Round(time.Millisecond)))
+	if err == nil && !out.OK() {
+		return failed(fmt.Errorf("the call of %s failed: %s", r.Tool, cmp.Or(r.Reason, string(r.Status))))
+	}
+	return err
+}
+
+// findTool connects to the servers of a configuration, and returns the tool with that name.
+func (c *cli) findTool(ctx context.Context, cfg *config.Config, server, name string) (*mcpServer, tools.Tool, error) {
+	names := slices.Sorted(maps.Keys(cfg.MCP))
+	switch _, ok := cfg.MCP[server]; {
+	case server != "" && !ok:
+		return nil, nil, noServer(cfg, server)
+	case server != "":
+		names = []string{server}
+	case len(names) == 0:
+		return nil, nil, errors.New("the configuration has no MCP server, or there is none; see segue tools --help")
+	}
+	servers, errs := c.connectMCP(ctx, cfg, names)
+	var found []*mcpServer
+	var tool tools.Tool
+	var known []string
+	for _, s := range servers {
+		if s == nil {
+			continue
+		}
+		for _, t := range s.set.Tools() {
+			known = append(known, t.Definition().Name)
+			if t.Definition().Name == name {
+				found, tool = append(found, s), t
+			}
+		}
+	}
+	switch err := firstOf(errs); {
+	case len(found) == 1:
+		return found[0], tool, nil
+	case len(found) > 1:
+		return nil, nil, fmt.Errorf("%s and %s both have a tool %s: say which with --server", found[0].name, found[1].name, name)
+	case err != nil:
+		return nil, nil, err
+	default:
+		return nil, nil, fmt.Errorf("no tool %q of an MCP server%s; segue tools lists them", name, similar.Hint(name, known))
+	}
+}
+
+// mayCall returns an error unless a call may be made. It asks at a terminal.
+func (c *cli) mayCall(ctx context.Context, f *toolsCallFlags, server *mcpServer, def tools.Definition, arguments string, s *terminal.Screen) error {
+	if !def.NeedsApproval && (def.ReadOnly || f.approve.value == config.ApproveAlways) {
+		return nil
+	}
+	if !c.interactive {
+		how := "call it in a terminal, or with --approve always"
+		if def.NeedsApproval {
+			how = "call it in a terminal, or accept it first with: segue tools --accept " + quoted(server.name)
+		}
+		return &exitError{code: exitWaiting, err: fmt.Errorf("the call of %s needs an approval, and nobody can be asked here; %s", def.Name, how)}
+	}
+	shown := mcpTools{tools: map[string][]tools.Tool{}, about: map[string][]terminal.Line{}}
+	shown.add(server)
+	lines := []terminal.Line{terminal.Bold.Line(plaintext.Visible(def.Name) + " needs your approval")}
+	lines = append(lines, shown.about[def.Name]...)
+	lines = append(lines, terminal.DescribeArguments(arguments)...)
+	yes, err := c.confirm(ctx, s, "call it? y yes, n no > ", lines)
+	if err == nil && !yes {
+		err = failed(errors.New("the call was not made"))
+	}
+	return err
+}
+
+// askForTool returns what asks the user the question of a tool; nil if nobody can be asked.
+func (c *cli) askForTool(s *terminal.Screen) tools.AskFunc {
+	if !c.interactive {
+		return nil
+	}
+	keys := terminal.NewKeyboard(c.keyboard())
+	return func(ctx context.Context, a tools.Asked) (string, error) {
+		lines := terminal.Block("  ", a.Text)
+		for i, option := range a.Options {
+			lines = append(lines, terminal.Plain.Line(fmt.Sprintf("  %d %s", i+1, plaintext.Visible(plaintext.OneLine(option)))))
+		}
+		for {
+			keys.DiscardTyped()
+			s.Prompt("your answer > ", lines...)
+			line, err := keys.ReadLine(ctx)
+			s.EndPrompt(err == nil)
+			if err != nil {
+				return "", tools.ErrNobody
+			}
+			answer, problem := approval.Choose(strings.TrimSpace(plaintext.Printable(strings.ToValidUTF8(line, ""))), a.Options)
+			if problem == "" {
+				return answer, nil
+			}
+			lines = []terminal.Line{terminal.Warn.Line(problem)}
+		}
+	}
+}
+
+// completeAccepted completes the names of tools that are accepted: no server is started for that.
+func (c *cli) completeAccepted(path *string) cobra.CompletionFunc {
+	return func(cmd *cobra.Command, args []string, begin string) ([]cobra.Completion, cobra.ShellCompDirective) {
+		var all []cobra.Completion
+		cfg := c.completedConfig(cmd, *path)
+		for _, name := range slices.Sorted(maps.Keys(cfg.MCP)) {
+			s := &mcpServer{name: name, target: cfg.MCPTarget(name)}
+			if len(args) > 0 || s.readAccepted(c) != nil {
+				continue
+			}
+			for _, tool := range slices.Sorted(maps.Keys(s.accepted)) {
+				full := cfg.MCP[name].Prefix + tool
+				if strings.HasPrefix(full, begin) {
+					all = append(all, cobra.CompletionWithDesc(full, "of the MCP server "+name))
+				}
+			}
+		}
+		return all, cobra.ShellCompDirectiveNoFileComp
+	}
+}
