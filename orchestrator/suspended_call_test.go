@@ -41,12 +41,13 @@ func shipping(reserved, shipped *atomic.Int32, expires time.Time) tools.Tool {
 		}
 		shipped.Add(1)
 		text := fmt.Sprintf("reservation %d goes to %s", state.Reservation, r.Answers[0].Text)
-		if len(r.Answers) > 1 && r.Answers[1].Err != nil {
-			return text + ", " + r.Answers[1].Err.Error(), nil
-		} else if len(r.Answers) > 1 {
-			text += " by " + r.Answers[1].Text
+		if len(r.Answers) == 1 {
+			return text, nil
 		}
-		return text, nil
+		if late := r.Answers[1].Err; late != nil {
+			text += ", " + late.Error()
+		}
+		return text + " by " + r.Answers[1].Text, nil
 	})
 }
 

@@ -142,8 +142,14 @@ func TestOffers_sameName(t *testing.T) {
 	s := &Toolset{cfg: cfg, redact: newRedactor(&cfg)}
 	schema := map[string]any{"type": "object"}
 	offers, found := s.offers([]*mcp.Tool{
-		{Name: "a.b", InputSchema: schema}, {Name: mapped, InputSchema: schema}, nil, {Name: mapped, InputSchema: schema}, {Name: "a\nb", InputSchema: schema},
-		{Name: strings.Repeat("x", 129), InputSchema: schema}, {Name: "no schema"}, {Name: "list", InputSchema: map[string]any{"type": "array"}},
+		{Name: "a.b", InputSchema: schema},
+		{Name: mapped, InputSchema: schema},
+		nil,
+		{Name: mapped, InputSchema: schema},
+		{Name: "a\nb", InputSchema: schema},
+		{Name: strings.Repeat("x", 129), InputSchema: schema},
+		{Name: "no schema"},
+		{Name: "list", InputSchema: map[string]any{"type": "array"}},
 		{Name: "said", InputSchema: map[string]any{}},
 	})
 	require.Len(t, found, 2)

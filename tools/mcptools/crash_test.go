@@ -61,7 +61,7 @@ func readStore(t *testing.T, file string) *checkpoint.Memory {
 	t.Helper()
 	f, err := os.Open(file)
 	require.NoError(t, err)
-	defer f.Close() //nolint:errcheck // it was read
+	defer f.Close()
 	left := new(checkpoint.Memory)
 	lines := bufio.NewScanner(f)
 	lines.Buffer(nil, 1<<20)

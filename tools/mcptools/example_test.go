@@ -31,7 +31,7 @@ func Example() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	defer weather.Close() //nolint:errcheck // it is always nil
+	defer weather.Close()
 	for _, o := range weather.Listing().Offers {
 		fmt.Println(o.Name, "is called", o.ToolName)
 	}
@@ -60,7 +60,7 @@ func ExampleJoin() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	defer files.Close() //nolint:errcheck // it is always nil
+	defer files.Close()
 	issues, err := mcptools.Connect(ctx, mcptools.Config{
 		Name:    "issues",
 		URL:     "https://issues.example.com/mcp",
@@ -69,12 +69,12 @@ func ExampleJoin() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	defer issues.Close() //nolint:errcheck // it is always nil
+	defer issues.Close()
 	list, err := mcptools.Join(files, issues)
 	if err != nil {
 		log.Fatal(err) // two tools have the same name
 	}
-	agent := segue.Agent{Tools: list}
+	agent := &segue.Agent{Tools: list}
 	_ = agent
 }
 
@@ -91,7 +91,7 @@ func ExamplePins() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	defer files.Close() //nolint:errcheck // it is always nil
+	defer files.Close()
 
 	// Somebody has looked at files.Listing() and accepts it:
 	pins.Servers["files"] = files.Fingerprints()

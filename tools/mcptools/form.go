@@ -162,10 +162,11 @@ func (f *field) line() string {
 		text += ", optional"
 	}
 	text += ")"
-	for _, part := range []string{f.title, f.description} {
-		if part != "" {
-			text += ": " + part
-		}
+	if f.title != "" {
+		text += ": " + f.title
+	}
+	if f.description != "" {
+		text += ": " + f.description
 	}
 	if len(f.values) > 0 {
 		text += "; one of " + strings.Join(f.values[:min(len(f.values), 50)], ", ")

@@ -149,6 +149,11 @@ func TestCall_serverRestarts(t *testing.T) {
 			server := newServer(dir)
 			var h http.Handler = mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return server }, &mcp.StreamableHTTPOptions{Stateless: !sessions})
 			current.Store(&h)
+			t.Cleanup(func() {
+				for session := range server.Sessions() {
+					_ = session.Close()
+				}
+			})
 		}
 		start()
 		front := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { (*current.Load()).ServeHTTP(w, r) }))

@@ -58,8 +58,10 @@ func TestListing_names(t *testing.T) {
 func TestListing_hints(t *testing.T) {
 	yes, no := true, false
 	list := []*mcp.Tool{
-		{Name: "a", Annotations: &mcp.ToolAnnotations{ReadOnlyHint: true}}, {Name: "b", Annotations: &mcp.ToolAnnotations{IdempotentHint: true, DestructiveHint: &no}},
-		{Name: "c", Annotations: &mcp.ToolAnnotations{DestructiveHint: &yes}}, {Name: "d"},
+		{Name: "a", Annotations: &mcp.ToolAnnotations{ReadOnlyHint: true}},
+		{Name: "b", Annotations: &mcp.ToolAnnotations{IdempotentHint: true, DestructiveHint: &no}},
+		{Name: "c", Annotations: &mcp.ToolAnnotations{DestructiveHint: &yes}},
+		{Name: "d"},
 	}
 	safety := func(edit func(*mcptools.Config)) (all []string) {
 		for _, tool := range offering(t, edit, list...).Tools() {

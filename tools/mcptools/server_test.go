@@ -51,7 +51,7 @@ func serveStdio(s *mcp.Server) { _ = s.Run(context.Background(), &mcp.StdioTrans
 
 // stubborn is a server with a child. Neither heeds the end of its input, or SIGTERM.
 func stubborn(dir string) {
-	cmd := exec.Command(os.Args[0]) //nolint:noctx // somebody has to kill it
+	cmd := exec.Command(os.Args[0])
 	cmd.Env = append(os.Environ(), roleEnv+"=child")
 	if err := cmd.Start(); err != nil {
 		os.Exit(1)
@@ -82,7 +82,7 @@ func note(dir, file, line string) {
 	if err != nil {
 		panic(err)
 	}
-	defer f.Close() //nolint:errcheck // a test
+	defer f.Close()
 	_, _ = fmt.Fprintln(f, line)
 }
 
