@@ -15,6 +15,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
+	serveHostile()
 	if os.Getenv("MCP_TEST_SERVER") != "" {
 		serve()
 		return
