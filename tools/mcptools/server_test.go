@@ -40,6 +40,7 @@ var roles = map[string]func(dir string){
 }
 
 func TestMain(m *testing.M) {
+	serveHostile()
 	if role := roles[os.Getenv(roleEnv)]; role != nil {
 		role(os.Getenv(dirEnv))
 		os.Exit(0)

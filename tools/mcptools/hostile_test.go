@@ -1,0 +1,292 @@
+package mcptools_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"runtime"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+	"unicode"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/segue-go/segue/internal/prove"
+	"github.com/segue-go/segue/messages"
+	"github.com/segue-go/segue/tools"
+	"github.com/segue-go/segue/tools/mcptools"
+)
+
+// hostileConfig starts this program as a hostile server.
+func hostileConfig(mode string, change ...func(*mcptools.Config)) mcptools.Config {
+	cfg := mcptools.Config{
+		Name: "hostile", Command: []string{os.Args[0]}, Env: []string{hostileEnv + "=" + mode},
+		CallTimeout: 20 * time.Second, CloseTimeout: 200 * time.Millisecond,
+	}
+	for _, f := range change {
+		f(&cfg)
+	}
+	return cfg
+}
+
+func connectHostile(t *testing.T, mode string, change ...func(*mcptools.Config)) *mcptools.Toolset {
+	t.Helper()
+	set, err := mcptools.Connect(t.Context(), hostileConfig(mode, change...))
+	require.NoError(t, err, mode)
+	t.Cleanup(func() { _ = set.Close() })
+	return set
+}
+
+func callFirst(t *testing.T, set *mcptools.Toolset) messages.ToolOutput {
+	t.Helper()
+	all := set.Tools()
+	require.NotEmpty(t, all)
+	call := messages.ToolCall{ID: "c", Name: all[0].Definition().Name, Arguments: `{}`}
+	return tools.Runner{}.Run(t.Context(), tools.Job{Call: call, Tool: all[0]})
+}
+
+// heapPeak runs f, and returns by how much the heap was larger meanwhile than before, in bytes.
+func heapPeak(f func()) int64 {
+	var before, now runtime.MemStats
+	runtime.GC()
+	runtime.ReadMemStats(&before)
+	var most atomic.Int64
+	stop, stopped := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(stopped)
+		for {
+			select {
+			case <-stop:
+				return
+			case <-time.After(5 * time.Millisecond):
+				runtime.ReadMemStats(&now)
+				most.Store(max(most.Load(), int64(now.HeapAlloc)-int64(before.HeapAlloc)))
+			}
+		}
+	}()
+	f()
+	close(stop)
+	<-stopped
+	return most.Load()
+}
+
+// A server that offers more than anybody reads costs neither much memory nor a long list.
+func TestHostile_lists(t *testing.T) {
+	set := connectHostile(t, "many")
+	require.Len(t, set.Tools(), mcptools.DefaultTools)
+	require.True(t, set.Listing().More || len(set.Listing().Offers) == 10_000)
+
+	set = connectHostile(t, "pages")
+	require.Len(t, set.Tools(), mcptools.DefaultTools)
+	require.True(t, set.Listing().More)
+
+	set = connectHostile(t, "describes")
+	require.Len(t, set.Tools(), 1)
+	require.LessOrEqual(t, len(set.Tools()[0].Definition().Description), mcptools.DefaultDescription+len("…"))
+}
+
+// Every name that is offered is one that providers take, and none twice; all others are named.
+func TestHostile_names(t *testing.T) {
+	set := connectHostile(t, "names")
+	seen := map[string]bool{}
+	for _, tool := range set.Tools() {
+		name := tool.Definition().Name
+		require.Regexp(t, `^[A-Za-z0-9_-]{1,64}$`, name)
+		require.False(t, seen[name], name)
+		seen[name] = true
+	}
+	_, err := tools.NewSet(set.Tools()...)
+	require.NoError(t, err)
+	require.Len(t, set.Listing().Offers, len(hostileNames))
+	left := 0
+	for _, o := range set.Listing().Offers {
+		if o.LeftOut != "" {
+			left++
+		}
+		for _, r := range o.Name + o.LeftOut {
+			require.False(t, unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r), "%q", o.Name)
+		}
+		require.Less(t, len(o.Name), 1000)
+	}
+	require.Equal(t, len(hostileNames), left+len(set.Tools()))
+	require.True(t, seen["echo"])
+}
+
+// Tools with schemas that cannot be checked are left out, and the others work.
+func TestHostile_schemas(t *testing.T) {
+	set := connectHostile(t, "schemas")
+	require.True(t, callFirst(t, set).OK())
+	left := 0
+	for _, o := range set.Listing().Offers {
+		if o.LeftOut != "" {
+			left++
+		}
+	}
+	require.Equal(t, 10, left)
+	for _, tool := range set.Tools() { // arguments are checked, or passed on: nothing panics or hangs
+		call := messages.ToolCall{ID: "c", Name: tool.Definition().Name, Arguments: `{"a":{"a":1}}`}
+		out := tools.Runner{}.Run(t.Context(), tools.Job{Call: call, Tool: tool})
+		require.NotEqual(t, tools.ReasonPanic, out.Reason, out.Output)
+	}
+	_, err := mcptools.Connect(t.Context(), hostileConfig("deep")) // deeper than JSON is read
+	_, ok := errors.AsType[*mcptools.ServerError](err)
+	require.True(t, ok, "%v", err)
+}
+
+// A result beyond what a message may have ends the connection, and the next call makes a new one.
+func TestHostile_longResults(t *testing.T) {
+	set := connectHostile(t, "long:8")
+	out := callFirst(t, set)
+	require.True(t, out.OK(), "%.200s", out.Output)
+	require.Less(t, len(out.Output), tools.DefaultMaxResult+100)
+
+	set = connectHostile(t, "long:100")
+	peak := heapPeak(func() {
+		out = callFirst(t, set)
+	})
+	require.False(t, out.OK())
+	require.Less(t, len(out.Output), 2000)
+	require.Contains(t, out.Output, "hostile")
+	require.Less(t, peak, int64(8*mcptools.DefaultMessage), "bytes")
+}
+
+// Answers that nobody has asked for, and questions that nobody answers, disturb no call.
+func TestHostile_answers(t *testing.T) {
+	for _, mode := range []string{"wrong-ids", "twice", "floods", "asks", "stderr"} {
+		set := connectHostile(t, mode)
+		for range 3 {
+			out := callFirst(t, set)
+			require.True(t, out.OK(), "%s: %s", mode, out.Output)
+			require.Equal(t, "ok", out.Output, mode)
+		}
+		require.Less(t, len(set.Stderr()), mcptools.DefaultStderr+100)
+	}
+	out := callFirst(t, connectHostile(t, "odd"))
+	require.NotEqual(t, tools.ReasonPanic, out.Reason)
+	require.NotEmpty(t, out.Output)
+}
+
+// A server that says nothing, or half of it, costs the time-out and no more.
+func TestHostile_silence(t *testing.T) {
+	brief := func(c *mcptools.Config) {
+		c.CallTimeout, c.ConnectTimeout = 300*time.Millisecond, 2*time.Second
+	}
+	for _, mode := range []string{"half", "slow", "mute-tools-call"} {
+		out := callFirst(t, connectHostile(t, mode, brief))
+		require.Equal(t, tools.ReasonTimeout, out.Reason, "%s: %s", mode, out.Output)
+		require.Equal(t, messages.StatusUnknown, out.Status, mode) // it may have had its effect
+	}
+	for _, mode := range []string{"not-json", "no-id", "odd-id"} {
+		set := connectHostile(t, mode, brief)
+		for range 2 {
+			out := callFirst(t, set)
+			require.False(t, out.OK(), "%s: %s", mode, out.Output)
+		}
+	}
+	for _, mode := range []string{"mute", "mute-initialize", "mute-tools-list"} {
+		_, err := mcptools.Connect(t.Context(), hostileConfig(mode, brief))
+		problem, ok := errors.AsType[*mcptools.ServerError](err)
+		require.True(t, ok, "%s: %v", mode, err)
+		require.Equal(t, "hostile", problem.Server)
+		require.ErrorIs(t, err, context.DeadlineExceeded, mode)
+	}
+}
+
+// A server that dies after any byte of what it says gives an error that names it, or a failed
+// result, and the next call finds a new one.
+func TestHostile_deathAtEachByte(t *testing.T) {
+	const whole = 460 // bytes of a list and a call
+	step := 23
+	if prove.Cases() > 300 { // make prove
+		step = 1
+	}
+	for n := 0; n < whole; n += step {
+		t.Run(fmt.Sprint(n), func(t *testing.T) {
+			t.Parallel()
+			set, err := mcptools.Connect(t.Context(), hostileConfig(fmt.Sprintf("dies:%d", n)))
+			if err != nil {
+				problem, ok := errors.AsType[*mcptools.ServerError](err)
+				require.True(t, ok, "%v", err)
+				require.Equal(t, "hostile", problem.Server)
+				return
+			}
+			defer set.Close()
+			out := callFirst(t, set)
+			if !out.OK() {
+				require.Contains(t, out.Output, "hostile")
+				require.NotEqual(t, tools.ReasonTimeout, out.Reason)
+			}
+		})
+	}
+}
+
+// A server over HTTP that misbehaves gives an error that names it, and gets no key that is for
+// another host.
+func TestHostile_http(t *testing.T) {
+	var leaked atomic.Bool
+	other := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if strings.Contains(fmt.Sprint(r.Header), "canary") {
+			leaked.Store(true)
+		}
+		w.WriteHeader(http.StatusTeapot)
+	}))
+	defer other.Close()
+	for name, answer := range map[string]http.HandlerFunc{
+		"redirect": func(w http.ResponseWriter, r *http.Request) {
+			http.Redirect(w, r, other.URL, http.StatusTemporaryRedirect)
+		},
+		"html": func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "<html>hello</html>") },
+		"error": func(w http.ResponseWriter, _ *http.Request) {
+			http.Error(w, "canary-key was sent", http.StatusInternalServerError)
+		},
+		"unauthorized": func(w http.ResponseWriter, r *http.Request) {
+			http.Error(w, "wrong key "+r.Header.Get("Authorization"), http.StatusUnauthorized)
+		},
+		"silence": func(_ http.ResponseWriter, r *http.Request) {
+			_, _ = io.Copy(io.Discard, r.Body) // only then a server notices that its client has gone
+			<-r.Context().Done()
+		},
+		"endless": func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("Content-Type", "application/json")
+			piece := strings.Repeat(" ", 1<<20)
+			for r.Context().Err() == nil {
+				if _, err := io.WriteString(w, piece); err != nil {
+					return
+				}
+			}
+		},
+		"endless stream": func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("Content-Type", "text/event-stream")
+			piece := "data: " + strings.Repeat("x", 1<<20)
+			for r.Context().Err() == nil {
+				if _, err := io.WriteString(w, piece); err != nil {
+					return
+				}
+			}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			server := httptest.NewServer(answer)
+			defer server.Close()
+			var err error
+			peak := heapPeak(func() {
+				_, err = mcptools.Connect(t.Context(), mcptools.Config{
+					Name: "hostile", URL: server.URL, Headers: map[string]string{"Authorization": "Bearer canary-key"}, ConnectTimeout: 3 * time.Second,
+				})
+			})
+			problem, ok := errors.AsType[*mcptools.ServerError](err)
+			require.True(t, ok, "%v", err)
+			require.Equal(t, "hostile", problem.Server)
+			require.NotContains(t, err.Error(), "canary")
+			require.Less(t, len(err.Error()), 2000)
+			require.Less(t, peak, int64(16*mcptools.DefaultMessage), "bytes")
+		})
+	}
+	require.False(t, leaked.Load(), "a key was sent to another host")
+}

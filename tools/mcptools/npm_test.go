@@ -1,0 +1,180 @@
+package mcptools_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/segue-go/segue/messages"
+	"github.com/segue-go/segue/tools"
+	"github.com/segue-go/segue/tools/mcptools"
+)
+
+// npmServers are the servers of the MCP project, in the versions that this test was written for.
+var npmServers = []string{
+	"@modelcontextprotocol/server-everything@2026.8.31",
+	"@modelcontextprotocol/server-filesystem@2026.8.31",
+	"@modelcontextprotocol/server-memory@2026.8.31",
+}
+
+// npmServer returns the script of a server, which is installed once in the user's cache.
+func npmServer(t *testing.T, name string) (node, script string) {
+	t.Helper()
+	node, err := exec.LookPath("node")
+	if err != nil {
+		t.Skip("node is missing: install Node.js to try the servers from npm")
+	}
+	npm, err := exec.LookPath("npm")
+	if err != nil {
+		t.Skip("npm is missing: install it to try the servers from npm")
+	}
+	cache, err := os.UserCacheDir()
+	require.NoError(t, err)
+	dir := filepath.Join(cache, "segue-test", "npm-2026.8.31")
+	script = filepath.Join(dir, "node_modules", "@modelcontextprotocol", "server-"+name, "dist", "index.js")
+	if _, err := os.Stat(filepath.Join(dir, "complete")); err == nil {
+		return node, script
+	}
+	require.NoError(t, os.MkdirAll(dir, 0o755))
+	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
+	defer cancel()
+	install := exec.CommandContext(ctx, npm, append([]string{"install", "--no-audit", "--no-fund", "--ignore-scripts", "--prefix", dir}, npmServers...)...)
+	if out, err := install.CombinedOutput(); err != nil {
+		t.Skipf("the servers cannot be installed from npm: %v\n%.1000s", err, out)
+	}
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "complete"), nil, 0o600))
+	return node, script
+}
+
+func call(t *testing.T, set *mcptools.Toolset, name, arguments string) messages.ToolOutput {
+	t.Helper()
+	for _, tool := range set.Tools() {
+		if tool.Definition().Name == name {
+			return tools.Runner{}.Run(t.Context(), tools.Job{Call: messages.ToolCall{ID: "c", Name: name, Arguments: arguments}, Tool: tool})
+		}
+	}
+	require.Failf(t, "no such tool", "%s; there are %v", name, set.Listing())
+	return messages.ToolOutput{}
+}
+
+// TestNPM_everything tries the server that exercises every feature of MCP, over both transports.
+func TestNPM_everything(t *testing.T) {
+	node, script := npmServer(t, "everything")
+	over := map[string]func(t *testing.T) mcptools.Config{
+		"stdio": func(*testing.T) mcptools.Config {
+			return mcptools.Config{Name: "everything", Command: []string{node, script, "stdio"}}
+		},
+		"streamable HTTP": func(t *testing.T) mcptools.Config {
+			return mcptools.Config{Name: "everything", URL: serveNPM(t, node, script)}
+		},
+	}
+	for name, config := range over {
+		t.Run(name, func(t *testing.T) {
+			set, err := mcptools.Connect(t.Context(), config(t))
+			require.NoError(t, err)
+			defer set.Close()
+			for _, o := range set.Listing().Offers {
+				t.Logf("%s %s %s", o.Name, o.ToolName, o.LeftOut)
+			}
+			require.Equal(t, "Echo: hello", call(t, set, "echo", `{"message":"hello"}`).Output)
+			require.Contains(t, call(t, set, "get-sum", `{"a":2,"b":3}`).Output, "5")
+			out := call(t, set, "get-sum", `{"a":"two"}`)
+			require.Equal(t, tools.ReasonArguments, out.Reason, out.Output)
+			out = call(t, set, "get-structured-content", `{"location":"New York"}`)
+			require.True(t, out.OK(), out.Output)
+			require.Contains(t, out.Output, "temperature")
+			out = call(t, set, "get-tiny-image", `{}`)
+			require.True(t, out.OK(), out.Output)
+			require.Contains(t, out.Output, "image/png")
+			require.Less(t, len(out.Output), 2000)
+			out = call(t, set, "trigger-long-running-operation", `{"duration":1,"steps":4}`)
+			require.True(t, out.OK(), out.Output)
+			require.True(t, out.Untrusted)
+		})
+	}
+}
+
+// serveNPM starts the server that speaks streamable HTTP, and returns its address.
+func serveNPM(t *testing.T, node, script string) string {
+	t.Helper()
+	free, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	port := free.Addr().(*net.TCPAddr).Port
+	require.NoError(t, free.Close())
+	server := exec.Command(node, script, "streamableHttp")
+	server.Env = append(os.Environ(), fmt.Sprint("PORT=", port))
+	require.NoError(t, server.Start())
+	t.Cleanup(func() {
+		_ = server.Process.Kill()
+		_ = server.Wait()
+	})
+	address := fmt.Sprint("127.0.0.1:", port)
+	require.Eventually(t, func() bool {
+		c, err := net.Dial("tcp", address)
+		if err == nil {
+			_ = c.Close()
+		}
+		return err == nil
+	}, 30*time.Second, 50*time.Millisecond)
+	return "http://" + address + "/mcp"
+}
+
+// TestNPM_filesystem reads and writes files through the server, and is refused others.
+func TestNPM_filesystem(t *testing.T) {
+	node, script := npmServer(t, "filesystem")
+	dir := t.TempDir()
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "a.txt"), []byte("content of a"), 0o600))
+	set, err := mcptools.Connect(t.Context(), mcptools.Config{Command: []string{node, script, dir}, Name: "files", Prefix: "fs_", TrustHints: true})
+	require.NoError(t, err)
+	defer set.Close()
+	path := func(name string) string {
+		quoted, err := json.Marshal(map[string]string{"path": filepath.Join(dir, name), "content": "new"})
+		require.NoError(t, err)
+		return string(quoted)
+	}
+	require.Contains(t, call(t, set, "fs_read_text_file", strings.Replace(path("a.txt"), `"content":"new",`, "", 1)).Output, "content of a")
+	require.True(t, call(t, set, "fs_write_file", path("b.txt")).OK())
+	written, err := os.ReadFile(filepath.Join(dir, "b.txt"))
+	require.NoError(t, err)
+	require.Equal(t, "new", string(written))
+	out := call(t, set, "fs_write_file", `{"path":"/etc/segue-test","content":"x"}`)
+	require.False(t, out.OK())
+	for _, tool := range set.Tools() {
+		def := tool.Definition()
+		if def.Name == "fs_read_text_file" {
+			require.True(t, def.ReadOnly)
+		}
+		if def.Name == "fs_write_file" {
+			require.False(t, def.ReadOnly)
+		}
+	}
+}
+
+// TestNPM_memory keeps a graph in the server, which a second connection reads.
+func TestNPM_memory(t *testing.T) {
+	node, script := npmServer(t, "memory")
+	file := filepath.Join(t.TempDir(), "memory.jsonl")
+	connect := func() *mcptools.Toolset {
+		set, err := mcptools.Connect(t.Context(), mcptools.Config{Command: []string{node, script}, Name: "memory", Env: []string{"MEMORY_FILE_PATH=" + file}})
+		require.NoError(t, err)
+		return set
+	}
+	set := connect()
+	out := call(t, set, "create_entities", `{"entities":[{"name":"Segue","entityType":"library","observations":["is written in Go"]}]}`)
+	require.True(t, out.OK(), out.Output)
+	require.NoError(t, set.Close())
+	set = connect()
+	defer set.Close()
+	out = call(t, set, "search_nodes", `{"query":"Segue"}`)
+	require.True(t, out.OK(), out.Output)
+	require.Contains(t, out.Output, "is written in Go")
+}
