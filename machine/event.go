@@ -45,6 +45,8 @@ const (
 	EventWaitStarted  EventKind = "wait_started"  // WaitStarted: the run waits for a person
 	EventWaitEnded    EventKind = "wait_ended"    // WaitEnded: a person has answered, or the wait was closed
 	EventNoted        EventKind = "noted"         // Noting: a note was added to the run
+	EventNoteHeard    EventKind = "note_heard"    // Noting: a frame has heard a note, and decides with its next step what comes of it
+	EventNoteUnheard  EventKind = "note_unheard"  // Noting: no frame has heard a note, and none will
 	EventDrifted      EventKind = "drifted"       // Drifted: the strategies or tools of a resumed run have changed slightly
 	EventMigrated     EventKind = "migrated"      // RunMigrated: the run was carried over a change of code
 	EventFrameLeft    EventKind = "frame_left"    // FrameLeft: a strategy ended
@@ -204,6 +206,7 @@ type RunFinished struct {
 
 // Noting holds a note.
 type Noting struct {
+	Note int    `json:"note"` // its number in the run, from 1
 	Text string `json:"text"`
 }
 

@@ -46,6 +46,8 @@ var details = map[EventKind]Detail{
 	EventWaitStarted:  WaitStarted{},
 	EventWaitEnded:    WaitEnded{},
 	EventNoted:        Noting{},
+	EventNoteHeard:    Noting{},
+	EventNoteUnheard:  Noting{},
 	EventDrifted:      Drifted{},
 	EventMigrated:     RunMigrated{},
 

@@ -57,6 +57,7 @@ type frame struct {
 	used     usage
 	began    time.Duration // active time of the run when the frame began
 	children int
+	heard    int     // the notes up to this number are not for it, or were heard
 	ending   *ending // nil: the frame may continue
 	digester *digester
 	context  Share
@@ -166,7 +167,7 @@ func (m *Machine) newChild(up *frame, name string, in delegation.Input, limits d
 	up.children++
 	f.name, f.depth, f.up, f.seq, f.branch = up.name+"."+strconv.Itoa(up.children), up.depth+1, up, up.seq, up.branch
 	f.input, f.context = in, shareOf(up, in)
-	f.limits, f.allowed, f.began = amountsOf(limits).or(noLimits), narrow(up.allowed, names), m.active
+	f.limits, f.allowed, f.began, f.heard = amountsOf(limits).or(noLimits), narrow(up.allowed, names), m.active, m.lastNote
 	return f, nil
 }
 

@@ -20,7 +20,7 @@ func (m *Machine) Snapshot() (Snapshot, error) {
 	if m.Status() != StatusWaiting || m.endingFrames > 0 {
 		return Snapshot{}, &SnapshotError{Run: m.run, Problem: "the run does not wait for people alone"}
 	}
-	s := Snapshot{Format: SnapshotFormat, Started: m.started, Records: m.records, Seq: m.seq, Now: m.now.UTC(), Active: m.active}
+	s := Snapshot{Format: SnapshotFormat, Started: m.started, Records: m.records, Seq: m.seq, Now: m.now.UTC(), Active: m.active, Notes: m.noteSnapshots(), LastNote: m.lastNote}
 	for _, f := range m.live() {
 		taken, err := m.snapshotOf(f)
 		if err != nil {
@@ -40,7 +40,7 @@ func (m *Machine) snapshotError(f *frame, problem string, err error) *SnapshotEr
 func (m *Machine) snapshotOf(f *frame) (FrameSnapshot, error) {
 	s := FrameSnapshot{
 		Name: f.name, Strategy: f.strategy, Seq: f.seq, Input: f.input, Request: f.request, Unseen: f.unseen,
-		Tools: f.toolNames(), Limits: f.limits.limits(), Began: f.began, Children: f.children,
+		Tools: f.toolNames(), Limits: f.limits.limits(), Began: f.began, Children: f.children, Heard: f.heard,
 		Used: UsageSnapshot{Counts: f.used.Counts, Tokens: f.used.tokens, Cost: f.used.cost, Unpriced: f.used.unpriced, Elapsed: f.used.elapsed},
 	}
 	if err := m.remember(f, &s); err != nil {

@@ -221,7 +221,7 @@ func (m *Machine) delegateRemote(f *frame, step *nextstep.Delegate) nextstep.Nex
 		err := m.limitReached(f, limitNames[depth], f.limits[depth]).err
 		out := delegation.Output{Err: err}
 		m.stepTaken(f, StepTaken{Kind: nextstep.KindDelegate, Err: err})
-		return m.call(f, "ProcessDelegationResult", func() nextstep.NextStep { return f.st.ProcessDelegationResult(out) })
+		return m.process(f, "ProcessDelegationResult", func() nextstep.NextStep { return f.st.ProcessDelegationResult(out) })
 	case limits[steps] == 0:
 		if limit := m.reached(f, stepOf(1, 1)); limit != nil {
 			return m.endAtLimit(f, limit)
@@ -311,7 +311,7 @@ func (m *Machine) leave(f *frame, out delegation.Output) {
 		m.finish(f, out)
 		return
 	default:
-		m.schedule(up, m.call(up, "ProcessDelegationResult", func() nextstep.NextStep { return up.st.ProcessDelegationResult(out) }))
+		m.schedule(up, m.process(up, "ProcessDelegationResult", func() nextstep.NextStep { return up.st.ProcessDelegationResult(out) }))
 	}
 	m.recycle(f)
 }
@@ -331,6 +331,7 @@ func (m *Machine) finish(root *frame, out delegation.Output) {
 		Strategy: root.strategy, Limits: root.limits.limits(), Left: m.remaining(root).limits(),
 	})
 	m.output, m.status = out, statusOf(out.Err)
+	m.unheard()
 	m.emitFor(root, m.seq, EventRunFinished, m.Finished(m.status, out))
 }
 

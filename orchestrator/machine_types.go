@@ -103,6 +103,8 @@ const (
 	EventWaitStarted  = machine.EventWaitStarted
 	EventWaitEnded    = machine.EventWaitEnded
 	EventNoted        = machine.EventNoted
+	EventNoteHeard    = machine.EventNoteHeard
+	EventNoteUnheard  = machine.EventNoteUnheard
 	EventDrifted      = machine.EventDrifted
 	EventMigrated     = machine.EventMigrated
 

@@ -90,6 +90,14 @@ type CallEditor interface {
 	EditCalls(calls []messages.ToolCall)
 }
 
+// Listener is a [Strategy] that hears notes, which are texts for a run that is at work. Hear is
+// called right before the answer to the last step is passed on, once for each note that came in
+// the meantime, in the order in which they came. It returns nothing: the strategy shows with its
+// next step what comes of a note. In a run that must end it is not called.
+type Listener interface {
+	Hear(note string)
+}
+
 // Stater is a [Strategy] that reports its state.
 type Stater interface {
 	State() State

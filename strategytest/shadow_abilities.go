@@ -26,6 +26,18 @@ func (s *shadow) EditCalls(calls []messages.ToolCall) {
 	}
 }
 
+// hear passes a note on, to a copy too, which must then remember the same.
+func (s *shadow) hear(note string) {
+	copied := s.copied()
+	s.Strategy.(strategy.Listener).Hear(note)
+	if copied == nil || !s.calm(func() { copied.(strategy.Listener).Hear(note) }) {
+		return
+	}
+	if snapshot, position, err := s.remembered(s.Strategy); err == nil {
+		s.same("restored from its snapshot, it heard a note and", copied, snapshot, position)
+	}
+}
+
 // HandlesUnknown implements strategy.UnknownHandler.
 func (s *shadow) HandlesUnknown(call messages.ToolCall) bool {
 	h, ok := s.Strategy.(strategy.UnknownHandler)

@@ -138,6 +138,8 @@ func (tr *trace) event(e orchestrator.Event, begins bool) {
 		if !tr.brief && detail.From != detail.To {
 			p.line(depth, "%s -> %s", detail.From, detail.To)
 		}
+	case orchestrator.Noting:
+		tr.noted(p, depth, at.frame, e.Kind, &detail)
 	case orchestrator.RetryWaiting:
 		p.line(depth, "   %s: %s", detail.Kind, detail.Error)
 	case orchestrator.ToolStarted:

@@ -46,6 +46,7 @@ type completeTask struct {
 	strategy.Defaults
 	*settings
 	frame.Frame
+	frame.Notes
 
 	tools    []tools.Definition // offered
 	was      form               // of the last request, while its answer is processed
@@ -113,6 +114,7 @@ func (s *completeTask) choice() llmclient.ToolChoice {
 
 // request asks the model, with tools.
 func (s *completeTask) request() nextstep.GetChatCompletion {
+	s.history = s.Told(s.history)
 	schema := s.Schema
 	if s.final {
 		schema = nil
@@ -154,6 +156,8 @@ func (s *completeTask) ProcessAPIResponse(resp llmclient.Response) nextstep.Next
 		return s.reissue(calls)
 	case s.finalCall(calls) >= 0:
 		return s.submitted(calls, s.finalCall(calls))
+	case len(calls) == 0 && s.hasNews():
+		return s.goOn(resp.Message.Text())
 	case len(calls) > 0:
 		return s.Then(called, nextstep.ExecuteTools{Calls: calls})
 	default:
@@ -173,7 +177,7 @@ func (s *completeTask) ProcessToolResults(results []messages.ToolOutput) nextste
 	}
 	s.was = s.form()
 	s.acted = true
-	s.history = frame.Results(s.history, results)
+	s.history = s.Told(frame.Results(s.history, results))
 	switch {
 	case s.Can(answered):
 		return s.Then(answered, s.request())

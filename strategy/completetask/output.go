@@ -68,5 +68,6 @@ func (s *completeTask) metadata() delegation.Metadata {
 		_ = m.Set("answer_tool", true)
 	}
 	frame.SetList(&m, "repaired", s.repaired)
+	frame.SetUnused(&m, s.Untold())
 	return m
 }

@@ -25,6 +25,7 @@ const (
 	reasked     strategy.Trigger = "reasked"     // the reply was not an answer, and the model is told why
 	unforced    strategy.Trigger = "unforced"    // the provider refuses a forced tool choice: ask again without one
 	unformatted strategy.Trigger = "unformatted" // the provider refuses a response format: ask again with the final tool
+	noted       strategy.Trigger = "noted"       // the model has answered, and is asked again because of a note
 	exhausted   strategy.Trigger = "exhausted"   // no model call with tools is left
 	concluded   strategy.Trigger = "concluded"
 	gaveUp      strategy.Trigger = "gave_up"
@@ -54,6 +55,7 @@ var Table = frame.Table(Name,
 		{From: frame.In(AwaitingModel), On: reasked, To: AwaitingModel, Cap: capRetries},
 		{From: frame.In(AwaitingModel), On: unforced, To: AwaitingModel, Cap: capUnforced},
 		{From: frame.In(AwaitingModel), On: unformatted, To: AwaitingModel, Cap: capUnformatted},
+		{From: frame.In(AwaitingModel), On: noted, To: AwaitingModel, Cap: capRounds},
 		{From: frame.In(AwaitingTools), On: exhausted, To: Concluding},
 		{From: frame.In(AwaitingTools), On: gaveUp, To: Limited},
 		{From: frame.In(Concluding), On: concluded, To: Limited},

@@ -34,7 +34,7 @@ func (s *planReviseExecute) execute() nextstep.NextStep {
 func (s *planReviseExecute) delegation() (d nextstep.Delegate, err error) {
 	defer guard("Share", &err)
 	step := s.plan.Steps[s.step]
-	data := s.about(PromptData{Step: step})
+	data := s.about(PromptData{Step: step, Notes: s.notes.pass()})
 	switch {
 	case s.Results == ResultsOfAll, s.Results == ResultsAuto && len(step.DependsOn) == 0:
 		data.Results = s.results(nil)

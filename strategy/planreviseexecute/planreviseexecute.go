@@ -77,6 +77,7 @@ type planReviseExecute struct {
 	scrap     *string // text of the last failed step that left one
 	revisions []Revision
 	parts     []delegation.Part // the work of the steps
+	notes     notes
 }
 
 // Revision is the reason for a new plan.
@@ -104,6 +105,7 @@ func (s *planReviseExecute) Initialize(in delegation.Input) nextstep.NextStep {
 
 // say adds a prompt to the conversation.
 func (s *planReviseExecute) say(name string, data PromptData) {
+	s.tell()
 	s.history = append(s.history, messages.UserText(s.Prompt(name, s.about(data))))
 }
 

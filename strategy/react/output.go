@@ -52,5 +52,6 @@ func (s *react) metadata() delegation.Metadata {
 	frame.SetList(&m, "tools", s.used)
 	frame.SetFinish(&m, s.finish)
 	frame.SetList(&m, "repaired", s.repaired)
+	frame.SetUnused(&m, s.Untold())
 	return m
 }

@@ -63,6 +63,7 @@ type react struct {
 	strategy.Defaults
 	*settings
 	frame.Frame
+	frame.Notes
 	policy Policy // knows the tools
 
 	tools    []tools.Definition // that may be used
@@ -109,6 +110,7 @@ func (s *react) Initialize(in delegation.Input) nextstep.NextStep {
 
 // request asks the model for a turn.
 func (s *react) request() nextstep.GetChatCompletion {
+	s.tell()
 	req := llmclient.Request{
 		Model:       s.Model,
 		Messages:    s.text.Clip(),
@@ -166,6 +168,7 @@ func (s *react) ProcessToolResults(results []messages.ToolOutput) nextstep.NextS
 
 // goOn asks for the next turn, or ends if no step is left.
 func (s *react) goOn(on strategy.Trigger) nextstep.NextStep {
+	s.tell()
 	switch {
 	case s.Can(on):
 		return s.Then(on, s.request())

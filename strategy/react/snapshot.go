@@ -26,13 +26,14 @@ type memory struct {
 	Finish   llmclient.FinishReason `json:"finish,omitempty"` // of the last reply
 	Scrap    string                 `json:"scrap,omitempty"`  // the last reply, if it was unusable
 	Part     *string                `json:"part,omitempty"`   // the latest part of an answer
+	Untold   []string               `json:"untold,omitempty"` // notes that the model was not told
 }
 
 // Snapshot implements strategy.Snapshotter.
 func (s *react) Snapshot() (json.RawMessage, error) {
 	return frame.Snapshot("react", memory{
 		Version: frame.Version{V: memoryVersion}, Text: s.text, History: s.history, Repaired: s.repaired, Steps: s.steps,
-		Used: s.used, Finish: s.finish, Scrap: s.scrap, Part: s.part,
+		Used: s.used, Finish: s.finish, Scrap: s.scrap, Part: s.part, Untold: s.Untold(),
 	})
 }
 
@@ -48,6 +49,7 @@ func (s *react) Restore(snapshot json.RawMessage) error {
 	s.equip()
 	s.text, s.history, s.repaired, s.steps = m.Text, m.History, m.Repaired, m.Steps
 	s.used, s.finish, s.scrap, s.part = m.Used, m.Finish, m.Scrap, m.Part
+	s.SetNotes(m.Untold)
 	s.ids = idsIn(s.history) // all ids up to the last call's are taken, so the next one is the same
 	return nil
 }

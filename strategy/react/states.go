@@ -24,6 +24,7 @@ const (
 	mistaken  strategy.Trigger = "mistaken"  // it named an unknown tool, and is told so
 	observed  strategy.Trigger = "observed"  // the tool answered
 	reasked   strategy.Trigger = "reasked"   // the reply was not a turn, and the model is told why
+	noted     strategy.Trigger = "noted"     // the model has answered, and is asked again because of a note
 	exhausted strategy.Trigger = "exhausted" // no step is left, and the model is asked for an answer
 	concluded strategy.Trigger = "concluded"
 	gaveUp    strategy.Trigger = "gave_up"
@@ -48,6 +49,7 @@ var Table = frame.Table(Name,
 		{From: frame.In(AwaitingModel), On: acted, To: AwaitingTools},
 		{From: frame.In(AwaitingTools), On: observed, To: AwaitingModel, Cap: capSteps},
 		{From: frame.In(AwaitingModel), On: mistaken, To: AwaitingModel, Cap: capSteps},
+		{From: frame.In(AwaitingModel), On: noted, To: AwaitingModel, Cap: capSteps},
 		{From: frame.In(AwaitingModel), On: reasked, To: AwaitingModel, Cap: capRetries},
 		{From: frame.In(AwaitingModel, AwaitingTools), On: exhausted, To: Concluding},
 		{From: frame.In(AwaitingModel, AwaitingTools), On: gaveUp, To: Limited},

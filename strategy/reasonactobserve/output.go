@@ -44,6 +44,9 @@ func (s *reasonActObserve) done(answer string) nextstep.NextStep {
 	if !ok || last.Text() != answer {
 		s.history = append(s.history, messages.AssistantText(answer))
 	}
+	if s.hasNews() {
+		return s.goOn()
+	}
 	out := s.output()
 	out.Result = &answer
 	return s.Then(finished, nextstep.Complete{Output: out})
@@ -89,5 +92,6 @@ func (s *reasonActObserve) output() delegation.Output {
 		set("limited", true)
 	}
 	frame.SetList(&m, "repaired", s.repaired)
+	frame.SetUnused(&m, s.Untold())
 	return delegation.Output{Messages: s.history.Clip(), Metadata: m}
 }

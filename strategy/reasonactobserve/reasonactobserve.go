@@ -64,6 +64,7 @@ type reasonActObserve struct {
 	strategy.Defaults
 	*settings
 	frame.Frame
+	frame.Notes
 
 	tools    []tools.Definition // to act with
 	consult  *consultation      // still to be made; nil means none

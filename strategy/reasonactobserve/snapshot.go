@@ -31,6 +31,7 @@ type memory struct {
 	Unforced bool                   `json:"unforced,omitempty"` // the provider refuses a forced tool choice
 	Asked    int                    `json:"asked,omitempty"`    // model calls answered
 	Finish   llmclient.FinishReason `json:"finish,omitempty"`   // of the last reply
+	Untold   []string               `json:"untold,omitempty"`   // notes that the model was not told
 }
 
 // resultMemory is the JSON form of a PromptResult.
@@ -46,6 +47,7 @@ func (s *reasonActObserve) Snapshot() (json.RawMessage, error) {
 	m := memory{
 		Version: frame.Version{V: memoryVersion}, Goal: s.goal, History: s.history, Repaired: s.repaired, Step: s.step,
 		Before: s.before, Refused: s.refused, Runs: s.runs, Used: s.used, Unforced: s.unforced, Asked: s.asked, Finish: s.finish,
+		Untold: s.Untold(),
 	}
 	if s.consult != nil {
 		m.Consult = s.consult.arguments
@@ -77,6 +79,7 @@ func (s *reasonActObserve) Restore(snapshot json.RawMessage) error {
 	}
 	s.goal, s.history, s.repaired, s.step, s.before = m.Goal, m.History, m.Repaired, m.Step, m.Before
 	s.refused, s.used, s.unforced, s.asked, s.finish = m.Refused, m.Used, m.Unforced, m.Asked, m.Finish
+	s.SetNotes(m.Untold)
 	for _, r := range m.Results {
 		s.results = append(s.results, PromptResult(r))
 	}

@@ -34,6 +34,7 @@ const (
 	called    strategy.Trigger = "called"    // the model called tools
 	acted     strategy.Trigger = "acted"     // there is something to observe, or nothing was done
 	again     strategy.Trigger = "again"     // the next step
+	noted     strategy.Trigger = "noted"     // the model has answered, and there is another step because of a note
 	exhausted strategy.Trigger = "exhausted" // no step is left
 	concluded strategy.Trigger = "concluded"
 	gaveUp    strategy.Trigger = "gave_up"
@@ -73,6 +74,7 @@ var Table = frame.Table(Name,
 		{From: frame.In(Observing), On: unforced, To: Observing, Cap: capUnforced},
 
 		{From: frame.In(AskingUser, Observing), On: again, To: Reasoning, Cap: capSteps},
+		{From: frame.In(Reasoning, Deciding, Acting, Observing, Answering), On: noted, To: Reasoning, Cap: capSteps},
 		{From: frame.In(AskingUser, Observing), On: exhausted, To: Concluding},
 		{From: frame.In(AskingUser, Observing), On: gaveUp, To: Limited},
 		{From: frame.In(Concluding), On: concluded, To: Limited},

@@ -35,6 +35,7 @@ func (e *PathError) Error() string {
 //
 // The error is a [*Violation], a [*PathError], or says why the strategy cannot be started.
 func Walk(factory func() strategy.Strategy, o Options, path []string, see func(*State)) error {
+	o.Notes = max(o.Notes, len(path)) // as many as the path has
 	x := newExploration(factory, o)
 	t := x.along(len(path), named(path), func(s *State) bool {
 		if see != nil {

@@ -64,7 +64,7 @@ func describe(e happening, said partialReply, verbose bool) []Line {
 	case orchestrator.WaitEnded:
 		return []Line{describeReply(e, d.Reply, verbose)}
 	case orchestrator.Noting:
-		return []Line{{Plain, indent(e) + "note: " + text(d.Text, verbose)}}
+		return describeNote(e, d, verbose)
 	case orchestrator.Drifted:
 		return []Line{{Warn, place(e) + "not as it was recorded: " + text(d.What, verbose)}}
 	case orchestrator.RunMigrated:
