@@ -102,11 +102,14 @@ const (
 	EventRetryWaiting = machine.EventRetryWaiting
 	EventWaitStarted  = machine.EventWaitStarted
 	EventWaitEnded    = machine.EventWaitEnded
-	EventNoted        = machine.EventNoted
-	EventNoteHeard    = machine.EventNoteHeard
-	EventNoteUnheard  = machine.EventNoteUnheard
-	EventDrifted      = machine.EventDrifted
-	EventMigrated     = machine.EventMigrated
+	// MaxNote is [machine.MaxNote].
+	MaxNote = machine.MaxNote
+
+	EventNoted       = machine.EventNoted
+	EventNoteHeard   = machine.EventNoteHeard
+	EventNoteUnheard = machine.EventNoteUnheard
+	EventDrifted     = machine.EventDrifted
+	EventMigrated    = machine.EventMigrated
 
 	EventSnapshotFailed = machine.EventSnapshotFailed
 

@@ -38,6 +38,7 @@ type composition struct {
 	Person  int    // what happens to questions: nobody is there, an answer, no answer yet
 	Stop    int    // the number of the model call at which the run is stopped; 0: it is not
 	Now     bool   // whether the stop is immediate
+	Note    int    // the number of the model call during which a note is made, and during the next two; 0: none is
 	Whole   bool   // by Run, else by Stream
 	Stored  bool   // with a journal
 	Fails   int    // the number of the append that the store refuses; 0: it refuses none
@@ -186,6 +187,9 @@ func (c *composer) draw(t *rapid.T) composition {
 	}
 	if rapid.IntRange(0, 3).Draw(t, "stopped") == 1 {
 		p.Stop, p.Now = rapid.IntRange(1, 8).Draw(t, "stop"), rapid.Bool().Draw(t, "now")
+	}
+	if rapid.IntRange(0, 2).Draw(t, "noted") == 1 {
+		p.Note = rapid.IntRange(1, 6).Draw(t, "note")
 	}
 	p.Edits = rapid.IntRange(0, 3).Draw(t, "edits") == 1
 	if p.Stored {
