@@ -38,6 +38,8 @@ func TestNotes(t *testing.T) {
 	require.Equal(t, http.StatusOK, status, text)
 	require.Contains(t, text, `"kind":"note_heard","detail":{"note":1,"text":"Briefly."}`)
 
+	status, _ = s.post(s.replies, "a", `{"run": "r", "replies": [{"wait_id": "`+waitOf(t, s, "a")+`", "text": "x"}]}`) // the model asks again
+	require.Equal(t, http.StatusOK, status)
 	status, text = s.post(notes, "a", `{"run": "r", "text": "late"}`)
 	require.Equal(t, http.StatusConflict, status, text)
 	require.Contains(t, text, sse.CodeReply)
