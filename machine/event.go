@@ -99,6 +99,7 @@ type FrameEntered struct {
 	Context  Share  `json:"context,omitempty"`  // how much of the parent's conversation they are; "" for the root
 	CallID   string `json:"call_id,omitempty"`  // the tool call that it answers, for the first frame of a branch
 	Tool     string `json:"tool,omitempty"`     // the tool of that call
+	After    string `json:"after,omitempty"`    // the strategy that handed off to this one, which takes its place in the tree; "" if none did
 
 	Limits delegation.Limits `json:"limits,omitzero"` // what the strategy and everything it starts may use: its own limits, within what is left of the limits above it
 }
@@ -192,6 +193,8 @@ type FrameLeft struct {
 	Unpriced int               `json:"unpriced,omitempty"` // model calls that Cost does not include, because they have no price
 	Elapsed  time.Duration     `json:"elapsed,omitzero"`
 	Err      *delegation.Error `json:"error,omitempty"`
+
+	Successor string `json:"successor,omitempty"` // the strategy that it handed off to; "" if the frame has ended for good
 }
 
 // RunFinished describes how the run ended. Nothing comes after it.

@@ -33,6 +33,7 @@ type frame struct {
 	seq    int     // the number of its last step
 
 	strategy string // its name in the Set
+	after    string // the strategy whose place it has taken; ""
 	st       strategy.Strategy
 	stater   strategy.Stater // st, if it is a Stater; fsm, if it is only a Tabler
 	fsm      *strategy.FSM   // of a Tabler, or nil

@@ -121,7 +121,7 @@ var snapshotOfAll = Snapshot{
 			},
 		},
 		{
-			Name: "0.2", Strategy: "child", Memory: json.RawMessage(`null`), Seq: 4, Branch: &BranchSnapshot{Call: EffectID{Seq: 2, Index: 2}, Place: 1},
+			Name: "0.2", Strategy: "child", After: "clerk", Memory: json.RawMessage(`null`), Seq: 4, Branch: &BranchSnapshot{Call: EffectID{Seq: 2, Index: 2}, Place: 1},
 			Effect: &EffectSnapshot{
 				State: EffectWaiting, Kind: EffectRemote, Step: json.RawMessage(`{"v":1,"kind":"delegate","body":{"strategy":"far","input":{}}}`),
 				Intended: true, Approved: true, Begun: true, Unsure: true, Kept: json.RawMessage(`1`),

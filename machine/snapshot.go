@@ -42,6 +42,7 @@ type Snapshot struct {
 type FrameSnapshot struct {
 	Name        string             `json:"name"`                  // position in the delegation tree: "0.1.2"
 	Strategy    string             `json:"strategy"`              // by its name in the Set
+	After       string             `json:"after,omitempty"`       // the strategy that handed off to it; "" if none did
 	Fingerprint string             `json:"fingerprint,omitempty"` // of the table of the strategy; "": it has none
 	Position    *strategy.Position `json:"position,omitempty"`    // of its FSM; nil if it is no [strategy.Tabler]
 	Memory      json.RawMessage    `json:"memory,omitempty"`      // see [strategy.Snapshotter]

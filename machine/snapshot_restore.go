@@ -91,7 +91,7 @@ func (r *restorer) unfit(f *frame) string {
 // frame restores a frame, except for its effects.
 func (r *restorer) frame(s *FrameSnapshot) (*frame, error) {
 	f := new(frame)
-	f.name, f.strategy = s.Name, s.Strategy
+	f.name, f.strategy, f.after = s.Name, s.Strategy, s.After
 	if problem := r.place(f, s); problem != "" {
 		return nil, r.m.snapshotError(f, problem, nil)
 	}

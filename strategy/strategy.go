@@ -76,6 +76,13 @@ type Delegator interface {
 	Children() []string
 }
 
+// Handover is a [Strategy] that may end by naming a successor, see [nextstep.Successor]. Successors
+// lists all names that it may give. The set-up of a run fails if one is unknown, and so does a frame
+// that names another.
+type Handover interface {
+	Successors() []string
+}
+
 // ToolProvider is a [Strategy] that adds tools of its own, by which a model drives it. No
 // allow-list applies to them. Tools is called once for each frame, before Initialize. The names
 // must differ from those of the run's tools.

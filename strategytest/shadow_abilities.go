@@ -121,6 +121,14 @@ func (s *shadow) Children() []string {
 	return nil
 }
 
+// Successors implements strategy.Handover.
+func (s *shadow) Successors() []string {
+	if h, ok := s.Strategy.(strategy.Handover); ok {
+		return h.Successors()
+	}
+	return nil
+}
+
 // State implements strategy.Stater.
 func (s *shadow) State() strategy.State { return stateOf(s.Strategy) }
 

@@ -52,6 +52,7 @@ type completeTask struct {
 	was      form               // of the last request, while its answer is processed
 	toolsErr error              // the Config names tools that may not be used
 	history  messages.History
+	goal     string // for a successor
 	repaired []string
 	asked    int      // model calls answered
 	acted    bool     // a tool was called
@@ -65,6 +66,7 @@ type completeTask struct {
 // UseTools implements strategy.ToolUser.
 func (s *completeTask) UseTools(defs []tools.Definition) {
 	s.tools, s.toolsErr = frame.Tools("completetask", defs, s.Tools)
+	s.addHandoffs()
 	is := func(d tools.Definition) bool { return d.Name == s.ToolChoice.Name }
 	s.final = s.schema != nil && s.Answer == AnswerTool
 	if s.final && slices.ContainsFunc(s.tools, func(d tools.Definition) bool { return d.Name == FinalTool }) {
@@ -89,6 +91,7 @@ func (s *completeTask) Initialize(in delegation.Input) nextstep.NextStep {
 	if s.Err != nil {
 		return s.fail(delegation.CodeInvalid, s.Err)
 	}
+	s.goal = in.Question()
 	s.history, s.repaired = frame.Conversation(in, s.System, s.KeepSystem)
 	if s.toolsErr != nil {
 		return s.fail(delegation.CodeInvalid, s.toolsErr)
@@ -156,6 +159,8 @@ func (s *completeTask) ProcessAPIResponse(resp llmclient.Response) nextstep.Next
 		return s.reissue(calls)
 	case s.finalCall(calls) >= 0:
 		return s.submitted(calls, s.finalCall(calls))
+	case s.handsOff(calls):
+		return s.handOver(calls)
 	case len(calls) == 0 && s.hasNews():
 		return s.goOn(resp.Message.Text())
 	case len(calls) > 0:

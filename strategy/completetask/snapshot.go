@@ -27,6 +27,7 @@ type memory struct {
 	Pieces     []string               `json:"pieces,omitempty"`      // of an answer that was cut off and continued
 	Refused    string                 `json:"refused,omitempty"`     // the last answer that did not fit the schema
 	Finish     llmclient.FinishReason `json:"finish,omitempty"`      // of the last reply
+	Goal       string                 `json:"goal,omitempty"`        // for a successor that is given the goal
 	Untold     []string               `json:"untold,omitempty"`      // notes that the model was not told
 }
 
@@ -35,7 +36,7 @@ func (s *completeTask) Snapshot() (json.RawMessage, error) {
 	return frame.Snapshot("completetask", memory{
 		Version: frame.Version{V: memoryVersion}, History: s.history, Repaired: s.repaired, Asked: s.asked, Acted: s.acted,
 		Unforced: s.unforced, AnswerTool: s.final && s.Answer != AnswerTool, Pieces: s.pieces, Refused: s.refused, Finish: s.finish,
-		Untold: s.Untold(),
+		Goal: s.goalToKeep(), Untold: s.Untold(),
 	})
 }
 
@@ -54,6 +55,7 @@ func (s *completeTask) Restore(snapshot json.RawMessage) error {
 	s.history, s.repaired, s.asked, s.acted, s.unforced = m.History, m.Repaired, m.Asked, m.Acted, m.Unforced
 	s.final = s.final || m.AnswerTool
 	s.pieces, s.refused, s.finish = m.Pieces, m.Refused, m.Finish
+	s.goal = m.Goal
 	s.SetNotes(m.Untold)
 	return nil
 }

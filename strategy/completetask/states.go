@@ -26,6 +26,7 @@ const (
 	unforced    strategy.Trigger = "unforced"    // the provider refuses a forced tool choice: ask again without one
 	unformatted strategy.Trigger = "unformatted" // the provider refuses a response format: ask again with the final tool
 	noted       strategy.Trigger = "noted"       // the model has answered, and is asked again because of a note
+	handed      strategy.Trigger = "handed_over" // the model hands the conversation over to another strategy
 	exhausted   strategy.Trigger = "exhausted"   // no model call with tools is left
 	concluded   strategy.Trigger = "concluded"
 	gaveUp      strategy.Trigger = "gave_up"
@@ -59,6 +60,7 @@ var Table = frame.Table(Name,
 		{From: frame.In(AwaitingTools), On: exhausted, To: Concluding},
 		{From: frame.In(AwaitingTools), On: gaveUp, To: Limited},
 		{From: frame.In(Concluding), On: concluded, To: Limited},
+		{From: frame.In(AwaitingModel), On: handed, To: Done},
 		{From: frame.In(AwaitingModel), On: finished, To: Done},
 	},
 	AwaitingTools, // a call that fails has a result like any other

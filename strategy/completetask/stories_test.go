@@ -37,9 +37,15 @@ var set = strategy.Set{
 	"forced":               completetask.New(completetask.Config{ToolChoice: llmclient.ToolChoice{Mode: llmclient.ChooseRequired}}),
 	"forced-or-fail":       completetask.New(completetask.Config{ToolChoice: llmclient.ToolChoice{Mode: llmclient.ChooseRequired}, OnRefusedChoice: completetask.RefusedFail}),
 	"names-a-missing-tool": completetask.New(completetask.Config{Tools: []string{"no_such_tool"}}),
-	"with-system":          completetask.New(completetask.Config{System: "Be brief."}),
-	"other-system":         completetask.New(completetask.Config{System: "Be thorough."}),
-	"keeps-system":         completetask.New(completetask.Config{System: "Be thorough.", KeepSystem: true}),
+	"triage": completetask.New(completetask.Config{System: "Send people on.", Handoffs: []completetask.Handoff{
+		{Strategy: "with-system", Description: "refunds"},
+		{Strategy: "three-calls", Tool: "to_books", History: completetask.HistoryGoal},
+		{Strategy: "one-call", Tool: "to_three", History: completetask.HistoryLast},
+	}}),
+	"circle":       completetask.New(completetask.Config{Handoffs: []completetask.Handoff{{Strategy: "circle", Tool: "around"}}}),
+	"with-system":  completetask.New(completetask.Config{System: "Be brief."}),
+	"other-system": completetask.New(completetask.Config{System: "Be thorough."}),
+	"keeps-system": completetask.New(completetask.Config{System: "Be thorough.", KeepSystem: true}),
 }
 
 // The stories take every transition of the table.

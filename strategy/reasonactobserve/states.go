@@ -74,7 +74,7 @@ var Table = frame.Table(Name,
 		{From: frame.In(Observing), On: unforced, To: Observing, Cap: capUnforced},
 
 		{From: frame.In(AskingUser, Observing), On: again, To: Reasoning, Cap: capSteps},
-		{From: frame.In(Reasoning, Deciding, Acting, Observing, Answering), On: noted, To: Reasoning, Cap: capSteps},
+		{From: frame.In(Reasoning, Deciding, Acting, Observing), On: noted, To: Reasoning, Cap: capSteps},
 		{From: frame.In(AskingUser, Observing), On: exhausted, To: Concluding},
 		{From: frame.In(AskingUser, Observing), On: gaveUp, To: Limited},
 		{From: frame.In(Concluding), On: concluded, To: Limited},

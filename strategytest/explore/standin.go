@@ -196,6 +196,14 @@ func (s *standIn) Tools() []tools.Tool {
 	return nil
 }
 
+// Successors implements strategy.Handover.
+func (s *standIn) Successors() []string {
+	if h, ok := s.Strategy.(strategy.Handover); ok {
+		return h.Successors()
+	}
+	return nil
+}
+
 // State implements strategy.Stater.
 func (s *standIn) State() strategy.State {
 	switch st := s.Strategy.(type) {
