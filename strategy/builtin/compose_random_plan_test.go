@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -98,6 +99,7 @@ var settable = map[string][]string{
 	"max_plan_failures": {`1`, `-1`},
 	"max_reminders":     {`1`, `-1`},
 	"final_tool":        {`"final"`},
+	"handoffs":          {`[{"strategy":"n0"}]`, `[{"strategy":"n0","history":"goal"}]`, `[{"strategy":"n0","history":"last"}]`},
 }
 
 // plain are the keys that do not change how a strategy works.
@@ -304,7 +306,8 @@ func (c *composer) node(t *rapid.T, kind string, bare bool, i, n int) composedNo
 // bound returns the greatest number of model calls of node i, by its Bound, or -1 if there is no
 // bound.
 func (p *composition) bound(i int) int {
-	if p.fans() {
+	handsOff := func(n composedNode) bool { return strings.Contains(n.Config, `"handoffs"`) }
+	if p.fans() || slices.ContainsFunc(p.Nodes, handsOff) {
 		return -1
 	}
 	n := p.Nodes[i]

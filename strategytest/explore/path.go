@@ -35,7 +35,6 @@ func (e *PathError) Error() string {
 //
 // The error is a [*Violation], a [*PathError], or says why the strategy cannot be started.
 func Walk(factory func() strategy.Strategy, o Options, path []string, see func(*State)) error {
-	o.Notes = max(o.Notes, len(path)) // as many as the path has
 	x := newExploration(factory, o)
 	t := x.along(len(path), named(path), func(s *State) bool {
 		if see != nil {
@@ -84,6 +83,8 @@ type trail struct {
 // along walks a path of n reactions, and checks the laws on the way. It ends early if see returns
 // true, which may be nil.
 func (x *exploration) along(n int, find picker, see func(*State) bool) (t trail) {
+	defer func(bound int) { x.Notes = bound }(x.Notes)
+	x.Notes = max(x.Notes, n) // as many as the path has
 	if t.law, t.problem = x.fit(); t.law != "" {
 		return t
 	}
