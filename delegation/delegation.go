@@ -40,6 +40,7 @@ type Counts struct {
 	Steps      int `json:"steps,omitempty"`
 	ModelCalls int `json:"model_calls,omitempty"`
 	ToolCalls  int `json:"tool_calls,omitempty"`
+	Handoffs   int `json:"handoffs,omitempty"`
 }
 
 // Text returns the result, or "" if there is none.

@@ -19,6 +19,9 @@ import (
 // people, and time in which no process works on the run. The time of the last record of the run
 // shows by how much Duration was exceeded.
 //
+// A handoff counts as a step, too. Handoffs bounds strategies that hand off to each other in a
+// circle.
+//
 // Regardless of Steps, a frame reaches a limit after 10,000 consecutive steps that need neither a
 // model nor a tool, such as delegations and calls of tools that are not offered.
 type Limits struct {
@@ -32,4 +35,5 @@ type Limits struct {
 
 	Cost     messages.Cost `json:"cost,omitempty"`     // millionths of a dollar, such as 2*messages.Dollar; default none. A model without a price costs nothing
 	Duration time.Duration `json:"duration,omitempty"` // default none
+	Handoffs int           `json:"handoffs,omitempty"` // frames that end by naming a successor; default 16
 }

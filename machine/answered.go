@@ -178,7 +178,7 @@ func (m *Machine) modelAnswered(e *effect, r *Answered) {
 		f.addAnswer(frameAnswer{reply: resp}, false)
 	}
 	m.modelStepTaken(e, r, &used)
-	m.schedule(f, m.call(f, "ProcessAPIResponse", func() nextstep.NextStep { return f.st.ProcessAPIResponse(*resp) }))
+	m.schedule(f, m.process(f, "ProcessAPIResponse", func() nextstep.NextStep { return f.st.ProcessAPIResponse(*resp) }))
 }
 
 func (m *Machine) remoteAnswered(e *effect, r *Answered) {
@@ -192,7 +192,7 @@ func (m *Machine) remoteAnswered(e *effect, r *Answered) {
 		return
 	}
 	m.stepTaken(f, StepTaken{Kind: nextstep.KindDelegate, Usage: out.Usage, Cost: out.Cost, Unpriced: out.Unpriced, Elapsed: r.Elapsed, Err: out.Err})
-	m.schedule(f, m.call(f, "ProcessDelegationResult", func() nextstep.NextStep { return f.st.ProcessDelegationResult(out) }))
+	m.schedule(f, m.process(f, "ProcessDelegationResult", func() nextstep.NextStep { return f.st.ProcessDelegationResult(out) }))
 }
 
 // stepFailed tells the strategy that its step could not be performed, or ends the frame if the step
@@ -226,5 +226,5 @@ func (m *Machine) fail(f *frame, a nextstep.Failure, cause *delegation.Error) ne
 	if !ok {
 		return nextstep.ReportError{Err: cause}
 	}
-	return m.call(f, "ProcessFailure", func() nextstep.NextStep { return h.ProcessFailure(a) })
+	return m.process(f, "ProcessFailure", func() nextstep.NextStep { return h.ProcessFailure(a) })
 }

@@ -224,7 +224,7 @@ func (m *Machine) batchAnswered(f *frame) {
 		m.unwind(f, nil)
 		return
 	}
-	m.schedule(f, m.call(f, "ProcessToolResults", func() nextstep.NextStep { return f.st.ProcessToolResults(results) }))
+	m.schedule(f, m.process(f, "ProcessToolResults", func() nextstep.NextStep { return f.st.ProcessToolResults(results) }))
 }
 
 // rewriteCalls replaces calls in the conversation by the calls as they were made: in the frame's

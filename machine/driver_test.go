@@ -122,7 +122,7 @@ func (e *engine) flush() {
 	out := take(e.m)
 	e.seen = append(e.seen, out)
 	for _, ev := range out.events {
-		if ev.Kind == machine.EventFrameLeft {
+		if left, ok := ev.Detail.(machine.FrameLeft); ok && left.Successor == "" {
 			e.gone = append(e.gone, ev.Frame)
 		}
 	}

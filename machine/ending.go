@@ -155,7 +155,7 @@ func (m *Machine) unwind(f *frame, child *delegation.Output) {
 		return
 	}
 	up := f.up
-	m.frameLeft(f, &out)
+	m.frameLeft(f, &out, "")
 	m.recycle(f)
 	m.tasks = append(m.tasks, frameTask{frame: up, unwind: true, child: &out})
 }

@@ -102,8 +102,11 @@ type ReplyError struct {
 	Problem string
 }
 
-// Error names the wait.
+// Error names the wait; a note has none.
 func (e *ReplyError) Error() string {
+	if e.WaitID == "" {
+		return fmt.Sprintf("machine: run %.64q: this cannot be said to it: %s", e.Run, e.Problem)
+	}
 	return fmt.Sprintf("machine: run %.64q: the reply to the wait %.64q cannot be taken: %s", e.Run, e.WaitID, e.Problem)
 }
 

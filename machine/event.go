@@ -46,6 +46,8 @@ const (
 	EventWaitEnded    EventKind = "wait_ended"    // WaitEnded: a person has answered, or the wait was closed
 	EventCompacted    EventKind = "compacted"     // Compacted: old messages of a conversation were summarized or left out
 	EventNoted        EventKind = "noted"         // Noting: a note was added to the run
+	EventNoteHeard    EventKind = "note_heard"    // Noting: a frame has heard a note, and decides with its next step what comes of it
+	EventNoteUnheard  EventKind = "note_unheard"  // Noting: no frame has heard a note, and none will
 	EventDrifted      EventKind = "drifted"       // Drifted: the strategies or tools of a resumed run have changed slightly
 	EventMigrated     EventKind = "migrated"      // RunMigrated: the run was carried over a change of code
 	EventFrameLeft    EventKind = "frame_left"    // FrameLeft: a strategy ended
@@ -98,6 +100,7 @@ type FrameEntered struct {
 	Context  Share  `json:"context,omitempty"`  // how much of the parent's conversation they are; "" for the root
 	CallID   string `json:"call_id,omitempty"`  // the tool call that it answers, for the first frame of a branch
 	Tool     string `json:"tool,omitempty"`     // the tool of that call
+	After    string `json:"after,omitempty"`    // the strategy that handed off to this one, which takes its place in the tree; "" if none did
 
 	Limits delegation.Limits `json:"limits,omitzero"` // what the strategy and everything it starts may use: its own limits, within what is left of the limits above it
 }
@@ -191,6 +194,8 @@ type FrameLeft struct {
 	Unpriced int               `json:"unpriced,omitempty"` // model calls that Cost does not include, because they have no price
 	Elapsed  time.Duration     `json:"elapsed,omitzero"`
 	Err      *delegation.Error `json:"error,omitempty"`
+
+	Successor string `json:"successor,omitempty"` // the strategy that it handed off to; "" if the frame has ended for good
 }
 
 // RunFinished describes how the run ended. Nothing comes after it.
@@ -209,6 +214,7 @@ type Compacted nextstep.Compaction
 
 // Noting holds a note.
 type Noting struct {
+	Note int    `json:"note"` // its number in the run, from 1
 	Text string `json:"text"`
 }
 

@@ -47,6 +47,8 @@ var details = map[EventKind]Detail{
 	EventWaitEnded:    WaitEnded{},
 	EventCompacted:    Compacted{},
 	EventNoted:        Noting{},
+	EventNoteHeard:    Noting{},
+	EventNoteUnheard:  Noting{},
 	EventDrifted:      Drifted{},
 	EventMigrated:     RunMigrated{},
 

@@ -33,6 +33,7 @@ type frame struct {
 	seq    int     // the number of its last step
 
 	strategy string // its name in the Set
+	after    string // the strategy whose place it has taken; ""
 	st       strategy.Strategy
 	stater   strategy.Stater // st, if it is a Stater; fsm, if it is only a Tabler
 	fsm      *strategy.FSM   // of a Tabler, or nil
@@ -57,6 +58,7 @@ type frame struct {
 	used     usage
 	began    time.Duration // active time of the run when the frame began
 	children int
+	heard    int     // the notes up to this number are not for it, or were heard
 	ending   *ending // nil: the frame may continue
 	digester *digester
 	context  Share
@@ -166,7 +168,7 @@ func (m *Machine) newChild(up *frame, name string, in delegation.Input, limits d
 	up.children++
 	f.name, f.depth, f.up, f.seq, f.branch = up.name+"."+strconv.Itoa(up.children), up.depth+1, up, up.seq, up.branch
 	f.input, f.context = in, shareOf(up, in)
-	f.limits, f.allowed, f.began = amountsOf(limits).or(noLimits), narrow(up.allowed, names), m.active
+	f.limits, f.allowed, f.began, f.heard = amountsOf(limits).or(noLimits), narrow(up.allowed, names), m.active, m.lastNote
 	return f, nil
 }
 

@@ -10,7 +10,7 @@ import (
 )
 
 // amounts holds a number for each limit of delegation.Limits, in the order of its fields.
-type amounts [9]int64
+type amounts [10]int64
 
 // The indexes of the limits.
 const (
@@ -23,20 +23,21 @@ const (
 	totalTokens
 	cost
 	duration
+	handoffs
 )
 
-var limitNames = [...]string{"depth", "steps", "model_calls", "tool_calls", "input_tokens", "output_tokens", "total_tokens", "cost", "duration"}
+var limitNames = [...]string{"depth", "steps", "model_calls", "tool_calls", "input_tokens", "output_tokens", "total_tokens", "cost", "duration", "handoffs"}
 
 // defaultLimits replace zero limits of a run, as delegation.Limits says.
-var defaultLimits = amounts{16, 1000, 500, 2000, -1, -1, -1, -1, -1}
+var defaultLimits = amounts{16, 1000, 500, 2000, -1, -1, -1, -1, -1, 16}
 
 // noLimits are the limits of a frame that was given none; the limits above it still apply.
-var noLimits = amounts{-1, -1, -1, -1, -1, -1, -1, -1, -1}
+var noLimits = amounts{-1, -1, -1, -1, -1, -1, -1, -1, -1, -1}
 
 func amountsOf(l delegation.Limits) amounts {
 	return amounts{
 		int64(l.Depth), int64(l.Steps), int64(l.ModelCalls), int64(l.ToolCalls), l.InputTokens, l.OutputTokens, l.TotalTokens,
-		int64(l.Cost), int64(l.Duration),
+		int64(l.Cost), int64(l.Duration), int64(l.Handoffs),
 	}
 }
 
@@ -44,7 +45,7 @@ func (a amounts) limits() delegation.Limits {
 	return delegation.Limits{
 		Depth: int(a[depth]), Steps: int(a[steps]), ModelCalls: int(a[modelCalls]), ToolCalls: int(a[toolCalls]),
 		InputTokens: a[inputTokens], OutputTokens: a[outputTokens], TotalTokens: a[totalTokens],
-		Cost: messages.Cost(a[cost]), Duration: time.Duration(a[duration]),
+		Cost: messages.Cost(a[cost]), Duration: time.Duration(a[duration]), Handoffs: int(a[handoffs]),
 	}
 }
 
@@ -82,7 +83,7 @@ func (m *Machine) usedBy(f *frame) amounts {
 	return amounts{
 		steps: int64(u.Steps), modelCalls: int64(u.ModelCalls), toolCalls: int64(u.ToolCalls),
 		inputTokens: u.tokens.Input, outputTokens: u.tokens.Output, totalTokens: u.tokens.Total,
-		cost: int64(u.cost), duration: int64(m.active - f.began),
+		cost: int64(u.cost), duration: int64(m.active - f.began), handoffs: int64(u.Handoffs),
 	}
 }
 
@@ -104,6 +105,7 @@ func (m *Machine) charge(f *frame, used *usage) {
 		u.Steps += used.Steps
 		u.ModelCalls += used.ModelCalls
 		u.ToolCalls += used.ToolCalls
+		u.Handoffs += used.Handoffs
 		u.elapsed += used.elapsed
 		u.unpriced += used.unpriced
 		if used.cost != 0 {

@@ -62,6 +62,9 @@ type Machine struct {
 	states  [ended + 1]int     // number of effects in each state
 	waits   map[string]*effect // waiting effects, by the id of the wait
 
+	notes    []note // see kept
+	lastNote int    // number of the last note
+
 	innerMoves   int // steps without an effect since the last record from outside
 	endingFrames int // number of frames with their own ending
 
@@ -160,7 +163,7 @@ func (m *Machine) Apply(r Record) error {
 	case Resumed:
 		m.resumed(r)
 	case Noted:
-		m.noted(r)
+		err = m.noted(r)
 	default:
 		err = &AnswerError{Run: m.run, Problem: "records are values of the types in package machine"}
 	}
@@ -170,13 +173,6 @@ func (m *Machine) Apply(r Record) error {
 	m.runFrames()
 	m.dispatch()
 	return nil
-}
-
-// noted applies a Noted: it emits its event.
-func (m *Machine) noted(rec Record) {
-	r, _ := canonical(rec.(Noted))
-	m.begin(r.At)
-	m.emit(m.root, EventNoted, Noting{Text: r.Text})
 }
 
 // begin counts a record that was accepted.

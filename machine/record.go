@@ -146,7 +146,9 @@ type Replied struct {
 	Err     *delegation.Error `json:"error,omitempty"`
 }
 
-// Noted adds a note to the run. It changes nothing else.
+// Noted adds a note to the run. Each frame that lives then, and whose strategy is a
+// [strategy.Listener], hears it right before it is given its next answer. Apply refuses a text of
+// more than [MaxNote] bytes.
 type Noted struct {
 	At   time.Time `json:"at"`
 	Text string    `json:"text"`

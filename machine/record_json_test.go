@@ -62,6 +62,7 @@ func TestRecord_goldenHasEveryField(t *testing.T) {
 		}
 	}
 	note(snapshotOfAll)
+	note(snapshotOfAll.Notes[0])
 	for _, f := range snapshotOfAll.Frames {
 		note(f)
 		note(f.Used)

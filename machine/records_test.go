@@ -96,6 +96,7 @@ var everyRecord = []Record{
 var snapshotOfAll = Snapshot{
 	Format: SnapshotFormat, Records: 9, Seq: 4, Now: at, Active: time.Minute,
 	Started: Started{At: at, Run: "r1", Strategy: "solve", Parallel: 8, Tools: []tools.Definition{{Name: "look"}}},
+	Notes:   []NoteSnapshot{{Note: 2, Text: "a note", Heard: true}}, LastNote: 2,
 	Frames: []FrameSnapshot{
 		{
 			Name: "0", Strategy: "solve", Fingerprint: "abc", Position: &strategy.Position{State: "calls", Left: map[string]int{"turns": 3}},
@@ -107,7 +108,7 @@ var snapshotOfAll = Snapshot{
 			Used: UsageSnapshot{
 				Counts: delegation.Counts{Steps: 2, ModelCalls: 1, ToolCalls: 3}, Tokens: messages.Usage{Total: 9}, Cost: 5, Unpriced: 1, Elapsed: time.Second,
 			},
-			Began: time.Second, Children: 2, Branch: &BranchSnapshot{Untrusted: true, Source: "1/1 out"}, Took: 7,
+			Began: time.Second, Children: 2, Heard: 1, Branch: &BranchSnapshot{Untrusted: true, Source: "1/1 out"}, Took: 7,
 			Calls: []EffectSnapshot{
 				{
 					Kind: EffectTool, Call: messages.ToolCall{ID: "c1", Name: "look"}, Result: &messages.ToolOutput{CallID: "c1", ToolName: "look", Status: messages.StatusOK},
@@ -120,7 +121,7 @@ var snapshotOfAll = Snapshot{
 			},
 		},
 		{
-			Name: "0.2", Strategy: "child", Memory: json.RawMessage(`null`), Seq: 4, Branch: &BranchSnapshot{Call: EffectID{Seq: 2, Index: 2}, Place: 1},
+			Name: "0.2", Strategy: "child", After: "clerk", Memory: json.RawMessage(`null`), Seq: 4, Branch: &BranchSnapshot{Call: EffectID{Seq: 2, Index: 2}, Place: 1},
 			Effect: &EffectSnapshot{
 				State: EffectWaiting, Kind: EffectRemote, Step: json.RawMessage(`{"v":1,"kind":"delegate","body":{"strategy":"far","input":{}}}`),
 				Intended: true, Approved: true, Begun: true, Unsure: true, Kept: json.RawMessage(`1`),

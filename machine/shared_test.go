@@ -302,7 +302,7 @@ func TestLimits_remotesReserve(t *testing.T) {
 	small := delegation.Limits{Steps: 5, ModelCalls: 3, ToolCalls: 2}
 	e := begin(t, only(far(small)), remote, limited(delegation.Limits{Steps: 20, ModelCalls: 7, ToolCalls: 100}))
 	e.answer("1", out(delegation.Counts{Steps: 2, ModelCalls: 1}))
-	require.Equal(t, delegation.Limits{Depth: 15, Steps: 5, ModelCalls: 3, ToolCalls: 2, InputTokens: -1, OutputTokens: -1, TotalTokens: -1, Cost: -1, Duration: -1}, handed(e))
+	require.Equal(t, delegation.Limits{Depth: 15, Steps: 5, ModelCalls: 3, ToolCalls: 2, InputTokens: -1, OutputTokens: -1, TotalTokens: -1, Cost: -1, Duration: -1, Handoffs: 16}, handed(e))
 	e.answer("2", out(delegation.Counts{})) // 4 model calls of 7 are used now, and 9 steps of 20
 	require.Equal(t, 3, handed(e).ModelCalls)
 	e.answer("3", nextstep.Failure{Message: "nobody is there"})

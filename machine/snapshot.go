@@ -26,13 +26,15 @@ const SnapshotFormat = 1
 // usually Strategy, Fingerprint, Position and Memory of its Frames. One from [Machine.Snapshot] is
 // read-only.
 type Snapshot struct {
-	Format  int             `json:"format"`           // SnapshotFormat
-	Started Started         `json:"started"`          // the record that began the run
-	Records int             `json:"records"`          // the number of records that the snapshot stands for
-	Seq     int             `json:"seq"`              // the number of the last step
-	Now     time.Time       `json:"now"`              // time of the last record
-	Active  time.Duration   `json:"active,omitempty"` // active time of the run
-	Frames  []FrameSnapshot `json:"frames"`           // the live frames: each before those that it started; the first is the root
+	Format   int             `json:"format"`              // SnapshotFormat
+	Started  Started         `json:"started"`             // the record that began the run
+	Records  int             `json:"records"`             // the number of records that the snapshot stands for
+	Seq      int             `json:"seq"`                 // the number of the last step
+	Now      time.Time       `json:"now"`                 // time of the last record
+	Active   time.Duration   `json:"active,omitempty"`    // active time of the run
+	Notes    []NoteSnapshot  `json:"notes,omitempty"`     // the notes that a frame is still to hear, and those that nobody has heard
+	LastNote int             `json:"last_note,omitempty"` // the number of the last note
+	Frames   []FrameSnapshot `json:"frames"`              // the live frames: each before those that it started; the first is the root
 }
 
 // FrameSnapshot is the state of a frame. A frame waits for its Effect or its Calls; without any it
@@ -40,6 +42,7 @@ type Snapshot struct {
 type FrameSnapshot struct {
 	Name        string             `json:"name"`                  // position in the delegation tree: "0.1.2"
 	Strategy    string             `json:"strategy"`              // by its name in the Set
+	After       string             `json:"after,omitempty"`       // the strategy that handed off to it; "" if none did
 	Fingerprint string             `json:"fingerprint,omitempty"` // of the table of the strategy; "": it has none
 	Position    *strategy.Position `json:"position,omitempty"`    // of its FSM; nil if it is no [strategy.Tabler]
 	Memory      json.RawMessage    `json:"memory,omitempty"`      // see [strategy.Snapshotter]
@@ -56,6 +59,7 @@ type FrameSnapshot struct {
 	Used     UsageSnapshot     `json:"used,omitzero"`      // by it and all frames below it
 	Began    time.Duration     `json:"began,omitempty"`    // active time of the run when it began
 	Children int               `json:"children,omitempty"` // the number of frames that it has started
+	Heard    int               `json:"heard,omitempty"`    // the notes up to this number are not for it, or were heard
 
 	Branch *BranchSnapshot  `json:"branch,omitempty"` // of the root, and of the first frame of a branch
 	Effect *EffectSnapshot  `json:"effect,omitempty"` // the request or remote delegation that it waits for

@@ -52,6 +52,7 @@ type restorer struct {
 func (m *Machine) restore(s *Snapshot) error {
 	m.started, m.run, m.parallel = s.Started, s.Started.Run, s.Started.Parallel
 	m.records, m.seq, m.now, m.active = s.Records, s.Seq, s.Now, s.Active
+	m.restoreNotes(s)
 	r := restorer{m: m, frames: map[string]*frame{}, slept: map[*frame]bool{}}
 	for i := range s.Frames {
 		fs := &s.Frames[i]
@@ -90,7 +91,7 @@ func (r *restorer) unfit(f *frame) string {
 // frame restores a frame, except for its effects.
 func (r *restorer) frame(s *FrameSnapshot) (*frame, error) {
 	f := new(frame)
-	f.name, f.strategy = s.Name, s.Strategy
+	f.name, f.strategy, f.after = s.Name, s.Strategy, s.After
 	if problem := r.place(f, s); problem != "" {
 		return nil, r.m.snapshotError(f, problem, nil)
 	}
@@ -101,7 +102,7 @@ func (r *restorer) frame(s *FrameSnapshot) (*frame, error) {
 		f.allowed = narrow(r.m.started.Tools, s.Tools)
 	}
 	f.seq, f.input, f.request, f.unseen = s.Seq, s.Input, s.Request, s.Unseen
-	f.limits, f.began, f.children = amountsOf(s.Limits), s.Began, s.Children
+	f.limits, f.began, f.children, f.heard = amountsOf(s.Limits), s.Began, s.Children, s.Heard
 	f.used = usage{Counts: s.Used.Counts, tokens: s.Used.Tokens, cost: s.Used.Cost, unpriced: s.Used.Unpriced, elapsed: s.Used.Elapsed}
 	for _, name := range s.Offered {
 		f.offered = append(f.offered, tools.Definition{Name: name}) // only the names are used

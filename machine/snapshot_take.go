@@ -20,7 +20,7 @@ func (m *Machine) Snapshot() (Snapshot, error) {
 	if m.Status() != StatusWaiting || m.endingFrames > 0 {
 		return Snapshot{}, &SnapshotError{Run: m.run, Problem: "the run does not wait for people alone"}
 	}
-	s := Snapshot{Format: SnapshotFormat, Started: m.started, Records: m.records, Seq: m.seq, Now: m.now.UTC(), Active: m.active}
+	s := Snapshot{Format: SnapshotFormat, Started: m.started, Records: m.records, Seq: m.seq, Now: m.now.UTC(), Active: m.active, Notes: m.noteSnapshots(), LastNote: m.lastNote}
 	for _, f := range m.live() {
 		taken, err := m.snapshotOf(f)
 		if err != nil {
@@ -40,7 +40,7 @@ func (m *Machine) snapshotError(f *frame, problem string, err error) *SnapshotEr
 func (m *Machine) snapshotOf(f *frame) (FrameSnapshot, error) {
 	s := FrameSnapshot{
 		Name: f.name, Strategy: f.strategy, Seq: f.seq, Input: f.input, Request: f.request, Unseen: f.unseen,
-		Tools: f.toolNames(), Limits: f.limits.limits(), Began: f.began, Children: f.children,
+		Tools: m.toolNames(f), After: f.after, Limits: f.limits.limits(), Began: f.began, Children: f.children, Heard: f.heard,
 		Used: UsageSnapshot{Counts: f.used.Counts, Tokens: f.used.tokens, Cost: f.used.cost, Unpriced: f.used.unpriced, Elapsed: f.used.elapsed},
 	}
 	if err := m.remember(f, &s); err != nil {
@@ -101,8 +101,12 @@ func (m *Machine) remember(f *frame, s *FrameSnapshot) (err error) {
 
 // toolNames returns the names of the tools that a frame may use; nil if they are those of the frame
 // above it, or of the run.
-func (f *frame) toolNames() []string {
-	if f.up == nil || sameTools(f.allowed, f.up.allowed) {
+func (m *Machine) toolNames(f *frame) []string {
+	above := m.started.Tools
+	if f.up != nil {
+		above = f.up.allowed
+	}
+	if sameTools(f.allowed, above) {
 		return nil
 	}
 	names := []string{}

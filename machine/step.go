@@ -49,7 +49,7 @@ func (m *Machine) schedule(f *frame, next nextstep.NextStep) {
 // the frame.
 func (m *Machine) takeStep(f *frame, next nextstep.NextStep) {
 	for next != nil {
-		if end := m.endingOf(f); end != nil && !isFinal(next) {
+		if end := m.endingOf(f); end != nil && !ends(next) {
 			if step, ok := next.(nextstep.ExecuteTools); ok {
 				m.answerUnstarted(f, step.Calls, end.reason)
 			}
@@ -64,18 +64,23 @@ func (m *Machine) takeStep(f *frame, next nextstep.NextStep) {
 		case nextstep.Delegate:
 			next = m.delegate(f, next)
 		case nextstep.Complete, nextstep.ReportError:
-			m.complete(f, next)
-			return
+			if ends(next) {
+				m.complete(f, next)
+				return
+			}
+			next = m.handOff(f, next)
 		default:
 			next = m.defect(f, "a method", fmt.Sprintf("returned a %v, which is not a step: steps are values of the types in package nextstep", reflect.TypeOf(next)), nil)
 		}
 	}
 }
 
-// isFinal reports whether a step ends its frame.
-func isFinal(s nextstep.NextStep) bool {
-	switch s.(type) {
-	case nextstep.Complete, nextstep.ReportError:
+// ends reports whether a step ends its frame, and nothing takes its place.
+func ends(s nextstep.NextStep) bool {
+	switch s := s.(type) {
+	case nextstep.Complete:
+		return s.Successor == nil
+	case nextstep.ReportError:
 		return true
 	default:
 		return false
@@ -232,7 +237,7 @@ func (m *Machine) delegateRemote(f *frame, step *nextstep.Delegate) nextstep.Nex
 		err := m.limitReached(f, limitNames[depth], f.limits[depth]).err
 		out := delegation.Output{Err: err}
 		m.stepTaken(f, StepTaken{Kind: nextstep.KindDelegate, Err: err})
-		return m.call(f, "ProcessDelegationResult", func() nextstep.NextStep { return f.st.ProcessDelegationResult(out) })
+		return m.process(f, "ProcessDelegationResult", func() nextstep.NextStep { return f.st.ProcessDelegationResult(out) })
 	case limits[steps] == 0:
 		if limit := m.reached(f, stepOf(1, 1)); limit != nil {
 			return m.endAtLimit(f, limit)
@@ -281,6 +286,7 @@ func (m *Machine) frameEntered(f *frame) {
 	if f.call != nil {
 		entered.CallID, entered.Tool = f.call.call.ID, f.call.call.Name
 	}
+	entered.After = f.after
 	m.emit(f, EventFrameEntered, entered)
 }
 
@@ -313,7 +319,7 @@ func (m *Machine) tooDeep(f *frame) (err error) {
 // leave ends a frame: its output goes to the parent, or becomes the result of a call, or ends the
 // run.
 func (m *Machine) leave(f *frame, out delegation.Output) {
-	m.frameLeft(f, &out)
+	m.frameLeft(f, &out, "")
 	up, call := f.up, f.call
 	switch {
 	case call != nil:
@@ -322,17 +328,17 @@ func (m *Machine) leave(f *frame, out delegation.Output) {
 		m.finish(f, out)
 		return
 	default:
-		m.schedule(up, m.call(up, "ProcessDelegationResult", func() nextstep.NextStep { return up.st.ProcessDelegationResult(out) }))
+		m.schedule(up, m.process(up, "ProcessDelegationResult", func() nextstep.NextStep { return up.st.ProcessDelegationResult(out) }))
 	}
 	m.recycle(f)
 }
 
-// frameLeft emits the event of a frame that ended.
-func (m *Machine) frameLeft(f *frame, out *delegation.Output) {
+// frameLeft emits the event of a frame that ended. The successor is "" if nothing takes its place.
+func (m *Machine) frameLeft(f *frame, out *delegation.Output, successor string) {
 	if f.ending != nil {
 		m.endingFrames--
 	}
-	m.emit(f, EventFrameLeft, FrameLeft{Strategy: f.strategy, Result: out.Result, Usage: out.Usage, Cost: out.Cost, Unpriced: out.Unpriced, Elapsed: out.Elapsed, Err: out.Err})
+	m.emit(f, EventFrameLeft, FrameLeft{Strategy: f.strategy, Result: out.Result, Usage: out.Usage, Cost: out.Cost, Unpriced: out.Unpriced, Elapsed: out.Elapsed, Err: out.Err, Successor: successor})
 }
 
 // finish ends the run. The metadata may be the strategy's own, and are not written to.
@@ -342,6 +348,7 @@ func (m *Machine) finish(root *frame, out delegation.Output) {
 		Strategy: root.strategy, Limits: root.limits.limits(), Left: m.remaining(root).limits(),
 	})
 	m.output, m.status = out, statusOf(out.Err)
+	m.unheard()
 	m.emitFor(root, m.seq, EventRunFinished, m.Finished(m.status, out))
 }
 

@@ -33,6 +33,7 @@ type FrameView struct {
 	Usage   messages.Usage
 	Cost    messages.Cost
 	Elapsed time.Duration // sum of the durations of the effects of it and all frames below it
+	ToHear  int           // number of notes that its strategy hears before its next answer; 0 if it is no [strategy.Listener]
 
 	Untrusted bool   // whether its branch has read text from outside
 	Source    string // the source of that text, for people; "" if there is none
@@ -95,7 +96,7 @@ func (m *Machine) Frames() []FrameView {
 func (m *Machine) view(f *frame) FrameView {
 	v := FrameView{
 		Name: f.name, Depth: f.depth, Strategy: f.strategy, Seq: f.seq, Branch: f.call != nil,
-		Limits: f.limits.limits(), Left: m.remaining(f).limits(), Used: f.used.Counts, Usage: f.used.tokens, Cost: f.used.cost, Elapsed: f.used.elapsed,
+		Limits: f.limits.limits(), Left: m.remaining(f).limits(), Used: f.used.Counts, Usage: f.used.tokens, Cost: f.used.cost, Elapsed: f.used.elapsed, ToHear: m.toHear(f),
 		Untrusted: f.branch.untrusted, Source: f.branch.source,
 	}
 	if f.stater != nil {

@@ -276,15 +276,6 @@ func TestResumed_lookingChangesNothing(t *testing.T) {
 	}
 }
 
-// A note is told, and changes nothing else.
-func TestNoted(t *testing.T) {
-	e := begin(t, only(hungry()))
-	e.apply(machine.Noted{At: e.tick(), Text: "hello"})
-	require.Equal(t, machine.Noting{Text: "hello"}, e.events(machine.EventNoted)[0].Detail)
-	e.answer("1", said("x"))
-	require.Equal(t, machine.StatusDone, e.m.Status())
-}
-
 // An effect that was answered to, and ends before it is handed out again, is not handed out again.
 func TestWaits_endsBeforeItGoesOn(t *testing.T) {
 	for _, suspends := range []bool{false, true} {

@@ -62,9 +62,21 @@ type Delegate struct {
 	Limits   delegation.Limits `json:"limits"`   // for the child's subtree, within the parent's limits; zero fields mean the parent's
 }
 
-// Complete ends the frame with an output.
+// Complete ends the frame with an output. With a Successor the frame hands off instead: the
+// Successor takes its place on the stack, and its output goes where that of the frame would have
+// gone. The Output of a frame that hands off is told in the event, and is otherwise dropped.
 type Complete struct {
-	Output delegation.Output `json:"output"`
+	Output    delegation.Output `json:"output"`
+	Successor *Successor        `json:"successor,omitempty"` // nil: the frame ends for good; read-only
+}
+
+// Successor is the strategy that takes the place of a frame that ends. It has what is left of the
+// limits of the frame, and what the frame has used counts for both. A strategy may hand off to those
+// that it names as a strategy.Handover; to others is an error that fails the frame.
+type Successor struct {
+	Strategy string           `json:"strategy"` // its name in the Set; no remote strategy
+	Input    delegation.Input `json:"input"`    // everything that it sees
+	Tools    []string         `json:"tools"`    // names of tools for it, out of those of the frame; nil means all of these
 }
 
 // ReportError ends the frame with an error.

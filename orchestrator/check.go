@@ -103,6 +103,9 @@ func (c *check) strategy(name string) {
 	if d, ok := st.(strategy.Delegator); ok {
 		c.children(name, d.Children())
 	}
+	if h, ok := st.(strategy.Handover); ok {
+		c.successors(name, h.Successors())
+	}
 	c.brought(name, brought)
 }
 
@@ -153,6 +156,17 @@ func (c *check) children(name string, children []string) {
 	for _, child := range slices.Compact(slices.Sorted(slices.Values(children))) {
 		if !slices.Contains(known, child) {
 			c.reportAt(c.field, fmt.Sprintf("strategy %q delegates to one that is neither in Strategies nor in Remote", name), c.unknown(child, known))
+		}
+	}
+}
+
+// successors reports unknown names of strategies that another one hands off to. A remote one cannot
+// take the place of a frame.
+func (c *check) successors(name string, successors []string) {
+	known := c.cfg.Strategies.Names()
+	for _, next := range slices.Compact(slices.Sorted(slices.Values(successors))) {
+		if !slices.Contains(known, next) {
+			c.reportAt(c.field, fmt.Sprintf("strategy %q hands off to one that is not in Strategies", name), c.unknown(next, known))
 		}
 	}
 }

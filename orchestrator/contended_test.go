@@ -80,7 +80,9 @@ func TestRecover_contended(t *testing.T) {
 		for _, m := range req.Messages {
 			switch m := m.(type) {
 			case messages.User:
-				goal = fmt.Sprint(m)
+				if goal == "" { // the others are notes
+					goal = fmt.Sprint(m)
+				}
 			case messages.Tool:
 				n++
 			}

@@ -38,6 +38,8 @@ func ownKinds() map[orchestrator.EventKind]orchestrator.Detail {
 		orchestrator.EventRunStarted:   orchestrator.RunStarted{},
 		orchestrator.EventRunResumed:   orchestrator.RunResumed{},
 		orchestrator.EventNoted:        orchestrator.Noting{},
+		orchestrator.EventNoteHeard:    orchestrator.Noting{},
+		orchestrator.EventNoteUnheard:  orchestrator.Noting{},
 		orchestrator.EventDrifted:      orchestrator.Drifted{},
 		orchestrator.EventFrameEntered: orchestrator.FrameEntered{},
 		orchestrator.EventStateChanged: orchestrator.StateChanged{},

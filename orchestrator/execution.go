@@ -74,8 +74,8 @@ func (r *run) performInline(e *machine.Effect) bool {
 		return false
 	}
 	x := r.inline
-	if x.take(e); e.Kind == machine.EffectTool && !x.toolInline {
-		return false
+	if x.take(e); e.Kind == machine.EffectTool && !x.toolInline || e.Kind == machine.EffectModel && r.notes != nil {
+		return false // a note shall be kept, and told, when it comes
 	}
 	x.began, x.sawDelta, x.call, x.calls = r.now, false, nil, 0
 	answer, err := x.handle(r.ctx)
@@ -280,11 +280,15 @@ func (r *run) finish(x *execution, answer nextstep.Answer, err error) bool {
 	if r.streams && err == nil {
 		r.deliverWhole(x, answer)
 	}
-	if r.stopped() {
+	if r.stopped() || r.hasNotes() {
 		if x.effect != &x.own { // the effect in Ready is invalid after the next record
 			x.own = *x.effect
 			x.effect = &x.own
 		}
+		r.applyNotes()
+		r.applyPosted()
+	}
+	if r.stopped() {
 		r.applyStop()
 	}
 	e := x.effect

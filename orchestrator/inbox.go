@@ -184,7 +184,7 @@ func (r *run) applyMessage(m *checkpoint.Message) (bool, error) {
 	case p.Type == postedReply && p.Reply != nil:
 		return r.applyReply(*p.Reply, m.At)
 	case p.Type == postedNote:
-		err := r.apply(machine.Noted{At: r.now, Text: p.Text})
+		err := r.note(p.Text)
 		return err == nil, err
 	case p.Type == postedStop && !p.Now && r.ending != goesOn:
 		return false, nil // it is stopping
@@ -303,19 +303,6 @@ func (o *Orchestrator) Stop(ctx context.Context, key checkpoint.Key, reason stri
 		return err
 	}
 	return o.post(ctx, key, posting{Type: postedStop, Text: reason, Now: now})
-}
-
-// Note adds a text to a run, from any process: to its journal and, as an EventNoted, to its events.
-// The errors are those of [Orchestrator.Answer].
-func (o *Orchestrator) Note(ctx context.Context, key checkpoint.Key, text string) error {
-	head, err := o.head(ctx, key)
-	if err != nil {
-		return err
-	}
-	if head.Header.Status.Ended() {
-		return &ReplyError{Run: key.Run, Problem: "the run has ended"}
-	}
-	return o.post(ctx, key, posting{Type: postedNote, Text: text})
 }
 
 // head returns the head of a run to which a message is posted.

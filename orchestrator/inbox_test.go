@@ -112,7 +112,7 @@ func TestStop_whileTheRunIsInterrupted(t *testing.T) {
 		res, err := orchestrator.Collect(o.Resume(t.Context(), resuming("r")))
 		require.ErrorContains(t, err, "enough")
 		require.Equal(t, orchestrator.StatusStopped, res.Status)
-		require.Equal(t, messages.AssistantText("[stopped]"), res.Output.Messages.Last())
+		require.Equal(t, messages.UserText("a note"), res.Output.Messages.Last(), "it was heard before the stop")
 		require.Empty(t, store.inbox(t))
 		require.Equal(t, []string{"noted", "stopped"}, typesOf(t, store, "noted", "stopped"))
 	}

@@ -124,6 +124,9 @@ func (l *line) describeStep(detail Detail) {
 	case FrameLeft:
 		l.text = "strategy ended"
 		l.add("strategy", d.Strategy)
+		if d.Successor != "" {
+			l.add("successor", d.Successor)
+		}
 		l.failed(d.Err)
 	default: // not logged
 	}

@@ -63,6 +63,7 @@ const (
 func (r *run) rounds() round {
 	for {
 		r.applyPosted()
+		r.applyNotes()
 		switch end := r.round(); {
 		case end == roundWaits && !r.next():
 			r.endWaiting()
@@ -221,7 +222,7 @@ func (r *run) next() bool {
 		case r.stopped():
 			r.applyStop()
 			return true
-		case r.overdue(), r.applyPosted():
+		case r.overdue(), r.applyPosted(), r.applyNotes():
 			return true
 		case r.leaving(), r.unkept() != nil:
 			return true
@@ -239,13 +240,15 @@ func (r *run) await() {
 	if r.detach == nil {
 		r.detach = context.AfterFunc(r.ctx, r.box.signal)
 	}
-	if r.stop == nil {
+	if r.stop == nil && r.notes == nil {
 		<-r.box.ready
 		return
 	}
 	select {
 	case <-r.box.ready:
 	case <-r.stop:
+	case text, ok := <-r.notes:
+		r.noteRead(text, ok)
 	}
 }
 

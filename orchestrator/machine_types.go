@@ -105,10 +105,15 @@ const (
 	EventRetryWaiting = machine.EventRetryWaiting
 	EventWaitStarted  = machine.EventWaitStarted
 	EventWaitEnded    = machine.EventWaitEnded
-	EventCompacted    = machine.EventCompacted
-	EventNoted        = machine.EventNoted
-	EventDrifted      = machine.EventDrifted
-	EventMigrated     = machine.EventMigrated
+	// MaxNote is [machine.MaxNote].
+	MaxNote = machine.MaxNote
+
+	EventCompacted   = machine.EventCompacted
+	EventNoted       = machine.EventNoted
+	EventNoteHeard   = machine.EventNoteHeard
+	EventNoteUnheard = machine.EventNoteUnheard
+	EventDrifted     = machine.EventDrifted
+	EventMigrated    = machine.EventMigrated
 
 	EventSnapshotFailed = machine.EventSnapshotFailed
 

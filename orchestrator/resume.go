@@ -21,6 +21,7 @@ type Resumption struct {
 	Namespace string                   // as in the [Task]
 	Replies   []Reply                  // to what it waits for; those that are missing are waited for again
 	Stop      <-chan struct{}          // as in [Task]
+	Notes     <-chan string            // as in [Task]
 	Factory   func() strategy.Strategy // the Factory of the [Task], if it had one; else nil
 	Limits    delegation.Limits        // of the whole run from now on, what it has used included; zero fields stay as they are
 	Unknown   machine.Unknown          // what becomes of calls that may have had their effect when the run broke off; "": a person is asked
@@ -85,7 +86,7 @@ func (o *Orchestrator) load(ctx context.Context, how *Resumption) (*run, error) 
 	if err != nil {
 		return nil, err
 	}
-	r.stop = how.Stop
+	r.stop, r.notes = how.Stop, how.Notes
 	if err := r.read(how.Factory); err != nil {
 		r.close()
 		return nil, err

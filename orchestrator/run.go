@@ -25,6 +25,8 @@ type run struct {
 	cancel    context.CancelCauseFunc
 	detach    func() bool     // stops the end of ctx from signaling the loop; nil: it does not yet
 	stop      <-chan struct{} // nil: the run has no Stop, or it was closed
+	notes     <-chan string   // nil: the run has none, or it was closed
+	unapplied []string        // notes that were read, and not applied yet
 	ending    stopping
 	streams   bool
 	consumer  consumer
@@ -92,7 +94,7 @@ func (o *Orchestrator) begin(ctx context.Context, task *Task, streams bool) (*ru
 	if r.journal != nil {
 		r.journal.epoch = 1
 	}
-	r.stop = task.Stop
+	r.stop, r.notes = task.Stop, task.Notes
 	if err := r.applyStarted(task); err != nil {
 		r.close()
 		if errors.Is(err, checkpoint.ErrConflict) {

@@ -131,7 +131,7 @@ func (r *run) drain(cause error, keep bool) {
 	if len(r.executions) > 0 {
 		r.cancel(cause)
 	}
-	r.ending, r.stop, r.discards = stopsNow, nil, !keep
+	r.ending, r.stop, r.notes, r.discards = stopsNow, nil, nil, !keep
 	for len(r.executions) > 0 {
 		mails := r.box.collect()
 		for i := range mails {

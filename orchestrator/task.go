@@ -25,6 +25,13 @@ type Task struct {
 	Limits   delegation.Limits // limits of the run; zero fields mean those of the Config
 	Stop     <-chan struct{}   // close it to stop the run after the step in progress; cancel the context to stop it now
 
+	// Notes are texts for the run while it is at work, such as what a user says meanwhile. Each is
+	// journaled and told like a note of [Orchestrator.Note], which says who hears it. They are read
+	// as long as this process works on the run; what was not read when the run ends, waits or is
+	// left stays in the channel. An empty note, and one of more than [machine.MaxNote] bytes, is
+	// refused and logged. Close the channel if no more come. Nil: there are none.
+	Notes <-chan string
+
 	// Factory makes the task's own strategy, like a factory in Config.Strategies. The run begins
 	// with this strategy. Its name in the run is Strategy, or "task" if Strategy is ""; the name
 	// must not be in Config.Strategies or Config.Remote. Other strategies can delegate to it, and

@@ -166,14 +166,18 @@ func (r *run) timeAgent(e *Event) {
 	}
 	switch d := e.Detail.(type) {
 	case FrameEntered:
-		begins(e.Frame, d.Tool)
+		if d.After == "" { // a successor has the time that is left
+			begins(e.Frame, d.Tool)
+		}
 	case RunMigrated:
 		r.agents = nil
 		for _, open := range d.Open {
 			begins(open.Frame, open.Tool)
 		}
 	case machine.FrameLeft:
-		r.agents = slices.DeleteFunc(r.agents, func(a agentDeadline) bool { return a.frame == e.Frame })
+		if d.Successor == "" {
+			r.agents = slices.DeleteFunc(r.agents, func(a agentDeadline) bool { return a.frame == e.Frame })
+		}
 	}
 }
 

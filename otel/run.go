@@ -130,7 +130,7 @@ func (r *run) leave(e *orchestrator.Event, d *orchestrator.FrameLeft) {
 	}
 	span.SetAttributes(usage(d.Usage)...)
 	fail(span, d.Err)
-	if parentOf(e.Frame) != "" {
+	if parentOf(e.Frame) != "" || d.Successor != "" {
 		delete(r.frames, e.Frame)
 		span.End(trace.WithTimestamp(e.Time))
 	}

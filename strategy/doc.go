@@ -28,7 +28,9 @@
 //	ToolUser         UseTools([]tools.Definition)                         receives the tools of the run that its frame may use
 //	ToolNamer        ToolNames() []string                                 lists the run's tools that its configuration names: a missing one is found at set-up
 //	Delegator        Children() []string                                  lists the strategies that its configuration delegates to: a missing one is found at set-up
+//	Handover         Successors() []string                                lists the strategies that it may hand off to: a missing one is found at set-up
 //	ToolProvider     Tools() []tools.Tool                                 adds tools of its own
+//	Listener         Hear(note string)                                    hears notes for a run that is at work; without it the strategy goes on as if there were none
 //	Stater           State() State                                        returns its state, for events and diagrams
 //	Tabler           FSM() *FSM                                           has its table and caps checked at set-up, and its state reported; without it New of the orchestrator warns
 //	Bounder          Bounds() Bounds                                      says what its configuration bounds besides its table; without it the bounds of runs are wider

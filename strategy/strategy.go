@@ -92,6 +92,13 @@ type Delegator interface {
 	Children() []string
 }
 
+// Handover is a [Strategy] that may end by naming a successor, see [nextstep.Successor]. Successors
+// lists all names that it may give. The set-up of a run fails if one is unknown, and so does a frame
+// that names another.
+type Handover interface {
+	Successors() []string
+}
+
 // ToolProvider is a [Strategy] that adds tools of its own, by which a model drives it. No
 // allow-list applies to them. Tools is called once for each frame, before Initialize. The names
 // must differ from those of the run's tools.
@@ -104,6 +111,14 @@ type ToolProvider interface {
 // the calls as they were made. The slice is read-only.
 type CallEditor interface {
 	EditCalls(calls []messages.ToolCall)
+}
+
+// Listener is a [Strategy] that hears notes, which are texts for a run that is at work. Hear is
+// called right before the answer to the last step is passed on, once for each note that came in
+// the meantime, in the order in which they came. It returns nothing: the strategy shows with its
+// next step what comes of a note. In a run that must end it is not called.
+type Listener interface {
+	Hear(note string)
 }
 
 // Stater is a [Strategy] that reports its state.

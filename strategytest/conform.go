@@ -138,7 +138,7 @@ func (e *explorer) explore(path []answer) {
 func (e *explorer) walk(path []answer) (*driver, []byte, bool) {
 	subject := e.New()
 	d, err := drive(&machine.Config{
-		Strategies: strategy.Set{"subject": func() strategy.Strategy { return subject }},
+		Strategies: withSuccessors(strategy.Set{"subject": func() strategy.Strategy { return subject }}, subject),
 		Tools:      e.Tools, Remote: e.Children,
 	}, e.Input)
 	if err != nil {

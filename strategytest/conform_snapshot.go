@@ -31,7 +31,7 @@ func (e *explorer) remembers(path []answer) nextstep.NextStep {
 		}
 	}
 	d, err := drive(&machine.Config{
-		Strategies: strategy.Set{"subject": s.strategy}, Tools: e.Tools, Remote: e.Children,
+		Strategies: withSuccessors(strategy.Set{"subject": s.strategy}, s), Tools: e.Tools, Remote: e.Children,
 	}, e.Input)
 	if err != nil {
 		return nil // another law

@@ -18,6 +18,7 @@ type engine struct {
 	model   *model
 	keys    *keys
 	stops   breakpoint
+	notes   *saying
 	open    []machine.Effect
 	journal [][]byte
 	events  []machine.Event
@@ -36,7 +37,8 @@ func (e *engine) run(started machine.Started) error {
 		}
 		x := e.open[0]
 		e.open = e.open[1:]
-		if key := e.keys.of(x.Frame, x.ID.Seq); !e.holds(key, &x) {
+		key := e.keys.of(x.Frame, x.ID.Seq)
+		if err = e.say(key); err == nil && !e.holds(key, &x) {
 			err = e.perform(context.WithValue(context.Background(), keyed{}, key), &x)
 		}
 	}

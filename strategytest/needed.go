@@ -48,10 +48,15 @@ func namesMissing(set strategy.Set, name string, known map[string]bool) bool {
 }
 
 func childrenOf(set strategy.Set, name string) []string {
-	if d, ok := made(set, name).(strategy.Delegator); ok {
-		return d.Children()
+	var names []string
+	st := made(set, name)
+	if d, ok := st.(strategy.Delegator); ok {
+		names = d.Children()
 	}
-	return nil
+	if h, ok := st.(strategy.Handover); ok {
+		names = append(slices.Clip(names), h.Successors()...)
+	}
+	return names
 }
 
 // made returns a strategy, or nil if it cannot be made; the story will report that.

@@ -47,12 +47,33 @@ type tabledShadow struct{ *shadow }
 // FSM implements strategy.Tabler.
 func (s tabledShadow) FSM() *strategy.FSM { return s.Strategy.(strategy.Tabler).FSM() }
 
-// strategy returns the shadow as a strategy, which is a Tabler if the original is one.
+// listeningShadow is the shadow of a Listener.
+type listeningShadow struct{ *shadow }
+
+// Hear implements strategy.Listener.
+func (s listeningShadow) Hear(note string) { s.hear(note) }
+
+// listeningTabledShadow is the shadow of a Tabler that is a Listener.
+type listeningTabledShadow struct{ tabledShadow }
+
+// Hear implements strategy.Listener.
+func (s listeningTabledShadow) Hear(note string) { s.hear(note) }
+
+// strategy returns the shadow as a strategy, which is a Tabler and a Listener if the original is
+// one.
 func (s *shadow) strategy() strategy.Strategy {
-	if _, ok := s.Strategy.(strategy.Tabler); ok {
+	_, tabled := s.Strategy.(strategy.Tabler)
+	_, listens := s.Strategy.(strategy.Listener)
+	switch {
+	case tabled && listens:
+		return listeningTabledShadow{tabledShadow{s}}
+	case tabled:
 		return tabledShadow{s}
+	case listens:
+		return listeningShadow{s}
+	default:
+		return s
 	}
-	return s
 }
 
 // remembered returns the snapshot of a strategy and, as JSON, the position of its FSM.

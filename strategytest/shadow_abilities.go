@@ -32,6 +32,18 @@ func (s *shadow) EditCalls(calls []messages.ToolCall) {
 	}
 }
 
+// hear passes a note on, to a copy too, which must then remember the same.
+func (s *shadow) hear(note string) {
+	copied := s.copied()
+	s.Strategy.(strategy.Listener).Hear(note)
+	if copied == nil || !s.calm(func() { copied.(strategy.Listener).Hear(note) }) {
+		return
+	}
+	if snapshot, position, err := s.remembered(s.Strategy); err == nil {
+		s.same("restored from its snapshot, it heard a note and", copied, snapshot, position)
+	}
+}
+
 // HandlesUnknown implements strategy.UnknownHandler.
 func (s *shadow) HandlesUnknown(call messages.ToolCall) bool {
 	h, ok := s.Strategy.(strategy.UnknownHandler)
@@ -124,6 +136,14 @@ func (s *shadow) ToolNames() []string {
 func (s *shadow) Children() []string {
 	if d, ok := s.Strategy.(strategy.Delegator); ok {
 		return d.Children()
+	}
+	return nil
+}
+
+// Successors implements strategy.Handover.
+func (s *shadow) Successors() []string {
+	if h, ok := s.Strategy.(strategy.Handover); ok {
+		return h.Successors()
 	}
 	return nil
 }

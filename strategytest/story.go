@@ -38,6 +38,7 @@ import (
 //	agent NAME STRATEGY [fan-out] [NAME=N…]
 //	                   a tool that runs a strategy, as orchestrator.AgentTool makes it, with limits of each run
 //	limits NAME=N…     limits of the runs below, named as in the JSON form of delegation.Limits
+//	note WHERE         a note, the input, that comes in a step of the next run or resume; before its answer. Any number of them
 //	run STRATEGY [history=last] [replies=last] [data=JSON] [deltas] [brief] [stop=WHERE] [stop-now=WHERE] [crash=WHERE]
 //	                   a run whose goal is the input; history=last: after the messages of the last run;
 //	                   replies=last: with its replies; data=JSON: with that data, which has no blanks;
@@ -126,6 +127,7 @@ type story struct {
 	script  []scripted.Reply // of the last run
 	tools   []tools.Tool
 	limits  delegation.Limits
+	notes   []storyNote // for the next run
 	last    messages.History
 	life    *life // of the last run; nil before the first
 }
@@ -152,6 +154,9 @@ func (s *story) command(t *testing.T, d *datadriven.TestData) string {
 			setLimit(t, d, &s.limits, arg)
 		}
 		return ""
+	case "note":
+		s.addNote(t, d)
+		return ""
 	case "run":
 		return s.run(t, d)
 	case "resume":
@@ -159,7 +164,7 @@ func (s *story) command(t *testing.T, d *datadriven.TestData) string {
 	case "walk":
 		return s.walk(t, d)
 	default:
-		d.Fatalf(t, "no command %q: the commands are model, tool, agent, limits, run, resume and walk", d.Cmd)
+		d.Fatalf(t, "no command %q: the commands are model, tool, agent, limits, note, run, resume and walk", d.Cmd)
 		return ""
 	}
 }

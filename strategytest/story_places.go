@@ -104,6 +104,8 @@ func (p *places) event(e *machine.Event) (caller place, begins bool) {
 	switch d := e.Detail.(type) {
 	case machine.FrameEntered:
 		switch {
+		case d.After != "": // it has the place of another one
+			p.at(e.Frame, e.Seq)
 		case d.CallID != "":
 			return p.opened(e, d.CallID), true
 		case e.Seq > 0:

@@ -108,7 +108,8 @@ func (s *story) resume(t *testing.T, d *datadriven.TestData) string {
 		d.Fatalf(t, "the last run has ended")
 	}
 	how := orchestrator.Resumption{Run: storyID}
-	run := storyRun{config: s.config(l.root)}
+	run := storyRun{config: s.config(l.root), notes: s.notes}
+	s.notes = nil
 	for _, arg := range d.CmdArgs {
 		switch {
 		case run.flag(t, arg, l.trace):
@@ -137,7 +138,7 @@ func (s *story) resume(t *testing.T, d *datadriven.TestData) string {
 	synctest.Test(t, func(t *testing.T) {
 		time.Sleep(time.Until(l.at)) // each bubble has a clock of its own
 		s.play(t, &run, "not resumed", func(ctx context.Context, o *orchestrator.Orchestrator) iter.Seq2[orchestrator.Event, error] {
-			how.Stop = run.task.Stop
+			how.Stop, how.Notes = run.task.Stop, run.task.Notes
 			return o.Resume(ctx, how)
 		})
 	})

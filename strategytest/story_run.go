@@ -24,6 +24,7 @@ type storyRun struct {
 	script []scripted.Reply
 	stop   stop
 	crash  string // where it crashes, as in stop.where
+	notes  []storyNote
 }
 
 // flag reads a flag that run and resume have in common, and reports whether it is one.
@@ -70,6 +71,7 @@ func (s *story) run(t *testing.T, d *datadriven.TestData) string {
 	}
 	run.script = s.replies
 	run.config = s.config(root)
+	run.notes, s.notes = s.notes, nil
 	run.task = orchestrator.Task{Strategy: root, Run: storyID, Input: in}
 	if refused := refusal(run.config); refused != "" {
 		return refused
@@ -113,8 +115,9 @@ func (s *story) play(t *testing.T, run *storyRun, refused string, begin func(con
 	defer stops.cancel(nil)
 	c := crash{where: stop{where: run.crash}, life: l, cancel: stops.cancel}
 	run.config.Client, run.config.Store = l.model, l.store
-	run.config.Middleware = []orchestrator.Middleware{c.first, tr.around, stops.around, c.around}
-	run.task.Stop = stops.asked
+	said := newNotes(run.notes, tr.places)
+	run.config.Middleware = []orchestrator.Middleware{c.first, tr.around, said.around, stops.around, c.around}
+	run.task.Stop, run.task.Notes = stops.asked, said.channel
 	o, err := orchestrator.New(run.config)
 	require.NoError(t, err)
 	for e, err := range begin(ctx, o) {
@@ -146,6 +149,9 @@ func (s *story) play(t *testing.T, run *storyRun, refused string, begin func(con
 	}
 	if run.stop.where != "" && !stops.made() {
 		tr.root.line(0, "(it was not stopped: there is no %s)", run.stop.where)
+	}
+	for _, where := range said.left() {
+		tr.root.line(0, "(a note was not made: there is no %s)", where)
 	}
 	if run.crash != "" && !l.store.isDead() {
 		tr.root.line(0, "(it did not crash: %s asks no model and calls no tool)", run.crash)

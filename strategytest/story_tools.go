@@ -91,6 +91,8 @@ func setLimit(t *testing.T, d *datadriven.TestData, l *delegation.Limits, arg da
 		l.ToolCalls = n
 	case "total_tokens":
 		l.TotalTokens = int64(n)
+	case "handoffs":
+		l.Handoffs = n
 	default:
 		d.Fatalf(t, "there is no limit %q", arg.Key)
 	}

@@ -145,6 +145,8 @@ func (tr *trace) event(e orchestrator.Event, begins bool) {
 		if !tr.brief {
 			p.line(depth, "%s", compacted(detail))
 		}
+	case orchestrator.Noting:
+		tr.noted(p, depth, at.frame, e.Kind, &detail)
 	case orchestrator.RetryWaiting:
 		p.line(depth, "   %s: %s", detail.Kind, detail.Error)
 	case orchestrator.ToolStarted:
@@ -160,7 +162,11 @@ func (tr *trace) event(e orchestrator.Event, begins bool) {
 		if u := detail.Usage; u != (messages.Usage{}) && p.name+at.frame != "0" {
 			p.line(depth, "%s%s used %d input, %d output", p.name, at.frame, u.Input, u.Output)
 		}
-		p.line(depth, "%s%s ends%s", p.name, at.frame, ending(detail.Result, detail.Err))
+		if detail.Successor != "" {
+			p.line(depth, "%s%s hands off to %s", p.name, at.frame, detail.Successor)
+		} else {
+			p.line(depth, "%s%s ends%s", p.name, at.frame, ending(detail.Result, detail.Err))
+		}
 	case orchestrator.RunFinished:
 		tr.waiting()
 		tr.finished(detail)

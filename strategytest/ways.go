@@ -43,10 +43,11 @@ func Ways(t *testing.T, dir string, set strategy.Set) {
 		plain := newProcess(t, r, m, false)
 		res, err := orchestrator.Collect(plain.stream(nil))
 		res.Run = r.task.Run // a run that cannot begin has none
-		m.again, plain.known = true, &plain.stops.found
+		m.again, plain.known, plain.comes = true, &plain.stops.found, plain.said.found()
 		w := ways{storyRun: r, t: t, want: end(t, res, err, false), resumed: end(t, res, err, true), tried: map[string]bool{}}
 		w.first, w.second = newProcess(t, r, m, true), newProcess(t, r, m, true)
 		w.known, w.first.known, w.second.known = plain.known, plain.known, plain.known
+		w.comes, w.first.comes, w.second.comes = plain.comes, plain.comes, plain.comes
 		w.same("Stream", false, plain.stream(nil))
 		w.run(plain)
 		w.restored(m)
@@ -63,6 +64,7 @@ type ways struct {
 	t             *testing.T
 	first, second *process
 	known         *spot // where it is stopped
+	comes         noteKeys
 	want          string
 	resumed       string          // the same, without what a resumed run cannot know
 	tried         map[string]bool // journals that the run was resumed from, as text

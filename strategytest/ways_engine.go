@@ -33,7 +33,7 @@ func (w *ways) otherEngine(m *model) {
 			cfg.Agents[tool.Definition().Name] = a
 		}
 	}
-	e := engine{m: machine.New(cfg), tools: set, model: m, keys: newKeys(nil), stops: breakpoint{spot: *w.known, now: w.stop.now}}
+	e := engine{m: machine.New(cfg), tools: set, model: m, keys: newKeys(nil), stops: breakpoint{spot: *w.known, now: w.stop.now}, notes: newSaying(slices.Clone(w.notes), w.comes, nil)}
 	err = e.run(cfg.Start(machine.Started{Run: storyID, Strategy: w.task.Strategy, Input: w.task.Input}))
 	require.Equal(w.t, len(want) > 0, err == nil, "the run of %q by another engine: %v", w.task.Strategy, err)
 	require.Equal(w.t, byBranch(w.t, want), byBranch(w.t, e.events), "the run of %q by another engine", w.task.Strategy)

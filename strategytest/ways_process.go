@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"iter"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -25,16 +26,19 @@ type process struct {
 	late  bool  // the run continues after that place
 	stops *stopper
 	keys  *keys
+	notes []storyNote
+	said  *saying
+	comes noteKeys // nil if the script says where the notes come
 }
 
 func newProcess(t *testing.T, r *storyRun, m *model, stores bool) *process {
 	t.Helper()
-	p := &process{t: t, task: r.task, stop: r.stop}
+	p := &process{t: t, task: r.task, stop: r.stop, notes: r.notes}
 	cfg := r.config
 	cfg.Client, cfg.Reply = m, makeAgain
 	cfg.Middleware = []orchestrator.Middleware{func(next orchestrator.Handler) orchestrator.Handler {
 		return func(ctx context.Context, e machine.Effect) (nextstep.Answer, error) {
-			return p.keys.around(p.stops.around(next))(ctx, e)
+			return p.keys.around(p.said.around(p.stops.places, p.stops.around(next)))(ctx, e)
 		}
 	}}
 	if stores {
@@ -64,7 +68,8 @@ func (p *process) begin(s *store) context.Context {
 	}
 	p.store, p.stops, p.keys = s, stops, newKeys(before)
 	p.late = p.known != nil && p.keys.passed(before, p.known.key)
-	p.task.Stop = stops.asked
+	p.said = newSaying(slices.Clone(p.notes), p.comes, before)
+	p.task.Stop, p.task.Notes = stops.asked, p.said.channel
 	return ctx
 }
 
@@ -87,7 +92,7 @@ func (p *process) resume(s *store) iter.Seq2[orchestrator.Event, error] {
 	return func(yield func(orchestrator.Event, error) bool) {
 		ctx := p.begin(s)
 		defer p.stops.cancel(nil)
-		p.follow(p.o.Resume(ctx, orchestrator.Resumption{Run: storyID, Stop: p.stops.asked}), yield)
+		p.follow(p.o.Resume(ctx, orchestrator.Resumption{Run: storyID, Stop: p.stops.asked, Notes: p.said.channel}), yield)
 	}
 }
 

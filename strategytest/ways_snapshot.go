@@ -23,6 +23,6 @@ func (w *ways) restored(m *model) {
 		}
 	}
 	p := newProcess(w.t, &run, m, false)
-	p.known = w.known
+	p.known, p.comes = w.known, w.comes
 	_, _ = orchestrator.Collect(p.stream(nil))
 }

@@ -100,7 +100,7 @@ func (c *cli) root() *cobra.Command {
 	root.Version = versionOf(info)
 	root.SetVersionTemplate(versionText(info)) // no template: it has no braces
 	root.AddCommand(c.runCommand(), c.chatCommand(), c.demoCommand())
-	root.AddCommand(c.runsCommand(), c.showCommand(), c.resumeCommand(), c.answerCommand(), c.stopCommand(), c.pruneCommand(), c.forgetCommand())
+	root.AddCommand(c.runsCommand(), c.showCommand(), c.resumeCommand(), c.answerCommand(), c.noteCommand(), c.stopCommand(), c.pruneCommand(), c.forgetCommand())
 	root.AddCommand(c.replayCommand(), c.diffCommand(), c.forkCommand(), c.exportCommand(), c.importCommand(), c.sessionsCommand())
 	root.AddCommand(c.simulateCrashCommand())
 	root.AddCommand(c.agentsCommand(), c.configCommand(), c.doctorCommand(), c.modelsCommand(), c.graphCommand(), c.boundCommand(), c.checkCommand(), c.parseCommand(), c.policiesCommand(), c.trustCommand(), c.toolsCommand(), c.mcpCommand(), c.versionCommand())

@@ -96,7 +96,7 @@ func Of(cfg *machine.Config, s machine.Started, o Options) (Bound, error) {
 		return Bound{}, &machine.ConfigError{Field: "Strategy", Err: err}
 	}
 	c := &calculation{
-		cfg: cfg, parts: map[string]*part{}, known: map[place]*subtree{}, active: map[place]bool{}, defs: s.Tools,
+		cfg: cfg, parts: map[string]*part{}, known: map[place]*subtree{}, active: map[place]bool{}, defs: s.Tools, handoffs: handoffsOf(s.Limits),
 	}
 	for _, d := range s.Tools {
 		c.tools = append(c.tools, d.Name)

@@ -12,6 +12,7 @@ type part struct {
 	said     strategy.Bounds
 	fsm      *strategy.FSM // of a fresh strategy, to read the values of its caps; nil: it has no table
 	children []string      // names that it delegates to; nil with anyone: it does not say
+	next     []string      // names that it hands off to
 	anyone   bool          // it may delegate to every strategy of the run
 	brings   bool          // it brings tools
 	agents   []*machine.Agent
@@ -44,6 +45,9 @@ func (c *calculation) part(name string) *part {
 		p.children = d.Children()
 	} else {
 		p.anyone = true
+	}
+	if h, ok := st.(strategy.Handover); ok {
+		p.next = h.Successors()
 	}
 	p.brings = len(own) > 0
 	for _, t := range own {

@@ -19,6 +19,7 @@ type calculation struct {
 	known    map[place]*subtree
 	active   map[place]bool // being computed: who reaches such a place again goes round for ever
 	branches bool           // agents may be called
+	handoffs int64          // the limit on handoffs; most: there is none
 }
 
 // start is how a subtree starts.
@@ -89,6 +90,9 @@ func (c *calculation) subtree(s start) *subtree {
 	}
 	c.active[key] = true
 	made := c.frame(p, s)
+	if len(p.next) > 0 {
+		made = c.chained(s, made)
+	}
 	delete(c.active, key)
 	c.known[key] = made
 	return made

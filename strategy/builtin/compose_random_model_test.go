@@ -22,8 +22,9 @@ import (
 // that concurrent agents do not influence each other.
 type babble struct {
 	*composition
-	fans bool // requests may be made concurrently
-	stop func()
+	fans  bool // requests may be made concurrently
+	stop  func()
+	notes chan string // nil: nobody makes notes
 
 	mu     sync.Mutex
 	asked  int            // the number of requests
@@ -67,6 +68,9 @@ func (b *babble) begin(req *llmclient.Request) {
 	b.asked++
 	again := b.Fails > 0 || b.Break > 0 // answers that were not stored may be requested again
 	b.offers = b.offers || len(agentsAmong(req.Tools)) > 0
+	if b.Note > 0 && b.asked >= b.Note && b.asked < b.Note+3 {
+		b.notes <- fmt.Sprint("note ", b.asked)
+	}
 	if b.asked == b.Stop {
 		b.stop()
 	}

@@ -39,6 +39,7 @@ type composition struct {
 	Person  int    // what happens to questions: nobody is there, an answer, no answer yet
 	Stop    int    // the number of the model call at which the run is stopped; 0: it is not
 	Now     bool   // whether the stop is immediate
+	Note    int    // the number of the model call during which a note is made, and during the next two; 0: none is
 	Whole   bool   // by Run, else by Stream
 	Stored  bool   // with a journal
 	Fails   int    // the number of the append that the store refuses; 0: it refuses none
@@ -101,6 +102,7 @@ var settable = map[string][]string{
 	"max_plan_failures": {`1`, `-1`},
 	"max_reminders":     {`1`, `-1`},
 	"final_tool":        {`"final"`},
+	"handoffs":          {`[{"strategy":"n0"}]`, `[{"strategy":"n0","history":"goal"}]`, `[{"strategy":"n0","history":"last"}]`},
 }
 
 // plain are the keys that do not change how a strategy works.
@@ -190,6 +192,9 @@ func (c *composer) draw(t *rapid.T) composition {
 	}
 	if rapid.IntRange(0, 3).Draw(t, "stopped") == 1 {
 		p.Stop, p.Now = rapid.IntRange(1, 8).Draw(t, "stop"), rapid.Bool().Draw(t, "now")
+	}
+	if rapid.IntRange(0, 2).Draw(t, "noted") == 1 {
+		p.Note = rapid.IntRange(1, 6).Draw(t, "note")
 	}
 	p.Edits = rapid.IntRange(0, 3).Draw(t, "edits") == 1
 	if p.Stored {
@@ -309,7 +314,8 @@ func (c *composer) node(t *rapid.T, kind string, bare bool, i, n int) composedNo
 // bound returns the greatest number of model calls of node i, by its Bound, or -1 if there is no
 // bound.
 func (p *composition) bound(i int) int {
-	if len(p.agents()) > 0 {
+	handsOff := func(n composedNode) bool { return strings.Contains(n.Config, `"handoffs"`) }
+	if len(p.agents()) > 0 || slices.ContainsFunc(p.Nodes, handsOff) {
 		return -1
 	}
 	n := p.Nodes[i]

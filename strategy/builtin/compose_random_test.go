@@ -38,6 +38,7 @@ import (
 //     changed what was done, and the run was resumed.
 //   - Orchestrator.Replay gives the same events, and a fork of any prefix of the journal can be
 //     resumed and obeys the same laws.
+//   - Each note that was made is told to be heard, once for each frame, or to be unheard.
 //   - There is one terminal event, the last, and every frame that is entered is left, unless the
 //     run waits.
 func TestRandomCompositions(t *testing.T) {
@@ -128,10 +129,11 @@ type composed struct {
 	last    *orchestrator.Event
 	ended   int
 	appends int
-	lines   []string // the events of the Machine, as text
-	before  int      // how many of them were reported before the run broke off
-	broke   bool     // it broke off, and was resumed
-	carries bool     // its replay goes on from a snapshot
+	fates   map[int]map[string]bool // the frames that have heard each note; "" if nobody has
+	lines   []string                // the events of the Machine, as text
+	before  int                     // how many of them were reported before the run broke off
+	broke   bool                    // it broke off, and was resumed
+	carries bool                    // its replay goes on from a snapshot
 }
 
 // play runs a case.
@@ -143,6 +145,9 @@ func (s *stage) play(p *composition) *composed {
 			return
 		}
 		close(w.stopped)
+	}
+	if p.Note > 0 {
+		w.notes = make(chan string, 3)
 	}
 	for _, n := range p.Nodes {
 		w.nodes = append(w.nodes, s.factory(n))
@@ -162,7 +167,7 @@ func (w *composed) run() {
 	ctx, cancel := context.WithCancel(context.WithValue(context.Background(), caseKey{}, w))
 	defer cancel()
 	w.cancel = cancel
-	task := orchestrator.Task{Strategy: nodeName(0), Run: composedRun, Input: w.Input, Limits: w.Limits, Stop: w.stopped}
+	task := orchestrator.Task{Strategy: nodeName(0), Run: composedRun, Input: w.Input, Limits: w.Limits, Stop: w.stopped, Notes: w.notes}
 	res := w.follow(w.o.Stream(ctx, task), func() (orchestrator.Result, error) { return w.o.Run(ctx, task) })
 	if w.brokeOff(res) {
 		res = w.goOn(ctx)
@@ -225,7 +230,7 @@ func (w *composed) goOn(ctx context.Context) orchestrator.Result {
 	ctx, w.cancel = context.WithCancel(context.WithoutCancel(ctx))
 	defer w.cancel()
 	w.before, w.broke, w.ended = len(w.lines), true, 0
-	again := orchestrator.Resumption{Run: composedRun, Stop: w.stopped}
+	again := orchestrator.Resumption{Run: composedRun, Stop: w.stopped, Notes: w.notes}
 	return w.follow(w.o.Resume(ctx, again), func() (orchestrator.Result, error) { return orchestrator.Collect(w.o.Resume(ctx, again)) })
 }
 
@@ -263,6 +268,8 @@ func (w *composed) see(e *orchestrator.Event) {
 		w.lines = append(w.lines, line(e))
 	}
 	switch d := e.Detail.(type) {
+	case orchestrator.Noting:
+		w.noted(e, d)
 	case orchestrator.FrameEntered:
 		w.open = append(w.open, e.Frame)
 		if d.CallID != "" {
@@ -292,6 +299,7 @@ func (w *composed) seen(res orchestrator.Result) {
 	if len(w.open) > 0 && !w.broke && res.Status != orchestrator.StatusWaiting {
 		w.blame("frames %v are not left", w.open)
 	}
+	w.heeded(res)
 	if most := w.Limits.Steps; most > 0 && w.steps > most {
 		w.blame("%d steps are taken, and %d is the limit", w.steps, most)
 	}

@@ -34,7 +34,7 @@ func (s *completeTask) askModel(on strategy.Trigger, step nextstep.GetChatComple
 func (s *completeTask) compactFirst(on strategy.Trigger) nextstep.NextStep {
 	if s.compact.Summarizes() && s.Can(filled) {
 		if step, ok := s.compact.Ask(s.history); ok {
-			s.pending = afterSearch(on)
+			s.pending = afterSummary(on)
 			return s.Then(filled, step)
 		}
 	}
@@ -45,11 +45,11 @@ func (s *completeTask) compactFirst(on strategy.Trigger) nextstep.NextStep {
 	return s.resume(on)
 }
 
-// afterSearch returns what is due after a summary that was asked for in the place of on. After a
-// search this is the same as after other calls.
-func afterSearch(on strategy.Trigger) strategy.Trigger {
+// afterSummary returns what is due after a summary that was asked for in the place of on. After a
+// search, and after an answer to which a note came, this is the same as after other calls.
+func afterSummary(on strategy.Trigger) strategy.Trigger {
 	switch on {
-	case searched:
+	case searched, noted:
 		return answered
 	case lastSearch:
 		return exhausted

@@ -49,12 +49,14 @@ type completeTask struct {
 	strategy.Defaults
 	*settings
 	frame.Frame
+	frame.Notes
 
 	tools    []tools.Definition // that may be used
 	search   *toolsearch.Search // knows which of them are offered
 	was      form               // of the last request, while its answer is processed
 	toolsErr error              // the Config names tools that may not be used
 	history  messages.History
+	goal     string // for a successor
 	repaired []string
 	asked    int      // model calls answered
 	acted    bool     // a tool was called
@@ -71,6 +73,7 @@ type completeTask struct {
 // UseTools implements strategy.ToolUser.
 func (s *completeTask) UseTools(defs []tools.Definition) {
 	s.tools, s.toolsErr = frame.Tools("completetask", defs, s.Tools)
+	s.addHandoffs()
 	is := func(d tools.Definition) bool { return d.Name == s.ToolChoice.Name }
 	s.final = s.schema != nil && s.Answer == AnswerTool
 	if s.final && slices.ContainsFunc(s.tools, func(d tools.Definition) bool { return d.Name == FinalTool }) {
@@ -97,6 +100,7 @@ func (s *completeTask) Initialize(in delegation.Input) nextstep.NextStep {
 	if s.Err != nil {
 		return s.fail(delegation.CodeInvalid, s.Err)
 	}
+	s.goal = in.Question()
 	s.history, s.repaired = frame.Conversation(in, s.System, s.KeepSystem)
 	s.search.Recall(s.history)
 	if s.toolsErr != nil {
@@ -124,6 +128,7 @@ func (s *completeTask) choice() llmclient.ToolChoice {
 
 // request asks the model, with tools.
 func (s *completeTask) request() nextstep.GetChatCompletion {
+	s.history = s.Told(s.history)
 	schema := s.Schema
 	if s.final {
 		schema = nil
@@ -168,6 +173,10 @@ func (s *completeTask) ProcessAPIResponse(resp llmclient.Response) nextstep.Next
 		return s.reissue(calls)
 	case s.finalCall(calls) >= 0:
 		return s.submitted(calls, s.finalCall(calls))
+	case s.handsOff(calls):
+		return s.handOver(calls)
+	case len(calls) == 0 && s.hasNews():
+		return s.answerAgain(resp.Message.Text())
 	case len(calls) > 0:
 		return s.act(calls)
 	default:
@@ -187,7 +196,7 @@ func (s *completeTask) ProcessToolResults(results []messages.ToolOutput) nextste
 	}
 	s.was = s.form()
 	s.acted = true
-	s.history = frame.Results(s.history, s.search.Complete(frame.OpenCalls(s.history), results))
+	s.history = s.Told(frame.Results(s.history, s.search.Complete(frame.OpenCalls(s.history), results)))
 	return s.goOn(answered, exhausted)
 }
 

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/segue-go/segue/llmclient"
@@ -32,6 +33,7 @@ type Config struct {
 	OnLength    LengthPolicy         `json:"on_length,omitempty"`   // what to do with an answer that was cut off; "" means LengthFail
 	OnEmpty     EmptyPolicy          `json:"on_empty,omitempty"`    // what to do with an empty reply; "" means EmptyAccept
 	OnLimit     LimitPolicy          `json:"on_limit,omitempty"`    // what to do when no model call is left; "" means LimitConclude
+	Handoffs    []Handoff            `json:"handoffs,omitempty"`    // strategies that the model may hand the conversation over to
 	Prompts     Prompts              `json:"prompts,omitzero"`      // the strategy's texts for the model
 
 	// Search says when the model searches for tools instead of being offered all of them: by
@@ -121,29 +123,31 @@ const (
 // Prompts are templates (text/template) of the strategy's texts for the model; "" means the
 // default.
 type Prompts struct {
-	Arguments string `json:"arguments,omitempty"` // the result of a call of the final tool with invalid arguments. Data: .Final, the tool's name, .Problem
-	Conclude  string `json:"conclude,omitempty"`  // no model call with tools is left. Data: .Calls, the number of model calls made
-	Continue  string `json:"continue,omitempty"`  // the text was cut off. No data
-	CutCall   string `json:"cut_call,omitempty"`  // the result of a call in a reply that was cut off, which was not run. Data: .Tool
-	Empty     string `json:"empty,omitempty"`     // the reply was empty. No data
-	Final     string `json:"final,omitempty"`     // the model wrote a text instead of calling the final tool. Data: .Final
-	Malformed string `json:"malformed,omitempty"` // the provider could not read a call. Data: .Problem, .Generated
-	NotRun    string `json:"not_run,omitempty"`   // the result of another call in the reply that calls the final tool. Data: .Tool, .Final
-	Received  string `json:"received,omitempty"`  // result of the call of the final tool. No data
-	Schema    string `json:"schema,omitempty"`    // the answer does not fit the schema. Data: .Problem
+	Arguments  string `json:"arguments,omitempty"`   // the result of a call of the final tool with invalid arguments. Data: .Final, the tool's name, .Problem
+	Conclude   string `json:"conclude,omitempty"`    // no model call with tools is left. Data: .Calls, the number of model calls made
+	Continue   string `json:"continue,omitempty"`    // the text was cut off. No data
+	CutCall    string `json:"cut_call,omitempty"`    // the result of a call in a reply that was cut off, which was not run. Data: .Tool
+	Empty      string `json:"empty,omitempty"`       // the reply was empty. No data
+	Final      string `json:"final,omitempty"`       // the model wrote a text instead of calling the final tool. Data: .Final
+	HandedOver string `json:"handed_over,omitempty"` // the result of a call that hands over. Data: .Strategy
+	Malformed  string `json:"malformed,omitempty"`   // the provider could not read a call. Data: .Problem, .Generated
+	NotRun     string `json:"not_run,omitempty"`     // the result of another call in the reply that calls the final tool. Data: .Tool, .Final
+	Received   string `json:"received,omitempty"`    // result of the call of the final tool. No data
+	Schema     string `json:"schema,omitempty"`      // the answer does not fit the schema. Data: .Problem
 }
 
 var defaultPrompts = Prompts{
-	Arguments: "Your answer is not of the form that was asked for: {{.Problem}}\nCall {{.Final}} again with the whole answer.",
-	Conclude:  "You have made {{.Calls}} requests, which is all that this task allows. Do not call any more tools. Answer the task now with what you know, and say what is missing.",
-	Continue:  "Your reply was cut off at the length limit. Go on exactly where it stopped; do not repeat anything.",
-	CutCall:   "This call was not run: the reply was cut off at the length limit, and the call may be incomplete. Make it again, with shorter arguments or in smaller parts.",
-	Empty:     "Your reply was empty. Answer the task, or call a tool.",
-	Final:     "That was a text. Give your answer by calling the tool {{.Final}}.",
-	Malformed: "Your last tool call could not be read: {{.Problem}}\nMake it again: the name of one tool, and arguments that are one JSON object.",
-	NotRun:    "This call was not run: {{.Final}} was called in the same reply. Call {{.Final}} alone, when the answer is whole.",
-	Received:  "The answer is taken.",
-	Schema:    "Your answer is not of the form that was asked for: {{.Problem}}\nAnswer again with the JSON alone.",
+	Arguments:  "Your answer is not of the form that was asked for: {{.Problem}}\nCall {{.Final}} again with the whole answer.",
+	Conclude:   "You have made {{.Calls}} requests, which is all that this task allows. Do not call any more tools. Answer the task now with what you know, and say what is missing.",
+	Continue:   "Your reply was cut off at the length limit. Go on exactly where it stopped; do not repeat anything.",
+	CutCall:    "This call was not run: the reply was cut off at the length limit, and the call may be incomplete. Make it again, with shorter arguments or in smaller parts.",
+	Empty:      "Your reply was empty. Answer the task, or call a tool.",
+	Final:      "That was a text. Give your answer by calling the tool {{.Final}}.",
+	HandedOver: "The conversation is handed over to {{.Strategy}}.",
+	Malformed:  "Your last tool call could not be read: {{.Problem}}\nMake it again: the name of one tool, and arguments that are one JSON object.",
+	NotRun:     "This call was not run: {{.Final}} was called in the same reply. Call {{.Final}} alone, when the answer is whole.",
+	Received:   "The answer is taken.",
+	Schema:     "Your answer is not of the form that was asked for: {{.Problem}}\nAnswer again with the JSON alone.",
 }
 
 // settings is a checked and compiled Config.
@@ -212,6 +216,7 @@ func (c Config) fallbacks() int {
 // compile checks a Config and fills in its defaults.
 func compile(cfg Config) *settings {
 	s := &settings{Config: cfg}
+	s.Handoffs = slices.Clone(cfg.Handoffs)
 	s.Caps = strategy.Caps{
 		capRounds: frame.Count(s.MaxModelCalls, 50) - 1, capRetries: frame.Count(s.MaxRetries, 2), capUnforced: s.refusals(),
 		capUnformatted: s.fallbacks(),
@@ -235,6 +240,7 @@ func compile(cfg Config) *settings {
 	problems = append(problems,
 		s.planSearch(),
 		frame.Distinct("completetask", "Tools", s.Tools),
+		checkHandoffs(s.Handoffs),
 		frame.ToolChoice("completetask", "ToolChoice", s.ToolChoice),
 		frame.OneOf("completetask", "OnRefusedChoice", &s.OnRefusedChoice, RefusedAuto, RefusedFail),
 		frame.OneOf("completetask", "Answer", &s.Answer, AnswerAuto, AnswerNative, AnswerTool),
@@ -263,13 +269,14 @@ func checkSchemaName(name string) error {
 
 // samples are data to test the prompts with; prompts that are not listed have no data.
 var samples = map[string]any{
-	"Arguments": map[string]any{"Final": "a tool", "Problem": "a problem"},
-	"Conclude":  map[string]any{"Calls": 1},
-	"CutCall":   map[string]any{"Tool": "a tool"},
-	"Final":     map[string]any{"Final": "a tool"},
-	"NotRun":    map[string]any{"Tool": "a tool", "Final": "a tool"},
-	"Malformed": map[string]any{"Problem": "a problem", "Generated": "a text"},
-	"Schema":    map[string]any{"Problem": "a problem"},
+	"Arguments":  map[string]any{"Final": "a tool", "Problem": "a problem"},
+	"Conclude":   map[string]any{"Calls": 1},
+	"CutCall":    map[string]any{"Tool": "a tool"},
+	"Final":      map[string]any{"Final": "a tool"},
+	"NotRun":     map[string]any{"Tool": "a tool", "Final": "a tool"},
+	"HandedOver": map[string]any{"Strategy": "a strategy"},
+	"Malformed":  map[string]any{"Problem": "a problem", "Generated": "a text"},
+	"Schema":     map[string]any{"Problem": "a problem"},
 }
 
 // prompt fills in a template. If that fails, it returns the error as a text for the model.

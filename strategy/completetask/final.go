@@ -73,6 +73,8 @@ func (s *completeTask) submitted(calls []messages.ToolCall, at int) nextstep.Nex
 		}
 	}
 	switch {
+	case wrong == nil && s.hasNews():
+		return s.answerAgain(answer)
 	case wrong == nil:
 		return s.done(answer, []byte(answer))
 	case s.Can(reasked):

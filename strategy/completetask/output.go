@@ -69,5 +69,6 @@ func (s *completeTask) metadata() delegation.Metadata {
 	}
 	frame.SetCompactions(&m, &s.compact)
 	frame.SetList(&m, "repaired", s.repaired)
+	frame.SetUnused(&m, s.Untold())
 	return m
 }

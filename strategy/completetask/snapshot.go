@@ -31,6 +31,8 @@ type memory struct {
 	Found      []string               `json:"found,omitempty"`       // tools that were searched for, in the order in which they were found
 	Compact    *compaction.State      `json:"compact,omitempty"`     // what is known of the length of requests
 	Pending    strategy.Trigger       `json:"pending,omitempty"`     // what is due after the summary that is awaited
+	Goal       string                 `json:"goal,omitempty"`        // for a successor that is given the goal
+	Untold     []string               `json:"untold,omitempty"`      // notes that the model was not told
 }
 
 // Snapshot implements strategy.Snapshotter.
@@ -40,6 +42,7 @@ func (s *completeTask) Snapshot() (json.RawMessage, error) {
 		Unforced: s.unforced, AnswerTool: s.final && s.Answer != AnswerTool, Pieces: s.pieces, Refused: s.refused, Finish: s.finish,
 		Found:   s.search.Found(),
 		Compact: s.compact.State(), Pending: s.pending,
+		Goal: s.goalToKeep(), Untold: s.Untold(),
 	})
 }
 
@@ -65,5 +68,7 @@ func (s *completeTask) Restore(snapshot json.RawMessage) error {
 	s.history, s.repaired, s.asked, s.acted, s.unforced = m.History, m.Repaired, m.Asked, m.Acted, m.Unforced
 	s.final = s.final || m.AnswerTool
 	s.pieces, s.refused, s.finish = m.Pieces, m.Refused, m.Finish
+	s.goal = m.Goal
+	s.SetNotes(m.Untold)
 	return nil
 }

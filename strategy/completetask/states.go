@@ -28,6 +28,8 @@ const (
 	reasked     strategy.Trigger = "reasked"     // the reply was not an answer, and the model is told why
 	unforced    strategy.Trigger = "unforced"    // the provider refuses a forced tool choice: ask again without one
 	unformatted strategy.Trigger = "unformatted" // the provider refuses a response format: ask again with the final tool
+	noted       strategy.Trigger = "noted"       // the model has answered, and is asked again because of a note
+	handed      strategy.Trigger = "handed_over" // the model hands the conversation over to another strategy
 	exhausted   strategy.Trigger = "exhausted"   // no model call with tools is left
 	filled      strategy.Trigger = "filled"      // the conversation is too long: a summary is asked for
 	shortened   strategy.Trigger = "shortened"   // there is one: a request that was refused is made again
@@ -65,6 +67,7 @@ var Table = frame.Table(Name,
 		{From: frame.In(AwaitingModel), On: unforced, To: AwaitingModel, Cap: capUnforced},
 		{From: frame.In(AwaitingModel), On: unformatted, To: AwaitingModel, Cap: capUnformatted},
 		{From: frame.In(AwaitingModel), On: lastSearch, To: Concluding},
+		{From: frame.In(AwaitingModel), On: noted, To: AwaitingModel, Cap: capRounds},
 		{From: frame.In(AwaitingTools), On: exhausted, To: Concluding},
 		{From: frame.In(AwaitingModel, AwaitingTools), On: gaveUp, To: Limited},
 		{From: frame.In(Ready, AwaitingModel, AwaitingTools), On: filled, To: Compacting, Cap: capSummaries},
@@ -76,6 +79,7 @@ var Table = frame.Table(Name,
 		{From: frame.In(AwaitingModel), On: trimmed, To: AwaitingModel, Cap: capRefusals},
 		{From: frame.In(Concluding), On: trimmed, To: Concluding, Cap: capRefusals},
 		{From: frame.In(Concluding), On: concluded, To: Limited},
+		{From: frame.In(AwaitingModel), On: handed, To: Done},
 		{From: frame.In(AwaitingModel), On: finished, To: Done},
 	},
 	AwaitingTools, // a call that fails has a result like any other

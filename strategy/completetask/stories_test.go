@@ -59,6 +59,12 @@ var set = strategy.Set{
 	"searching-city": completetask.New(completetask.Config{
 		Schema: citySchema, Answer: completetask.AnswerTool, ToolChoice: llmclient.ToolChoice{Mode: llmclient.ChooseRequired}, Search: toolsearch.Config{Above: 2, Results: 1},
 	}),
+	"triage": completetask.New(completetask.Config{System: "Send people on.", Handoffs: []completetask.Handoff{
+		{Strategy: "with-system", Description: "refunds"},
+		{Strategy: "three-calls", Tool: "to_books", History: completetask.HistoryGoal},
+		{Strategy: "one-call", Tool: "to_three", History: completetask.HistoryLast},
+	}}),
+	"circle":       completetask.New(completetask.Config{Handoffs: []completetask.Handoff{{Strategy: "circle", Tool: "around"}}}),
 	"with-system":  completetask.New(completetask.Config{System: "Be brief."}),
 	"other-system": completetask.New(completetask.Config{System: "Be thorough."}),
 	"keeps-system": completetask.New(completetask.Config{System: "Be thorough.", KeepSystem: true}),

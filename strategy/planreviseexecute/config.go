@@ -144,6 +144,7 @@ type PromptData struct {
 	Prose    bool     // a list in a text is a plan, see Config.AcceptProse
 	Sees     Results  // the results that a step receives
 	Choices  []string // for Plan and Revise: the executors that a step may choose
+	Notes    []string // for Step: the notes that came for the run so far; for the other prompts they are in the conversation
 }
 
 // PromptResult is the result of a step.
@@ -177,6 +178,10 @@ Call {{.Tool}} with the steps that are still to do; they may depend on those tha
 Results of earlier steps:
 {{range .Results}}- {{.Goal}}
   {{.Text}}
+{{end}}{{end}}{{if .Notes}}
+
+Notes of the user, made since the plan was:
+{{range .Notes}}- {{.}}
 {{end}}{{end}}`,
 	Synthesize: `All steps of the plan are done. Their results:
 {{range .Results}}

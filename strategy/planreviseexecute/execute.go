@@ -49,7 +49,7 @@ func (s *planReviseExecute) begin(i int) (d nextstep.Delegate, failed nextstep.N
 func (s *planReviseExecute) delegation() (d nextstep.Delegate, err error) {
 	defer guard("Share", &err)
 	step := s.plan.Steps[s.step]
-	data := s.about(PromptData{Step: step})
+	data := s.about(PromptData{Step: step, Notes: s.notes.pass()})
 	switch {
 	case s.Results == ResultsOfAll, s.Results == ResultsAuto && step.DependsOn == nil:
 		data.Results = s.results(nil)

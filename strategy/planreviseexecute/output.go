@@ -48,6 +48,7 @@ func (s *planReviseExecute) output() delegation.Output {
 	}
 	frame.SetList(&m, "revisions", s.revisions)
 	frame.SetList(&m, "repaired", s.repaired)
+	frame.SetUnused(&m, s.notes.unused())
 	return delegation.Output{Messages: s.history.Clip(), Result: s.last, Metadata: m, Parts: slices.Clip(s.parts)}
 }
 

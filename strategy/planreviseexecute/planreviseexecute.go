@@ -84,6 +84,7 @@ type planReviseExecute struct {
 	parts     []delegation.Part       // the work of the steps
 	unsafe    bool                    // a step may use a tool that is neither read-only nor idempotent
 	branches  []strategy.BranchOutput // of the steps that ran at the same time, until they are noted
+	notes     notes
 }
 
 // Plan is the plan that is carried out.
@@ -129,6 +130,7 @@ func (s *planReviseExecute) Initialize(in delegation.Input) nextstep.NextStep {
 
 // say adds a prompt to the conversation.
 func (s *planReviseExecute) say(name string, data PromptData) {
+	s.tell()
 	s.history = append(s.history, messages.UserText(s.Prompt(name, s.about(data))))
 }
 

@@ -27,6 +27,9 @@ type memory struct {
 	Scrap     *string           `json:"scrap,omitempty"`     // text of the last failed step that left one
 	Revisions []revisionMemory  `json:"revisions,omitempty"` // in order
 	Parts     []delegation.Part `json:"parts,omitempty"`     // the work of the steps
+	Notes     []string          `json:"notes,omitempty"`     // all that came
+	Told      int               `json:"told,omitempty"`      // the first so many of the notes are in the history
+	Passed    int               `json:"passed,omitempty"`    // the first so many of the notes were told to a step
 }
 
 type revisionMemory struct {
@@ -40,6 +43,7 @@ func (s *planReviseExecute) Snapshot() (json.RawMessage, error) {
 	m := memory{
 		Version: frame.Version{V: memoryVersion}, Goal: s.goal, History: s.history, Repaired: s.repaired, Plan: planorder.Remember(s.plan),
 		Last: s.last, Scrap: s.scrap, Parts: s.parts,
+		Notes: s.notes.all, Told: s.notes.told, Passed: s.notes.passed,
 	}
 	for _, r := range s.revisions {
 		m.Revisions = append(m.Revisions, revisionMemory{Step: r.Step, Feedback: r.Feedback, Plan: planorder.Remember(r.Plan)})
@@ -64,6 +68,10 @@ func (s *planReviseExecute) Restore(snapshot json.RawMessage) error {
 			}
 		}
 	}
+	if m.Told < 0 || m.Passed < 0 || max(m.Told, m.Passed) > len(m.Notes) {
+		return frame.Misfit("planreviseexecute", "it was told of more notes than came")
+	}
+	s.notes = notes{all: m.Notes, told: m.Told, passed: m.Passed}
 	s.goal, s.history, s.repaired, s.last, s.scrap, s.parts = m.Goal, m.History, m.Repaired, m.Last, m.Scrap, m.Parts
 	s.plan, s.step = plan, max(0, plan.Next())
 	for _, r := range m.Revisions {

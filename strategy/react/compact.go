@@ -37,7 +37,7 @@ func (s *react) askModel(on strategy.Trigger, step nextstep.GetChatCompletion) n
 func (s *react) compactFirst(on strategy.Trigger) nextstep.NextStep {
 	if s.compact.Summarizes() && s.Can(filled) {
 		if step, ok := s.compact.Ask(s.history); ok {
-			if s.pending = on; on == searched { // as after other calls
+			if s.pending = on; on == searched || on == noted { // as after other calls
 				s.pending = observed
 			}
 			return s.Then(filled, step)

@@ -53,5 +53,6 @@ func (s *react) metadata() delegation.Metadata {
 	frame.SetFinish(&m, s.finish)
 	frame.SetCompactions(&m, &s.compact)
 	frame.SetList(&m, "repaired", s.repaired)
+	frame.SetUnused(&m, s.Untold())
 	return m
 }

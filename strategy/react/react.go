@@ -66,6 +66,7 @@ type react struct {
 	strategy.Defaults
 	*settings
 	frame.Frame
+	frame.Notes
 	policy Policy // knows the tools
 
 	tools    []tools.Definition // that may be used
@@ -119,6 +120,7 @@ func (s *react) Initialize(in delegation.Input) nextstep.NextStep {
 
 // request asks the model for a turn.
 func (s *react) request() nextstep.GetChatCompletion {
+	s.tell()
 	req := llmclient.Request{
 		Model:       s.Model,
 		Messages:    s.text.Clip(),
@@ -184,6 +186,7 @@ func (s *react) took(results []messages.ToolOutput, on strategy.Trigger) nextste
 
 // goOn asks for the next turn, or ends if no step is left.
 func (s *react) goOn(on strategy.Trigger) nextstep.NextStep {
+	s.tell()
 	switch {
 	case s.Can(on):
 		return s.askModel(on, s.request())

@@ -27,6 +27,7 @@ type memory struct {
 	Scrap    string                 `json:"scrap,omitempty"`  // the last reply, if it was unusable
 	Part     *string                `json:"part,omitempty"`   // the latest part of an answer
 	Found    []string               `json:"found,omitempty"`  // tools that were searched for, in the order in which they were found
+	Untold   []string               `json:"untold,omitempty"` // notes that the model was not told
 
 	Compact *compactMemory `json:"compact,omitempty"` // nil without Config.Compact
 }
@@ -35,7 +36,7 @@ type memory struct {
 func (s *react) Snapshot() (json.RawMessage, error) {
 	return frame.Snapshot("react", memory{
 		Version: frame.Version{V: memoryVersion}, Text: s.text, History: s.history, Repaired: s.repaired, Steps: s.steps,
-		Used: s.used, Finish: s.finish, Scrap: s.scrap, Part: s.part, Found: s.search.Found(),
+		Used: s.used, Finish: s.finish, Scrap: s.scrap, Part: s.part, Found: s.search.Found(), Untold: s.Untold(),
 		Compact: s.compactMemory(),
 	})
 }
@@ -58,6 +59,7 @@ func (s *react) Restore(snapshot json.RawMessage) error {
 	if !s.restoreCompact(m.Compact) {
 		return frame.Misfit("react", "the compaction does not fit the Config or the history")
 	}
+	s.SetNotes(m.Untold)
 	s.ids = idsIn(s.history) // all ids up to the last call's are taken, so the next one is the same
 	return nil
 }

@@ -26,6 +26,7 @@ const (
 	searched  strategy.Trigger = "searched"  // it searched for tools
 	observed  strategy.Trigger = "observed"  // the tool answered
 	reasked   strategy.Trigger = "reasked"   // the reply was not a turn, and the model is told why
+	noted     strategy.Trigger = "noted"     // the model has answered, and is asked again because of a note
 	exhausted strategy.Trigger = "exhausted" // no step is left, and the model is asked for an answer
 	filled    strategy.Trigger = "filled"    // the conversation is too long: a summary is asked for
 	shortened strategy.Trigger = "shortened" // there is one: a request that was refused is made again
@@ -58,6 +59,7 @@ var Table = frame.Table(Name,
 		{From: frame.In(AwaitingTools), On: observed, To: AwaitingModel, Cap: capSteps},
 		{From: frame.In(AwaitingModel), On: mistaken, To: AwaitingModel, Cap: capSteps},
 		{From: frame.In(AwaitingModel), On: searched, To: AwaitingModel, Cap: capSteps},
+		{From: frame.In(AwaitingModel), On: noted, To: AwaitingModel, Cap: capSteps},
 		{From: frame.In(AwaitingModel), On: reasked, To: AwaitingModel, Cap: capRetries},
 		{From: frame.In(AwaitingModel, AwaitingTools), On: exhausted, To: Concluding},
 		{From: frame.In(AwaitingModel, AwaitingTools), On: gaveUp, To: Limited},

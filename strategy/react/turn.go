@@ -33,6 +33,8 @@ func (s *react) judge(resp llmclient.Response) nextstep.NextStep {
 		return s.act(resp.Message, turn)
 	case turn.Answer == nil || strings.TrimSpace(*turn.Answer) == "":
 		return s.unread(turn, nil)
+	case s.hasNews():
+		return s.answerAgain(resp.Message, turn)
 	default:
 		return s.answer(resp.Message, turn)
 	}

@@ -18,6 +18,7 @@ import (
 // act begins the act turn: data sources are consulted first, and without tools there is no act
 // turn.
 func (s *reasonActObserve) act() nextstep.NextStep {
+	s.tell()
 	s.before = len(s.history)
 	if c := s.consult; c != nil {
 		s.consult = nil

@@ -42,7 +42,9 @@ func (s *reasonActObserve) askModel(on strategy.Trigger, step nextstep.GetChatCo
 func (s *reasonActObserve) compactFirst(on strategy.Trigger) nextstep.NextStep {
 	if s.compact.Summarizes() && s.Can(filled) {
 		if step, ok := s.compact.Ask(s.history); ok {
-			s.pending = on
+			if s.pending = on; on == noted { // as before any other step
+				s.pending = again
+			}
 			return s.Then(filled, step)
 		}
 	}

@@ -44,6 +44,9 @@ func (s *reasonActObserve) done(answer string) nextstep.NextStep {
 	if !ok || last.Text() != answer {
 		s.history = append(s.history, messages.AssistantText(answer))
 	}
+	if s.hasNews() {
+		return s.goOn()
+	}
 	out := s.output()
 	out.Result = &answer
 	return s.Then(finished, nextstep.Complete{Output: out})
@@ -90,5 +93,6 @@ func (s *reasonActObserve) output() delegation.Output {
 	}
 	frame.SetCompactions(&m, &s.compact)
 	frame.SetList(&m, "repaired", s.repaired)
+	frame.SetUnused(&m, s.Untold())
 	return delegation.Output{Messages: s.history.Clip(), Metadata: m}
 }

@@ -67,6 +67,7 @@ type reasonActObserve struct {
 	strategy.Defaults
 	*settings
 	frame.Frame
+	frame.Notes
 
 	tools    []tools.Definition // to act with
 	search   *toolsearch.Search // knows which of them are offered

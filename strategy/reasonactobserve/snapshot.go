@@ -35,6 +35,7 @@ type memory struct {
 	Found    []string               `json:"found,omitempty"`    // tools that were searched for, in the order in which they were found
 	Compact  *compaction.State      `json:"compact,omitempty"`  // what is known of the length of requests
 	Pending  strategy.Trigger       `json:"pending,omitempty"`  // what is due after the summary that is awaited
+	Untold   []string               `json:"untold,omitempty"`   // notes that the model was not told
 }
 
 // resultMemory is the JSON form of a PromptResult.
@@ -52,6 +53,7 @@ func (s *reasonActObserve) Snapshot() (json.RawMessage, error) {
 		Before: s.before, Refused: s.refused, Runs: s.runs, Used: s.used, Unforced: s.unforced, Asked: s.asked, Finish: s.finish,
 		Found:   s.search.Found(),
 		Compact: s.compact.State(), Pending: s.pending,
+		Untold: s.Untold(),
 	}
 	if s.consult != nil {
 		m.Consult = s.consult.arguments
@@ -89,6 +91,7 @@ func (s *reasonActObserve) Restore(snapshot json.RawMessage) error {
 	s.pending = m.Pending
 	s.goal, s.history, s.repaired, s.step, s.before = m.Goal, m.History, m.Repaired, m.Step, m.Before
 	s.refused, s.used, s.unforced, s.asked, s.finish = m.Refused, m.Used, m.Unforced, m.Asked, m.Finish
+	s.SetNotes(m.Untold)
 	for _, r := range m.Results {
 		s.results = append(s.results, PromptResult(r))
 	}

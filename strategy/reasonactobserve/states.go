@@ -35,6 +35,7 @@ const (
 	called    strategy.Trigger = "called"    // the model called tools
 	acted     strategy.Trigger = "acted"     // there is something to observe, or nothing was done
 	again     strategy.Trigger = "again"     // the next step
+	noted     strategy.Trigger = "noted"     // the model has answered, and there is another step because of a note
 	exhausted strategy.Trigger = "exhausted" // no step is left
 	filled    strategy.Trigger = "filled"    // the conversation is too long: a summary is asked for
 	shortened strategy.Trigger = "shortened" // there is one: the step in which a request was refused begins again
@@ -81,6 +82,7 @@ var Table = frame.Table(Name,
 		{From: frame.In(Observing), On: unforced, To: Observing, Cap: capUnforced},
 
 		{From: frame.In(AskingUser, Observing), On: again, To: Reasoning, Cap: capSteps},
+		{From: frame.In(Reasoning, Deciding, Acting, Observing), On: noted, To: Reasoning, Cap: capSteps},
 		{From: frame.In(AskingUser, Observing), On: exhausted, To: Concluding},
 		{From: frame.In(AskingUser, Observing), On: gaveUp, To: Limited},
 		{From: frame.In(Ready, Reasoning, Deciding, AskingUser, Acting, Observing, Answering), On: filled, To: Compacting, Cap: capSummaries},

@@ -69,6 +69,7 @@ func (s *reasonActObserve) reasoned(reply messages.Assistant) nextstep.NextStep 
 
 // answer asks for the answer in plain words.
 func (s *reasonActObserve) answer() nextstep.NextStep {
+	s.tell()
 	s.say("Answer", PromptData{})
 	return s.then(satisfied, s.request(s.history))
 }
@@ -122,6 +123,7 @@ func (s *reasonActObserve) observed(reply messages.Assistant) nextstep.NextStep 
 
 // next begins the next step, or ends if none is left.
 func (s *reasonActObserve) next() nextstep.NextStep {
+	s.tell()
 	switch {
 	case s.Can(again):
 		s.step++

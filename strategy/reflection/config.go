@@ -172,9 +172,9 @@ func (c Config) Bound(perDraft int) int {
 func (s *reflection) Bounds() strategy.Bounds {
 	b := strategy.Bounds{Offers: s.Tools, ChildTools: s.Tools, ChildLimits: s.Limits}
 	if s.Generator == "" {
-		b.Triggers = map[strategy.Trigger]int{delegated: 0, returned: 0}
+		b.Triggers = map[strategy.Trigger]int{delegated: 0, returned: 0, notedBack: 0}
 	} else {
-		b.Triggers = map[strategy.Trigger]int{started: 0, rejected: 0}
+		b.Triggers = map[strategy.Trigger]int{started: 0, rejected: 0, noted: 0}
 	}
 	return b
 }

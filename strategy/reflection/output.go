@@ -114,6 +114,7 @@ func (s *reflection) metadata() delegation.Metadata {
 	_ = m.Set("approved", s.isApproved())
 	frame.SetList(&m, "critiques", s.critiques)
 	frame.SetList(&m, "repaired", s.repaired)
+	frame.SetUnused(&m, s.Untold())
 	return m
 }
 

@@ -57,6 +57,7 @@ var (
 type reflection struct {
 	*settings
 	frame.Frame
+	frame.Notes
 
 	input     delegation.Input // the input, with repaired messages
 	repaired  []string
@@ -115,6 +116,7 @@ func (s *reflection) open(in delegation.Input) {
 
 // request asks the model for a draft, with tools.
 func (s *reflection) request() nextstep.GetChatCompletion {
+	s.history = s.Told(s.history)
 	return nextstep.GetChatCompletion{Request: llmclient.Request{Model: s.Model, Messages: s.history.Clip(), Tools: s.tools}}
 }
 
@@ -242,6 +244,8 @@ func (s *reflection) critique(resp llmclient.Response) nextstep.NextStep {
 	data := PromptData{Critique: c.Feedback}
 	s.critiques = append(s.critiques, c)
 	switch {
+	case c.Approved && s.hasNews():
+		return s.reviseNoted(data)
 	case c.Approved:
 		return s.Then(approved, nextstep.Complete{Output: s.output()})
 	case s.Generator == "" && s.Can(rejected):
@@ -250,7 +254,7 @@ func (s *reflection) critique(resp llmclient.Response) nextstep.NextStep {
 		step.Anew = s.unlike(anewRevision)
 		return s.then(rejected, step)
 	case s.Generator != "" && s.Can(returned):
-		return s.then(returned, s.delegate(s.say("Revise", data)))
+		return s.then(returned, s.delegate(s.withNotes(s.say("Revise", data))))
 	case s.OnRejected == RejectedFail:
 		return s.fail(delegation.CodeFailed, fmt.Errorf("reflection: no draft was approved in %d iterations; the last critique: %s", len(s.critiques), c.Feedback))
 	default:

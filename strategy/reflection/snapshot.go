@@ -26,13 +26,14 @@ type memory struct {
 	Data      json.RawMessage   `json:"data,omitempty"`      // of that draft
 	Scrap     string            `json:"scrap,omitempty"`     // the latest part of a draft
 	Critiques []Critique        `json:"critiques,omitempty"` // in order
+	Untold    []string          `json:"untold,omitempty"`    // notes that whoever writes drafts was not told
 }
 
 // Snapshot implements strategy.Snapshotter.
 func (s *reflection) Snapshot() (json.RawMessage, error) {
 	m := memory{
 		Version: frame.Version{V: memoryVersion}, Goal: s.goal, History: s.history, Repaired: s.repaired, Draft: s.draft,
-		Data: s.data, Scrap: s.scrap, Critiques: s.critiques,
+		Data: s.data, Scrap: s.scrap, Critiques: s.critiques, Untold: s.Untold(),
 	}
 	if s.Generator != "" {
 		m.Input = &s.input
@@ -57,5 +58,6 @@ func (s *reflection) Restore(snapshot json.RawMessage) error {
 	}
 	s.goal, s.history, s.repaired = m.Goal, m.History, m.Repaired
 	s.draft, s.data, s.scrap, s.critiques = m.Draft, m.Data, m.Scrap, m.Critiques
+	s.SetNotes(m.Untold)
 	return nil
 }

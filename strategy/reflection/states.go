@@ -25,13 +25,15 @@ const (
 // The triggers name what happened.
 const (
 	started   strategy.Trigger = "started"
-	delegated strategy.Trigger = "delegated" // another strategy writes the first draft
-	called    strategy.Trigger = "called"    // the model called tools
-	answered  strategy.Trigger = "answered"  // the tools answered
-	reasked   strategy.Trigger = "reasked"   // the reply was not a draft, and the model is told why
-	drafted   strategy.Trigger = "drafted"   // there is a draft to judge
-	rejected  strategy.Trigger = "rejected"  // this strategy revises the draft
-	returned  strategy.Trigger = "returned"  // another strategy revises the draft
+	delegated strategy.Trigger = "delegated"      // another strategy writes the first draft
+	called    strategy.Trigger = "called"         // the model called tools
+	answered  strategy.Trigger = "answered"       // the tools answered
+	reasked   strategy.Trigger = "reasked"        // the reply was not a draft, and the model is told why
+	drafted   strategy.Trigger = "drafted"        // there is a draft to judge
+	rejected  strategy.Trigger = "rejected"       // this strategy revises the draft
+	returned  strategy.Trigger = "returned"       // another strategy revises the draft
+	noted     strategy.Trigger = "noted"          // this strategy revises an approved draft because of a note
+	notedBack strategy.Trigger = "returned_noted" // another strategy revises an approved draft because of a note
 	approved  strategy.Trigger = "approved"
 	accepted  strategy.Trigger = "accepted"  // the last draft was rejected, and is used as it is
 	exhausted strategy.Trigger = "exhausted" // no tool round is left
@@ -72,6 +74,8 @@ var Table = frame.Table(Name,
 		{From: frame.In(Generating, Revising, DelegatingDraft, DelegatingRevision), On: drafted, To: Critiquing},
 		{From: frame.In(Critiquing), On: rejected, To: Revising, Cap: capRevisions},
 		{From: frame.In(Critiquing), On: returned, To: DelegatingRevision, Cap: capRevisions},
+		{From: frame.In(Critiquing), On: noted, To: Revising, Cap: capRevisions},
+		{From: frame.In(Critiquing), On: notedBack, To: DelegatingRevision, Cap: capRevisions},
 		{From: frame.In(Critiquing), On: approved, To: Done},
 		{From: frame.In(Critiquing), On: accepted, To: Done},
 

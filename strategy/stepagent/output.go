@@ -72,5 +72,6 @@ func (s *stepAgent) output() delegation.Output {
 		set("plan_failures", s.failures)
 	}
 	frame.SetList(&m, "repaired", s.repaired)
+	frame.SetUnused(&m, s.Untold())
 	return delegation.Output{Messages: s.history.Clip(), Metadata: m}
 }

@@ -38,10 +38,12 @@ type memory struct {
 	Failures  int              `json:"failures,omitempty"`  // failed plans in all
 	Reminders int              `json:"reminders,omitempty"` // of the final tool
 	Asked     int              `json:"asked,omitempty"`     // model calls answered
+	Untold    []string         `json:"untold,omitempty"`    // notes for the next step
 }
 
 type askingMemory struct {
 	Replies []llmclient.Response `json:"replies,omitempty"` // that the step has had so far
+	Heard   []string             `json:"heard,omitempty"`   // notes that came before the step
 }
 
 // Snapshot implements strategy.Snapshotter. It returns an error if the State does not survive its
@@ -51,10 +53,11 @@ func (s *stepAgent) Snapshot() (json.RawMessage, error) {
 		Version: frame.Version{V: memoryVersion}, Goal: s.in.Goal, Params: s.in.Data, History: s.history, Repaired: s.repaired,
 		Notes: s.notes, Iteration: s.iteration, Aligned: s.aligned, Last: s.last, Answer: s.answer, Plan: s.plan,
 		Misplans: s.misplans, Failures: s.failures, Reminders: s.reminders, Asked: s.asked,
+		Untold: s.Untold(),
 	}
 	var err error
 	if s.then != nil {
-		m.Asking, m.Notes = &askingMemory{Replies: s.begun.replies}, s.notes[:s.begun.notes]
+		m.Asking, m.Notes = &askingMemory{Replies: s.begun.replies, Heard: s.begun.heard}, s.notes[:s.begun.notes]
 		m.State, err = s.begun.state, s.begun.err
 	} else {
 		m.State, err = s.encodeState()
@@ -103,11 +106,12 @@ func (s *stepAgent) Restore(snapshot json.RawMessage) error {
 	s.history, s.repaired, s.notes, s.iteration = m.History, m.Repaired, m.Notes, m.Iteration
 	s.aligned, s.last, s.answer, s.plan = m.Aligned, m.Last, m.Answer, m.Plan
 	s.misplans, s.failures, s.reminders, s.asked = m.Misplans, m.Failures, m.Reminders, m.Asked
+	s.SetNotes(m.Untold)
 	s.calls = frame.OpenCalls(s.history)
 	if m.Asking == nil {
 		return nil
 	}
-	s.begun = begun{state: m.State, notes: len(m.Notes), replies: m.Asking.Replies}
+	s.begun = begun{state: m.State, notes: len(m.Notes), replies: m.Asking.Replies, heard: m.Asking.Heard}
 	s.asks = len(m.Asking.Replies) + 1
 	s.then, err = s.retake(state, &s.notes, m.Asking.Replies)
 	return err

@@ -17,6 +17,7 @@ type begun struct {
 	state   json.RawMessage // of Config.NewState, before the step
 	err     error           // why the state has no JSON form
 	notes   int             // made before the step
+	heard   []string        // notes that came before the step
 	replies []llmclient.Response
 }
 

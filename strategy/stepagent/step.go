@@ -29,6 +29,7 @@ type Step struct {
 	State     any                // what Config.NewState returned for this run
 
 	notes *[]Note
+	heard []string
 }
 
 // Note stores a text in the metadata of the output, with the number of this iteration. No model

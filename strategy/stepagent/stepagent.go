@@ -54,6 +54,7 @@ type stepAgent struct {
 	strategy.Defaults
 	*settings
 	frame.Frame
+	frame.Notes
 
 	tools    []tools.Definition // what a request may offer
 	in       delegation.Input
@@ -157,6 +158,7 @@ func (s *stepAgent) follow(res StepResult) nextstep.NextStep {
 // take takes one step.
 func (s *stepAgent) take() StepResult {
 	s.begin()
+	s.begun.heard = s.TakeNotes()
 	return s.guarded("the step function", func() StepResult { return s.Step(s.input(s.state, &s.notes)) })
 }
 
@@ -172,6 +174,7 @@ func (s *stepAgent) input(state any, notes *[]Note) Step {
 		Tools:     slices.Clip(s.tools),
 		State:     state,
 		notes:     notes,
+		heard:     slices.Clone(s.begun.heard),
 	}
 }
 

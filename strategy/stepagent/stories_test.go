@@ -61,11 +61,25 @@ func asTold(step stepagent.Step) stepagent.StepResult {
 
 var plans = stepagent.Prompts{Plan: `Plan before {{.Iteration}} of {{.MaxIterations}}.`, Follow: `Follow it.`}
 
+// hears asks a model in its first step, then for each note, and is done when there is none.
+func hears(s stepagent.Step) stepagent.StepResult {
+	if s.Iteration > 1 && len(s.Heard()) == 0 {
+		return stepagent.Finish("enough")
+	}
+	return stepagent.Ask(llmclient.Request{}, func(r llmclient.Response) stepagent.StepResult {
+		if s.Iteration == 2 {
+			return stepagent.Finish(strings.Join(s.Heard(), " ") + " " + r.Message.Text())
+		}
+		return stepagent.Continue(r.Message, messages.UserText("heard: "+strings.Join(s.Heard(), " ")))
+	})
+}
+
 // set holds the configurations that the stories name.
 var set = strategy.Set{
 	"as-told":         stepagent.New(stepagent.Config{Step: asTold, MaxIterations: 3}),
 	"as-told-planned": stepagent.New(stepagent.Config{Step: asTold, MaxIterations: 3, PlanEvery: 1, Prompts: plans}),
 	"example":         stepagent.New(exampleAgent("example")),
+	"hears":           stepagent.New(stepagent.Config{Step: hears}),
 	"loop":            stepagent.New(stepagent.Config{Step: loop, System: "Be brief."}),
 	"two":             stepagent.New(stepagent.Config{Step: loop, MaxIterations: 2}),
 	"final":           stepagent.New(stepagent.Config{Step: loop, FinalTool: "final", MaxIterations: 4}),

@@ -43,6 +43,14 @@ var brokenMachines = []broken{
 			r.Withdrawn = append(slices.Clone(r.Withdrawn), ghost.ID)
 		}
 	})},
+	{name: "a Machine that does not say that nobody has heard a note", law: explore.Notes, world: func(o *explore.Options) {
+		haunted(func(_ *machine.Machine, r *machine.Ready) {
+			r.Events = slices.DeleteFunc(slices.Clone(r.Events), func(e machine.Event) bool { return e.Kind == machine.EventNoteUnheard })
+		})(o)
+		without := o.Without
+		o.Notes = 1
+		o.Without = func(e *machine.Effect, reaction string) bool { return reaction != "note" && without(e, reaction) }
+	}},
 	{name: "a world that answers something else", law: explore.Taken, world: func(o *explore.Options) {
 		without := o.Without
 		o.Without = func(e *machine.Effect, reaction string) bool { return reaction != "mistaken" && without(e, reaction) }

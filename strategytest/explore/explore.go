@@ -68,6 +68,10 @@ type Options struct {
 	Odd   int
 	Depth int
 
+	// Notes bounds what somebody says to the run while it is at work: at most so many notes are on
+	// one path, one in each state. 0 means none.
+	Notes int
+
 	States int // ends the exploration: most distinct states; 0: 100,000
 
 	Queries       []Query // questions about the strategy, see CanReach, Never and Leads

@@ -65,6 +65,7 @@ var stateLaws = []struct {
 	{lawAllowed, (*walk).oversteps},
 	{lawOutput, (*walk).badOutput},
 	{lawAside, (*walk).panickedAside},
+	{lawNotes, (*walk).unheeded},
 }
 
 // holds checks the laws of a state, after the last reaction of the path. It reports whether the

@@ -21,6 +21,7 @@ type aside struct {
 	edited map[string]string // the arguments of calls that were changed, see callName
 	cut    string            // a frame that was stopped
 	panics []string          // of methods after which a run goes on
+	notes  notes             // that the world has said
 
 	most    delegation.Limits         // of the run
 	agents  map[string]*machine.Agent // of the run
@@ -45,6 +46,7 @@ func (a *aside) complain(law, format string, args ...any) {
 
 func (a *aside) reset() {
 	a.failed, a.cut, a.panics = "", "", a.panics[:0]
+	a.notes.reset()
 	clear(a.edited)
 	clear(a.outside)
 	clear(a.allowed)

@@ -180,8 +180,11 @@ func (x *exploration) choices() []choice {
 			all = append(all, choice{uint16(i), uint16(r)}) //nolint:gosec // few effects are open at once
 		}
 	}
-	for r := range x.world.always() {
-		all = append(all, choice{whole, uint16(r)}) //nolint:gosec // there are four
+	for r, reaction := range x.world.always() {
+		if reaction.Name == noteReaction && x.run.notes.said >= x.Notes {
+			continue
+		}
+		all = append(all, choice{whole, uint16(r)}) //nolint:gosec // there are five
 	}
 	return all
 }

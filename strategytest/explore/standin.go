@@ -38,11 +38,31 @@ func (w *walk) stand(st strategy.Strategy, factory func() strategy.Strategy) (st
 		return st, nil
 	}
 	s := &standIn{Strategy: st, walk: w, factory: factory}
-	if _, ok := st.(strategy.Tabler); ok {
+	_, tabled := st.(strategy.Tabler)
+	_, listens := st.(strategy.Listener)
+	switch {
+	case tabled && listens:
+		return listeningTabledStandIn{tabledStandIn{s}}, s
+	case tabled:
 		return tabledStandIn{s}, s
+	case listens:
+		return listeningStandIn{s}, s
+	default:
+		return s, s
 	}
-	return s, s
 }
+
+// listeningStandIn is a standIn for a Listener: a Machine tells which frames are.
+type listeningStandIn struct{ *standIn }
+
+// Hear implements strategy.Listener.
+func (s listeningStandIn) Hear(note string) { s.Strategy.(strategy.Listener).Hear(note) }
+
+// listeningTabledStandIn is a standIn for a Tabler that is a Listener.
+type listeningTabledStandIn struct{ tabledStandIn }
+
+// Hear implements strategy.Listener.
+func (s listeningTabledStandIn) Hear(note string) { s.Strategy.(strategy.Listener).Hear(note) }
 
 // returned looks at a step that the strategy returned.
 func (s *standIn) returned(step nextstep.NextStep) nextstep.NextStep {
@@ -207,6 +227,14 @@ type ownAgent struct {
 
 // Agent returns the agent.
 func (t ownAgent) Agent() *machine.Agent { return t.agent }
+
+// Successors implements strategy.Handover.
+func (s *standIn) Successors() []string {
+	if h, ok := s.Strategy.(strategy.Handover); ok {
+		return h.Successors()
+	}
+	return nil
+}
 
 // State implements strategy.Stater.
 func (s *standIn) State() strategy.State {

@@ -78,6 +78,8 @@ func (t *keyText) state(w *walk) {
 		return
 	}
 	t.flag(w.stopped)
+	t.number(w.notes.said)
+	t.number(len(w.notes.heard))
 	views := w.frames()
 	for i := range views {
 		t.frame(w, &views[i])
@@ -103,6 +105,7 @@ func (t *keyText) frame(w *walk, f *machine.FrameView) {
 	t.text(f.Ending)
 	t.flag(f.Untrusted)
 	t.flag(f.Child != "")
+	t.number(f.ToHear)
 	t.memory(w.live[f.Name])
 	for _, n := range []int{f.Left.Depth, f.Left.Steps, f.Left.ModelCalls, f.Left.ToolCalls} {
 		t.number(max(n, -1))

@@ -141,7 +141,7 @@ func (h *heard) rest(o *Options) *worldRest {
 
 // known returns the limits that the commands of stories know.
 func known(l delegation.Limits) delegation.Limits {
-	return delegation.Limits{Depth: l.Depth, Steps: l.Steps, ModelCalls: l.ModelCalls, ToolCalls: l.ToolCalls, TotalTokens: l.TotalTokens}
+	return delegation.Limits{Depth: l.Depth, Steps: l.Steps, ModelCalls: l.ModelCalls, ToolCalls: l.ToolCalls, TotalTokens: l.TotalTokens, Handoffs: l.Handoffs}
 }
 
 // plainly returns the definition that the command tool or agent makes.

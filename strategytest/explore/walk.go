@@ -112,6 +112,8 @@ func (w *walk) react(r *Reaction, c choice) error {
 	switch rec.(type) {
 	case machine.Stopped:
 		w.stopped = true
+	case machine.Noted:
+		w.notes.said++
 	case machine.Resumed:
 		w.open = w.open[:0]
 	case machine.Answered, machine.Suspended, machine.Replied:
@@ -183,6 +185,7 @@ func (w *walk) through(rec machine.Record) (machine.Record, error) {
 // noteEvents notes which strategy is in which frame.
 func (w *walk) noteEvents(events []machine.Event) {
 	for i := range events {
+		w.noteEvent(&events[i])
 		switch d := events[i].Detail.(type) {
 		case machine.FrameEntered:
 			w.narrow(events[i].Frame, &d)

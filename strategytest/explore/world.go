@@ -45,6 +45,7 @@ var whatever = []Reaction{
 	{Name: "stop now", Odd: true, Record: func(*machine.Effect) machine.Record { return machine.Stopped{Reason: "stop now", Now: true} }},
 	{Name: "crash", Odd: true, Record: func(*machine.Effect) machine.Record { return machine.Resumed{} }},
 	{Name: "crash, unknown is told", Odd: true, Record: func(*machine.Effect) machine.Record { return machine.Resumed{Unknown: machine.UnknownTell} }},
+	{Name: noteReaction, Record: func(*machine.Effect) machine.Record { return machine.Noted{Text: "a note"} }},
 }
 
 // notBegun is how an effect of a frame that must end may end besides.

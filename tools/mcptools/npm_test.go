@@ -55,7 +55,7 @@ func npmServer(t *testing.T, name string) (node, script string) {
 	return node, script
 }
 
-func call(t *testing.T, set *mcptools.Toolset, name, arguments string) messages.ToolOutput {
+func callNamed(t *testing.T, set *mcptools.Toolset, name, arguments string) messages.ToolOutput {
 	t.Helper()
 	for _, tool := range set.Tools() {
 		if tool.Definition().Name == name {
@@ -85,18 +85,18 @@ func TestNPM_everything(t *testing.T) {
 			for _, o := range set.Listing().Offers {
 				t.Logf("%s %s %s", o.Name, o.ToolName, o.LeftOut)
 			}
-			require.Equal(t, "Echo: hello", call(t, set, "echo", `{"message":"hello"}`).Output)
-			require.Contains(t, call(t, set, "get-sum", `{"a":2,"b":3}`).Output, "5")
-			out := call(t, set, "get-sum", `{"a":"two"}`)
+			require.Equal(t, "Echo: hello", callNamed(t, set, "echo", `{"message":"hello"}`).Output)
+			require.Contains(t, callNamed(t, set, "get-sum", `{"a":2,"b":3}`).Output, "5")
+			out := callNamed(t, set, "get-sum", `{"a":"two"}`)
 			require.Equal(t, tools.ReasonArguments, out.Reason, out.Output)
-			out = call(t, set, "get-structured-content", `{"location":"New York"}`)
+			out = callNamed(t, set, "get-structured-content", `{"location":"New York"}`)
 			require.True(t, out.OK(), out.Output)
 			require.Contains(t, out.Output, "temperature")
-			out = call(t, set, "get-tiny-image", `{}`)
+			out = callNamed(t, set, "get-tiny-image", `{}`)
 			require.True(t, out.OK(), out.Output)
 			require.Contains(t, out.Output, "image/png")
 			require.Less(t, len(out.Output), 2000)
-			out = call(t, set, "trigger-long-running-operation", `{"duration":1,"steps":4}`)
+			out = callNamed(t, set, "trigger-long-running-operation", `{"duration":1,"steps":4}`)
 			require.True(t, out.OK(), out.Output)
 			require.True(t, out.Untrusted)
 		})
@@ -141,12 +141,12 @@ func TestNPM_filesystem(t *testing.T) {
 		require.NoError(t, err)
 		return string(quoted)
 	}
-	require.Contains(t, call(t, set, "fs_read_text_file", strings.Replace(path("a.txt"), `"content":"new",`, "", 1)).Output, "content of a")
-	require.True(t, call(t, set, "fs_write_file", path("b.txt")).OK())
+	require.Contains(t, callNamed(t, set, "fs_read_text_file", strings.Replace(path("a.txt"), `"content":"new",`, "", 1)).Output, "content of a")
+	require.True(t, callNamed(t, set, "fs_write_file", path("b.txt")).OK())
 	written, err := os.ReadFile(filepath.Join(dir, "b.txt"))
 	require.NoError(t, err)
 	require.Equal(t, "new", string(written))
-	out := call(t, set, "fs_write_file", `{"path":"/etc/segue-test","content":"x"}`)
+	out := callNamed(t, set, "fs_write_file", `{"path":"/etc/segue-test","content":"x"}`)
 	require.False(t, out.OK())
 	for _, tool := range set.Tools() {
 		def := tool.Definition()
@@ -169,12 +169,12 @@ func TestNPM_memory(t *testing.T) {
 		return set
 	}
 	set := connect()
-	out := call(t, set, "create_entities", `{"entities":[{"name":"Segue","entityType":"library","observations":["is written in Go"]}]}`)
+	out := callNamed(t, set, "create_entities", `{"entities":[{"name":"Segue","entityType":"library","observations":["is written in Go"]}]}`)
 	require.True(t, out.OK(), out.Output)
 	require.NoError(t, set.Close())
 	set = connect()
 	defer set.Close()
-	out = call(t, set, "search_nodes", `{"query":"Segue"}`)
+	out = callNamed(t, set, "search_nodes", `{"query":"Segue"}`)
 	require.True(t, out.OK(), out.Output)
 	require.Contains(t, out.Output, "is written in Go")
 }

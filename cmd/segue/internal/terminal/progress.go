@@ -68,7 +68,7 @@ func describe(e happening, said partialReply, verbose bool) []Line {
 	case orchestrator.Compacted:
 		return []Line{{Dim, place(e) + describeCompaction(d)}}
 	case orchestrator.Noting:
-		return []Line{{Plain, indent(e) + "note: " + text(d.Text, verbose)}}
+		return describeNote(e, d, verbose)
 	case orchestrator.Drifted:
 		return []Line{{Warn, place(e) + "not as it was recorded: " + text(d.What, verbose)}}
 	case orchestrator.RunMigrated:
@@ -179,6 +179,9 @@ func brokenOff(e happening, said partialReply, verbose bool) []Line {
 func describeFrame(e happening, d orchestrator.FrameLeft, said partialReply, verbose bool) []Line {
 	child := e.Depth > 1
 	ended := Line{Good, place(e) + plaintext.OneLine(d.Strategy) + " done"}
+	if d.Successor != "" {
+		ended.Text = place(e) + plaintext.OneLine(d.Strategy) + " hands off to " + plaintext.OneLine(d.Successor)
+	}
 	if d.Err != nil {
 		ended = Line{Bad, place(e) + plaintext.OneLine(d.Strategy) + " failed (" + string(d.Err.Code) + ")"}
 		if child {

@@ -1,0 +1,74 @@
+package machine
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/segue-go/segue/delegation"
+	"github.com/segue-go/segue/nextstep"
+	"github.com/segue-go/segue/strategy"
+)
+
+// oneHandoff is what a handoff uses of the limits.
+func oneHandoff() amounts {
+	more := stepOf(0, 0)
+	more[handoffs] = 1
+	return more
+}
+
+// handOff ends a frame whose strategy names a successor. The successor takes its place: it has its
+// name, its parent or call, its limits and usage, and the notes that it has not heard. The stack
+// does not grow. A handoff that is not possible is the error of the frame.
+func (m *Machine) handOff(f *frame, boxed nextstep.NextStep) nextstep.NextStep {
+	step := boxed.(nextstep.Complete)
+	limit := m.reached(f, oneHandoff())
+	if limit == nil {
+		limit = m.countInnerMove(f)
+	}
+	if limit != nil {
+		return m.endAtLimit(f, limit)
+	}
+	next, err := m.successor(f, step.Successor)
+	if err != nil {
+		return m.defect(f, "Complete", "names a successor that cannot take its place", err)
+	}
+	m.seq++
+	f.seq, next.seq = m.seq, m.seq
+	m.charge(f, &usage{Counts: delegation.Counts{Steps: 1, Handoffs: 1}})
+	out := f.output(f.withUnseen(step.Output))
+	m.frameLeft(f, &out, next.strategy)
+	next.used = f.used
+	if f == m.root {
+		next.trunk = *f.branch
+		next.branch = &next.trunk
+		m.root = next
+	}
+	if holdsUntrusted(next.input.Messages) {
+		next.branch.taint("the input of a successor")
+	}
+	m.recycle(f)
+	m.schedule(next, m.enter(next))
+	return nil
+}
+
+// successor returns a frame that can take the place of f, but for what f uses meanwhile.
+func (m *Machine) successor(f *frame, s *nextstep.Successor) (*frame, error) {
+	known := []string{}
+	if h, ok := f.st.(strategy.Handover); ok {
+		known = h.Successors()
+	}
+	if !slices.Contains(known, s.Strategy) {
+		return nil, fmt.Errorf("%.64q is not among its Successors, which are %q", s.Strategy, known)
+	}
+	next := m.newFrame()
+	if err := m.build(next, s.Strategy); err != nil {
+		m.recycle(next)
+		return nil, err
+	}
+	next.name, next.depth, next.up, next.branch = f.name, f.depth, f.up, f.branch
+	next.call, next.place, next.after = f.call, f.place, f.strategy
+	next.input, next.context = s.Input, shareOf(f, s.Input)
+	next.limits, next.began, next.children, next.heard = f.limits, f.began, f.children, f.heard
+	next.allowed = narrow(f.allowed, s.Tools)
+	return next, nil
+}

@@ -1,0 +1,104 @@
+package orchestrator
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"strings"
+	"time"
+
+	"github.com/segue-go/segue/checkpoint"
+	"github.com/segue-go/segue/machine"
+)
+
+// notesAtOnce is how many notes of a channel are read before the run goes on.
+const notesAtOnce = machine.MaxNotes
+
+// noteProblem returns why a text cannot be a note; "" if it can.
+func noteProblem(text string) string {
+	switch {
+	case strings.TrimSpace(text) == "":
+		return "the note is empty"
+	case len(text) > machine.MaxNote:
+		return fmt.Sprintf("the note has %d bytes, and %d are allowed", len(text), machine.MaxNote)
+	default:
+		return ""
+	}
+}
+
+// noteRead keeps a note of the channel for applyNotes. A channel that was closed is not read again.
+func (r *run) noteRead(text string, ok bool) {
+	if !ok {
+		r.notes = nil
+		return
+	}
+	r.unapplied = append(r.unapplied, text)
+}
+
+// applyNotes applies the notes that came on the channel of the task, and reports whether it applied
+// any.
+func (r *run) applyNotes() (applied bool) {
+	for range notesAtOnce {
+		if r.notes == nil {
+			break
+		}
+		select {
+		case text, ok := <-r.notes:
+			r.noteRead(text, ok)
+			continue
+		default:
+		}
+		break
+	}
+	if r.unapplied == nil || r.m.Done() {
+		return false
+	}
+	notes := r.unapplied
+	r.unapplied, r.now = nil, time.Now()
+	for _, text := range notes {
+		err := r.note(text)
+		if err != nil && r.unkept() == nil {
+			r.o.log(r.ctx, slog.LevelWarn, "note refused", slog.String("run", r.id), slog.String("problem", err.Error()))
+		}
+		applied = applied || err == nil
+	}
+	return applied
+}
+
+// note applies a note.
+func (r *run) note(text string) error {
+	if problem := noteProblem(text); problem != "" {
+		return &ReplyError{Run: r.id, Problem: problem}
+	}
+	return r.apply(machine.Noted{At: r.now, Text: text})
+}
+
+// hasNotes reports whether something was sent to the run that is applied before the answer to an
+// effect, so that the strategy hears it together with that answer.
+func (r *run) hasNotes() bool {
+	return r.notes != nil || r.unapplied != nil || r.journal != nil && r.journal.inbox.some.Load()
+}
+
+// Note adds a text to a run, from any process: to its journal and, as an [EventNoted], to its
+// events. Strategies that are a [strategy.Listener], as nearly all built-in ones are, hear it right
+// before the answer to the step in progress, and give it to their models as a message of the user;
+// others go on as if there were none. An [EventNoteHeard] tells that a frame has heard it, an
+// [EventNoteUnheard] before the last event that none has.
+//
+// The process that works on the run takes the note within [Config].InboxEvery. If no process does,
+// the note stays in the inbox until the run is resumed. The errors are those of
+// [Orchestrator.Answer]; an empty text, and one of more than [machine.MaxNote] bytes, is a
+// [*ReplyError].
+func (o *Orchestrator) Note(ctx context.Context, key checkpoint.Key, text string) error {
+	if problem := noteProblem(text); problem != "" {
+		return &ReplyError{Run: key.Run, Problem: problem}
+	}
+	head, err := o.head(ctx, key)
+	if err != nil {
+		return err
+	}
+	if head.Header.Status.Ended() {
+		return &ReplyError{Run: key.Run, Problem: "the run has ended"}
+	}
+	return o.post(ctx, key, posting{Type: postedNote, Text: text})
+}

@@ -1,0 +1,35 @@
+package react
+
+import (
+	"cmp"
+
+	"github.com/segue-go/segue/markdownpolicy"
+	"github.com/segue-go/segue/messages"
+	"github.com/segue-go/segue/nextstep"
+	"github.com/segue-go/segue/strategy"
+)
+
+var _ strategy.Listener = (*react)(nil)
+
+// tell adds the notes to both forms of the conversation.
+func (s *react) tell() {
+	for _, note := range s.TakeNotes() {
+		s.aside = 0 // both forms have the same end
+		s.text = append(s.text, messages.UserText(note))
+		s.history = append(s.history, messages.UserText(note))
+	}
+}
+
+// hasNews reports whether the model is asked again although it has answered: it has not seen a note,
+// and a step is left for it.
+func (s *react) hasNews() bool { return len(s.Untold()) > 0 && s.Can(noted) }
+
+// answerAgain keeps the answer of a turn, and asks the model again, which then sees the notes.
+func (s *react) answerAgain(m messages.Assistant, turn markdownpolicy.Turn) nextstep.NextStep {
+	s.steps++
+	s.keep(m, turn)
+	s.implicit = false // the next one counts
+	s.text = append(s.text, messages.AssistantText(cmp.Or(turn.Kept, m.Text())))
+	s.aside = 0
+	return s.askModel(noted, s.request())
+}
