@@ -6,7 +6,6 @@ import (
 	"errors"
 	"testing"
 
-	"github.com/segue-go/segue/internal/prove"
 	"github.com/segue-go/segue/llmclient/scripted"
 	"github.com/segue-go/segue/strategy"
 	"github.com/segue-go/segue/strategytest/crash"
@@ -44,7 +43,6 @@ func TestCrash_suspendedCalls(t *testing.T) {
 			t.Parallel()
 			c := of(strategy.Set{"main": worker}, append(every, suspends(def)),
 				scripted.Calls(call("c1", "pay"), call("c2", "ship"), call("c3", "book")), scripted.Text("done"))
-			c.Pairs = prove.Cases()
 			crash.Test(t, c)
 		})
 	}
