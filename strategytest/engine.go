@@ -83,17 +83,25 @@ func (e *engine) perform(ctx context.Context, x *machine.Effect) error {
 		return e.apply(x.Answered(nextstep.APIResponse{Response: resp}, time.Time{}, 0).Priced(req.Model, prices))
 	}
 	asks := machine.Suspended{Effect: x.ID}
-	job := tools.Job{Call: x.Call, Tool: x.Tool, Names: e.tools.Names, Key: x.Key(), Ask: func(_ context.Context, a tools.Asked) (string, error) {
+	ask := func(_ context.Context, a tools.Asked) (string, error) {
 		asks.Waits = append(asks.Waits, machine.Wait{
 			Run: x.Run, Frame: x.Frame, Seq: x.ID.Seq, Kind: a.Kind, CallID: x.Call.ID, Tool: x.Call.Name, Arguments: x.Call.Arguments,
 			Text: a.Text, Options: a.Options, Untrusted: x.Untrusted,
 		}.Identified(x.ID))
 		return "", tools.ErrSuspended
-	}}
+	}
+	job := tools.Job{Call: x.Call, Tool: x.Tool, Names: e.tools.Names, Key: x.Key(), Ask: ask}
 	if job.Tool == nil {
 		job.Tool, _ = e.tools.Lookup(x.Call.Name)
 	}
-	out := tools.Runner{}.Run(ctx, job)
+	running := tools.Runner{}.Begin(ctx, job)
+	out := running.Perform()
+	if s, ok := running.Suspended(); ok {
+		asks.Waits = nil
+		for _, q := range s.Questions {
+			_, _ = ask(ctx, tools.Asked{Question: q})
+		}
+	}
 	if out.Reason == tools.ReasonSuspended {
 		return e.apply(asks)
 	}

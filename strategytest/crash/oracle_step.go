@@ -285,9 +285,27 @@ func (o *oracle) perform(ctx context.Context, a *actor, c messages.ToolCall, too
 		}
 		return reply.Text, nil
 	}
-	out := runner.Run(ctx, tools.Job{Call: c, Tool: tool, Names: o.tools.Names, Key: "oracle/" + a.name + "/" + c.ID, Ask: ask})
+	job := tools.Job{Call: c, Tool: tool, Names: o.tools.Names, Key: "oracle/" + a.name + "/" + c.ID, Ask: ask}
+	out := performed(ctx, runner, job)
 	if out.Reason == tools.ReasonSuspended {
-		panic(unsupported("the tool " + c.Name + " suspends its call without tools.Ask"))
+		panic(unsupported("the tool " + c.Name + " suspends its call without tools.Ask or tools.Suspend"))
 	}
 	return kept(nextstep.ToolResult{Output: out}).(nextstep.ToolResult).Output
+}
+
+// performed has a tool make a call, with answers for all that it suspends the call for.
+func performed(ctx context.Context, runner tools.Runner, job tools.Job) messages.ToolOutput {
+	for {
+		running := runner.Begin(ctx, job)
+		out := running.Perform()
+		s, ok := running.Suspended()
+		if !ok {
+			return out
+		}
+		job.Resumption = &tools.Resumption{State: s.State}
+		for _, q := range s.Questions {
+			text, err := job.Ask(ctx, tools.Asked{Question: q})
+			job.Resumption.Answers = append(job.Resumption.Answers, tools.Answer{Text: text, Err: err})
+		}
+	}
 }
