@@ -121,6 +121,9 @@ func (s *taken) call(id string) *called {
 func (tr *trace) event(e orchestrator.Event, begins bool) {
 	tr.mu.Lock()
 	defer tr.mu.Unlock()
+	if e.Kind == machine.EventFrameEntered { // a successor has the frame of another strategy
+		delete(tr.requests, e.Frame)
+	}
 	at := tr.in(e.Frame)
 	if begins {
 		tr.pages[at.agent] = newPage(at.agent)

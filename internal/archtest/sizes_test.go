@@ -19,7 +19,7 @@ func TestSizes(t *testing.T) {
 	}{
 		"formats of text": {folders: []string{"markdownpolicy"}, files: 25},
 		"tools":           {folders: []string{"tools"}, lines: 1700},
-		"plans":           {folders: []string{"strategy/planreviseexecute", "strategy/planreviseexecute/plantext"}, lines: 1600},
+		"plans":           {folders: []string{"strategy/planreviseexecute", "strategy/planreviseexecute/plantext"}, lines: 1650},
 		"order of plans":  {folders: []string{"strategy/planreviseexecute/planorder"}, lines: 500},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -8,9 +8,9 @@ import (
 // packages are the names that begin the error texts of this module. A test compares them with the
 // tree.
 var packages = []string{
-	"builtin", "checkpoint", "completetask", "config", "delegation", "filetools", "llmclient", "machine", "markdownpolicy",
-	"messages", "nextstep", "openaichat", "orchestrator", "otel", "planreviseexecute", "plantext", "policyclient", "react",
-	"reasonactobserve", "reflection", "retry", "scripted", "segue", "sse", "stepagent", "strategy", "strategytest", "tools",
+	"builtin", "checkpoint", "compaction", "completetask", "config", "delegation", "filetools", "llmclient", "machine", "markdownpolicy",
+	"mcptools", "messages", "nextstep", "openaichat", "orchestrator", "otel", "planreviseexecute", "plantext", "policyclient", "react",
+	"reasonactobserve", "reflection", "retry", "scripted", "segue", "sse", "stepagent", "strategy", "strategytest", "tools", "toolsearch",
 }
 
 // Bare returns the text of an error without the package name of this module at its beginning, so

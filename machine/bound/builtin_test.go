@@ -87,25 +87,26 @@ func TestOf_isTheFormulaOfEachStrategy(t *testing.T) {
 	}
 }
 
-// A search for tools takes the place of calls: as many model calls as steps are possible then. With
-// few tools nothing is searched for, and the bound is as close as without.
+// With few tools nothing is searched for, and the bound counts no search.
 func TestOf_searchForTools(t *testing.T) {
-	limits := delegation.Limits{Steps: 6}
-	of := func(above, tools int) int64 {
-		w := alone(completetask.New(completetask.Config{MaxModelCalls: 6, MaxRetries: -1, Search: toolsearch.Config{Above: above}}))
-		w.cfg.Tools = nil
-		for i := range tools {
-			w.cfg.Tools = append(w.cfg.Tools, toolNamed(i))
-		}
-		return of(t, &w.cfg, limits).ModelCalls.Most
+	searches := func(above, tools int) bool {
+		st := completetask.New(completetask.Config{Search: toolsearch.Config{Above: above}})()
+		st.(strategy.ToolUser).UseTools(toolsNamed(tools))
+		most, limited := st.(strategy.Bounder).Bounds().Triggers["searched"]
+		return !limited || most > 0
 	}
-	require.EqualValues(t, 3, of(0, 40))
-	require.EqualValues(t, 6, of(0, 41))
-	require.EqualValues(t, 3, of(-1, 41))
-	require.EqualValues(t, 6, of(2, 3))
+	require.False(t, searches(0, 40))
+	require.True(t, searches(0, 41))
+	require.False(t, searches(-1, 41))
+	require.True(t, searches(2, 3))
 }
 
-func toolNamed(i int) tools.Definition { return tools.Definition{Name: fmt.Sprint("tool_", i)} }
+func toolsNamed(n int) (all []tools.Definition) {
+	for i := range n {
+		all = append(all, tools.Definition{Name: fmt.Sprint("tool_", i)})
+	}
+	return all
+}
 
 // The table does not say that a step begins again only after a refusal, and not after any summary.
 func TestOf_compactingReasonActObserve(t *testing.T) {
