@@ -214,7 +214,7 @@ type Compacted nextstep.Compaction
 
 // Noting holds a note.
 type Noting struct {
-	Note int    `json:"note"` // its number in the run, from 1
+	Note int    `json:"note"` // its number in the run, from 1; 0 for a remark, which no strategy hears
 	Text string `json:"text"`
 }
 

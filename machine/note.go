@@ -30,6 +30,10 @@ func (m *Machine) noted(rec Record) error {
 		return &AnswerError{Run: m.run, Problem: fmt.Sprintf("the text of the note has %d bytes, and %d are allowed", len(r.Text), MaxNote)}
 	}
 	m.begin(r.At)
+	if r.Remark {
+		m.emit(m.root, EventNoted, Noting{Text: r.Text})
+		return nil
+	}
 	m.lastNote++
 	n := note{Noting: Noting{Note: m.lastNote, Text: r.Text}}
 	m.emit(m.root, EventNoted, n.Noting)

@@ -150,8 +150,9 @@ type Replied struct {
 // [strategy.Listener], hears it right before it is given its next answer. Apply refuses a text of
 // more than [MaxNote] bytes.
 type Noted struct {
-	At   time.Time `json:"at"`
-	Text string    `json:"text"`
+	At     time.Time `json:"at"`
+	Text   string    `json:"text"`
+	Remark bool      `json:"remark,omitempty"` // for people who read the run: no strategy hears it
 }
 
 // Stopped ends a run, or one frame of it with everything it started. Queued effects and waits are

@@ -87,6 +87,7 @@ var everyRecord = []Record{
 	Replied{At: at, Reply: Reply{WaitID: waitOfAll.ID}, Expired: true},
 	Replied{At: at, Reply: Reply{WaitID: waitOfAll.ID}, Err: &delegation.Error{Code: delegation.CodeFailed, Message: "nobody"}},
 	Noted{At: at, Text: "a note"},
+	Noted{At: at, Text: "a remark", Remark: true},
 	Stopped{At: at, Reason: "asked to", Now: true, Frame: "0.1"},
 	Stopped{At: at},
 	Migrated{At: at, From: "v1", Snapshot: snapshotOfAll},

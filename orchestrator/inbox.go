@@ -28,8 +28,9 @@ type posting struct {
 	Version int    `json:"v"`
 	Type    string `json:"type"`
 	Reply   *Reply `json:"reply,omitempty"`
-	Text    string `json:"text,omitempty"` // the text of a note; the reason of a stop
-	Now     bool   `json:"now,omitempty"`  // of a stop
+	Text    string `json:"text,omitempty"`   // the text of a note; the reason of a stop
+	Now     bool   `json:"now,omitempty"`    // of a stop
+	Remark  bool   `json:"remark,omitempty"` // of a note: no strategy hears it
 }
 
 const postingVersion = 1
@@ -184,7 +185,7 @@ func (r *run) applyMessage(m *checkpoint.Message) (bool, error) {
 	case p.Type == postedReply && p.Reply != nil:
 		return r.applyReply(*p.Reply, m.At)
 	case p.Type == postedNote:
-		err := r.note(p.Text)
+		err := r.note(p.Text, p.Remark)
 		return err == nil, err
 	case p.Type == postedStop && !p.Now && r.ending != goesOn:
 		return false, nil // it is stopping

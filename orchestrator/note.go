@@ -56,7 +56,7 @@ func (r *run) applyNotes() (applied bool) {
 	notes := r.unapplied
 	r.unapplied, r.now = nil, time.Now()
 	for _, text := range notes {
-		err := r.note(text)
+		err := r.note(text, false)
 		if err != nil && r.unkept() == nil {
 			r.o.log(r.ctx, slog.LevelWarn, "note refused", slog.String("run", r.id), slog.String("problem", err.Error()))
 		}
@@ -65,12 +65,12 @@ func (r *run) applyNotes() (applied bool) {
 	return applied
 }
 
-// note applies a note.
-func (r *run) note(text string) error {
+// note applies a note, or a remark.
+func (r *run) note(text string, remark bool) error {
 	if problem := noteProblem(text); problem != "" {
 		return &ReplyError{Run: r.id, Problem: problem}
 	}
-	return r.apply(machine.Noted{At: r.now, Text: text})
+	return r.apply(machine.Noted{At: r.now, Text: text, Remark: remark})
 }
 
 // hasNotes reports whether something was sent to the run that is applied before the answer to an
@@ -90,7 +90,17 @@ func (r *run) hasNotes() bool {
 // [Orchestrator.Answer]; an empty text, and one of more than [machine.MaxNote] bytes, is a
 // [*ReplyError].
 func (o *Orchestrator) Note(ctx context.Context, key checkpoint.Key, text string) error {
-	if problem := noteProblem(text); problem != "" {
+	return o.postNote(ctx, key, posting{Type: postedNote, Text: text})
+}
+
+// Remark adds a text to a run as [Orchestrator.Note] does, for people who read the run: it is in the
+// journal and the events, and no strategy hears it.
+func (o *Orchestrator) Remark(ctx context.Context, key checkpoint.Key, text string) error {
+	return o.postNote(ctx, key, posting{Type: postedNote, Text: text, Remark: true})
+}
+
+func (o *Orchestrator) postNote(ctx context.Context, key checkpoint.Key, p posting) error {
+	if problem := noteProblem(p.Text); problem != "" {
 		return &ReplyError{Run: key.Run, Problem: problem}
 	}
 	head, err := o.head(ctx, key)
@@ -100,5 +110,5 @@ func (o *Orchestrator) Note(ctx context.Context, key checkpoint.Key, text string
 	if head.Header.Status.Ended() {
 		return &ReplyError{Run: key.Run, Problem: "the run has ended"}
 	}
-	return o.post(ctx, key, posting{Type: postedNote, Text: text})
+	return o.post(ctx, key, p)
 }

@@ -104,7 +104,7 @@ func (o *Orchestrator) redactPosting(ctx context.Context, run string, p posting)
 	case p.Type == postedReply:
 		rec = machine.Replied{At: time.Now(), Reply: *p.Reply}
 	case p.Type == postedNote:
-		rec = machine.Noted{At: time.Now(), Text: p.Text}
+		rec = machine.Noted{At: time.Now(), Text: p.Text, Remark: p.Remark}
 	default:
 		rec = machine.Stopped{At: time.Now(), Reason: p.Text, Now: p.Now}
 	}

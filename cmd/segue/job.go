@@ -198,9 +198,9 @@ func defectError(defect any, stack []byte, run string, j job, out output, s *ter
 }
 
 // maxPartial is how much of a partial answer is kept.
-const maxPartial = 64 << 10
+const maxPartial = 60 << 10 // with its beginning it is smaller than orchestrator.MaxNote
 
-// keepPartial adds the partial answer of an interrupted run to the run, as a note: the reply is
+// keepPartial adds the partial answer of an interrupted run to the run, as a remark: the reply is
 // asked for again when the run goes on, and nobody may have read what was written.
 func (j job) keepPartial(run, text string, s *terminal.Screen) {
 	if j.runs == nil || strings.TrimSpace(text) == "" {
@@ -210,7 +210,7 @@ func (j job) keepPartial(run, text string, s *terminal.Screen) {
 	defer cancel()
 	note := "an answer broke off here: " + plaintext.Head(text, maxPartial)
 	if err := j.runs.post(ctx, func(ctx context.Context, o *orchestrator.Orchestrator) error {
-		return o.Note(ctx, checkpoint.Key{Run: run}, note)
+		return o.Remark(ctx, checkpoint.Key{Run: run}, note)
 	}); err != nil {
 		s.Warn("the partial answer is not kept: " + plainwords.Line(err))
 	}

@@ -32,7 +32,7 @@ var codes = map[llmclient.Code]string{
 // error begins with one.
 var named = []string{
 	"llmclient", "openaichat", "policyclient", "scripted", "orchestrator", "machine", "nextstep", "delegation", "checkpoint",
-	"sqlitestore", "filestore", "pgstore", "sealed", "markdownpolicy", "filetools", "stepagent", "plantext", "builtin", "sse", "mcptools",
+	"sqlitestore", "filestore", "pgstore", "sealed", "markdownpolicy", "filetools", "stepagent", "plantext", "builtin", "sse", "mcptools", "compaction", "toolsearch",
 	"completetask", "planreviseexecute", "planandexecute", "reasonactobserve", "toolfirst", "llmonly", "crash", "segue", "segueotel",
 }
 
