@@ -57,8 +57,11 @@ func (x *execution) failedCall(text string) nextstep.Answer {
 // of a middleware is not the tool's. Of a state that a newer release wrote the tool gets nothing,
 // and must not begin again.
 func (x *execution) resumption() *tools.Resumption {
+	if x.effect.State == nil {
+		return nil
+	}
 	var s suspendedState
-	if x.effect.State == nil || json.Unmarshal(x.effect.State, &s) != nil || s.Version == 0 {
+	if json.Unmarshal(x.effect.State, &s) != nil || s.Version == 0 {
 		return nil
 	}
 	if s.Version != suspendedVersion {

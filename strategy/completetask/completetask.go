@@ -196,7 +196,10 @@ func (s *completeTask) ProcessToolResults(results []messages.ToolOutput) nextste
 	}
 	s.was = s.form()
 	s.acted = true
-	s.history = s.Told(frame.Results(s.history, s.search.Complete(frame.OpenCalls(s.history), results)))
+	if s.search.Active() {
+		results = s.search.Complete(frame.OpenCalls(s.history), results)
+	}
+	s.history = s.Told(frame.Results(s.history, results))
 	return s.goOn(answered, exhausted)
 }
 
