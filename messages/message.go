@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode"
+	"unicode/utf8"
 )
 
 // Role names the author of a message in the JSON form.
@@ -98,15 +100,35 @@ func (u User) Text() string {
 	return strings.Join(texts, "")
 }
 
-// Text joins the texts of the reply. Thoughts and calls are left out.
+// Text joins the texts of the reply. Thoughts and calls are left out. Texts with a call between
+// them are separate paragraphs, unless one of them has a blank there.
 func (a Assistant) Text() string {
-	texts := make([]string, 0, 4)
+	texts, called := make([]string, 0, 4), false
 	for _, c := range a.Content {
-		if t, ok := c.(Text); ok {
-			texts = append(texts, t.Text)
+		switch c := c.(type) {
+		case ToolCall:
+			called = len(texts) > 0
+		case Text:
+			if c.Text == "" {
+				continue
+			}
+			if called && !endsBlank(texts[len(texts)-1]) && !beginsBlank(c.Text) {
+				texts = append(texts, "\n\n")
+			}
+			texts, called = append(texts, c.Text), false
 		}
 	}
 	return strings.Join(texts, "")
+}
+
+func endsBlank(s string) bool {
+	r, _ := utf8.DecodeLastRuneInString(s)
+	return unicode.IsSpace(r)
+}
+
+func beginsBlank(s string) bool {
+	r, _ := utf8.DecodeRuneInString(s)
+	return unicode.IsSpace(r)
 }
 
 // Empty reports whether the reply is empty: it has no call, and no text or thought other than "".

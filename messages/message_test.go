@@ -24,11 +24,25 @@ func TestTexts(t *testing.T) {
 		messages.Thought{Text: "t2"},
 		messages.ToolCall{ID: "2"},
 	}}
-	require.Equal(t, "abc", reply.Text())
+	require.Equal(t, "a\n\nbc", reply.Text())
 	require.Equal(t, "t1t2", reply.Thought())
 	require.Equal(t, []messages.ToolCall{{ID: "1"}, {ID: "2"}}, reply.Calls())
 	require.Equal(t, "hi", messages.AssistantText("hi").Text())
 	require.Nil(t, messages.AssistantText("hi").Calls())
+}
+
+// Texts with a call between them are not glued: "I will look that up.Done." reads badly.
+func TestText_aroundACall(t *testing.T) {
+	for _, c := range []struct{ before, after, want string }{
+		{"I will look that up.", "Done.", "I will look that up.\n\nDone."},
+		{"I will look that up.\n", "Done.", "I will look that up.\nDone."},
+		{"I will look that up.", " Done.", "I will look that up. Done."},
+		{"", "Done.", "Done."},
+		{"I will look that up.", "", "I will look that up."},
+	} {
+		reply := messages.Assistant{Content: []messages.AssistantContent{messages.Text{Text: c.before}, messages.ToolCall{ID: "1"}, messages.Text{Text: c.after}}}
+		require.Equal(t, c.want, reply.Text())
+	}
 }
 
 func TestRoles(t *testing.T) {

@@ -25,7 +25,8 @@ func (e *wireError) classify(status int) llmclient.Code {
 
 func codeByName(name string) (llmclient.Code, bool) {
 	switch name {
-	case "context_length_exceeded", "exceed_context_size_error", "string_above_max_length", "model_max_prompt_tokens_exceeded":
+	case "context_length_exceeded", "exceed_context_size_error", "string_above_max_length", "model_max_prompt_tokens_exceeded",
+		"too_many_prompt_tokens":
 		return llmclient.CodeContextLength, true
 	case "tool_use_failed":
 		return llmclient.CodeMalformedToolCall, true
@@ -54,6 +55,7 @@ var (
 	filterWords = []string{"content management policy", "content filter", "was flagged"}
 	creditWords = []string{"insufficient balance", "insufficient credit", "more credits", "credit balance", "available credits"}
 	keyWords    = []string{"api key not valid", "incorrect api key", "invalid api key"}
+	modelWords  = []string{"not a valid model"} // OpenRouter
 )
 
 func (e *wireError) byMessage(status int) (llmclient.Code, bool) {
@@ -70,6 +72,8 @@ func (e *wireError) byMessage(status int) (llmclient.Code, bool) {
 		return llmclient.CodeQuota, true
 	case status == 400 && containsAny(text, keyWords): // Gemini, xAI
 		return llmclient.CodeAuth, true
+	case badRequest && containsAny(text, modelWords):
+		return llmclient.CodeNotFound, true
 	}
 	return "", false
 }

@@ -178,11 +178,14 @@ func (d *decoder) reply(r *reply) {
 	for more := d.Open('{'); more; more = d.More('}') {
 		switch string(d.Name()) {
 		case "content":
-			if d.Peek() == '[' {
+			switch d.Peek() {
+			case '[':
 				d.parts(r, partText)
-				continue
+			case '"', 'n':
+				r.content = d.Text()
+			default: // Cloudflare, with a json_schema: the answer itself
+				r.content = d.Raw()
 			}
-			r.content = d.Text()
 		case "refusal":
 			r.refusal = d.Text()
 		case "reasoning_content":

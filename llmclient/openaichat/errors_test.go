@@ -64,6 +64,7 @@ func TestW13_W14_W15_Bodies(t *testing.T) {
 		{400, `[{"error":{"code":400,"message":"API key not valid. Please pass a valid API key.","status":"INVALID_ARGUMENT"}}]`, llmclient.CodeAuth, "API key not valid. Please pass a valid API key.", "INVALID_ARGUMENT"},
 		{404, `{"error":{"message":"The model does not exist","type":"invalid_request_error","code":"model_not_found"}}`, llmclient.CodeNotFound, "The model does not exist", "model_not_found"},
 		{400, `{"object":"error","message":"Invalid model: x","type":"invalid_model","param":null,"code":"1500"}`, llmclient.CodeNotFound, "Invalid model: x", "invalid_model"},
+		{400, `{"error":{"message":"gpt-9 is not a valid model ID","code":400}}`, llmclient.CodeNotFound, "gpt-9 is not a valid model ID", ""},
 		{422, `{"detail":[{"loc":["body","x"],"msg":"field required","type":"missing"},{"msg":"extra"}]}`, llmclient.CodeBadRequest, "field required; extra", "missing"},
 		{429, `{"error":{"message":"You exceeded your current quota","type":"insufficient_quota","code":"insufficient_quota"}}`, llmclient.CodeQuota, "You exceeded your current quota", "insufficient_quota"},
 		{402, `{"error":{"message":"Insufficient Balance","type":"unknown_error","code":"invalid_request_error"}}`, llmclient.CodeQuota, "Insufficient Balance", "invalid_request_error"},
@@ -77,6 +78,7 @@ func TestW13_W14_W15_Bodies(t *testing.T) {
 		{400, `{"error":{"message":"This endpoint's maximum context length is 200000 tokens.","code":400}}`, llmclient.CodeContextLength, "", ""},
 		{400, `{"error":{"message":"Input tokens exceed the configured limit","code":"context_length_exceeded"}}`, llmclient.CodeContextLength, "", ""},
 		{400, `{"error":{"message":"The input token count (1196265) exceeds the maximum number of tokens allowed","code":400}}`, llmclient.CodeContextLength, "", ""},
+		{400, `{"error":{"message":"Bad request","code":"too_many_prompt_tokens"}}`, llmclient.CodeContextLength, "", ""},
 		{429, `{"error":{"message":"Request too large for gpt-4o: Limit 30000, Requested 50000. The input must be reduced.","code":"429"}}`, llmclient.CodeContextLength, "", ""},
 		{500, `{"error":{"message":"the request exceeds the available context size","type":"exceed_context_size_error"}}`, llmclient.CodeContextLength, "", ""},
 
@@ -124,6 +126,22 @@ func TestErrors_RetryAfterAndRequestID(t *testing.T) {
 	})
 	_, err := askWhole(t, s)
 	require.InDelta(t, time.Hour, err.RetryAfter, float64(5*time.Second))
+}
+
+// Of two headers that one counts that asks for a wait.
+func TestErrors_RetryAfterOfTwoHeaders(t *testing.T) {
+	for _, c := range []struct {
+		ms, seconds string
+		want        time.Duration
+	}{{"0", "7", 7 * time.Second}, {"-1", "7", 7 * time.Second}, {"NaN", "7", 7 * time.Second}, {"250", "7", 250 * time.Millisecond}, {"0", "0", 0}} {
+		s := serve(t, func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Retry-After-Ms", c.ms)
+			w.Header().Set("Retry-After", c.seconds)
+			w.WriteHeader(429)
+		})
+		_, err := askWhole(t, s)
+		require.Equal(t, c.want, err.RetryAfter, "%+v", c)
+	}
 }
 
 func TestErrors_AreAskedOnce(t *testing.T) {

@@ -110,8 +110,26 @@ func FuzzDecode(f *testing.F) {
 		if !got.OK || hasTwins(data) {
 			return
 		}
-		require.Equal(t, decodeTree(object(tree)), got)
+		want := decodeTree(object(tree))
+		if want.Content != got.Content && want.Content != "" { // JSON, written otherwise
+			require.JSONEq(t, want.Content, got.Content)
+			got.Content = want.Content
+		}
+		require.Equal(t, want, got)
 	})
+}
+
+// contentText returns content as a text: a string, or other JSON that is no list.
+func contentText(v any) string {
+	switch v := v.(type) {
+	case nil, []any:
+		return ""
+	case string:
+		return v
+	default:
+		raw, _ := json.Marshal(v)
+		return string(raw)
+	}
 }
 
 // hasTwins reports whether an object has a name twice. The meaning of such an object is undefined.
@@ -164,7 +182,7 @@ func decodeTree(m map[string]any) openaichat.Plain {
 		delta := object(choice["delta"])
 		p.Choice, p.Delta, p.Message = true, delta != nil, object(choice["message"]) != nil
 		p.Finish = text(choice["finish_reason"])
-		p.Content, p.Refusal = text(delta["content"]), text(delta["refusal"])
+		p.Content, p.Refusal = contentText(delta["content"]), text(delta["refusal"])
 		p.Reasoning, p.ReasoningC = text(delta["reasoning"]), text(delta["reasoning_content"])
 		for _, c := range objects(delta["tool_calls"]) {
 			if c == nil {

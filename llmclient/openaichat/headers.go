@@ -11,10 +11,10 @@ import (
 const maxRetryAfter = 24 * time.Hour
 
 // retryAfter returns how long the server asks to wait. It reads Retry-After-Ms (OpenAI, Azure) or
-// Retry-After, in seconds or as a date (RFC 9110, section 10.2.3). It returns 0 if there is
-// neither.
+// Retry-After, in seconds or as a date (RFC 9110, section 10.2.3), and takes the first that asks
+// for a wait. It returns 0 if neither does.
 func retryAfter(h http.Header, now time.Time) time.Duration {
-	if ms, err := strconv.ParseFloat(h.Get("Retry-After-Ms"), 64); err == nil {
+	if ms, err := strconv.ParseFloat(h.Get("Retry-After-Ms"), 64); err == nil && wait(ms*float64(time.Millisecond)) > 0 {
 		return wait(ms * float64(time.Millisecond))
 	}
 	value := h.Get("Retry-After")

@@ -24,6 +24,7 @@ type reply struct {
 	text    strings.Builder       // the input of the parser
 	certain []markdownpolicy.Part // what the parser released before its end
 	seam    seam
+	said    messages.Assistant // the last text that was released, and a call if one has followed it
 
 	content []messages.AssistantContent // the content, once read
 }
@@ -36,7 +37,7 @@ func (r *reply) begin() {
 		r.parser = &whole{policy: r.policy}
 	}
 	r.text.Reset()
-	r.certain, r.seam = nil, seam{}
+	r.certain, r.seam, r.said = nil, seam{}, messages.Assistant{}
 }
 
 // fetch asks c, and reads what it streams. If an inner client begins its reply again, so does r.
@@ -85,12 +86,24 @@ func (r *reply) release(parts []markdownpolicy.Part) {
 	for _, p := range r.seam.texts(parts, r.text.String(), r.isText(r.mayCall())) {
 		switch c := p.Content.(type) {
 		case messages.Text:
-			r.emit(llmclient.DeltaText, c.Text)
+			r.say(c)
 		case messages.Thought:
 			r.emit(llmclient.DeltaThought, c.Text)
-		default: // a call is not streamed
+		case messages.ToolCall: // it is not streamed
+			r.said.Content = append(r.said.Content, c)
 		}
 	}
+}
+
+// say streams a text, with what [messages.Assistant.Text] puts between texts around a call.
+func (r *reply) say(t messages.Text) {
+	if t.Text == "" {
+		return
+	}
+	before := r.said.Text()
+	r.said.Content = append(r.said.Content, t)
+	r.emit(llmclient.DeltaText, strings.TrimPrefix(r.said.Text(), before))
+	r.said.Content = append(r.said.Content[:0], t)
 }
 
 func (r *reply) emit(kind llmclient.DeltaKind, text string) {

@@ -57,7 +57,7 @@ func TestTruncated_open(t *testing.T) {
 		require.Equal(t, h.text, resp.Message.Text())
 		if whole := resp.Message.Calls(); len(whole) > 0 { // those before the cut
 			require.Len(t, whole, 1, c.reply)
-			require.Equal(t, "Two.add(a=2)", resp.Message.Text())
+			require.Equal(t, "Two.\n\nadd(a=2)", resp.Message.Text())
 		} else {
 			require.Equal(t, strings.TrimSpace(c.reply), strings.TrimSpace(resp.Message.Text()))
 		}
@@ -91,7 +91,7 @@ func TestTruncated_mended(t *testing.T) {
 		require.Equal(t, h.text, resp.Message.Text())
 		want := "Two."
 		if finish == llmclient.FinishLength {
-			want += text[strings.LastIndex(text, "```"):]
+			want += "\n\n" + text[strings.LastIndex(text, "```"):]
 		}
 		require.Equal(t, want, resp.Message.Text())
 	}
