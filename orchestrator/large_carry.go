@@ -7,10 +7,12 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"unicode/utf8"
 
 	"github.com/segue-go/segue/checkpoint"
 	"github.com/segue-go/segue/machine"
+	"github.com/segue-go/segue/messages"
 )
 
 // value is a result that is kept, as it is taken to another run. The text is read when it is put.
@@ -35,7 +37,7 @@ func (o *Orchestrator) keptValues(ctx context.Context, from checkpoint.Key, reco
 		}
 	}
 	store := o.valueStore()
-	if store == nil || len(named) == 0 {
+	if store == nil || len(named) == 0 && !slices.ContainsFunc(records, hasSummary) {
 		return nil, nil
 	}
 	list, err := o.listValues(ctx, from)
@@ -44,11 +46,32 @@ func (o *Orchestrator) keptValues(ctx context.Context, from checkpoint.Key, reco
 	}
 	var values []value
 	for _, v := range list {
-		if named[v.ID] {
+		if named[v.ID] || isSummarized(v.ID, records) {
 			values = append(values, value{v.ID, func(ctx context.Context) (string, error) { return o.wholeValue(ctx, from, v) }})
 		}
 	}
 	return values, nil
+}
+
+// isSummarized reports whether a summary in the input of a run names a result.
+func isSummarized(id string, records []machine.Record) bool {
+	return slices.ContainsFunc(records, func(rec machine.Record) bool {
+		return slices.ContainsFunc(summariesIn(rec), func(text string) bool { return strings.Contains(text, id) })
+	})
+}
+
+func hasSummary(rec machine.Record) bool { return len(summariesIn(rec)) > 0 }
+
+// summariesIn returns the summaries in the input of a run. The calls whose results they tell of are
+// not there any more.
+func summariesIn(rec machine.Record) (texts []string) {
+	started, _ := rec.(machine.Started)
+	for _, m := range started.Input.Messages {
+		if u, ok := m.(messages.User); ok && u.Summary {
+			texts = append(texts, u.Text())
+		}
+	}
+	return texts
 }
 
 func (o *Orchestrator) listValues(ctx context.Context, key checkpoint.Key) ([]checkpoint.Value, error) {

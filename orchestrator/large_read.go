@@ -13,7 +13,7 @@ import (
 )
 
 // ReadResultTool is the name of the tool that reads results which are kept; see [LargeResults].
-const ReadResultTool = "read_result"
+const ReadResultTool = tools.ReadResultName
 
 var (
 	// ErrNotKept is wrapped by the error of [ReadResultTool] for an id of no result that the run

@@ -29,6 +29,9 @@ func (s *completeTask) startSearch() {
 	if s.ToolChoice.Name != "" {
 		o.Always = []string{s.ToolChoice.Name}
 	}
+	for i := range s.Handoffs {
+		o.Always = append(o.Always, s.Handoffs[i].tool())
+	}
 	search, err := s.plan.Start("completetask", s.tools, o)
 	s.search, s.toolsErr = search, errors.Join(s.toolsErr, err)
 }

@@ -68,13 +68,14 @@ func (s *react) resume(on strategy.Trigger, history messages.History) nextstep.N
 }
 
 // rewrite begins both forms of the conversation anew, with the prompts and unusable replies at the
-// end that only the text has.
+// end that only the text has, and the notes among them.
 func (s *react) rewrite(history messages.History) error {
 	end := slices.Clone(s.text[len(s.text)-s.aside:])
-	s.history, s.ids = history, idsIn(history)
+	s.history, s.ids = history[:len(history)-s.asideNotes], idsIn(history)
 	if err := s.openText(); err != nil {
 		return err
 	}
+	s.history = history
 	s.text = append(s.text.Clip(), end...)
 	return nil
 }
@@ -95,9 +96,10 @@ func (s *react) tooLong(f nextstep.Failure) nextstep.NextStep {
 // compactMemory is the part of a memory that compaction needs.
 type compactMemory struct {
 	compaction.State
-	Pending strategy.Trigger `json:"pending,omitempty"` // what is due after the summary that is awaited
-	Aside   int              `json:"aside,omitempty"`   // number of messages at the end of text that history does not have
-	Call    int              `json:"call,omitempty"`    // number of the last call: the history may not have it any more
+	Pending strategy.Trigger `json:"pending,omitempty"`     // what is due after the summary that is awaited
+	Aside   int              `json:"aside,omitempty"`       // number of messages at the end of text that history does not have
+	Notes   int              `json:"aside_notes,omitempty"` // number of notes among them, which history has
+	Call    int              `json:"call,omitempty"`        // number of the last call: the history may not have it any more
 }
 
 func (s *react) compactMemory() *compactMemory {
@@ -105,7 +107,7 @@ func (s *react) compactMemory() *compactMemory {
 	if state == nil {
 		return nil
 	}
-	return &compactMemory{State: *state, Pending: s.pending, Aside: s.aside, Call: s.call}
+	return &compactMemory{State: *state, Pending: s.pending, Aside: s.aside, Notes: s.asideNotes, Call: s.call}
 }
 
 // restoreCompact reports false if the memory does not fit.
@@ -113,6 +115,6 @@ func (s *react) restoreCompact(m *compactMemory) bool {
 	if m == nil {
 		return s.compact.Restore(nil, s.history)
 	}
-	s.pending, s.aside, s.call = m.Pending, m.Aside, m.Call
-	return s.aside >= 0 && s.aside <= len(s.text) && s.call >= 0 && s.compact.Restore(&m.State, s.history)
+	s.pending, s.aside, s.asideNotes, s.call = m.Pending, m.Aside, m.Notes, m.Call
+	return s.aside >= 0 && s.aside <= len(s.text) && s.asideNotes >= 0 && s.asideNotes <= min(s.aside, len(s.history)) && s.call >= 0 && s.compact.Restore(&m.State, s.history)
 }

@@ -14,7 +14,10 @@ var _ strategy.Listener = (*react)(nil)
 // tell adds the notes to both forms of the conversation.
 func (s *react) tell() {
 	for _, note := range s.TakeNotes() {
-		s.aside = 0 // both forms have the same end
+		if s.aside > 0 {
+			s.aside++
+			s.asideNotes++
+		}
 		s.text = append(s.text, messages.UserText(note))
 		s.history = append(s.history, messages.UserText(note))
 	}
@@ -30,6 +33,6 @@ func (s *react) answerAgain(m messages.Assistant, turn markdownpolicy.Turn) next
 	s.keep(m, turn)
 	s.implicit = false // the next one counts
 	s.text = append(s.text, messages.AssistantText(cmp.Or(turn.Kept, m.Text())))
-	s.aside = 0
+	s.aside, s.asideNotes = 0, 0
 	return s.askModel(noted, s.request())
 }

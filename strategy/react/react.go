@@ -85,9 +85,10 @@ type react struct {
 	scrap    string  // the last reply, if it was unusable
 	part     *string // the latest part of an answer; nil if there is none
 
-	compact compaction.Compactor
-	pending strategy.Trigger // what is due after the summary that is awaited
-	aside   int              // number of messages at the end of text that history does not have
+	compact    compaction.Compactor
+	pending    strategy.Trigger // what is due after the summary that is awaited
+	aside      int              // number of messages at the end of text that history does not have
+	asideNotes int              // notes among them, which history has, too
 }
 
 // ToolNames implements strategy.ToolNamer.

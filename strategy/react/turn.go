@@ -78,7 +78,8 @@ func (s *react) act(m messages.Assistant, turn markdownpolicy.Turn) nextstep.Nex
 	if !known {
 		return s.mistake(said, call)
 	}
-	s.history, s.scrap, s.aside = append(s.history, said), "", 0
+	s.history, s.scrap = append(s.history, said), ""
+	s.aside, s.asideNotes = 0, 0
 	if own {
 		return s.took(s.search.Answers([]messages.ToolCall{call}), searched)
 	}

@@ -64,7 +64,8 @@ func (s *reasonActObserve) summarized(resp llmclient.Response) nextstep.NextStep
 // step.
 func (s *reasonActObserve) resume(on strategy.Trigger, history messages.History) nextstep.NextStep {
 	s.pending = ""
-	s.history, s.before = history, len(history)
+	s.history = s.Told(history)
+	s.before = len(s.history)
 	var step nextstep.GetChatCompletion
 	if on == exhausted || s.State() == Concluding {
 		step = s.request(s.history)

@@ -57,8 +57,8 @@ type Options struct {
 }
 
 // Start begins a frame that may use these tools, which are read-only from now on. Pinned names that
-// are not among them are left out: a frame may be given fewer tools than the run has. Everything is
-// offered if the Plan is nil, if there are no more tools than it says, or if all of them are pinned.
+// are not among them are left out: a frame may be given fewer tools than the run has. The tool
+// [tools.ReadResultName] is pinned, because results say how to call it. Everything is offered if the Plan is nil, if there are no more tools than it says, or if all of them are pinned.
 // The error says that a tool has the name of the search tool.
 func (p *Plan) Start(pkg string, defs []tools.Definition, o Options) (*Search, error) {
 	s := &Search{all: defs, offered: defs, before: len(defs)}
@@ -74,7 +74,7 @@ func (p *Plan) Start(pkg string, defs []tools.Definition, o Options) (*Search, e
 	}
 	var pinned []tools.Definition
 	names := map[string]bool{}
-	for _, name := range slices.Concat(p.pinned, o.Always) {
+	for _, name := range slices.Concat(p.pinned, o.Always, []string{tools.ReadResultName}) {
 		if at, ok := places[name]; ok && !names[name] {
 			pinned, names[name] = append(pinned, defs[at]), true
 		}

@@ -117,6 +117,14 @@ func TestSearch_offers(t *testing.T) {
 	require.ErrorContains(t, again.Restore([]string{"nothing"}), `"nothing"`)
 }
 
+// A result that is kept says how to read on, so the tool that reads must be there.
+func TestSearch_readResultIsOffered(t *testing.T) {
+	defs := append(slices.Clip(office), tools.Definition{Name: tools.ReadResultName})
+	s := start(t, toolsearch.Config{Above: 1, Pinned: []string{"weather"}}, defs, toolsearch.Options{Always: []string{"kaffee"}})
+	require.Equal(t, []string{"weather", "kaffee", "read_result", toolsearch.DefaultName}, names(s.Offered()))
+	require.False(t, s.Own(messages.ToolCall{Name: "read_result"}))
+}
+
 // Without enough tools everything is offered, and nothing is answered.
 func TestSearch_off(t *testing.T) {
 	for name, c := range map[string]toolsearch.Config{
