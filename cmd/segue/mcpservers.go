@@ -153,12 +153,20 @@ func (c *cli) connectMCP(ctx context.Context, cfg *config.Config, names []string
 		connecting.Go(func() { servers[i], errs[i] = c.mcp.connect(ctx, cfg, name, c) })
 	}
 	connecting.Wait()
+	if ctx.Err() != nil { // a server that failed meanwhile is not what ends the command
+		for i := range errs {
+			errs[i] = endedBySignal(ctx)
+		}
+	}
 	return servers, errs
 }
 
 // firstOf returns the first error, and says how many more there are.
 func firstOf(errs []error) error {
 	errs = slices.DeleteFunc(slices.Clone(errs), func(err error) bool { return err == nil })
+	if len(errs) > 0 && exitCode(errs[0]) >= exitHungUp {
+		return errs[0] // a signal ended all
+	}
 	if len(errs) < 2 {
 		return errors.Join(errs...)
 	}

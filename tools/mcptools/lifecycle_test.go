@@ -61,11 +61,13 @@ func TestConnect_fails(t *testing.T) {
 		`its Prefix "a b" is not`:             {Command: []string{"a"}, Prefix: "a b"},
 		"executable file not found":           {Command: []string{"no-such-program-of-ours"}},
 		"nothing answers":                     {URL: "http://127.0.0.1:1"},
-		"it did not answer within 100ms: ":    mute(t),
+		"it did not answer within 100ms":      mute(t),
 		`the server "no-such-program-of-ours`: {Command: []string{"no-such-program-of-ours"}},
 	} {
 		_, err := mcptools.Connect(t.Context(), cfg)
 		require.ErrorContains(t, err, want)
+		require.NotContains(t, err.Error(), "deadline exceeded", "the time-out is named once")
+		require.NotContains(t, err.Error(), "calling \"initialize\"", "what the library did is not the user's concern")
 	}
 }
 

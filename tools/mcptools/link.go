@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net"
 	"sync"
 	"time"
 
@@ -152,7 +153,7 @@ func (s *links) pause(err error) {
 
 // connect makes an attempt.
 func (s *links) connect(a *attempt) {
-	ctx, cancel := context.WithTimeout(s.set.ctx, s.set.cfg.ConnectTimeout)
+	ctx, cancel := s.set.connectTimeout(s.set.ctx)
 	defer cancel()
 	l, err := s.open(ctx)
 	s.mu.Lock()
@@ -208,18 +209,34 @@ func (s *links) open(ctx context.Context) (*link, error) {
 
 // whyNot ends a command that could not be connected with, and adds what it wrote.
 func (s *links) whyNot(ctx context.Context, p *process, err error) error {
-	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
-		err = fmt.Errorf("it did not answer within %v: %w", s.set.cfg.ConnectTimeout, err)
-	}
+	err = unlessLate(ctx, err)
 	if p == nil {
-		if notSent(err) {
-			err = fmt.Errorf("%w: %w", errNobodyThere, err)
+		if dial, ok := errors.AsType[*net.OpError](err); ok && notSent(err) {
+			err = fmt.Errorf("%w: %w", errNobodyThere, dial)
 		}
 		return err
+	}
+	if errors.Is(err, mcp.ErrConnectionClosed) {
+		err = &cause{text: "it closed the connection", err: err}
 	}
 	p.stop()
 	if wrote := lastLines(p.stderr.String(), 500); wrote != "" {
 		err = fmt.Errorf("%w; its standard error ends with: %s", err, wrote)
+	}
+	return err
+}
+
+// connectTimeout bounds the time to connect and to list the tools. Its end has the cause that people
+// are told.
+func (s *Toolset) connectTimeout(ctx context.Context) (context.Context, context.CancelFunc) {
+	late := &cause{text: fmt.Sprintf("it did not answer within %v", s.cfg.ConnectTimeout), err: context.DeadlineExceeded}
+	return context.WithTimeoutCause(ctx, s.cfg.ConnectTimeout, late)
+}
+
+// unlessLate returns err, or the cause of the end of a connectTimeout if that has come.
+func unlessLate(ctx context.Context, err error) error {
+	if late, ok := errors.AsType[*cause](context.Cause(ctx)); ok {
+		return late
 	}
 	return err
 }

@@ -50,7 +50,7 @@ const (
 	PinNone    Pin = ""        // nothing is pinned
 	PinSame    Pin = "same"    // it is the accepted one
 	PinChanged Pin = "changed" // it is another one than was accepted
-	PinNew     Pin = "new"     // others of the server were accepted, and this was not there
+	PinNew     Pin = "new"     // it is not among the accepted ones
 )
 
 // mostPages bounds the pages of a server's list, mostOffers its tools, as a multiple of
@@ -64,7 +64,7 @@ const (
 func (s *Toolset) list(ctx context.Context, l *link) error {
 	s.reading.Lock()
 	defer s.reading.Unlock()
-	ctx, cancel := context.WithTimeout(ctx, s.cfg.ConnectTimeout)
+	ctx, cancel := s.connectTimeout(ctx)
 	defer cancel()
 	listing := Listing{Server: s.cfg.Name}
 	if init := l.session.InitializeResult(); init != nil {
@@ -78,7 +78,7 @@ func (s *Toolset) list(ctx context.Context, l *link) error {
 	for page := 0; ; page++ {
 		res, err := l.session.ListTools(ctx, &mcp.ListToolsParams{Cursor: cursor})
 		if err != nil {
-			return s.failure("list its tools", err)
+			return s.failure("list its tools", unlessLate(ctx, err))
 		}
 		all = append(all, res.Tools...)
 		if res.NextCursor == "" {
@@ -149,7 +149,7 @@ func (s *Toolset) describe(t *mcp.Tool) Offer {
 	case s.cfg.Pinned == nil:
 	case !ok:
 		o.Pin, d.NeedsApproval = PinNew, true
-		d.ApprovalNote = fmt.Sprintf("The server %q has begun to offer this tool after its tools were accepted.", s.cfg.Name)
+		d.ApprovalNote = fmt.Sprintf("Nobody has accepted this tool of the server %q.", s.cfg.Name)
 	case accepted != o.Fingerprint:
 		o.Pin, d.NeedsApproval = PinChanged, true
 		d.ApprovalNote = fmt.Sprintf("The server %q has changed the definition of this tool after it was accepted.", s.cfg.Name)

@@ -181,7 +181,7 @@ func TestPins(t *testing.T) {
 	}
 	require.Equal(t, []mcptools.Pin{mcptools.PinChanged, mcptools.PinSame, mcptools.PinNew}, found)
 	require.Equal(t, `The server "test" has changed the definition of this tool after it was accepted.`, named(t, s, "a").Definition().ApprovalNote)
-	require.Contains(t, named(t, s, "c").Definition().ApprovalNote, "begun to offer this tool")
+	require.Equal(t, `Nobody has accepted this tool of the server "test".`, named(t, s, "c").Definition().ApprovalNote)
 	require.Empty(t, named(t, s, "b").Definition().ApprovalNote)
 }
 

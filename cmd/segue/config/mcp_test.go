@@ -94,9 +94,9 @@ default: lead
 		require.True(t, ok)
 		return b.Bounds().Offers
 	}
-	require.Equal(t, []string{"read_file", "move", "helper"}, offers(s, "lead"))
-	require.Equal(t, []string{"read_file", "create"}, offers(s, "helper"))
-	_, err = orchestrator.New(orchestrator.Config{Strategies: s.Strategies, Tools: s.Tools})
+	require.Equal(t, []string{"read_file", "read_result", "move", "helper"}, offers(s, "lead"))
+	require.Equal(t, []string{"read_file", "read_result", "create"}, offers(s, "helper"))
+	_, err = orchestrator.New(orchestrator.Config{Strategies: s.Strategies, Tools: s.Tools, LargeResults: c.KeepLarge()})
 	require.Error(t, err) // there is no client; names are in order
 	require.NotContains(t, err.Error(), "move")
 

@@ -310,9 +310,6 @@ func (a Agent) offered(o Options) ([]string, error) {
 		for _, t := range o.Tools {
 			names = append(names, t.Definition().Name)
 		}
-		if o.large {
-			names = append(names, orchestrator.ReadResultTool)
-		}
 	}
 	for _, name := range a.Tools {
 		switch {
@@ -325,6 +322,9 @@ func (a Agent) offered(o Options) ([]string, error) {
 		case name != tools.AskUserName:
 			return nil, fmt.Errorf("it uses %s: name the folder with --dir", name)
 		}
+	}
+	if o.large && (a.Tools == nil || len(a.MCP) > 0 && !slices.Contains(a.Tools, orchestrator.ReadResultTool)) {
+		names = append(names, orchestrator.ReadResultTool)
 	}
 	for _, server := range a.MCP {
 		for _, t := range o.MCP[server] {
@@ -343,6 +343,9 @@ func (s *Setup) addMCP(reached []reachedAgent, o Options) error {
 	}
 	for _, name := range append([]string{tools.AskUserName}, sortedKeys(s.config.Agents)...) {
 		owner[name] = "segue"
+	}
+	if o.large {
+		owner[orchestrator.ReadResultTool] = "segue"
 	}
 	added := map[string]bool{}
 	for _, agent := range reached {
