@@ -53,6 +53,12 @@ func builtins() []subject {
 		{"complete-task, searching for tools", completetask.New(completetask.Config{MaxModelCalls: 3, MaxRetries: -1, Search: searching}), explore.Options{
 			Tools: both, World: alphabet.Searches("look", "pay"),
 		}},
+		{"complete-task, searching, and failing at its limit", completetask.New(completetask.Config{
+			MaxModelCalls: 1, MaxRetries: -1, OnLimit: completetask.LimitFail, Search: searching,
+		}), explore.Options{Tools: both, World: alphabet.Searches("look", "pay")}},
+		{"complete-task, handing off", completetask.New(completetask.Config{
+			MaxModelCalls: 2, MaxRetries: -1, Handoffs: []completetask.Handoff{{Strategy: "second"}, {Strategy: "second", Tool: "begin_anew", History: completetask.HistoryGoal}},
+		}), explore.Options{Tools: []tools.Definition{look}, Strategies: strategy.Set{"second": completetask.New(completetask.Config{MaxModelCalls: 1, MaxRetries: -1})}}},
 		{"reflection", reflection.New(reflection.Config{MaxIterations: 2, MaxToolRounds: 1, MaxRetries: 1}), explore.Options{Tools: []tools.Definition{look}, World: alphabet.Judgements}},
 		{
 			"reflection, delegating", reflection.New(reflection.Config{Generator: "writer", MaxIterations: 2, OnRejected: reflection.RejectedFail, JSONCritique: true}),
