@@ -63,7 +63,7 @@ func TestAgent_misconfigured(t *testing.T) {
 		"no model":                      {&segue.Agent{}, "Client"},
 		"a tool that is nil":            {&segue.Agent{Model: model, Tools: []tools.Tool{nil}}, "nil"},
 		"a compaction for the strategy": {&segue.Agent{Model: model, Compact: &compaction.Config{}, Strategy: completetask.New(completetask.Config{})}, "give it to the Strategy"},
-		"a wrong window":                {&segue.Agent{Model: model, Compact: &compaction.Config{Window: 7}}, "compaction: Window: 7 is not a number of tokens of at least 100"},
+		"a wrong window":                {&segue.Agent{Model: model, Compact: &compaction.Config{Window: 7}}, "Window: 7 is not a number of tokens of at least 100"},
 		"a prompt for the strategy":     {&segue.Agent{Model: model, System: "x", Strategy: completetask.New(completetask.Config{})}, "give the prompt to the Strategy"},
 	} {
 		_, err := c.agent.Ask(t.Context(), "go")

@@ -65,7 +65,7 @@ func TestCrash_builtIn(t *testing.T) {
 	for name, c := range builtIn() {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			c.Pairs = prove.CasesOr(30)
+			c.Pairs = prove.CasesOr(8)
 			crash.Test(t, c)
 		})
 	}
