@@ -119,6 +119,7 @@ func (c *Compactor) Begin(h messages.History) bool {
 	if c.state.Refused {
 		why = WhyRefused
 	}
+	gap := 2*perMessage + len(c.rules.gap) // what stands for old messages at least
 	limit := c.limit()
 	least := limit / 16 // less than this is not worth a compaction
 	if why == WhyRefused {
@@ -129,7 +130,7 @@ func (c *Compactor) Begin(h messages.History) bool {
 	var chosen *cut
 	for _, at := range cuts(h, c.state.Task-1, c.rules.Keep) {
 		p := at.split(h, c.state.Task-1)
-		if !p.fresh() || c.tokens(sizeOf(p.old)) < summary+least {
+		if p.fresh() <= gap || c.tokens(sizeOf(p.old)) < summary+least {
 			continue
 		}
 		chosen = &at

@@ -94,9 +94,14 @@ func (c cut) split(h messages.History, task int) parts {
 	return p
 }
 
-// fresh reports whether there is something old that no summary stands for yet.
-func (p *parts) fresh() bool {
-	return slices.ContainsFunc(p.old, func(m messages.Message) bool { return !isSummary(m) })
+// fresh returns the size of what is old and has no summary that stands for it yet, in bytes.
+func (p *parts) fresh() (size int) {
+	for i, m := range p.old {
+		if !isSummary(m) {
+			size += sizeOf(p.old[i : i+1])
+		}
+	}
+	return size
 }
 
 // untrusted reports whether what is old holds text from outside.
