@@ -32,8 +32,8 @@ type Agent struct {
 	// completetask.New with System and Compact, which are for nil alone.
 	Strategy func() strategy.Strategy
 
-	// Compact keeps the conversation within the window of the model, as package compaction says; nil
-	// means never. It is for an Agent without a Strategy.
+	// Compact keeps the conversation within the window of the model, as package compaction says;
+	// nil means never. It is for an Agent without a Strategy.
 	Compact *compaction.Config
 
 	// Configure changes what an orchestrator is made with, for all that this struct has no field

@@ -69,9 +69,9 @@ func (r *reader) reply(req *llmclient.Request) scripted.Reply {
 	return scripted.Reply{Text: fmt.Sprintf("That is the answer of turn %d. %s", r.turn, strings.Repeat("More is to be said. ", 10)), Usage: used}
 }
 
-// A chat of 2,000 turns with tools, in a window of 16,000 tokens: no request is too long or breaks a
-// law, a turn costs the same in the end as in the beginning, and what was pinned in turn 3 and what
-// summaries have is still there.
+// A chat of 2,000 turns with tools, in a window of 16,000 tokens: no request is too long or breaks
+// a law, a turn costs the same in the end as in the beginning, and what was pinned in turn 3 and
+// what summaries have is still there.
 func TestChat_longerThanTheWindow(t *testing.T) {
 	turns := 2000
 	if testing.Short() {

@@ -10,9 +10,9 @@ import (
 
 // Departure says in what a request does not begin with an earlier one, and returns "" if it does.
 // It does if it has the same messages at its beginning, byte for byte in their JSON form, the same
-// tools in the same order, as a model sees them, and the same schema. More tools are a departure, too:
-// they stand before the messages. A provider that has kept the
-// earlier request need not read these parts again.
+// tools in the same order, as a model sees them, and the same schema. More tools are a departure,
+// too: they stand before the messages. A provider that has kept the earlier request need not read
+// these parts again.
 //
 // The model, the choice of a tool and the other fields are not compared: providers differ in what
 // these change.

@@ -188,8 +188,8 @@ func (f *frame) inherits(e *effect, out delegation.Output, noChild bool) *strate
 	return &strategy.BranchOutput{CallID: e.call.ID, NoChild: noChild, Output: out}
 }
 
-// inheritBranches passes the outputs of the branches of a batch to a strategy that wants them. If it
-// panics, its frame fails.
+// inheritBranches passes the outputs of the branches of a batch to a strategy that wants them. If
+// it panics, its frame fails.
 func (m *Machine) inheritBranches(f *frame) (failed nextstep.NextStep) {
 	h, ok := f.st.(strategy.BranchInheritor)
 	if !ok {

@@ -124,8 +124,8 @@ type BranchResult struct {
 	Text   string `json:"text,omitempty"`
 	Failed bool   `json:"failed,omitempty"`
 
-	// For a strategy that is a [strategy.BranchInheritor]: the whole output, and whether there was no
-	// child to make one.
+	// For a strategy that is a [strategy.BranchInheritor]: the whole output, and whether there was
+	// no child to make one.
 	Output  *delegation.Output `json:"output,omitempty"`
 	NoChild bool               `json:"no_child,omitempty"`
 }

@@ -61,10 +61,10 @@ func at(place string, err error) error {
 //	  {"role":"assistant","content":[{"type":"thought","text":"…"},{"type":"tool_call","id":"…","name":"…","arguments":"…"}]},
 //	  {"role":"tool","call_id":"…","tool_name":"…","output":"…","status":"ok","reason":"…","untrusted":true,"elapsed":1000}]}
 //
-// Arguments are a string, as the model wrote them. Elapsed is in nanoseconds. Detail, the marks
-// of a user message, and the last four fields of a tool message are left out when they are zero. [Extras] are written among the
-// fields of their message or call, sorted by name. Bytes of a string that are not UTF-8 become
-// U+FFFD, because JSON cannot represent them.
+// Arguments are a string, as the model wrote them. Elapsed is in nanoseconds. Detail, the marks of
+// a user message, and the last four fields of a tool message are left out when they are zero.
+// [Extras] are written among the fields of their message or call, sorted by name. Bytes of a string
+// that are not UTF-8 become U+FFFD, because JSON cannot represent them.
 //
 // The same history always gives the same bytes. MarshalJSON returns a [*CodecError] for a message
 // or part that is not a value of its sum, for extras that are not JSON, and for extras with the

@@ -27,8 +27,8 @@ type GetChatCompletion struct {
 	Anew *string `json:"anew,omitempty"`
 
 	// Aside says that the request is not part of the conversation of the frame, such as one for a
-	// summary of it: its messages and the reply are not in the output of the frame, its reply has no
-	// deltas, and no tools can be called in answer to it.
+	// summary of it: its messages and the reply are not in the output of the frame, its reply has
+	// no deltas, and no tools can be called in answer to it.
 	Aside bool `json:"aside,omitempty"`
 
 	// Compacted says that old messages of the conversation were summarized or left out before this
@@ -71,8 +71,8 @@ type Complete struct {
 }
 
 // Successor is the strategy that takes the place of a frame that ends. It has what is left of the
-// limits of the frame, and what the frame has used counts for both. A strategy may hand off to those
-// that it names as a strategy.Handover; to others is an error that fails the frame.
+// limits of the frame, and what the frame has used counts for both. A strategy may hand off to
+// those that it names as a strategy.Handover; to others is an error that fails the frame.
 type Successor struct {
 	Strategy string           `json:"strategy"` // its name in the Set; no remote strategy
 	Input    delegation.Input `json:"input"`    // everything that it sees

@@ -61,8 +61,9 @@ func (e *ImportError) Unwrap() error { return e.Err }
 
 // Export writes a run as one JSON file: how it stands, and its records, each in a line. It holds
 // all that the journal holds: prompts, replies, arguments and results of tools, those that are kept
-// beside it ([LargeResults]), and what is secret in them. Whoever works on the run is not disturbed; what is stored meanwhile is left out. An
-// error is a [*JournalError], a [*ConfigError], or that of w.
+// beside it ([LargeResults]), and what is secret in them. Whoever works on the run is not
+// disturbed; what is stored meanwhile is left out. An error is a [*JournalError], a [*ConfigError],
+// or that of w.
 func (o *Orchestrator) Export(ctx context.Context, key checkpoint.Key, w io.Writer) error {
 	head, err := o.Head(ctx, key)
 	if err != nil {

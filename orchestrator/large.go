@@ -27,8 +27,8 @@ import (
 // [Config].Redact. The model is shown its beginning and its end, and how to read on with the tool
 // [ReadResultTool], which the Orchestrator adds to Config.Tools: its name must be free, and the
 // lists of tools of strategies and agents apply to it. What is not kept, because the bounds are
-// reached, or because the strategy does not offer that tool, is cut at Config.MaxToolResult, and the
-// result says so. A Definition with a positive MaxResult has it in the place of Show; with a
+// reached, or because the strategy does not offer that tool, is cut at Config.MaxToolResult, and
+// the result says so. A Definition with a positive MaxResult has it in the place of Show; with a
 // negative one its results are neither kept nor cut. Results of agents are cut, and never kept.
 //
 // Results are kept in the Store if it is a [checkpoint.ValueStore]: they are there as long as the
@@ -71,7 +71,8 @@ func (l LargeResults) withDefaults(maxToolResult int) LargeResults {
 	return l
 }
 
-// configureLarge completes the bounds, finds the ability of the Store, and adds the tool that reads.
+// configureLarge completes the bounds, finds the ability of the Store, and adds the tool that
+// reads.
 func (o *Orchestrator) configureLarge(cfg *Config) error {
 	if cfg.LargeResults.Keep == 0 {
 		return nil
@@ -179,8 +180,8 @@ func (x *execution) shows() int {
 	return x.run.o.cfg.LargeResults.Show
 }
 
-// mostKept returns at how many bytes the Runner cuts the result of a call; 0: as it is defined. What
-// is larger is neither shown nor kept.
+// mostKept returns at how many bytes the Runner cuts the result of a call; 0: as it is defined.
+// What is larger is neither shown nor kept.
 func (x *execution) mostKept(name string) int {
 	l, usual := &x.run.o.cfg.LargeResults, x.mostUsually()
 	switch {
@@ -201,8 +202,8 @@ func (x *execution) mostUsually() int {
 	return x.run.o.runner.MaxResult
 }
 
-// keptID returns the id of a text: 96 bits of its SHA-256, in letters, so that no digits look like a
-// number that Config.Redact removes.
+// keptID returns the id of a text: 96 bits of its SHA-256, in letters, so that no digits look like
+// a number that Config.Redact removes.
 func keptID(text string) string {
 	sum := sha256.Sum256([]byte(text))
 	id := make([]byte, 0, 24)

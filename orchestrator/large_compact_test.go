@@ -14,8 +14,8 @@ import (
 	"github.com/segue-go/segue/strategy/completetask"
 )
 
-// A result whose call was summarized can be read in the next turn of a session, if the summary names
-// it.
+// A result whose call was summarized can be read in the next turn of a session, if the summary
+// names it.
 func TestLargeResults_summarized(t *testing.T) {
 	store, text := new(checkpoint.Memory), numberedLines(400)
 	id := idOf(t, text)

@@ -49,9 +49,9 @@ func (s *mortal) PutValue(ctx context.Context, key checkpoint.Key, id string, da
 	return s.write(func() error { return s.Memory.PutValue(ctx, key, id, data) })
 }
 
-// A process may die before and after each of its writes, between a put and the append that names the
-// value among them. Another one goes on, and the run ends as if nothing had happened: each record
-// that names a value finds it in the store.
+// A process may die before and after each of its writes, between a put and the append that names
+// the value among them. Another one goes on, and the run ends as if nothing had happened: each
+// record that names a value finds it in the store.
 func TestLargeResults_crashAnywhere(t *testing.T) {
 	text := numberedLines(300)
 	id := idOf(t, text)

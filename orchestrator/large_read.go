@@ -28,8 +28,8 @@ var (
 	ErrBeyond = errors.New("the offset is beyond the end of the result")
 )
 
-// ReadResultError says why a result that is kept cannot be read. It wraps [ErrNotKept], [ErrGone] or
-// [ErrBeyond], or the error of the store.
+// ReadResultError says why a result that is kept cannot be read. It wraps [ErrNotKept], [ErrGone]
+// or [ErrBeyond], or the error of the store.
 type ReadResultError struct {
 	Run  string
 	ID   string

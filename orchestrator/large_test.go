@@ -239,8 +239,8 @@ func TestLargeResults_taint(t *testing.T) {
 	require.Equal(t, []bool{true, false, true, false}, []bool{outs[0].Untrusted, outs[1].Untrusted, outs[2].Untrusted, outs[3].Untrusted})
 }
 
-// The whole result is redacted before it is kept, so that what a model may not see is nowhere. If it
-// cannot be redacted, nothing of it is kept.
+// The whole result is redacted before it is kept, so that what a model may not see is nowhere. If
+// it cannot be redacted, nothing of it is kept.
 func TestPrivacy_largeResults(t *testing.T) {
 	text := numberedLines(200) + card + "\n" + numberedLines(200)
 	for name, streams := range map[string]bool{"run": false, "stream": true} {

@@ -93,8 +93,8 @@ func (o *Orchestrator) Note(ctx context.Context, key checkpoint.Key, text string
 	return o.postNote(ctx, key, posting{Type: postedNote, Text: text})
 }
 
-// Remark adds a text to a run as [Orchestrator.Note] does, for people who read the run: it is in the
-// journal and the events, and no strategy hears it.
+// Remark adds a text to a run as [Orchestrator.Note] does, for people who read the run: it is in
+// the journal and the events, and no strategy hears it.
 func (o *Orchestrator) Remark(ctx context.Context, key checkpoint.Key, text string) error {
 	return o.postNote(ctx, key, posting{Type: postedNote, Text: text, Remark: true})
 }

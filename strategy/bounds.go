@@ -24,12 +24,13 @@ type Bounds struct {
 	// state that is not in the map a step may have any number of calls.
 	Calls map[State]int
 
-	// AgentStates lists the states in which its calls are calls of agents that it brings itself, and of
-	// nothing else, if it calls these in no other state. Nil means that it may call them in any state.
+	// AgentStates lists the states in which its calls are calls of agents that it brings itself,
+	// and of nothing else, if it calls these in no other state. Nil means that it may call them in
+	// any state.
 	AgentStates []State
 
-	// Starts says how many children it starts at most, by delegations and by calls in the AgentStates
-	// together; 0: it does not say.
+	// Starts says how many children it starts at most, by delegations and by calls in the
+	// AgentStates together; 0: it does not say.
 	Starts int
 
 	// Offers lists the tools of the run that its requests offer, so that it may call them. Nil

@@ -93,8 +93,8 @@ type Delegator interface {
 }
 
 // Handover is a [Strategy] that may end by naming a successor, see [nextstep.Successor]. Successors
-// lists all names that it may give. The set-up of a run fails if one is unknown, and so does a frame
-// that names another.
+// lists all names that it may give. The set-up of a run fails if one is unknown, and so does a
+// frame that names another.
 type Handover interface {
 	Successors() []string
 }

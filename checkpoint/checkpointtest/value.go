@@ -243,8 +243,8 @@ func valuesAtOnce(ctx context.Context, s checkpoint.Store) error {
 	return errors.Join(failed...)
 }
 
-// damagedValue damages a value: a range in which the damage lies is an error that names the run, and
-// other values and the records are as they were.
+// damagedValue damages a value: a range in which the damage lies is an error that names the run,
+// and other values and the records are as they were.
 func damagedValue(ctx context.Context, f Faulty) error {
 	if f.DamageValue == nil {
 		return lacking("DamageValue")

@@ -2,8 +2,8 @@ package sealed
 
 import "github.com/segue-go/segue/checkpoint"
 
-// withAbilities returns the store with those abilities of inner that keep what has to be sealed, and
-// with no other: what a method does not hide, [checkpoint.As] finds behind it.
+// withAbilities returns the store with those abilities of inner that keep what has to be sealed,
+// and with no other: what a method does not hide, [checkpoint.As] finds behind it.
 func (s *store) withAbilities() checkpoint.Store {
 	in, hasInbox := checkpoint.As[checkpoint.Inbox](s.inner)
 	kept, hasSnapshots := checkpoint.As[checkpoint.SnapshotStore](s.inner)

@@ -9,9 +9,9 @@ import (
 )
 
 // KeyIDs returns the ids of the keys that a run needs: those that its records, its messages, its
-// snapshot and its values were sealed with, in order and each once. "" stands for what is not sealed. The store is
-// one that New has returned, or the one behind it; no key is used. A key that no run needs may be
-// dropped.
+// snapshot and its values were sealed with, in order and each once. "" stands for what is not
+// sealed. The store is one that New has returned, or the one behind it; no key is used. A key that
+// no run needs may be dropped.
 func KeyIDs(ctx context.Context, s checkpoint.Store, key checkpoint.Key) ([]string, error) {
 	if ours, ok := checkpoint.As[interface{ sealedIn() checkpoint.Store }](s); ok {
 		s = ours.sealedIn()

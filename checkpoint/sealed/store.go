@@ -20,8 +20,9 @@ type store struct {
 var _ checkpoint.Store = (*store)(nil)
 
 // New returns a store that seals what it is given, and keeps it in inner. It has the abilities of
-// inner, as [checkpoint.As] finds them: Inbox, SnapshotStore and ValueStore, if inner has them, seal
-// as well; Lister, Leaser and Pruner are as they are. It is safe for concurrent use if inner is.
+// inner, as [checkpoint.As] finds them: Inbox, SnapshotStore and ValueStore, if inner has them,
+// seal as well; Lister, Leaser and Pruner are as they are. It is safe for concurrent use if inner
+// is.
 //
 // The very same Append, made again, is sealed anew: of the two the store keeps one, and each opens
 // to the same. Read ends with an [*Error] at a record that cannot be opened. Posted returns the

@@ -8,10 +8,10 @@ import (
 	"github.com/segue-go/segue/checkpoint"
 )
 
-// A value is sealed in segments, so that a range of it can be opened without the rest: envelopes one
-// behind the other, of segmentSize bytes of the value each, and the last of what is left. All have
-// the key of the first. A value without bytes has one segment. Each is bound to the value, to its
-// place in it, and to the size of the whole.
+// A value is sealed in segments, so that a range of it can be opened without the rest: envelopes
+// one behind the other, of segmentSize bytes of the value each, and the last of what is left. All
+// have the key of the first. A value without bytes has one segment. Each is bound to the value, to
+// its place in it, and to the size of the whole.
 
 const segmentSize = 64 << 10
 
@@ -40,8 +40,8 @@ func (s *sealedValues) PutValue(ctx context.Context, key checkpoint.Key, id stri
 	return s.inner.PutValue(ctx, key, id, sealed)
 }
 
-// ReadValue implements [checkpoint.ValueStore]. It opens the segments that the bytes are in. What is
-// not sealed is refused, whatever Keys.ReadPlain says.
+// ReadValue implements [checkpoint.ValueStore]. It opens the segments that the bytes are in. What
+// is not sealed is refused, whatever Keys.ReadPlain says.
 func (s *sealedValues) ReadValue(ctx context.Context, key checkpoint.Key, id string, offset int64, length int) ([]byte, int64, error) {
 	r, err := s.reader(ctx, key, id)
 	if err != nil {

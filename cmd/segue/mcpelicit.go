@@ -14,9 +14,9 @@ import (
 	"github.com/segue-go/segue/orchestrator"
 )
 
-// elicitor asks the person at an MCP client for what a run waits for. A client that speaks 2026-07-28
-// or later gets the questions as the result of its call, and comes back with the answers; an older
-// one is asked while its call is in progress.
+// elicitor asks the person at an MCP client for what a run waits for. A client that speaks
+// 2026-07-28 or later gets the questions as the result of its call, and comes back with the
+// answers; an older one is asked while its call is in progress.
 type elicitor struct {
 	session *mcp.ServerSession
 	able    bool // the client can ask a person

@@ -157,7 +157,8 @@ func sameTexts(a, b tools.Definition) bool {
 }
 
 // asksAnyway returns the policies of the tools that need an approval for each call whatever the
-// approval says, such as those whose definitions are not accepted. A policy that refuses them holds.
+// approval says, such as those whose definitions are not accepted. A policy that refuses them
+// holds.
 func (j job) asksAnyway(policy orchestrator.ApprovalPolicy) map[string]orchestrator.ApprovalPolicy {
 	all := map[string]orchestrator.ApprovalPolicy{}
 	for _, t := range j.tools {

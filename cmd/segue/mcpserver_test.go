@@ -41,8 +41,8 @@ func textResult(text string) *mcp.CallToolResult {
 	return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: text}}}
 }
 
-// newTestServer has the tools echo, make (a file made.txt), variable (of its environment), odd (with
-// a name that models do not take), and sleep.
+// newTestServer has the tools echo, make (a file made.txt), variable (of its environment), odd
+// (with a name that models do not take), and sleep.
 func newTestServer(mode string) *mcp.Server {
 	s := mcp.NewServer(&mcp.Implementation{Name: "test server", Version: "1.2"}, nil)
 	about := "Says it again."

@@ -188,8 +188,8 @@ func (s *mcpServer) readAccepted(c *cli) error {
 	return nil
 }
 
-// pinned returns the fingerprints of the accepted tools. It is not nil: without any, each tool needs
-// an approval for each call.
+// pinned returns the fingerprints of the accepted tools. It is not nil: without any, each tool
+// needs an approval for each call.
 func (s *mcpServer) pinned() map[string]string {
 	prints := map[string]string{}
 	for tool, a := range s.accepted {

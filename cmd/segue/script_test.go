@@ -37,7 +37,8 @@ import (
 //
 // A server at $SERVER, which is http://$ADDRESS, answers the n-th request with the HTTP response in
 // the file replies/n, and writes the request to requests/n. The configuration testdata/segue.yaml
-// is at $CONFIG; an MCP server at $MCP, which serverin writes for MCPADDRESS, takes the key secret-1; its models are asked at OPENAI_BASE_URL.
+// is at $CONFIG; an MCP server at $MCP, which serverin writes for MCPADDRESS, takes the key
+// secret-1; its models are asked at OPENAI_BASE_URL.
 func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir:                 "testdata/script",

@@ -107,8 +107,8 @@ func (f *toolsFlags) offer(cmd *cobra.Command) {
 	_ = cmd.MarkFlagFilename("config", "yaml", "yml") // the only error is an unknown flag
 }
 
-// toolsConfig reads the configuration of segue tools, which must be trusted, because its servers are
-// started; an empty one if there is none.
+// toolsConfig reads the configuration of segue tools, which must be trusted, because its servers
+// are started; an empty one if there is none.
 func (c *cli) toolsConfig(ctx context.Context, f *toolsFlags, s *terminal.Screen) (*config.Config, error) {
 	place, err := c.configPath(f.config, f.given("config"))
 	if err != nil || place.Origin == config.OriginNone {

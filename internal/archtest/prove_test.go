@@ -38,8 +38,8 @@ func TestProveRunsEveryProperty(t *testing.T) {
 	}
 }
 
-// propertiesOf returns the tests of a folder that call package prove, directly or through a function
-// of these tests.
+// propertiesOf returns the tests of a folder that call package prove, directly or through a
+// function of these tests.
 func propertiesOf(t *testing.T, dir string) (tests []string) {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join(dir, "*_test.go"))

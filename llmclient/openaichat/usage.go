@@ -6,8 +6,8 @@ import "github.com/segue-go/segue/messages"
 //
 // Cached input is in prompt_tokens_details; DeepSeek has it in prompt_cache_hit_tokens, Moonshot
 // beside the other counts. Input that was written to a cache is in prompt_tokens_details
-// (OpenRouter), or in cache_creation_input_tokens beside the other counts. If the total is the sum of input, output and reasoning (xAI), the output
-// does not include the reasoning.
+// (OpenRouter), or in cache_creation_input_tokens beside the other counts. If the total is the sum
+// of input, output and reasoning (xAI), the output does not include the reasoning.
 func (d *decoder) usage(u *usage) {
 	if d.Peek() != '{' {
 		d.Skip()

@@ -44,9 +44,9 @@ func call(id, name, arguments string) scripted.Reply {
 	return scripted.Calls(messages.ToolCall{ID: id, Name: name, Arguments: arguments})
 }
 
-// By default more than forty tools are not offered: the model searches for them. Each request extends
-// the one before, but for tools that are appended, and the event of each request that has more says
-// which.
+// By default more than forty tools are not offered: the model searches for them. Each request
+// extends the one before, but for tools that are appended, and the event of each request that has
+// more says which.
 func TestSearch_byDefault(t *testing.T) {
 	model := scripted.New(
 		call("a", "search_tools", `{"query":"part_7"}`), call("b", "part_7", "{}"), call("c", "part_9", "{}"), call("d", "part_9", "{}"),
@@ -102,8 +102,8 @@ func TestSearch_textFormat(t *testing.T) {
 	require.Equal(t, []bool{false, true, true}, described)
 }
 
-// A run offers everything if the search is off, and with the text format, where nobody would describe
-// the search to the model.
+// A run offers everything if the search is off, and with the text format, where nobody would
+// describe the search to the model.
 func TestSearch_off(t *testing.T) {
 	for name, cfg := range map[string]completetask.Config{
 		"off": {Search: toolsearch.Config{Above: -1}}, "text": {ToolFormat: llmclient.ToolsText, Search: toolsearch.Config{Above: 2}}, "more": {Search: toolsearch.Config{Above: 50}},

@@ -22,8 +22,8 @@ type Config struct {
 	Model     string  `json:"model,omitempty"`      // for the summary; "" means the client's own model
 	MaxTokens int     `json:"max_tokens,omitempty"` // most tokens of a summary; 0 means 1024
 
-	// BytesPerToken is about how many bytes a token has, until the usage of a reply says it better; 0
-	// means 4, as in English texts.
+	// BytesPerToken is about how many bytes a token has, until the usage of a reply says it better;
+	// 0 means 4, as in English texts.
 	BytesPerToken float64 `json:"bytes_per_token,omitempty"`
 
 	// MaxSummaries limits the requests for summaries in one frame; then old turns are left out

@@ -12,8 +12,8 @@
 // estimate. An estimate reads only what is new in a request, so that it costs the same in a long
 // conversation. A compaction reads at most a window.
 //
-// The package is pure: it decides, and a strategy asks. A strategy of yours uses it like this, where
-// h is its conversation and request makes a request of it:
+// The package is pure: it decides, and a strategy asks. A strategy of yours uses it like this,
+// where h is its conversation and request makes a request of it:
 //
 //	Initialize:          c.Start(h), then ask
 //	ask:                 if c.Due(&request) && c.Begin(h): return c.Ask(h), in a state of its own;

@@ -3,8 +3,8 @@
 // the model answers without a call.
 //
 // It makes at most MaxModelCalls + MaxRetries + 1 model calls ([Config.Bound]); the last is for a
-// conclusion without tools. [Config.Compact] adds those for summaries. A forced ToolChoice adds one if the provider refuses it, and a Schema
-// adds one if the provider refuses the response format.
+// conclusion without tools. [Config.Compact] adds those for summaries. A forced ToolChoice adds one
+// if the provider refuses it, and a Schema adds one if the provider refuses the response format.
 //
 // The strategy never invents an answer. An empty reply has a nil Result. A reply that was cut off,
 // was withheld, or came after the last allowed call is an error that keeps the text. If an answer
@@ -13,9 +13,10 @@
 // The metadata of an output holds "model_calls" (a number; a call whose failure ends the run does
 // not count). If they apply it also holds "finish" (why the model stopped, if not by itself),
 // "truncated" (true), "compactions" (how often the conversation became shorter) and
-// "summaries_failed" (how often the summary for that failed), "unforced" (true: the provider refused the forced tool choice, so the model
-// could answer without a call), "answer_tool" (true: the provider refused the response format, so
-// the tool "final" was used for the answer), and "repaired" (the repairs of the input messages).
+// "summaries_failed" (how often the summary for that failed), "unforced" (true: the provider
+// refused the forced tool choice, so the model could answer without a call), "answer_tool" (true:
+// the provider refused the response format, so the tool "final" was used for the answer), and
+// "repaired" (the repairs of the input messages).
 package completetask
 
 import (

@@ -8,11 +8,11 @@ import "github.com/segue-go/segue/strategy"
 //	p, and p judgements with EvaluateByModel, and MaxRetries, and 1 with AnswerSynthesize
 //	+ (MaxSteps + MaxRevisions * w) * perStep
 //
-// because a step that is done never runs again, and steps that fail cost a revision; w is the number
-// of steps that may run at the same time, and so fail together: 1, or the smaller one of Parallel
-// and MaxSteps. For plans
-// within plans, nest the calls: c.Bound(c.Bound(leaf)) is the bound of two levels. A negative
-// perStep means no bound, and gives -1. An invalid Config has the bound 0.
+// because a step that is done never runs again, and steps that fail cost a revision; w is the
+// number of steps that may run at the same time, and so fail together: 1, or the smaller one of
+// Parallel and MaxSteps. For plans within plans, nest the calls: c.Bound(c.Bound(leaf)) is the
+// bound of two levels. A negative perStep means no bound, and gives -1. An invalid Config has the
+// bound 0.
 func (c Config) Bound(perStep int) int {
 	s := compile(c)
 	if s.Err != nil {

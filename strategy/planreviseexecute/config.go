@@ -31,9 +31,9 @@ type Config struct {
 	Executor  string   `json:"executor,omitempty"`
 	Executors []string `json:"executors,omitempty"`
 
-	// Parallel is the number of steps that run at the same time, if they do not depend on each other.
-	// 0 and 1 mean one. A negative number means any number if all tools of the run that steps may use
-	// are read-only or idempotent, and otherwise one.
+	// Parallel is the number of steps that run at the same time, if they do not depend on each
+	// other. 0 and 1 mean one. A negative number means any number if all tools of the run that
+	// steps may use are read-only or idempotent, and otherwise one.
 	Parallel int `json:"parallel,omitempty"`
 
 	Share      delegation.Share  `json:"-"`                    // what a child sees of this conversation; nil means nothing

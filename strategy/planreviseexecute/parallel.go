@@ -134,8 +134,8 @@ func (s *planReviseExecute) callOf(step int) string { return "step_" + s.plan.St
 // InheritBranches implements strategy.BranchInheritor.
 func (s *planReviseExecute) InheritBranches(outs []strategy.BranchOutput) { s.branches = outs }
 
-// ranTogether returns what became of the steps that ran at the same time, by the ids of their calls.
-// A call without a branch was refused.
+// ranTogether returns what became of the steps that ran at the same time, by the ids of their
+// calls. A call without a branch was refused.
 func (s *planReviseExecute) ranTogether(results []messages.ToolOutput) map[string]strategy.BranchOutput {
 	ended := map[string]strategy.BranchOutput{}
 	for _, r := range results {

@@ -21,8 +21,8 @@ import (
 	"github.com/segue-go/segue/tools"
 )
 
-// goOn applies a record, and performs the effects of the run until it ends, or waits for people: step B fails, and step A
-// calls pay.
+// goOn applies a record, and performs the effects of the run until it ends, or waits for people:
+// step B fails, and step A calls pay.
 func goOn(t *testing.T, m *machine.Machine, first machine.Record) {
 	t.Helper()
 	apply := func(r machine.Record) {

@@ -15,10 +15,10 @@
 // steps: those that the step depends on or, if it names none, all done steps (Config.Results). It
 // sees nothing else unless Config.Share says so, and only its result is returned. A step without a
 // text or data as its result has failed (Config.OnEmpty). With Config.Parallel, steps that do not
-// wait for each other run at the same time, batch by batch: each is a branch of the run. A step that
-// fails does not stop those beside it, and all that failed are planned again at once. This strategy
-// may itself carry out a step, with a plan of its own. Done steps stay done. The answer is the result of the last step, or
-// is made from all results by one more request (Config.Answer).
+// wait for each other run at the same time, batch by batch: each is a branch of the run. A step
+// that fails does not stop those beside it, and all that failed are planned again at once. This
+// strategy may itself carry out a step, with a plan of its own. Done steps stay done. The answer is
+// the result of the last step, or is made from all results by one more request (Config.Answer).
 //
 // A plan of more than MaxSteps steps is cut to its first steps (Config.OnTooLong). The model is
 // told so, and the metadata records it: Plan.Planned, and "truncated".

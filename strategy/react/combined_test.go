@@ -15,8 +15,8 @@ import (
 	"github.com/segue-go/segue/strategy/react"
 )
 
-// A note that comes together with an unusable reply does not make a compaction forget what was wrong
-// with the reply. The model is told each of them once, also after a snapshot.
+// A note that comes together with an unusable reply does not make a compaction forget what was
+// wrong with the reply. The model is told each of them once, also after a snapshot.
 func TestCompact_noteAfterUnusableReply(t *testing.T) {
 	cfg := react.Config{Compact: &compaction.Config{Keep: 1, How: compaction.Trim}, Prompts: react.Prompts{Again: "What was wrong."}}
 	s, _ := start(cfg, delegation.Input{Goal: "go", Messages: messages.History{messages.UserText(strings.Repeat("old ", 2000)), messages.AssistantText("old")}})

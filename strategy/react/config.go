@@ -37,8 +37,8 @@ type Config struct {
 	// unreadable or cut off. They do not count in MaxSteps. 0 means 3, negative means none.
 	MaxRetries int `json:"max_retries,omitempty"`
 
-	// Search says when the model searches for tools instead of being told all of them: by default if
-	// there are more than 40. The result of a search describes the tools that were found, so the
+	// Search says when the model searches for tools instead of being told all of them: by default
+	// if there are more than 40. The result of a search describes the tools that were found, so the
 	// instructions stay as they are. A search is a step.
 	Search toolsearch.Config `json:"search,omitzero"`
 

@@ -23,8 +23,8 @@ func (s *react) tell() {
 	}
 }
 
-// hasNews reports whether the model is asked again although it has answered: it has not seen a note,
-// and a step is left for it.
+// hasNews reports whether the model is asked again although it has answered: it has not seen a
+// note, and a step is left for it.
 func (s *react) hasNews() bool { return len(s.Untold()) > 0 && s.Can(noted) }
 
 // answerAgain keeps the answer of a turn, and asks the model again, which then sees the notes.

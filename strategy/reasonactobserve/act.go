@@ -84,8 +84,8 @@ func only(reply messages.Assistant, call messages.ToolCall) messages.Assistant {
 	return reply
 }
 
-// execute runs the calls that were not repeated too often, and refuses the others. Searches for tools
-// are answered and not run.
+// execute runs the calls that were not repeated too often, and refuses the others. Searches for
+// tools are answered and not run.
 func (s *reasonActObserve) execute(calls []messages.ToolCall) nextstep.NextStep {
 	s.calls, s.refused = calls, nil
 	answers := s.search.Answers(calls)

@@ -29,8 +29,8 @@ func (s *reasonActObserve) measure(step nextstep.NextStep) {
 	}
 }
 
-// askModel asks the model at the beginning of a step, after a compaction if the conversation has become
-// too long.
+// askModel asks the model at the beginning of a step, after a compaction if the conversation has
+// become too long.
 func (s *reasonActObserve) askModel(on strategy.Trigger, step nextstep.GetChatCompletion) nextstep.NextStep {
 	if s.PromptErr() != nil || !s.compact.Due(&step.Request) || !s.compact.Begin(s.history) {
 		return s.then(on, step)

@@ -33,8 +33,9 @@ type Config struct {
 	MaxObserved int  `json:"max_observed,omitempty"` // characters of a result shown in the observe turn; 0 means 400, negative means all
 	NoInput     bool `json:"no_input,omitempty"`     // the model cannot ask the user
 
-	// Search says when the model searches for tools in the act turn, instead of being offered all of
-	// them: by default if there are more than 40. What is found is offered from the next act turn on.
+	// Search says when the model searches for tools in the act turn, instead of being offered all
+	// of them: by default if there are more than 40. What is found is offered from the next act
+	// turn on.
 	Search toolsearch.Config `json:"search,omitzero"`
 
 	Retrieval Retrieval `json:"retrieval,omitzero"` // consults data sources before the first act turn

@@ -80,10 +80,10 @@ type Plan struct {
 
 var toolName = regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`)
 
-// Compile checks the Config and fills in its defaults. The error says everything that is wrong, each
-// time with the name of the package whose Config has this one in its field Search. It returns a nil
-// Plan if the search is off. The pinned tools must be among those that the Config of the package
-// names; nil names mean all.
+// Compile checks the Config and fills in its defaults. The error says everything that is wrong,
+// each time with the name of the package whose Config has this one in its field Search. It returns
+// a nil Plan if the search is off. The pinned tools must be among those that the Config of the
+// package names; nil names mean all.
 func (c Config) Compile(pkg string, names []string) (*Plan, error) {
 	p := &Plan{
 		above: cmp.Or(c.Above, DefaultAbove), results: cmp.Or(c.Results, DefaultResults),

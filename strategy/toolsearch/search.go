@@ -58,8 +58,9 @@ type Options struct {
 
 // Start begins a frame that may use these tools, which are read-only from now on. Pinned names that
 // are not among them are left out: a frame may be given fewer tools than the run has. The tool
-// [tools.ReadResultName] is pinned, because results say how to call it. Everything is offered if the Plan is nil, if there are no more tools than it says, or if all of them are pinned.
-// The error says that a tool has the name of the search tool.
+// [tools.ReadResultName] is pinned, because results say how to call it. Everything is offered if
+// the Plan is nil, if there are no more tools than it says, or if all of them are pinned. The error
+// says that a tool has the name of the search tool.
 func (p *Plan) Start(pkg string, defs []tools.Definition, o Options) (*Search, error) {
 	s := &Search{all: defs, offered: defs, before: len(defs)}
 	if p == nil || len(defs) <= p.above {
@@ -101,8 +102,8 @@ func (s *Search) Offered() []tools.Definition {
 	return slices.Clip(s.offered)
 }
 
-// Callable returns all tools that the model may name in a reply, whether they are offered or not, for
-// a text format that reads replies better if it knows them. The slice is read-only.
+// Callable returns all tools that the model may name in a reply, whether they are offered or not,
+// for a text format that reads replies better if it knows them. The slice is read-only.
 func (s *Search) Callable() []tools.Definition {
 	switch {
 	case s == nil:
@@ -162,7 +163,8 @@ func (s *Search) Restore(found []string) error {
 }
 
 // Recall offers the tools that were called in an earlier conversation, in the order of their first
-// calls, so that the next turn of a chat need not find them again. Call it before the first request.
+// calls, so that the next turn of a chat need not find them again. Call it before the first
+// request.
 func (s *Search) Recall(h messages.History) {
 	if !s.Active() {
 		return
@@ -186,8 +188,8 @@ func (s *Search) offer(name string) bool {
 	return true
 }
 
-// Own reports whether the strategy must answer a call with Answers and not have it run: it calls the
-// search tool, or a tool that exists and was not offered yet.
+// Own reports whether the strategy must answer a call with Answers and not have it run: it calls
+// the search tool, or a tool that exists and was not offered yet.
 func (s *Search) Own(call messages.ToolCall) bool {
 	if !s.Active() {
 		return false

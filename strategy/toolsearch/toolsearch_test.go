@@ -146,8 +146,8 @@ func TestSearch_off(t *testing.T) {
 	require.False(t, none.Own(query("mail")))
 }
 
-// A tool that exists and was not offered yet is found by its call, which is not run. The other calls
-// of the reply are, and the results are in the order of the calls.
+// A tool that exists and was not offered yet is found by its call, which is not run. The other
+// calls of the reply are, and the results are in the order of the calls.
 func TestSearch_earlyCall(t *testing.T) {
 	s := start(t, toolsearch.Config{Above: 1, Pinned: []string{"weather"}}, office, toolsearch.Options{})
 	calls := []messages.ToolCall{
@@ -231,8 +231,9 @@ func TestSearch_hugeTools(t *testing.T) {
 	}
 }
 
-// For any tools and any calls: the results answer the Own calls in order, what is offered only grows
-// at its end, a Search that is restored goes on in the same way, and no text is longer than allowed.
+// For any tools and any calls: the results answer the Own calls in order, what is offered only
+// grows at its end, a Search that is restored goes on in the same way, and no text is longer than
+// allowed.
 func TestSearch_laws(t *testing.T) {
 	word := rapid.SampledFrom([]string{"mail", "Mail", "file", "天気", "x", "é", "\xff", "\n", "the", "a"})
 	text := rapid.Custom(func(t *rapid.T) string {

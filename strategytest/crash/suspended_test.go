@@ -33,8 +33,8 @@ func suspends(def tools.Definition) tools.Tool {
 	})
 }
 
-// TestCrash_suspendedCalls cuts off runs whose tools suspend calls with a state of their own, beside
-// other calls.
+// TestCrash_suspendedCalls cuts off runs whose tools suspend calls with a state of their own,
+// beside other calls.
 func TestCrash_suspendedCalls(t *testing.T) {
 	for name, def := range map[string]tools.Definition{
 		"unsafe": {Name: "ship"}, "idempotent": {Name: "ship", Idempotent: true}, "sequential": {Name: "ship", Sequential: true},

@@ -81,8 +81,8 @@ func schemaOf(t *mcp.Tool, most int) (json.RawMessage, *tools.Schema, error) {
 	return data, compiled, nil
 }
 
-// withoutNull returns a copy of a schema without a "required" that is null, as some servers write an
-// empty list.
+// withoutNull returns a copy of a schema without a "required" that is null, as some servers write
+// an empty list.
 func withoutNull(schema map[string]any) map[string]any {
 	schema = maps.Clone(schema)
 	if required, ok := schema["required"]; ok && required == nil {

@@ -58,8 +58,8 @@ type Config struct {
 	Safety map[string]Safety
 
 	// Pinned holds the fingerprints of the definitions that somebody has accepted, by the server's
-	// name of the tool: see [Pins]. A tool whose definition is not the accepted one, or that was not
-	// there, needs an approval for each call. Nil pins nothing.
+	// name of the tool: see [Pins]. A tool whose definition is not the accepted one, or that was
+	// not there, needs an approval for each call. Nil pins nothing.
 	Pinned map[string]string
 
 	ConnectTimeout time.Duration // to connect and list the tools; 0: 30 s

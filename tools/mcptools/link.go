@@ -226,8 +226,8 @@ func (s *links) whyNot(ctx context.Context, p *process, err error) error {
 	return err
 }
 
-// connectTimeout bounds the time to connect and to list the tools. Its end has the cause that people
-// are told.
+// connectTimeout bounds the time to connect and to list the tools. Its end has the cause that
+// people are told.
 func (s *Toolset) connectTimeout(ctx context.Context) (context.Context, context.CancelFunc) {
 	late := &cause{text: fmt.Sprintf("it did not answer within %v", s.cfg.ConnectTimeout), err: context.DeadlineExceeded}
 	return context.WithTimeoutCause(ctx, s.cfg.ConnectTimeout, late)

@@ -167,7 +167,8 @@ func hintsOf(t *mcp.Tool) Hints {
 	return Hints{ReadOnly: a.ReadOnlyHint, Idempotent: a.IdempotentHint, Destructive: a.DestructiveHint, OpenWorld: a.OpenWorldHint}
 }
 
-// fingerprint returns the SHA-256 of everything in a definition that a model or a person decides by.
+// fingerprint returns the SHA-256 of everything in a definition that a model or a person decides
+// by.
 func fingerprint(t *mcp.Tool) string {
 	data, err := json.Marshal(struct { // maps are written in the order of their names
 		Name, Title, Description string

@@ -24,7 +24,8 @@ func TestKeepLarge_mcp(t *testing.T) {
 	}
 }
 
-// An agent with MCP servers can read what is kept of their results, also if it names its other tools.
+// An agent with MCP servers can read what is kept of their results, also if it names its other
+// tools.
 func TestKeepLarge_offered(t *testing.T) {
 	c := sound(t, "mcp: {f: {command: [x]}}\nagents: {a: {mcp: [f], tools: []}, b: {tools: []}}\ndefault: a\n")
 	o := Options{MCP: map[string][]tools.Tool{"f": named("look")}, large: true}

@@ -10,8 +10,8 @@ import (
 	"github.com/segue-go/segue/tools/mcptools"
 )
 
-// MCPTarget identifies what is behind an MCP server, whatever a file calls it: its command, with the
-// folder if that matters, or its address.
+// MCPTarget identifies what is behind an MCP server, whatever a file calls it: its command, with
+// the folder if that matters, or its address.
 func (c *Config) MCPTarget(name string) string {
 	s := c.MCP[name]
 	if s.URL != "" {
@@ -35,9 +35,9 @@ func (c *Config) MCPTarget(name string) string {
 }
 
 // MCPConfig returns how to connect to an MCP server, with the values of the variables that it gets.
-// Getenv reads environment variables; nil means [os.Getenv]. It returns an error if there is no such
-// server, if the variable of a header is not set, or if a file that was found would send a key to a
-// server for which the key is not meant.
+// Getenv reads environment variables; nil means [os.Getenv]. It returns an error if there is no
+// such server, if the variable of a header is not set, or if a file that was found would send a key
+// to a server for which the key is not meant.
 func (c *Config) MCPConfig(name string, getenv func(string) string) (mcptools.Config, error) {
 	if getenv == nil {
 		getenv = os.Getenv

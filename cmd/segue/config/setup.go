@@ -40,8 +40,8 @@ type Options struct {
 	// them if it names none.
 	Tools []tools.Tool
 
-	// MCP are the tools of the MCP servers of the file, by the names of the servers. An agent may use
-	// those of the servers that it names. See [Config.MCPServers].
+	// MCP are the tools of the MCP servers of the file, by the names of the servers. An agent may
+	// use those of the servers that it names. See [Config.MCPServers].
 	MCP map[string][]tools.Tool
 
 	Strategy string // overrides the strategy of the agent that is run; "": as in the file

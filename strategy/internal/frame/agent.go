@@ -17,9 +17,9 @@ type agentTool struct {
 // Agent returns the agent, for package machine.
 func (t agentTool) Agent() *strategy.Agent { return t.agent }
 
-// AgentTool returns a tool by which a strategy itself starts an agent, one branch for each call. The
-// function makes the input of the branch. It is called for calls by the model too, which it should
-// refuse.
+// AgentTool returns a tool by which a strategy itself starts an agent, one branch for each call.
+// The function makes the input of the branch. It is called for calls by the model too, which it
+// should refuse.
 func AgentTool(def tools.Definition, agent strategy.Agent, input func(arguments string) (delegation.Input, error)) tools.Tool {
 	agent.Branches = 1
 	agent.Inputs = func(arguments string) ([]delegation.Input, bool, error) {

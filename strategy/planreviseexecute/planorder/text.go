@@ -25,8 +25,8 @@ var (
 )
 
 // Stated reads what a goal says about the steps that it waits for: "Compare them (after 1, 2)", or
-// "[depends on steps 1-3]", or "needs: none" on a line of its own. It returns the goal without that,
-// and the numbers: nil if the goal says nothing, and empty if it waits for no step.
+// "[depends on steps 1-3]", or "needs: none" on a line of its own. It returns the goal without
+// that, and the numbers: nil if the goal says nothing, and empty if it waits for no step.
 func Stated(goal string) (rest string, after []int) {
 	for _, form := range []*regexp.Regexp{inBrackets, onItsLine, independent} {
 		at := form.FindStringSubmatchIndex(goal)
@@ -61,9 +61,10 @@ func numbersIn(list string) []int {
 // mostItems is the number of steps from which on nothing is read of the order of a plan.
 const mostItems = 1000
 
-// Written returns the plan that a text lists, to replace the open steps of p. The goals of the steps
-// lose what they say about their order. What they say and cannot be (a step that does not exist,
-// the step itself, steps that wait for each other) is in Unread, and such a step says nothing.
+// Written returns the plan that a text lists, to replace the open steps of p. The goals of the
+// steps lose what they say about their order. What they say and cannot be (a step that does not
+// exist, the step itself, steps that wait for each other) is in Unread, and such a step says
+// nothing.
 func (p Plan) Written(items []plantext.Item) Plan {
 	w := &written{old: p, ids: map[string]string{}}
 	for i := range items {

@@ -1,7 +1,7 @@
 // Package alphabet has what a model may answer in the protocols of the built-in strategies: plans,
-// judgements of drafts and plans, turns of ReAct, decisions, goals for agents, searches for tools. It is for the World
-// of explore.Options: without it the world answers with texts and calls that no protocol
-// understands, and an exploration never comes behind the first plan.
+// judgements of drafts and plans, turns of ReAct, decisions, goals for agents, searches for tools.
+// It is for the World of explore.Options: without it the world answers with texts and calls that no
+// protocol understands, and an exploration never comes behind the first plan.
 //
 // [For] chooses for a strategy and everything it uses. The others are for strategies of your own
 // that speak a protocol, and are joined with [Join]. An [Alphabet] returns the same reactions for

@@ -47,7 +47,8 @@ func Searches(tools ...string) Alphabet {
 	}
 }
 
-// Summaries summarize, where a request is for a summary of old messages: in a few words, and in none.
+// Summaries summarize, where a request is for a summary of old messages: in a few words, and in
+// none.
 func Summaries(e *machine.Effect) []explore.Reaction {
 	if ask, ok := e.Step.(nextstep.GetChatCompletion); !ok || !ask.Aside {
 		return nil
