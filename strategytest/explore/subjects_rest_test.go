@@ -54,6 +54,10 @@ func rareBuiltins() []subject {
 			explore.Options{Children: []string{"worker"}, World: plannedInProse},
 		},
 		{
+			"plan-revise-execute, batches of steps", pre.New(pre.Config{Executor: "worker", MaxSteps: 4, MaxRevisions: -1, MaxRetries: -1, Evaluation: pre.EvaluateNever, Parallel: 2}),
+			explore.Options{Strategies: strategy.Set{"worker": writer}, World: alphabet.Batches},
+		},
+		{
 			"plan-revise-execute, in prose, steps at the same time", pre.New(pre.Config{Executor: "worker", MaxSteps: 3, MaxRevisions: 2, MaxRetries: 1, AcceptProse: true, Parallel: 2}),
 			explore.Options{Strategies: strategy.Set{"worker": writer}, World: alphabet.Join(plannedInProse, together)},
 		},

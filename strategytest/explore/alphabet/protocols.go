@@ -139,6 +139,16 @@ func Plans(e *machine.Effect) []explore.Reaction {
 	return list
 }
 
+// Batches submits a plan of four steps that wait for none, where a request offers submit_plan: where
+// two steps run at the same time, one batch follows another.
+func Batches(e *machine.Effect) []explore.Reaction {
+	if !offers(e, pre.SubmitPlan) {
+		return nil
+	}
+	const steps = `{"goal":"one","depends_on":[]},{"goal":"two","depends_on":[]},{"goal":"three","depends_on":[]},{"goal":"four","depends_on":[]}`
+	return []explore.Reaction{calls("plans four steps at once", pre.SubmitPlan, `{"steps":[`+steps+`]}`)}
+}
+
 // PlansFor submits plans of one step for each of the executors, where a request offers submit_plan.
 func PlansFor(executors ...string) Alphabet {
 	return func(e *machine.Effect) []explore.Reaction {
