@@ -21,7 +21,7 @@ func TestCrash_endsAsItWouldHave(t *testing.T) {
 		w := world{agreeable: chance(t, 2) == 0}
 		whole := drive(t, cfg, machine.Started{
 			Strategy: "p0", Input: delegation.Input{Goal: "go"}, Parallel: []int{1, 2, 4, 0}[chance(t, 4)],
-			Limits: delegation.Limits{Steps: -1, ModelCalls: -1, ToolCalls: -1},
+			Limits: delegation.Limits{Steps: -1, ModelCalls: -1, ToolCalls: -1, Handoffs: -1},
 		})
 		whole.finish(t, w)
 		for range min(4, len(whole.records)-1) {

@@ -28,7 +28,11 @@ func (m *Machine) handOff(f *frame, boxed nextstep.NextStep) nextstep.NextStep {
 	if limit != nil {
 		return m.endAtLimit(f, limit)
 	}
-	next, err := m.successor(f, step.Successor)
+	known, broken := m.successors(f)
+	if broken != nil {
+		return nextstep.ReportError{Err: broken}
+	}
+	next, err := m.successor(f, step.Successor, known)
 	if err != nil {
 		return m.defect(f, "Complete", "names a successor that cannot take its place", err)
 	}
@@ -51,12 +55,23 @@ func (m *Machine) handOff(f *frame, boxed nextstep.NextStep) nextstep.NextStep {
 	return nil
 }
 
-// successor returns a frame that can take the place of f, but for what f uses meanwhile.
-func (m *Machine) successor(f *frame, s *nextstep.Successor) (*frame, error) {
-	known := []string{}
-	if h, ok := f.st.(strategy.Handover); ok {
-		known = h.Successors()
+// successors returns the strategies that a frame may hand off to. The error says that its strategy
+// panicked.
+func (m *Machine) successors(f *frame) (known []string, broken *delegation.Error) {
+	h, ok := f.st.(strategy.Handover)
+	if !ok {
+		return []string{}, nil
 	}
+	defer func() {
+		if v := recover(); v != nil {
+			broken = m.brokeDown(f, "Successors", v)
+		}
+	}()
+	return h.Successors(), nil
+}
+
+// successor returns a frame that can take the place of f, but for what f uses meanwhile.
+func (m *Machine) successor(f *frame, s *nextstep.Successor, known []string) (*frame, error) {
 	if !slices.Contains(known, s.Strategy) {
 		return nil, fmt.Errorf("%.64q is not among its Successors, which are %q", s.Strategy, known)
 	}

@@ -121,7 +121,7 @@ func (m *Machine) charge(f *frame, used *usage) {
 func (m *Machine) refund(e *effect) {
 	r := e.reserved
 	e.reserved = delegation.Counts{}
-	m.charge(e.frame, &usage{Counts: delegation.Counts{Steps: -r.Steps, ModelCalls: -r.ModelCalls, ToolCalls: -r.ToolCalls}})
+	m.charge(e.frame, &usage{Counts: delegation.Counts{Steps: -r.Steps, ModelCalls: -r.ModelCalls, ToolCalls: -r.ToolCalls, Handoffs: -r.Handoffs}})
 }
 
 // refundUnbegun is refund for an effect that ends without its own result, but only if the effect

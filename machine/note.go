@@ -37,7 +37,9 @@ func (m *Machine) noted(rec Record) error {
 	m.lastNote++
 	n := note{Noting: Noting{Note: m.lastNote, Text: r.Text}}
 	m.emit(m.root, EventNoted, n.Noting)
-	m.notes = m.kept()
+	if m.notes = m.kept(canHear); len(m.notes) >= MaxNotes {
+		m.notes = m.kept(listens)
+	}
 	if len(m.notes) >= MaxNotes {
 		m.emit(m.root, EventNoteUnheard, n.Noting)
 		return nil
@@ -81,24 +83,29 @@ func (m *Machine) hear(f *frame) (broken nextstep.NextStep) {
 	return nil
 }
 
-// owes reports whether a live frame is still to hear the note.
-func (m *Machine) owes(live []*frame, n *note) bool {
-	return slices.ContainsFunc(live, func(f *frame) bool {
-		_, listens := f.st.(strategy.Listener)
-		return listens && f.heard < n.Note
-	})
+// listens reports whether a strategy hears notes.
+func listens(s strategy.Strategy) bool {
+	_, ok := s.(strategy.Listener)
+	return ok
 }
 
-// kept returns the notes that a live frame is still to hear, and those that nobody has heard. Every
-// live frame must be parked or asleep.
-func (m *Machine) kept() []note {
+// canHear reports whether a strategy hears notes, or a successor of it may.
+func canHear(s strategy.Strategy) bool {
+	_, hands := s.(strategy.Handover)
+	return hands || listens(s)
+}
+
+// kept returns the notes that nobody has heard, and those that a live frame has not heard whose
+// strategy is such a hearer. Every live frame must be parked or asleep.
+func (m *Machine) kept(hearer func(strategy.Strategy) bool) []note {
 	if len(m.notes) == 0 {
 		return nil
 	}
 	var kept []note
-	live := m.live()
+	hearers := slices.DeleteFunc(m.live(), func(f *frame) bool { return !hearer(f.st) })
 	for i := range m.notes {
-		if n := &m.notes[i]; !n.heard || m.owes(live, n) {
+		n := &m.notes[i]
+		if !n.heard || slices.ContainsFunc(hearers, func(f *frame) bool { return f.heard < n.Note }) {
 			kept = append(kept, *n)
 		}
 	}
@@ -117,7 +124,7 @@ func (m *Machine) unheard() {
 
 // toHear returns how many notes a frame is still to hear.
 func (m *Machine) toHear(f *frame) (count int) {
-	if _, listens := f.st.(strategy.Listener); !listens {
+	if !listens(f.st) {
 		return 0
 	}
 	for i := range m.notes {
@@ -137,7 +144,7 @@ type NoteSnapshot struct {
 
 // noteSnapshots returns the state of the notes.
 func (m *Machine) noteSnapshots() (all []NoteSnapshot) {
-	for _, n := range m.kept() {
+	for _, n := range m.kept(canHear) {
 		all = append(all, NoteSnapshot{Note: n.Note, Text: n.Text, Heard: n.heard})
 	}
 	return all

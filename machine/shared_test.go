@@ -307,7 +307,7 @@ func TestLimits_remotesReserve(t *testing.T) {
 	require.Equal(t, 3, handed(e).ModelCalls)
 	e.answer("3", nextstep.Failure{Message: "nobody is there"})
 	require.Equal(t, machine.StatusFailed, e.m.Status())
-	require.Equal(t, delegation.Counts{Steps: 3 + 2 + 5, ModelCalls: 4, ToolCalls: 2}, e.m.Output().Counts)
+	require.Equal(t, delegation.Counts{Steps: 3 + 2 + 5, ModelCalls: 4, ToolCalls: 2, Handoffs: 16}, e.m.Output().Counts)
 
 	// two at a time: the second is handed what the first has not
 	e = begin(t, map[string]func() *scene{"main": hungry("work"), "far away": far(delegation.Limits{Steps: 5, ModelCalls: 6, ToolCalls: 5})}, remote, agent("work", "far away"), limited(delegation.Limits{ModelCalls: 10}))

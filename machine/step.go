@@ -244,11 +244,14 @@ func (m *Machine) delegateRemote(f *frame, step *nextstep.Delegate) nextstep.Nex
 		}
 	}
 	remote.Limits = limits.limits()
+	if limits[handoffs] == 0 {
+		remote.Limits.Handoffs = 1 // the least that can be said: zero is the default there
+	}
 	remote.Tools = []string{}
 	for _, d := range narrow(f.allowed, step.Tools) {
 		remote.Tools = append(remote.Tools, d.Name)
 	}
-	reserved := delegation.Counts{Steps: max(0, remote.Limits.Steps), ModelCalls: max(0, remote.Limits.ModelCalls), ToolCalls: max(0, remote.Limits.ToolCalls)}
+	reserved := delegation.Counts{Steps: max(0, remote.Limits.Steps), ModelCalls: max(0, remote.Limits.ModelCalls), ToolCalls: max(0, remote.Limits.ToolCalls), Handoffs: int(max(0, limits[handoffs]))}
 	m.charge(f, &usage{Counts: reserved})
 	return m.openStep(f, EffectRemote, remote, reserved)
 }

@@ -16,11 +16,12 @@ const notesAtOnce = machine.MaxNotes
 
 // noteProblem returns why a text cannot be a note; "" if it can.
 func noteProblem(text string) string {
+	size := len(string([]rune(text))) // as it is stored: each byte that is not UTF-8 takes three
 	switch {
 	case strings.TrimSpace(text) == "":
 		return "the note is empty"
-	case len(text) > machine.MaxNote:
-		return fmt.Sprintf("the note has %d bytes, and %d are allowed", len(text), machine.MaxNote)
+	case size > machine.MaxNote:
+		return fmt.Sprintf("the note has %d bytes, and %d are allowed", size, machine.MaxNote)
 	default:
 		return ""
 	}

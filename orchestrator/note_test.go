@@ -114,7 +114,7 @@ func TestNote_refused(t *testing.T) {
 	o := solver(t, scripted.New(scripted.Text("done")), stored(store))
 	_, err := o.Run(t.Context(), task("go"))
 	require.NoError(t, err)
-	for text, problem := range map[string]string{"": "the note is empty", strings.Repeat("x", machine.MaxNote+1): "are allowed", "a": "the run has ended"} {
+	for text, problem := range map[string]string{"": "the note is empty", strings.Repeat("x", machine.MaxNote+1): "are allowed", strings.Repeat("\xff", machine.MaxNote/2): "are allowed", "a": "the run has ended"} {
 		err := o.Note(t.Context(), keyOfRun, text)
 		require.ErrorAs(t, err, new(*orchestrator.ReplyError))
 		require.ErrorContains(t, err, problem)
