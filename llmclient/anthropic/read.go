@@ -106,6 +106,9 @@ func (r *reading) Event(name, data []byte) (end bool, err *llmclient.Error) {
 	}
 	r.x.KeepEvent(data)
 	acc.add(&r.event, cmp.Or(string(r.event.kind), string(name)))
+	if acc.err != nil {
+		acc.err = bytes.Clone(data) // with what stands beside the error
+	}
 	if acc.done {
 		r.x.Drain(&r.Reader)
 	}

@@ -84,12 +84,15 @@ func (a *accumulator) reply(r *reply, whole bool) {
 			a.write(llmclient.DeltaThought, p.text)
 		case partRefusal:
 			a.refuse(p.text)
+		case partReference:
+			a.sources.refer(p.text)
 		default:
 			a.write(llmclient.DeltaText, p.text)
 		}
 	}
 	a.refuse(r.refusal)
 	a.sources.annotate(r.annotations)
+	a.sources.annotate(r.context)
 	for i := range r.calls {
 		a.tell(a.calls.add(&r.calls[i], whole))
 	}

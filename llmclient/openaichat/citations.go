@@ -10,8 +10,9 @@ import (
 )
 
 // sources collects the sources that a model names: annotations of its message (OpenAI, OpenRouter),
-// and the lists search_results and citations beside it (Perplexity, xAI). A chunk of a stream has
-// new annotations, but its lists are the whole lists so far.
+// context.citations of it (Azure), chunks of its content with reference_ids (Mistral), and the lists
+// search_results and citations beside it (Perplexity, xAI). A chunk of a stream has new annotations,
+// but its lists are the whole lists so far.
 type sources struct {
 	annotations []citation
 	seen        map[string]bool // the annotations, raw
@@ -42,17 +43,28 @@ func (s *sources) none() bool { return s.annotations == nil && s.results == nil 
 // out.
 func (s *sources) annotate(raw []byte) {
 	for _, c := range s.list(raw) {
-		if s.seen == nil {
-			s.seen = map[string]bool{}
-		}
-		if !s.seen[string(c.Raw)] {
-			s.seen[string(c.Raw)] = true
-			s.annotations = append(s.annotations, c)
-		}
+		s.keep(c)
 	}
 }
 
-// list reads the sources of a list of objects and URLs.
+// refer adds a reference of Mistral's. Its ids name what the request held, such as the results of a
+// tool: only the caller knows their sources.
+func (s *sources) refer(raw []byte) {
+	s.keep(citation{Citation: messages.Citation{Raw: bytes.Clone(raw)}})
+}
+
+func (s *sources) keep(c citation) {
+	if s.seen == nil {
+		s.seen = map[string]bool{}
+	}
+	if !s.seen[string(c.Raw)] {
+		s.seen[string(c.Raw)] = true
+		s.annotations = append(s.annotations, c)
+	}
+}
+
+// list reads the sources of a list of objects and URLs. One without an address, a file, a title and
+// words is none.
 func (s *sources) list(raw []byte) (read []citation) {
 	if raw == nil {
 		return nil
@@ -71,7 +83,7 @@ func (s *sources) list(raw []byte) (read []citation) {
 		default:
 			c.Skip()
 		}
-		if one.URL != "" || one.FileID != "" {
+		if one.URL != "" || one.FileID != "" || one.Title != "" || one.Quote != "" {
 			one.Raw = bytes.Clone(raw[from:c.At()])
 			read = append(read, one)
 		}
@@ -90,6 +102,8 @@ func (one *citation) read(c *jsonform.Cursor) {
 			one.URL = string(c.Text())
 		case "title", "filename":
 			one.Title = string(orElse(c.Text(), []byte(one.Title)))
+		case "filepath": // Azure
+			one.Title = string(orElse([]byte(one.Title), c.Text()))
 		case "file_id":
 			one.FileID = string(c.Text())
 		case "content", "quote", "snippet":
@@ -136,7 +150,7 @@ func (s *sources) all() []citation {
 		named[c.URL] = true
 	}
 	for _, c := range slices.Concat(s.list(s.results), s.list(s.links)) {
-		if !named[c.URL] {
+		if c.URL == "" || !named[c.URL] {
 			named[c.URL] = true
 			all = append(all, c)
 		}

@@ -97,3 +97,32 @@ func TestCitations_AreLinear(t *testing.T) {
 	require.Len(t, text.Citations, 20_000)
 	require.Equal(t, 2*(1_000_000-19_999), text.Citations[19_999].Start)
 }
+
+// Azure, with data of the customer's own, and Mistral name sources that may have no address. Written
+// by us in the form of Microsoft's schema of azureChatExtensionsMessageContext and Mistral's of
+// ReferenceChunk, read in November 2026.
+func TestCitations_OfAzureAndMistral(t *testing.T) {
+	const page = `{"content":"Ninety days.","title":"Returns","url":"https://c/returns","filepath":"returns.md","chunk_id":"3"}`
+	const local = `{"content":"By post.","title":null,"url":null,"filepath":"post.pdf","chunk_id":"0"}`
+	const list = `"context":{"citations":[` + page + `,` + local + `,{},7],"intent":"[]"}`
+	want := []messages.AssistantContent{messages.Text{Text: "Ninety [doc1].", Citations: []messages.Citation{
+		{URL: "https://c/returns", Title: "Returns", Quote: "Ninety days.", Raw: json.RawMessage(page)},
+		{Title: "post.pdf", Quote: "By post.", Raw: json.RawMessage(local)},
+	}}}
+	ask := func(s *server, onDelta func(llmclient.Delta)) []messages.AssistantContent {
+		resp, err := newClient(t, s).Complete(t.Context(), hello(), onDelta)
+		require.NoError(t, err)
+		return resp.Message.Content
+	}
+	stream := func(llmclient.Delta) {}
+	require.Equal(t, want, ask(sayJSON(t, `{"choices":[{"message":{"role":"assistant","content":"Ninety [doc1].",`+list+`},"finish_reason":"stop"}]}`), nil))
+	require.Equal(t, want, ask(sayEvents(t, `{"choices":[{"delta":{"role":"assistant",`+list+`}}]}`,
+		`{"choices":[{"delta":{"content":"Ninety "}}]}`, `{"choices":[{"delta":{"content":"[doc1]."},"finish_reason":"stop"}]}`), stream))
+
+	const reference = `{"type":"reference","reference_ids":[0,2]}`
+	want = []messages.AssistantContent{messages.Text{Text: "It is so.", Citations: []messages.Citation{{Raw: json.RawMessage(reference)}}}}
+	chunks := `[{"type":"text","text":"It is"},` + reference + `,{"type":"reference","reference_ids":[]},{"type":"text","text":" so."}]`
+	require.Equal(t, want, ask(sayJSON(t, `{"choices":[{"message":{"content":`+chunks+`},"finish_reason":"stop"}]}`), nil))
+	require.Equal(t, want, ask(sayEvents(t, `{"choices":[{"delta":{"content":"It is"}}]}`, `{"choices":[{"delta":{"content":[`+reference+`]}}]}`,
+		`{"choices":[{"delta":{"content":" so."},"finish_reason":"stop"}]}`), stream))
+}

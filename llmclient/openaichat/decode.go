@@ -35,6 +35,7 @@ type reply struct {
 	details          []byte // reasoning_details, raw
 	extra            []byte // extra_content, raw: Gemini's signatures
 	annotations      []byte // raw
+	context          []byte // context.citations, raw: Azure
 	calls            []callPiece
 	function         callPiece // function_call
 }
@@ -51,6 +52,7 @@ const (
 	partText partKind = iota
 	partThought
 	partRefusal
+	partReference // of Mistral: the whole chunk, raw
 )
 
 // callPiece is a tool call or a delta of a tool call.
@@ -73,6 +75,7 @@ type usage struct {
 // decoder reads answers. It does not allocate once its slices have grown.
 type decoder struct {
 	jsonform.Cursor
+	data   []byte // that is being read
 	answer answer
 }
 
@@ -84,6 +87,7 @@ const noIndex = -1
 // JSON.
 func (d *decoder) decode(data []byte, want int64) bool {
 	d.Begin(data, maxDepth)
+	d.data = data
 	d.reset()
 	a := &d.answer
 	for more := d.Open('{'); more; more = d.More('}') {
@@ -205,6 +209,14 @@ func (d *decoder) reply(r *reply) {
 			r.extra = d.present()
 		case "annotations":
 			r.annotations = d.list()
+		case "context":
+			for more := d.Open('{'); more; more = d.More('}') {
+				if string(d.Name()) == "citations" {
+					r.context = d.list()
+					continue
+				}
+				d.Skip()
+			}
 		case "tool_calls":
 			d.calls(r)
 		case "function_call":
@@ -240,6 +252,7 @@ func (d *decoder) parts(r *reply, kind partKind) {
 }
 
 func (d *decoder) part(r *reply, kind partKind) {
+	from, refers := d.At(), false // at the mark, because of Peek
 	for more := d.Open('{'); more; more = d.More('}') {
 		switch string(d.Name()) {
 		case "text":
@@ -252,9 +265,14 @@ func (d *decoder) part(r *reply, kind partKind) {
 				continue
 			}
 			r.add(partThought, d.Text())
+		case "reference_ids":
+			refers = d.list() != nil
 		default:
 			d.Skip()
 		}
+	}
+	if refers {
+		r.add(partReference, d.data[from:d.At()])
 	}
 }
 

@@ -51,8 +51,9 @@ func (e *encoder) author(index int, name string) {
 	}
 }
 
-// others writes all extras of a message, if the dialect sends them. An extra may be the name of the
-// author if the message has none.
+// others writes all extras of a message, if the dialect sends them. The extra "name" of a message
+// without a Name is sent as it is, even to a server that is known to refuse names. It stays
+// an extra only until the message goes through JSON; there, except in a result, it becomes Name.
 func (e *encoder) others(index int, extras messages.Extras, name string) {
 	if !e.allExtras || len(extras) == 0 {
 		return

@@ -7,9 +7,10 @@ import (
 	"github.com/segue-go/segue/messages"
 )
 
-// content writes a text: as a string, or as a list of one part if it has a cache mark.
+// content writes a text: as a string, or as a list of one part if it has a cache mark. An empty text
+// is a string without its mark, since servers that heed marks refuse empty parts.
 func (e *encoder) content(at place, text string, cache messages.Cache) {
-	if cache == "" {
+	if mark := e.mark(at, cache); mark == "" || text == "" {
 		e.text("content", text)
 		return
 	}
@@ -69,11 +70,14 @@ func (e *encoder) userPart(at place, c messages.UserContent, cache messages.Cach
 	}
 }
 
+// textPart writes a text as a part; an empty one goes without its mark.
 func (e *encoder) textPart(at place, text string, cache messages.Cache) {
 	e.open('{')
 	e.text("type", "text")
 	e.text("text", text)
-	e.cache(at, cache)
+	if mark := e.mark(at, cache); text != "" {
+		e.b = append(e.b, mark...)
+	}
 	e.close('}')
 }
 
@@ -189,16 +193,21 @@ func (e *encoder) toolResult(index int, m messages.Tool) {
 }
 
 // cache writes a cache mark, if there is one.
-func (e *encoder) cache(at place, c messages.Cache) {
-	switch c {
-	case messages.CacheNone:
-		return
-	case messages.Cache5m:
-		e.b = append(e.b, `,"cache_control":{"type":"ephemeral"}`...)
-	case messages.Cache1h:
-		e.b = append(e.b, `,"cache_control":{"type":"ephemeral","ttl":"1h"}`...)
-	default:
-		e.fail("%s: unknown Cache %q", at, c)
+func (e *encoder) cache(at place, c messages.Cache) { e.b = append(e.b, e.mark(at, c)...) }
+
+// mark returns the member that is a cache mark, with the comma before it; "" if there is none.
+func (e *encoder) mark(at place, c messages.Cache) string {
+	if c == messages.CacheNone {
+		return ""
 	}
 	e.takes(cacheMarks, at)
+	switch c {
+	case messages.Cache5m:
+		return `,"cache_control":{"type":"ephemeral"}`
+	case messages.Cache1h:
+		return `,"cache_control":{"type":"ephemeral","ttl":"1h"}`
+	default:
+		e.fail("%s: unknown Cache %q", at, c)
+		return ""
+	}
 }

@@ -1,6 +1,8 @@
 package openaichat
 
 import (
+	"strings"
+
 	"github.com/segue-go/segue/llmclient"
 	"github.com/segue-go/segue/llmclient/internal/wire"
 )
@@ -40,12 +42,12 @@ func (a *accumulator) missingChoice() *llmclient.Error {
 
 // reason maps the finish reason. A missing or unknown one is derived from the content.
 func (a *accumulator) reason() (llmclient.FinishReason, *llmclient.Error) {
-	switch a.finish {
+	switch name, _, _ := strings.Cut(strings.ToLower(a.finish), ":"); name { // Gemini: "content_filter: OTHER"
 	case "length", "model_length", "max_tokens": // model_length: Mistral
 		return llmclient.FinishLength, nil
-	case "content_filter":
+	case "content_filter", "safety", "recitation", "blocklist", "prohibited_content", "spii": // from the second on: Gemini behind gateways
 		return llmclient.FinishContentFilter, nil
-	case "error", "insufficient_system_resource": // OpenRouter, Mistral; DeepSeek
+	case "error", "abort", "insufficient_system_resource": // OpenRouter, Mistral; vLLM, SGLang; DeepSeek
 		return "", &llmclient.Error{Code: llmclient.CodeUnavailable, Type: a.finish, Message: "the provider aborted the reply"}
 	case "tool_calls", "function_call":
 		if a.calls.none() {

@@ -46,6 +46,18 @@ func TestEncode_NamesCachesAndFiles(t *testing.T) {
 			"x", `{"role":"tool","tool_call_id":"a","content":[{"type":"text","text":"3"` + mark + `}]}`,
 			messages.Tool{ToolOutput: messages.ToolOutput{CallID: "a", Output: "3"}, Cache: messages.Cache5m},
 		},
+		"a result without text": {
+			"x", `{"role":"tool","tool_call_id":"a","content":""}`,
+			messages.Tool{ToolOutput: messages.ToolOutput{CallID: "a"}, Cache: messages.Cache5m},
+		},
+		"an empty text": {
+			"x", `{"role":"user","content":""}`,
+			messages.User{Cache: messages.Cache1h, Content: []messages.UserContent{messages.Text{}}},
+		},
+		"an empty text among others": {
+			"x", `{"role":"user","content":[{"type":"text","text":"a"},{"type":"text","text":""}]}`,
+			messages.User{Cache: messages.Cache1h, Content: []messages.UserContent{messages.Text{Text: "a"}, messages.Text{}}},
+		},
 		"pictures of a tool": {
 			"openrouter.ai", `{"role":"tool","tool_call_id":"a","content":[{"type":"text","text":"two"},{"type":"image_url","image_url":{"url":"https://x/1.png","detail":"low"}},` +
 				`{"type":"image_url","image_url":{"url":"https://x/2.png"}` + mark + `}]}`,

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/segue-go/segue/internal/jsonform"
 	"github.com/segue-go/segue/llmclient"
 	"github.com/segue-go/segue/llmclient/internal/wire"
 )
@@ -102,8 +103,32 @@ func (r *reading) Event(name, data []byte) (end bool, err *llmclient.Error) {
 	}
 	r.x.KeepEvent(data)
 	acc.add(&r.answer, false)
+	if !r.answer.hasChoice && (acc.err != nil || saysError(data)) {
+		acc.err = bytes.Clone(data) // with what stands beside the error
+	}
 	if len(acc.calls.list) > maxCalls {
 		return true, &llmclient.Error{Code: llmclient.CodeBadResponse, Message: fmt.Sprintf("the reply has more than %d tool calls", maxCalls)}
 	}
 	return acc.err != nil, nil
+}
+
+// saysError reports whether an event without choices is an error in a form without "error": vLLM and
+// SGLang mark the object itself, FastAPI has "detail", Cloudflare has "errors".
+func saysError(data []byte) bool {
+	if len(jsonform.Member(data, "choices")) > 0 {
+		return false
+	}
+	for _, name := range [...]string{"object", "type"} {
+		if string(jsonform.Member(data, name)) == `"error"` {
+			return true
+		}
+	}
+	for _, name := range [...]string{"detail", "errors"} {
+		switch string(jsonform.Member(data, name)) {
+		case "", "null", "[]", "{}", `""`:
+		default:
+			return true
+		}
+	}
+	return false
 }

@@ -94,7 +94,7 @@ func containsAny(text string, words []string) bool {
 // temporary.
 func codeByKind(kind string) llmclient.Code {
 	switch {
-	case strings.Contains(kind, "rate_limit"):
+	case containsAny(kind, []string{"rate_limit", "too_many_requests", "resource_exhausted", "throttl"}):
 		return llmclient.CodeRateLimited
 	case strings.Contains(kind, "timeout"):
 		return llmclient.CodeTimeout
