@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/segue-go/segue/llmclient"
@@ -247,14 +248,20 @@ func (a *accumulator) message(cut bool) messages.Assistant {
 	}
 	var m messages.Assistant
 	var calls []messages.ToolCall
-	var phases, unknown [][]byte
-	phased := false
-	for _, o := range items {
+	var phases, breaks, unknown [][]byte
+	phased, broken, called := false, false, false
+	for i, o := range items {
 		switch o.kind {
 		case kindMessage:
 			unknown = append(unknown, o.unknown...)
 			if o.text.Len() > 0 {
-				m.Content = append(m.Content, messages.Text{Text: o.text.String(), Citations: o.citations})
+				said := messages.Text{Text: o.text.String(), Citations: o.citations}
+				parted := !called && a.apart(i) // behind a call, Text of the message does it
+				if parted {
+					said = behindBreak(said)
+				}
+				m.Content = append(m.Content, said)
+				breaks, broken, called = append(breaks, strconv.AppendBool(nil, parted)), broken || parted, false
 				phases, phased = append(phases, orElse(o.phase, []byte("null"))), phased || o.phase != nil
 			}
 		case kindCall:
@@ -262,7 +269,7 @@ func (a *accumulator) message(cut bool) messages.Assistant {
 			if call.ID == "" || wire.Known(calls, call.ID) {
 				call.ID = a.names.Next(calls)
 			}
-			calls = append(calls, call)
+			calls, called = append(calls, call), true
 			m.Content = append(m.Content, call)
 		default:
 			if t := o.thought(); t.Text != "" || t.Extras != nil {
@@ -273,8 +280,24 @@ func (a *accumulator) message(cut bool) messages.Assistant {
 	if !phased {
 		phases = nil
 	}
-	m.Extras = extrasOf(map[string][][]byte{extraPhases: phases, extraParts: unknown})
+	if !broken {
+		breaks = nil
+	}
+	m.Extras = extrasOf(map[string][][]byte{extraPhases: phases, extraBreaks: breaks, extraParts: unknown})
 	return m
+}
+
+// behindBreak puts a break before a text, so that it is not glued to the one before it. The places
+// of its citations move along.
+func behindBreak(t messages.Text) messages.Text {
+	t.Text = paragraph + t.Text
+	t.Citations = slices.Clone(t.Citations)
+	for i := range t.Citations {
+		if c := &t.Citations[i]; c.End > 0 {
+			c.Start, c.End = c.Start+len(paragraph), c.End+len(paragraph)
+		}
+	}
+	return t
 }
 
 // extrasOf returns lists as JSON by their names, without those that are empty; nil if all are.

@@ -29,7 +29,7 @@ func New(cfg Config) (*Client, error) {
 		return nil, &ConfigError{Field: field, Problem: problem}
 	}
 	c := &Client{
-		style:  style{effort: cfg.Effort, summary: cfg.Summary},
+		style:  style{effort: cfg.Effort, summary: cfg.Summary, refused: &refusedItems{}},
 		server: openaiapi.NewServer("openairesponses", "responses", cfg.settings(), full),
 	}
 	c.asking = wire.Asking{Package: "openairesponses", Model: cfg.Model, Retries: full.MaxRetries, Once: c.once}.Client()
@@ -55,14 +55,26 @@ func (c *Client) Complete(ctx context.Context, req *llmclient.Request, onDelta f
 }
 
 // once makes one request, and another at once if the server refuses it for its encrypted reasoning.
+// What was refused is remembered, and the refused request is listed among the attempts.
 func (c *Client) once(ctx context.Context, req *llmclient.Request, model string, onDelta func(llmclient.Delta)) (*llmclient.Response, *llmclient.Error) {
 	s := c.style
 	_, s.plain = c.plain.Load(model)
+	var attempts []llmclient.Attempt
 	for {
 		resp, err := c.ask(ctx, req, model, s, onDelta)
 		again, ok := s.after(err)
-		if !ok {
-			return resp, err
+		switch {
+		case ok:
+			attempts = append(attempts, llmclient.Attempt{Model: model, Usage: err.Usage, Code: err.Code, Error: err.Error()})
+		case err != nil:
+			err.Attempts = append(attempts, err.Attempts...)
+			return nil, err
+		default:
+			if s.forget {
+				s.refused.add(model, req.Messages)
+			}
+			resp.Attempts = attempts
+			return resp, nil
 		}
 		if s = again; s.plain {
 			c.plain.Store(model, true)

@@ -17,11 +17,16 @@
 //     every request of a conversation begins with the last one.
 //   - A reply goes back as the items that it came in. A reasoning item becomes a
 //     [messages.Thought] with the summary as its text and the item in Extras ("openai_reasoning");
-//     it is sent back byte for byte, streamed or not, where it stood. Only reasoning with nothing
+//     it is sent back byte for byte, streamed or not, where it stood; after a journal, whose JSON
+//     has no white space between values, without such white space. Only reasoning with nothing
 //     behind it, and such without its content, is left out, because the API refuses it.
 //   - Models that do not reason refuse to be asked for encrypted reasoning. The request is then made
 //     once more without it, at once, and so are all later ones to that model. Reasoning that another
-//     server has encrypted is left out in the same way, for that request.
+//     server has encrypted is left out in the same way: the client remembers the items that were
+//     refused and leaves out those, but not what came later. Each refused request is listed in
+//     Response.Attempts or Error.Attempts.
+//   - Messages of one reply are paragraphs of its text: where the model writes no blank between them,
+//     an empty line is put before the later one ("openai_breaks"). It is not sent back.
 //   - Items of other kinds, such as a search of the provider's, become a Thought without a text
 //     ("openai_item"), and are sent back, too. "openai_call" in the Extras of a call, and
 //     "openai_phases" in those of the message, are what messages have no field for.

@@ -24,6 +24,8 @@ type style struct {
 
 	plain  bool // the model does not reason: no reasoning is asked for or sent
 	forget bool // reasoning that came before is not sent
+
+	refused *refusedItems // reasoning that is never sent
 }
 
 // after returns the style of another request after one that was refused because of its encrypted
@@ -48,13 +50,16 @@ type encoder struct {
 	b      []byte
 	err    *llmclient.Error
 	forget bool // reasoning is not sent
+
+	model   string
+	refused *refusedItems
 }
 
 // encode returns the body of a request as JSON. It returns a bad_request error that names the part
 // that cannot be written.
 func (s style) encode(req *llmclient.Request, model string, stream bool) ([]byte, *llmclient.Error) {
 	room := 1<<10 + 128*len(req.Messages) + 512*len(req.Tools) // most bodies are copied at most once while they grow
-	e := &encoder{b: make([]byte, 0, room), forget: s.forget || s.plain}
+	e := &encoder{b: make([]byte, 0, room), forget: s.forget || s.plain, model: model, refused: s.refused}
 	e.b = append(e.b, '{')
 	e.text("model", model)
 	e.input(req.Messages)

@@ -20,6 +20,7 @@ const (
 	extraItem      = "openai_item"      // of a Thought: an item of another kind, such as a search of the provider's own
 	extraCall      = "openai_call"      // of a ToolCall: the other fields of the item
 	extraPhases    = "openai_phases"    // of an Assistant: the phase of each text, "commentary", "final_answer" or null
+	extraBreaks    = "openai_breaks"    // of an Assistant: of each text, whether a line break was put before it; not sent back
 	extraParts     = "openai_parts"     // of an Assistant: parts that are no text; never sent back
 )
 
@@ -186,19 +187,24 @@ func (e *encoder) assistant(index int, m messages.Assistant) {
 	if m.Cache != messages.CacheNone {
 		e.fail("message %d: the Responses API takes no Cache of a reply: set that of the message behind it", index)
 	}
-	phases := phasesOf(m)
+	phases, breaks := perText[json.RawMessage](m, extraPhases), perText[bool](m, extraBreaks)
 	texts := 0
 	for i, c := range m.Content {
 		switch c := c.(type) {
 		case messages.Text:
 			if c.Text != "" {
-				e.said(c.Text, phases, texts)
+				text := c.Text
+				if texts < len(breaks) && breaks[texts] {
+					text = strings.TrimPrefix(text, paragraph)
+				}
+				e.said(text, phases, texts)
 				texts++
 			}
 		case messages.Thought:
 			if raw, ok := c.Extras[extraItem]; ok {
 				e.item(raw, index)
-			} else if raw, ok := c.Extras[extraReasoning]; ok && !e.forget && followed(m.Content[i+1:]) && hasContent(raw) {
+			} else if raw, ok := c.Extras[extraReasoning]; ok && !e.forget && !e.refused.has(e.model, raw) &&
+				followed(m.Content[i+1:]) && hasContent(raw) {
 				e.item(raw, index)
 			}
 		case messages.ToolCall:
@@ -236,11 +242,11 @@ func followed(rest []messages.AssistantContent) bool {
 	return false
 }
 
-// phasesOf returns the phase of each text of a reply; nil if there is none, or if the texts are not
-// those that the phases are of.
-func phasesOf(m messages.Assistant) (phases []json.RawMessage) {
-	raw, ok := m.Extras[extraPhases]
-	if !ok || json.Unmarshal(raw, &phases) != nil {
+// perText returns what an extra says of each text of a reply; nil if there is no such extra, or if
+// the texts are not those that it is of.
+func perText[T any](m messages.Assistant, extra string) (list []T) {
+	raw, ok := m.Extras[extra]
+	if !ok || json.Unmarshal(raw, &list) != nil {
 		return nil
 	}
 	texts := 0
@@ -249,10 +255,10 @@ func phasesOf(m messages.Assistant) (phases []json.RawMessage) {
 			texts++
 		}
 	}
-	if texts != len(phases) {
+	if texts != len(list) {
 		return nil
 	}
-	return phases
+	return list
 }
 
 // said writes a text of the model.

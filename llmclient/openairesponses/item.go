@@ -105,7 +105,7 @@ func (a *accumulator) finish(o *output, it *item, raw []byte) {
 	}
 }
 
-// paragraph is what stands between the texts of one reasoning item.
+// paragraph is what stands between the texts of one reasoning item, and between two messages.
 const paragraph = "\n\n"
 
 func joined(list []part, between string) string {
@@ -185,7 +185,7 @@ func (a *accumulator) handOn(kind itemKind, all bool) {
 		text := o.text.String()
 		if a.onDelta != nil && len(text) > o.heard {
 			if kind == kindMessage && o.heard == 0 && a.apart(*at) {
-				a.onDelta(llmclient.Delta{Kind: delta, Text: "\n\n"})
+				a.onDelta(llmclient.Delta{Kind: delta, Text: paragraph})
 			}
 			piece := text[o.heard:]
 			o.heard = len(text)
@@ -197,18 +197,14 @@ func (a *accumulator) handOn(kind itemKind, all bool) {
 	}
 }
 
-// apart reports whether a text stands behind a call that stands behind another text, so that both
-// texts are paragraphs; see Text of [messages.Assistant].
+// apart reports whether the text of a message stands behind that of another one, and neither has a
+// blank there, so that both are paragraphs.
 func (a *accumulator) apart(at int) bool {
-	called := false
 	first, _ := utf8.DecodeRuneInString(a.items[at].text.String())
 	for _, before := range slices.Backward(a.items[:at]) {
-		switch {
-		case before.kind == kindCall:
-			called = true
-		case before.kind == kindMessage && before.text.Len() > 0:
+		if before.kind == kindMessage && before.text.Len() > 0 {
 			last, _ := utf8.DecodeLastRuneInString(before.text.String())
-			return called && !unicode.IsSpace(last) && !unicode.IsSpace(first)
+			return !unicode.IsSpace(last) && !unicode.IsSpace(first)
 		}
 	}
 	return false

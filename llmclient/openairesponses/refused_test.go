@@ -70,10 +70,30 @@ func TestReasoningOfAnotherServer(t *testing.T) {
 	require.NotContains(t, body, `"type":"reasoning"`)
 
 	asked = 0
+	client := newClient(t, s)
+	resp, err := client.Complete(t.Context(), reasoned(), nil)
+	require.NoError(t, err)
+	require.Len(t, resp.Attempts, 1, "the request that was refused counts")
+	require.Equal(t, llmclient.CodeBadRequest, resp.Attempts[0].Code)
+	require.NotEmpty(t, resp.Attempts[0].Model)
+	longer := reasoned()
+	own := messages.Thought{Extras: messages.Extras{"openai_reasoning": json.RawMessage(`{"type":"reasoning","id":"rs_2","summary":[],"encrypted_content":"mine"}`)}}
+	longer.Messages = append(longer.Messages, messages.Assistant{Content: []messages.AssistantContent{own, messages.Text{Text: "d"}}}, messages.UserText("e"))
+	resp, err = client.Complete(t.Context(), longer, nil)
+	require.NoError(t, err)
+	require.Equal(t, 3, asked, "what was refused is remembered")
+	require.Empty(t, resp.Attempts)
+	body, _ = s.sent()
+	require.Contains(t, body, `"rs_2"`, "reasoning that came since goes back")
+
+	asked = 0
 	s = refusing(t, "", `{"message":"no","code":"invalid_encrypted_content"}`, &asked)
 	_, err = newClient(t, s).Complete(t.Context(), reasoned(), nil)
 	require.Equal(t, llmclient.CodeBadRequest, llmclient.CodeOf(err))
 	require.Equal(t, 2, asked)
+	var failure *llmclient.Error
+	require.ErrorAs(t, err, &failure)
+	require.Len(t, failure.Attempts, 1)
 }
 
 // The API takes ids of at most 64 bytes, and names of letters, digits, "_" and "-".

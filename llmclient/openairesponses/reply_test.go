@@ -87,6 +87,36 @@ func TestReply_refusalAndPhases(t *testing.T) {
 	require.Equal(t, messages.Extras{"openai_phases": json.RawMessage(`["commentary","final_answer"]`)}, resp.Message.Extras)
 }
 
+// Two messages of one reply with no call between them are paragraphs, streamed and whole, and go back
+// as they came.
+func TestReply_twoMessages(t *testing.T) {
+	first, second := text("I look."), text("It ", "is é.")
+	second.id = "msg_2"
+	for name, between := range map[string][]part{"nothing": nil, "reasoning": {thought("s")}} {
+		t.Run(name, func(t *testing.T) {
+			resp := same(t, speech{items: append(append([]part{first}, between...), second)})
+			require.Equal(t, "I look.\n\nIt is é.", resp.Message.Text())
+			var sent string
+			s := refusing(t, "nothing", "", new(int))
+			_, err := newClient(t, s).Complete(t.Context(), &llmclient.Request{Messages: messages.History{messages.UserText("a"), resp.Message, messages.UserText("b")}}, nil)
+			require.NoError(t, err)
+			sent, _ = s.sent()
+			require.Contains(t, sent, `"content":"I look."`)
+			require.Contains(t, sent, `"content":"It is é."`)
+		})
+	}
+	blank := text("\nIt is 4.")
+	blank.id = "msg_2"
+	resp := same(t, speech{items: []part{first, blank}})
+	require.Equal(t, "I look.\nIt is 4.", resp.Message.Text(), "the model has written the break itself")
+	require.Empty(t, resp.Message.Extras)
+
+	const cites = `{"id":"m2","type":"message","content":[{"type":"output_text","text":"So.","annotations":[{"type":"url_citation","url":"https://a","start_index":0,"end_index":2}]}]}`
+	resp, err := askWhole(t, sayJSON(t, speech{}.response("completed", []string{first.item("I look."), cites})))
+	second2 := must(t, resp, err).Message.Content[1].(messages.Text)
+	require.Equal(t, "So", second2.Text[second2.Citations[0].Start:second2.Citations[0].End])
+}
+
 // A part of a message that is neither a text nor a refusal, and the other fields of a call, are
 // kept.
 func TestReply_unknownIsKept(t *testing.T) {

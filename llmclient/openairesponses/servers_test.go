@@ -159,7 +159,7 @@ func TestStream_endInAnotherOrder(t *testing.T) {
 	}
 	end := speech{}.response("completed", []string{second.item("Four."), first.item("I look.")})
 	resp, err := ask(t, sayEvents(t, append(data, `{"type":"response.completed","response":`+end+`}`)...))
-	require.Equal(t, "I look.Four.", must(t, resp, err).Message.Text())
+	require.Equal(t, "I look.\n\nFour.", must(t, resp, err).Message.Text())
 	require.JSONEq(t, `["commentary","final_answer"]`, string(resp.Message.Extras["openai_phases"]))
 }
 
