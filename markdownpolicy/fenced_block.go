@@ -225,6 +225,11 @@ func (b *objectBlock) read(text string, final bool) verdict {
 	}
 	if !continued && callKey(object) == markFound && b.syntax.exact(object) && !b.shown {
 		if call, repairs, err := b.syntax.form(object).read(object, b.at, ModeError); err == nil {
+			if within, wait := b.syntax.values.Within(text, b.at, final && !b.syntax.followed); wait && !final {
+				return verdict{}
+			} else if within {
+				return verdict{kind: isText, end: end}
+			}
 			part := Part{Content: call, Start: b.at, End: end}
 			return verdict{kind: isParts, end: end, parts: []Part{part}, repairs: repairs}
 		}
@@ -300,6 +305,11 @@ func (b *listBlock) read(text string, final bool) verdict {
 		if wait {
 			return verdict{}
 		}
+		return none
+	}
+	if within, wait := b.syntax.values.Within(text, b.at, final && !b.syntax.followed); wait && !final {
+		return verdict{}
+	} else if within {
 		return none
 	}
 	objects, places := jsonscan.Objects(text[b.at:end])

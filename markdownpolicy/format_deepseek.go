@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/segue-go/segue/markdownpolicy/internal/jsonscan"
 	"github.com/segue-go/segue/messages"
 	"github.com/segue-go/segue/tools"
 )
@@ -17,13 +18,18 @@ import (
 // named json. Both forms are read, with bars of Unicode or of ASCII. Results of calls that the
 // model made up are left out. V3.2 has another format, which is not read.
 //
+// If Options.Tools has the tool, a call is also read without the mark that begins it, provided that
+// it begins a line and nothing but calls follows: the name and the separator, or the name and a
+// block named json with the arguments that the tool has.
+//
 // Thoughts are between <think> and </think>; past ones are not told again. If the model thinks, the
 // prompt of V3.1 and R1 ends with <think>: ThoughtsOpen is for that. The zero value reads replies
 // with the tag, and without thoughts.
 //
 // The forms were learned from the model card of deepseek-ai/DeepSeek-V3.1 and its chat template
 // (August 2025), and from the chat templates of DeepSeek-V3-0324 (March 2025) and DeepSeek-R1
-// (January 2025) as llama.cpp and vLLM have them, read in November 2026.
+// (January 2025) as llama.cpp and vLLM have them, read in November 2026. R1's own template writes no
+// line break between results; DeepSeekV3 writes it for R1, too.
 type DeepSeek struct {
 	Options
 	Version  DeepSeekVersion // "" is DeepSeekV31
@@ -123,5 +129,38 @@ func (d DeepSeek) syntax() *hermesSyntax {
 		closing = append(closing, m[2])
 		tags = append(tags, form.tag(d.Options, m[0]))
 	}
-	return d.Thoughts.thinking(d.Options, d.begins(), closing, tags...)
+	return d.Thoughts.thinking(d.Options, d.begins(), closing, append(tags, d.bareTags()...)...)
+}
+
+// bareTags returns the tags of calls without the mark that begins a call.
+func (d DeepSeek) bareTags() (tags []tag) {
+	const block = "\n```json\n"
+	stop, end := deepSeekMark("end of sentence"), deepSeekMark("tool call end")
+	names, form := map[string]string{}, &bareForm{Options: d.Options, closes: []string{end, asciiBars(end)}, ends: append([]string{stop, asciiBars(stop)}, deepSeekEnds...), fenced: true}
+	for _, t := range d.Tools {
+		marks := []string{t.Name + block, "function" + t.Name + block}
+		for _, separator := range deepSeekSeparators {
+			marks = append(marks, t.Name+separator, "function"+separator+t.Name+block)
+		}
+		for _, mark := range marks {
+			names[mark] = t.Name
+		}
+		form.marks = append(form.marks, marks...)
+	}
+	form.head = func(text string, start int, final bool) (name string, inner int, wait bool) {
+		for _, mark := range form.marks {
+			if !strings.HasPrefix(text[start:], mark) {
+				continue
+			}
+			window := text[:min(len(text), start+len(mark)+longestHead)]
+			switch inner = jsonscan.SkipBlanks(window, start+len(mark)); {
+			case inner == len(window):
+				return "", 0, len(window) == len(text) && !final
+			case text[inner] == '{':
+				return names[mark], inner, false
+			}
+		}
+		return "", 0, false
+	}
+	return form.tags()
 }

@@ -22,7 +22,8 @@ import (
 // is several calls. If Options.Tools are given, an object in prose must have the name of a tool,
 // and must not follow an open backquote on its line, or be on a line that begins with ">" or is
 // indented as code. After the name of a known tool, the arguments may have the key "parameters",
-// but not if they are a schema: then they define the tool. A block of calls may hold several
+// but not if they are a schema: then they define the tool. An object in prose is not a call within
+// other JSON, or what is nearly JSON, such as a Python dict. A block of calls may hold several
 // objects, or a list. All other blocks are text. Blocks are found by the rules of CommonMark; the
 // last may have no end.
 //
@@ -126,6 +127,7 @@ type fencedSyntax struct {
 	code    commonmark.Fence // the block
 	object  objectBlock
 	objects jsonscan.Ends
+	values  jsonscan.Loose
 	quoting commonmark.Quoting
 }
 

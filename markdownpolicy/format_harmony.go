@@ -21,13 +21,18 @@ import (
 // into the channel final. Recipients outside of functions, such as python, are names of tools. A
 // header with other words is text; with a recipient it is an error.
 //
-// Thoughts of finished work are not told again. The published template refuses a past message with
-// the mark of a thought in its text: ForgetThoughts is for servers that use that template and leave
-// the marks in replies. The zero value is ready to use.
+// If Options.Tools has the tool, a call is also read if a server took some or all of its marks away,
+// provided that it begins a line or follows the word assistant, and that nothing but calls follows:
+// commentary to=functions.get_weather json{"city": "Paris"}.
+//
+// Thoughts of finished work are not told again. Results are told as text, as in OpenAI's guide; the
+// published template quotes them as JSON strings. That template refuses a past message with the mark
+// of a thought in its text: ForgetThoughts is for servers that use it and leave the marks in
+// replies. The zero value is ready to use.
 //
 // The form was learned from OpenAI's guide, cookbook.openai.com/articles/openai-harmony (August
-// 2025), and from the chat template of openai/gpt-oss-20b (August 2025, and with Unsloth's
-// corrections), read in November 2026.
+// 2025), and from the chat template of openai/gpt-oss-120b (August 2025, as llama.cpp has it, and
+// with Unsloth's corrections), read in November 2026.
 type Harmony struct {
 	Options
 	ForgetThoughts bool // past thoughts are not told
@@ -73,14 +78,14 @@ func (h Harmony) Render(parts []messages.AssistantContent) string {
 			return s.escape(alone.Text)
 		}
 	}
+	channel := "final"
+	if slices.ContainsFunc(parts, isCall) { // the published template refuses an answer beside calls
+		channel = "commentary"
+	}
 	var b strings.Builder
-	for i, p := range parts {
+	for _, p := range parts {
 		switch p := p.(type) {
 		case messages.Text:
-			channel := "final"
-			if slices.ContainsFunc(parts[i:], isCall) { // it is said before a call
-				channel = "commentary"
-			}
 			b.WriteString(harmonyStart + "assistant" + harmonyChannel + channel + harmonyMessage + unescaping(s.escape(p.Text)) + harmonyEnd)
 		case messages.Thought:
 			b.WriteString(harmonyThought.writeInline(p.Text))
@@ -124,15 +129,19 @@ To write one of the marks in the examples as plain text, put a backslash before 
 func (h Harmony) examples() []example { return workedExamples(h.Render) }
 
 func (h Harmony) syntax() *harmonySyntax {
+	bare := &bareForm{Options: h.Options, head: harmonyBareHead(h.Options), marks: harmonyBare, ends: []string{harmonyCall, harmonyEnd, harmonyReturn, harmonyStart, harmonyChannel}}
+	bare.glue = func(before byte) bool {
+		return !textscan.IsBlank(before) && strings.IndexByte("`'\"([{<*_\\", before) < 0
+	}
 	s := &harmonySyntax{form: newNamedForm(harmonyChannel+"commentary to=functions.name <|constrain|>json"+harmonyMessage+"{…}"+harmonyCall,
 		harmonyMessage, harmonyCall, harmonyEnd, harmonyReturn)}
 	ends := harmonyThought.finders()
 	header := func(start, after int) block {
-		return &harmonyBlock{Options: h.Options, form: s.form, ends: ends, start: start, after: after}
+		return &harmonyBlock{Options: h.Options, form: s.form, bare: bare, ends: ends, start: start, after: after}
 	}
 	s.header = header
-	s.tagSyntax = newTagSyntax(tag{harmonyStart, header}, tag{harmonyChannel, header},
-		dropped(harmonyMessage), dropped(harmonyEnd), dropped(harmonyReturn), dropped(harmonyCall))
+	s.tagSyntax = newTagSyntax(append(bare.tags(), tag{harmonyStart, header}, tag{harmonyChannel, header},
+		dropped(harmonyMessage), dropped(harmonyEnd), dropped(harmonyReturn), dropped(harmonyCall))...)
 	return s
 }
 
@@ -142,6 +151,7 @@ type harmonySyntax struct {
 	form   *namedForm
 	header func(start, after int) block
 	begun  bool
+	within bool // the reply begins within a header, which was found and not yet read
 }
 
 func (s *harmonySyntax) find(text string, from int, final bool) (int, bool) {
@@ -155,13 +165,15 @@ func (s *harmonySyntax) find(text string, from int, final bool) (int, bool) {
 		return at, false
 	}
 	if s.begun = true; yes {
+		s.within = true
 		return at, true
 	}
 	return s.tagSyntax.find(text, from, final)
 }
 
 func (s *harmonySyntax) begin(text string, at int) block {
-	if text[at] == 't' { // no mark begins so
+	if s.within {
+		s.within = false
 		return s.header(at, at+1)
 	}
 	return s.tagSyntax.begin(text, at)
@@ -171,6 +183,7 @@ func (s *harmonySyntax) begin(text string, at int) block {
 type harmonyBlock struct {
 	Options
 	form         *namedForm
+	bare         *bareForm
 	ends         []*textscan.Finder // of a thought
 	start, after int
 	message      block // nil until the header was read
@@ -189,9 +202,9 @@ func (b *harmonyBlock) read(text string, final bool) verdict {
 	end := at + len(harmonyMessage)
 	switch {
 	case !ok && header.recipient != "" && text[b.start] != 't':
-		return verdict{kind: isBroken, end: end, err: broken(b.start, b.form.expected, text[b.start:end], nil)}
+		b.message = b.without(verdict{kind: isBroken, end: end, err: broken(b.start, b.form.expected, text[b.start:end], nil)})
 	case !ok:
-		return verdict{kind: isText, end: b.after}
+		b.message = b.without(verdict{kind: isText, end: b.after})
 	case header.recipient != "":
 		call := b.form.block(b.Options, b.start, end)
 		call.name, call.inner = strings.TrimPrefix(header.recipient, harmonyFunctions), end
@@ -204,6 +217,58 @@ func (b *harmonyBlock) read(text string, final bool) verdict {
 		return verdict{kind: isParts, end: end, parts: []Part{part}}
 	}
 	return b.message.read(text, final)
+}
+
+// without reads a call whose message has no mark. otherwise is the verdict if there is none.
+func (b *harmonyBlock) without(otherwise verdict) block {
+	if len(b.Tools) == 0 {
+		return fixedBlock(otherwise)
+	}
+	return &bareBlock{bareForm: b.bare, start: b.start, at: b.start, text: otherwise, marked: true}
+}
+
+// harmonyBare are the words that begin a header of a call if its marks were taken away.
+var harmonyBare = []string{
+	"assistantcommentary to=functions.", "assistantanalysis to=functions.", "assistant to=functions.",
+	"commentary to=functions.", "analysis to=functions.", "to=functions.",
+}
+
+// harmonyBareHead reads a header with some of its marks, up to the arguments.
+func harmonyBareHead(o Options) func(text string, start int, final bool) (string, int, bool) {
+	words := []string{
+		"assistant", "commentary", "analysis", "json", "to=" + harmonyFunctions,
+		harmonyStart, harmonyChannel, "<|constrain|>", harmonyMessage,
+	}
+	return func(text string, start int, final bool) (name string, inner int, wait bool) {
+		window := text[:min(len(text), start+longestHead)]
+		more := len(window) == len(text) && len(window) < start+longestHead && !final
+		for at := start; ; {
+			at = jsonscan.SkipBlanks(window, at)
+			if at == len(window) || window[at] == '{' {
+				return name, at, at == len(window) && more
+			}
+			i := slices.IndexFunc(words, func(word string) bool { return strings.HasPrefix(window[at:], word) })
+			if i < 0 {
+				partly := slices.ContainsFunc(words, func(word string) bool { return strings.HasPrefix(word, window[at:]) })
+				return "", 0, partly && more
+			}
+			if at += len(words[i]); words[i] != "to="+harmonyFunctions {
+				continue
+			}
+			called := window[at : len(window)-len(strings.TrimLeft(window[at:], nameBytes))]
+			if at += len(called); name != "" || at == len(window) {
+				return "", 0, name == "" && more
+			}
+			for _, word := range []string{"", "json", "commentary", "commentaryjson"} { // may be glued to the name
+				if cut, ok := strings.CutSuffix(called, word); ok && name == "" && o.tool(cut) != nil {
+					name = cut
+				}
+			}
+			if name == "" {
+				return "", 0, false
+			}
+		}
+	}
 }
 
 // harmonyHeader is what precedes the text of a message.

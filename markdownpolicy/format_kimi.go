@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/segue-go/segue/markdownpolicy/internal/jsonscan"
+	"github.com/segue-go/segue/markdownpolicy/internal/textscan"
 	"github.com/segue-go/segue/messages"
 	"github.com/segue-go/segue/tools"
 )
@@ -19,7 +20,9 @@ import (
 // of finished work are not told again. The zero value is ready to use.
 //
 // A call may stand without its section, and the arguments may be missing if there are none. A call
-// without its end mark is accepted at the end of the text, if its JSON is complete.
+// without its end mark is accepted at the end of the text, if its JSON is complete. If
+// Options.Tools has the tool, a call is also read if a server took its marks away, provided that
+// nothing but calls follows: functions.get_weather:0{"city": "Paris"}.
 //
 // The form was learned from the chat template of moonshotai/Kimi-K2-Thinking (November 2025) and
 // its guide to tool calls, docs/tool_call_guidance.md (July 2025), read in November 2026.
@@ -34,6 +37,9 @@ const (
 	kimiCall       = "<|tool_call_begin|>"
 	kimiArguments  = "<|tool_call_argument_begin|>"
 	kimiCallEnd    = "<|tool_call_end|>"
+	kimiOne        = "<|tool_call_section_begin|>" // for kimiSection
+	kimiOneEnd     = "<|tool_call_section_end|>"
+	kimiStop       = "<|im_end|>"
 )
 
 // Name implements [Namer].
@@ -100,13 +106,33 @@ To write one of these marks as plain text, put a backslash before it.`, k.exampl
 
 func (k Kimi) examples() []example { return workedExamples(k.Render) }
 
-func (Kimi) begins() []string { return []string{kimiSection, kimiCall} }
+func (Kimi) begins() []string { return []string{kimiSection, kimiOne, kimiCall} }
 
 func (k Kimi) syntax() *hermesSyntax {
 	form := newNamedForm(kimiCall+"functions.name:0"+kimiArguments+"{…}"+kimiCallEnd, kimiArguments, kimiCallEnd)
 	form.name = k.tool
-	return k.Thoughts.thinking(k.Options, k.begins(), []string{kimiCallEnd, kimiSectionEnd},
-		form.tag(k.Options, kimiCall), dropped(kimiSection), dropped(kimiSectionEnd), dropped("<|im_end|>"))
+	bare := &bareForm{Options: k.Options, head: k.bareHead, closes: []string{kimiCallEnd}, ends: []string{kimiSectionEnd, kimiOneEnd, kimiStop, kimiCall}, marks: []string{harmonyFunctions}}
+	bare.glue = func(before byte) bool { return before >= 0x80 || strings.IndexByte(".!?:>", before) >= 0 }
+	tags := append(bare.tags(), form.tag(k.Options, kimiCall))
+	for _, mark := range []string{kimiSection, kimiSectionEnd, kimiOne, kimiOneEnd, kimiStop} {
+		tags = append(tags, dropped(mark))
+	}
+	return k.Thoughts.thinking(k.Options, k.begins(), []string{kimiCallEnd, kimiSectionEnd, kimiOneEnd}, tags...)
+}
+
+// bareHead reads the id of a call before its arguments, without the mark that begins a call.
+func (k Kimi) bareHead(text string, start int, final bool) (name string, inner int, wait bool) {
+	window := text[start:min(len(text), start+longestHead)]
+	id := window[:len(window)-len(strings.TrimLeft(window, nameBytes))]
+	rest := textscan.TrimLeft(window[len(id):])
+	rest = textscan.TrimLeft(strings.TrimPrefix(rest, kimiArguments))
+	if rest == "" || strings.HasPrefix(kimiArguments, rest) {
+		return "", 0, len(window) < longestHead && !final
+	}
+	if name = k.tool(id); name == id || rest[0] != '{' {
+		return "", 0, false
+	}
+	return name, start + len(window) - len(rest), false
 }
 
 // tool returns the name of the tool in the id of a call, or "".

@@ -109,6 +109,16 @@ type llamaMark struct {
 	Options
 	last    int           // the position after the last call; 0 if there is none
 	objects jsonscan.Ends // of all objects, including those that are not calls
+	values  jsonscan.Loose
+}
+
+// within reports whether an object is part of a larger value that has an end. wait means that the
+// larger value may still end.
+func (m *llamaMark) within(text string, object int, final bool) (within, wait bool) {
+	within, wait = m.objects.Within(text, object)
+	nearly, maybe := m.values.Within(text, object, final)
+	within = within || nearly
+	return within, !within && (wait || maybe)
 }
 
 // stands implements [untaggedMark].
@@ -143,7 +153,7 @@ func isUnended(text string) bool {
 			objects.End(text, at)
 		}
 	}
-	return objects.Unended()
+	return objects.Unended() || jsonscan.TakesObject(text)
 }
 
 // hasLlamaKey reports whether the object at a position begins with one of the keys of a call.
@@ -208,7 +218,7 @@ func (b *llamaBlock) read(text string, final bool) verdict {
 		}
 		if meant {
 			var within bool
-			if within, partly = b.mark.objects.Within(text, object); partly && !final {
+			if within, partly = b.mark.within(text, object, final); partly && !final {
 				return verdict{}
 			}
 			meant = !within

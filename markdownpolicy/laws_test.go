@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/segue-go/segue/internal/prove"
 	"github.com/segue-go/segue/markdownpolicy"
 	"github.com/segue-go/segue/messages"
 	"github.com/segue-go/segue/tools"
@@ -92,7 +93,7 @@ var scraps = []string{
 	"<arg_key>", "</arg_key>", "<arg_value>", "</arg_value>", "<tool_call>t<arg_key>a</arg_key><arg_value>", "</arg_value></tool_call>",
 	"<|tool_calls_section_begin|>", "<|tool_call_begin|>", "functions.t:0", "<|tool_call_argument_begin|>", "<|tool_call_end|>", "<|tool_calls_section_end|>",
 	"<｜tool▁calls▁begin｜>", "<｜tool▁call▁begin｜>", "<｜tool▁sep｜>", "<｜tool▁call▁end｜>", "<｜tool▁calls▁end｜>", "function<｜tool▁sep｜>t\n```json\n",
-	"<|start|>", "<|start|>assistant", "<|channel|>", "<|channel|>analysis<|message|>", "<|channel|>commentary to=functions.t <|constrain|>json<|message|>", "final", "<|message|>", "<|end|>", "<|call|>", "to=", "<|",
+	"<|start|>", "<|start|>assistant", "<|channel|>", "<|channel|>analysis<|message|>", "<|channel|>commentary to=functions.t <|constrain|>json<|message|>", "final", "<|message|>", "commentary to=functions.t json{\"a\":1}", "assistantcommentary to=functions.read_file", "functions.t:0{\"a\":1}", "t\n```json\n{\"a\":1}\n```", "t<|tool▁sep|>{}", "t<arg_key>a</arg_key><arg_value>", "<|end|>", "<|call|>", "to=", "<|",
 	"\n", "\r\n", "\n\n", " ", "    ", "\t", "\r", "word", "Zażółć 日本 🙂", "\x00", "\xff", "&lt;", "\u2028", "\u200b",
 }
 
@@ -212,9 +213,9 @@ func TestS2_1_WhatIsRenderedIsRead(t *testing.T) {
 }
 
 func TestS2_1_LargeArgumentsAreRead(t *testing.T) {
-	large, err := json.Marshal(map[string]string{"text": strings.Repeat("\"quoted\" ``` </tool_call> \\ \n{[日本]}", 1<<15)})
+	large, err := json.Marshal(map[string]string{"text": strings.Repeat("\"quoted\" ``` </tool_call> \\ \n{[日本]}", prove.DepthOr(1<<12, 1<<15))})
 	require.NoError(t, err)
-	require.Greater(t, len(large), 1<<20)
+	require.Greater(t, len(large), prove.DepthOr(1<<17, 1<<20))
 	for _, l := range policies(t) {
 		if l.mixes || l.tools != nil {
 			continue
@@ -335,7 +336,7 @@ func isWithin(text, whole string) bool {
 var marksOfNothing = strings.NewReplacer(" ", "", "\t", "", "\n", "", "\r", "", "thought", "", "`", "", "~", "", "<think>", "", "</think>", "",
 	"<thought>", "", "</thought>", "", "[THINK]", "", "[/THINK]", "", "\\", "", "<|python_tag|>", "", "<|eom_id|>", "",
 	"<|start|>", "", "assistant", "", "<|channel|>", "", "analysis", "", "commentary", "", "final", "", "<|constrain|>", "", "json", "", "<|message|>", "", "<|end|>", "", "<|return|>", "", "<|call|>", "",
-	"<|tool_calls_section_begin|>", "", "<|tool_calls_section_end|>", "", "<|im_end|>", "",
+	"<|tool_calls_section_begin|>", "", "<|tool_calls_section_end|>", "", "<|tool_call_section_begin|>", "", "<|tool_call_section_end|>", "", "<|im_end|>", "",
 	"<｜tool▁calls▁begin｜>", "", "<｜tool▁calls▁end｜>", "", "<｜end▁of▁sentence｜>", "")
 
 func (l lawful) requireBlank(t require.TestingT, reply, between string) {

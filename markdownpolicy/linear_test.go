@@ -8,6 +8,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/segue-go/segue/internal/prove"
 	"github.com/segue-go/segue/markdownpolicy"
 	"github.com/segue-go/segue/markdownpolicy/internal/jsonrepair"
 	"github.com/segue-go/segue/markdownpolicy/internal/pyliteral"
@@ -17,27 +18,37 @@ import (
 )
 
 // TestS2_20_TimeIsLinear reads each unit many times, whole and in pieces: twice the text takes
-// about twice the steps, for every policy, mode and set of tools.
+// about twice the steps, for every policy, mode and set of tools. make prove reads each unit with
+// each of them, every test run half of the pairs.
 func TestS2_20_TimeIsLinear(t *testing.T) {
 	if !counts(t) {
 		return
 	}
-	for _, l := range timed(t) {
+	for i, l := range timed(t) {
 		texts := scraps
 		if l.mixes {
 			texts = specials() // for all policies together
 		}
-		for _, s := range texts {
+		for k, s := range texts {
+			if isSpared(i + k) {
+				continue
+			}
 			requireLinearReading(t, l, "", s, 8<<10)
 		}
 		if l.mixes || strings.HasPrefix(l.name, "think/") || strings.HasPrefix(l.name, "chain/") {
 			continue
 		}
-		for _, s := range units {
+		for k, s := range units {
+			if isSpared(i + k) {
+				continue
+			}
 			requireLinearReading(t, l, "", s, 16<<10)
 		}
 	}
 }
+
+// isSpared reports whether a pair is left to make prove.
+func isSpared(pair int) bool { return pair%2 != 0 && prove.CasesOr(0) == 0 }
 
 // requireLinearReading reads a text that begins with begin and repeats unit, whole and in pieces.
 func requireLinearReading(t *testing.T, l lawful, begin, unit string, size int) {
@@ -83,6 +94,7 @@ var units = []string{
 	"<add>", "<add><a>", "<add><a>1</a></add>", "<think>a</think>" + `{"name":"t","arguments":{}}`, "Action: None\n", "Action: None\nThought: t\n", "Action: None\nAction Input: None\nThought: t\n",
 	`[{"`, `{"a":[`, `[{"a":[`, `[{},`, `[{"name":"t","arguments":{}},`, `{"a" `, `{"a":"{\"`, `{"name":"t","parameters":{`, `{"name":"t","parameters":{}}; `, `{"name":"t","parameters":{"a":"`,
 	`{"a":{"name":"t","parameters":{}`, `{"a":[{"name":"t","parameters":{}}]}`, `{"a":[{"name":"t","parameters":{}},`, `{"name":"t","parameters":{"type":"object","properties":{}}}`,
+	"{'a':", "{a: [1, ", `['a',{"name":"t","parameters":{}},`, `{'a':{"name":"t","arguments":{}},`, `{'a':{"name":"t","parameters":{}}}`, `['a',[{"name":"t","arguments":{}}],`, `[1,{"name":"add","parameters":{}} x`,
 	"<function=t>", "<function=t>{", `<function=t>{"a":"`, `<function=t>{"a":1}`, `<function=t>{"a":1}</function>`, "<function=t><parameter=a>", "<function=t><parameter=a></function>", "<function=t><parameter=a>x</parameter></function>",
 	"<function=t><parameter=a>x</parameter>", "<function=t> ", "<function=t/>", "<tool_call><function=t/>", "<tool_call><function=t>{}</function>", "<t/>", "x<tool_call>{}</think>", "<think><tool_call>{}</tool_call></think>", "<think><tool_call> ",
 	"<think><tool_call>{\"", "<add/>", "<function=add>{\"a\":1}</function>", "<function=add><parameter=a>1</parameter></function>", "<function=add><parameter=a>", "<function=add><parameter=a></function>", "<function=add>{\"a\":", "<function=add>{\"a\":1}",
@@ -92,6 +104,9 @@ var units = []string{
 	`<tool_call><name>t</name><arguments>{"x</arguments></tool_call>"`, `<tool_call><name>t</name><arguments>"{</arguments></tool_call>`, `<tool_call><name>t</name><arguments>{`, `<tool_call><name>t</name><arguments>{}`,
 	`<tool_call><name>t</name><arguments>`, `<tool_call><name>t</name>`, `<tool_call><name>t`, `<tool_call><name></name>x`, `<tool_call><name>a<tool_call><name>b</name>`,
 	`[TOOL_CALLS][{`, `[TOOL_CALLS]t{`, `[TOOL_CALLS]t{"a":1}`, `[TOOL_CALLS][{"name":"t"}]`, `[TOOL_CALLS][{"name":"`, "\n[t(a=[", "\n[t(a='", "\n[t(**{\"a\":1})]", "Action: t[", "\nAction Input: {",
+	"\nto=functions.add {\"", "\nto=functions.add {\"a\":1}", "\nto=functions.add {\"a\":1} x", ".assistantcommentary to=functions.add {\"", "<|channel|>commentary to=functions.add {\"a\":\"", "to=functions.",
+	".functions.add:0{\"", "\nfunctions.add:0{}", "functions.add:0", "\nadd\n```json\n{", "\nadd\n```json\n{\"a\":1}\n```", "\nadd<｜tool▁sep｜>{\"", "\nadd<arg_key>a</arg_key>", "\nadd<arg_key>a</arg_key><arg_value>1</arg_value>",
+	"\nadd<arg_key>", "<tool_call>add<arg_key>a</arg_key>1</arg_value>", "<tool_call>adda</arg_key>1</arg_value></tool_call>", "a</arg_key>1</arg_value><arg_key>",
 }
 
 // timed are the policies, with tools and without, in each mode.
@@ -102,6 +117,8 @@ func timed(t testing.TB) []lawful {
 		o := markdownpolicy.Options{Mode: mode, Tools: add}
 		all = append(all, lawful{Policy: markdownpolicy.XML{Options: o}, name: "xml/tools/" + string(mode)}, lawful{Policy: markdownpolicy.Fenced{Options: o}, name: "fenced/tools/" + string(mode)})
 		all = append(all, lawful{Policy: markdownpolicy.Hermes{Options: o, Thoughts: markdownpolicy.ThoughtsOpen}, name: "hermes/open/" + string(mode)})
+		all = append(all, lawful{Policy: markdownpolicy.GLM{Options: o}, name: "glm/add/" + string(mode)}, lawful{Policy: markdownpolicy.Kimi{Options: o}, name: "kimi/add/" + string(mode)})
+		all = append(all, lawful{Policy: markdownpolicy.DeepSeek{Options: o}, name: "deepseek/add/" + string(mode)}, lawful{Policy: markdownpolicy.Harmony{Options: o}, name: "harmony/add/" + string(mode)})
 	}
 	return all
 }

@@ -129,6 +129,7 @@ func (s tagSyntax) escape(text string) string {
 		if t, _ := s.match(text, at); t != nil {
 			b.WriteString(text[done:at] + `\`)
 			done = at
+			at += len(t.mark) - 1 // it is read as a whole
 		}
 	}
 	return b.String() + text[done:]

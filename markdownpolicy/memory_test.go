@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/segue-go/segue/internal/prove"
 )
 
 // nested are texts with brackets within each other: the text before them, what is repeated, and
@@ -39,14 +41,18 @@ var nested = []struct{ before, unit, closing string }{
 }
 
 // TestS2_20_MemoryIsLinear reads brackets within each other, open and closed, and counts the bytes
-// that are allocated. They are at most a few times the text, however deep the brackets are.
+// that are allocated. They are at most a few times the text, however deep the brackets are. An ordinary test run gives each
+// policy a tenth of the texts.
 func TestS2_20_MemoryIsLinear(t *testing.T) {
 	const depth, most = 20_000, 25 // bytes for each byte of the text
-	for _, l := range append(policies(t), tagVariants()...) {
+	for i, l := range append(policies(t), tagVariants()...) {
 		if l.tools != nil && l.mixes {
 			continue
 		}
-		for _, n := range nested {
+		for k, n := range nested {
+			if (i+k)%10 != 0 && prove.CasesOr(0) == 0 {
+				continue
+			}
 			open := n.before + strings.Repeat(n.unit, depth)
 			for _, text := range []string{open, open + strings.Repeat(n.closing, depth)} {
 				allocated := allocatedBy(func() { _, _ = l.ParseResponse(text) })

@@ -142,7 +142,9 @@ var misreadings = []misreading{
 			inEach([]string{"llama", "llama/repair", "fenced"}, []misread{
 				{reply: "{\"log\": [{\"name\": \"add\", \"parameters\": {\"x\": 1}}]}\n{\"name\": \"add\", \"parameters\": {\"x\": 2}}", want: parts(textPart(`{"log": [{"name": "add", "parameters": {"x": 1}}]}`), callPart("call_1", "add", `{"x": 2}`))},
 			}),
+			inEach([]string{"llama", "llama/unknown", "llama/repair", "fenced", "fenced/unknown", "fenced/repair"}, slices.Concat(textsThatStay(nearlyJSON...), besideBrackets)),
 			inEach([]string{"llama", "llama/unknown"}, []misread{
+				{reply: "[" + addCall + "]", want: parts(textPart("["), addsOne, textPart("]"))},
 				{reply: `{"log": oops {"name": "add", "parameters": {"x": 1}}`, want: parts(textPart(`{"log": oops`), callPart("call_1", "add", `{"x": 1}`))},
 			}),
 		),

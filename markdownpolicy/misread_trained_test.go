@@ -81,7 +81,7 @@ func eachOf(reason string, policies ...string) map[string]string {
 // trainedMisreadings are by the name of the class.
 var trainedMisreadings = map[string]trainedMisread{
 	"function": {none: map[string]string{
-		"glm": "its models write `<arg_key>`", "kimi": "its models write marks", "deepseek": "its models write marks", "harmony": "a call is a message", "gemma": "its models write Python",
+		"glm": "stays text; read in `<tool_call>`", "kimi": "stays text", "deepseek": "stays text", "harmony": "stays text", "gemma": "stays text",
 	}},
 	"open thought": {
 		cases: slices.Concat(
@@ -100,10 +100,10 @@ var trainedMisreadings = map[string]trainedMisread{
 				{"kimi/open", "Now <|tool_calls_section_begin|> <|tool_call_begin|> and so on.", parts(thoughtPart("Now <|tool_calls_section_begin|> <|tool_call_begin|> and so on."))},
 			},
 		),
-		none: map[string]string{"harmony": "a thought is a message", "gemma": "a thought has both tags"},
+		none: map[string]string{"harmony": "a thought is a message; without marks it stays text", "gemma": "a thought has both tags"},
 	},
 	"nested": {none: map[string]string{
-		"glm": "a call has marks", "kimi": "a call has marks", "deepseek": "a call has marks", "harmony": "a call has marks", "gemma": "a call is no JSON",
+		"glm": "a call has a name before it", "kimi": "a call has a name before it", "deepseek": "a call has a name before it", "harmony": "a call has a name before it", "gemma": "a call is no JSON",
 	}},
 	"chain": {none: eachOf("alone", "glm", "kimi", "deepseek", "harmony", "gemma")},
 	"empty tag": {
@@ -155,12 +155,20 @@ var trainedMisreadings = map[string]trainedMisread{
 	},
 	"leading thought": {
 		cases: slices.Concat(inLeadingThought("glm", glmCall), inLeadingThought("kimi", kimiCalls), inLeadingThought("deepseek", deepSeekAll)),
-		none:  map[string]string{"harmony": "a thought is a message", "gemma": "within Think"},
+		none:  map[string]string{"harmony": "a thought is a message; without marks it stays text", "gemma": "within Think"},
 	},
 }
 
 // The cases of these formats are in the same table as the others.
 func init() {
+	misreadings = append(misreadings, misreading{
+		name: "bare", title: "a call whose marks, or some of them, a server took away, or the model left out",
+		cases: bareReplies(),
+		none: map[string]string{
+			"fenced": "its marks are no tokens", "xml": "its marks are no tokens", "react": "its marks are no tokens", "hermes": "the JSON that is left is read by Llama",
+			"llama": "a call needs no mark", "pythonic": "a call needs no mark", "mistral": "a list needs no mark", "think": "as its policy reads it", "chain": "as its policies read it",
+		},
+	})
 	for i := range misreadings {
 		m := &misreadings[i]
 		also := trainedMisreadings[m.name]

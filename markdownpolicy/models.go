@@ -35,7 +35,7 @@ func plainModel(name string) string {
 
 // models lists parts of models' names, as plainModel returns them, with the policy; $ means the
 // whole name. The first that fits counts. A nil policy is for models with a format that is not
-// read, or with none. The sources for GLM-4.5 and 4.6, Kimi K2, DeepSeek V3, R1 and V3.1, gpt-oss,
+// read, or with none. The sources for GLM-4.5 to 4.7, Kimi K2, DeepSeek V3, R1 and V3.1, gpt-oss,
 // Gemma 3 and Nemotron 3 were read in November 2026. The others are where the formats of the older
 // policies are published; that Kimi K2.5 and 2.6 write as K2 does was not seen in a template.
 var models = []struct {
@@ -48,7 +48,7 @@ var models = []struct {
 	{"gemma3", Gemma{}, "ai.google.dev/gemma/docs/capabilities/function-calling, March 2025"},
 	{"gptoss", Harmony{ForgetThoughts: true}, "cookbook.openai.com/articles/openai-harmony, August 2025"},
 	{"glm45 glm46", GLM{}, "chat templates of zai-org/GLM-4.5 and GLM-4.6, July and September 2025"},
-	{"glm47 glm5", Think{Policy: GLM{}}, "chat template of zai-org/GLM-4.7, December 2025"},
+	{"glm47 glm5", Think{Policy: GLM{Version: GLM47}}, "chat template of zai-org/GLM-4.7, December 2025"},
 	{"kimik25 kimik26", Think{Policy: Kimi{}}, "docs.vllm.ai, vllm.parser.kimi_k2, with thoughts unless they are turned off, 2026"},
 	{"kimik2", Kimi{}, "huggingface.co/moonshotai/Kimi-K2-Instruct, docs/tool_call_guidance.md, July 2025"},
 	{"deepseekv31 deepseekv32exp", Think{Policy: DeepSeek{}}, "model card of deepseek-ai/DeepSeek-V3.1, August 2025"},

@@ -18,7 +18,8 @@ func TestForModel(t *testing.T) {
 	}{
 		{"zai-org/GLM-4.5-Air-FP8", markdownpolicy.GLM{}},
 		{"glm-4.6", markdownpolicy.GLM{}},
-		{"zai-org/GLM-4.7", thinks(markdownpolicy.GLM{})},
+		{"zai-org/GLM-4.7", thinks(markdownpolicy.GLM{Version: markdownpolicy.GLM47})},
+		{"glm-5.1", thinks(markdownpolicy.GLM{Version: markdownpolicy.GLM47})},
 		{"moonshotai/Kimi-K2-Instruct-0905", markdownpolicy.Kimi{}},
 		{"kimi-k2-thinking:cloud", markdownpolicy.Kimi{}},
 		{"moonshotai/Kimi-K2.5", thinks(markdownpolicy.Kimi{})},

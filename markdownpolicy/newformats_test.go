@@ -20,6 +20,8 @@ func trained(o markdownpolicy.Options) map[string]markdownpolicy.Policy {
 		"glm":             markdownpolicy.GLM{Options: o},
 		"glm open":        markdownpolicy.GLM{Options: o, Thoughts: markdownpolicy.ThoughtsOpen},
 		"glm any":         markdownpolicy.GLM{Options: o, Thoughts: markdownpolicy.ThoughtsAny},
+		"glm 4.7":         markdownpolicy.GLM{Options: o, Version: markdownpolicy.GLM47},
+		"glm 4.7 any":     markdownpolicy.GLM{Options: o, Version: markdownpolicy.GLM47, Thoughts: markdownpolicy.ThoughtsAny},
 		"kimi":            markdownpolicy.Kimi{Options: o},
 		"kimi any":        markdownpolicy.Kimi{Options: o, Thoughts: markdownpolicy.ThoughtsAny},
 		"kimi open":       markdownpolicy.Kimi{Options: o, Thoughts: markdownpolicy.ThoughtsOpen},
@@ -223,6 +225,32 @@ func TestS2_19_TrainedFormatsTellThePast(t *testing.T) {
 	require.Equal(t, "b", history[2].(messages.Tool).CallID, "the history is unchanged")
 }
 
+// From GLM-4.7 on the chat template writes no line breaks.
+func TestS2_19_GLM47TellsWithoutLineBreaks(t *testing.T) {
+	history := messages.History{
+		messages.UserText("one"),
+		messages.Assistant{Content: parts(thoughtPart("so"), textPart(`a\`), callPart("a", "t", `{"k":"v","n":[1]}`), callPart("b", "u", "{}"))},
+		messages.Tool{ToolOutput: messages.ToolOutput{CallID: "a", ToolName: "t", Output: "first"}},
+		messages.Tool{ToolOutput: messages.ToolOutput{CallID: "b", ToolName: "u", Output: "second"}},
+	}
+	p, ok := markdownpolicy.ForModel("zai-org/GLM-4.7-Flash")
+	require.True(t, ok)
+	past, err := p.FormatQuery(history)
+	require.NoError(t, err)
+	require.Equal(t, "<think>so</think>a\\\n<tool_call>t<arg_key>k</arg_key><arg_value>v</arg_value><arg_key>n</arg_key><arg_value>[1]</arg_value></tool_call><tool_call>u</tool_call>", past[1].(messages.Assistant).Text())
+	require.Equal(t, "<tool_response>first</tool_response><tool_response>second</tool_response>", past[2].(messages.User).Text())
+}
+
+// The published template of gpt-oss refuses a past reply with the marks of a thought or an answer.
+func TestS2_19_HarmonyWritesNoAnswerBesideCalls(t *testing.T) {
+	reply := parts(textPart("I look."), callPart("call_1", "t", "{}"), textPart("I looked."))
+	text := markdownpolicy.Harmony{ForgetThoughts: true}.Render(reply)
+	require.NotContains(t, text, "<|channel|>final<|message|>")
+	doc, err := markdownpolicy.Harmony{}.ParseResponse(text)
+	require.NoError(t, err)
+	require.Equal(t, normal(reply), normal(doc.Contents()))
+}
+
 // A format whose calls have marks finds no calls in texts about other formats.
 func TestTrainedFormatsFindNoCallsInOtherTexts(t *testing.T) {
 	for _, reply := range []string{
@@ -296,22 +324,23 @@ func fuzzTrained(f *testing.F, prefix string, seeds ...string) {
 }
 
 func FuzzGLM(f *testing.F) {
-	fuzzTrained(f, "glm", "<think>x</think>a<tool_call>t\n<arg_key>a</arg_key>\n<arg_value>[1]</arg_value>\n</tool_call>", "<tool_call>u</tool_call>\\<tool_call>", `<tool_call>{"name":"t"}}</tool_call></think>`)
+	fuzzTrained(f, "glm", "<think>x</think>a<tool_call>t\n<arg_key>a</arg_key>\n<arg_value>[1]</arg_value>\n</tool_call>", "<tool_call>u</tool_call>\\<tool_call>", `<tool_call>{"name":"t"}}</tool_call></think>`, "a\nt<arg_key>a</arg_key><arg_value>1</arg_value></tool_call>", "<tool_call>ta</arg_key>1</arg_value><arg_key>")
 }
 
 func FuzzKimi(f *testing.F) {
 	fuzzTrained(f, "kimi", "a<|tool_calls_section_begin|><|tool_call_begin|>functions.t:0<|tool_call_argument_begin|>{\"a\":1}<|tool_call_end|><|tool_calls_section_end|>",
-		"<|tool_call_begin|>t<|tool_call_argument_begin|><|tool_call_end|>\\<|im_end|>", "<|tool_call_begin|>t<|tool_call_argument_begin|>{'a':1}} x")
+		"<|tool_call_begin|>t<|tool_call_argument_begin|><|tool_call_end|>\\<|im_end|>", "<|tool_call_begin|>t<|tool_call_argument_begin|>{'a':1}} x", "a.functions.t:0{\"a\":1}functions.read_file:1 {\"path\":\"\"}")
 }
 
 func FuzzDeepSeek(f *testing.F) {
 	fuzzTrained(f, "deepseek", "<｜tool▁calls▁begin｜>"+v31Call+"{}"+v31End+"<｜tool▁calls▁end｜>", "<｜tool▁call▁begin｜>function<｜tool▁sep｜>t\n```json\n{\"a\":1}\n```"+v31End,
-		"<|tool▁call▁begin|>t<|tool▁sep|>{\"a\":1} x", "x</think>\\"+v31Call)
+		"<|tool▁call▁begin|>t<|tool▁sep|>{\"a\":1} x", "x</think>\\"+v31Call, "functiont\n```json\n{\"a\":1}\n```\nt<｜tool▁sep｜>{}"+v31End)
 }
 
 func FuzzHarmony(f *testing.F) {
 	fuzzTrained(f, "harmony", `<|channel|>analysis<|message|>x<|end|><|start|>assistant<|channel|>commentary to=functions.t <|constrain|>json<|message|>{"a":1}<|call|>`,
-		"to=t<|channel|>commentary json<|message|>{}<|call|>\\<|end|>", "<|channel|>commentary<|message|>a<|end|><|start|>assistant<|channel|>final<|message|>b<|return|>", "<|start|>user<|message|>")
+		"to=t<|channel|>commentary json<|message|>{}<|call|>\\<|end|>", "<|channel|>commentary<|message|>a<|end|><|start|>assistant<|channel|>final<|message|>b<|return|>", "<|start|>user<|message|>",
+		`a.assistantcommentary to=functions.t json{"a":1}assistant to=functions.read_filecommentary json<|message|>{"path":""}<|call|>`)
 }
 
 func FuzzGemma(f *testing.F) {

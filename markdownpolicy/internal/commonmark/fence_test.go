@@ -130,3 +130,26 @@ func codeBlocks(text string, n int) (infos, contents []string) {
 	}
 	return infos, contents
 }
+
+func TestFencesAt(t *testing.T) {
+	for text, within := range map[string]bool{
+		"":                    false,
+		"```\n":               true,
+		"```go\nx\n":          true,
+		"```\nx\n```\n":       false,
+		"````\n```\n":         true,
+		"~~~ `x`\n":           true,
+		"~~~\n```\n":          true,
+		"``` a`b\n":           false,
+		"``\n":                false,
+		"a ```\n":             false,
+		"```\n``` x\n":        true,
+		"```\n```` \nx\n~~~~": false,
+	} {
+		var f commonmark.Fences
+		for at := range len(text) {
+			f.At(text, at)
+		}
+		require.Equal(t, within, f.At(text, len(text)), text)
+	}
+}

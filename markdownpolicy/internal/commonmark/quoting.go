@@ -46,3 +46,35 @@ func (q *Quoting) At(text string, at int) bool {
 	indent := strings.TrimLeft(text[q.line:min(at, q.line+4)], " ")
 	return q.run > 0 || len(text[q.line:at]) >= 4 && indent == "" || strings.HasPrefix(indent, ">") || strings.HasPrefix(indent, "\t")
 }
+
+// Fences reads the lines of a text to determine what is in a block of code between fences.
+type Fences struct {
+	pos  int    // the lines before it were read
+	seen int    // no line ends from pos to here
+	open string // the fence that began the current block; "" if there is none
+}
+
+// At reports whether a block of code is open at a position. Positions must not decrease from call to
+// call.
+func (f *Fences) At(text string, at int) bool {
+	for {
+		i := strings.IndexByte(text[f.seen:at], '\n')
+		if i < 0 {
+			f.seen = at
+			return f.open != ""
+		}
+		line := strings.TrimLeft(text[f.pos:f.seen+i], " ")
+		f.pos = f.seen + i + 1
+		f.seen = f.pos
+		run := line[:len(line)-len(strings.TrimLeft(line, "`"))]
+		if run == "" {
+			run = line[:len(line)-len(strings.TrimLeft(line, "~"))]
+		}
+		switch {
+		case f.open != "" && strings.HasPrefix(run, f.open) && textscan.Trim(line[len(run):]) == "":
+			f.open = ""
+		case f.open == "" && len(run) >= 3 && (run[0] == '~' || strings.IndexByte(line[len(run):], '`') < 0):
+			f.open = run
+		}
+	}
+}

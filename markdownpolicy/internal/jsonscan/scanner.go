@@ -1,7 +1,7 @@
 // Package jsonscan reads JSON within other text: where a value ends, while it arrives, and its
 // members and elements as written.
 //
-// [Scanner] is the only scanner. All code that searches for the end of JSON uses it.
+// All code that searches for the end of JSON uses [Scanner]. [Loose] knows what is nearly JSON.
 package jsonscan
 
 import (
