@@ -15,12 +15,14 @@ import (
 // running is a call in progress.
 type running struct {
 	ctx  context.Context // of the tool
+	own  context.Context // of the request; it ends with that
 	tool *tool
 	stop context.CancelCauseFunc // ends the request
 
 	mu        sync.Mutex
 	asking    bool
 	suspended error // a question that nobody can answer now; the call is made again when somebody has
+	lost      bool  // a question was cancelled because the call was cut off, not by a person
 }
 
 // suspend ends the call because of a question.
@@ -36,6 +38,21 @@ func (r *running) suspension() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.suspended
+}
+
+// lose notes that a question was cancelled because the call was cut off.
+func (r *running) lose() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.lost = true
+}
+
+// hasLost reports whether the result of the call answers a question that was cancelled so: it is
+// none that a person has brought about.
+func (r *running) hasLost() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.lost
 }
 
 // calls are the calls in progress of a Toolset, by their progress tokens.
@@ -112,7 +129,7 @@ func (c *calls) claim() (r *running, release func()) {
 	defer c.mu.Unlock()
 	for _, r := range c.list {
 		r.mu.Lock()
-		free := !r.asking
+		free := !r.asking && r.own.Err() == nil
 		r.asking = r.asking || free
 		r.mu.Unlock()
 		if free {

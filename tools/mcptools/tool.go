@@ -130,7 +130,7 @@ func (t *tool) send(ctx context.Context, l *link, given *mcp.CallToolParams) (*m
 	own, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
 	defer context.AfterFunc(t.set.ctx, func() { stop(errClosed) })()
-	r := &running{ctx: ctx, tool: t, stop: stop}
+	r := &running{ctx: ctx, own: own, tool: t, stop: stop}
 	token, end := t.set.links.calls.begin(r)
 	defer end()
 	params := *given
@@ -142,6 +142,9 @@ func (t *tool) send(ctx context.Context, l *link, given *mcp.CallToolParams) (*m
 	res, err := l.session.CallTool(own, &params)
 	if suspended := r.suspension(); suspended != nil {
 		return nil, suspended
+	}
+	if ctx.Err() != nil && r.hasLost() {
+		return nil, context.Cause(ctx)
 	}
 	if err != nil && t.set.ctx.Err() != nil && ctx.Err() == nil {
 		return nil, errClosed
