@@ -61,13 +61,15 @@ func compileInferred(s *jsonschema.Schema) (*Schema, json.RawMessage, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	doc, err := validator.UnmarshalJSON(bytes.NewReader(raw))
-	if err != nil {
-		return nil, nil, err
-	}
-	c := validator.NewCompiler()
-	c.AssertFormat()
-	compiled, err := compile(doc, c)
+	compiled, err := inferredLast.Compile(raw, func() (*Schema, error) {
+		doc, err := validator.UnmarshalJSON(bytes.NewReader(raw))
+		if err != nil {
+			return nil, err
+		}
+		c := validator.NewCompiler()
+		c.AssertFormat()
+		return compile(doc, c)
+	})
 	return compiled, raw, err
 }
 

@@ -7,6 +7,8 @@ import (
 	"fmt"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
+
+	"github.com/segue-go/segue/tools/internal/schemamemo"
 )
 
 // Schema is a compiled JSON Schema. It is safe for concurrent use. A schema without "$schema" is
@@ -17,8 +19,16 @@ type Schema struct {
 	plain    *plainSchema // nil if the schema needs the validator
 }
 
-// CompileSchema compiles a JSON Schema.
+// What CompileSchema and compileInferred have compiled last.
+var compiledLast, inferredLast schemamemo.Memo[Schema]
+
+// CompileSchema compiles a JSON Schema. It keeps the ones that were compiled last, up to half a
+// megabyte of their texts, and returns the same Schema for the same text.
 func CompileSchema(schema json.RawMessage) (*Schema, error) {
+	return compiledLast.Compile(schema, func() (*Schema, error) { return compileText(schema) })
+}
+
+func compileText(schema json.RawMessage) (*Schema, error) {
 	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(schema))
 	if err != nil {
 		return nil, fmt.Errorf("tools: the schema is not JSON: %w", err)
