@@ -109,10 +109,16 @@ func TestStop_whileTheRunIsInterrupted(t *testing.T) {
 		o = solver(t, scripted.New(scripted.Calls(scripted.Call("leave", "{}", "1")), scripted.Text("never")), with(leave), func(c *orchestrator.Config) { c.Store = store })
 		_, err := o.Run(ctx, task("go"))
 		require.ErrorIs(t, err, orchestrator.ErrInterrupted)
-		res, err := orchestrator.Collect(o.Resume(t.Context(), resuming("r")))
+		var events []orchestrator.Event
+		for e, failed := range o.Resume(t.Context(), resuming("r")) {
+			events, err = append(events, e), failed
+		}
 		require.ErrorContains(t, err, "enough")
-		require.Equal(t, orchestrator.StatusStopped, res.Status)
-		require.Equal(t, messages.UserText("a note"), res.Output.Messages.Last(), "it was heard before the stop")
+		end := finished(t, events)
+		require.Equal(t, orchestrator.StatusStopped, end.Status)
+		if _, heard := end.Output.Messages.Last().(messages.User); !heard {
+			require.Contains(t, kinds(events), orchestrator.EventNoteUnheard, "the next request was open already")
+		}
 		require.Empty(t, store.inbox(t))
 		require.Equal(t, []string{"noted", "stopped"}, typesOf(t, store, "noted", "stopped"))
 	}

@@ -18,17 +18,17 @@ func (r *run) lookUp() error {
 		if e.Kind != machine.EffectTool || e.Safe() {
 			continue
 		}
-		t, _ := r.o.toolOf(&e)
-		l := tools.LookuperOf(t)
+		x := r.newExecution(&e)
+		l := tools.LookuperOf(x.tool)
 		if l == nil {
 			continue
 		}
 		rec := machine.Answered{At: r.now, Effect: e.ID, NotBegun: true}
-		switch output, found := r.askTool(l, &e); {
+		switch output, found := r.askTool(l, x); {
 		case output.Status != messages.StatusOK:
 			continue
 		case found:
-			rec = e.Answered(nextstep.ToolResult{Output: output}, r.now, 0)
+			rec = e.Answered(x.keepLarge(r.ctx, nextstep.ToolResult{Output: output}), r.now, 0)
 		}
 		if err := r.apply(rec); err != nil {
 			return err
@@ -38,13 +38,14 @@ func (r *run) lookUp() error {
 }
 
 // askTool lets a tool look up one of its calls, within the time-out of a call.
-func (r *run) askTool(l tools.Lookuper, e *machine.Effect) (messages.ToolOutput, bool) {
+func (r *run) askTool(l tools.Lookuper, x *execution) (messages.ToolOutput, bool) {
+	e := x.effect
 	found := make(chan bool, 1)
 	runner := r.o.runner
 	runner.OnPanic = func(call messages.ToolCall, value any, stack []byte) {
 		r.o.panicked(r.ctx, &PanicReport{Run: r.id, Frame: e.Frame, Seq: e.ID.Seq, Where: "the Lookup of the tool " + call.Name, Value: value, Stack: stack})
 	}
-	c := runner.Begin(r.ctx, tools.Job{Call: e.Call, Key: e.Key(), Tool: &lookup{Lookuper: l, key: e.Key(), found: found}})
+	c := runner.Begin(r.ctx, tools.Job{Call: e.Call, Key: e.Key(), MaxResult: x.mostKept(e.Call.Name), Tool: &lookup{Lookuper: l, key: e.Key(), found: found}})
 	done := make(chan messages.ToolOutput, 1)
 	go func() {
 		returned := false
