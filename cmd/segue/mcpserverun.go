@@ -50,7 +50,6 @@ func (s *agentServer) call(ctx context.Context, agent string, req *mcp.CallToolR
 	if err != nil {
 		return failedCall(err.Error(), nil), nil
 	}
-	r.report(req)
 	defer r.report(nil)
 	for {
 		select {
@@ -68,7 +67,8 @@ func (s *agentServer) call(ctx context.Context, agent string, req *mcp.CallToolR
 	}
 }
 
-// runOf begins a run, or finds the one that a client goes on with.
+// runOf begins a run, or finds the one that a client goes on with. The client is told of its progress
+// from the first event on.
 func (s *agentServer) runOf(agent string, req *mcp.CallToolRequest) (*servedRun, error) {
 	if req.Params.RequestState == "" {
 		return s.begin(agent, req)
@@ -83,6 +83,7 @@ func (s *agentServer) runOf(agent string, req *mcp.CallToolRequest) (*servedRun,
 		return nil, errors.New("there is no run that waits for these answers: it has ended, or was begun by another process; segue runs lists the runs")
 	}
 	r.left.Stop()
+	r.report(req)
 	r.asks.answer(req.Params.InputResponses)
 	return r, nil
 }
@@ -135,6 +136,7 @@ func (s *agentServer) begin(agent string, req *mcp.CallToolRequest) (*servedRun,
 		end(err)
 		return nil, errors.New(plainwords.Line(err))
 	}
+	r.report(req)
 	s.working.Go(func() {
 		defer end(nil)
 		defer close(r.done)

@@ -53,6 +53,7 @@ func TestScripts(t *testing.T) {
 			env.Setenv("MCP", remote.URL)
 			env.Setenv("ADDRESS", strings.TrimPrefix(server.URL, "http://"))
 			env.Setenv("GORACE", noSleep)
+			env.Setenv("GOGC", os.Getenv("GOGC"))
 			config, err := filepath.Abs("testdata/segue.yaml")
 			if err != nil {
 				return err

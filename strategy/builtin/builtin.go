@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"reflect"
 	"slices"
 	"strings"
 	"sync"
@@ -101,6 +102,16 @@ func Schema(name string) json.RawMessage {
 	return m.schema()
 }
 
+// Keys returns the keys of the Config of a strategy, sorted, or nil if the name is unknown: the
+// properties of its [Schema], which takes longer to make.
+func Keys(name string) []string {
+	m, ok := find(name)
+	if !ok {
+		return nil
+	}
+	return m.keys()
+}
+
 // Table returns the state machine of a strategy, or nil if the name is unknown.
 func Table(name string) *strategy.Table {
 	m, ok := find(name)
@@ -127,6 +138,7 @@ type maker struct {
 	name   string
 	table  *strategy.Table
 	schema func() json.RawMessage
+	keys   func() []string
 	make   func(config string) (func() strategy.Strategy, error)
 }
 
@@ -141,9 +153,12 @@ func of[C any](name string, table *strategy.Table, build func(C) func() strategy
 	})
 	return maker{
 		name: name, table: table, schema: func() json.RawMessage { return reader().Definition().Parameters },
+		keys: func() []string { return keysOf(reflect.TypeFor[C]()) },
 		make: func(config string) (func() strategy.Strategy, error) {
-			if _, err := reader().Call(context.Background(), config); err != nil { // its error says where it is wrong
-				return nil, named(err, name)
+			if config != "{}" { // the zero Config is valid, and making a reader takes longer than all the rest
+				if _, err := reader().Call(context.Background(), config); err != nil { // its error says where it is wrong
+					return nil, named(err, name)
+				}
 			}
 			cfg, err := over(preset, config)
 			if err != nil {
@@ -163,6 +178,18 @@ func of[C any](name string, table *strategy.Table, build func(C) func() strategy
 			return factory, nil
 		},
 	}
+}
+
+// keysOf returns the names of the members of the JSON of a struct type, sorted.
+func keysOf(t reflect.Type) []string {
+	var keys []string
+	for _, f := range reflect.VisibleFields(t) {
+		if name, _, _ := strings.Cut(f.Tag.Get("json"), ","); name != "" && name != "-" {
+			keys = append(keys, name)
+		}
+	}
+	slices.Sort(keys)
+	return keys
 }
 
 // over returns the preset with the fields of a config in place of its own. Each field is replaced

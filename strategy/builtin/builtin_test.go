@@ -33,7 +33,11 @@ func TestNew_everyName(t *testing.T) {
 			require.NotNil(t, factory())
 		}
 		require.NoError(t, builtin.Table(name).Validate(), name)
-		require.True(t, json.Valid(builtin.Schema(name)), name)
+		var schema struct {
+			Properties map[string]any `json:"properties"`
+		}
+		require.NoError(t, json.Unmarshal(builtin.Schema(name), &schema), name)
+		require.Equal(t, slices.Sorted(maps.Keys(schema.Properties)), builtin.Keys(name), name)
 	}
 	want := slices.AppendSeq(builtin.Names(), maps.Keys(builtin.Aliases()))
 	require.ElementsMatch(t, want, builtin.All().Names())
@@ -53,6 +57,7 @@ func TestS1_33_S3_18_unknownName(t *testing.T) {
 	require.ErrorContains(t, err, "plan-and-execute")
 	require.Nil(t, builtin.Table("reflexion"))
 	require.Nil(t, builtin.Schema("reflexion"))
+	require.Nil(t, builtin.Keys("reflexion"))
 	_, err = builtin.Set(map[string]builtin.Spec{"a": {Strategy: "default"}, "b": {Strategy: "nobody"}, "c": {Strategy: "nowhere"}})
 	require.ErrorContains(t, err, `"b"`)
 	require.ErrorContains(t, err, `"c"`)

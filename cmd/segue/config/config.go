@@ -120,7 +120,8 @@ type Config struct {
 	text  []byte // the whole file
 	at    positions
 
-	document any // the whole file, as encoding/json decodes it; only while it is parsed
+	document any  // the whole file, as encoding/json decodes it; only while it is parsed
+	fits     bool // the file fits the whole schema
 }
 
 // Error holds all problems of a configuration, in the order of the file.
@@ -200,12 +201,14 @@ func (c *Config) parse(text []byte) []Problem {
 	}
 	// Values of the wrong type stay empty; the schema reports them.
 	err = json.Unmarshal(document, &c.File)
+	whole := c.shape("", wholeSchema, document)
+	c.fits = len(whole) == 0
 	problems = slices.Concat(c.secrets(value), c.shape("", looseSchema, document), c.check())
 	if len(problems) > 0 {
 		return problems
 	}
-	if problems = c.shape("", wholeSchema, document); len(problems) > 0 { // so that editors report the same problems
-		return problems
+	if !c.fits { // so that editors report the same problems
+		return whole
 	}
 	if err != nil {
 		return []Problem{{At: Position{1, 1}, Text: "a value is of the wrong type"}}
@@ -213,8 +216,11 @@ func (c *Config) parse(text []byte) []Problem {
 	return nil
 }
 
-// shape checks a part of the file against a schema.
+// shape checks a part of the file against a schema. A file that fits the whole schema fits all.
 func (c *Config) shape(pointer string, schema compiledSchema, part json.RawMessage) []Problem {
+	if c.fits {
+		return nil
+	}
 	compiled, err := schema()
 	if err != nil {
 		return []Problem{c.problem(pointer, "%v", err)}

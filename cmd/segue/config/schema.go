@@ -1,7 +1,9 @@
 package config
 
 import (
+	"bytes"
 	"context"
+	_ "embed" // for segue.schema.json
 	"encoding/json"
 	"slices"
 	"strings"
@@ -27,7 +29,7 @@ type compiledSchema func() (*tools.Schema, error)
 // The schemas of configurations, and of the config of each strategy. They never change.
 var (
 	looseSchema = compiledSchema(sync.OnceValues(func() (*tools.Schema, error) { return tools.CompileSchema(schemaOf(false)) }))
-	wholeSchema = compiledSchema(sync.OnceValues(func() (*tools.Schema, error) { return tools.CompileSchema(schemaOf(true)) }))
+	wholeSchema = compiledSchema(sync.OnceValues(func() (*tools.Schema, error) { return tools.CompileSchema(shipped) }))
 
 	strategySchemas = sync.OnceValue(func() map[string]compiledSchema {
 		schemas := map[string]compiledSchema{}
@@ -59,9 +61,14 @@ func (n node) at(keys ...string) node {
 	return n
 }
 
+// shipped is what schemaOf(true) returns; making it takes longer than compiling it.
+//
+//go:embed segue.schema.json
+var shipped []byte
+
 // Schema returns the JSON Schema of a configuration, for editors; it is the content of
 // segue.schema.json. [Parse] finds everything that the schema finds, with its own messages.
-func Schema() json.RawMessage { return schemaOf(true) }
+func Schema() json.RawMessage { return bytes.TrimSpace(bytes.Clone(shipped)) }
 
 // schemaOf returns the JSON Schema of a configuration. With whole it is the published schema, which
 // includes rules that [Config.check] checks itself, with its own messages.

@@ -13,6 +13,7 @@ import (
 
 	"github.com/agext/levenshtein"
 	"github.com/openai/openai-go/v3"
+	"github.com/openai/openai-go/v3/option"
 
 	"github.com/segue-go/segue/llmclient"
 )
@@ -62,14 +63,59 @@ func (x *examiner) list(ctx context.Context) ([]Model, *exchange, error) {
 	return x.listAt(ctx, "models")
 }
 
-// listAt is list at a path that starts from the base URL.
+// maxPages limits the pages of a list of models.
+const maxPages = 20
+
+// listAt is list at a path that starts from the base URL. It reads all pages of a list that has
+// several, as Anthropic's may; the exchange is the last one.
 func (x *examiner) listAt(ctx context.Context, path string) ([]Model, *exchange, error) {
+	models := []Model{}
+	var after string
+	var last *exchange
+	for range maxPages {
+		page, hop, err := x.pageAt(ctx, path, after)
+		if err != nil {
+			return nil, hop, err
+		}
+		models = append(models, page...)
+		next := nextPage(hop.body)
+		if next == "" || next == after || len(page) == 0 {
+			return sorted(models), hop, nil
+		}
+		last, after = hop, next
+	}
+	return sorted(models), last, nil
+}
+
+// nextPage returns the model behind which the next page of a list begins; "" if there is none.
+func nextPage(body []byte) string {
+	var page struct {
+		More bool   `json:"has_more"`
+		Last string `json:"last_id"`
+	}
+	if json.Unmarshal(body, &page) != nil || !page.More {
+		return ""
+	}
+	return page.Last
+}
+
+func sorted(list []Model) []Model {
+	slices.SortFunc(list, func(a, b Model) int { return strings.Compare(a.ID, b.ID) })
+	return list
+}
+
+// pageAt asks for the page of a list behind a model, or for the first one.
+func (x *examiner) pageAt(ctx context.Context, path, after string) ([]Model, *exchange, error) {
 	ctx, cancel := context.WithTimeout(ctx, x.cfg.Timeout)
 	defer cancel()
 	x.wire.take()
 	api := openai.Client{Options: x.options}
 	var body []byte
-	err := api.Get(ctx, path, nil, &body)
+	var opts []option.RequestOption
+	if after != "" {
+		opts = append(opts, option.WithQuery("after_id", after))
+	}
+	err := api.Get(ctx, path, nil, &body, opts...)
 	if ctx.Err() != nil {
 		err = fmt.Errorf("no answer in %v", x.cfg.Timeout)
 	}
@@ -147,7 +193,7 @@ func readModels(body []byte) ([]Model, bool) {
 			return nil, false
 		}
 	}
-	models := []Model{}
+	var models []Model
 	for _, row := range rows {
 		var l listed
 		_ = json.Unmarshal(row, &l) // fields of other types stay empty
@@ -155,7 +201,6 @@ func readModels(body []byte) ([]Model, bool) {
 			models = append(models, l.model())
 		}
 	}
-	slices.SortFunc(models, func(a, b Model) int { return strings.Compare(a.ID, b.ID) })
 	return models, true
 }
 

@@ -12,6 +12,7 @@ import (
 
 	"github.com/segue-go/segue/cmd/segue/internal/doctor"
 	"github.com/segue-go/segue/cmd/segue/internal/doctor/doctortest"
+	"github.com/segue-go/segue/cmd/segue/internal/endpoint"
 )
 
 // oddAnswer is an answer that stands for that of a perfect server.
@@ -279,6 +280,35 @@ func TestExamine_longThoughts(t *testing.T) {
 		}
 	})
 	require.Empty(t, names(examine(t, cfg)))
+}
+
+// TestModels_pages reads all pages of Anthropic's list, and ends where a server never does.
+func TestModels_pages(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct{ pages, want int }{"three": {3, 3}, "without end": {1000, 20}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			asked := 0
+			cfg := config(doctortest.New(t))
+			cfg.Client.API = endpoint.Anthropic
+			cfg.Transport = odd(cfg.Transport, func(r *http.Request, _ string) *oddAnswer {
+				after := ""
+				if asked > 0 {
+					after = fmt.Sprintf("m%03d", asked-1)
+				}
+				if r.URL.Query().Get("after_id") != after {
+					return &oddAnswer{http.StatusBadRequest, "application/json", nil, "{}"}
+				}
+				id := fmt.Sprintf("m%03d", asked)
+				asked++
+				return &oddAnswer{http.StatusOK, "application/json", nil, fmt.Sprintf(`{"data":[{"id":%q}],"has_more":%t,"last_id":%q}`, id, asked < tt.pages, id)}
+			})
+			list, err := doctor.Models(t.Context(), cfg)
+			require.NoError(t, err)
+			require.Len(t, list, tt.want)
+			require.Equal(t, tt.want, asked)
+		})
+	}
 }
 
 // TestModels_many reads a list that is longer than what is kept of other answers.

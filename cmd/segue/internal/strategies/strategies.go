@@ -89,14 +89,9 @@ type Keys map[string]bool
 
 // KeysOf returns the keys of the config of a strategy.
 func KeysOf(name string) Keys {
-	var schema struct {
-		Properties map[string]json.RawMessage `json:"properties"`
-	}
 	found := Keys{}
-	if json.Unmarshal(builtin.Schema(name), &schema) == nil {
-		for key := range schema.Properties {
-			found[key] = true
-		}
+	for _, key := range builtin.Keys(name) {
+		found[key] = true
 	}
 	return found
 }
