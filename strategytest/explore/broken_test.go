@@ -57,15 +57,23 @@ func explored(t *testing.T, twist *twist, o explore.Options) (laws []string) {
 }
 
 // A strategy that breaks one law is caught by that law, and by no other: without it, nothing is
-// found, which is looked for in make prove. The strategy without the twist breaks none.
+// found, which is looked for in make prove. The strategy without the twist breaks none. Every test
+// run takes the first strategy that breaks a law, and few states; make prove all of them, and more.
 func TestBroken(t *testing.T) {
 	require.Empty(t, explored(t, &twist{}, school))
+	caught := map[string]bool{}
 	for _, b := range allBroken() {
+		if caught[b.law] && prove.DepthOr(0, 1) == 0 {
+			continue
+		}
+		caught[b.law] = true
 		t.Run(b.name, func(t *testing.T) {
 			t.Parallel()
-			require.Equal(t, []string{b.law}, explored(t, &b.twist, b.options()))
+			o := b.options()
+			o.States = min(o.States, prove.DepthOr(30, o.States))
+			require.Equal(t, []string{b.law}, explored(t, &b.twist, o))
 			if prove.DepthOr(0, 1) > 0 {
-				require.Empty(t, explored(t, &b.twist, b.options().WithoutLaw(b.law)))
+				require.Empty(t, explored(t, &b.twist, o.WithoutLaw(b.law)))
 			}
 		})
 	}

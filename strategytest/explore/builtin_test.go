@@ -19,13 +19,13 @@ import (
 const variable = "SEGUE_EXPLORE"
 
 // bounds returns how many odd reactions a path has, and where an exploration ends: in every test
-// run after one odd reaction and 50 states; with SEGUE_EXPLORE=1 after some thousand,
+// run after one odd reaction and 15 states; with SEGUE_EXPLORE=1 after some thousand,
 // and with SEGUE_EXPLORE=2, two odd reactions, after a million.
 func bounds(t *testing.T) (odd, states int) {
 	t.Helper()
 	switch given := os.Getenv(variable); given {
 	case "":
-		return 1, 50
+		return 1, 15
 	case "1":
 		return 1, 3_000
 	case "2":
@@ -35,6 +35,10 @@ func bounds(t *testing.T) (odd, states int) {
 		return 0, 0
 	}
 }
+
+// unnoted are compositions in which nobody says anything: with a note they have a million states,
+// and what their parts do with one is explored without them.
+var unnoted = []string{"a plan of compacting tasks", "a plan of plans, at the same time", "retry of reflection", "plan-revise-execute, in prose"}
 
 // TestExplore explores every built-in strategy, and compositions of them. With SEGUE_EXPLORE they
 // take every transition of every table between them.
@@ -48,13 +52,13 @@ func TestExplore(t *testing.T) {
 	for _, s := range subjects {
 		t.Run(s.name, func(t *testing.T) {
 			s.Odd, s.States = bounds(t)
-			if os.Getenv(variable) != "" {
+			if os.Getenv(variable) != "" && !slices.Contains(unnoted, s.name) {
 				s.Notes = 1 // without one, some rules are never taken
 			}
 			moves := s.coverage()
 			r := strategytest.Explore(t, s.factory, s.Options)
 			all.Merge(moves)
-			fmt.Fprintf(figures, "| %s | %d | %d | %d | %s | %d |\n", s.name, r.Paths, r.States, r.Depth, exhausted(r), len(r.Violations))
+			fmt.Fprintf(figures, "| %s | %d | %d | %d | %s | %d |\n", s.name, r.Paths, r.States, r.Depth, exhausted(r, s.Notes), len(r.Violations))
 		})
 	}
 	if os.Getenv(variable) == "" {
@@ -71,10 +75,12 @@ func TestExplore(t *testing.T) {
 }
 
 // exhausted says for people whether a space was exhausted, and within which bounds.
-func exhausted(r *explore.Report) string {
+func exhausted(r *explore.Report, notes int) string {
 	switch {
 	case !r.Exhausted:
 		return "no: " + r.Bounds
+	case r.Bounds != "" && notes > 0:
+		return "within " + r.Bounds + ", and a note"
 	case r.Bounds != "":
 		return "within " + r.Bounds
 	default:

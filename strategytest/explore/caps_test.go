@@ -25,7 +25,7 @@ func TestOptions_caps(t *testing.T) {
 	require.True(t, r.Exhausted, r)
 	require.Contains(t, r.Results[0].Story, "walk subject caps=1 steps\n")
 
-	o.Caps = 0
+	o.Caps, o.States = 0, 60
 	r, err = explore.Run(large, o)
 	require.NoError(t, err)
 	require.False(t, r.Exhausted, r)

@@ -85,6 +85,7 @@ type Options struct {
 // same state.
 const LeftOut = "numbers of steps, names of frames, usage and time; the last request of each frame; " +
 	"of each conversation in a strategy's memory all but the kinds of the last two messages and the calls in them; " +
+	"of how long requests were, by which conversations are compacted, all but the number of binary digits; " +
 	"how the run and its frames were ended, but for status and code"
 
 // Report says what an exploration has found.

@@ -7,6 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/segue-go/segue/internal/prove"
 	"github.com/segue-go/segue/machine"
 	"github.com/segue-go/segue/messages"
 	"github.com/segue-go/segue/nextstep"
@@ -16,10 +17,11 @@ import (
 
 // In every state of every built-in strategy, and of compositions, somebody says something, up to
 // twice a run: each listener hears it once, no request holds a note twice, and all other laws hold.
+// Every test run explores a few states of each, and make prove more.
 func TestExplore_notes(t *testing.T) {
 	for _, s := range slices.Concat(builtins(), compositions()) {
 		t.Run(s.name, func(t *testing.T) {
-			s.Odd, s.States, s.Notes = 1, 30, 2
+			s.Odd, s.States, s.Notes = 1, prove.DepthOr(4, 50), 2
 			if os.Getenv(variable) != "" {
 				_, s.States = bounds(t)
 			}

@@ -1,6 +1,10 @@
 package explore
 
-import "bytes"
+import (
+	"bytes"
+	"math/bits"
+	"strconv"
+)
 
 // lastMessages is how many messages of a conversation count.
 const lastMessages = 2
@@ -16,12 +20,38 @@ func appendShape(dst, memory []byte) []byte {
 		if at < 0 {
 			break
 		}
-		dst = append(dst, memory[:at]...)
+		dst = appendMagnitudes(dst, memory[:at])
 		var rest []byte
 		dst, rest = appendKinds(dst, memory[at:])
 		memory = rest
 	}
-	return append(dst, memory...)
+	return appendMagnitudes(dst, memory)
+}
+
+// measures are the fields of a memory that say how long texts were: see package compaction. They
+// differ with each text, as conversations do.
+var measures = [][]byte{[]byte(`"measured":`), []byte(`"rate":`)}
+
+// appendMagnitudes appends a part of a memory. Of measures it leaves the number of binary digits.
+func appendMagnitudes(dst, text []byte) []byte {
+	for _, name := range measures {
+		before, rest, found := bytes.Cut(text, name)
+		if !found {
+			continue
+		}
+		digits := 0
+		for digits < len(rest) && rest[digits] >= '0' && rest[digits] <= '9' {
+			digits++
+		}
+		n, err := strconv.ParseUint(string(rest[:digits]), 10, 64)
+		if err != nil {
+			continue // it is something else
+		}
+		dst = append(appendMagnitudes(dst, before), name...)
+		dst = strconv.AppendInt(dst, int64(bits.Len64(n)), 10)
+		return appendMagnitudes(dst, rest[digits:])
+	}
+	return append(dst, text...)
 }
 
 // appendKinds appends the kinds of the last messages of the conversation that text begins with, and

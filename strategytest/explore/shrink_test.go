@@ -38,7 +38,7 @@ func TestShrink_findsEffectsAgain(t *testing.T) {
 // A violation that was found is shrunk, and has a story; without the flaw there is none.
 func TestRun_violationsAreShrunk(t *testing.T) {
 	o := withTools(false)
-	o.States = 400
+	o.States = 60
 	r, err := explore.Run(newWorker("panics"), o)
 	require.NoError(t, err)
 	require.Len(t, r.Violations, 1)
