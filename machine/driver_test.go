@@ -128,7 +128,9 @@ func (e *engine) flush() {
 	}
 	for i, x := range out.effects {
 		for _, y := range out.effects[:i] {
-			require.NotEqual(e.t, x.ID, y.ID, "released twice at once")
+			if x.ID == y.ID {
+				require.Fail(e.t, "released twice at once", "%s", x.ID)
+			}
 		}
 	}
 	for _, id := range out.withdrawn {
@@ -186,7 +188,9 @@ func (e *engine) holds() {
 			known = append(known, x.ID)
 		}
 		for _, f := range e.gone {
-			require.False(e.t, x.Frame == f || strings.HasPrefix(x.Frame, f+"."), "frame %s has left above the open effect %s of %s", f, x.ID, x.Frame)
+			if rest, below := strings.CutPrefix(x.Frame, f); below && (rest == "" || rest[0] == '.') {
+				require.Fail(e.t, "a frame has left above an open effect", "frame %s, effect %s of %s", f, x.ID, x.Frame)
+			}
 		}
 	}
 	require.ElementsMatch(e.t, open, known, "the effects that are open")

@@ -122,7 +122,7 @@ func TestGrowth_callsOfOneReply(t *testing.T) {
 				},
 			}
 			cfg := config(set, append(test.edits, every)...)
-			costs.AreLinear(t, 500, func(n int) {
+			costs.AreLinear(t, 250, func(n int) {
 				m := unwatched(t, cfg, n, "t", test.hook)
 				require.True(t, m.Done() || test.hook != nil)
 				if m.Done() {
@@ -137,7 +137,7 @@ func TestGrowth_callsOfOneReply(t *testing.T) {
 func TestGrowth_resumed(t *testing.T) {
 	costs := growth.Of(t)
 	cfg := config(only(caller("t")), tool(tools.Definition{Name: "t", NeedsApproval: true}), limited(delegation.Limits{ToolCalls: -1}))
-	costs.AreLinear(t, 500, func(n int) {
+	costs.AreLinear(t, 250, func(n int) {
 		m := machine.New(cfg)
 		require.NoError(t, m.Apply(machine.Started{At: began, Strategy: "main"}))
 		require.NoError(t, m.Apply(machine.Answered{At: began, Effect: machine.EffectID{Seq: 1}, Answer: many(n, "t")}))
@@ -161,7 +161,7 @@ func TestGrowth_resumed(t *testing.T) {
 // So does what it costs to hold the answers, the last first, to the effects that are open.
 func TestGrowth_lastAnswersFirst(t *testing.T) {
 	cfg := config(only(caller("t")), offering("t"), places(-1), limited(delegation.Limits{ToolCalls: -1}))
-	growth.Of(t).AreLinear(t, 500, func(n int) {
+	growth.Of(t).AreLinear(t, 250, func(n int) {
 		m := machine.New(cfg)
 		require.NoError(t, m.Apply(machine.Started{At: began, Strategy: "main"}))
 		m.Advance()

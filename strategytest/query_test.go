@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/segue-go/segue/delegation"
+	"github.com/segue-go/segue/internal/prove"
 	"github.com/segue-go/segue/llmclient"
 	"github.com/segue-go/segue/machine"
 	"github.com/segue-go/segue/messages"
@@ -25,7 +26,7 @@ import (
 // plan works on each step of a plan with a lead, who can ask a clerk, who can pay.
 var plan = pre.New(pre.Config{Evaluation: pre.EvaluateNever, Executor: "lead", MaxRevisions: -1})
 
-// planned is the world of the plan.
+// planned is the world of the plan: whole in make prove, with one odd reaction in every test run.
 func planned(approval bool) explore.Options {
 	clerk := orchestrator.AgentTool(orchestrator.Agent{Definition: tools.Definition{Name: "ask_clerk"}, Strategy: "clerk"})
 	calls := func(name, tool, arguments string) explore.Reaction {
@@ -33,6 +34,7 @@ func planned(approval bool) explore.Options {
 	}
 	return explore.Options{
 		Name:   "plan",
+		Odd:    prove.DepthOr(1, 0),
 		Tools:  []tools.Definition{clerk.Definition(), {Name: "pay", NeedsApproval: approval}},
 		Agents: map[string]*machine.Agent{"ask_clerk": machine.AgentOf(clerk)},
 		Strategies: strategy.Set{

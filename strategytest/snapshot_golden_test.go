@@ -75,7 +75,12 @@ func covering(t *testing.T, r rememberer) [][]byte {
 		}))
 	}
 	for _, field := range r.fields {
-		require.True(t, seen[field], field)
+		require.True(t, seen[field], "no run has %q in its memory", field)
+	}
+	for path := range seen {
+		if path != "v" && !strings.Contains(path, ".") {
+			require.Contains(t, r.fields, path)
+		}
 	}
 	return lines
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/segue-go/segue/delegation"
+	"github.com/segue-go/segue/internal/prove"
 	"github.com/segue-go/segue/llmclient"
 	"github.com/segue-go/segue/machine"
 	"github.com/segue-go/segue/messages"
@@ -193,28 +194,15 @@ func (g guided) check(snapshot snapshotOf) error {
 }
 
 // Of no built-in strategy can a field of its memory be left out, without the law noticing that a
-// restored strategy decides differently.
+// restored strategy decides differently. An ordinary test run takes a fifth of the fields.
 func TestCheck_noticesWhatASnapshotLeavesOut(t *testing.T) {
 	for name, r := range rememberers() {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			seen := map[string]bool{}
-			for _, g := range r.subjects {
-				require.NoError(t, g.check(func(s strategy.Snapshotter) (json.RawMessage, error) {
-					data, err := s.Snapshot()
-					for _, path := range pathsOf(t, data) {
-						seen[path] = true
-					}
-					return data, err
-				}))
-			}
-			for path := range seen {
-				if path != "v" && !strings.Contains(path, ".") {
-					require.Contains(t, r.fields, path)
+			for i, field := range r.fields {
+				if i%5 != 0 && prove.CasesOr(0) == 0 {
+					continue
 				}
-			}
-			for _, field := range r.fields {
-				require.True(t, seen[field], "no run has %q in its memory", field)
 				var noticed error
 				for i := 0; i < len(r.subjects) && noticed == nil; i++ {
 					noticed = r.subjects[i].check(without(t, field))

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"iter"
 	"slices"
+	"sync/atomic"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -29,6 +30,9 @@ type process struct {
 	notes []storyNote
 	said  *saying
 	comes noteKeys // nil if the script says where the notes come
+
+	changes atomic.Int64 // effects that began or ended, and stops that were asked for
+	moments []int64      // the moment of each event of the run
 }
 
 func newProcess(t *testing.T, r *storyRun, m *model, stores bool) *process {
@@ -38,6 +42,8 @@ func newProcess(t *testing.T, r *storyRun, m *model, stores bool) *process {
 	cfg.Client, cfg.Reply = m, makeAgain
 	cfg.Middleware = []orchestrator.Middleware{func(next orchestrator.Handler) orchestrator.Handler {
 		return func(ctx context.Context, e machine.Effect) (nextstep.Answer, error) {
+			p.changes.Add(1)
+			defer p.changes.Add(1)
 			return p.keys.around(p.said.around(p.stops.places, p.stops.around(next)))(ctx, e)
 		}
 	}}
@@ -69,6 +75,8 @@ func (p *process) begin(s *store) context.Context {
 	p.store, p.stops, p.keys = s, stops, newKeys(before)
 	p.late = p.known != nil && p.keys.passed(before, p.known.key)
 	p.said = newSaying(slices.Clone(p.notes), p.comes, before)
+	p.moments = nil
+	p.changes.Store(0)
 	p.task.Stop, p.task.Notes = stops.asked, p.said.channel
 	return ctx
 }
@@ -107,9 +115,34 @@ func (p *process) follow(events iter.Seq2[orchestrator.Event, error], yield func
 		case p.known == nil || p.known.key == "":
 		case begins && p.known.agent == e.Frame, e.Kind == orchestrator.EventRunResumed && p.late:
 			p.stops.request(*p.known)
+			p.changes.Add(1)
 		}
+		p.moments = append(p.moments, p.moment())
 		if !yield(e, err) {
 			return
 		}
 	}
+}
+
+// moment counts what has changed what the run leaves behind if it is broken off: its appends, its
+// effects that began or ended, and stops that were asked for.
+func (p *process) moment() int64 {
+	n := p.changes.Load()
+	if p.store != nil {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		n += int64(len(p.log))
+	}
+	return n
+}
+
+// changing returns the numbers of the events of the run, from 1, that were not of the same moment as
+// the event before: what lies between two of them leaves behind the same.
+func (p *process) changing() (events []int) {
+	for i, moment := range p.moments {
+		if i == 0 || moment != p.moments[i-1] {
+			events = append(events, i+1)
+		}
+	}
+	return events
 }

@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -292,15 +293,25 @@ func (s sources) contain(suffix, lines string) bool {
 
 // flat removes the indentation of lines. The first line begins with a line break, like all others.
 func flat(text string) string {
-	return "\n" + indentation.ReplaceAllString(strings.TrimSpace(text), "") + "\n"
+	var b strings.Builder
+	b.WriteByte('\n')
+	for line := range strings.Lines(strings.TrimSpace(text)) {
+		b.WriteString(strings.TrimLeft(line, " \t"))
+	}
+	b.WriteByte('\n')
+	return b.String()
 }
 
-var indentation = regexp.MustCompile(`(?m)^[ \t]+`)
-
 // goCode returns the Go files that are compiled: not files in testdata, nor this package, whose
-// tests could quote a page.
+// tests could quote a page. They are read once.
 func goCode(t *testing.T) sources {
 	t.Helper()
+	code, err := readGoCode()
+	require.NoError(t, err)
+	return code
+}
+
+var readGoCode = sync.OnceValues(func() (sources, error) {
 	code := sources{}
 	err := filepath.WalkDir(root, func(file string, d fs.DirEntry, err error) error {
 		switch {
@@ -315,6 +326,5 @@ func goCode(t *testing.T) sources {
 		code[file] = flat(string(text))
 		return err
 	})
-	require.NoError(t, err)
-	return code
-}
+	return code, err
+})

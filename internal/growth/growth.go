@@ -27,6 +27,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 )
 
@@ -54,8 +55,9 @@ type Costs struct {
 
 const nothing = -1
 
-// Of returns the costs of a test of the package in the working directory. It builds the binary that
-// counts.
+// Of returns the costs of a test of the package in the working directory. The first call of a
+// process builds the binary that counts, beside the test binary: in a folder that the go command
+// removes when the test has ended.
 func Of(t *testing.T) *Costs {
 	t.Helper()
 	if text := os.Getenv(variable); text != "" {
@@ -65,10 +67,30 @@ func Of(t *testing.T) *Costs {
 		}
 		return &Costs{size: size}
 	}
-	c := &Costs{binary: filepath.Join(t.TempDir(), "counting.test.exe")}
-	run(t, nil, "go", "test", "-c", "-o", c.binary, "-covermode", "atomic", "-coverpkg", counted, ".")
-	return c
+	binary, err := counting()
+	if err != nil {
+		t.Fatalf("growth: %v", err)
+	}
+	return &Costs{binary: binary}
 }
+
+// counting returns the path of the binary that counts. A process that a test starts is given that
+// of its parent.
+var counting = sync.OnceValues(func() (string, error) {
+	if binary := os.Getenv(variable + "_BINARY"); binary != "" {
+		return binary, nil
+	}
+	self, err := os.Executable()
+	if err != nil {
+		return "", err
+	}
+	binary := self + ".counting.exe"
+	cmd := exec.CommandContext(context.Background(), "go", "test", "-c", "-o", binary, "-covermode", "atomic", "-coverpkg", counted, ".") //nolint:gosec // the test's own
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return "", fmt.Errorf("%s: %w\n%s", cmd, err, out)
+	}
+	return binary, os.Setenv(variable+"_BINARY", binary)
+})
 
 // AreLinear does work for the small size and for a size eight times as large, each in a process of
 // its own. It fails t if the large size takes more than ten times as many statements or 24 times as

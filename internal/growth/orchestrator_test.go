@@ -81,7 +81,7 @@ func TestOrchestrator_callsOfOneReply(t *testing.T) {
 		"approved in process": {Tools: []tools.Tool{inline()}, Limits: unlimited, Approve: approve, Reply: yes},
 	} {
 		t.Run(name, func(t *testing.T) {
-			costs.AreLinear(t, 500, func(n int) {
+			costs.AreLinear(t, 250, func(n int) {
 				cfg.Client = calling(n)
 				res, _ := orchestrator.Collect(solving(t, cfg).Stream(t.Context(), task))
 				require.Equal(t, cfg.Limits.ToolCalls < 0, res.Status == orchestrator.StatusDone, "%v", res.Output.Err)
@@ -101,7 +101,7 @@ func TestOrchestrator_longCall(t *testing.T) {
 		"all at once, in middleware": {Parallel: -1, Middleware: middleware(func(*messages.ToolCall) {})},
 	} {
 		t.Run(name, func(t *testing.T) {
-			costs.AreLinear(t, 500, func(n int) {
+			costs.AreLinear(t, 250, func(n int) {
 				others := make(chan struct{})
 				cfg.Limits = unlimited
 				cfg.Client = calling(n)
@@ -129,7 +129,7 @@ func TestOrchestrator_longCall(t *testing.T) {
 // So does the cost of suspending a run in the middle of a large batch, and of continuing with all
 // the replies.
 func TestOrchestrator_suspendedCalls(t *testing.T) {
-	growth.Of(t).AreLinear(t, 500, func(n int) {
+	growth.Of(t).AreLinear(t, 250, func(n int) {
 		o := solving(t, orchestrator.Config{
 			Client:  calling(n),
 			Tools:   []tools.Tool{inline()},

@@ -30,14 +30,25 @@ var shared struct {
 	err    error
 }
 
+// unflushed are settings with which commits do not wait for the disk. They lose nothing unless the
+// machine stops, which no test has happen.
+var unflushed = []string{"-c", "fsync=off", "-c", "full_page_writes=off"}
+
 // URL returns how to connect to the server that the tests of a package share: that of the
 // environment, or one that is started with the first call. It skips the test if there is neither.
+// That server flushes nothing to the disk, unless a benchmark has it started.
 func URL(t testing.TB) string {
 	t.Helper()
 	if url := os.Getenv(Variable); url != "" {
 		return url
 	}
-	shared.once.Do(func() { shared.server, shared.err = start() })
+	shared.once.Do(func() {
+		settings := unflushed
+		if _, measured := t.(*testing.B); measured {
+			settings = nil
+		}
+		shared.server, shared.err = start(settings...)
+	})
 	skip(t, shared.err)
 	return shared.server.URL()
 }
@@ -81,11 +92,13 @@ type Server struct {
 	as   *user.User // nil: whoever runs the test
 	proc *exec.Cmd
 	end  func() // ends it in good order
+
+	settings []string // options that set what differs from the defaults
 }
 
 // start makes a server and starts it.
-func start() (s *Server, err error) {
-	s = &Server{}
+func start(settings ...string) (s *Server, err error) {
+	s = &Server{settings: settings}
 	if s.bin, err = programs(); err != nil {
 		return nil, err
 	}
@@ -179,8 +192,8 @@ exit $code`
 
 // try starts the server, and returns once it can be connected to, or has ended.
 func (s *Server) try(until time.Time) error {
-	proc := s.command("/bin/sh", "-c", ends,
-		filepath.Join(s.bin, "postgres"), "-D", s.data(), "-k", s.dir, "-c", "listen_addresses=", "-c", "max_connections=200")
+	program := []string{filepath.Join(s.bin, "postgres"), "-D", s.data(), "-k", s.dir, "-c", "listen_addresses=", "-c", "max_connections=200"}
+	proc := s.command("/bin/sh", slices.Concat([]string{"-c", ends}, program, s.settings)...)
 	in, err := proc.StdinPipe()
 	if err != nil {
 		return err

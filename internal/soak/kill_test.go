@@ -27,7 +27,7 @@ func seedOf(t testing.TB) uint64 {
 // recovers runs. Every record that was acknowledged is there, every run ends as it does uncut, and
 // no effect of a call that is neither read-only nor idempotent comes twice unless a person says so.
 func TestKill9(t *testing.T) {
-	for kind, kills := range map[string]int{"sqlite": 25, "postgres": 10} {
+	for kind, kills := range map[string]int{"sqlite": 10, "postgres": 5} {
 		t.Run(kind, func(t *testing.T) {
 			c := newCampaign(t, newStore(t, kind), seedOf(t), 150*time.Millisecond)
 			began := time.Now()

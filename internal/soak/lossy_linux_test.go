@@ -115,7 +115,7 @@ func powerCuts(t *testing.T, kind string, cuts int, random *rand.Rand) (steps, l
 }
 
 // A disk loses at each loss of power what was not flushed. With Full no acknowledged step is lost
-// in fifty of them. With Normal some are, or the disk of this test loses nothing, and proves
+// in fifteen of them. With Normal some are, or the disk of this test loses nothing, and proves
 // nothing.
 func TestLossyDisk(t *testing.T) {
 	if os.Getuid() != 0 {
@@ -126,8 +126,8 @@ func TestLossyDisk(t *testing.T) {
 	}
 	random := rand.New(rand.NewPCG(seedOf(t), 0)) //nolint:gosec // a seed is what is wanted
 	began := time.Now()
-	steps, lost := powerCuts(t, "sqlite", 50, random)
-	t.Logf("Full, %v: 50 cuts, %d acknowledged steps, %d lost", time.Since(began).Round(time.Second), steps, lost)
+	steps, lost := powerCuts(t, "sqlite", 15, random)
+	t.Logf("Full, %v: 15 cuts, %d acknowledged steps, %d lost", time.Since(began).Round(time.Second), steps, lost)
 	require.Zero(t, lost)
 	steps, lost = powerCuts(t, "sqlite-normal", 5, random)
 	t.Logf("Normal: 5 cuts, %d acknowledged steps, %d lost", steps, lost)

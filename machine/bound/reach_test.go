@@ -63,8 +63,8 @@ var (
 // reaching lists worlds whose bounds are reached, each of them.
 func reaching() map[string]*world {
 	city := &llmclient.Schema{Name: "s", Schema: []byte(`{"type":"object","required":["a"]}`)}
-	plan := pre.Config{Executor: "leaf", MaxSteps: 2, MaxRevisions: 1, MaxRetries: 1, Answer: pre.AnswerSynthesize}
-	nested := over(retry.New(retry.Config{Strategy: "leaf", MaxRetries: 1}), reflection.New(reflection.Config{Generator: "draft", MaxIterations: 2}))
+	plan := pre.Config{Executor: "leaf", MaxSteps: 2, MaxRevisions: prove.DepthOr(-1, 1), MaxRetries: prove.DepthOr(-1, 1), Answer: pre.AnswerSynthesize}
+	nested := over(retry.New(retry.Config{Strategy: "leaf", MaxRetries: 1}), reflection.New(reflection.Config{Generator: "draft", MaxIterations: prove.DepthOr(1, 2)}))
 	nested.cfg.Strategies["draft"] = thorough
 	together := over(pre.New(pre.Config{Executor: "leaf", MaxSteps: 3, MaxRevisions: prove.DepthOr(-1, 1), MaxRetries: -1, Parallel: 2, Evaluation: pre.EvaluateNever}), thorough)
 	together.apart = 3
@@ -80,13 +80,13 @@ func reaching() map[string]*world {
 		"react":                    alone(react.New(react.Config{MaxSteps: 3, MaxRetries: 2})),
 		"react, fails":             alone(react.New(react.Config{MaxSteps: 3, MaxRetries: 2, OnLimit: react.LimitFail})),
 		"react, no tools":          alone(react.New(react.Config{MaxSteps: 3, MaxRetries: 2, Tools: []string{}})),
-		"reason-act-observe":       alone(rao.New(rao.Config{MaxSteps: 2, MaxRepeats: -1})),
+		"reason-act-observe":       alone(rao.New(rao.Config{MaxSteps: prove.DepthOr(1, 2), MaxRepeats: -1})),
 		"reason-act-observe, all":  alone(rao.New(rao.Config{MaxSteps: 1, RunAll: true, NoInput: true, MaxRepeats: -1, OnLimit: rao.LimitFail})),
 		"reflection":               alone(reflection.New(reflection.Config{MaxIterations: 3, MaxToolRounds: 3, MaxRetries: 1})),
 		"step-agent":               alone(stepagent.New(stepagent.Config{Step: asking, MaxIterations: 3, MaxAsks: 2, PlanEvery: 2})),
 		"step-agent, once":         alone(stepagent.New(stepagent.Config{Step: asking, MaxIterations: 2, MaxAsks: 1})),
 		"plan":                     over(pre.New(plan), thorough),
-		"plan, unjudged":           over(pre.New(pre.Config{Executor: "leaf", MaxSteps: 2, MaxRevisions: 2, MaxRetries: -1, Evaluation: pre.EvaluateNever}), thorough),
+		"plan, unjudged":           over(pre.New(pre.Config{Executor: "leaf", MaxSteps: 2, MaxRevisions: prove.DepthOr(1, 2), MaxRetries: -1, Evaluation: pre.EvaluateNever}), thorough),
 		"retry":                    over(retry.New(retry.Config{Strategy: "leaf", MaxRetries: 2}), thorough),
 		"generator":                over(reflection.New(reflection.Config{Generator: "leaf", MaxIterations: 3}), thorough),
 		"retry of generator":       nested,

@@ -79,7 +79,7 @@ func TestConform(t *testing.T) {
 	for name, factory := range set {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			steps := 2
+			steps := prove.DepthOr(1, 2)
 			if name == "complete-task" || name == "city" {
 				steps = prove.DepthOr(2, 3)
 			}

@@ -71,7 +71,7 @@ func TestConform(t *testing.T) {
 				New:      set[name],
 				Input:    delegation.Input{Goal: "a task"},
 				Children: []string{"complete-task", "recursive"},
-				Steps:    prove.DepthOr(2, 3),
+				Steps:    prove.DepthOr(1, 3),
 				Replies: []llmclient.Response{
 					calling(pre.SubmitPlan, `{"steps":["A","B"]}`),
 					calling(pre.SubmitEvaluation, `{"approved":true}`),

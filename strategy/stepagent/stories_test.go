@@ -108,7 +108,7 @@ func TestConform(t *testing.T) {
 	for name, factory := range set {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			steps := 2
+			steps := prove.DepthOr(1, 2)
 			if name == "twice" || name == "example" || name == "two" {
 				steps = prove.DepthOr(2, 3)
 			}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/segue-go/segue/checkpoint"
 	"github.com/segue-go/segue/delegation"
+	"github.com/segue-go/segue/internal/prove"
 	"github.com/segue-go/segue/llmclient"
 	"github.com/segue-go/segue/llmclient/scripted"
 	"github.com/segue-go/segue/messages"
@@ -107,8 +108,13 @@ func none(context.Context) string { return "" }
 func TestFinds_toolThatLies(t *testing.T) {
 	finds(t, paying(tools.Definition{Name: "pay", Idempotent: true}, none), "Check: there are 2 payments")
 	finds(t, paying(tools.Definition{Name: "pay", ReadOnly: true}, none), "Check: there are 2 payments")
-	crash.Test(t, paying(tools.Definition{Name: "pay", Idempotent: true}, tools.IdempotencyKey))
-	crash.Test(t, paying(tools.Definition{Name: "pay"}, none)) // a person is asked first
+	for _, c := range []crash.Case{
+		paying(tools.Definition{Name: "pay", Idempotent: true}, tools.IdempotencyKey),
+		paying(tools.Definition{Name: "pay"}, none), // a person is asked first
+	} {
+		c.Pairs = prove.CasesOr(3)
+		crash.Test(t, c)
+	}
 }
 
 // lossy is a store that says of an append that it is kept, and has forgotten it when the process
@@ -171,7 +177,7 @@ func (s flaky) Unwrap() checkpoint.Store { return s.Store }
 // left when it wakes, and says so instead of that the run was taken over.
 func TestStore_flaky(t *testing.T) {
 	c := one(pay)
-	c.Pairs = 50
+	c.Pairs = prove.CasesOr(5)
 	r := crash.Try(t, c.On(func(s checkpoint.Store) checkpoint.Store { return flaky{s, new(atomic.Bool)} }))
 	for _, p := range r.Problems {
 		require.Regexp(t, "^frozen at ", p.Where, p.What)
