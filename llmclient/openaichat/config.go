@@ -63,6 +63,11 @@ type Config struct {
 	Reasoning  Reasoning  // which thoughts and signatures of a model are sent back
 	TokenField TokenField // the field name for Request.MaxTokens
 
+	// Effort is how much a model reasons, in the provider's words, such as "none", "minimal",
+	// "low", "medium" or "high": the field reasoning_effort of requests without it among their
+	// Extras. "" leaves it to the model. Models that do not reason may refuse it.
+	Effort string
+
 	// SendRefused sends also what the server is known to refuse, such as cache marks to OpenAI.
 	// Without it, Complete returns a [llmclient.CodeBadRequest] and sends nothing.
 	SendRefused bool

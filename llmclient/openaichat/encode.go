@@ -84,6 +84,9 @@ func (e *encoder) bodyExtras(req *llmclient.Request) {
 	if req.Schema == nil {
 		known = known[:len(known)-1]
 	}
+	if _, own := req.Extras["reasoning_effort"]; e.effort != "" && !own {
+		e.text("reasoning_effort", e.effort)
+	}
 	e.extras("Extras", req.Extras, known...)
 }
 

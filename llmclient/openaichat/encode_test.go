@@ -82,6 +82,10 @@ func TestEncode_Fields(t *testing.T) {
 		c.req.Messages = messages.History{messages.UserText("hi")}
 		require.Equal(t, `{"model":"m","messages":[{"role":"user","content":"hi"}]`+c.want+`}`, encode(t, "x", config{}, &c.req))
 	}
+	low, high := config{Effort: "low"}, *hello()
+	high.Extras = messages.Extras{"reasoning_effort": json.RawMessage(`"high"`)}
+	require.Contains(t, encode(t, "x", low, hello()), `,"reasoning_effort":"low"}`)
+	require.Contains(t, encode(t, "x", low, &high), `,"reasoning_effort":"high"}`, "that of the request counts")
 	body, err := openaichat.Encode("x", config{}, hello(), true)
 	require.Nil(t, err)
 	require.Contains(t, string(body), `,"stream":true,"stream_options":{"include_usage":true}}`)

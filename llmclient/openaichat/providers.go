@@ -89,10 +89,11 @@ type dialect struct {
 	provider
 	allExtras bool
 	callExtra bool
+	effort    string // reasoning_effort; "": not sent
 }
 
 func newDialect(cfg Config, hostname string) dialect {
-	d := dialect{provider: providerFor(hostname)}
+	d := dialect{provider: providerFor(hostname), effort: cfg.Effort}
 	if d.tokenField == "" {
 		d.tokenField = TokensMax
 	}

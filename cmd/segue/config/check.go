@@ -100,6 +100,7 @@ func (c *Config) checkModel(name string) []Problem {
 		found = append(found, c.problem(at+"/limits/timeout", "must be a duration above zero, such as 90s or 2m"))
 	}
 	found = append(found, c.checkServer(at+"/base_url", m.BaseURL)...)
+	found = append(found, c.checkThinking(at, m)...)
 	if _, err := ParseIdleTimeout(m.Limits.IdleTimeout); err != nil {
 		found = append(found, c.problem(at+"/limits/idle_timeout", "%s", err.Error()))
 	}

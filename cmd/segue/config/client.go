@@ -126,7 +126,7 @@ func (m *modelClients) modelAt(name string, cfg Model, at endpoint.Endpoint, key
 		return nil, fmt.Errorf("model %s: %w", name, err)
 	}
 	settings := at.Config(cfg.Model, key)
-	settings.IdleTimeout = cmp.Or(m.idle, idle)
+	settings.IdleTimeout, settings.Thinking = cmp.Or(m.idle, idle), cfg.thinking()
 	c, err := settings.New()
 	if err != nil {
 		return nil, fmt.Errorf("model %s: %w", name, err)

@@ -27,19 +27,19 @@ func heads(t *testing.T) (*httptest.Server, *[]string) {
 		mu.Lock()
 		defer mu.Unlock()
 		seen = append(seen, b.String())
-		switch path.Base(r.URL.Path) {
-		case "messages":
-			_, _ = io.WriteString(w, `{"type":"message","role":"assistant","content":[{"type":"text","text":"done"}],"stop_reason":"end_turn"}`)
-		case "responses":
-			_, _ = io.WriteString(w, `{"status":"completed","output":[{"type":"message","role":"assistant","content":[{"type":"output_text","text":"done"}]}]}`)
-		default:
-			_, _ = io.WriteString(w, isDoneBody)
-		}
+		_, _ = io.WriteString(w, answers[path.Base(r.URL.Path)])
 	}))
 	s.Config.SetKeepAlivesEnabled(false)
 	s.Start()
 	t.Cleanup(s.Close)
 	return s, &seen
+}
+
+// answers are replies that say done, by the last part of the path of the request.
+var answers = map[string]string{
+	"messages":    `{"type":"message","role":"assistant","content":[{"type":"text","text":"done"}],"stop_reason":"end_turn"}`,
+	"responses":   `{"status":"completed","output":[{"type":"message","role":"assistant","content":[{"type":"output_text","text":"done"}]}]}`,
+	"completions": isDoneBody,
 }
 
 const isDoneBody = `{"choices":[{"index":0,"message":{"role":"assistant","content":"done"},"finish_reason":"stop"}]}`

@@ -43,6 +43,18 @@ type Model struct {
 	Policy    string      `json:"policy,omitempty" jsonschema:"the text format in which the model writes its tool calls, or several with commas between them; not given: the tool calls of the server"`
 	Limits    ModelLimits `json:"limits,omitzero" jsonschema:"how fast and how often the model is asked"`
 	Fallbacks []string    `json:"fallbacks,omitempty" jsonschema:"other models of this file, asked in this order where this one fails"`
+
+	Effort   string   `json:"effort,omitempty" jsonschema:"how much the model reasons, in the provider's words, such as low, medium or high; not given: the model decides"`
+	Summary  string   `json:"summary,omitempty" jsonschema:"with api responses: asks for summaries of the reasoning; not given: none"`
+	Thinking Thinking `json:"thinking,omitzero" jsonschema:"with api anthropic: whether and how the model thinks; not given: the model decides"`
+	Cache    string   `json:"cache,omitempty" jsonschema:"with api anthropic: how long each request is kept in the provider's cache for the next one; not given: it is not"`
+}
+
+// Thinking says whether and how a model of Anthropic thinks.
+type Thinking struct {
+	Mode    string `json:"mode" jsonschema:"adaptive: the model decides when and how much; enabled: up to budget tokens, for older models; between_tools; disabled"`
+	Budget  int    `json:"budget,omitempty" jsonschema:"most tokens of thoughts, with mode enabled: at least 1024, and less than a reply may have"`
+	Display string `json:"display,omitempty" jsonschema:"with modes adaptive and enabled: whether thoughts can be read; not given: the model decides"`
 }
 
 // ModelLimits limit the requests to a model.

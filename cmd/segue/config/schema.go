@@ -80,6 +80,7 @@ func schemaOf(whole bool) json.RawMessage {
 	model.at("api")["enum"] = APIs
 	model.at("policy")["description"] = model.at("policy")["description"].(string) + "; formats: " + strings.Join(markdownpolicy.Names(), ", ")
 	model.at("limits", "properties", "retries")["type"] = "integer" // and not null
+	thinkingWords(model)
 	agent := top.at("properties", "agents", "additionalProperties")
 	has := agent.at("properties")
 	has.at("strategy")["enum"] = strategies.Words()
@@ -130,6 +131,7 @@ func (n node) complete() {
 	large := n.at("properties", "large_results", "properties")
 	large.at("keep")["minimum"], large.at("max")["minimum"] = 0, 0
 	large.at("show")["anyOf"] = []node{{"const": 0}, {"minimum": leastShown}}
+	completeThinking(models.at("additionalProperties"))
 	agent := agents.at("additionalProperties")
 	agent.at("properties", "tools")["uniqueItems"] = true
 	agent.at("properties", "children")["uniqueItems"] = true

@@ -17,8 +17,10 @@ import (
 // everything is a configuration with a value for each key that there is.
 const everything = `{
 "models": {
-	"a": {"model": "x", "base_url": "http://h/v1", "api_key_env": "K", "policy": "hermes, fenced", "limits": {"requests_per_minute": 1, "retries": 1, "timeout": "1m30s"}, "fallbacks": ["b"]},
-	"b": {"model": "y"}
+	"a": {"model": "x", "base_url": "http://h/v1", "api_key_env": "K", "policy": "hermes, fenced", "limits": {"requests_per_minute": 1, "retries": 1, "timeout": "1m30s"}, "fallbacks": ["b"], "effort": "low"},
+	"b": {"model": "y"},
+	"c": {"model": "z", "api": "responses", "summary": "auto"},
+	"d": {"model": "z", "api": "anthropic", "thinking": {"mode": "enabled", "budget": 2000, "display": "omitted"}, "cache": "1h"}
 },
 "agents": {
 	"planner": {"strategy": "plan-revise-execute", "model": "a", "system": "s", "tools": ["read_file", "ask_user"], "children": [{"agent": "worker", "as": "executor"}],

@@ -9,6 +9,7 @@ import (
 	messagesapi "github.com/segue-go/segue/llmclient/anthropic"
 	"github.com/segue-go/segue/llmclient/openaichat"
 	"github.com/segue-go/segue/llmclient/openairesponses"
+	"github.com/segue-go/segue/messages"
 )
 
 // Client says which server and model a client asks, and how: the settings that the clients of all
@@ -23,6 +24,16 @@ type Client struct {
 	IdleTimeout   time.Duration
 	MaxRetries    int
 	HTTPClient    *http.Client
+	Thinking
+}
+
+// Thinking says how a model thinks, and what a server caches. An API ignores what it does not have:
+// each field names those that have it.
+type Thinking struct {
+	Effort  string               // all APIs
+	Summary string               // Responses
+	Mode    messagesapi.Thinking // Anthropic
+	Cache   messages.Cache       // Anthropic
 }
 
 // Config returns the settings of a client for a model at the server, with a key that may be empty.
@@ -41,11 +52,16 @@ func (c Client) New() (llmclient.Client, error) {
 		return made(openairesponses.New(openairesponses.Config{
 			Model: c.Model, BaseURL: c.BaseURL, APIKey: c.APIKey, NoEnvironment: c.NoEnvironment,
 			IdleTimeout: c.IdleTimeout, MaxRetries: c.MaxRetries, HTTPClient: c.HTTPClient,
+			Effort: c.Effort, Summary: c.Summary,
 		}))
 	case Anthropic:
 		cfg := messagesapi.Config{
 			Model: c.Model, BaseURL: c.BaseURL, APIKey: c.APIKey, NoEnvironment: true, // it has no headers
 			IdleTimeout: c.IdleTimeout, MaxRetries: c.MaxRetries, HTTPClient: c.HTTPClient,
+			Effort: c.Effort, Thinking: c.Mode, Cache: c.Cache,
+		}
+		if c.Mode.Budget > 0 { // thoughts count as part of the reply, which is to have as much room as without them
+			cfg.MaxTokens = messagesapi.DefaultMaxTokens + c.Mode.Budget
 		}
 		if c.Bearer {
 			cfg.APIKey, cfg.AuthToken = "", c.APIKey
@@ -55,6 +71,7 @@ func (c Client) New() (llmclient.Client, error) {
 		return made(openaichat.New(openaichat.Config{
 			Model: c.Model, BaseURL: c.BaseURL, APIKey: c.APIKey, NoEnvironment: c.NoEnvironment,
 			IdleTimeout: c.IdleTimeout, MaxRetries: c.MaxRetries, HTTPClient: c.HTTPClient,
+			Effort: c.Effort,
 		}))
 	}
 }
