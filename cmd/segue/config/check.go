@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/segue-go/segue/cmd/segue/internal/plainwords"
@@ -26,9 +27,15 @@ const (
 )
 
 var (
-	nameForm = regexp.MustCompile(namePattern)
-	envForm  = regexp.MustCompile(envPattern)
+	nameForm = compiledOnce(namePattern)
+	envForm  = compiledOnce(envPattern)
 )
+
+// compiledOnce compiles a pattern when it is first needed: most commands read no configuration, and
+// counted repetitions take long.
+func compiledOnce(pattern string) func() *regexp.Regexp {
+	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(pattern) })
+}
 
 // toolNames are the tools that an agent can name.
 var toolNames = slices.Concat(workfolder.ToolNames, []string{tools.AskUserName, orchestrator.ReadResultTool})
@@ -46,7 +53,7 @@ func (c *Config) secrets(document any) []Problem {
 		for _, member := range sortedKeys(members) {
 			pointer := within(within("/models", name), member)
 			switch text, _ := members[member].(string); {
-			case member == "api_key_env" && text != "" && !envForm.MatchString(text),
+			case member == "api_key_env" && text != "" && !envForm().MatchString(text),
 				slices.Contains([]string{"api_key", "apikey", "api-key", "apiKey", "key", "token", "secret", "password", "authorization"}, member):
 				found = append(found, c.problem(pointer, noKeyHere))
 			}
@@ -257,7 +264,7 @@ func (c *Config) tryAgents() []Problem {
 }
 
 func (c *Config) checkName(at, name string) []Problem {
-	if nameForm.MatchString(name) {
+	if nameForm().MatchString(name) {
 		return nil
 	}
 	return []Problem{c.problem(at, "a name has 1 to 64 letters, digits, - and _")}

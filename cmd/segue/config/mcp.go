@@ -51,10 +51,10 @@ const (
 )
 
 var (
-	headerForm      = regexp.MustCompile(headerPattern)
-	headerValueForm = regexp.MustCompile(headerValuePattern)
-	variableForm    = regexp.MustCompile(variablePattern)
-	prefixForm      = regexp.MustCompile(prefixPattern)
+	headerForm      = compiledOnce(headerPattern)
+	headerValueForm = compiledOnce(headerValuePattern)
+	variableForm    = compiledOnce(variablePattern)
+	prefixForm      = compiledOnce(prefixPattern)
 	secretName      = regexp.MustCompile(`(?i)(key|token|secret|password|passwd|credential)`)
 )
 
@@ -72,7 +72,7 @@ func (c *Config) mcpSecrets(servers map[string]any) []Problem {
 		at := within("/mcp", name)
 		headers, _ := members["header_env"].(map[string]any)
 		for _, header := range sortedKeys(headers) {
-			if text, ok := headers[header].(string); ok && !headerValueForm.MatchString(text) {
+			if text, ok := headers[header].(string); ok && !headerValueForm().MatchString(text) {
 				found = append(found, c.problem(within(at+"/header_env", header), noHeaderKeyHere))
 			}
 		}
@@ -118,16 +118,16 @@ func (c *Config) checkMCP(name string) []Problem {
 		}
 	}
 	for _, header := range sortedKeys(s.HeaderEnv) {
-		if !headerForm.MatchString(header) {
+		if !headerForm().MatchString(header) {
 			found = append(found, c.problem(within(at+"/header_env", header), "this is no name of a header"))
 		}
 	}
 	for i, entry := range s.Env {
-		if !variableForm.MatchString(entry) {
+		if !variableForm().MatchString(entry) {
 			found = append(found, c.problem(within(at+"/env", i), "must be the NAME of a variable, or NAME=value"))
 		}
 	}
-	if !prefixForm.MatchString(s.Prefix) {
+	if !prefixForm().MatchString(s.Prefix) {
 		found = append(found, c.problem(at+"/prefix", "a prefix has at most 32 letters, digits, - and _"))
 	}
 	for key, text := range map[string]string{"timeout": s.Timeout, "connect_timeout": s.ConnectTimeout} {
