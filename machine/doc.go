@@ -16,8 +16,8 @@
 //	m := machine.New(cfg)
 //	apply(cfg.Start(machine.Started{At: now(), Run: id, Strategy: name, Input: in}))
 //	for {
-//		for _, r := range slices.Clone(m.Ready().Intents) {
-//			apply(stamped(r, now()))
+//		for len(m.Ready().Intents) > 0 {
+//			apply(stamped(m.Ready().Intents[0], now()))
 //		}
 //		store(applied)                  // one append of what was applied since the last
 //		rd := m.Ready()
@@ -41,8 +41,8 @@
 // works. If Apply rejects an answer, the engine answers the effect with a nextstep.Failure instead.
 // Apply converts a record to the form that a journal would return: invalid UTF-8 is replaced, and a
 // provider's raw body and the causes of errors are dropped. So a live run and its replay make the
-// same decisions. The slices of a Ready are valid until the next Apply or Advance; copy Intents
-// before applying them.
+// same decisions. The slices of a Ready are valid until the next Apply or Advance. Read Intents
+// anew after each that is applied: it may add others, and withdraw others by ending their calls.
 //
 // Store. A record that is not stored did not happen. Store all applied records before emitting
 // events or starting effects: an [Intended] must be in the journal before its call is made. If

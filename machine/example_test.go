@@ -2,7 +2,6 @@ package machine_test
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -88,8 +87,8 @@ func Example() {
 	apply(cfg.Start(machine.Started{At: time.Now(), Run: "run-1", Input: delegation.Input{Goal: "Pay 19 + 23."}}))
 	var started []machine.Effect
 	for {
-		for _, r := range slices.Clone(m.Ready().Intents) {
-			i := r.(machine.Intended)
+		for len(m.Ready().Intents) > 0 {
+			i := m.Ready().Intents[0].(machine.Intended)
 			i.At = time.Now()
 			apply(i)
 		}

@@ -85,7 +85,7 @@ type Machine struct {
 // Ready lists what the engine has to store, emit and do, in that order. Its slices are valid until
 // the next Apply or Advance.
 type Ready struct {
-	Intents   []Record   // set their time, apply them, and store them; then their effects are released
+	Intents   []Record   // set their time, apply and store them, one after the other until there are none; then their effects are released
 	Events    []Event    // set their time, and emit them
 	Effects   []Effect   // start them; answer each with one record, in any order
 	Withdrawn []EffectID // cancel them; each effect must still be answered, with its partial result or as NotBegun; a wait need not be

@@ -22,17 +22,19 @@ func drive(cfg *machine.Config, in delegation.Input) (*driver, error) {
 	return d, d.apply(machine.Started{Run: "conform", Strategy: "subject", Input: in, Parallel: -1})
 }
 
-// apply applies a record, and the records that are due after it.
+// apply applies a record, and the records that are due after it. An intent may withdraw others.
 func (d *driver) apply(rec machine.Record) error {
 	due := []machine.Record{rec}
 	for ; len(due) > 0; due = due[1:] {
-		rec := due[0]
-		if err := d.m.Apply(rec); err != nil {
+		if err := d.m.Apply(due[0]); err != nil {
 			return err
 		}
-		ready := d.m.Ready()
-		due = append(due, ready.Intents...)
-		for _, e := range ready.Effects {
+		for intents := d.m.Ready().Intents; len(intents) > 0; intents = d.m.Ready().Intents {
+			if err := d.m.Apply(intents[0]); err != nil {
+				return err
+			}
+		}
+		for _, e := range d.m.Ready().Effects {
 			if e.Kind == machine.EffectPerson {
 				due = append(due, machine.Replied{Reply: machine.Reply{WaitID: e.Wait.ID, Approve: true}})
 			} else {

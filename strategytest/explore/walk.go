@@ -31,7 +31,6 @@ type walk struct {
 	started bool                        // something new was started after a stop
 	answers machine.Effect              // the effect that is answered
 	prefix  prefixes
-	due     []machine.Record
 	journal journal
 	spare   spareMachines
 	text    []byte   // of the state's key
@@ -124,21 +123,30 @@ func (w *walk) react(r *Reaction, c choice) error {
 	return w.apply(rec)
 }
 
-// apply applies a record, and the records that are due after it.
+// apply applies a record, and the intents that are due after it. Each of them may add others, and
+// withdraw others.
 func (w *walk) apply(rec machine.Record) error {
-	w.due, w.viewed = append(w.due[:0], rec), false
-	for i := 0; i < len(w.due); i++ {
-		rec, err := w.through(w.due[i])
-		if err != nil {
-			return err
-		}
-		if err := w.m.Apply(rec); err != nil {
-			return err
-		}
-		w.takeOver(w.m.Ready(), rec)
-		w.m.Advance()
+	w.viewed = false
+	if err := w.take(rec); err != nil {
+		return err
 	}
+	for intents := w.m.Ready().Intents; len(intents) > 0; intents = w.m.Ready().Intents {
+		if err := w.take(intents[0]); err != nil {
+			return err
+		}
+	}
+	w.takeOver(w.m.Ready(), rec)
+	w.m.Advance()
 	return nil
+}
+
+// take applies one record.
+func (w *walk) take(rec machine.Record) error {
+	rec, err := w.through(rec)
+	if err != nil {
+		return err
+	}
+	return w.m.Apply(rec)
 }
 
 // takeOver takes over what is due after a record.
@@ -146,7 +154,6 @@ func (w *walk) takeOver(ready machine.Ready, rec machine.Record) {
 	if w.tamper != nil {
 		w.tamper(w.m, &ready)
 	}
-	w.due = append(w.due, ready.Intents...)
 	w.noteEvents(ready.Events)
 	for _, id := range ready.Withdrawn { // what waits is over; everything else still ends
 		w.open = slices.DeleteFunc(w.open, func(e machine.Effect) bool { return e.ID == id && e.Kind == machine.EffectPerson })
