@@ -79,18 +79,6 @@ func (o Options) isDefinition(name, arguments string) bool {
 	return isObject && hasProperties
 }
 
-// fits reports whether an object has the arguments that the tool requires, and no unknown ones.
-func (o Options) fits(name, object string) bool {
-	schema, given := o.schema(name), map[string]bool{}
-	for key := range jsonscan.Members(object) {
-		if _, ok := schema.Properties[key]; !ok && schema.Properties != nil {
-			return false
-		}
-		given[key] = true
-	}
-	return !slices.ContainsFunc(schema.Required, func(key string) bool { return !given[key] })
-}
-
 // append writes a value as the first of these types that fits: null, a boolean, a number, an array
 // or object, a string.
 func (p property) append(dst []byte, text string) []byte {

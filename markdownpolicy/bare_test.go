@@ -13,9 +13,7 @@ import (
 func bareReplies() (all []misread) {
 	const (
 		harmony = `commentary to=functions.list_users json{"team":"red"}`
-		kimi    = `functions.list_users:0{"team":"red"}`
-		fence   = "list_users\n```json\n{\"team\":\"red\"}\n```"
-		glm     = "list_users<arg_key>team</arg_key><arg_value>red</arg_value>"
+		marked  = `to=functions.list_users<|channel|>commentary json<|message|>{"team":"red"}<|call|>`
 	)
 	addTwo := callPart("call_2", "add", `{"x":1}`)
 	all = []misread{
@@ -26,35 +24,14 @@ func bareReplies() (all []misread) {
 		{"harmony", `<|start|>assistant<|channel|>commentary to=functions.list_users {"team":"red"}`, parts(redUsers)},
 		{"harmony", `assistant to=functions.list_userscommentary json{"team":"red"}`, parts(redUsers)},
 		{"harmony", `commentary to=functions.list_usersjson{"team":"red"}`, parts(redUsers)},
+		{"harmony", `assistant to=functions.list_userscommentaryjson{"team":"red"}`, parts(redUsers)},
 		{"harmony", "I look.assistant" + harmony, parts(textPart("I look."), redUsers)},
 		{"harmony", "I look.\n" + harmony + "\n", parts(textPart("I look."), redUsers)},
 		{"harmony", harmony + `assistantcommentary to=functions.add json{"x":1}`, parts(redUsers, addTwo)},
 		{"harmony", `<|channel|>analysis<|message|>So.<|end|>` + harmony + "<|call|>", parts(thoughtPart("So."), redUsers)},
 		{"harmony", "<|channel|>analysis<|message|>" + harmony + "<|end|><|start|>assistant<|channel|>final<|message|>No.<|return|>", parts(thoughtPart(harmony), textPart("No."))},
-		{"kimi", kimi, parts(redUsers)},
-		{"kimi", "I look.\n" + kimi + "\n", parts(textPart("I look."), redUsers)},
-		{"kimi", "I look." + kimi + `functions.add:1 {"x":1}`, parts(textPart("I look."), redUsers, addTwo)},
-		{"kimi", `functions.list_users:0<|tool_call_argument_begin|>{"team":"red"}<|tool_call_end|><|tool_calls_section_end|>`, parts(redUsers)},
-		{"kimi", "<|tool_call_section_begin|>" + kimiBare + "<|tool_call_section_end|>", parts(redUsers)},
-		{"kimi", "<think>" + kimi + "</think>No.", parts(thoughtPart(kimi), textPart("No."))},
-		{"kimi/open", "Now " + kimi + "</think>No.", parts(thoughtPart("Now "+kimi), textPart("No."))},
-		{"deepseek", fence, parts(redUsers)},
-		{"deepseek", "I look.\nfunction" + fence + "\nfunctionadd\n```json\n{\"x\":1}\n```", parts(textPart("I look."), redUsers, addTwo)},
-		{"deepseek", `list_users<｜tool▁sep｜>{"team":"red"}<｜tool▁call▁end｜><｜tool▁calls▁end｜>`, parts(redUsers)},
-		{"deepseek", "function<｜tool▁sep｜>" + fence + "<｜tool▁call▁end｜>", parts(redUsers)},
-		{"deepseek", "function<|tool▁sep|>" + fence + "<|tool▁call▁end|>", parts(redUsers)},
-		{"deepseek", "<think>" + fence + "</think>No.", parts(thoughtPart(fence), textPart("No."))},
-		{"glm", glm + "</tool_call>", parts(redUsers)},
-		{"glm", "I look.\nlist_users\n<arg_key>team</arg_key>\n<arg_value>red</arg_value>\n</tool_call>", parts(textPart("I look."), redUsers)},
-		{"glm", glm, parts(redUsers)},
-		{"glm", "<tool_call>list_users</arg_value>", parts(allUsers)},
-		{"glm", "<tool_call>list_users</arg_value></tool_call>", parts(allUsers)},
-		{"glm", "<tool_call>list_users\n{\"team\":\"red\"}\n</tool_call>", parts(redUsers)},
-		{"glm", `<tool_call>list_users{"team":"red"}</tool_call>`, parts(redUsers)},
-		{"glm/repair", "<tool_call>list_users<arg_key>team</arg_key>red</arg_value></tool_call>", parts(redUsers)},
-		{"glm/repair", "<tool_call>list_users<arg_key>team</arg_key></arg_key><arg_value>red</arg_value></tool_call>", parts(redUsers)},
-		{"glm/repair", "<tool_call>list_usersteam</arg_key><arg_value>red</arg_value></tool_call>", parts(redUsers)},
-		{"glm/repair", "<tool_call>list_users team</arg_key>red</arg_value><arg_key>limit</arg_key><arg_value>3</arg_value></tool_call>", parts(callPart("call_1", "list_users", `{"team":"red","limit":3}`))},
+		{"harmony", marked, parts(redUsers)},
+		{"harmony", "I look.\nassistant " + marked + "I looked.", parts(textPart("I look."), redUsers, textPart("I looked."))},
 	}
 	// text that only speaks of calls, tools that are not offered, code, and what is cut off
 	texts := []misread{
@@ -73,31 +50,64 @@ func bareReplies() (all []misread) {
 		{"harmony", `to=functions.list_users`, nil},
 		{"harmony", `to=functions.list_users to=functions.add {}`, nil},
 		{"harmony", `to=functions.add {"type":"object","properties":{"x":{"type":"integer"}}}`, nil},
-		{"kimi", "Call " + kimi, nil},
-		{"kimi", "x" + kimi, nil},
-		{"kimi", kimi + " is a call.", nil},
-		{"kimi", "`" + kimi + "`", nil},
-		{"kimi", "```\n" + kimi + "\n```", nil},
-		{"kimi", `functions.list_users{"team":"red"}`, nil},
-		{"kimi", `functions.drop:0{"x":1}`, nil},
-		{"kimi", `functions.list_users:0{"team":"re`, nil},
-		{"deepseek", fence + "\nis the call.", nil},
-		{"deepseek", "The function list_users\n```json\n{}\n```", nil},
-		{"deepseek", "add\n```json\n{\"y\":1}\n```", nil},
-		{"deepseek", "add\n```json\n{}\n```", nil},
-		{"deepseek", "add\n```json\n{\"x\":1}", nil},
-		{"deepseek", "drop\n```json\n{}\n```", nil},
-		{"deepseek", "````\n" + fence, nil},
-		{"glm", "Write " + glm + "</tool_call>", nil},
-		{"glm", "list_users<arg_key> is its mark.", nil},
-		{"glm", "```\n" + glm + "\n```", nil},
-		{"glm", "drop<arg_key>x</arg_key><arg_value>1</arg_value>", nil},
-		{"glm", "list_users<arg_key>team</arg_key><arg_val", nil},
+		{"harmony", `<|channel|>commentary to=functions.list_users json{"team":"re`, nil},
 	}
 	for _, c := range texts {
 		all = append(all, misread{c.policy, c.reply, parts(textPart(c.reply))})
 	}
 	return all
+}
+
+// The marks of these formats are no special tokens, so no server takes them away: without them a
+// text is no call, also if the tool is offered.
+func TestTextsWithoutMarksStay(t *testing.T) {
+	for policy, replies := range map[string][]string{
+		"kimi": {
+			`functions.list_users:0{"team":"red"}`,
+			"I look.\n" + `functions.list_users:0 {"team":"red"}`,
+			`functions.list_users:0<|tool_call_argument_begin|>{"team":"red"}<|tool_call_end|>`,
+		},
+		"deepseek": {
+			"list_users\n```json\n{\"team\":\"red\"}\n```",
+			`list_users<｜tool▁sep｜>{"team":"red"}<｜tool▁call▁end｜>`,
+		},
+		"glm": {
+			"list_users<arg_key>team</arg_key><arg_value>red</arg_value>",
+			"I look.\nlist_users\n<arg_key>team</arg_key>\n<arg_value>red</arg_value>\n</tool_call>",
+		},
+	} {
+		for _, reply := range replies {
+			require.Equal(t, parts(textPart(reply)), partsOf(t, knowing(policy), reply))
+			checkRoundTrip(t, knowing(policy), parts(textPart(reply), callPart("call_1", "add", `{"x":1}`)))
+		}
+	}
+}
+
+// Pairs with a tag too few or too many are an error, which the model sees.
+func TestPairsThatLackTags(t *testing.T) {
+	for _, body := range []string{
+		"list_users</arg_value>",
+		"list_users<arg_key>team</arg_key>red</arg_value>",
+		"list_users<arg_key>team</arg_key></arg_key><arg_value>red</arg_value>",
+		"list_usersteam</arg_key><arg_value>red</arg_value>",
+	} {
+		for _, policy := range []string{"glm", "glm/repair"} {
+			_, err := knowing(policy).ParseResponse("<tool_call>" + body + "</tool_call>")
+			require.Error(t, err, body)
+		}
+	}
+}
+
+// Marks show that a call is meant: if it cannot be read, that is an error, also without the first of
+// them.
+func TestCallsWithoutTheirFirstMarkThatAreBroken(t *testing.T) {
+	for _, reply := range []string{
+		`to=functions.list_users<|channel|>commentary json<|message|>{"team":<|call|>`,
+		`commentary to=functions.list_users code<|message|>{"team":"red"}<|call|>`,
+	} {
+		_, err := knowing("harmony").ParseResponse(reply)
+		require.Error(t, err, reply)
+	}
 }
 
 // What is told again of such replies is read as the same.
@@ -109,27 +119,8 @@ func TestCallsWithoutTheirMarksAreToldWithThem(t *testing.T) {
 	}
 }
 
-// A call whose end mark is missing may be cut off.
-func TestPairsWithoutTheirMarksCutOff(t *testing.T) {
-	for reply, open := range map[string]bool{
-		"list_users<arg_key>team</arg_key><arg_value>red</arg_value>":             true,
-		"list_users<arg_key>team</arg_key><arg_value>red</arg_value></tool_call>": false,
-	} {
-		doc, err := knowing("glm").ParseResponse(reply)
-		require.NoError(t, err)
-		require.Len(t, doc.Parts, 1)
-		require.Equal(t, open, doc.Parts[0].Open, reply)
-	}
-}
-
 // Without tools nothing says that it is a call.
 func TestCallsWithoutTheirMarksNeedTools(t *testing.T) {
-	for _, c := range []misread{
-		{policy: "harmony", reply: `commentary to=functions.list_users json{"team":"red"}`},
-		{policy: "kimi", reply: `functions.list_users:0{"team":"red"}`},
-		{policy: "deepseek", reply: "list_users\n```json\n{\"team\":\"red\"}\n```"},
-		{policy: "glm", reply: "list_users<arg_key>team</arg_key><arg_value>red</arg_value></tool_call>"},
-	} {
-		require.Equal(t, []messages.AssistantContent{textPart(c.reply)}, partsOf(t, trained(markdownpolicy.Options{})[c.policy], c.reply))
-	}
+	const reply = `commentary to=functions.list_users json{"team":"red"}`
+	require.Equal(t, []messages.AssistantContent{textPart(reply)}, partsOf(t, trained(markdownpolicy.Options{})["harmony"], reply))
 }

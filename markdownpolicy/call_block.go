@@ -15,11 +15,11 @@ import (
 // closing mark may be missing. The end of a list may be missing before the closing mark.
 type callBlock struct {
 	Options
-	start int              // the position of the opening mark
-	after int              // the position after it
-	close string           // the closing mark
-	ends  *textscan.Finder // finds closing marks
+	start int                // the position of the opening mark
+	after int                // the position after it
+	ends  []*textscan.Finder // find the closing marks; the first is added if there is none
 
+	name    string                                                    // the tool, if the text is its arguments; "" otherwise
 	refused *int                                                      // the end of the last call that could not be read; may be nil
 	body    func(text string, at int) ([]Part, []Repair, *ParseError) // reads another form; nil: readBody
 
@@ -67,17 +67,19 @@ func (b *callBlock) read(text string, final bool) verdict {
 // next reads what follows the mark or a value.
 func (b *callBlock) next(text string, final bool) (verdict, bool) {
 	b.pos = jsonscan.SkipBlanks(text, max(b.pos, b.after))
-	closed, wait := textscan.StandsAt(text, b.pos, b.close, final)
-	ends := strings.HasPrefix(b.close, text[b.pos:]) // the text, with or without a part of the mark
+	mark, ends, wait := b.closing(text, final)
 	switch {
 	case wait || b.pos == len(text) && !final:
 		return verdict{}, true
-	case closed && len(b.calls) > 0:
-		return b.done(b.pos + len(b.close)), true
+	case mark != "" && len(b.calls) == 0 && b.name != "":
+		b.calls = []Part{callAt(b.start, b.name, "{}")}
+		return b.done(b.pos + len(mark)), true
+	case mark != "" && len(b.calls) > 0:
+		return b.done(b.pos + len(mark)), true
 	case ends && len(b.calls) > 0 && !b.listed:
 		return b.unended(len(text)), true
-	case closed || ends:
-		return b.broken(broken(b.pos, hermesForm.expects(), "", nil), b.pos), true
+	case mark != "" || ends:
+		return b.broken(broken(b.pos, b.expects(), "", nil), b.pos), true
 	}
 	switch kind, wait := b.kindAt(text, final); {
 	case wait:
@@ -88,12 +90,40 @@ func (b *callBlock) next(text string, final bool) (verdict, bool) {
 	case kind == listValue:
 		b.state, b.value = callValue, b.pos
 		b.scan.Begin(b.pos)
+	case b.name != "" && (len(b.calls) == 0 || text[b.pos] == '{'):
+		return b.broken(brokenFrom(text, b.pos, b.expects()), b.pos), true
 	case len(b.calls) > 0:
 		return b.unclosed(text, final)
 	default:
 		b.state = callBody
 	}
 	return verdict{}, false
+}
+
+// closing returns the closing mark at the current position, or "". ends means that the text ends
+// there, with or without a part of a mark; wait means that more text is needed.
+func (b *callBlock) closing(text string, final bool) (mark string, ends, wait bool) {
+	for _, f := range b.ends {
+		yes, partly := textscan.StandsAt(text, b.pos, f.Mark, final)
+		if yes {
+			return f.Mark, false, false
+		}
+		ends = ends || strings.HasPrefix(f.Mark, text[b.pos:])
+		wait = wait || partly
+	}
+	return "", ends, wait
+}
+
+// expects describes what is expected at the current position.
+func (b *callBlock) expects() string {
+	switch {
+	case b.name == "":
+		return hermesForm.expects()
+	case len(b.calls) > 0:
+		return b.ends[0].Mark
+	default:
+		return `the arguments of "` + b.name + `" as a JSON object`
+	}
 }
 
 type listKind uint8
@@ -107,6 +137,8 @@ const (
 // kindAt classifies the text at the current position; wait means that more text is needed.
 func (b *callBlock) kindAt(text string, final bool) (kind listKind, wait bool) {
 	switch c := text[b.pos]; {
+	case b.name != "" && (c != '{' || len(b.calls) > 0):
+		return listOther, false
 	case c == '{':
 		return listValue, false
 	case c == '[' && len(b.calls) == 0 && !b.listed:
@@ -127,7 +159,7 @@ func (b *callBlock) kindAt(text string, final bool) (kind listKind, wait bool) {
 // text after a call without a closing mark.
 func (b *callBlock) unclosed(text string, final bool) (verdict, bool) {
 	if b.Mode != ModeRepair {
-		return b.broken(brokenFrom(text, b.pos, b.close), b.pos), true
+		return b.broken(brokenFrom(text, b.pos, b.ends[0].Mark), b.pos), true
 	}
 	end, wait := excessBrackets(text, b.pos, final)
 	if wait {
@@ -142,7 +174,7 @@ func (b *callBlock) unclosed(text string, final bool) (verdict, bool) {
 		return verdict{}, false
 	default:
 		if b.ahead == nil {
-			b.ahead = newMarkAhead(text[b.start:b.after], b.close)
+			b.ahead = newMarkAhead(text[b.start:b.after], b.ends[0].Mark)
 		}
 		continued, wait = b.ahead.closes(text, b.pos, final)
 	}
@@ -150,9 +182,9 @@ func (b *callBlock) unclosed(text string, final bool) (verdict, bool) {
 	case wait:
 		return verdict{}, true
 	case continued:
-		return b.broken(brokenFrom(text, b.pos, b.close), b.pos), true
+		return b.broken(brokenFrom(text, b.pos, b.ends[0].Mark), b.pos), true
 	}
-	b.repairs = append(b.repairs, Repair{Offset: b.pos, What: "added the missing " + b.close})
+	b.repairs = append(b.repairs, Repair{Offset: b.pos, What: "added the missing " + b.ends[0].Mark})
 	return b.done(b.pos), true
 }
 
@@ -182,7 +214,7 @@ func (b *callBlock) json(text string, final bool) (verdict, bool) {
 	switch {
 	case state == jsonscan.Done:
 	case state == jsonscan.Invalid && b.Mode == ModeText: // repairs cannot help
-		return b.broken(broken(end, hermesForm.expects(), "", nil), end), true
+		return b.broken(broken(end, b.expects(), "", nil), end), true
 	case state == jsonscan.More && !final:
 		return verdict{}, true
 	default:
@@ -200,7 +232,7 @@ func (b *callBlock) json(text string, final bool) (verdict, bool) {
 
 // brokenEnd returns the end of broken JSON: after its brackets, or before the first closing mark.
 func (b *callBlock) brokenEnd(text string, final bool) (end int, known bool) {
-	closing := b.ends.Next(text, b.value)
+	closing, _ := firstMark(b.ends, text, b.value)
 	upTo := text
 	if closing >= 0 {
 		upTo = text[:closing]
@@ -219,7 +251,10 @@ func (b *callBlock) add(text string, from, to int) *ParseError {
 		return err
 	}
 	read := b.readJSON
-	if text[from] == '[' {
+	switch {
+	case b.name != "":
+		read = b.readArguments
+	case text[from] == '[':
 		read = b.readElement
 	}
 	var calls []Part
@@ -233,6 +268,15 @@ func (b *callBlock) add(text string, from, to int) *ParseError {
 	}
 	b.calls, b.repairs = append(b.calls, calls...), append(b.repairs, repairs...)
 	return nil
+}
+
+// readArguments reads the arguments of the tool whose name is known.
+func (b *callBlock) readArguments(text string, at int) (messages.ToolCall, []Repair, *ParseError) {
+	object, repairs, err := readObject(text, at, b.Mode)
+	if err != nil {
+		err.Expected = b.expects()
+	}
+	return messages.ToolCall{Name: b.name, Arguments: object}, repairs, err
 }
 
 // callValues returns the value, or the elements if it is an array, with their offsets.
@@ -259,16 +303,16 @@ func callValues(text string, at int, mode Mode) (iter.Seq2[int, string], []Repai
 
 // plain searches for the end of a body that is not JSON.
 func (b *callBlock) plain(text string, final bool) verdict {
-	closing := b.ends.Next(text, b.pos)
+	closing, mark := firstMark(b.ends, text, b.pos)
 	if closing < 0 && !final {
 		return verdict{}
 	}
 	bodyEnd, end := len(text), len(text)
 	if closing >= 0 {
-		bodyEnd, end = closing, closing+len(b.close)
+		bodyEnd, end = closing, closing+len(mark)
 	}
 	if b.limited && strings.Contains(text[b.after:bodyEnd], text[b.start:b.after]) {
-		return b.broken(broken(b.pos, b.close, "", nil), b.after)
+		return b.broken(broken(b.pos, b.ends[0].Mark, "", nil), b.after)
 	}
 	read := b.readBody
 	if b.body != nil {

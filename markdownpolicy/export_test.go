@@ -32,12 +32,6 @@ func WriteCall(c messages.ToolCall) string {
 	return callForm{name: "name", arguments: "arguments"}.write(c)
 }
 
-// PlainMembers writes the strings of a JSON object with no more escapes than they need.
-func PlainMembers(object string) string {
-	members := plainMembers(object)
-	return members[:max(1, len(members)-1)] + "}"
-}
-
 // Steps returns how many steps the package has made. It is nil unless the package was built with a
 // counter: see counted_test.go.
 var Steps func() int

@@ -4,7 +4,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/segue-go/segue/markdownpolicy/internal/jsonscan"
 	"github.com/segue-go/segue/messages"
 	"github.com/segue-go/segue/tools"
 )
@@ -17,10 +16,6 @@ import (
 // V3 and R1 write the word function, the mark, the name of the tool, and the arguments in a block
 // named json. Both forms are read, with bars of Unicode or of ASCII. Results of calls that the
 // model made up are left out. V3.2 has another format, which is not read.
-//
-// If Options.Tools has the tool, a call is also read without the mark that begins it, provided that
-// it begins a line and nothing but calls follows: the name and the separator, or the name and a
-// block named json with the arguments that the tool has.
 //
 // Thoughts are between <think> and </think>; past ones are not told again. If the model thinks, the
 // prompt of V3.1 and R1 ends with <think>: ThoughtsOpen is for that. The zero value reads replies
@@ -75,18 +70,16 @@ func deepSeekMark(words string) string {
 
 // Render implements [Renderer].
 func (d DeepSeek) Render(parts []messages.AssistantContent) string {
-	parts, complete := d.Thoughts.write(parts)
-	thought := d.Thoughts.thoughtWriter(d.begins())
-	return complete(writeGroups(parts, "", d.syntax().escape, thought, func(calls []messages.ToolCall) string {
+	return d.Thoughts.write(parts, "", d.syntax().escape, d.begins(), func(calls []messages.ToolCall) string {
 		return deepSeekMark("tool calls begin") + joinEach(calls, deepSeekBetween[d.Version], func(c messages.ToolCall) string {
 			arguments := string(appendArguments(nil, c.Arguments))
 			body := c.Name + deepSeekMark("tool sep") + arguments
-			if d.Version == DeepSeekV3 {
+			if d.Version == DeepSeekV3 || c.Name == "function" { // the word alone says that a name follows
 				body = "function" + deepSeekMark("tool sep") + c.Name + "\n```json\n" + arguments + "\n```"
 			}
 			return deepSeekMark("tool call begin") + body + deepSeekMark("tool call end")
 		}) + deepSeekMark("tool calls end")
-	}))
+	})
 }
 
 // FormatQuery implements [Policy].
@@ -122,45 +115,15 @@ func (DeepSeek) begins() []string {
 
 func (d DeepSeek) syntax() *hermesSyntax {
 	tags, closing := DialectDeepSeek.leftOut(), slices.Clone(deepSeekEnds)
-	open, separator, end := deepSeekCall, deepSeekMark("tool sep"), deepSeekMark("tool call end")
-	for _, m := range [][]string{{open, separator, end}, {asciiBars(open), asciiBars(separator), asciiBars(end)}} {
-		form := newNamedForm(m[0]+"name"+m[1]+"{…}"+m[2], m[1], m[2])
-		form.fenced = true
-		closing = append(closing, m[2])
-		tags = append(tags, form.tag(d.Options, m[0]))
-	}
-	return d.Thoughts.thinking(d.Options, d.begins(), closing, append(tags, d.bareTags()...)...)
-}
-
-// bareTags returns the tags of calls without the mark that begins a call.
-func (d DeepSeek) bareTags() (tags []tag) {
-	const block = "\n```json\n"
-	stop, end := deepSeekMark("end of sentence"), deepSeekMark("tool call end")
-	names, form := map[string]string{}, &bareForm{Options: d.Options, closes: []string{end, asciiBars(end)}, ends: append([]string{stop, asciiBars(stop)}, deepSeekEnds...), fenced: true}
-	for _, t := range d.Tools {
-		marks := []string{t.Name + block, "function" + t.Name + block}
-		for _, separator := range deepSeekSeparators {
-			marks = append(marks, t.Name+separator, "function"+separator+t.Name+block)
+	for i, marks := range DialectDeepSeek.pairs() {
+		separator := deepSeekSeparators[i]
+		v31 := namedForm{open: marks.open, shown: "name", behind: separator, closings: []string{marks.close}}
+		v3 := namedForm{
+			open: marks.open + "function" + separator, shown: "name", behind: "```json",
+			closings: []string{marks.close, "```" + marks.close, "```\n" + marks.close},
 		}
-		for _, mark := range marks {
-			names[mark] = t.Name
-		}
-		form.marks = append(form.marks, marks...)
+		tags = append(tags, v3.tag(d.Options), v31.tag(d.Options)) // the longer mark first
+		closing = append(closing, marks.close)
 	}
-	form.head = func(text string, start int, final bool) (name string, inner int, wait bool) {
-		for _, mark := range form.marks {
-			if !strings.HasPrefix(text[start:], mark) {
-				continue
-			}
-			window := text[:min(len(text), start+len(mark)+longestHead)]
-			switch inner = jsonscan.SkipBlanks(window, start+len(mark)); {
-			case inner == len(window):
-				return "", 0, len(window) == len(text) && !final
-			case text[inner] == '{':
-				return names[mark], inner, false
-			}
-		}
-		return "", 0, false
-	}
-	return form.tags()
+	return d.Thoughts.thinking(d.Options, d.begins(), closing, tags...)
 }

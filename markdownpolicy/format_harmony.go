@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/segue-go/segue/markdownpolicy/internal/commonmark"
 	"github.com/segue-go/segue/markdownpolicy/internal/jsonscan"
 	"github.com/segue-go/segue/markdownpolicy/internal/textscan"
 	"github.com/segue-go/segue/messages"
@@ -21,9 +22,9 @@ import (
 // into the channel final. Recipients outside of functions, such as python, are names of tools. A
 // header with other words is text; with a recipient it is an error.
 //
-// If Options.Tools has the tool, a call is also read if a server took some or all of its marks away,
-// provided that it begins a line or follows the word assistant, and that nothing but calls follows:
-// commentary to=functions.get_weather json{"city": "Paris"}.
+// If Options.Tools has the tool, a call is also read if a server took some or all of its marks away:
+// commentary to=functions.get_weather json{"city": "Paris"}. It must begin a line or directly follow
+// a text, nothing but calls may follow it, and it may not be shown as code or as a quotation.
 //
 // Thoughts of finished work are not told again. Results are told as text, as in OpenAI's guide; the
 // published template quotes them as JSON strings. That template refuses a past message with the mark
@@ -128,177 +129,195 @@ To write one of the marks in the examples as plain text, put a backslash before 
 
 func (h Harmony) examples() []example { return workedExamples(h.Render) }
 
-func (h Harmony) syntax() *harmonySyntax {
-	bare := &bareForm{Options: h.Options, head: harmonyBareHead(h.Options), marks: harmonyBare, ends: []string{harmonyCall, harmonyEnd, harmonyReturn, harmonyStart, harmonyChannel}}
-	bare.glue = func(before byte) bool {
-		return !textscan.IsBlank(before) && strings.IndexByte("`'\"([{<*_\\", before) < 0
+func (h Harmony) syntax() tagSyntax {
+	r := &harmonyReply{
+		Options:     h.Options,
+		callEnds:    finders(harmonyCall, harmonyEnd, harmonyReturn),
+		thoughtEnds: finders(harmonyThought.ends()...),
 	}
-	s := &harmonySyntax{form: newNamedForm(harmonyChannel+"commentary to=functions.name <|constrain|>json"+harmonyMessage+"{…}"+harmonyCall,
-		harmonyMessage, harmonyCall, harmonyEnd, harmonyReturn)}
-	ends := harmonyThought.finders()
-	header := func(start, after int) block {
-		return &harmonyBlock{Options: h.Options, form: s.form, bare: bare, ends: ends, start: start, after: after}
+	tags := []tag{dropped(harmonyMessage), dropped(harmonyEnd), dropped(harmonyReturn), dropped(harmonyCall)}
+	for _, mark := range harmonyBegins {
+		tags = append(tags, tag{mark, func(start, after int) block {
+			return &harmonyBlock{harmonyReply: r, start: start, after: after}
+		}})
 	}
-	s.header = header
-	s.tagSyntax = newTagSyntax(append(bare.tags(), tag{harmonyStart, header}, tag{harmonyChannel, header},
-		dropped(harmonyMessage), dropped(harmonyEnd), dropped(harmonyReturn), dropped(harmonyCall))...)
-	return s
+	r.syntax = newTagSyntax(tags...)
+	return r.syntax
 }
 
-// harmonySyntax is the syntax of [Harmony]. A reply may begin within a header: with a recipient.
-type harmonySyntax struct {
-	tagSyntax
-	form   *namedForm
-	header func(start, after int) block
-	begun  bool
-	within bool // the reply begins within a header, which was found and not yet read
+// harmonyBegins begin a header. Without its first mark it must have the recipient of a call: the
+// first mark may be in the prompt, or a server took it away.
+var harmonyBegins = []string{
+	harmonyStart, harmonyChannel,
+	"assistantcommentary to=functions.", "assistantanalysis to=functions.", "assistant to=functions.",
+	"commentary to=functions.", "analysis to=functions.", "to=functions.", "to=python", "to=browser.",
 }
 
-func (s *harmonySyntax) find(text string, from int, final bool) (int, bool) {
-	if s.begun {
-		return s.tagSyntax.find(text, from, final)
-	}
-	const recipient = "to="
-	at := jsonscan.SkipBlanks(text, from)
-	yes, wait := textscan.StandsAt(text, at, recipient, final)
-	if wait || at == len(text) && !final {
-		return at, false
-	}
-	if s.begun = true; yes {
-		s.within = true
-		return at, true
-	}
-	return s.tagSyntax.find(text, from, final)
+// harmonyReply is what the messages of a reply share.
+type harmonyReply struct {
+	Options
+	syntax                tagSyntax
+	callEnds, thoughtEnds []*textscan.Finder
+
+	refused int // a header without its first mark that begins before it is no call
+	quoting commonmark.Quoting
+	fences  commonmark.Fences
 }
 
-func (s *harmonySyntax) begin(text string, at int) block {
-	if s.within {
-		s.within = false
-		return s.header(at, at+1)
+// stands reports whether a header without its first mark may begin at a position: at the beginning
+// of a line or directly after a text, and not in what is shown as code or as a quotation.
+func (r *harmonyReply) stands(text string, at int) bool {
+	const no = textscan.Blanks + "`'\"([{<*_\\" // before it
+	if at < r.refused || commonmark.LineStart(text, at) < 0 && strings.IndexByte(no, text[at-1]) >= 0 {
+		return false
 	}
-	return s.tagSyntax.begin(text, at)
+	return !r.quoting.At(text, at) && !r.fences.At(text, at)
 }
 
 // harmonyBlock reads a header, and the message after it if that is a thought or a call.
 type harmonyBlock struct {
-	Options
-	form         *namedForm
-	bare         *bareForm
-	ends         []*textscan.Finder // of a thought
+	*harmonyReply
 	start, after int
 	message      block // nil until the header was read
 }
 
 func (b *harmonyBlock) read(text string, final bool) verdict {
-	if b.message != nil {
-		return b.message.read(text, final)
-	}
-	at := b.form.behind.Next(text, b.after)
-	if at < 0 && !final && len(text) <= b.after+longestHead+len(harmonyMessage) {
-		return verdict{}
-	}
-	header := harmonyHeader{}
-	ok := at >= 0 && at <= b.after+longestHead && header.read(text[b.start:at])
-	end := at + len(harmonyMessage)
-	switch {
-	case !ok && header.recipient != "" && text[b.start] != 't':
-		b.message = b.without(verdict{kind: isBroken, end: end, err: broken(b.start, b.form.expected, text[b.start:end], nil)})
-	case !ok:
-		b.message = b.without(verdict{kind: isText, end: b.after})
-	case header.recipient != "":
-		call := b.form.block(b.Options, b.start, end)
-		call.name, call.inner = strings.TrimPrefix(header.recipient, harmonyFunctions), end
-		call.ahead = newMarkAhead(text[b.start:b.after], harmonyCall)
-		b.message = call
-	case header.channel == "analysis":
-		b.message = &thoughtBlock{start: b.start, body: end, marks: harmonyThought, ends: b.ends, pos: end}
-	default: // a line break keeps its text apart from the one before
-		part := Part{Content: messages.Text{Text: "\n\n"}, Start: b.start, End: end}
-		return verdict{kind: isParts, end: end, parts: []Part{part}}
+	if b.message == nil {
+		if text[b.start] != '<' && !b.stands(text, b.start) {
+			return verdict{kind: isText, end: b.after}
+		}
+		h, wait := b.header(text, b.start, final)
+		if wait {
+			return verdict{}
+		}
+		b.message = b.begin(text, h)
 	}
 	return b.message.read(text, final)
 }
 
-// without reads a call whose message has no mark. otherwise is the verdict if there is none.
-func (b *harmonyBlock) without(otherwise verdict) block {
-	if len(b.Tools) == 0 {
-		return fixedBlock(otherwise)
-	}
-	return &bareBlock{bareForm: b.bare, start: b.start, at: b.start, text: otherwise, marked: true}
-}
-
-// harmonyBare are the words that begin a header of a call if its marks were taken away.
-var harmonyBare = []string{
-	"assistantcommentary to=functions.", "assistantanalysis to=functions.", "assistant to=functions.",
-	"commentary to=functions.", "analysis to=functions.", "to=functions.",
-}
-
-// harmonyBareHead reads a header with some of its marks, up to the arguments.
-func harmonyBareHead(o Options) func(text string, start int, final bool) (string, int, bool) {
-	words := []string{
-		"assistant", "commentary", "analysis", "json", "to=" + harmonyFunctions,
-		harmonyStart, harmonyChannel, "<|constrain|>", harmonyMessage,
-	}
-	return func(text string, start int, final bool) (name string, inner int, wait bool) {
-		window := text[:min(len(text), start+longestHead)]
-		more := len(window) == len(text) && len(window) < start+longestHead && !final
-		for at := start; ; {
-			at = jsonscan.SkipBlanks(window, at)
-			if at == len(window) || window[at] == '{' {
-				return name, at, at == len(window) && more
-			}
-			i := slices.IndexFunc(words, func(word string) bool { return strings.HasPrefix(window[at:], word) })
-			if i < 0 {
-				partly := slices.ContainsFunc(words, func(word string) bool { return strings.HasPrefix(word, window[at:]) })
-				return "", 0, partly && more
-			}
-			if at += len(words[i]); words[i] != "to="+harmonyFunctions {
-				continue
-			}
-			called := window[at : len(window)-len(strings.TrimLeft(window[at:], nameBytes))]
-			if at += len(called); name != "" || at == len(window) {
-				return "", 0, name == "" && more
-			}
-			for _, word := range []string{"", "json", "commentary", "commentaryjson"} { // may be glued to the name
-				if cut, ok := strings.CutSuffix(called, word); ok && name == "" && o.tool(cut) != nil {
-					name = cut
-				}
-			}
-			if name == "" {
-				return "", 0, false
-			}
-		}
+// begin returns the reader of what the header begins.
+func (b *harmonyBlock) begin(text string, h harmonyHeader) block {
+	switch {
+	case !h.marked:
+		return &harmonyBare{harmonyReply: b.harmonyReply, start: b.start, after: b.after, at: b.start}
+	case !h.known && h.tool == "":
+		return fixedBlock{kind: isText, end: b.after}
+	case !h.known:
+		const expected = harmonyChannel + "commentary to=functions.name <|constrain|>json" + harmonyMessage + "{…}" + harmonyCall
+		return fixedBlock{kind: isBroken, end: h.end, err: broken(b.start, expected, text[b.start:h.end], nil)}
+	case h.tool != "":
+		ahead := newMarkAhead(harmonyStart, harmonyCall)
+		return &callBlock{Options: b.Options, start: b.start, after: h.end, ends: b.callEnds, name: h.tool, ahead: ahead}
+	case h.thought:
+		return &thoughtBlock{start: b.start, body: h.end, marks: harmonyThought, ends: b.thoughtEnds, pos: h.end}
+	default: // a line break keeps its text apart from the one before
+		part := Part{Content: messages.Text{Text: "\n\n"}, Start: b.start, End: h.end}
+		return fixedBlock{kind: isParts, end: h.end, parts: []Part{part}}
 	}
 }
 
 // harmonyHeader is what precedes the text of a message.
-type harmonyHeader struct{ channel, recipient string }
+type harmonyHeader struct {
+	tool    string // "" if it is no call
+	thought bool   // the channel is analysis
+	known   bool   // it has no other words
+	marked  bool   // a mark ends it; otherwise the arguments of a call do
+	end     int    // where the text, or the arguments, begin
+}
 
-// read reads a header. If it has other words, read returns false.
-func (h *harmonyHeader) read(text string) bool {
-	role, channel, _ := strings.Cut(text, harmonyChannel)
-	role, marked := strings.CutPrefix(role, harmonyStart)
-	words := strings.Fields(role)
-	if marked && len(words) > 0 && words[0] == "assistant" {
-		words = words[1:]
-	} else if marked {
-		return false
+// harmonyWords may be in a header, besides a recipient.
+var harmonyWords = []string{"assistant", "analysis", "commentary", "final", "json", "<|constrain|>", harmonyStart, harmonyChannel}
+
+// header reads the header at a position. wait means that more text is needed.
+func (r *harmonyReply) header(text string, at int, final bool) (h harmonyHeader, wait bool) {
+	window := text[at:min(len(text), at+longestHead)]
+	rest, _, object := strings.Cut(window, "{")
+	rest, _, h.marked = strings.Cut(rest, harmonyMessage)
+	if !object && !h.marked {
+		return h, len(window) < longestHead && !final
 	}
-	said := strings.Fields(strings.ReplaceAll(channel, "<|constrain|>", " <|constrain|>"))
-	if len(said) > 0 {
-		h.channel, said = said[0], said[1:]
+	h.known, h.end = true, at+len(rest)
+	if h.marked {
+		h.end += len(harmonyMessage)
 	}
-	ok := slices.Contains([]string{"", "analysis", "commentary", "final"}, h.channel)
-	for _, word := range append(words, said...) {
-		recipient, is := strings.CutPrefix(word, "to=")
-		switch {
-		case is && h.recipient == "" && recipient != "" && strings.Trim(recipient, nameBytes) == "":
-			h.recipient = recipient
-		case word != "json" && word != "<|constrain|>json":
-			ok = false
+	for rest = textscan.TrimLeft(rest); rest != ""; rest = textscan.TrimLeft(rest) {
+		if name, ok := strings.CutPrefix(rest, "to="); ok && h.tool == "" {
+			rest = strings.TrimLeft(name, nameBytes)
+			h.tool = r.recipient(name[:len(name)-len(rest)])
+			continue
 		}
+		i := slices.IndexFunc(harmonyWords, func(word string) bool { return strings.HasPrefix(rest, word) })
+		if i < 0 {
+			h.known = false
+			_, rest, _ = strings.Cut(rest, " ")
+			continue
+		}
+		h.thought = h.thought || harmonyWords[i] == "analysis"
+		rest = rest[len(harmonyWords[i]):]
 	}
-	return ok
+	return h, false
+}
+
+// recipient returns the tool that a call is for. Words of the header may follow its name without a
+// blank.
+func (r *harmonyReply) recipient(name string) string {
+	name = strings.TrimPrefix(name, harmonyFunctions)
+	short := strings.TrimSuffix(strings.TrimSuffix(name, "json"), "commentary")
+	if r.tool(name) == nil && r.tool(short) != nil {
+		return short
+	}
+	return name
+}
+
+// harmonyBare reads calls without the mark before their arguments, up to the end of the reply or a
+// mark. They are calls only if the tools are offered and nothing but calls and marks follows, and
+// text otherwise.
+type harmonyBare struct {
+	*harmonyReply
+	start, after int
+	at           int           // where the current call begins
+	current      harmonyHeader // its header, with a tool when it was read
+	scan         jsonscan.Scanner
+	calls        []Part
+}
+
+func (b *harmonyBare) read(text string, final bool) verdict {
+	for {
+		if b.current.tool == "" {
+			h, wait := b.header(text, b.at, final)
+			switch {
+			case wait:
+				return verdict{}
+			case !h.known || h.marked || b.tool(h.tool) == nil:
+				return b.none(b.at)
+			}
+			b.current = h
+			b.scan.Begin(h.end)
+		}
+		behind, state := b.scan.Scan(text)
+		end := jsonscan.SkipBlanks(text, behind)
+		next, partly := b.syntax.match(text, end)
+		object := text[b.current.end:behind]
+		switch {
+		case !final && (state == jsonscan.More || state == jsonscan.Done && partly):
+			return verdict{}
+		case state != jsonscan.Done || next == nil && end < len(text) || b.isDefinition(b.current.tool, object):
+			return b.none(end)
+		}
+		call := callAt(b.at, b.current.tool, object)
+		call.End = end
+		b.calls = append(b.calls, call)
+		if next == nil || next.mark[0] == '<' {
+			return verdict{kind: isParts, end: end, parts: b.calls}
+		}
+		b.at, b.current = end, harmonyHeader{}
+	}
+}
+
+// none gives the verdict that there are no calls. None begins before upTo.
+func (b *harmonyBare) none(upTo int) verdict {
+	b.refused = max(b.refused, upTo)
+	return verdict{kind: isText, end: b.after, seen: max(b.after, upTo)}
 }
 
 // typeScript writes tools as functions in a namespace of TypeScript, which gpt-oss was trained on.
@@ -356,44 +375,34 @@ func (s tsSchema) members() string {
 
 // kind returns the type.
 func (s tsSchema) kind() string {
-	var kinds []string
-	for _, e := range s.Enum {
-		kinds = append(kinds, string(e))
-	}
-	for _, one := range s.AnyOf {
-		kinds = append(kinds, one.kind())
-	}
-	if types, ok := s.Type.([]any); ok && kinds == nil {
-		for _, one := range types {
-			s.Type = one
-			kinds = append(kinds, s.kind())
-		}
-	}
-	name, _ := s.Type.(string)
 	switch {
-	case kinds != nil:
-		return strings.Join(kinds, " | ")
-	case name == "":
-		return "any"
-	case name == "integer":
-		return "number"
-	case name == "object" && s.Properties != nil:
-		return "{\n" + s.members() + "}"
-	case name == "array":
-		return s.item() + "[]"
-	default:
+	case len(s.Enum) > 0:
+		return joinEach(s.Enum, " | ", func(value json.RawMessage) string { return string(value) })
+	case len(s.AnyOf) > 0:
+		return joinEach(s.AnyOf, " | ", tsSchema.kind)
+	}
+	switch name := s.Type.(type) {
+	case []any:
+		return joinEach(name, " | ", func(one any) string {
+			s.Type = one
+			return s.kind()
+		})
+	case string:
+		switch {
+		case name == "integer":
+			return "number"
+		case name == "object" && s.Properties != nil:
+			return "{\n" + s.members() + "}"
+		case name == "array" && s.Items == nil:
+			return "any[]"
+		case name == "array":
+			item := s.Items.kind()
+			if strings.Contains(item, " | ") {
+				item = "(" + item + ")"
+			}
+			return item + "[]"
+		}
 		return name
 	}
-}
-
-// item returns the type of the elements of an array.
-func (s tsSchema) item() string {
-	if s.Items == nil {
-		return "any"
-	}
-	kind := s.Items.kind()
-	if strings.Contains(kind, " | ") {
-		kind = "(" + kind + ")"
-	}
-	return kind
+	return "any"
 }

@@ -4,7 +4,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/segue-go/segue/markdownpolicy/internal/textscan"
 	"github.com/segue-go/segue/messages"
 	"github.com/segue-go/segue/tools"
 )
@@ -121,10 +120,10 @@ func (h Hermes) syntax() *hermesSyntax {
 		closing = append(closing, deepSeekEnds...)
 	}
 	for _, marks := range h.Dialect.pairs() {
-		ends := &textscan.Finder{Mark: marks.close}
+		ends := finders(marks.close)
 		closing = append(closing, marks.close)
 		tags = append(tags, tag{marks.open, func(start, after int) block {
-			return &callBlock{Options: h.Options, start: start, after: after, close: marks.close, ends: ends, refused: refused}
+			return &callBlock{Options: h.Options, start: start, after: after, ends: ends, refused: refused}
 		}})
 	}
 	tags = append(tags, h.functionTags(refused)...)

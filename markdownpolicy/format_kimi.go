@@ -5,7 +5,6 @@ import (
 	"strings"
 
 	"github.com/segue-go/segue/markdownpolicy/internal/jsonscan"
-	"github.com/segue-go/segue/markdownpolicy/internal/textscan"
 	"github.com/segue-go/segue/messages"
 	"github.com/segue-go/segue/tools"
 )
@@ -20,9 +19,7 @@ import (
 // of finished work are not told again. The zero value is ready to use.
 //
 // A call may stand without its section, and the arguments may be missing if there are none. A call
-// without its end mark is accepted at the end of the text, if its JSON is complete. If
-// Options.Tools has the tool, a call is also read if a server took its marks away, provided that
-// nothing but calls follows: functions.get_weather:0{"city": "Paris"}.
+// without its end mark is accepted at the end of the text, if its JSON is complete.
 //
 // The form was learned from the chat template of moonshotai/Kimi-K2-Thinking (November 2025) and
 // its guide to tool calls, docs/tool_call_guidance.md (July 2025), read in November 2026.
@@ -70,13 +67,11 @@ func (k Kimi) Render(parts []messages.AssistantContent) string {
 func kimiID(tool string, n int) string { return "functions." + tool + ":" + strconv.Itoa(n) }
 
 func (k Kimi) render(parts []messages.AssistantContent, id func(messages.ToolCall) string) string {
-	parts, complete := k.Thoughts.write(parts)
-	thought := k.Thoughts.thoughtWriter(k.begins())
-	return complete(writeGroups(parts, "", k.syntax().escape, thought, func(calls []messages.ToolCall) string {
+	return k.Thoughts.write(parts, "", k.syntax().escape, k.begins(), func(calls []messages.ToolCall) string {
 		return kimiSection + joinEach(calls, "", func(c messages.ToolCall) string {
 			return kimiCall + id(c) + kimiArguments + string(appendArguments(nil, c.Arguments)) + kimiCallEnd
 		}) + kimiSectionEnd
-	}))
+	})
 }
 
 // FormatQuery implements [Policy].
@@ -109,30 +104,12 @@ func (k Kimi) examples() []example { return workedExamples(k.Render) }
 func (Kimi) begins() []string { return []string{kimiSection, kimiOne, kimiCall} }
 
 func (k Kimi) syntax() *hermesSyntax {
-	form := newNamedForm(kimiCall+"functions.name:0"+kimiArguments+"{…}"+kimiCallEnd, kimiArguments, kimiCallEnd)
-	form.name = k.tool
-	bare := &bareForm{Options: k.Options, head: k.bareHead, closes: []string{kimiCallEnd}, ends: []string{kimiSectionEnd, kimiOneEnd, kimiStop, kimiCall}, marks: []string{harmonyFunctions}}
-	bare.glue = func(before byte) bool { return before >= 0x80 || strings.IndexByte(".!?:>", before) >= 0 }
-	tags := append(bare.tags(), form.tag(k.Options, kimiCall))
+	form := namedForm{open: kimiCall, behind: kimiArguments, closings: []string{kimiCallEnd}, shown: "functions.name:0", name: k.tool}
+	tags := []tag{form.tag(k.Options)}
 	for _, mark := range []string{kimiSection, kimiSectionEnd, kimiOne, kimiOneEnd, kimiStop} {
 		tags = append(tags, dropped(mark))
 	}
 	return k.Thoughts.thinking(k.Options, k.begins(), []string{kimiCallEnd, kimiSectionEnd, kimiOneEnd}, tags...)
-}
-
-// bareHead reads the id of a call before its arguments, without the mark that begins a call.
-func (k Kimi) bareHead(text string, start int, final bool) (name string, inner int, wait bool) {
-	window := text[start:min(len(text), start+longestHead)]
-	id := window[:len(window)-len(strings.TrimLeft(window, nameBytes))]
-	rest := textscan.TrimLeft(window[len(id):])
-	rest = textscan.TrimLeft(strings.TrimPrefix(rest, kimiArguments))
-	if rest == "" || strings.HasPrefix(kimiArguments, rest) {
-		return "", 0, len(window) < longestHead && !final
-	}
-	if name = k.tool(id); name == id || rest[0] != '{' {
-		return "", 0, false
-	}
-	return name, start + len(window) - len(rest), false
 }
 
 // tool returns the name of the tool in the id of a call, or "".

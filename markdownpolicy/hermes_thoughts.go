@@ -74,7 +74,7 @@ func (s *hermesSyntax) findLeading(text string, from int, final bool) (int, bool
 		if length == len(thoughtTags.open) {
 			return s.find(text, from, final)
 		}
-		s.within = &thoughtBlock{start: start, body: start, marks: thoughtTags, ends: thoughtTags.finders(), pos: at}
+		s.within = &thoughtBlock{start: start, body: start, marks: thoughtTags, ends: finders(thoughtTags.close), pos: at}
 		return start, true
 	}
 }
@@ -100,7 +100,7 @@ func (t Thoughts) thinking(o Options, calls, closing []string, tags ...tag) *her
 	switch t {
 	case ThoughtsNone:
 	case ThoughtsOpen:
-		search, ends := &openSearch{Options: o, closing: closing}, marks.finders()
+		search, ends := &openSearch{Options: o, closing: closing}, finders(marks.ends()...)
 		held := func(start, body int) *openThought {
 			return &openThought{thoughtBlock: thoughtBlock{start: start, body: body, marks: marks, ends: ends, pos: body}, search: search}
 		}
@@ -187,7 +187,7 @@ func (b *openThought) read(text string, final bool) verdict {
 // findCall searches for the first call in the thought, or the end of the thought before it.
 func (b *openThought) findCall(text string, final bool) (verdict, bool) {
 	for {
-		at, mark := b.next(text)
+		at, mark := firstMark(b.ends, text, b.pos)
 		switch {
 		case at < 0 && !final:
 			return verdict{}, true

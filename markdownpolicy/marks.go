@@ -41,10 +41,10 @@ func (s tagSyntax) find(text string, from int, final bool) (int, bool) {
 			return pendingFrom(text, from, final), false
 		}
 		switch t, partly := s.match(text, at); {
-		case t != nil:
-			return escapeBefore(text, from, at), true
 		case partly && !final:
 			return escapeBefore(text, from, at), false
+		case t != nil:
+			return escapeBefore(text, from, at), true
 		}
 	}
 }
@@ -72,8 +72,8 @@ func (s tagSyntax) lead(text string, from int) int {
 	}
 }
 
-// match returns the mark at a position. If there is none, partly means that the text may end within
-// a mark.
+// match returns the first of the marks that is at a position. partly means that the text may end
+// within one of those before it.
 func (s tagSyntax) match(text string, at int) (found *tag, partly bool) {
 	if at+1 < len(text) && !s.seconds[text[at+1]] {
 		return nil, false
@@ -82,7 +82,7 @@ func (s tagSyntax) match(text string, at int) (found *tag, partly bool) {
 	for i := range s.tags {
 		mark := s.tags[i].mark
 		if strings.HasPrefix(rest, mark) {
-			return &s.tags[i], false
+			return &s.tags[i], partly
 		}
 		partly = partly || len(rest) < len(mark) && strings.HasPrefix(mark, rest)
 	}
@@ -172,18 +172,29 @@ func (p tagPair) ends() []string { return append([]string{p.close}, p.until...) 
 
 // thought returns the tag of thoughts. A thought that is not closed extends to the end.
 func (p tagPair) thought() tag {
-	ends := p.finders()
+	ends := finders(p.ends()...)
 	return tag{p.open, func(start, after int) block {
 		return &thoughtBlock{start: start, body: after, marks: p, ends: ends, pos: after}
 	}}
 }
 
-// finders returns finders for the marks that end the text.
-func (p tagPair) finders() (all []*textscan.Finder) {
-	for _, mark := range p.ends() {
+// finders returns finders for marks, which remember one reply.
+func finders(marks ...string) (all []*textscan.Finder) {
+	for _, mark := range marks {
 		all = append(all, &textscan.Finder{Mark: mark})
 	}
 	return all
+}
+
+// firstMark returns the position of the first mark from from on, and the mark; or -1.
+func firstMark(marks []*textscan.Finder, text string, from int) (at int, mark string) {
+	at = -1
+	for _, f := range marks {
+		if i := f.Next(text, from); i >= 0 && (at < 0 || i <= at) {
+			at, mark = i, f.Mark
+		}
+	}
+	return at, mark
 }
 
 // thoughtBlock reads a thought.
@@ -196,7 +207,7 @@ type thoughtBlock struct {
 
 func (b *thoughtBlock) read(text string, final bool) verdict {
 	for {
-		at, mark := b.next(text)
+		at, mark := firstMark(b.ends, text, b.pos)
 		if at < 0 {
 			if !final {
 				return verdict{}
@@ -208,17 +219,6 @@ func (b *thoughtBlock) read(text string, final bool) verdict {
 		}
 		b.pos = at + 1
 	}
-}
-
-// next returns the position of the first mark that ends the thought, and the mark; or -1.
-func (b *thoughtBlock) next(text string) (at int, mark string) {
-	at = -1
-	for _, f := range b.ends {
-		if i := f.Next(text, b.pos); i >= 0 && (at < 0 || i <= at) {
-			at, mark = i, f.Mark
-		}
-	}
-	return at, mark
 }
 
 func (b *thoughtBlock) verdict(text string, bodyEnd, end int) verdict {

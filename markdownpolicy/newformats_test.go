@@ -51,9 +51,12 @@ func TestS2_6_TrainedFormatsReadCalls(t *testing.T) {
 		{"glm", "<tool_call>nobody_knows\n</tool_call>x", parts(callPart("call_1", "nobody_knows", "{}"), textPart("x"))},
 		{"glm", "<tool_call>read_file\n<arg_key>path</arg_key>\n<arg_value>3</arg_value>\n<arg_key>from</arg_key>\n<arg_value>3</arg_value>\n</tool_call>", parts(callPart("call_1", "read_file", `{"path":"3","from":3}`))},
 		{"glm", `<tool_call>{"name":"t","arguments":{"a": 1}}</tool_call>`, parts(read)},
+		{"glm", "<tool_call>read_file\n{\"path\":\"a\"}\n</tool_call>", parts(callPart("call_1", "read_file", `{"path":"a"}`))},
+		{"glm", `<tool_call>read_file{"path":"a"}</tool_call>`, parts(callPart("call_1", "read_file", `{"path":"a"}`))},
 		{"glm any", `<tool_call>{"name":"t","arguments":{"a":"</think>"}}</tool_call>`, parts(callPart("call_1", "t", `{"a":"</think>"}`))},
 		{"glm open", "so</think>a<tool_call>u</tool_call>", parts(thoughtPart("so"), textPart("a"), callPart("call_1", "u", "{}"))},
 		{"kimi", "<think>so</think>a<|tool_calls_section_begin|><|tool_call_begin|>functions.t:0<|tool_call_argument_begin|>{\"a\": 1}<|tool_call_end|><|tool_call_begin|>functions.u:1<|tool_call_argument_begin|>{}<|tool_call_end|><|tool_calls_section_end|><|im_end|>", parts(thoughtPart("so"), textPart("a"), read, second)},
+		{"kimi", "<|tool_call_section_begin|><|tool_call_begin|>functions.t:0<|tool_call_argument_begin|>{\"a\": 1}<|tool_call_end|><|tool_call_section_end|>", parts(read)},
 		{"kimi", "<|tool_call_begin|>\nt\n<|tool_call_argument_begin|>\n{\"a\": 1}\n<|tool_call_end|>", parts(read)},
 		{"kimi", "<|tool_call_begin|>functions.u:12<|tool_call_argument_begin|><|tool_call_end|>b", parts(callPart("call_1", "u", "{}"), textPart("b"))},
 		{"kimi", `<|tool_call_begin|>functions.fs.read-file:3<|tool_call_argument_begin|>{"a": "<|tool_call_end|>"}<|tool_call_end|>`, parts(callPart("call_1", "fs.read-file", `{"a": "<|tool_call_end|>"}`))},
@@ -62,7 +65,6 @@ func TestS2_6_TrainedFormatsReadCalls(t *testing.T) {
 		{"deepseek", "<｜tool▁call▁begin｜>function<｜tool▁sep｜>t\n```json\n{\"a\": 1}\n```" + v31End + "\n<｜tool▁call▁begin｜>function<｜tool▁sep｜>u\n```json\n{}```" + v31End, parts(read, second)},
 		{"deepseek", "<|tool▁call▁begin|>t<|tool▁sep|>{\"a\": 1}<|tool▁call▁end|>", parts(read)},
 		{"deepseek", v31Call + `{"a": "` + v31End + `"}` + v31End, parts(callPart("call_1", "t", `{"a": "`+v31End+`"}`))},
-		{"deepseek", "<｜tool▁call▁begin｜>function<｜tool▁sep｜>{\"a\": 1}" + v31End, parts(callPart("call_1", "function", `{"a": 1}`))},
 		{"deepseek open", "so</think>a", parts(thoughtPart("so"), textPart("a"))},
 		{"deepseek open", "so<｜tool▁calls▁begin｜>" + v31Call + `{"a": 1}` + v31End, parts(thoughtPart("so"), read)},
 		{"harmony", `<|channel|>analysis<|message|>so<|end|><|start|>assistant<|channel|>commentary<|message|>I look.<|end|><|start|>assistant<|channel|>commentary to=functions.t <|constrain|>json<|message|>{"a": 1}<|call|>`, parts(thoughtPart("so"), textPart("I look."), read)},
@@ -72,6 +74,7 @@ func TestS2_6_TrainedFormatsReadCalls(t *testing.T) {
 		{"harmony", `<|channel|>analysis to=browser.search json<|message|>{"a": "<|call|>"}<|call|>`, parts(callPart("call_1", "browser.search", `{"a": "<|call|>"}`))},
 		{"harmony", "<|channel|>final<|message|>4<|return|>", parts(textPart("4"))},
 		{"harmony", "<|channel|>commentary<|message|>First.<|end|><|start|>assistant<|channel|>final<|message|>Then.<|return|>", parts(textPart("First.\n\nThen."))},
+		{"harmony", ` to=browser.search<|channel|>analysis json<|message|>{"a": 1}<|call|>`, parts(callPart("call_1", "browser.search", `{"a": 1}`))},
 		{"harmony", "<|start|>user<|message|>no", parts(textPart("<|start|>userno"))},
 		{"harmony", "to=you", parts(textPart("to=you"))},
 		{"gemma", "I look.\n```tool_code\nt(a=1)\n```", parts(textPart("I look."), callPart("call_1", "t", `{"a":1}`))},
@@ -105,17 +108,21 @@ func TestS2_8_TrainedFormatsByMode(t *testing.T) {
 		{"kimi", `<|tool_call_begin|>t<|tool_call_argument_begin|>{"a":[1]<|tool_call_end|>`, "the arguments", "", read},
 		{"kimi", `<|tool_call_begin|>t<|tool_call_argument_begin|>{"a":[1]}}<|tool_call_end|>`, "<|tool_call_end|>", "", read},
 		{"kimi", `<|tool_call_begin|>t<|tool_call_argument_begin|>{"a":[1]}{"b":2}<|tool_call_end|>`, "<|tool_call_end|>", "", nil},
+		{"kimi", `<|tool_call_begin|>t<|tool_call_argument_begin|>{"a":[1]}{"b":2}`, "<|tool_call_end|>", "", nil},
 		{"kimi", `<|tool_call_begin|>t<|tool_call_argument_begin|>{"a":[1]} and so on<|tool_call_end|>`, "<|tool_call_end|>", "", nil},
-		{"kimi", `<|tool_call_begin|>t<|tool_call_argument_begin|>words<|tool_call_end|>`, "<|tool_call_end|>", "", nil},
+		{"kimi", `<|tool_call_begin|>t<|tool_call_argument_begin|>words<|tool_call_end|>`, "the arguments", "", nil},
 		{"kimi", `<|tool_call_begin|>t:x<|tool_call_argument_begin|>{}<|tool_call_end|>`, "<|tool_call_begin|>", "", nil},
 		{"kimi", `<|tool_call_begin|>functions.t:0`, "<|tool_call_begin|>", "", nil},
 		{"deepseek", v31Call + `{"a":[1],}` + v31End, "the arguments", "", read},
 		{"deepseek", v31Call + `{"a":[1]}<｜tool▁calls▁end｜>`, v31End, v31Call + `{"a":[1]}`, append(slices.Clone(read), textPart(""))[:1]},
 		{"deepseek", "<｜tool▁call▁begin｜>function<｜tool▁sep｜>t\n{\"a\":1}" + v31End, "<｜tool▁call▁begin｜>", "", nil},
+		{"deepseek", "<｜tool▁call▁begin｜>function<｜tool▁sep｜>t\n```json\n{'a': [1]}\n```" + v31End, "the arguments", "", read},
+		{"deepseek", "<｜tool▁call▁begin｜>function<｜tool▁sep｜>t\n```json\n{\"a\":[1]}\n``` and" + v31End, v31End, "", nil},
 		{"harmony", `<|channel|>commentary to=functions.t json<|message|>{"a":[1]`, "the arguments", `<|channel|>commentary to=functions.t json<|message|>{"a":[1]`, read},
 		{"harmony", `<|channel|>commentary to=functions.t json<|message|>{"a":[1]}<|start|>assistant<|channel|>final<|message|>x`, "<|call|>", `<|channel|>commentary to=functions.t json<|message|>{"a":[1]}` + "\n\nx", append(slices.Clone(read), textPart("x"))},
 		{"harmony", `<|channel|>commentary to=functions.t code<|message|>{"a":[1]}<|call|>`, "<|channel|>commentary to=", `<|channel|>commentary to=functions.t code<|message|>{"a":[1]}`, nil},
-		{"harmony", `<|channel|>commentary to=python<|message|>1 + 1<|call|>`, "<|channel|>commentary to=", `<|channel|>commentary to=python<|message|>1 + 1`, nil},
+		{"harmony", `<|channel|>commentary to=python<|message|>1 + 1<|call|>`, "the arguments", `<|channel|>commentary to=python<|message|>1 + 1`, nil},
+		{"harmony", `to=python<|channel|>analysis code<|message|>1 + 1<|call|>`, "<|channel|>commentary to=", `to=python<|channel|>analysis code<|message|>1 + 1`, nil},
 		{"gemma", "```tool_code\nx = 1\n```", "a call", "", nil},
 		{"gemma", "```tool_code\n```", "a call", "", nil},
 		{"gemma", "```tool_code\nt(1)\n```", "argument=value", "", nil},
@@ -249,6 +256,41 @@ func TestS2_19_HarmonyWritesNoAnswerBesideCalls(t *testing.T) {
 	doc, err := markdownpolicy.Harmony{}.ParseResponse(text)
 	require.NoError(t, err)
 	require.Equal(t, normal(reply), normal(doc.Contents()))
+}
+
+// gpt-oss was trained on tools as functions of TypeScript.
+func TestHarmonyDescribesToolsAsTypeScript(t *testing.T) {
+	told := markdownpolicy.Harmony{}.FormatInstructions([]tools.Definition{
+		{Name: "look", Description: "Looks.\nOnce.", Parameters: []byte(`{"type":"object","properties":{
+			"place":{"type":"string","description":"Where."},"unit":{"enum":["C","F"]},"days":{"type":"array","items":{"type":["integer","null"]}},
+			"all":{"type":"array"},"area":{"type":"object","properties":{"size":{"type":"number"}}},"by":{"anyOf":[{"type":"string"},{"type":"boolean"}]},
+			"other":{},"free":{"type":"object"}},"required":["place"]}`)},
+		{Name: "wait"},
+	})
+	_, described, _ := strings.Cut(told, "# Tools\n\n")
+	require.Equal(t, `## functions
+
+namespace functions {
+
+// Looks.
+// Once.
+type look = (_: {
+// Where.
+place: string,
+unit?: "C" | "F",
+days?: (number | null)[],
+all?: any[],
+area?: {
+size?: number,
+},
+by?: string | boolean,
+other?: any,
+free?: object,
+}) => any;
+
+type wait = () => any;
+
+} // namespace functions`, described)
 }
 
 // A format whose calls have marks finds no calls in texts about other formats.

@@ -75,7 +75,7 @@ func TestS2_1_NamesOfTools(t *testing.T) {
 	for _, name := range markdownpolicy.Names() {
 		rapid.Check(t, func(t *rapid.T) {
 			tool := rapid.OneOf(rapid.StringMatching(`[a-zA-Z0-9_-]{1,64}`), rapid.StringMatching(`[a-zA-Z0-9_-]{64}`), rapid.StringMatching(`[0-9-]{1,3}`),
-				rapid.SampledFrom([]string{"fs.read-file", "get-weather", "-", "_", "--", "1", "None", "none", "True", "Finish", "null", "think", "tool_call", "name", "thought", "json"})).Draw(t, "name")
+				rapid.SampledFrom([]string{"fs.read-file", "get-weather", "-", "_", "--", "1", "None", "none", "True", "Finish", "null", "think", "tool_call", "name", "thought", "json", "function"})).Draw(t, "name")
 			call := parts(callPart("", tool, arguments.Draw(t, "arguments")))
 			if rapid.Bool().Draw(t, "two") && name != "react" {
 				call = append(call, callPart("", tool, "{}"))

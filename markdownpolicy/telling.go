@@ -125,24 +125,22 @@ func writeGroups(parts []messages.AssistantContent, separator string, text, thou
 	return strings.Join(texts, separator)
 }
 
-// write returns parts as they can be written, and a function that completes their text.
-func (t Thoughts) write(parts []messages.AssistantContent) ([]messages.AssistantContent, func(string) string) {
+// write writes parts as [writeGroups] does, with thoughts between <think> and </think>. begins are
+// the marks that begin calls.
+func (t Thoughts) write(
+	parts []messages.AssistantContent, separator string, escape func(string) string, begins []string,
+	calls func([]messages.ToolCall) string,
+) string {
 	if t == ThoughtsNone {
 		parts = slices.DeleteFunc(slices.Clone(parts), isThought)
 	}
-	return parts, func(text string) string {
-		if t == ThoughtsOpen && text != "" && !strings.HasPrefix(text, thoughtTags.open) {
-			text = thoughtTags.open + thoughtTags.close + text
-		}
-		return text
+	thought := t.marks(begins).writeInline
+	if t == ThoughtsAny { // a tag between quotes on one line would be text
+		thought = t.marks(begins).write
 	}
-}
-
-// thoughtWriter returns a function that writes a thought. With ThoughtsAny its tag is at the end of
-// a line, because a tag between quotes on one line is text.
-func (t Thoughts) thoughtWriter(calls []string) func(string) string {
-	if t == ThoughtsAny {
-		return t.marks(calls).write
+	text := writeGroups(parts, separator, escape, thought, calls)
+	if t == ThoughtsOpen && text != "" && !strings.HasPrefix(text, thoughtTags.open) {
+		text = thoughtTags.open + thoughtTags.close + text
 	}
-	return t.marks(calls).writeInline
+	return text
 }
