@@ -35,6 +35,7 @@ func planned(approval bool) explore.Options {
 	return explore.Options{
 		Name:   "plan",
 		Odd:    prove.DepthOr(1, 0),
+		States: prove.DepthOr(60, 0),
 		Tools:  []tools.Definition{clerk.Definition(), {Name: "pay", NeedsApproval: approval}},
 		Agents: map[string]*machine.Agent{"ask_clerk": machine.AgentOf(clerk)},
 		Strategies: strategy.Set{
@@ -78,7 +79,7 @@ func TestLeads_composition(t *testing.T) {
 // As docs/testing.md has it.
 func TestClerk_payments(t *testing.T) {
 	clerk := completetask.New(completetask.Config{MaxModelCalls: 3})
-	o := explore.Options{Name: "clerk", States: 200, Tools: []tools.Definition{{Name: "pay", NeedsApproval: true}}}
+	o := explore.Options{Name: "clerk", States: 100, Tools: []tools.Definition{{Name: "pay", NeedsApproval: true}}}
 
 	strategytest.Never(t, clerk, o, explore.CallsUnapproved("pay"))
 	strategytest.CanReach(t, clerk, o, explore.CallsApproved("pay"))

@@ -7,26 +7,21 @@ import (
 	"fmt"
 	"reflect"
 	"strings"
-	"sync"
 )
 
 // Form is the JSON form of the struct T, as declared by the tags of its fields. A field whose tag
 // has neither omitempty nor omitzero is required. Make a Form once, with [Of]; it is safe for
 // concurrent use.
-type Form[T any] struct {
-	shape func() shape // made once, with the first value: most processes start for something else
-}
+type Form[T any] struct{ shape shape }
 
 // Of returns the form of T. The structs in T are part of the form, unless they decode themselves.
 // The object may also have fields with the names in also, which are ignored.
 func Of[T any](also ...string) Form[T] {
-	return Form[T]{sync.OnceValue(func() shape {
-		s := shapeOf(reflect.TypeFor[T]())
-		for _, name := range also {
-			s.fields = append(s.fields, field{name: name})
-		}
-		return s
-	})}
+	s := shapeOf(reflect.TypeFor[T]())
+	for _, name := range also {
+		s.fields = append(s.fields, field{name: name})
+	}
+	return Form[T]{s}
 }
 
 // Read reads a T. A field that T does not have, and a required field that is missing or null, are
@@ -35,8 +30,7 @@ func (f *Form[T]) Read(data []byte) (T, error) {
 	var v T
 	var c Cursor
 	c.Begin(data, maxDepth)
-	s := f.shape()
-	if err := s.check(&c, ""); err != nil && json.Valid(data) {
+	if err := f.shape.check(&c, ""); err != nil && json.Valid(data) {
 		return v, err
 	}
 	if err := json.Unmarshal(data, &v); err != nil {

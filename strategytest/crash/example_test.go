@@ -23,7 +23,7 @@ func TestClerk(t *testing.T) {
 			Strategies: strategy.Set{"clerk": completetask.New(completetask.Config{})},
 		}
 	}
-	crash.Test(t, crash.Case{Config: config, Task: orchestrator.Task{Input: delegation.Input{Goal: "Pay 3 euros."}}})
+	crash.Test(t, crash.Case{Config: config, Task: orchestrator.Task{Input: delegation.Input{Goal: "Pay 3 euros."}}, Pairs: 20})
 }
 
 // clerk is what each process works with.

@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 
 	"github.com/segue-go/segue/strategy/planreviseexecute/plantext"
 )
@@ -18,25 +17,18 @@ const (
 	waits   = `(?:to\s+be\s+done\s+|only\s+|runs?\s+|starts?\s+)?(?:after|depends?(?:\s+only)?\s+on|depends|dependenc(?:y|ies)|needs|requires|prerequisites?)`
 )
 
-// forms returns what a goal says in brackets, on a line of its own, and if it waits for no step.
-// Compiling them takes longer than most processes take to begin.
-var forms = sync.OnceValue(func() []*regexp.Regexp {
-	return []*regexp.Regexp{
-		regexp.MustCompile(`(?i)[ \t]*[(\[]\s*` + waits + `\s*:?\s*(` + numbers + `|` + none + `)\s*[)\]]`),
-		regexp.MustCompile(`(?im)\n[ \t]*(?:[-*+•][ \t]+)?[*_]*` + waits + `[*_]*\s*:?[*_]*[ \t]*(` + numbers + `|` + none + `)[*_]*\.?[ \t]*$`),
-		regexp.MustCompile(`(?i)[ \t]*[(\[]\s*(?:no\s+(?:dependenc(?:y|ies)|prerequisites?)|independent)\s*[)\]]`),
-	}
-})
-
-var numberRange = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`(?i)(\d+)(?:\s*(?:-|–|—|to|through)\s*(?:steps?\s+)?#?(\d+))?`)
-})
+var (
+	inBrackets  = regexp.MustCompile(`(?i)[ \t]*[(\[]\s*` + waits + `\s*:?\s*(` + numbers + `|` + none + `)\s*[)\]]`)
+	independent = regexp.MustCompile(`(?i)[ \t]*[(\[]\s*(?:no\s+(?:dependenc(?:y|ies)|prerequisites?)|independent)\s*[)\]]`)
+	onItsLine   = regexp.MustCompile(`(?im)\n[ \t]*(?:[-*+•][ \t]+)?[*_]*` + waits + `[*_]*\s*:?[*_]*[ \t]*(` + numbers + `|` + none + `)[*_]*\.?[ \t]*$`)
+	numberRange = regexp.MustCompile(`(?i)(\d+)(?:\s*(?:-|–|—|to|through)\s*(?:steps?\s+)?#?(\d+))?`)
+)
 
 // Stated reads what a goal says about the steps that it waits for: "Compare them (after 1, 2)", or
 // "[depends on steps 1-3]", or "needs: none" on a line of its own. It returns the goal without
 // that, and the numbers: nil if the goal says nothing, and empty if it waits for no step.
 func Stated(goal string) (rest string, after []int) {
-	for _, form := range forms() {
+	for _, form := range []*regexp.Regexp{inBrackets, onItsLine, independent} {
 		at := form.FindStringSubmatchIndex(goal)
 		if at == nil {
 			continue
@@ -53,7 +45,7 @@ func Stated(goal string) (rest string, after []int) {
 // numbersIn returns the numbers of a list, and those between the ends of a range.
 func numbersIn(list string) []int {
 	found := []int{}
-	for _, m := range numberRange().FindAllStringSubmatch(list, -1) {
+	for _, m := range numberRange.FindAllStringSubmatch(list, -1) {
 		first, _ := strconv.Atoi(m[1]) // digits alone, and few
 		last := first
 		if m[2] != "" {
