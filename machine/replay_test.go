@@ -34,7 +34,7 @@ var through = func(r machine.Record) machine.Record {
 func cases(t *testing.T, property func(t *rapid.T)) {
 	t.Helper()
 	if checks := flag.Lookup("rapid.checks"); checks.Value.String() == checks.DefValue {
-		require.NoError(t, checks.Value.Set(strconv.Itoa(prove.CasesOr(100))))
+		require.NoError(t, checks.Value.Set(strconv.Itoa(prove.Cases())))
 		t.Cleanup(func() { require.NoError(t, checks.Value.Set(checks.DefValue)) })
 	}
 	rapid.Check(t, property)

@@ -48,28 +48,40 @@ func Ways(t *testing.T, dir string, set strategy.Set) {
 	noted := notedStates{set, map[notedState]bool{}}
 	playAll(t, dir, set, func(t *testing.T, r *storyRun) {
 		t.Helper()
-		inAllWays(t, r)
-		for _, again := range noted.runs(t, r) {
-			inAllWays(t, again)
+		p := processes{plain: newProcess(t, r, false), first: newProcess(t, r, true), second: newProcess(t, r, true), restored: newRestored(t, r)}
+		inAllWays(t, r, &p)
+		for _, again := range noted.runs(r, p.plain) {
+			inAllWays(t, again, &p)
 		}
 	})
 }
 
+// processes make runs with the same tools and strategies.
+type processes struct {
+	plain         *process // without a store
+	first, second *process // with stores: a run begins in one, and is resumed in the other
+	restored      *process // with copies of the strategies, which are restored before every answer
+}
+
 // inAllWays makes one run in every possible way.
-func inAllWays(t *testing.T, r *storyRun) {
+func inAllWays(t *testing.T, r *storyRun, p *processes) {
 	t.Helper()
 	m := newModel(r.script)
-	plain := newProcess(t, r, m, false)
-	res, err := orchestrator.Collect(plain.stream(nil))
+	for _, one := range []*process{p.plain, p.first, p.second, p.restored} {
+		one.play(r, m)
+	}
+	res, err := orchestrator.Collect(p.plain.stream(nil))
 	res.Run = r.task.Run // a run that cannot begin has none
-	m.again, plain.known, plain.comes = true, &plain.stops.found, plain.said.found()
-	w := ways{storyRun: r, t: t, want: end(t, res, err, false), resumed: end(t, res, err, true), tried: map[string]bool{}}
-	w.first, w.second = newProcess(t, r, m, true), newProcess(t, r, m, true)
-	w.known, w.first.known, w.second.known = plain.known, plain.known, plain.known
-	w.comes, w.first.comes, w.second.comes = plain.comes, plain.comes, plain.comes
-	w.same("Stream", false, plain.stream(nil))
-	w.run(plain)
-	w.restored(m)
+	w := ways{storyRun: r, processes: p, t: t, want: end(t, res, err, false), resumed: end(t, res, err, true), tried: map[string]bool{}}
+	known, comes := p.plain.stops.found, p.plain.said.found()
+	w.known, m.again = &known, true
+	for _, one := range []*process{p.plain, p.first, p.second, p.restored} {
+		one.known, one.comes = w.known, comes
+	}
+	w.comes = comes
+	w.same("Stream", false, p.plain.stream(nil))
+	w.run(p.plain)
+	_, _ = orchestrator.Collect(p.restored.stream(nil))
 	w.otherEngine(m)
 	w.replay()
 	w.crash()
@@ -79,15 +91,15 @@ func inAllWays(t *testing.T, r *storyRun) {
 // ways compares the ends of one run. The run begins in one process and is resumed in another.
 type ways struct {
 	*storyRun
-	t             *testing.T
-	first, second *process
-	known         *spot // where it is stopped
-	comes         noteKeys
-	want          string
-	resumed       string             // the same, without what a resumed run cannot know
-	kept          []checkpoint.Value // large results of the whole run
-	breaks        []int              // the numbers of the events at which the run is broken off
-	tried         map[string]bool    // journals that the run was resumed from, as text
+	*processes
+	t       *testing.T
+	known   *spot // where it is stopped
+	comes   noteKeys
+	want    string
+	resumed string             // the same, without what a resumed run cannot know
+	kept    []checkpoint.Value // large results of the whole run
+	breaks  []int              // the numbers of the events at which the run is broken off
+	tried   map[string]bool    // journals that the run was resumed from, as text
 }
 
 // run executes the run without events, unless its agents' events are needed to stop it.

@@ -2,7 +2,6 @@ package strategytest
 
 import (
 	"slices"
-	"testing"
 
 	"github.com/segue-go/segue/llmclient/scripted"
 	"github.com/segue-go/segue/machine"
@@ -26,13 +25,13 @@ type notedState struct {
 // runs returns copies of a run in which a note comes: each in a step in which some strategy is in a
 // state that no note has come in. There are none of a run that has notes of its own or is stopped,
 // and no note comes while agents work: which of them hears it first is a matter of time.
-func (n *notedStates) runs(t *testing.T, r *storyRun) (all []*storyRun) {
-	t.Helper()
+func (n *notedStates) runs(r *storyRun, p *process) (all []*storyRun) {
 	if len(r.notes) > 0 || r.stop.where != "" {
 		return nil
 	}
 	at, states, agents, branched := newPlaces(), map[string]notedState{}, map[string]bool{}, map[int]bool{}
-	for e, err := range newProcess(t, r, newModel(r.script), false).stream(nil) {
+	p.play(r, newModel(r.script))
+	for e, err := range p.stream(nil) {
 		if err != nil {
 			break
 		}

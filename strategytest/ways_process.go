@@ -15,10 +15,11 @@ import (
 	"github.com/segue-go/segue/orchestrator"
 )
 
-// process is an Orchestrator whose store and stop can be changed, because making an Orchestrator
-// takes longer than a run.
+// process is an Orchestrator whose model, store and stop can be changed, because making an
+// Orchestrator takes longer than a run.
 type process struct {
 	*store
+	*model
 	t     *testing.T
 	o     *orchestrator.Orchestrator
 	task  orchestrator.Task
@@ -35,11 +36,11 @@ type process struct {
 	moments []int64      // the moment of each event of the run
 }
 
-func newProcess(t *testing.T, r *storyRun, m *model, stores bool) *process {
+func newProcess(t *testing.T, r *storyRun, stores bool) *process {
 	t.Helper()
-	p := &process{t: t, task: r.task, stop: r.stop, notes: r.notes}
+	p := &process{t: t}
 	cfg := r.config
-	cfg.Client, cfg.Reply = m, makeAgain
+	cfg.Client, cfg.Reply = p, makeAgain
 	cfg.Middleware = []orchestrator.Middleware{func(next orchestrator.Handler) orchestrator.Handler {
 		return func(ctx context.Context, e machine.Effect) (nextstep.Answer, error) {
 			p.changes.Add(1)
@@ -54,6 +55,12 @@ func newProcess(t *testing.T, r *storyRun, m *model, stores bool) *process {
 	p.o, err = orchestrator.New(cfg)
 	require.NoError(t, err)
 	return p
+}
+
+// play has the process make a run whose tools and strategies are those that it was made for.
+func (p *process) play(r *storyRun, m *model) {
+	p.task, p.stop, p.notes, p.model = r.task, r.stop, r.notes, m
+	p.known, p.comes = nil, nil
 }
 
 // makeAgain repeats calls that may have had their effect. Other questions get no answer.
@@ -129,8 +136,8 @@ func (p *process) follow(events iter.Seq2[orchestrator.Event, error], yield func
 func (p *process) moment() int64 {
 	n := p.changes.Load()
 	if p.store != nil {
-		p.mu.Lock()
-		defer p.mu.Unlock()
+		p.store.mu.Lock()
+		defer p.store.mu.Unlock()
 		n += int64(len(p.log))
 	}
 	return n

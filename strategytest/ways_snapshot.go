@@ -2,27 +2,26 @@ package strategytest
 
 import (
 	"maps"
+	"testing"
 
-	"github.com/segue-go/segue/orchestrator"
 	"github.com/segue-go/segue/strategy"
 )
 
-// restored makes the run with copies of its strategies. A strategy that cannot be snapshot has no
-// copy. The end is not compared: without an ability, a shadow ends only nearly like its strategy.
-func (w *ways) restored(m *model) {
-	w.t.Helper()
-	run := *w.storyRun
+// newRestored makes a process that makes runs with copies of the strategies. A strategy that cannot
+// be snapshot has no copy. The end of such a run is not compared: without an ability, a shadow ends
+// only nearly like its strategy.
+func newRestored(t *testing.T, r *storyRun) *process {
+	t.Helper()
+	run := *r
 	run.config.Strategies = maps.Clone(run.config.Strategies)
 	for name, factory := range run.config.Strategies {
 		run.config.Strategies[name] = func() strategy.Strategy {
-			s := newShadow(factory, func(problem string) { w.t.Errorf("the run of %q: strategy %q: %s", w.task.Strategy, name, problem) })
+			s := newShadow(factory, func(problem string) { t.Errorf("the run of %q: strategy %q: %s", r.task.Strategy, name, problem) })
 			if s == nil {
 				return factory()
 			}
 			return s.strategy()
 		}
 	}
-	p := newProcess(w.t, &run, m, false)
-	p.known, p.comes = w.known, w.comes
-	_, _ = orchestrator.Collect(p.stream(nil))
+	return newProcess(t, &run, false)
 }

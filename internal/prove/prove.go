@@ -14,9 +14,9 @@ import (
 const variable = "SEGUE_PROVE"
 
 // few is the number of cases in every test run.
-const few = 100
+const few = 60
 
-// Cases returns the number of cases of a property: SEGUE_PROVE, or 100 if it is not set. It panics
+// Cases returns the number of cases of a property: SEGUE_PROVE, or 60 if it is not set. It panics
 // if SEGUE_PROVE is not a positive number, because a property without cases proves nothing.
 func Cases() int { return CasesOr(few) }
 

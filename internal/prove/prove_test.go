@@ -12,7 +12,7 @@ import (
 
 func TestCases(t *testing.T) {
 	t.Setenv("SEGUE_PROVE", "")
-	require.Equal(t, 100, prove.Cases())
+	require.Equal(t, 60, prove.Cases())
 	require.Equal(t, 30, prove.CasesOr(30))
 	require.Equal(t, 2, prove.DepthOr(2, 4))
 	t.Setenv("SEGUE_PROVE", "12")
