@@ -21,7 +21,7 @@ const hostileEnv = "MCPTOOLS_HOSTILE"
 // hostile is a server that misbehaves in one way, and is good otherwise.
 type hostile struct {
 	mode string
-	n    int // of the mode, such as after how many bytes it dies
+	n    int // of the mode, such as after how many bytes it dies, or how often it has listed its tools
 	out  *bufio.Writer
 	left int // bytes that it may still write; negative: any number
 	id   json.RawMessage
@@ -144,6 +144,10 @@ func (h *hostile) list(cursor string) {
 			all = append(all, fmt.Sprintf(`{"name":"s%d","inputSchema":%s}`, i, schema))
 		}
 		h.result(`{"tools":[` + plainTool + "," + strings.Join(all, ",") + `]}`)
+	case "changes": // at each look
+		h.n++
+		h.result(fmt.Sprintf(`{"tools":[{"name":"tool_%d","inputSchema":{"type":"object"}}]}`, h.n))
+		h.write(`{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}` + "\n")
 	case "deep":
 		h.result(`{"tools":[{"name":"deep","inputSchema":` + nested(20_000) + `}]}`)
 	default:
