@@ -183,7 +183,8 @@ func fingerprint(t *mcp.Tool) string {
 }
 
 // clean returns a stranger's text without control characters other than line feeds and tabs, and
-// without characters that change the direction of others, cut to so many bytes.
+// without characters that change the direction of others or that only models read, cut to so many
+// bytes.
 func clean(text string, most int) string {
 	cut := len(text) > most
 	if cut {
@@ -193,7 +194,7 @@ func clean(text string, most int) string {
 		switch {
 		case r == '\n' || r == '\t':
 			return r
-		case unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r):
+		case unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) || isHidden(r):
 			return -1
 		default:
 			return r
@@ -204,6 +205,10 @@ func clean(text string, most int) string {
 	}
 	return text
 }
+
+// isHidden reports whether a character is a tag or a selector of variants: nobody sees it, and a
+// text can be written with these that models read.
+func isHidden(r rune) bool { return r >= 0xE0000 && r <= 0xE0FFF }
 
 func isPlain(prefix, name string) bool {
 	mapped, err := toolName(prefix, name)
