@@ -147,7 +147,7 @@ func (c *cli) listTools(ctx context.Context, f *toolsFlags, names []string) erro
 	servers, errs := c.connectMCP(ctx, cfg, names)
 	for i, name := range names {
 		if errs[i] == nil && f.accept {
-			servers[i], errs[i] = c.acceptAll(ctx, cfg, servers[i])
+			servers[i], errs[i] = c.acceptAll(ctx, cfg, servers[i], servers[i].set.Listing().Offers)
 		}
 		r.Servers = append(r.Servers, toolsOfServer(cfg, name, servers[i], errs[i]))
 	}
