@@ -55,6 +55,7 @@ func TestTerminal_mcpAccepts(t *testing.T) {
 	p := mcpProcess(t)
 	p.runHelper()
 	p.Await("MCP server files has 4 tools that you have not accepted:")
+	p.Await("Each whole, with its parameters: segue tools files --output json")
 	p.Await("accept them? y yes, n no: you are asked about each call > ")
 	p.Types("y\n")
 	<-p.model.asked

@@ -107,7 +107,7 @@ func (s *mcpServer) describeUnaccepted(offers []mcptools.Offer) []terminal.Line 
 		}
 		lines = append(lines, terminal.Plain.Line("  "+plaintext.Visible(o.ToolName)+": "+plaintext.Visible(plaintext.Head(plaintext.OneLine(o.Definition.Description), 200))))
 	}
-	return lines
+	return append(lines, terminal.Plain.Line("  Each whole, with its parameters: segue tools "+quoted(s.name)+" --output json"))
 }
 
 // accept records that the tools of the server are accepted as these offers are, and no others are.
