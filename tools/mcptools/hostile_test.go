@@ -86,6 +86,11 @@ func TestHostile_lists(t *testing.T) {
 	require.Len(t, set.Tools(), mcptools.DefaultTools)
 	require.True(t, set.Listing().More)
 
+	peak := heapPeak(func() { set = connectHostile(t, "heavy") })
+	require.NotEmpty(t, set.Tools())
+	require.True(t, set.Listing().More)
+	require.Less(t, peak, int64(16*mcptools.DefaultMessage), "bytes")
+
 	set = connectHostile(t, "describes")
 	require.Len(t, set.Tools(), 1)
 	require.LessOrEqual(t, len(set.Tools()[0].Definition().Description), mcptools.DefaultDescription+len("…"))

@@ -54,10 +54,11 @@ const (
 )
 
 // mostPages bounds the pages of a server's list, mostOffers its tools, as a multiple of
-// Limits.Tools.
+// Limits.Tools, and mostListed their bytes, as a multiple of Limits.Message.
 const (
 	mostPages  = 1000
 	mostOffers = 4
+	mostListed = 2
 )
 
 // list reads the server's list of tools.
@@ -74,17 +75,18 @@ func (s *Toolset) list(ctx context.Context, l *link) error {
 		}
 	}
 	var all []*mcp.Tool
-	cursor := ""
+	cursor, size := "", 0
 	for page := 0; ; page++ {
 		res, err := l.session.ListTools(ctx, &mcp.ListToolsParams{Cursor: cursor})
 		if err != nil {
 			return s.failure("list its tools", unlessLate(ctx, err))
 		}
 		all = append(all, res.Tools...)
+		size += sizeOf(res.Tools)
 		if res.NextCursor == "" {
 			break
 		}
-		if page+1 == mostPages || len(all) >= mostOffers*s.cfg.Limits.Tools || res.NextCursor == cursor {
+		if page+1 == mostPages || len(all) >= mostOffers*s.cfg.Limits.Tools || size >= mostListed*s.cfg.Limits.Message || res.NextCursor == cursor {
 			listing.More = true
 			break
 		}
@@ -99,6 +101,15 @@ func (s *Toolset) list(ctx context.Context, l *link) error {
 	defer s.mu.Unlock()
 	s.listing, s.tools = listing, found
 	return nil
+}
+
+// sizeOf returns the bytes of the definitions of tools.
+func sizeOf(list []*mcp.Tool) (size int) {
+	for _, t := range list {
+		data, _ := json.Marshal(t) // what was read as JSON is
+		size += len(data)
+	}
+	return size
 }
 
 // offers decides which tools of a server's list are offered.
