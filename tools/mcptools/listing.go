@@ -6,6 +6,8 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"unicode"
 
@@ -21,6 +23,10 @@ type Listing struct {
 	Protocol string  // the version of MCP spoken with it, such as "2026-07-28"
 	Offers   []Offer // in the server's order
 	More     bool    // the server's list goes on, and was not read to its end
+
+	// Unknown are the names in Config.Allow and Config.Safety that are none of the server's, sorted.
+	// It is nil if there is More.
+	Unknown []string
 }
 
 // Offer is one tool of a server.
@@ -97,6 +103,9 @@ func (s *Toolset) list(ctx context.Context, l *link) error {
 	}
 	var found []tools.Tool
 	listing.Offers, found = s.offers(all)
+	if !listing.More {
+		listing.Unknown = s.unknown(all)
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.listing, s.tools = listing, found
@@ -110,6 +119,16 @@ func sizeOf(list []*mcp.Tool) (size int) {
 		size += len(data)
 	}
 	return size
+}
+
+// unknown returns the names in Allow and Safety that are none of a server's list.
+func (s *Toolset) unknown(list []*mcp.Tool) []string {
+	names := slices.Sorted(maps.Keys(s.cfg.Safety))
+	names = append(names, s.cfg.Allow...)
+	slices.Sort(names)
+	return slices.DeleteFunc(slices.Compact(names), func(name string) bool {
+		return slices.ContainsFunc(list, func(t *mcp.Tool) bool { return t != nil && t.Name == name })
+	})
 }
 
 // offers decides which tools of a server's list are offered.

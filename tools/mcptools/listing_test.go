@@ -113,6 +113,26 @@ func TestListing_leftOut(t *testing.T) {
 	require.Equal(t, "test v1", s.Listing().Title)
 }
 
+// A name in the configuration that is none of the server's is named, unless the server has more tools.
+func TestListing_unknown(t *testing.T) {
+	edit := func(c *mcptools.Config) {
+		c.Allow = []string{"read", "wirte", "wirte"}
+		c.Safety = map[string]mcptools.Safety{"read": {ReadOnly: true}, "deleet": {NeedsApproval: true}}
+	}
+	require.Equal(t, []string{"deleet", "wirte"}, offering(t, edit, &mcp.Tool{Name: "read"}, &mcp.Tool{Name: "write"}).Listing().Unknown)
+	require.Empty(t, offering(t, nil, &mcp.Tool{Name: "read"}).Listing().Unknown)
+	var list []*mcp.Tool
+	for i := range 60 {
+		list = append(list, &mcp.Tool{Name: fmt.Sprintf("t%02d", i)})
+	}
+	s := offering(t, func(c *mcptools.Config) {
+		edit(c)
+		c.Limits.Tools = 5
+	}, list...)
+	require.True(t, s.Listing().More)
+	require.Empty(t, s.Listing().Unknown)
+}
+
 // A model reads characters that people cannot see: a server does not get them there.
 func TestListing_hiddenText(t *testing.T) {
 	hidden := ""
