@@ -49,6 +49,31 @@ func (c *ApprovalConfig) policy() ApprovalPolicy {
 	}
 }
 
+// withNotes returns the policy that asks also about the calls of tools that have an ApprovalNote in
+// these definitions. A run that goes on keeps the definitions that it began with: it may have begun
+// before there was something to note.
+func withNotes(policy ApprovalPolicy, defs []tools.Definition) ApprovalPolicy {
+	noted := map[string]bool{}
+	for i := range defs {
+		if defs[i].ApprovalNote != "" {
+			noted[defs[i].Name] = true
+		}
+	}
+	if len(noted) == 0 {
+		return policy
+	}
+	return func(r ApprovalRequest) Verdict {
+		v := VerdictAllow
+		if policy != nil {
+			v = policy(r)
+		}
+		if v == VerdictAllow && (noted[r.Definition.Name] || policy == nil && r.Definition.NeedsApproval) {
+			return VerdictAsk
+		}
+		return v
+	}
+}
+
 // checkArguments returns a [*ReplyError] if a person has changed the arguments of a call to some
 // that do not fit the schema of its tool.
 func (r *run) checkArguments(rec machine.Record) error {

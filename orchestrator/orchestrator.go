@@ -239,6 +239,7 @@ func New(cfg Config) (*Orchestrator, error) {
 		o.cfg.Default = names[0]
 	}
 	o.tools, o.names, o.toolNames = c.tools, c.tools.Names, c.toolNames()
+	o.approve = withNotes(o.approve, o.tools.Definitions())
 	o.prices = llmclient.KnownPrices()
 	o.configureStore()
 	o.configure()

@@ -257,3 +257,38 @@ func TestApprovalNote(t *testing.T) {
 		})
 	}
 }
+
+// A tool that has a note by now asks also in a run that was begun without: what the run keeps is how
+// the tool was described then.
+func TestApprovalNote_afterResume(t *testing.T) {
+	for name, rules := range map[string]*orchestrator.ApprovalConfig{
+		"no rules": nil, "allowed": {Default: orchestrator.AllowAlways},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var paid, shipped atomic.Int32
+			pay, store := counted("pay", &paid), new(checkpoint.Memory)
+			at := func(pay tools.Tool, replies ...scripted.Reply) *orchestrator.Orchestrator {
+				return solver(t, scripted.New(replies...), with(shipping(new(atomic.Int32), &shipped, time.Time{}), pay), stored(store),
+					func(c *orchestrator.Config) { c.Approve = rules })
+			}
+			res, err := at(pay, shipment()[0]).Run(t.Context(), task("go"))
+			require.NoError(t, err)
+			for _, w := range res.Waits {
+				require.Equal(t, "ship", w.Tool)
+			}
+
+			noted := tools.NewRaw(tools.Definition{Name: "pay", ApprovalNote: "Its server has changed it."}, pay.Call)
+			o := at(noted, scripted.Calls(scripted.Call("pay", "{}", "2")), scripted.Text("done"))
+			res, err = orchestrator.Collect(o.Resume(t.Context(), resuming("r", answersTo(res, "Rome", "May")...)))
+			require.NoError(t, err)
+			require.EqualValues(t, 1, shipped.Load())
+			require.Equal(t, orchestrator.StatusWaiting, res.Status)
+			require.Equal(t, orchestrator.WaitApproval, res.Waits[0].Kind)
+			require.Zero(t, paid.Load())
+			res, err = orchestrator.Collect(o.Resume(t.Context(), resuming("r", orchestrator.Reply{WaitID: res.Waits[0].ID, Approve: true})))
+			require.NoError(t, err)
+			require.Equal(t, orchestrator.StatusDone, res.Status)
+			require.EqualValues(t, 1, paid.Load())
+		})
+	}
+}

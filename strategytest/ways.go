@@ -51,7 +51,7 @@ func Ways(t *testing.T, dir string, set strategy.Set) {
 		p := processes{plain: newProcess(t, r, false), first: newProcess(t, r, true), second: newProcess(t, r, true), restored: newRestored(t, r)}
 		inAllWays(t, r, &p)
 		for _, again := range noted.runs(r, p.plain) {
-			inAllWays(t, again, &p)
+			require.NotContains(t, inAllWays(t, again, &p), "", "the note comes")
 		}
 	})
 }
@@ -63,8 +63,8 @@ type processes struct {
 	restored      *process // with copies of the strategies, which are restored before every answer
 }
 
-// inAllWays makes one run in every possible way.
-func inAllWays(t *testing.T, r *storyRun, p *processes) {
+// inAllWays makes one run in every possible way. It returns where its notes came.
+func inAllWays(t *testing.T, r *storyRun, p *processes) noteKeys {
 	t.Helper()
 	m := newModel(r.script)
 	for _, one := range []*process{p.plain, p.first, p.second, p.restored} {
@@ -86,6 +86,7 @@ func inAllWays(t *testing.T, r *storyRun, p *processes) {
 	w.replay()
 	w.crash()
 	w.breakOff()
+	return comes
 }
 
 // ways compares the ends of one run. The run begins in one process and is resumed in another.

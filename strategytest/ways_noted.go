@@ -36,6 +36,7 @@ func (n *notedStates) runs(r *storyRun, p *process) (all []*storyRun) {
 			break
 		}
 		at.event(&e)
+		works := false
 		switch d := e.Detail.(type) {
 		case machine.FrameEntered:
 			states[e.Frame] = notedState{table: n.table(d.Strategy)}
@@ -50,15 +51,17 @@ func (n *notedStates) runs(r *storyRun, p *process) (all []*storyRun) {
 		case machine.StateChanged:
 			states[e.Frame] = notedState{states[e.Frame].table, d.To}
 		case machine.StepTaken:
-			performed := d.Kind == nextstep.KindGetChatCompletion || d.Kind == nextstep.KindExecuteTools
-			if performed && len(agents) == 0 && !branched[e.Seq] && n.comes(states) {
-				noted := *r
-				for range 3 { // a model that hears a note is asked again
-					noted.script = append(slices.Clip(noted.script), scripted.Text("Something else, then."))
-				}
-				noted.notes = []storyNote{{where: stop{where: at.at(e.Frame, e.Seq).String()}, text: "Something else."}}
-				all = append(all, &noted)
+			works = d.Kind == nextstep.KindGetChatCompletion || d.Kind == nextstep.KindExecuteTools
+		case machine.WaitStarted: // the run ends before its step does
+			works = true
+		}
+		if works && len(agents) == 0 && !branched[e.Seq] && n.comes(states) {
+			noted := *r
+			for range 3 { // a model that hears a note is asked again
+				noted.script = append(slices.Clip(noted.script), scripted.Text("Something else, then."))
 			}
+			noted.notes = []storyNote{{where: stop{where: at.at(e.Frame, e.Seq).String()}, text: "Something else."}}
+			all = append(all, &noted)
 		}
 	}
 	return all

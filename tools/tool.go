@@ -33,7 +33,8 @@ type Definition struct {
 
 	// ApprovalNote says why a person must look at each call, in a sentence that is shown to that
 	// person. No rule of the orchestrator allows such a call without asking: the rule was written
-	// before what the note is about. The model does not see it.
+	// before what the note is about. A run that goes on asks, too, also if it began without the
+	// note. The model does not see it.
 	ApprovalNote string `json:"approval_note,omitempty"`
 
 	Timeout   time.Duration `json:"timeout,omitempty"`    // 0: the runner's default; negative: none

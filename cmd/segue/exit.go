@@ -161,7 +161,7 @@ func advice(code int, err error) string {
 	case llmclient.CodeMalformedToolCall:
 		return "take another model, or another --policy"
 	case llmclient.CodeContextLength:
-		return "shorten the task, or take a model with a larger context"
+		return "shorten the task, say compact in the config of the agent, or take a model with a larger context"
 	default:
 		return ""
 	}

@@ -44,7 +44,7 @@ func TestOutcome(t *testing.T) {
 		{orchestrator.StatusFailed, provider(llmclient.CodeRateLimited), exitProvider, "llmclient: rate_limited: m; try again later"},
 		{orchestrator.StatusFailed, provider(llmclient.CodeUnavailable), exitProvider, "llmclient: unavailable: m; check --base-url and the network, or try again later"},
 		{orchestrator.StatusFailed, provider(llmclient.CodeMalformedToolCall), exitProvider, "llmclient: malformed_tool_call: m; take another model, or another --policy"},
-		{orchestrator.StatusFailed, provider(llmclient.CodeContextLength), exitProvider, "llmclient: context_length: m; shorten the task, or take a model with a larger context"},
+		{orchestrator.StatusFailed, provider(llmclient.CodeContextLength), exitProvider, "llmclient: context_length: m; shorten the task, say compact in the config of the agent, or take a model with a larger context"},
 		{orchestrator.StatusFailed, &llmclient.Error{Code: llmclient.CodeTimeout, NoRetry: true}, exitProvider, "llmclient: timeout; raise it with --idle-timeout, such as --idle-timeout 10m, or with limits.idle_timeout of the model"},
 		{orchestrator.StatusFailed, provider(llmclient.CodeBadRequest), exitProvider, "llmclient: bad_request: m"},
 	} {

@@ -32,10 +32,10 @@ func (s *mcpServer) stateOf(o *mcptools.Offer) string {
 	}
 }
 
-// unaccepted returns the offers that a run gets and that are not accepted as they are.
-func (s *mcpServer) unaccepted() []mcptools.Offer {
+// unaccepted returns those of the offers that a run gets and that are not accepted as they are.
+func (s *mcpServer) unaccepted(offers []mcptools.Offer) []mcptools.Offer {
 	var all []mcptools.Offer
-	for _, o := range s.set.Listing().Offers {
+	for _, o := range offers {
 		if o.LeftOut == "" && s.stateOf(&o) != toolAccepted {
 			all = append(all, o)
 		}
@@ -107,18 +107,17 @@ func (s *mcpServer) describeUnaccepted(offers []mcptools.Offer) []terminal.Line 
 		}
 		lines = append(lines, terminal.Plain.Line("  "+plaintext.Visible(o.ToolName)+": "+plaintext.Visible(plaintext.Head(plaintext.OneLine(o.Definition.Description), 200))))
 	}
-	return lines
+	return append(lines, terminal.Plain.Line("  Each whole, with its parameters: segue tools "+quoted(s.name)+" --output json"))
 }
 
-// accept records that all tools of the server are accepted as they are now. A tool that was left
-// out, or is gone, is not accepted any more.
-func (s *mcpServer) accept(c *cli) error {
+// accept records that the tools of the server are accepted as these offers are, and no others are.
+func (s *mcpServer) accept(c *cli, offers []mcptools.Offer) error {
 	store, err := trust.UserAccepted(c.getenv)
 	if err != nil {
 		return err
 	}
 	all := map[string]trust.AcceptedTool{}
-	for _, o := range s.set.Listing().Offers {
+	for _, o := range offers {
 		if o.LeftOut == "" {
 			all[o.Name] = trust.AcceptedTool{Fingerprint: o.Fingerprint, Text: textOf(&o)}
 		}
@@ -131,10 +130,11 @@ func (s *mcpServer) accept(c *cli) error {
 }
 
 // askAccepted asks the user at the terminal whether the tools of a server are accepted, if some are
-// not. With a yes it returns a new connection, whose tools need no approval for that. What the
-// server says there counts: if it says something else again, that is not accepted.
+// not. With a yes it returns a new connection, whose tools need no approval for that. What was shown
+// is accepted: what the server says otherwise meanwhile, or on the new connection, is not.
 func (c *cli) askAccepted(ctx context.Context, cfg *config.Config, s *mcpServer, on *terminal.Screen) (*mcpServer, error) {
-	offers := s.unaccepted()
+	shown := s.set.Listing().Offers
+	offers := s.unaccepted(shown)
 	if len(offers) == 0 || s.declined {
 		return s, nil
 	}
@@ -146,13 +146,13 @@ func (c *cli) askAccepted(ctx context.Context, cfg *config.Config, s *mcpServer,
 		s.declined = true
 		return s, nil
 	}
-	return c.acceptAll(ctx, cfg, s)
+	return c.acceptAll(ctx, cfg, s, shown)
 }
 
-// acceptAll records that all tools of a server are accepted as they are now, and returns a new
+// acceptAll records that the tools of a server are accepted as these offers are, and returns a new
 // connection, whose tools need no approval for that.
-func (c *cli) acceptAll(ctx context.Context, cfg *config.Config, s *mcpServer) (*mcpServer, error) {
-	if err := s.accept(c); err != nil {
+func (c *cli) acceptAll(ctx context.Context, cfg *config.Config, s *mcpServer, offers []mcptools.Offer) (*mcpServer, error) {
+	if err := s.accept(c, offers); err != nil {
 		return nil, err
 	}
 	c.mcp.forget(s)

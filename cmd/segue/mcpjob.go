@@ -66,6 +66,9 @@ func (c *cli) mcpToolsOf(ctx context.Context, f *runFlags, cfg *config.Config, s
 		return made, err
 	}
 	for i, server := range servers {
+		if unknown := server.set.Listing().Unknown; len(unknown) > 0 && !f.reads && !f.mute {
+			s.Warn("the MCP server " + plaintext.Visible(server.name) + ": " + plaintext.Visible(noSuchTools(unknown)))
+		}
 		if c.interactive && !f.reads && !f.mute {
 			var err error
 			if servers[i], err = c.askAccepted(ctx, cfg, server, s); err != nil {

@@ -43,9 +43,10 @@ type toolsFromServer struct {
 	Target   string        `json:"target"` // its command or its address
 	Title    string        `json:"title,omitempty"`
 	Protocol string        `json:"protocol,omitempty"`
-	Error    string        `json:"error,omitempty"` // why it cannot be used
-	Elapsed  time.Duration `json:"elapsed"`         // to connect and list the tools, in nanoseconds
-	More     bool          `json:"more,omitempty"`  // its list goes on, and was not read to its end
+	Error    string        `json:"error,omitempty"`   // why it cannot be used
+	Elapsed  time.Duration `json:"elapsed"`           // to connect and list the tools, in nanoseconds
+	More     bool          `json:"more,omitempty"`    // its list goes on, and was not read to its end
+	Unknown  []string      `json:"unknown,omitempty"` // tools that the configuration names, and that it does not have
 	Tools    []toolRecord  `json:"tools"`
 
 	err    error
@@ -147,7 +148,7 @@ func (c *cli) listTools(ctx context.Context, f *toolsFlags, names []string) erro
 	servers, errs := c.connectMCP(ctx, cfg, names)
 	for i, name := range names {
 		if errs[i] == nil && f.accept {
-			servers[i], errs[i] = c.acceptAll(ctx, cfg, servers[i])
+			servers[i], errs[i] = c.acceptAll(ctx, cfg, servers[i], servers[i].set.Listing().Offers)
 		}
 		r.Servers = append(r.Servers, toolsOfServer(cfg, name, servers[i], errs[i]))
 	}
@@ -214,6 +215,7 @@ func toolsOfServer(cfg *config.Config, name string, s *mcpServer, err error) too
 	}
 	l := s.set.Listing()
 	r.Title, r.Protocol, r.Elapsed, r.More = l.Title, l.Protocol, s.took, l.More
+	r.Unknown = l.Unknown
 	for _, o := range l.Offers {
 		t := newToolRecord(o.Definition)
 		t.Name, t.ServerName, t.Fingerprint, t.LeftOut = o.ToolName, o.Name, o.Fingerprint, o.LeftOut
@@ -252,11 +254,19 @@ func (c *cli) writeTools(r *toolsRecord) error {
 		if s.More {
 			b.WriteString("  and more, which were not read\n")
 		}
+		if len(s.Unknown) > 0 {
+			fmt.Fprintf(&b, "  %s\n", plaintext.Visible(noSuchTools(s.Unknown)))
+		}
 		if new, changed := s.count(toolNew), s.count(toolChanged); new+changed > 0 {
 			fmt.Fprintf(&b, "  %d new, %d changed: each call of these needs your approval; accept them with: segue tools --accept %s\n", new, changed, quoted(s.Name))
 		}
 	}
 	return write(c.stdout, b.String())
+}
+
+// noSuchTools says that a server does not have tools that the configuration names.
+func noSuchTools(names []string) string {
+	return "allow and safety name tools that it does not have: " + strings.Join(names, ", ")
 }
 
 // count returns how many tools are in a state.

@@ -2,8 +2,10 @@ package builtin_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -11,6 +13,7 @@ import (
 	"github.com/segue-go/segue/delegation"
 	"github.com/segue-go/segue/llmclient"
 	"github.com/segue-go/segue/llmclient/scripted"
+	"github.com/segue-go/segue/messages"
 	"github.com/segue-go/segue/orchestrator"
 	"github.com/segue-go/segue/strategy"
 	"github.com/segue-go/segue/strategy/builtin"
@@ -175,5 +178,37 @@ func TestNew_compaction(t *testing.T) {
 		_, err = builtin.New(name, json.RawMessage(`{"compact":{"windows":128000}}`))
 		require.ErrorContains(t, err, "compact", name)
 		require.ErrorContains(t, err, "windows", name)
+	}
+}
+
+// A summary is asked of the model that the strategy asks, unless the compaction names one.
+func TestCompaction_model(t *testing.T) {
+	in := delegation.Input{Goal: "Go on."}
+	for i := range 4 {
+		in.Messages = append(in.Messages, messages.UserText(fmt.Sprintf("Question %d: %s", i, strings.Repeat("why? ", 40))), messages.AssistantText("So."))
+	}
+	for name, answer := range map[string]string{
+		"complete-task": "so it is", "react": "Final Answer: so it is", "reason-act-observe": `{"finish":true,"final_answer":"so it is"}`,
+	} {
+		for given, want := range map[string]string{"": "own", `,"model":"cheap"`: "cheap"} {
+			made, err := builtin.New(name, json.RawMessage(`{"model":"own","compact":{"window":300,"keep":1,"max_tokens":20`+given+`}}`))
+			require.NoError(t, err)
+			var summarized, answered []string
+			model := scripted.Reply{Times: -1, Func: func(r *llmclient.Request) scripted.Reply {
+				if r.MaxTokens == 20 {
+					summarized = append(summarized, r.Model)
+				} else {
+					answered = append(answered, r.Model)
+				}
+				return scripted.Text(answer)
+			}}
+			o, err := orchestrator.New(orchestrator.Config{Client: scripted.New(model), Strategies: strategy.Set{name: made}})
+			require.NoError(t, err)
+			res, err := o.Run(t.Context(), orchestrator.Task{Input: in})
+			require.NoError(t, err, name)
+			require.Equal(t, orchestrator.StatusDone, res.Status)
+			require.Equal(t, []string{want}, summarized, name)
+			require.Equal(t, []string{"own"}, slices.Compact(answered), name)
+		}
 	}
 }

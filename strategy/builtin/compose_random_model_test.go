@@ -28,6 +28,7 @@ type babble struct {
 
 	mu     sync.Mutex
 	asked  int            // the number of requests
+	called int            // that, and the number of tool calls
 	offers bool           // one of them offered an agent
 	billed int            // these requests, and the attempts hidden behind them
 	usage  messages.Usage // the usage of all of them
@@ -68,9 +69,7 @@ func (b *babble) begin(req *llmclient.Request) {
 	b.asked++
 	again := b.Fails > 0 || b.Break > 0 // answers that were not stored may be requested again
 	b.offers = b.offers || len(agentsAmong(req.Tools)) > 0
-	if b.Note > 0 && b.asked >= b.Note && b.asked < b.Note+3 {
-		b.notes <- fmt.Sprint("note ", b.asked)
-	}
+	b.note()
 	if b.asked == b.Stop {
 		b.stop()
 	}
@@ -82,6 +81,13 @@ func (b *babble) begin(req *llmclient.Request) {
 	}
 	if most := b.Limits.TotalTokens; most > 0 && !b.fans && !again && b.usage.Total >= most {
 		b.broken = append(b.broken, fmt.Sprintf("a request is made after %d tokens, and %d is the limit", b.usage.Total, most))
+	}
+}
+
+// note makes a note, if it is time. The lock is held.
+func (b *babble) note() {
+	if b.called++; b.Note > 0 && b.called >= b.Note && b.called < b.Note+3 {
+		b.notes <- fmt.Sprint("note ", b.called)
 	}
 }
 

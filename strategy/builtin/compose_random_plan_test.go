@@ -39,7 +39,7 @@ type composition struct {
 	Person  int    // what happens to questions: nobody is there, an answer, no answer yet
 	Stop    int    // the number of the model call at which the run is stopped; 0: it is not
 	Now     bool   // whether the stop is immediate
-	Note    int    // the number of the model call during which a note is made, and during the next two; 0: none is
+	Note    int    // the number of the model or tool call during which a note is made, and during the next two; 0: none is
 	Whole   bool   // by Run, else by Stream
 	Stored  bool   // with a journal
 	Fails   int    // the number of the append that the store refuses; 0: it refuses none
@@ -194,13 +194,17 @@ func (c *composer) draw(t *rapid.T) composition {
 		p.Stop, p.Now = rapid.IntRange(1, 8).Draw(t, "stop"), rapid.Bool().Draw(t, "now")
 	}
 	if rapid.IntRange(0, 2).Draw(t, "noted") == 1 {
-		p.Note = rapid.IntRange(1, 6).Draw(t, "note")
+		p.Note = rapid.IntRange(1, 9).Draw(t, "note")
 	}
 	p.Edits = rapid.IntRange(0, 3).Draw(t, "edits") == 1
 	if p.Stored {
 		c.troubles(t, &p)
 	}
 	p.Agents = rapid.SampledFrom([]int{0, 2, 1, 2, 3}).Draw(t, "agents")
+	if rapid.IntRange(0, 11).Draw(t, "long steps") == 1 {
+		p.Nodes = c.longSteps(t)
+		return p
+	}
 	for i := range n {
 		kinds, bare := c.kinds, false
 		if i == 0 && p.Agents > 0 && rapid.IntRange(0, 3).Draw(t, "delegates only") != 3 {
@@ -211,6 +215,27 @@ func (c *composer) draw(t *rapid.T) composition {
 		p.Nodes = append(p.Nodes, c.node(t, rapid.SampledFrom(kinds).Draw(t, "kind"), bare, i, n))
 	}
 	return p
+}
+
+// longSteps draws a plan whose steps outgrow the window of their model.
+func (c *composer) longSteps(t *rapid.T) []composedNode {
+	plan := c.node(t, pre.Name, true, 0, 1) // it names no strategy
+	config := map[string]json.RawMessage{}
+	if err := json.Unmarshal([]byte(plan.Config), &config); err != nil {
+		panic(err)
+	}
+	delete(config, "step_limits")
+	config["executor"] = json.RawMessage(fmt.Sprintf("%q", nodeName(1)))
+	plan.Config, plan.Children = string(must(json.Marshal(config))), []int{1}
+	compact := rapid.SampledFrom(c.takes[completetask.Name]["compact"]).Draw(t, "compact")
+	return []composedNode{plan, {Strategy: completetask.Name, Config: `{"compact":` + compact + `}`}}
+}
+
+func must(text []byte, err error) []byte {
+	if err != nil {
+		panic(err)
+	}
+	return text
 }
 
 // troubles draws a fault for a run with a journal: its store refuses an append, or its consumer
@@ -303,11 +328,7 @@ func (c *composer) node(t *rapid.T, kind string, bare bool, i, n int) composedNo
 			config[key] = json.RawMessage(fmt.Sprintf("[%q]", nodeName(child)))
 		}
 	}
-	text, err := json.Marshal(config)
-	if err != nil {
-		panic(err)
-	}
-	node.Config = string(text)
+	node.Config = string(must(json.Marshal(config)))
 	return node
 }
 

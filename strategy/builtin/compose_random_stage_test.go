@@ -70,8 +70,9 @@ func (s *stage) orchestrator(p *composition) *orchestrator.Orchestrator {
 	if p.Stored {
 		cfg.Store, cfg.Timeouts.Store = caseStore{}, -1 // an append that is refused is not tried again
 	}
+	cfg.Middleware = []orchestrator.Middleware{noteInTools}
 	if p.Edits {
-		cfg.Middleware = []orchestrator.Middleware{edit}
+		cfg.Middleware = append(cfg.Middleware, edit)
 	}
 	o, err := orchestrator.New(cfg)
 	if err != nil {
@@ -124,6 +125,18 @@ func (caseStore) Read(ctx context.Context, key checkpoint.Key, from int) iter.Se
 
 func (caseStore) Head(ctx context.Context, key checkpoint.Key) (checkpoint.Head, error) {
 	return caseOf(ctx).store.Head(ctx, key)
+}
+
+// noteInTools is a middleware that makes notes during tool calls.
+func noteInTools(next orchestrator.Handler) orchestrator.Handler {
+	return func(ctx context.Context, e machine.Effect) (nextstep.Answer, error) {
+		if w := caseOf(ctx); e.Kind == machine.EffectTool {
+			w.mu.Lock()
+			w.note()
+			w.mu.Unlock()
+		}
+		return next(ctx, e)
+	}
 }
 
 // edit is a middleware that changes tool calls, their results, and replies.

@@ -50,7 +50,7 @@ func TestRandomCompositions(t *testing.T) {
 	for shard := range shards {
 		t.Run(fmt.Sprintf("shard %d", shard), func(t *testing.T) {
 			t.Parallel()
-			s, seen := newStage(), tally{ends: map[string]int{}}
+			s, seen := newStage(), tally{ends: map[string]int{}, saw: map[string]int{}}
 			rapid.Check(t, func(t *rapid.T) {
 				p := rapid.Custom(c.draw).Draw(t, "composition")
 				w := s.play(&p)
@@ -68,7 +68,7 @@ func TestRandomCompositions(t *testing.T) {
 type tally struct {
 	cases, told, offer, start, stored, stopped, broke, carried int
 	handed, handedBelow, heard, compacted, suspended           int
-	ends                                                       map[string]int
+	ends, saw                                                  map[string]int
 }
 
 func (c *tally) add(w *composed) {
@@ -79,6 +79,9 @@ func (c *tally) add(w *composed) {
 	}
 	c.cases++
 	c.ends[w.end]++
+	for what := range w.saw {
+		c.saw[what]++
+	}
 	count(&c.told, !w.Whole)
 	count(&c.offer, w.offers)
 	count(&c.start, w.agents > 0)
@@ -99,6 +102,7 @@ func (c *tally) enough(t *testing.T) {
 	t.Logf("of %d cases %d offer agents; of the %d that have events %d start some, %d of these with a store and %d stopped; %d broke off; %d were carried over; they ended as %v",
 		c.cases, c.offer, c.told, c.start, c.stored, c.stopped, c.broke, c.carried, c.ends)
 	t.Logf("%d hand off, %d below the root; %d hear notes, %d compact, %d suspend calls", c.handed, c.handedBelow, c.heard, c.compacted, c.suspended)
+	c.rare(t)
 	if c.cases < 400 {
 		return
 	}
@@ -152,11 +156,12 @@ type composed struct {
 	broke   bool                    // it broke off, and was resumed
 	carries bool                    // its replay goes on from a snapshot
 	saw     map[string]bool         // what has happened of what many cases do not have
+	frames  map[string]*seenFrame   // those that are live
 }
 
 // play runs a case.
 func (s *stage) play(p *composition) *composed {
-	w := &composed{babble: babble{composition: p, fans: p.fans()}, o: s.orchestrator(p), stopped: make(chan struct{}), saw: map[string]bool{}}
+	w := &composed{babble: babble{composition: p, fans: p.fans()}, o: s.orchestrator(p), stopped: make(chan struct{}), saw: map[string]bool{}, frames: map[string]*seenFrame{}}
 	w.stop = func() {
 		if p.Now {
 			w.cancel()
@@ -285,6 +290,7 @@ func (w *composed) see(e *orchestrator.Event) {
 	if e.Index > 0 { // otherwise the loop added it
 		w.lines = append(w.lines, line(e))
 	}
+	w.look(e)
 	switch d := e.Detail.(type) {
 	case orchestrator.Noting:
 		w.noted(e, d)

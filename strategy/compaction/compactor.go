@@ -161,9 +161,9 @@ func (c *Compactor) Summarizes() bool { return c.rules.Summaries() > 0 }
 // Begun reports whether a compaction was begun and is not declared yet.
 func (c *Compactor) Begun() bool { return c.state.Begun != nil }
 
-// Ask returns the step that asks for a summary of what is old. If its prompt cannot be filled in,
-// ok is false: call [Compactor.Trim].
-func (c *Compactor) Ask(h messages.History) (step nextstep.GetChatCompletion, ok bool) {
+// Ask returns the step that asks for a summary of what is old: of the model of the Config, or else of
+// that of the strategy. If its prompt cannot be filled in, ok is false: call [Compactor.Trim].
+func (c *Compactor) Ask(h messages.History, model string) (step nextstep.GetChatCompletion, ok bool) {
 	p := c.state.Cut.split(h, c.state.Task-1)
 	limit := c.limit()
 	room := (limit - c.allowance(limit)) * unit / cmp.Or(c.state.Rate, c.rules.rate)
@@ -182,7 +182,7 @@ func (c *Compactor) Ask(h messages.History) (step nextstep.GetChatCompletion, ok
 		return step, false
 	}
 	step = nextstep.GetChatCompletion{Aside: true, Request: llmclient.Request{
-		Model: c.rules.Model, MaxTokens: c.rules.MaxTokens,
+		Model: cmp.Or(c.rules.Model, model), MaxTokens: c.rules.MaxTokens,
 		Messages: messages.History{messages.System{Text: system}, messages.UserText(request)},
 	}}
 	if c.state.Sent {

@@ -82,7 +82,7 @@ func TestCompactor_laws(t *testing.T) {
 		if cfg.How == compaction.Trim {
 			after = c.Trim(h)
 		} else {
-			step, ok := c.Ask(h)
+			step, ok := c.Ask(h, "own")
 			require.True(t, ok)
 			require.NoError(t, step.Request.Messages.Validate())
 			require.True(t, step.Aside)
@@ -184,7 +184,7 @@ func TestCompactor_cutsWithinALongTurn(t *testing.T) {
 	c.Start(h)
 	require.True(t, c.Due(request(h)))
 	require.True(t, c.Begin(h))
-	step, ok := c.Ask(h)
+	step, ok := c.Ask(h, "own")
 	require.True(t, ok)
 	require.Nil(t, step.Anew, "it is the first request of the frame")
 	require.Contains(t, step.Request.Messages[1].(messages.User).Text(), "[result of look]\nyyy")
@@ -258,7 +258,7 @@ func TestCompactor_summaryFails(t *testing.T) {
 		c.Start(h)
 		require.True(t, c.Due(request(h)))
 		require.True(t, c.Begin(h))
-		_, ok := c.Ask(h)
+		_, ok := c.Ask(h, "own")
 		require.True(t, ok)
 		after := c.Summarized(h, reply)
 		step := c.Declare(nextstep.GetChatCompletion{Request: *request(after)})

@@ -19,7 +19,7 @@ type Config struct {
 	At        float64 `json:"at,omitempty"`         // share of the Window at which a compaction starts, above 0 and up to 1; 0 means 0.8
 	Keep      int     `json:"keep,omitempty"`       // turns at the end that stay, if they fit; 0 means 4
 	How       How     `json:"how,omitempty"`        // "" means Summarize
-	Model     string  `json:"model,omitempty"`      // for the summary; "" means the client's own model
+	Model     string  `json:"model,omitempty"`      // for the summary; "" means that of the strategy
 	MaxTokens int     `json:"max_tokens,omitempty"` // most tokens of a summary; 0 means 1024
 
 	// BytesPerToken is about how many bytes a token has, until the usage of a reply says it better;

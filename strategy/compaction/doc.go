@@ -13,10 +13,10 @@
 // conversation. A compaction reads at most a window.
 //
 // The package is pure: it decides, and a strategy asks. A strategy of yours uses it like this,
-// where h is its conversation and request makes a request of it:
+// where h is its conversation, request makes a request of it, and model is the one of its requests:
 //
 //	Initialize:          c.Start(h), then ask
-//	ask:                 if c.Due(&request) && c.Begin(h): return c.Ask(h), in a state of its own;
+//	ask:                 if c.Due(&request) && c.Begin(h): return c.Ask(h, model), in a state of its own;
 //	                     otherwise the request
 //	the reply to Ask:    h = c.Summarized(h, reply), then c.Declare(request)
 //	its failure:         h = c.Failed(h, failure), then c.Declare(request)

@@ -35,7 +35,7 @@ func (s *completeTask) askModel(on strategy.Trigger, step nextstep.GetChatComple
 func (s *completeTask) compactFirst(on strategy.Trigger, news *string) nextstep.NextStep {
 	s.news = news
 	if s.compact.Summarizes() && s.Can(filled) {
-		if step, ok := s.compact.Ask(s.history); ok {
+		if step, ok := s.compact.Ask(s.history, s.Model); ok {
 			s.pending = afterSummary(on)
 			return s.Then(filled, step)
 		}

@@ -36,7 +36,7 @@ func (s *react) askModel(on strategy.Trigger, step nextstep.GetChatCompletion) n
 // compactFirst makes the conversation shorter, and then asks the model.
 func (s *react) compactFirst(on strategy.Trigger) nextstep.NextStep {
 	if s.compact.Summarizes() && s.Can(filled) {
-		if step, ok := s.compact.Ask(s.history); ok {
+		if step, ok := s.compact.Ask(s.history, s.Model); ok {
 			if s.pending = on; on == searched || on == noted { // as after other calls
 				s.pending = observed
 			}

@@ -41,7 +41,7 @@ func (s *reasonActObserve) askModel(on strategy.Trigger, step nextstep.GetChatCo
 // compactFirst makes the conversation shorter, and then asks the model.
 func (s *reasonActObserve) compactFirst(on strategy.Trigger) nextstep.NextStep {
 	if s.compact.Summarizes() && s.Can(filled) {
-		if step, ok := s.compact.Ask(s.history); ok {
+		if step, ok := s.compact.Ask(s.history, s.Model); ok {
 			if s.pending = on; on == noted { // as before any other step
 				s.pending = again
 			}

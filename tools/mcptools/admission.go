@@ -1,6 +1,7 @@
 package mcptools
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -71,6 +72,12 @@ func schemaOf(t *mcp.Tool, most int) (json.RawMessage, *tools.Schema, error) {
 	if err != nil {
 		return nil, nil, errors.New("its input schema is not JSON")
 	}
+	data = bytes.Map(func(r rune) rune {
+		if isHidden(r) {
+			return -1
+		}
+		return r
+	}, data)
 	if len(data) > most {
 		return nil, nil, fmt.Errorf("its input schema has %d bytes, more than %d", len(data), most)
 	}

@@ -6,7 +6,9 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
+	"math"
 	"mime"
+	"slices"
 	"strings"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -153,6 +155,29 @@ func (m *mapping) structured(v any) {
 	if encoder.Encode(v) == nil {
 		m.parts = append(m.parts, strings.TrimSuffix(plain.String(), "\n"))
 	}
+	if hasInexact(v) {
+		m.say("numbers above %d are not exact here", mostExact)
+	}
+}
+
+// mostExact is up to where all whole numbers are exact: the SDK reads numbers as float64.
+const mostExact = 1 << 53
+
+// hasInexact reports whether a value has a number that may be another than the server sent.
+func hasInexact(v any) bool {
+	switch v := v.(type) {
+	case float64:
+		return math.Abs(v) > mostExact
+	case []any:
+		return slices.ContainsFunc(v, hasInexact)
+	case map[string]any:
+		for _, one := range v {
+			if hasInexact(one) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // sameJSON reports whether a text is the JSON of a value.

@@ -59,6 +59,14 @@ func TestMapContent(t *testing.T) {
 			res:  mcp.CallToolResult{Content: texts("Sunny."), StructuredContent: map[string]any{"b": 1.5, "a": "<x>"}},
 			text: "Sunny.\n" + `{"a":"<x>","b":1.5}`,
 		},
+		"structured, with a number that is not exact": {
+			res:  mcp.CallToolResult{StructuredContent: map[string]any{"list": []any{map[string]any{"id": 12345678901234567890.0}}}},
+			text: `{"list":[{"id":12345678901234567000}]}` + "\n[numbers above 9007199254740992 are not exact here]",
+		},
+		"structured, with a large number that a text has": {
+			res:  mcp.CallToolResult{Content: texts(`{"id":12345678901234567890}`), StructuredContent: map[string]any{"id": 12345678901234567890.0}},
+			text: `{"id":12345678901234567890}`,
+		},
 		"structured, said already": {
 			res:  mcp.CallToolResult{Content: texts("{ \"b\": 1.5, \"a\": \"<x>\" }"), StructuredContent: map[string]any{"b": 1.5, "a": "<x>"}},
 			text: `{ "b": 1.5, "a": "<x>" }`,

@@ -86,9 +86,25 @@ func TestHostile_lists(t *testing.T) {
 	require.Len(t, set.Tools(), mcptools.DefaultTools)
 	require.True(t, set.Listing().More)
 
+	peak := heapPeak(func() { set = connectHostile(t, "heavy") })
+	require.NotEmpty(t, set.Tools())
+	require.True(t, set.Listing().More)
+	require.Less(t, peak, int64(16*mcptools.DefaultMessage), "bytes")
+
 	set = connectHostile(t, "describes")
 	require.Len(t, set.Tools(), 1)
 	require.LessOrEqual(t, len(set.Tools()[0].Definition().Description), mcptools.DefaultDescription+len("…"))
+}
+
+// A server that says again and again that its tools have changed is not asked for them all the time.
+func TestHostile_changes(t *testing.T) {
+	set := connectHostile(t, "changes")
+	time.Sleep(1500 * time.Millisecond)
+	lists := 0
+	_, err := fmt.Sscanf(set.Tools()[0].Definition().Name, "tool_%d", &lists)
+	require.NoError(t, err)
+	require.GreaterOrEqual(t, lists, 2, "a change is looked at")
+	require.LessOrEqual(t, lists, 4)
 }
 
 // Every name that is offered is one that providers take, and none twice; all others are named.

@@ -61,6 +61,7 @@ func TestConnect_fails(t *testing.T) {
 		"the program of its Command is":       {Command: []string{""}},
 		`its Prefix "a b" is not`:             {Command: []string{"a"}, Prefix: "a b"},
 		"executable file not found":           {Command: []string{"no-such-program-of-ours"}},
+		"its Dir is not there":                {Command: []string{os.Args[0]}, Dir: filepath.Join(t.TempDir(), "none")},
 		"nothing answers":                     {URL: "http://127.0.0.1:1"},
 		"it did not answer within 100ms":      mute(t),
 		`the server "no-such-program-of-ours`: {Command: []string{"no-such-program-of-ours"}},

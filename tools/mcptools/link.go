@@ -263,7 +263,11 @@ func (s *links) tend(l *link) {
 	_ = l.session.Close() // ends what it still listens to
 }
 
-// follow lists the tools anew each time that the server says that they have changed.
+// relist is the least time from one listing of tools that have changed to the next: a server that
+// always says so does not keep this process busy.
+const relist = time.Second
+
+// follow lists the tools anew when the server says that they have changed.
 func (s *links) follow(l *link) {
 	for {
 		select {
@@ -272,6 +276,11 @@ func (s *links) follow(l *link) {
 		case <-l.changed:
 			if err := s.set.list(s.set.ctx, l); err != nil && l.alive() {
 				s.set.cfg.Logger.Warn("the changed tools of an MCP server cannot be listed", slog.String("server", s.set.cfg.Name), slog.Any("error", err))
+			}
+			select {
+			case <-l.gone:
+				return
+			case <-time.After(relist):
 			}
 		}
 	}

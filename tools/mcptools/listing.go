@@ -6,6 +6,8 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"unicode"
 
@@ -21,6 +23,10 @@ type Listing struct {
 	Protocol string  // the version of MCP spoken with it, such as "2026-07-28"
 	Offers   []Offer // in the server's order
 	More     bool    // the server's list goes on, and was not read to its end
+
+	// Unknown are the names in Config.Allow and Config.Safety that are none of the server's, sorted.
+	// It is nil if there is More.
+	Unknown []string
 }
 
 // Offer is one tool of a server.
@@ -54,10 +60,11 @@ const (
 )
 
 // mostPages bounds the pages of a server's list, mostOffers its tools, as a multiple of
-// Limits.Tools.
+// Limits.Tools, and mostListed their bytes, as a multiple of Limits.Message.
 const (
 	mostPages  = 1000
 	mostOffers = 4
+	mostListed = 2
 )
 
 // list reads the server's list of tools.
@@ -74,17 +81,18 @@ func (s *Toolset) list(ctx context.Context, l *link) error {
 		}
 	}
 	var all []*mcp.Tool
-	cursor := ""
+	cursor, size := "", 0
 	for page := 0; ; page++ {
 		res, err := l.session.ListTools(ctx, &mcp.ListToolsParams{Cursor: cursor})
 		if err != nil {
 			return s.failure("list its tools", unlessLate(ctx, err))
 		}
 		all = append(all, res.Tools...)
+		size += sizeOf(res.Tools)
 		if res.NextCursor == "" {
 			break
 		}
-		if page+1 == mostPages || len(all) >= mostOffers*s.cfg.Limits.Tools || res.NextCursor == cursor {
+		if page+1 == mostPages || len(all) >= mostOffers*s.cfg.Limits.Tools || size >= mostListed*s.cfg.Limits.Message || res.NextCursor == cursor {
 			listing.More = true
 			break
 		}
@@ -95,10 +103,32 @@ func (s *Toolset) list(ctx context.Context, l *link) error {
 	}
 	var found []tools.Tool
 	listing.Offers, found = s.offers(all)
+	if !listing.More {
+		listing.Unknown = s.unknown(all)
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.listing, s.tools = listing, found
 	return nil
+}
+
+// sizeOf returns the bytes of the definitions of tools.
+func sizeOf(list []*mcp.Tool) (size int) {
+	for _, t := range list {
+		data, _ := json.Marshal(t) // what was read as JSON is
+		size += len(data)
+	}
+	return size
+}
+
+// unknown returns the names in Allow and Safety that are none of a server's list.
+func (s *Toolset) unknown(list []*mcp.Tool) []string {
+	names := slices.Sorted(maps.Keys(s.cfg.Safety))
+	names = append(names, s.cfg.Allow...)
+	slices.Sort(names)
+	return slices.DeleteFunc(slices.Compact(names), func(name string) bool {
+		return slices.ContainsFunc(list, func(t *mcp.Tool) bool { return t != nil && t.Name == name })
+	})
 }
 
 // offers decides which tools of a server's list are offered.
@@ -183,7 +213,8 @@ func fingerprint(t *mcp.Tool) string {
 }
 
 // clean returns a stranger's text without control characters other than line feeds and tabs, and
-// without characters that change the direction of others, cut to so many bytes.
+// without characters that change the direction of others or that only models read, cut to so many
+// bytes.
 func clean(text string, most int) string {
 	cut := len(text) > most
 	if cut {
@@ -193,7 +224,7 @@ func clean(text string, most int) string {
 		switch {
 		case r == '\n' || r == '\t':
 			return r
-		case unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r):
+		case unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) || isHidden(r):
 			return -1
 		default:
 			return r
@@ -204,6 +235,10 @@ func clean(text string, most int) string {
 	}
 	return text
 }
+
+// isHidden reports whether a character is a tag or a selector of variants: nobody sees it, and a
+// text can be written with these that models read.
+func isHidden(r rune) bool { return r >= 0xE0000 && r <= 0xE0FFF }
 
 func isPlain(prefix, name string) bool {
 	mapped, err := toolName(prefix, name)

@@ -57,6 +57,9 @@ func startProcess(cfg *Config, r *redactor) (*process, error) {
 	}
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = ends[0], ends[1], ends[2]
 	if err = cmd.Start(); err != nil {
+		if _, missing := os.Stat(cfg.Dir); cfg.Dir != "" && missing != nil { // the error names the program
+			err = fmt.Errorf("its Dir is not there: %w", missing)
+		}
 		return nil, err
 	}
 	go p.drain()

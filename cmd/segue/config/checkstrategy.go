@@ -84,9 +84,10 @@ func (c *Config) checkStrategy(name string) []Problem {
 			delete(members, key)
 		}
 	}
-	if critic, ok := members["critic_model"].(string); ok {
-		if _, known := c.Models[critic]; !known {
-			found = append(found, c.noSuch(at+"/critic_model", "model", critic, sortedKeys(c.Models)))
+	others := otherModels(members)
+	for _, where := range sortedKeys(others) {
+		if _, known := c.Models[others[where]]; !known {
+			found = append(found, c.noSuch(at+where, "model", others[where], sortedKeys(c.Models)))
 		}
 	}
 	found = append(found, c.checkTools(name, at, members)...)
@@ -95,6 +96,21 @@ func (c *Config) checkStrategy(name string) []Problem {
 		return append(found, c.problem(at, "%v", err))
 	}
 	return append(found, c.shape(at, strategySchemas()[a.StrategyName()], rest)...)
+}
+
+// otherModels returns the models that the config of a strategy names, besides that of the agent, by
+// their JSON pointers in the config.
+func otherModels(members map[string]any) map[string]string {
+	found := map[string]string{}
+	if critic, ok := members["critic_model"].(string); ok {
+		found["/critic_model"] = critic
+	}
+	if compact, ok := members["compact"].(map[string]any); ok {
+		if name, ok := compact["model"].(string); ok && name != "" {
+			found["/compact/model"] = name
+		}
+	}
+	return found
 }
 
 // checkTools finds names of tools in the config of an agent that no run has.

@@ -80,7 +80,8 @@ func TestConfig_problems(t *testing.T) {
 				"2:45: agents.a.children: retry takes one executor", "4:3: agents.c: llm-only calls no tools; give them to another agent",
 			},
 		},
-		"critic": {"agents: {a: {strategy: reflection, config: {critic_model: gpt}}}", []string{`1:45: agents.a.config.critic_model: no model "gpt"; there are: none`}},
+		"critic":    {"agents: {a: {strategy: reflection, config: {critic_model: gpt}}}", []string{`1:45: agents.a.config.critic_model: no model "gpt"; there are: none`}},
+		"summaries": {"agents: {a: {config: {compact: {model: gpt}}}}", []string{`1:33: agents.a.config.compact.model: no model "gpt"; there are: none`}},
 		"models": {
 			"models:\n  a: {model: x, fallbacks: [b, d]}\n  b: {model: x, fallbacks: [c]}\n  c: {model: x, fallbacks: [a], policy: 'fenced,nope'}\nagents: {x: {}, y: {model: z}}\n",
 			[]string{

@@ -222,8 +222,8 @@ func (s *Setup) addAgent(agent reachedAgent, o Options) error {
 	if agent.asksModel() {
 		s.models[address(agent.name)] = s.config.ModelOf(agent.Agent)
 	}
-	if critic, ok := config["critic_model"].(string); ok {
-		s.models[critic] = critic
+	for _, other := range otherModels(config) {
+		s.models[other] = other
 	}
 	key, needed := has.Executor()
 	var names map[string]string // of strategies in plans, and what they stand for
