@@ -102,7 +102,7 @@ func (c *Config) check() []Problem {
 func (c *Config) checkModel(name string) []Problem {
 	m, at := c.Models[name], within("/models", name)
 	found := c.checkName(at, name)
-	found = append(found, c.checkPolicy(at+"/policy", m.Policy)...)
+	found = append(found, c.checkPolicy(at+"/policy", m.API, m.Policy)...)
 	if _, err := m.Limits.timeout(); err != nil {
 		found = append(found, c.problem(at+"/limits/timeout", "must be a duration above zero, such as 90s or 2m"))
 	}

@@ -141,11 +141,11 @@ func (m *modelClients) modelAt(name string, cfg Model, at endpoint.Endpoint, key
 	if cfg.Limits.RequestsPerMinute > 0 {
 		c = llmclient.RateLimit(c, llmclient.RateLimitConfig{RequestsPerMinute: cfg.Limits.RequestsPerMinute})
 	}
-	return withRetries(c, cfg.Limits.Retries, cfg.Policy)
+	return withRetries(c, cfg.Limits.Retries, at.API, cfg.Policy)
 }
 
 // withRetries adds retries, 3 if retries is nil, and a text format.
-func withRetries(c llmclient.Client, retries *int, policy string) (llmclient.Client, error) {
+func withRetries(c llmclient.Client, retries *int, api, policy string) (llmclient.Client, error) {
 	switch {
 	case retries == nil:
 		c = llmclient.Retry(c, llmclient.RetryConfig{AfterOutput: true})
@@ -155,11 +155,24 @@ func withRetries(c llmclient.Client, retries *int, policy string) (llmclient.Cli
 	if policy == "" {
 		return c, nil
 	}
-	p, err := textpolicy.New(policy, markdownpolicy.Options{})
+	p, err := policyFor(api, policy)
 	if err != nil {
 		return nil, err
 	}
 	return policyclient.Wrap(c, markdownpolicy.Think{Policy: p}), nil
+}
+
+// policyFor returns the text format for a model with an API. The Responses API takes no stop
+// sequences, without which a model goes on with results of its own.
+func policyFor(api, policy string) (markdownpolicy.Policy, error) {
+	p, err := textpolicy.New(policy, markdownpolicy.Options{})
+	if err != nil {
+		return nil, err
+	}
+	if s, ok := p.(markdownpolicy.Stopper); ok && api == endpoint.Responses && len(s.Stop()) > 0 {
+		return nil, fmt.Errorf("the format %s needs stop sequences, and api: %s has none: choose another format, or api: %s", policy, api, endpoint.Chat)
+	}
+	return p, nil
 }
 
 // key returns the key of a model; "" means that none is sent.
@@ -203,7 +216,7 @@ func (o ClientOptions) environment() (llmclient.Client, string, error) {
 	if err != nil {
 		return nil, "", err
 	}
-	client, err := withRetries(bare, nil, o.Policy)
+	client, err := withRetries(bare, nil, o.API, o.Policy)
 	return client, model, err
 }
 

@@ -9,9 +9,7 @@ import (
 
 	"github.com/segue-go/segue/cmd/segue/internal/plainwords"
 	"github.com/segue-go/segue/cmd/segue/internal/similar"
-	"github.com/segue-go/segue/cmd/segue/internal/textpolicy"
 	"github.com/segue-go/segue/cmd/segue/internal/workfolder"
-	"github.com/segue-go/segue/markdownpolicy"
 )
 
 // Profile is a set of settings that the command uses together. Each means what the flag of that
@@ -95,7 +93,7 @@ func (c *Config) checkProfile(name string) []Problem {
 	if p.Agent != "" {
 		found = append(found, c.knownAgent(at+"/agent", p.Agent)...)
 	}
-	found = append(found, c.checkPolicy(at+"/policy", p.Policy)...)
+	found = append(found, c.checkPolicy(at+"/policy", p.API, p.Policy)...)
 	found = append(found, c.checkServer(at+"/base_url", p.BaseURL)...)
 	for i, glob := range p.Protect {
 		if _, err := workfolder.ParseGlob(glob); err != nil {
@@ -109,11 +107,11 @@ func (c *Config) checkProfile(name string) []Problem {
 }
 
 // checkPolicy finds what is wrong with a text format for tool calls.
-func (c *Config) checkPolicy(at, policy string) []Problem {
+func (c *Config) checkPolicy(at, api, policy string) []Problem {
 	if policy == "" {
 		return nil
 	}
-	if _, err := textpolicy.New(policy, markdownpolicy.Options{}); err != nil {
+	if _, err := policyFor(api, policy); err != nil {
 		return []Problem{c.problem(at, "%s", plainwords.Line(err))}
 	}
 	return nil
