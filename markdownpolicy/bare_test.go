@@ -13,6 +13,7 @@ import (
 func bareReplies() (all []misread) {
 	const (
 		harmony = `commentary to=functions.list_users json{"team":"red"}`
+		kimi    = `functions.list_users:0{"team":"red"}`
 		marked  = `to=functions.list_users<|channel|>commentary json<|message|>{"team":"red"}<|call|>`
 	)
 	addTwo := callPart("call_2", "add", `{"x":1}`)
@@ -32,6 +33,18 @@ func bareReplies() (all []misread) {
 		{"harmony", "<|channel|>analysis<|message|>" + harmony + "<|end|><|start|>assistant<|channel|>final<|message|>No.<|return|>", parts(thoughtPart(harmony), textPart("No."))},
 		{"harmony", marked, parts(redUsers)},
 		{"harmony", "I look.\nassistant " + marked + "I looked.", parts(textPart("I look."), redUsers, textPart("I looked."))},
+		{"kimi", kimi, parts(redUsers)},
+		{"kimi", "functions.list_users:12\n{\"team\":\"red\"}", parts(redUsers)},
+		{"kimi", "I look.\n" + kimi + "\n", parts(textPart("I look."), redUsers)},
+		{"kimi", "I look." + kimi + `functions.add:1 {"x":1}`, parts(textPart("I look."), redUsers, addTwo)},
+		{"kimi", "我看看。" + kimi + "<|im_end|>", parts(textPart("我看看。"), redUsers)},
+		{"kimi", kimi + `<|tool_call_begin|>functions.add:1<|tool_call_argument_begin|>{"x":1}<|tool_call_end|>`, parts(redUsers, addTwo)},
+		{"kimi", "<|tool_call_section_begin|>" + kimi + "<|tool_call_section_end|>", parts(redUsers)},
+		{"kimi", "<think>" + kimi + "</think>No.", parts(thoughtPart(kimi), textPart("No."))},
+		{"kimi/any", kimi + "</think>No.", parts(thoughtPart(kimi), textPart("No."))},
+		{"kimi/any", "I look." + kimi, parts(textPart("I look."), redUsers)},
+		{"kimi/open", "Now " + kimi + "</think>No.", parts(thoughtPart("Now "+kimi), textPart("No."))},
+		{"kimi/open", "So.</think>" + kimi, parts(thoughtPart("So."), redUsers)},
 	}
 	// text that only speaks of calls, tools that are not offered, code, and what is cut off
 	texts := []misread{
@@ -43,6 +56,7 @@ func bareReplies() (all []misread) {
 		{"harmony", harmony + `assistantcommentary to=functions.add json{"x":1} or so`, nil},
 		{"harmony", "`assistant" + harmony, nil},
 		{"harmony", "> " + harmony, nil},
+		{"harmony", "> So.assistant" + harmony, nil},
 		{"harmony", "```\n" + harmony, nil},
 		{"harmony", "~~~text\n" + harmony + "\n~~~", nil},
 		{"harmony", `to=functions.drop {"x":1}`, nil},
@@ -51,6 +65,24 @@ func bareReplies() (all []misread) {
 		{"harmony", `to=functions.list_users to=functions.add {}`, nil},
 		{"harmony", `to=functions.add {"type":"object","properties":{"x":{"type":"integer"}}}`, nil},
 		{"harmony", `<|channel|>commentary to=functions.list_users json{"team":"re`, nil},
+		{"kimi", "Call " + kimi, nil},
+		{"kimi", "x" + kimi, nil},
+		{"kimi", kimi + " is a call.", nil},
+		{"kimi", kimi + "\nThat was it.", nil},
+		{"kimi", kimi + `functions.add:1{"x":1} or so`, nil},
+		{"kimi", kimi + `functions.drop:1{"x":1}`, nil},
+		{"kimi", "`" + kimi + "`", nil},
+		{"kimi", "> " + kimi, nil},
+		{"kimi", "> So." + kimi, nil},
+		{"kimi", "Say `So." + kimi, nil},
+		{"kimi", "```\n" + kimi + "\n```", nil},
+		{"kimi", `functions.list_users{"team":"red"}`, nil},
+		{"kimi", `functions.list_users:{"team":"red"}`, nil},
+		{"kimi", `functions.list_users:first{"team":"red"}`, nil},
+		{"kimi", `functions.drop:0{"x":1}`, nil},
+		{"kimi", `functions.list_users:0{"team":"re`, nil},
+		{"kimi", `functions.list_users:0`, nil},
+		{"kimi", `functions.add:0{"type":"object","properties":{"x":{"type":"integer"}}}`, nil},
 	}
 	for _, c := range texts {
 		all = append(all, misread{c.policy, c.reply, parts(textPart(c.reply))})
@@ -58,13 +90,11 @@ func bareReplies() (all []misread) {
 	return all
 }
 
-// The marks of these formats are no special tokens, so no server takes them away: without them a
-// text is no call, also if the tool is offered.
+// A text without the marks of these formats, or with a part of them, is no call, also if the tool is
+// offered.
 func TestTextsWithoutMarksStay(t *testing.T) {
 	for policy, replies := range map[string][]string{
 		"kimi": {
-			`functions.list_users:0{"team":"red"}`,
-			"I look.\n" + `functions.list_users:0 {"team":"red"}`,
 			`functions.list_users:0<|tool_call_argument_begin|>{"team":"red"}<|tool_call_end|>`,
 		},
 		"deepseek": {
@@ -121,6 +151,20 @@ func TestCallsWithoutTheirMarksAreToldWithThem(t *testing.T) {
 
 // Without tools nothing says that it is a call.
 func TestCallsWithoutTheirMarksNeedTools(t *testing.T) {
-	const reply = `commentary to=functions.list_users json{"team":"red"}`
-	require.Equal(t, []messages.AssistantContent{textPart(reply)}, partsOf(t, trained(markdownpolicy.Options{})["harmony"], reply))
+	for policy, reply := range map[string]string{
+		"harmony": `commentary to=functions.list_users json{"team":"red"}`,
+		"kimi":    `functions.list_users:0{"team":"red"}`,
+	} {
+		require.Equal(t, []messages.AssistantContent{textPart(reply)}, partsOf(t, trained(markdownpolicy.Options{})[policy], reply))
+	}
+}
+
+// Text about functions is not held back, and only the names of offered tools are escaped in it.
+func TestTextsAboutFunctionsStayAsTheyAre(t *testing.T) {
+	const text = `See C:\functions.txt, functions.drop:0{} and the functions.`
+	p := knowing("kimi").(markdownpolicy.Kimi)
+	require.Equal(t, text, p.Render(parts(textPart(text))))
+	require.Equal(t, parts(textPart(text)), partsOf(t, p, text))
+	released := p.NewParser().Write(text + " So")
+	require.Equal(t, parts(textPart(text+" So")), joined(released))
 }

@@ -52,8 +52,10 @@ func (b *namedBlock) read(text string, final bool) verdict {
 // longestHead is the greatest length of what precedes the arguments.
 const longestHead = 512
 
+const letters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+
 // nameBytes are the bytes of names of tools.
-const nameBytes = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-.:/$"
+const nameBytes = letters + "_-.:/$"
 
 // endOfHead returns the position of the mark after what precedes the arguments, or -1. wait means
 // that more text is needed.

@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/segue-go/segue/markdownpolicy/internal/commonmark"
 	"github.com/segue-go/segue/markdownpolicy/internal/jsonscan"
 	"github.com/segue-go/segue/markdownpolicy/internal/textscan"
 	"github.com/segue-go/segue/messages"
@@ -131,7 +130,7 @@ func (h Harmony) examples() []example { return workedExamples(h.Render) }
 
 func (h Harmony) syntax() tagSyntax {
 	r := &harmonyReply{
-		Options:     h.Options,
+		bareForm:    bareForm{Options: h.Options, never: neverBeforeCall},
 		callEnds:    finders(harmonyCall, harmonyEnd, harmonyReturn),
 		thoughtEnds: finders(harmonyThought.ends()...),
 	}
@@ -141,7 +140,7 @@ func (h Harmony) syntax() tagSyntax {
 			return &harmonyBlock{harmonyReply: r, start: start, after: after}
 		}})
 	}
-	r.syntax = newTagSyntax(tags...)
+	r.head, r.syntax = r.bareHead, newTagSyntax(tags...)
 	return r.syntax
 }
 
@@ -155,23 +154,8 @@ var harmonyBegins = []string{
 
 // harmonyReply is what the messages of a reply share.
 type harmonyReply struct {
-	Options
-	syntax                tagSyntax
+	bareForm
 	callEnds, thoughtEnds []*textscan.Finder
-
-	refused int // a header without its first mark that begins before it is no call
-	quoting commonmark.Quoting
-	fences  commonmark.Fences
-}
-
-// stands reports whether a header without its first mark may begin at a position: at the beginning
-// of a line or directly after a text, and not in what is shown as code or as a quotation.
-func (r *harmonyReply) stands(text string, at int) bool {
-	const no = textscan.Blanks + "`'\"([{<*_\\" // before it
-	if at < r.refused || commonmark.LineStart(text, at) < 0 && strings.IndexByte(no, text[at-1]) >= 0 {
-		return false
-	}
-	return !r.quoting.At(text, at) && !r.fences.At(text, at)
 }
 
 // harmonyBlock reads a header, and the message after it if that is a thought or a call.
@@ -183,7 +167,7 @@ type harmonyBlock struct {
 
 func (b *harmonyBlock) read(text string, final bool) verdict {
 	if b.message == nil {
-		if text[b.start] != '<' && !b.stands(text, b.start) {
+		if !b.stands(text, b.start) {
 			return verdict{kind: isText, end: b.after}
 		}
 		h, wait := b.header(text, b.start, final)
@@ -199,7 +183,7 @@ func (b *harmonyBlock) read(text string, final bool) verdict {
 func (b *harmonyBlock) begin(text string, h harmonyHeader) block {
 	switch {
 	case !h.marked:
-		return &harmonyBare{harmonyReply: b.harmonyReply, start: b.start, after: b.after, at: b.start}
+		return b.block(b.start, b.after)
 	case !h.known && h.tool == "":
 		return fixedBlock{kind: isText, end: b.after}
 	case !h.known:
@@ -258,6 +242,15 @@ func (r *harmonyReply) header(text string, at int, final bool) (h harmonyHeader,
 	return h, false
 }
 
+// bareHead reads the header of a call without the mark before its arguments.
+func (r *harmonyReply) bareHead(text string, at int, final bool) (tool string, object int, wait bool) {
+	h, wait := r.header(text, at, final)
+	if !h.known || h.marked {
+		h.tool = ""
+	}
+	return h.tool, h.end, wait
+}
+
 // recipient returns the tool that a call is for. Words of the header may follow its name without a
 // blank.
 func (r *harmonyReply) recipient(name string) string {
@@ -267,57 +260,6 @@ func (r *harmonyReply) recipient(name string) string {
 		return short
 	}
 	return name
-}
-
-// harmonyBare reads calls without the mark before their arguments, up to the end of the reply or a
-// mark. They are calls only if the tools are offered and nothing but calls and marks follows, and
-// text otherwise.
-type harmonyBare struct {
-	*harmonyReply
-	start, after int
-	at           int           // where the current call begins
-	current      harmonyHeader // its header, with a tool when it was read
-	scan         jsonscan.Scanner
-	calls        []Part
-}
-
-func (b *harmonyBare) read(text string, final bool) verdict {
-	for {
-		if b.current.tool == "" {
-			h, wait := b.header(text, b.at, final)
-			switch {
-			case wait:
-				return verdict{}
-			case !h.known || h.marked || b.tool(h.tool) == nil:
-				return b.none(b.at)
-			}
-			b.current = h
-			b.scan.Begin(h.end)
-		}
-		behind, state := b.scan.Scan(text)
-		end := jsonscan.SkipBlanks(text, behind)
-		next, partly := b.syntax.match(text, end)
-		object := text[b.current.end:behind]
-		switch {
-		case !final && (state == jsonscan.More || state == jsonscan.Done && partly):
-			return verdict{}
-		case state != jsonscan.Done || next == nil && end < len(text) || b.isDefinition(b.current.tool, object):
-			return b.none(end)
-		}
-		call := callAt(b.at, b.current.tool, object)
-		call.End = end
-		b.calls = append(b.calls, call)
-		if next == nil || next.mark[0] == '<' {
-			return verdict{kind: isParts, end: end, parts: b.calls}
-		}
-		b.at, b.current = end, harmonyHeader{}
-	}
-}
-
-// none gives the verdict that there are no calls. None begins before upTo.
-func (b *harmonyBare) none(upTo int) verdict {
-	b.refused = max(b.refused, upTo)
-	return verdict{kind: isText, end: b.after, seen: max(b.after, upTo)}
 }
 
 // typeScript writes tools as functions in a namespace of TypeScript, which gpt-oss was trained on.

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/segue-go/segue/markdownpolicy/internal/jsonscan"
+	"github.com/segue-go/segue/markdownpolicy/internal/textscan"
 	"github.com/segue-go/segue/messages"
 	"github.com/segue-go/segue/tools"
 )
@@ -20,6 +21,11 @@ import (
 //
 // A call may stand without its section, and the arguments may be missing if there are none. A call
 // without its end mark is accepted at the end of the text, if its JSON is complete.
+//
+// The marks are special tokens, which servers may take away. If Options.Tools has the tool, a call
+// is also read without them: functions.get_weather:0{"city": "Paris"}. It must begin a line or
+// directly follow a text that ends with no letter or digit, nothing but calls may follow it, and it
+// may not be shown as code or as a quotation.
 //
 // The form was learned from the chat template of moonshotai/Kimi-K2-Thinking (November 2025) and
 // its guide to tool calls, docs/tool_call_guidance.md (July 2025), read in November 2026.
@@ -109,7 +115,20 @@ func (k Kimi) syntax() *hermesSyntax {
 	for _, mark := range []string{kimiSection, kimiSectionEnd, kimiOne, kimiOneEnd, kimiStop} {
 		tags = append(tags, dropped(mark))
 	}
+	bare := &bareForm{Options: k.Options, head: k.bareHead, never: neverBeforeCall + letters}
+	for _, d := range k.Tools {
+		tags = append(tags, tag{harmonyFunctions + d.Name + ":", bare.block})
+	}
+	bare.syntax = newTagSyntax(tags...)
 	return k.Thoughts.thinking(k.Options, k.begins(), []string{kimiCallEnd, kimiSectionEnd, kimiOneEnd}, tags...)
+}
+
+// bareHead reads the id of a call without marks.
+func (k Kimi) bareHead(text string, at int, final bool) (tool string, object int, wait bool) {
+	if object, wait = endOfHead(text, at, "{", final); object >= 0 {
+		tool = k.tool(textscan.TrimRight(text[at:object]))
+	}
+	return tool, object, wait
 }
 
 // tool returns the name of the tool in the id of a call, or "".

@@ -105,7 +105,7 @@ var units = []string{
 	`<tool_call><name>t</name><arguments>`, `<tool_call><name>t</name>`, `<tool_call><name>t`, `<tool_call><name></name>x`, `<tool_call><name>a<tool_call><name>b</name>`,
 	`[TOOL_CALLS][{`, `[TOOL_CALLS]t{`, `[TOOL_CALLS]t{"a":1}`, `[TOOL_CALLS][{"name":"t"}]`, `[TOOL_CALLS][{"name":"`, "\n[t(a=[", "\n[t(a='", "\n[t(**{\"a\":1})]", "Action: t[", "\nAction Input: {",
 	"\nto=functions.add {\"", "\nto=functions.add {\"a\":1}", "\nto=functions.add {\"a\":1} x", ".assistantcommentary to=functions.add {\"", "<|channel|>commentary to=functions.add {\"a\":\"", "to=functions.",
-	".functions.add:0{\"", "\nfunctions.add:0{}", "functions.add:0", "\nadd\n```json\n{", "\nadd\n```json\n{\"a\":1}\n```", "\nadd<｜tool▁sep｜>{\"", "\nadd<arg_key>a</arg_key>", "\nadd<arg_key>a</arg_key><arg_value>1</arg_value>",
+	".functions.add:0{\"", "\nfunctions.add:0{}", "functions.add:0", "\nfunctions.add:", "\nfunctions.add:0{\"a\":1} x", "\nadd\n```json\n{", "\nadd\n```json\n{\"a\":1}\n```", "\nadd<｜tool▁sep｜>{\"", "\nadd<arg_key>a</arg_key>", "\nadd<arg_key>a</arg_key><arg_value>1</arg_value>",
 	"\nadd<arg_key>", "<tool_call>add<arg_key>a</arg_key>1</arg_value>", "<tool_call>adda</arg_key>1</arg_value></tool_call>", "a</arg_key>1</arg_value><arg_key>",
 }
 

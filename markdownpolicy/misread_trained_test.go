@@ -165,7 +165,7 @@ func init() {
 		name: "bare", title: "a call whose marks, or some of them, a server took away",
 		cases: bareReplies(),
 		none: map[string]string{
-			"glm": "stays text; its marks are no special tokens", "kimi": "stays text; its marks are no special tokens", "deepseek": "stays text; its marks are no special tokens",
+			"glm": "stays text", "deepseek": "stays text",
 			"fenced": "its marks are no tokens", "xml": "its marks are no tokens", "react": "its marks are no tokens", "hermes": "the JSON that is left is read by Llama",
 			"llama": "a call needs no mark", "pythonic": "a call needs no mark", "mistral": "a list needs no mark", "think": "as its policy reads it", "chain": "as its policies read it",
 		},
