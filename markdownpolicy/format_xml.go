@@ -2,6 +2,8 @@ package markdownpolicy
 
 import (
 	"encoding/json"
+	"maps"
+	"slices"
 	"strings"
 
 	"github.com/segue-go/segue/markdownpolicy/internal/commonmark"
@@ -86,10 +88,7 @@ func (x XML) syntax() tagSyntax {
 			continue
 		}
 		schema := x.properties(d.Name)
-		children := make([]string, 0, len(schema))
-		for name := range schema {
-			children = append(children, name)
-		}
+		children := slices.Sorted(maps.Keys(schema)) // so that an error names the same one each time
 		closing, ends := "</"+d.Name+">", childEnds{}
 		for _, mark := range []string{"<" + d.Name + "/>", "<" + d.Name + " />"} {
 			tags = append(tags, tag{mark, func(start, after int) block {

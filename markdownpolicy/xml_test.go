@@ -1,6 +1,7 @@
 package markdownpolicy_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -223,4 +224,16 @@ func TestS2_8_XMLRefusesDoubledChildren(t *testing.T) {
 		require.Equal(t, parts(textPart(reply)), partsOf(t, xml, reply))
 		checkEveryCut(t, xml, reply)
 	}
+}
+
+// The error of a reply does not depend on the order in which the parameters of a tool are read.
+func TestXMLNamesTheSameTagEachTime(t *testing.T) {
+	schema := `{"type":"object","properties":{"a":{"type":"string"},"b":{"type":"string"},"c":{"type":"string"},"d":{"type":"string"}}}`
+	x := markdownpolicy.XML{Options: markdownpolicy.Options{Tools: []tools.Definition{{Name: "t", Parameters: []byte(schema)}}}}
+	said := map[string]bool{}
+	for range 50 {
+		_, err := x.ParseResponse("<t><a>x<d><c><b></a></t>")
+		said[fmt.Sprint(err)] = true
+	}
+	require.Len(t, said, 1)
 }
