@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/segue-go/segue"
+	"github.com/segue-go/segue/internal/prove"
 	"github.com/segue-go/segue/llmclient"
 	"github.com/segue-go/segue/llmclient/scripted"
 	"github.com/segue-go/segue/messages"
@@ -73,10 +74,7 @@ func (r *reader) reply(req *llmclient.Request) scripted.Reply {
 // a law, a turn costs the same in the end as in the beginning, and what was pinned in turn 3 and
 // what summaries have is still there.
 func TestChat_longerThanTheWindow(t *testing.T) {
-	turns := 2000
-	if testing.Short() {
-		turns = 400
-	}
+	turns := prove.DepthOr(600, 2000)
 	r := &reader{t: t, requests: make([]int, turns)}
 	look := tools.NewInlineRaw(tools.Definition{Name: "look", ReadOnly: true}, func(string) (string, error) {
 		return strings.Repeat("There is a lot to be seen. ", 20), nil

@@ -14,8 +14,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestProveRunsEveryProperty finds the tests that ask package prove for a number of cases, and
-// checks that the Makefile lists exactly these.
+// TestProveRunsEveryProperty finds the tests that do less in make test, and checks that the Makefile
+// lists exactly these for make prove.
 func TestProveRunsEveryProperty(t *testing.T) {
 	makefile, err := os.ReadFile(filepath.Join(root, "Makefile"))
 	require.NoError(t, err)
@@ -38,8 +38,8 @@ func TestProveRunsEveryProperty(t *testing.T) {
 	}
 }
 
-// propertiesOf returns the tests of a folder that call package prove, directly or through a
-// function of these tests.
+// propertiesOf returns the tests of a folder that do less in make test: those that call package
+// prove, or kits that heed -short, directly or through a function of these tests.
 func propertiesOf(t *testing.T, dir string) (tests []string) {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join(dir, "*_test.go"))
@@ -54,7 +54,8 @@ func propertiesOf(t *testing.T, dir string) (tests []string) {
 				functions = append(functions, fn)
 				asks[fn.Name.Name] = calls(fn, func(called ast.Expr) bool {
 					selector, ok := called.(*ast.SelectorExpr)
-					return ok && isNamed(selector.X, "prove")
+					return ok && (isNamed(selector.X, "prove") || isNamed(selector.X, "strategytest") && selector.Sel.Name == "Ways" ||
+						isNamed(selector.X, "checkpointtest") && selector.Sel.Name == "Processes")
 				})
 			}
 		}

@@ -23,8 +23,10 @@ func Breaks(s string, columns int, strict bool) []int {
 		}
 		for wide > columns && (strict || !isAddress(word)) {
 			head, _ := Split(word, columns)
-			if head == "" {
-				break // one character that is wider than a row
+			if head == "" { // one character that is wider than a row has one to itself
+				if head, _, _, _ = uniseg.FirstGraphemeClusterInString(word, -1); head == word {
+					break
+				}
 			}
 			at += len(head)
 			ends = append(ends, at)

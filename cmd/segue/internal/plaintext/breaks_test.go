@@ -39,6 +39,11 @@ func TestBreaks(t *testing.T) {
 	}
 }
 
+// A character that is wider than a row does not keep what follows it in its row.
+func TestBreaks_wideCharacter(t *testing.T) {
+	require.Equal(t, []int{7, 8}, Breaks("AःःA", 2, true))
+}
+
 // TestBreaks_all loses nothing of any text, and no row is too long but for one character.
 func TestBreaks_all(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
