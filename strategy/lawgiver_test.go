@@ -19,6 +19,9 @@ import (
 // forgets its state, tests of this package fail. The tests are built again with a copy of
 // looplab/fsm whose methods behave so if an environment variable says so.
 func TestFSM_looplabDecides(t *testing.T) {
+	if testing.Short() {
+		t.Skip("builds the tests of this package a second time")
+	}
 	tests := buildWith(t, map[string]string{
 		"Can":      "return true",
 		"Cannot":   "return false",

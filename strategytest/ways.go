@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"os"
+	"strconv"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -41,7 +43,8 @@ import (
 // Runs without notes of their own are made with one, too: one run for each state of a table in
 // which no note has come before.
 //
-// With -short, only every third of these runs is made with a note, broken off and resumed.
+// With the environment variable SEGUE_WAYS=3, only every third of the runs with a note is made, and
+// runs are broken off and resumed only at every third of these places; so for other numbers.
 //
 // A strategy fails this test if its decisions depend on anything but its arguments, or if it does
 // not survive the JSON form of its answers.
@@ -61,8 +64,11 @@ func Ways(t *testing.T, dir string, set strategy.Set) {
 	})
 }
 
-// isSpared reports whether one of several runs is left out with -short.
-func isSpared(i int) bool { return testing.Short() && i%3 != 0 }
+// isSpared reports whether SEGUE_WAYS leaves out one of several runs.
+func isSpared(i int) bool {
+	nth, err := strconv.Atoi(os.Getenv("SEGUE_WAYS"))
+	return err == nil && nth > 0 && i%nth != 0
+}
 
 // processes make runs with the same tools and strategies.
 type processes struct {

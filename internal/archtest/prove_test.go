@@ -39,7 +39,7 @@ func TestProveRunsEveryProperty(t *testing.T) {
 }
 
 // propertiesOf returns the tests of a folder that do less in make test: those that call package
-// prove, or kits that heed -short, directly or through a function of these tests.
+// prove or strategytest.Ways, directly or through a function of these tests.
 func propertiesOf(t *testing.T, dir string) (tests []string) {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join(dir, "*_test.go"))
@@ -54,8 +54,7 @@ func propertiesOf(t *testing.T, dir string) (tests []string) {
 				functions = append(functions, fn)
 				asks[fn.Name.Name] = calls(fn, func(called ast.Expr) bool {
 					selector, ok := called.(*ast.SelectorExpr)
-					return ok && (isNamed(selector.X, "prove") || isNamed(selector.X, "strategytest") && selector.Sel.Name == "Ways" ||
-						isNamed(selector.X, "checkpointtest") && selector.Sel.Name == "Processes")
+					return ok && (isNamed(selector.X, "prove") || isNamed(selector.X, "strategytest") && selector.Sel.Name == "Ways")
 				})
 			}
 		}
