@@ -223,9 +223,9 @@ func TestS2_1_WhatIsRenderedIsRead(t *testing.T) {
 }
 
 func TestS2_1_LargeArgumentsAreRead(t *testing.T) {
-	large, err := json.Marshal(map[string]string{"text": strings.Repeat("\"quoted\" ``` </tool_call> \\ \n{[日本]}", prove.DepthOr(1<<12, 1<<15))})
+	large, err := json.Marshal(map[string]string{"text": strings.Repeat("\"quoted\" ``` </tool_call> \\ \n{[日本]}", prove.DepthOr(1<<10, 1<<15))})
 	require.NoError(t, err)
-	require.Greater(t, len(large), prove.DepthOr(1<<17, 1<<20))
+	require.Greater(t, len(large), prove.DepthOr(1<<15, 1<<20))
 	for _, l := range policies(t) {
 		if l.mixes || l.tools != nil {
 			continue

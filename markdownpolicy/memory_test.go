@@ -50,7 +50,7 @@ func TestS2_20_MemoryIsLinear(t *testing.T) {
 			continue
 		}
 		for k, n := range nested {
-			if (i+k)%10 != 0 && prove.CasesOr(0) == 0 {
+			if (i+k)%30 != 0 && prove.CasesOr(0) == 0 {
 				continue
 			}
 			open := n.before + strings.Repeat(n.unit, depth)
