@@ -90,8 +90,8 @@ func bareReplies() (all []misread) {
 	return all
 }
 
-// A text without the marks of these formats, or with a part of them, is no call, also if the tool is
-// offered.
+// A text without the marks of these formats, or with a part of them, is no call, also if the tool
+// is offered.
 func TestTextsWithoutMarksStay(t *testing.T) {
 	for policy, replies := range map[string][]string{
 		"kimi": {
@@ -128,8 +128,8 @@ func TestPairsThatLackTags(t *testing.T) {
 	}
 }
 
-// Marks show that a call is meant: if it cannot be read, that is an error, also without the first of
-// them.
+// Marks show that a call is meant: if it cannot be read, that is an error, also without the first
+// of them.
 func TestCallsWithoutTheirFirstMarkThatAreBroken(t *testing.T) {
 	for _, reply := range []string{
 		`to=functions.list_users<|channel|>commentary json<|message|>{"team":<|call|>`,

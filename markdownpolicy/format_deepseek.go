@@ -23,8 +23,8 @@ import (
 //
 // The forms were learned from the model card of deepseek-ai/DeepSeek-V3.1 and its chat template
 // (August 2025), and from the chat templates of DeepSeek-V3-0324 (March 2025) and DeepSeek-R1
-// (January 2025) as llama.cpp and vLLM have them, read in November 2026. R1's own template writes no
-// line break between results; DeepSeekV3 writes it for R1, too.
+// (January 2025) as llama.cpp and vLLM have them, read in November 2026. R1's own template writes
+// no line break between results; DeepSeekV3 writes it for R1, too.
 type DeepSeek struct {
 	Options
 	Version  DeepSeekVersion // "" is DeepSeekV31

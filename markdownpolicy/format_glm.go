@@ -29,8 +29,8 @@ import (
 // between <think> and </think>; those before the last message of the user are not told again.
 //
 // GLM-4.7 and later write the same tags without line breaks: GLM47 is for them. Each version reads
-// both. Their prompt ends with <think> if the model thinks: ThoughtsOpen is for that. The zero value
-// writes the form of GLM-4.5.
+// both. Their prompt ends with <think> if the model thinks: ThoughtsOpen is for that. The zero
+// value writes the form of GLM-4.5.
 //
 // The form was learned from the chat templates of zai-org/GLM-4.5 (July 2025), GLM-4.6 (September
 // 2025) and GLM-4.7 (December 2025) as SGLang and llama.cpp have them, read in November 2026.

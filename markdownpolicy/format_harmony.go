@@ -21,13 +21,14 @@ import (
 // into the channel final. Recipients outside of functions, such as python, are names of tools. A
 // header with other words is text; with a recipient it is an error.
 //
-// If Options.Tools has the tool, a call is also read if a server took some or all of its marks away:
-// commentary to=functions.get_weather json{"city": "Paris"}. It must begin a line or directly follow
-// a text, nothing but calls may follow it, and it may not be shown as code or as a quotation.
+// If Options.Tools has the tool, a call is also read if a server took some or all of its marks
+// away: commentary to=functions.get_weather json{"city": "Paris"}. It must begin a line or directly
+// follow a text, nothing but calls may follow it, and it may not be shown as code or as a
+// quotation.
 //
 // Thoughts of finished work are not told again. Results are told as text, as in OpenAI's guide; the
-// published template quotes them as JSON strings. That template refuses a past message with the mark
-// of a thought in its text: ForgetThoughts is for servers that use it and leave the marks in
+// published template quotes them as JSON strings. That template refuses a past message with the
+// mark of a thought in its text: ForgetThoughts is for servers that use it and leave the marks in
 // replies. The zero value is ready to use.
 //
 // The form was learned from OpenAI's guide, cookbook.openai.com/articles/openai-harmony (August

@@ -258,8 +258,8 @@ func TestApprovalNote(t *testing.T) {
 	}
 }
 
-// A tool that has a note by now asks also in a run that was begun without: what the run keeps is how
-// the tool was described then.
+// A tool that has a note by now asks also in a run that was begun without: what the run keeps is
+// how the tool was described then.
 func TestApprovalNote_afterResume(t *testing.T) {
 	for name, rules := range map[string]*orchestrator.ApprovalConfig{
 		"no rules": nil, "allowed": {Default: orchestrator.AllowAlways},

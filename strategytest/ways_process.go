@@ -143,8 +143,8 @@ func (p *process) moment() int64 {
 	return n
 }
 
-// changing returns the numbers of the events of the run, from 1, that were not of the same moment as
-// the event before: what lies between two of them leaves behind the same.
+// changing returns the numbers of the events of the run, from 1, that were not of the same moment
+// as the event before: what lies between two of them leaves behind the same.
 func (p *process) changing() (events []int) {
 	for i, moment := range p.moments {
 		if i == 0 || moment != p.moments[i-1] {

@@ -37,8 +37,8 @@ func TestMain(m *testing.M) {
 	})
 }
 
-// fast is the folder of a segue without the race detector, under which a process takes five times as
-// long to begin; "" if this one is without it, or if the scripts are to be run with it.
+// fast is the folder of a segue without the race detector, under which a process takes five times
+// as long to begin; "" if this one is without it, or if the scripts are to be run with it.
 var fast string
 
 // buildFast builds the segue for scripts. make prove, which sets SEGUE_PROVE, runs the scripts with

@@ -130,8 +130,8 @@ func (s *mcpServer) accept(c *cli, offers []mcptools.Offer) error {
 }
 
 // askAccepted asks the user at the terminal whether the tools of a server are accepted, if some are
-// not. With a yes it returns a new connection, whose tools need no approval for that. What was shown
-// is accepted: what the server says otherwise meanwhile, or on the new connection, is not.
+// not. With a yes it returns a new connection, whose tools need no approval for that. What was
+// shown is accepted: what the server says otherwise meanwhile, or on the new connection, is not.
 func (c *cli) askAccepted(ctx context.Context, cfg *config.Config, s *mcpServer, on *terminal.Screen) (*mcpServer, error) {
 	shown := s.set.Listing().Offers
 	offers := s.unaccepted(shown)

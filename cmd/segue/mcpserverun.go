@@ -67,8 +67,8 @@ func (s *agentServer) call(ctx context.Context, agent string, req *mcp.CallToolR
 	}
 }
 
-// runOf begins a run, or finds the one that a client goes on with. The client is told of its progress
-// from the first event on.
+// runOf begins a run, or finds the one that a client goes on with. The client is told of its
+// progress from the first event on.
 func (s *agentServer) runOf(agent string, req *mcp.CallToolRequest) (*servedRun, error) {
 	if req.Params.RequestState == "" {
 		return s.begin(agent, req)

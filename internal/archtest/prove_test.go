@@ -14,8 +14,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestProveRunsEveryProperty finds the tests that do less in make test, and checks that the Makefile
-// lists exactly these for make prove.
+// TestProveRunsEveryProperty finds the tests that do less in make test, and checks that the
+// Makefile lists exactly these for make prove.
 func TestProveRunsEveryProperty(t *testing.T) {
 	makefile, err := os.ReadFile(filepath.Join(root, "Makefile"))
 	require.NoError(t, err)

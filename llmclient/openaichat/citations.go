@@ -10,9 +10,9 @@ import (
 )
 
 // sources collects the sources that a model names: annotations of its message (OpenAI, OpenRouter),
-// context.citations of it (Azure), chunks of its content with reference_ids (Mistral), and the lists
-// search_results and citations beside it (Perplexity, xAI). A chunk of a stream has new annotations,
-// but its lists are the whole lists so far.
+// context.citations of it (Azure), chunks of its content with reference_ids (Mistral), and the
+// lists search_results and citations beside it (Perplexity, xAI). A chunk of a stream has new
+// annotations, but its lists are the whole lists so far.
 type sources struct {
 	annotations []citation
 	seen        map[string]bool // the annotations, raw

@@ -98,9 +98,9 @@ func TestCitations_AreLinear(t *testing.T) {
 	require.Equal(t, 2*(1_000_000-19_999), text.Citations[19_999].Start)
 }
 
-// Azure, with data of the customer's own, and Mistral name sources that may have no address. Written
-// by us in the form of Microsoft's schema of azureChatExtensionsMessageContext and Mistral's of
-// ReferenceChunk, read in November 2026.
+// Azure, with data of the customer's own, and Mistral name sources that may have no address.
+// Written by us in the form of Microsoft's schema of azureChatExtensionsMessageContext and
+// Mistral's of ReferenceChunk, read in November 2026.
 func TestCitations_OfAzureAndMistral(t *testing.T) {
 	const page = `{"content":"Ninety days.","title":"Returns","url":"https://c/returns","filepath":"returns.md","chunk_id":"3"}`
 	const local = `{"content":"By post.","title":null,"url":null,"filepath":"post.pdf","chunk_id":"0"}`

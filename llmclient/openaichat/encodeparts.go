@@ -7,8 +7,8 @@ import (
 	"github.com/segue-go/segue/messages"
 )
 
-// content writes a text: as a string, or as a list of one part if it has a cache mark. An empty text
-// is a string without its mark, since servers that heed marks refuse empty parts.
+// content writes a text: as a string, or as a list of one part if it has a cache mark. An empty
+// text is a string without its mark, since servers that heed marks refuse empty parts.
 func (e *encoder) content(at place, text string, cache messages.Cache) {
 	if mark := e.mark(at, cache); mark == "" || text == "" {
 		e.text("content", text)

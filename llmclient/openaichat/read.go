@@ -112,8 +112,8 @@ func (r *reading) Event(name, data []byte) (end bool, err *llmclient.Error) {
 	return acc.err != nil, nil
 }
 
-// saysError reports whether an event without choices is an error in a form without "error": vLLM and
-// SGLang mark the object itself, FastAPI has "detail", Cloudflare has "errors".
+// saysError reports whether an event without choices is an error in a form without "error": vLLM
+// and SGLang mark the object itself, FastAPI has "detail", Cloudflare has "errors".
 func saysError(data []byte) bool {
 	if len(jsonform.Member(data, "choices")) > 0 {
 		return false

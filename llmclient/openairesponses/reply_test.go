@@ -87,8 +87,8 @@ func TestReply_refusalAndPhases(t *testing.T) {
 	require.Equal(t, messages.Extras{"openai_phases": json.RawMessage(`["commentary","final_answer"]`)}, resp.Message.Extras)
 }
 
-// Two messages of one reply with no call between them are paragraphs, streamed and whole, and go back
-// as they came.
+// Two messages of one reply with no call between them are paragraphs, streamed and whole, and go
+// back as they came.
 func TestReply_twoMessages(t *testing.T) {
 	first, second := text("I look."), text("It ", "is é.")
 	second.id = "msg_2"

@@ -179,8 +179,9 @@ func thinking(text, separator string) string {
 
 const question = "How warm is it in Paris?"
 
-// conversation has up to three turns. The first is a question, three calls with a thought and a text,
-// and their results; the second the answer and the next question; the third a call and its result.
+// conversation has up to three turns. The first is a question, three calls with a thought and a
+// text, and their results; the second the answer and the next question; the third a call and its
+// result.
 func conversation(turns int) messages.History {
 	h := messages.History{
 		messages.UserText(question),

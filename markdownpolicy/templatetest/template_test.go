@@ -100,8 +100,8 @@ func TestS2_1_WhatIsToldIsReadBack(t *testing.T) {
 	}
 }
 
-// TestS2_19_TemplatesTakeWhatIsTold passes what a policy tells through a template, as a server does:
-// each text is in the prompt. What precedes it in a reply, the thought, may be left out.
+// TestS2_19_TemplatesTakeWhatIsTold passes what a policy tells through a template, as a server
+// does: each text is in the prompt. What precedes it in a reply, the thought, may be left out.
 func TestS2_19_TemplatesTakeWhatIsTold(t *testing.T) {
 	eachTemplate(t, func(t *testing.T, f format, source string) {
 		if harmony, ok := f.policy.(markdownpolicy.Harmony); ok {
@@ -223,8 +223,8 @@ func (f format) told(t *testing.T, h messages.History) string {
 	return b.String()
 }
 
-// native returns messages as servers pass them to a chat template. Some pass arguments as text; those
-// with templates that write them as JSON pass objects.
+// native returns messages as servers pass them to a chat template. Some pass arguments as text;
+// those with templates that write them as JSON pass objects.
 func (f format) native(t *testing.T, h messages.History, source string) (all []any) {
 	t.Helper()
 	texts := f.texts && !strings.Contains(source, "['arguments']|tojson")

@@ -161,8 +161,8 @@ func (c *Compactor) Summarizes() bool { return c.rules.Summaries() > 0 }
 // Begun reports whether a compaction was begun and is not declared yet.
 func (c *Compactor) Begun() bool { return c.state.Begun != nil }
 
-// Ask returns the step that asks for a summary of what is old: of the model of the Config, or else of
-// that of the strategy. If its prompt cannot be filled in, ok is false: call [Compactor.Trim].
+// Ask returns the step that asks for a summary of what is old: of the model of the Config, or else
+// of that of the strategy. If its prompt cannot be filled in, ok is false: call [Compactor.Trim].
 func (c *Compactor) Ask(h messages.History, model string) (step nextstep.GetChatCompletion, ok bool) {
 	p := c.state.Cut.split(h, c.state.Task-1)
 	limit := c.limit()

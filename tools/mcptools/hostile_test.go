@@ -98,7 +98,8 @@ func TestHostile_lists(t *testing.T) {
 	require.LessOrEqual(t, len(set.Tools()[0].Definition().Description), mcptools.DefaultDescription+len("…"))
 }
 
-// A server that says again and again that its tools have changed is not asked for them all the time.
+// A server that says again and again that its tools have changed is not asked for them all the
+// time.
 func TestHostile_changes(t *testing.T) {
 	set := connectHostile(t, "changes")
 	time.Sleep(1500 * time.Millisecond)

@@ -24,8 +24,8 @@ type Listing struct {
 	Offers   []Offer // in the server's order
 	More     bool    // the server's list goes on, and was not read to its end
 
-	// Unknown are the names in Config.Allow and Config.Safety that are none of the server's, sorted.
-	// It is nil if there is More.
+	// Unknown are the names in Config.Allow and Config.Safety that are none of the server's,
+	// sorted. It is nil if there is More.
 	Unknown []string
 }
 

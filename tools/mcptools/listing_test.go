@@ -113,7 +113,8 @@ func TestListing_leftOut(t *testing.T) {
 	require.Equal(t, "test v1", s.Listing().Title)
 }
 
-// A name in the configuration that is none of the server's is named, unless the server has more tools.
+// A name in the configuration that is none of the server's is named, unless the server has more
+// tools.
 func TestListing_unknown(t *testing.T) {
 	edit := func(c *mcptools.Config) {
 		c.Allow = []string{"read", "wirte", "wirte"}

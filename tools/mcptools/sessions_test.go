@@ -150,8 +150,8 @@ func endOf(t *testing.T, res orchestrator.Result) string {
 	return timeless(t, text)
 }
 
-// timeless is JSON without times, without digests of requests, in which they stand, and without what
-// was left of limits.
+// timeless is JSON without times, without digests of requests, in which they stand, and without
+// what was left of limits.
 func timeless(t *testing.T, text []byte) string {
 	t.Helper()
 	var all any

@@ -54,8 +54,8 @@ type Fences struct {
 	open string // the fence that began the current block; "" if there is none
 }
 
-// At reports whether a block of code is open at a position. Positions must not decrease from call to
-// call.
+// At reports whether a block of code is open at a position. Positions must not decrease from call
+// to call.
 func (f *Fences) At(text string, at int) bool {
 	for {
 		i := strings.IndexByte(text[f.seen:at], '\n')

@@ -53,9 +53,9 @@ func newWords() *textscan.ByteSet {
 }
 
 // Within reports whether the innermost bracket that is open at a position has its end after it.
-// wait means that the end may still come. final means that no more text comes: then the text may have
-// been cut off, and what is in the place of a value of an object is within that object. Positions
-// must not decrease from call to call.
+// wait means that the end may still come. final means that no more text comes: then the text may
+// have been cut off, and what is in the place of a value of an object is within that object.
+// Positions must not decrease from call to call.
 func (l *Loose) Within(text string, at int, final bool) (within, wait bool) {
 	if !l.waiting {
 		if at < l.pos {

@@ -1,5 +1,6 @@
-// Package schemamemo keeps what was compiled last. Compiling a schema takes longer than a short run,
-// and a program that makes an Orchestrator for each request compiles the same ones again and again.
+// Package schemamemo keeps what was compiled last. Compiling a schema takes longer than a short
+// run, and a program that makes an Orchestrator for each request compiles the same ones again and
+// again.
 package schemamemo
 
 import "sync"
