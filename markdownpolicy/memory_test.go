@@ -42,7 +42,7 @@ var nested = []struct{ before, unit, closing string }{
 
 // TestS2_20_MemoryIsLinear reads brackets within each other, open and closed, and counts the bytes
 // that are allocated. They are at most a few times the text, however deep the brackets are. An
-// ordinary test run gives each policy a tenth of the texts.
+// ordinary test run gives each policy a thirtieth of the texts.
 func TestS2_20_MemoryIsLinear(t *testing.T) {
 	const depth, most = 20_000, 25 // bytes for each byte of the text
 	for i, l := range append(policies(t), tagVariants()...) {

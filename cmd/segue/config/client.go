@@ -126,7 +126,8 @@ func (m *modelClients) modelAt(name string, cfg Model, at endpoint.Endpoint, key
 		return nil, fmt.Errorf("model %s: %w", name, err)
 	}
 	settings := at.Config(cfg.Model, key)
-	settings.IdleTimeout, settings.Thinking = cmp.Or(m.idle, idle), cfg.thinking()
+	settings.IdleTimeout = cmp.Or(m.idle, idle)
+	cfg.setThinking(&settings)
 	c, err := settings.New()
 	if err != nil {
 		return nil, fmt.Errorf("model %s: %w", name, err)

@@ -10,11 +10,11 @@ import (
 	"github.com/segue-go/segue/messages"
 )
 
-// thinking returns how the model thinks, and what the server caches.
-func (m Model) thinking() endpoint.Thinking {
-	return endpoint.Thinking{
-		Effort: m.Effort, Summary: m.Summary, Cache: messages.Cache(m.Cache),
-		Mode: messagesapi.Thinking{Mode: messagesapi.ThinkingMode(m.Thinking.Mode), Budget: m.Thinking.Budget, Display: m.Thinking.Display},
+// setThinking sets how the model thinks, and what the server caches.
+func (m Model) setThinking(c *endpoint.Client) {
+	c.Effort, c.Summary, c.Cache = m.Effort, m.Summary, messages.Cache(m.Cache)
+	c.Thinking = messagesapi.Thinking{
+		Mode: messagesapi.ThinkingMode(m.Thinking.Mode), Budget: m.Thinking.Budget, Display: m.Thinking.Display,
 	}
 }
 
@@ -38,7 +38,9 @@ func (c *Config) checkThinking(at string, m Model) []Problem {
 	if len(found) > 0 || api != endpoint.Anthropic {
 		return found
 	}
-	_, err := endpoint.Client{API: api, Model: m.Model, NoEnvironment: true, Thinking: m.thinking()}.New()
+	client := endpoint.Client{API: api, Model: m.Model, NoEnvironment: true}
+	m.setThinking(&client)
+	_, err := client.New()
 	if bad, ok := errors.AsType[*messagesapi.ConfigError](err); ok {
 		found = append(found, c.problem(at+"/"+strings.ToLower(strings.ReplaceAll(bad.Field, ".", "/")), "%s", bad.Problem))
 	}

@@ -19,22 +19,31 @@ import (
 func TestThinking_isSent(t *testing.T) {
 	for name, tt := range map[string]struct {
 		model string
+		api   string            // that of the options
 		want  map[string]string // keys of the body
 	}{
-		"chat":      {`{"model": "m", "effort": "low"}`, map[string]string{"reasoning_effort": `"low"`}},
-		"responses": {`{"model": "m", "api": "responses", "effort": "low", "summary": "auto"}`, map[string]string{"reasoning": `{"effort":"low","summary":"auto"}`}},
+		"chat":      {`{"model": "m", "effort": "low"}`, "", map[string]string{"reasoning_effort": `"low"`}},
+		"responses": {`{"model": "m", "api": "responses", "effort": "low", "summary": "auto"}`, "", map[string]string{"reasoning": `{"effort":"low","summary":"auto"}`}},
 		"anthropic": {
-			`{"model": "m", "api": "anthropic", "effort": "low", "thinking": {"mode": "adaptive", "display": "omitted"}, "cache": "1h"}`,
+			`{"model": "m", "api": "anthropic", "effort": "low", "thinking": {"mode": "adaptive", "display": "omitted"}, "cache": "1h"}`, "",
 			map[string]string{
 				"output_config": `{"effort":"low"}`, "thinking": `{"type":"adaptive","display":"omitted"}`,
 				"cache_control": `{"type":"ephemeral","ttl":"1h"}`, "max_tokens": "16000",
 			},
 		},
 		"a budget of thoughts": {
-			`{"model": "m", "api": "anthropic", "thinking": {"mode": "enabled", "budget": 20000}}`,
+			`{"model": "m", "api": "anthropic", "thinking": {"mode": "enabled", "budget": 20000}}`, "",
 			map[string]string{"thinking": `{"type":"enabled","budget_tokens":20000}`, "max_tokens": "36000"},
 		},
-		"nothing": {`{"model": "m"}`, map[string]string{"reasoning_effort": ""}},
+		"nothing": {model: `{"model": "m"}`, want: map[string]string{"reasoning_effort": ""}},
+		"another API than the file's": {
+			`{"model": "m", "api": "anthropic", "effort": "low", "thinking": {"mode": "adaptive"}, "cache": "1h"}`, "responses",
+			map[string]string{"reasoning": `{"effort":"low"}`, "thinking": "", "cache_control": "", "output_config": ""},
+		},
+		"Anthropic's instead of the file's": {
+			`{"model": "m", "api": "responses", "effort": "low", "summary": "auto"}`, "anthropic",
+			map[string]string{"output_config": `{"effort":"low"}`, "reasoning": "", "summary": ""},
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var body map[string]json.RawMessage
@@ -49,7 +58,7 @@ func TestThinking_isSent(t *testing.T) {
 			m := c.Models["m"]
 			m.BaseURL = server.URL
 			clients := &modelClients{file: map[string]Model{"m": m}, getenv: func(string) string { return "" }, made: map[string]llmclient.Client{}}
-			client, err := clients.client("m")
+			client, err := clients.first(ClientOptions{API: tt.api}, "m")
 			require.NoError(t, err)
 			reply, err := client.Complete(context.Background(), &llmclient.Request{Messages: messages.History{messages.UserText("hi")}}, nil)
 			require.NoError(t, err)
@@ -58,21 +67,6 @@ func TestThinking_isSent(t *testing.T) {
 				require.Equal(t, want, string(body[key]), key)
 			}
 		})
-	}
-}
-
-// TestPolicy_stops: a format with stop sequences is refused before a model with an API without any
-// is asked.
-func TestPolicy_stops(t *testing.T) {
-	const want = "the format react needs stop sequences, and api: responses has none: choose another format, or api: chat"
-	_, problems := parsed(`{"models": {"m": {"model": "m", "api": "responses", "policy": "react"}}, "agents": {"a": {}}}`)
-	require.Len(t, problems, 1)
-	require.Contains(t, problems[0], want)
-	_, err := EnvironmentClient(ClientOptions{Getenv: func(string) string { return "" }, API: "responses", Policy: "react", BaseURL: "http://localhost:1/v1"})
-	require.EqualError(t, err, want)
-	for _, model := range []string{`"api": "responses", "policy": "hermes"`, `"policy": "react"`, `"api": "anthropic", "policy": "react"`} {
-		_, problems := parsed(`{"models": {"m": {"model": "m", ` + model + `}}, "agents": {"a": {}}}`)
-		require.Empty(t, problems, model)
 	}
 }
 

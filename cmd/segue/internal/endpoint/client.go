@@ -13,7 +13,8 @@ import (
 )
 
 // Client says which server and model a client asks, and how: the settings that the clients of all
-// APIs have. The fields mean what they mean in [openaichat.Config].
+// APIs have, and how a model thinks, where an API ignores what it does not have. The fields mean what
+// they mean in [openaichat.Config], [openairesponses.Config] and [messagesapi.Config].
 type Client struct {
 	API           string // one of APIs; "": Chat
 	Model         string
@@ -24,16 +25,11 @@ type Client struct {
 	IdleTimeout   time.Duration
 	MaxRetries    int
 	HTTPClient    *http.Client
-	Thinking
-}
 
-// Thinking says how a model thinks, and what a server caches. An API ignores what it does not have:
-// each field names those that have it.
-type Thinking struct {
-	Effort  string               // all APIs
-	Summary string               // Responses
-	Mode    messagesapi.Thinking // Anthropic
-	Cache   messages.Cache       // Anthropic
+	Effort   string               // all APIs
+	Summary  string               // Responses
+	Thinking messagesapi.Thinking // Anthropic
+	Cache    messages.Cache       // Anthropic
 }
 
 // Config returns the settings of a client for a model at the server, with a key that may be empty.
@@ -58,10 +54,10 @@ func (c Client) New() (llmclient.Client, error) {
 		cfg := messagesapi.Config{
 			Model: c.Model, BaseURL: c.BaseURL, APIKey: c.APIKey, NoEnvironment: true, // it has no headers
 			IdleTimeout: c.IdleTimeout, MaxRetries: c.MaxRetries, HTTPClient: c.HTTPClient,
-			Effort: c.Effort, Thinking: c.Mode, Cache: c.Cache,
+			Effort: c.Effort, Thinking: c.Thinking, Cache: c.Cache,
 		}
-		if c.Mode.Budget > 0 { // thoughts count as part of the reply, which is to have as much room as without them
-			cfg.MaxTokens = messagesapi.DefaultMaxTokens + c.Mode.Budget
+		if c.Thinking.Budget > 0 { // thoughts count as part of the reply, which is to have as much room as without them
+			cfg.MaxTokens = messagesapi.DefaultMaxTokens + c.Thinking.Budget
 		}
 		if c.Bearer {
 			cfg.APIKey, cfg.AuthToken = "", c.APIKey
