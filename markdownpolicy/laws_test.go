@@ -212,6 +212,7 @@ func valueOf(t require.TestingT, text string) (value any) {
 }
 
 func TestS2_1_WhatIsRenderedIsRead(t *testing.T) {
+	prove.Checks(t, prove.Cases()/2)
 	for _, l := range policies(t) {
 		if l.mixes {
 			continue
@@ -359,6 +360,7 @@ func (l lawful) requireBlank(t require.TestingT, reply, between string) {
 }
 
 func TestS2_4_S2_20_AnyReplyObeysTheLaws(t *testing.T) {
+	prove.Checks(t, prove.Cases()/2)
 	for _, l := range policies(t) {
 		t.Run(l.name, func(t *testing.T) {
 			rapid.Check(t, func(t *rapid.T) {

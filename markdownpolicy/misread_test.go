@@ -313,7 +313,7 @@ func TestS2_14_Misreadings(t *testing.T) {
 				require.NoError(t, err, "%s", c.reply)
 				require.Equal(t, c.want, doc.Contents(), "%s", c.reply)
 				l := lawful{Policy: p, name: c.policy, drops: strings.HasPrefix(c.policy, "react")}
-				for size := 0; size < min(len(c.reply), 40); size += prove.DepthOr(3, 1) {
+				for size := 0; size < min(len(c.reply), 40); size += prove.DepthOr(7, 1) {
 					if l.drops || !strings.HasPrefix(c.policy, "hermes/") {
 						checkReply(t, l, c.reply, size)
 					}

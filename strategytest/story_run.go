@@ -91,7 +91,9 @@ func (s *story) run(t *testing.T, d *datadriven.TestData) string {
 
 // config returns what a process of the script works with.
 func (s *story) config(root string) orchestrator.Config {
-	return orchestrator.Config{Strategies: needed(s.set, root, s.tools), Tools: s.tools, Limits: s.limits, LargeResults: s.large}
+	return orchestrator.Config{
+		Strategies: needed(s.set, root, s.tools), Tools: s.tools, Limits: s.limits, LargeResults: s.large, InboxEvery: -1, Lease: 24 * time.Hour,
+	}
 }
 
 // refusal returns the error of orchestrator.New for a configuration in the form of a story, or ""

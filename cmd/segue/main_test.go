@@ -38,24 +38,23 @@ func TestMain(m *testing.M) {
 	})
 }
 
-// fast is the folder of a segue without the race detector, under which a process takes five times
-// as long to begin; "" if this one is without it, or if the scripts are to be run with it.
-var fast string
-
-// buildFast builds the segue for scripts. make prove, which sets SEGUE_PROVE, runs the scripts with
-// the race detector, as do all other tests that start a segue, and as does Windows, where not
-// everybody may make a symbolic link.
+// buildFast builds a segue without the race detector, under which a process takes several times as
+// long to begin, for all tests that start one. make prove, which sets SEGUE_PROVE, starts those
+// with the race detector, as does Windows, where not everybody may make a symbolic link.
 func buildFast(home string) error {
 	if !raced || runtime.GOOS == "windows" || os.Getenv("SEGUE_PROVE") != "" {
 		return nil
 	}
-	fast = filepath.Join(home, "fast")
+	fast := filepath.Join(home, "fast")
 	build := exec.Command("go", "test", "-c", "-o", filepath.Join(fast, "segue"), ".")
 	build.Env = append(os.Environ(), "GOFLAGS=")
 	if out, err := build.CombinedOutput(); err != nil {
 		return fmt.Errorf("%w: %s", err, out)
 	}
-	return os.Symlink("segue", filepath.Join(fast, "mcp-test-server"))
+	if err := os.Symlink("segue", filepath.Join(fast, "mcp-test-server")); err != nil {
+		return err
+	}
+	return os.Setenv("PATH", fast+string(os.PathListSeparator)+os.Getenv("PATH"))
 }
 
 type leakChecked struct{ *testing.M }

@@ -54,9 +54,6 @@ func TestScripts(t *testing.T) {
 			env.Setenv("ADDRESS", strings.TrimPrefix(server.URL, "http://"))
 			env.Setenv("GORACE", noSleep)
 			env.Setenv("GOGC", os.Getenv("GOGC"))
-			if fast != "" {
-				env.Setenv("PATH", fast+string(os.PathListSeparator)+env.Getenv("PATH"))
-			}
 			config, err := filepath.Abs("testdata/segue.yaml")
 			if err != nil {
 				return err

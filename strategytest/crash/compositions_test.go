@@ -33,13 +33,13 @@ var later = tools.NewRaw(tools.Definition{Name: "later", Timeout: -1, ReadOnly: 
 })
 
 // TestCrash_compositions cuts compositions of agents off: each process that dies leaves branches
-// open. Every test run tries one of seventeen boundaries.
+// open. Every test run tries one of forty-one boundaries.
 func TestCrash_compositions(t *testing.T) {
 	for name, c := range compositions() {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			c.Pairs = prove.CasesOr(2)
-			crash.Test(t, c.Every(prove.DepthOr(17, 1)))
+			c.Pairs = prove.CasesOr(1)
+			crash.Test(t, c.Every(prove.DepthOr(41, 1)))
 		})
 	}
 }

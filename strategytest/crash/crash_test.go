@@ -65,8 +65,8 @@ func TestCrash_builtIn(t *testing.T) {
 	for name, c := range builtIn() {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			c.Pairs = prove.CasesOr(3)
-			crash.Test(t, c.Every(prove.DepthOr(7, 1)))
+			c.Pairs = prove.CasesOr(1)
+			crash.Test(t, c.Every(prove.DepthOr(13, 1)))
 		})
 	}
 }

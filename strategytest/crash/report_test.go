@@ -45,7 +45,7 @@ func TestCrash_refused(t *testing.T) {
 			t.Parallel()
 			c := of(strategy.Set{"main": worker}, every, scripted.Calls(call("c1", "pay")), scripted.Text("done"))
 			c.Person = func(orchestrator.Wait) orchestrator.Reply { return orchestrator.Reply{Reason: "it is dear"} }
-			c.Pairs = 5
+			c.Pairs = 1
 			made := c.Config
 			c.Config = func() orchestrator.Config {
 				cfg := made()

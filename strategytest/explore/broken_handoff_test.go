@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/segue-go/segue/delegation"
+	"github.com/segue-go/segue/internal/prove"
 	"github.com/segue-go/segue/llmclient"
 	"github.com/segue-go/segue/machine"
 	"github.com/segue-go/segue/messages"
@@ -164,7 +165,7 @@ func TestHandoffs_sound(t *testing.T) {
 			t.Parallel()
 			b := broken{world: test.world}
 			o := b.options()
-			o.Depth, o.States = 5, 150
+			o.Depth, o.States = 5, prove.DepthOr(40, 150)
 			require.Empty(t, explored(t, &test.twist, o))
 		})
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/segue-go/segue/delegation"
+	"github.com/segue-go/segue/internal/prove"
 	"github.com/segue-go/segue/llmclient"
 	"github.com/segue-go/segue/machine"
 	"github.com/segue-go/segue/messages"
@@ -125,7 +126,7 @@ func TestDefects_misfits(t *testing.T) {
 
 func TestDefects_stops(t *testing.T) {
 	sound(t, &twist{conclude: func(p *pupil) delegation.Output { return delegation.Output{Messages: p.History.Clip()} }},
-		func(o *explore.Options) { o.States = 400 })
+		func(o *explore.Options) { o.States = prove.DepthOr(120, 400) })
 }
 
 // An agent that was stopped says what it came to; the strategy that called it has not made a

@@ -21,7 +21,7 @@ import (
 func TestExplore_notes(t *testing.T) {
 	for _, s := range slices.Concat(builtins(), compositions()) {
 		t.Run(s.name, func(t *testing.T) {
-			s.Odd, s.States, s.Notes = 1, prove.DepthOr(4, 50), 2
+			s.Odd, s.States, s.Notes = 1, prove.DepthOr(2, 50), 2
 			if os.Getenv(variable) != "" {
 				_, s.States = bounds(t)
 			}

@@ -88,10 +88,13 @@ func TestHostile_lists(t *testing.T) {
 	require.Len(t, set.Tools(), mcptools.DefaultTools)
 	require.True(t, set.Listing().More)
 
-	peak := heapPeak(func() { set = connectHostile(t, "heavy") })
+	const largest = 2 << 20
+	peak := heapPeak(func() {
+		set = connectHostile(t, "heavy", func(cfg *mcptools.Config) { cfg.Limits.Message = largest })
+	})
 	require.NotEmpty(t, set.Tools())
 	require.True(t, set.Listing().More)
-	require.Less(t, peak, int64(16*mcptools.DefaultMessage), "bytes")
+	require.Less(t, peak, int64(16*largest), "bytes")
 
 	set = connectHostile(t, "describes")
 	require.Len(t, set.Tools(), 1)
