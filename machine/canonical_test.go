@@ -44,6 +44,17 @@ func TestCanonical_isWhatTheCodecGivesBack(t *testing.T) {
 	}
 }
 
+// A reply that is plain but for its raw body loses the body, which no journal holds.
+func TestCanonical_dropsTheRawBody(t *testing.T) {
+	plain := commonRecords()["reply"].(Answered)
+	resp := *plain.Answer.(nextstep.APIResponse).Response
+	resp.Raw = json.RawMessage(`{"choices":[]}`)
+	raw := plain
+	raw.Answer = nextstep.APIResponse{Response: &resp}
+	require.Equal(t, applied(plain), applied(raw))
+	require.NotNil(t, resp.Raw, "what was handed over is not written to")
+}
+
 // The records that come with every step cost nothing where they are plain.
 func TestCanonical_allocatesNothing(t *testing.T) {
 	if raceDetector {

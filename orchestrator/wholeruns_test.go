@@ -271,6 +271,7 @@ func TestS4_7_anotherAnswerMeanwhile(t *testing.T) {
 			c.Timeouts.Run = time.Minute
 			c.Reply = func(ctx context.Context, w orchestrator.Wait) (orchestrator.Reply, error) {
 				if w.Kind == orchestrator.WaitApproval {
+					time.Sleep(time.Second) // until the question is asked, too
 					return orchestrator.Reply{WaitID: w.ID, Approve: true, Text: "yes"}, nil
 				}
 				<-ctx.Done()
