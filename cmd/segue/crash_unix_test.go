@@ -9,7 +9,6 @@ import (
 	"io"
 	"os"
 	"os/exec"
-	"os/signal"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -152,9 +151,6 @@ func (k *keptRun) keepsNo(secret string) {
 
 // TestInterrupt_kept sends signals to a run that is kept: each says how to go on, and it works.
 func TestInterrupt_kept(t *testing.T) {
-	hangups := make(chan os.Signal, 1) // or else, under nohup, the processes would ignore SIGHUP too
-	signal.Notify(hangups, syscall.SIGHUP)
-	t.Cleanup(func() { signal.Stop(hangups) })
 	for sent, how := range map[syscall.Signal]struct {
 		code int
 		word string

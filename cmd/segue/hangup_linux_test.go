@@ -3,10 +3,8 @@ package main
 import (
 	"os"
 	"os/exec"
-	"os/signal"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -31,9 +29,6 @@ func (p *process) sized(columns uint16) {
 // what had come, and goes on elsewhere.
 func TestTerminal_hangup(t *testing.T) {
 	t.Parallel()
-	if signal.Ignored(syscall.SIGHUP) {
-		t.Skip("the tests were begun with SIGHUP ignored")
-	}
 	for _, args := range [][]string{nil, {"--output", "jsonl"}} {
 		k := newKeptRun(t)
 		p := &process{Terminal: terminaltest.New(t), read: make(chan struct{}), env: []string{"XDG_STATE_HOME=" + k.home}}

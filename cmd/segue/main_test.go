@@ -4,8 +4,10 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"runtime"
+	"syscall"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
@@ -72,6 +74,9 @@ func (m leakChecked) Run() int {
 	}
 	for name, folder := range homeIn(home) { // nothing of who runs the tests is read or written
 		_ = os.Setenv(name, folder)
+	}
+	if signal.Ignored(syscall.SIGHUP) { // under nohup: the processes that tests start would ignore it too
+		signal.Notify(make(chan os.Signal, 1), syscall.SIGHUP)
 	}
 	code := m.M.Run()
 	if err := goleak.Find(); err != nil && code == 0 {
