@@ -18,9 +18,14 @@ import (
 func (o Options) readBody(text string, at int) ([]Part, []Repair, *ParseError) {
 	lead := len(text) - len(textscan.TrimLeft(text))
 	body, at := textscan.Trim(text), at+lead
+	head, _, _ := strings.Cut(body, "{")
 	switch {
 	case strings.HasPrefix(body, functionMark):
 		return o.readFunctions(body, at)
+	case strings.HasPrefix(body, "```"):
+		return o.readCodeBlock(body, at)
+	case head != body && o.tool(textscan.Trim(head)) != nil:
+		return readSeparated(head, body[len(head):], at, at+len(head), o.Mode)
 	case strings.HasPrefix(body, "call:"):
 		return readEscaped(body, at)
 	case strings.Contains(body, "<arg_key>") || o.tool(body) != nil:
@@ -32,6 +37,22 @@ func (o Options) readBody(text string, at int) ([]Part, []Repair, *ParseError) {
 		}
 	}
 	return readPython(body, at, o.Mode)
+}
+
+// readCodeBlock reads a call as an object in a code block.
+func (o Options) readCodeBlock(body string, at int) ([]Part, []Repair, *ParseError) {
+	info, block, _ := strings.Cut(body[len("```"):], "\n")
+	held, tail, closed := cutFence(block)
+	object := textscan.Trim(held)
+	if info = textscan.Trim(info); info != "" && info != "json" || !closed || textscan.Trim(tail) != "" || !strings.HasPrefix(object, "{") {
+		return nil, nil, broken(at, "a call, or a ```json block with one", body, nil)
+	}
+	at += strings.Index(body, object)
+	call, repairs, err := o.readJSON(object, at)
+	if err != nil {
+		return nil, nil, err
+	}
+	return []Part{{Content: call, Start: at}}, repairs, nil
 }
 
 // readJSON reads a call as JSON. The forms are {"name":…,"arguments":{…}}, the same as the

@@ -80,7 +80,7 @@ func (b *fencedBlock) open(text string, final bool) bool {
 		b.kind = fencedCall
 	case infoThought:
 		b.kind = fencedThought
-	case "json", "":
+	case "json", "", "tool_calls", "function_call", "tool_code":
 		b.kind = fencedMaybe
 	default:
 		b.kind = fencedText

@@ -120,7 +120,7 @@ func (d DeepSeek) syntax() *hermesSyntax {
 		v31 := namedForm{open: marks.open, shown: "name", behind: separator, closings: []string{marks.close}}
 		v3 := namedForm{
 			open: marks.open + "function" + separator, shown: "name", behind: "```json",
-			closings: []string{marks.close, "```" + marks.close, "```\n" + marks.close},
+			closings: []string{marks.close, "```" + marks.close, "```\n" + marks.close, "```\r\n" + marks.close},
 		}
 		tags = append(tags, v3.tag(d.Options), v31.tag(d.Options)) // the longer mark first
 		closing = append(closing, marks.close)

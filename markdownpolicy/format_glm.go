@@ -21,9 +21,9 @@ import (
 //
 // A string is written as it is, any other value as JSON. If the schema in Options.Tools says that an
 // argument is a string, it is one; without a type, text that is a JSON value other than a string is
-// that value. GLM also reads what [Hermes] reads between the tags, and, if Options.Tools has the
-// tool, its name and a JSON object. GLM writes a call as JSON, as Hermes does, if the pairs cannot
-// express it: a value with a tag in it, or the text 3 without a schema.
+// that value. GLM also reads what [Hermes] reads between the tags. GLM writes a call as JSON, as
+// Hermes does, if the pairs cannot express it: a value with a tag in it, or the text 3 without a
+// schema.
 //
 // Results are between <tool_response> and </tool_response>, in the order of the calls. Thoughts are
 // between <think> and </think>; those before the last message of the user are not told again.
@@ -139,17 +139,13 @@ func (g GLM) syntax() *hermesSyntax {
 	return g.Thoughts.thinking(g.Options, g.begins(), []string{marks.close}, call)
 }
 
-// readBody reads a call in pairs, one without arguments, the name of a tool and a JSON object, and
-// else what Hermes reads.
+// readBody reads a call in pairs, one without arguments, and else what Hermes reads.
 func (g GLM) readBody(text string, at int) ([]Part, []Repair, *ParseError) {
 	body := textscan.TrimLeft(text)
 	at += len(text) - len(body)
 	body = textscan.TrimRight(body)
 	head, _, _ := strings.Cut(body, "{")
-	switch {
-	case g.tool(textscan.Trim(head)) != nil && head != body:
-		return readSeparated(head, body[len(head):], at, at+len(head), g.Mode)
-	case !strings.Contains(body, pairKey.open) && (len(body) > longestHead || strings.Trim(body, nameBytes) != ""):
+	if !strings.Contains(head, pairKey.open) && (len(body) > longestHead || strings.Trim(body, nameBytes) != "") {
 		return g.Options.readBody(body, at)
 	}
 	name, pairs, err := readArgumentPairs(body, at)

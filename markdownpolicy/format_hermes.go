@@ -17,13 +17,14 @@ import (
 // objects, the parameters of Qwen3-Coder
 // (<function=name><parameter=key>value</parameter></function>), the same with a JSON object in
 // place of the parameters, the pairs of GLM-4.5 and later
-// (name<arg_key>key</arg_key><arg_value>value</arg_value>), and calls in Python syntax. Values
-// without a type get a type that the schema in Options.Tools allows, or else become strings. Calls
-// are always written as JSON. Text in a call that is neither an argument nor known to be harmless
-// is an error.
+// (name<arg_key>key</arg_key><arg_value>value</arg_value>), calls in Python syntax, and an object in
+// a code block. Values without a type get a type that the schema in Options.Tools allows, or else
+// become strings. Calls are always written as JSON. Text in a call that is neither an argument nor
+// known to be harmless is an error.
 //
-// If Options.Tools are given, <function=name>…</function> of a known tool is a call without the
-// tags around it, too, unless it is in a code span, in a line that is indented as code, or quoted.
+// If Options.Tools are given, the name of a known tool and a JSON object between the tags are a
+// call, and <function=name>…</function> of a known tool is a call without the tags around it, too,
+// unless it is in a code span, in a line that is indented as code, or quoted.
 //
 // A call without a closing tag is accepted at the end of the text, if its JSON is complete. A
 // thought without a closing tag extends to the end. With ThoughtsOpen a call in a thought is part

@@ -189,7 +189,7 @@ func (b *mistralBlock) calls(into *callBlock, text string) *ParseError {
 		return into.add(text, b.value, b.json.end)
 	}
 	name, id, _ := strings.Cut(strings.TrimSuffix(head, "[ARGS]"), "[CALL_ID]")
-	if name = textscan.Trim(name); name == "" || strings.ContainsAny(name+textscan.Trim(id), " \t\r\n\"[]") {
+	if name = textscan.Trim(name); name == "" || strings.ContainsAny(name+textscan.Trim(id), " \t\r\n\"[](") {
 		return broken(b.after, "the name of a tool behind "+mistralMark+", and [ARGS] or nothing before its arguments", head, nil)
 	}
 	arguments, repairs, err := readObject(text[b.value:b.json.end], b.value, b.Mode)

@@ -253,7 +253,7 @@ func (o Options) beginsCall(text string, at int, final bool) (yes, wait bool) {
 	behind = textscan.TrimLeft(strings.TrimLeft(behind, ":0123456789")) // Kimi numbers the calls
 	marks := append([]string{pairKey.open, kimiArguments}, deepSeekSeparators...)
 	if o.tool(name) != nil {
-		marks = append(marks, "</", "<|", "<｜")
+		marks = append(marks, "{", "</", "<|", "<｜")
 	}
 	for _, mark := range marks {
 		if strings.HasPrefix(behind, mark) || behind == "" && !more && o.tool(name) != nil {

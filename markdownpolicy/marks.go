@@ -153,7 +153,7 @@ func dropped(mark string) tag {
 // tagPair is a pair of marks around a text.
 type tagPair struct {
 	open, close string
-	until       []string // more marks that may end it, and are escaped in it
+	until       []string // more marks that may end it, before which it ends; they are escaped in it
 }
 
 // thoughtTags are the marks that most models write around a thought.
@@ -215,7 +215,11 @@ func (b *thoughtBlock) read(text string, final bool) verdict {
 			return b.verdict(text, len(text), len(text))
 		}
 		if escapeBefore(text, b.body, at) == at {
-			return b.verdict(text, at, at+len(mark))
+			end := at
+			if mark == b.marks.close {
+				end += len(mark)
+			}
+			return b.verdict(text, at, end)
 		}
 		b.pos = at + 1
 	}

@@ -181,7 +181,7 @@ func (p ReAct) arguments(a action) (args string, end int, open bool, repairs []R
 	switch {
 	case (value == "" || value == "null") && tool != nil && len(parametersOf(tool).Required) > 0:
 		return "", end, true, nil, p.inputError(a, at, value)
-	case value == "" || value == "null":
+	case value == "" || value == "null", value == "None" && tool != nil && len(parametersOf(tool).Properties) == 0:
 		return "{}", end, true, nil, nil
 	case !a.exact && isObjectLike(value):
 		args, used, ended, repairs, err := readInputObject(value, at, p.Mode)
@@ -189,6 +189,10 @@ func (p ReAct) arguments(a action) (args string, end int, open bool, repairs []R
 			err = inputContinues(value, used, at)
 		}
 		return args, at + used, !ended, repairs, err
+	}
+	if span := textscan.Trim(strings.Trim(value, "`")); !a.exact && value[0] == '`' && isObjectLike(span) && objectEnd(span) == len(span) {
+		args, repairs, err = readDict(span, at+strings.Index(value, span), p.Mode)
+		return args, end, false, repairs, err
 	}
 	var text string
 	if !a.exact && value[0] == '"' && json.Unmarshal([]byte(value), &text) == nil {
