@@ -5,6 +5,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/segue-go/segue/internal/prove"
 	"github.com/segue-go/segue/markdownpolicy"
 	"github.com/segue-go/segue/messages"
 	"github.com/segue-go/segue/tools"
@@ -63,6 +64,7 @@ func TestS2_21_TheEarliestErrorOfAChainCounts(t *testing.T) {
 // The offset of an error is in the text that cannot be read, and not in what comes before it: a
 // chain compares offsets.
 func TestS2_21_ErrorsAreWhereTheTextIs(t *testing.T) {
+	prove.Checks(t, prove.Cases()/2)
 	const before = "Let me look at this first.\n\n"
 	check := func(t require.TestingT, l lawful, reply string) {
 		_, err := l.ParseResponse(before + reply)

@@ -375,6 +375,7 @@ func TestS2_4_S2_20_AnyReplyObeysTheLaws(t *testing.T) {
 }
 
 func TestS2_20_AnyBytesObeyTheLaws(t *testing.T) {
+	prove.Checks(t, prove.Cases()/2)
 	for _, l := range policies(t) {
 		rapid.Check(t, func(t *rapid.T) {
 			checkReply(t, l, string(rapid.SliceOf(rapid.Byte()).Draw(t, "bytes")), rapid.IntRange(0, 9).Draw(t, "size"))

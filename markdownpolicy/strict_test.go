@@ -73,6 +73,7 @@ func TestS2_20_ErrorsInPieces(t *testing.T) {
 // The formats can express every tool name that providers accept, whether or not the tools are
 // known.
 func TestS2_1_NamesOfTools(t *testing.T) {
+	prove.Checks(t, prove.Cases()/2)
 	for _, name := range markdownpolicy.Names() {
 		rapid.Check(t, func(t *rapid.T) {
 			tool := rapid.OneOf(rapid.StringMatching(`[a-zA-Z0-9_-]{1,64}`), rapid.StringMatching(`[a-zA-Z0-9_-]{64}`), rapid.StringMatching(`[0-9-]{1,3}`),

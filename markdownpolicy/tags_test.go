@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
+	"github.com/segue-go/segue/internal/prove"
 	"github.com/segue-go/segue/markdownpolicy"
 	"github.com/segue-go/segue/messages"
 )
@@ -27,6 +28,7 @@ var tagProse = rapid.Custom(func(t *rapid.T) string {
 })
 
 func TestS2_1_TagVariantsReadWhatTheyRender(t *testing.T) {
+	prove.Checks(t, prove.Cases()/2)
 	for _, l := range tagVariants() {
 		t.Run(l.name, func(t *testing.T) {
 			rapid.Check(t, func(t *rapid.T) {
@@ -41,6 +43,7 @@ func TestS2_1_TagVariantsReadWhatTheyRender(t *testing.T) {
 }
 
 func TestS2_20_TagVariantsInPieces(t *testing.T) {
+	prove.Checks(t, prove.Cases()/2)
 	for _, l := range tagVariants() {
 		t.Run(l.name, func(t *testing.T) {
 			rapid.Check(t, func(t *rapid.T) {

@@ -159,8 +159,16 @@ func parts(contents ...messages.AssistantContent) []messages.AssistantContent { 
 // checkEveryCut reads a reply in pieces of every size, and cut off at every place.
 func checkEveryCut(t *testing.T, p markdownpolicy.Policy, reply string) {
 	t.Helper()
+	doc, err := p.ParseResponse(reply)
 	for size := range len(reply) {
-		doc, err := p.ParseResponse(reply)
+		for _, part := range must(p.ParseResponse(reply[:size])).Parts {
+			if part.End > size {
+				t.Fatalf("a part ends at %d of %d: %+v", part.End, size, part)
+			}
+		}
+		if size > 16 && size%5 != 0 {
+			continue
+		}
 		parser := p.(markdownpolicy.Streamer).NewParser()
 		for rest := reply; rest != ""; {
 			n := min(size+1, len(rest))
@@ -170,10 +178,6 @@ func checkEveryCut(t *testing.T, p markdownpolicy.Policy, reply string) {
 		again, _, err2 := parser.Close()
 		require.Equal(t, doc, again, "in pieces of %d", size+1)
 		require.Equal(t, err, err2)
-
-		for _, part := range must(p.ParseResponse(reply[:size])).Parts {
-			require.LessOrEqual(t, part.End, size)
-		}
 	}
 }
 
