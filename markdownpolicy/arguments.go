@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/segue-go/segue/markdownpolicy/internal/jsonscan"
+	"github.com/segue-go/segue/markdownpolicy/internal/pyliteral"
 )
 
 // argument is a named argument of a call, written as plain text without a type.
@@ -39,9 +40,32 @@ func argumentsObject(arguments []argument, schema map[string]property) string {
 
 // property is the part of an argument's schema that is used.
 type property struct {
-	Type  any        `json:"type"` // a string or an array of strings
-	AnyOf []property `json:"anyOf"`
+	Type  any               `json:"type"` // a string or an array of strings
+	Enum  []json.RawMessage `json:"enum"`
+	Ref   string            `json:"$ref"`
+	AnyOf []property        `json:"anyOf"`
+	OneOf []property        `json:"oneOf"`
+	AllOf []property        `json:"allOf"`
 }
+
+// resolve puts what a schema refers to, and all of its alternatives, under anyOf.
+func (p *property) resolve(s argumentSchema, depth int) {
+	if depth == 0 {
+		return
+	}
+	for prefix, defs := range map[string]map[string]property{"#/$defs/": s.Defs, "#/definitions/": s.Definitions} {
+		if name, ok := strings.CutPrefix(p.Ref, prefix); ok {
+			p.AnyOf = append(slices.Clone(p.AnyOf), defs[name])
+		}
+	}
+	p.AnyOf = slices.Concat(p.AnyOf, p.OneOf, p.AllOf)
+	for i := range p.AnyOf {
+		p.AnyOf[i].resolve(s, depth-1)
+	}
+}
+
+// isUnknown reports whether nothing is known of the type.
+func (p property) isUnknown() bool { return p.Type == nil && p.AnyOf == nil && p.Enum == nil }
 
 // properties returns the arguments of the tool with that name, or nil if nothing is known of them.
 func (o Options) properties(name string) map[string]property { return o.schema(name).Properties }
@@ -52,8 +76,10 @@ func (o Options) requires(name string) bool { return len(o.schema(name).Required
 
 // argumentSchema is the part of the schema of a tool's arguments that is used.
 type argumentSchema struct {
-	Properties map[string]property `json:"properties"`
-	Required   []string            `json:"required"`
+	Properties  map[string]property `json:"properties"`
+	Required    []string            `json:"required"`
+	Defs        map[string]property `json:"$defs"`
+	Definitions map[string]property `json:"definitions"`
 }
 
 // schema returns the schema of a tool's arguments; it is empty if nothing is known of them.
@@ -61,6 +87,11 @@ func (o Options) schema(name string) (schema argumentSchema) {
 	tool := o.tool(name)
 	if tool == nil || json.Unmarshal(tool.Parameters, &schema) != nil {
 		return argumentSchema{}
+	}
+	const deepest = 4 // references and alternatives within each other
+	for name, p := range schema.Properties {
+		p.resolve(schema, deepest)
+		schema.Properties[name] = p
 	}
 	return schema
 }
@@ -86,10 +117,28 @@ func (p property) append(dst []byte, text string) []byte {
 	if lower := strings.ToLower(trimmed); lower == "true" || lower == "false" || lower == "null" {
 		trimmed = lower
 	}
-	if kind := kindOf(trimmed); kind != "string" && p.allows(kind) && json.Valid([]byte(trimmed)) {
+	switch kind := kindOf(trimmed); {
+	case kind == "string" || !p.allows(kind):
+	case json.Valid([]byte(trimmed)):
 		return append(dst, trimmed...)
+	case (kind == "array" || kind == "object") && !p.allows("string"):
+		if value, ok := otherJSON(trimmed); ok {
+			return append(dst, value...)
+		}
 	}
 	return jsonscan.AppendString(dst, text)
+}
+
+// otherJSON reads what models write in the place of a JSON array or object that cannot be a string:
+// a literal of Python, or JSON with the escapes of a string.
+func otherJSON(text string) (value string, ok bool) {
+	if escaped := `"` + text + `"`; json.Valid([]byte(escaped)) {
+		if value = jsonscan.Unquote(escaped); json.Valid([]byte(value)) {
+			return value, true
+		}
+	}
+	value, end, err := pyliteral.Read(text, 0)
+	return value, err == nil && end == len(text)
 }
 
 // kindOf guesses the JSON type of a text that may be a value.
@@ -123,6 +172,9 @@ func (p property) allows(kind string) bool {
 		if slices.ContainsFunc(t, func(t any) bool { return property{Type: t}.allows(kind) }) {
 			return true
 		}
+	}
+	if p.Type == nil && slices.ContainsFunc(p.Enum, func(value json.RawMessage) bool { return kindOf(string(value)) == kind }) {
+		return true
 	}
 	return slices.ContainsFunc(p.AnyOf, func(p property) bool { return p.allows(kind) })
 }

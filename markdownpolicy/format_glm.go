@@ -154,8 +154,8 @@ func (g GLM) readBody(text string, at int) ([]Part, []Repair, *ParseError) {
 	}
 	schema, known := map[string]property{}, g.properties(name)
 	for _, a := range pairs {
-		if schema[a.name] = known[a.name]; known[a.name].Type == nil && known[a.name].AnyOf == nil {
-			schema[a.name] = property{Type: []any{"null", "boolean", "number", "array", "object"}}
+		if schema[a.name] = known[a.name]; known[a.name].isUnknown() {
+			schema[a.name] = property{Type: []any{"null", "boolean", "number", "array", "object", "string"}}
 		}
 	}
 	return []Part{callAt(at, name, argumentsObject(pairs, schema))}, nil, nil
