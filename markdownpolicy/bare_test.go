@@ -133,7 +133,7 @@ func TestPairsThatLackTags(t *testing.T) {
 func TestCallsWithoutTheirFirstMarkThatAreBroken(t *testing.T) {
 	for _, reply := range []string{
 		`to=functions.list_users<|channel|>commentary json<|message|>{"team":<|call|>`,
-		`commentary to=functions.list_users code<|message|>{"team":"red"}<|call|>`,
+		`commentary to=functions.list_users prose<|message|>{"team":"red"}<|call|>`,
 	} {
 		_, err := knowing("harmony").ParseResponse(reply)
 		require.Error(t, err, reply)

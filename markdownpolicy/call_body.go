@@ -36,7 +36,7 @@ func (o Options) readBody(text string, at int) ([]Part, []Repair, *ParseError) {
 			return readSeparated(before, after, at, at+len(body)-len(after), o.Mode)
 		}
 	}
-	return readPython(body, at, o.Mode)
+	return readPython("", body, at, o.Mode)
 }
 
 // readCodeBlock reads a call as an object in a code block.
@@ -287,8 +287,9 @@ func escapedJSON(text string) []byte {
 }
 
 // readPython reads Python calls: name(key=value, …), each on its own line or all in a list.
-func readPython(body string, at int, mode Mode) ([]Part, []Repair, *ParseError) {
-	calls, changes, err := pyliteral.ReadCalls(body, mode == ModeRepair)
+// A call may be the argument of the function around, unless that is "".
+func readPython(around, body string, at int, mode Mode) ([]Part, []Repair, *ParseError) {
+	calls, changes, err := pyliteral.ReadCalls(around, body, mode == ModeRepair)
 	if err != nil {
 		return nil, nil, broken(at+err.Offset, err.Expected, body[err.Offset:], nil)
 	}

@@ -4,7 +4,6 @@ import (
 	"strings"
 
 	"github.com/segue-go/segue/markdownpolicy/internal/commonmark"
-	"github.com/segue-go/segue/markdownpolicy/internal/pyliteral"
 	"github.com/segue-go/segue/markdownpolicy/internal/textscan"
 	"github.com/segue-go/segue/messages"
 	"github.com/segue-go/segue/tools"
@@ -134,10 +133,9 @@ func (b *gemmaBlock) read(text string, final bool) verdict {
 
 // calls reads the content of a block at an offset of the reply.
 func (b *gemmaBlock) calls(body string, at int) ([]Part, []Repair, *ParseError) {
-	if inner, ok := strings.CutPrefix(body, "print("); ok && b.tool("print") == nil && strings.HasSuffix(inner, ")") {
-		if h := (pyliteral.Lookahead{Text: inner}); h.Name() != "" && h.Skip("(") {
-			body, at = textscan.TrimRight(strings.TrimSuffix(inner, ")")), at+len("print(")
-		}
+	around := ""
+	if b.tool("print") == nil {
+		around = "print"
 	}
-	return readPython(body, at, b.Mode)
+	return readPython(around, body, at, b.Mode)
 }

@@ -182,12 +182,13 @@ func (b *harmonyBlock) read(text string, final bool) verdict {
 
 // begin returns the reader of what the header begins.
 func (b *harmonyBlock) begin(text string, h harmonyHeader) block {
+	cut := !h.marked && h.known && h.tool != "" && h.end == len(text) && text[b.start] == '<'
 	switch {
-	case !h.marked:
+	case !h.marked && !cut:
 		return b.block(b.start, b.after)
 	case !h.known && h.tool == "":
 		return fixedBlock{kind: isText, end: b.after}
-	case !h.known:
+	case !h.known, cut:
 		const expected = harmonyChannel + "commentary to=functions.name <|constrain|>json" + harmonyMessage + "{…}" + harmonyCall
 		return fixedBlock{kind: isBroken, end: h.end, err: broken(b.start, expected, text[b.start:h.end], nil)}
 	case h.tool != "":
@@ -211,15 +212,15 @@ type harmonyHeader struct {
 }
 
 // harmonyWords may be in a header, besides a recipient.
-var harmonyWords = []string{"assistant", "analysis", "commentary", "final", "json", "<|constrain|>", harmonyStart, harmonyChannel}
+var harmonyWords = []string{"assistant", "analysis", "commentary", "final", "json", "code", harmonyStart, harmonyChannel}
 
 // header reads the header at a position. wait means that more text is needed.
 func (r *harmonyReply) header(text string, at int, final bool) (h harmonyHeader, wait bool) {
 	window := text[at:min(len(text), at+longestHead)]
 	rest, _, object := strings.Cut(window, "{")
 	rest, _, h.marked = strings.Cut(rest, harmonyMessage)
-	if !object && !h.marked {
-		return h, len(window) < longestHead && !final
+	if !object && !h.marked && len(window) < longestHead && !final {
+		return h, true
 	}
 	h.known, h.end = true, at+len(rest)
 	if h.marked {
@@ -229,6 +230,10 @@ func (r *harmonyReply) header(text string, at int, final bool) (h harmonyHeader,
 		if name, ok := strings.CutPrefix(rest, "to="); ok && h.tool == "" {
 			rest = strings.TrimLeft(name, nameBytes)
 			h.tool = r.recipient(name[:len(name)-len(rest)])
+			continue
+		}
+		if kind, ok := strings.CutPrefix(rest, "<|constrain|>"); ok { // of the text; models write any word
+			rest = strings.TrimLeft(strings.TrimLeft(kind, " "), nameBytes)
 			continue
 		}
 		i := slices.IndexFunc(harmonyWords, func(word string) bool { return strings.HasPrefix(rest, word) })

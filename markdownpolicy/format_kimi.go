@@ -133,13 +133,16 @@ func (k Kimi) bareHead(text string, at int, final bool) (tool string, object int
 
 // tool returns the name of the tool in the id of a call, or "".
 func (k Kimi) tool(id string) string {
-	if i := strings.LastIndexByte(id, ':'); k.Options.tool(id) == nil && i >= 0 {
+	if k.Options.tool(id) != nil {
+		return id
+	}
+	if i := strings.LastIndexByte(id, ':'); i >= 0 {
 		if _, err := strconv.Atoi(id[i+1:]); err != nil {
 			return ""
 		}
-		id = strings.TrimPrefix(id[:i], "functions.")
+		id = id[:i]
 	}
-	return id
+	return strings.TrimPrefix(id, harmonyFunctions)
 }
 
 // toolObject returns a tool as JSON, as requests of the Chat Completions API have it.

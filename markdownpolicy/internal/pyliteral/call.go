@@ -39,16 +39,25 @@ func ReadList(text string, at int, lenient bool) ([]Call, []jsonrepair.Change, *
 }
 
 // ReadCalls reads calls one after another, with or without commas, or in a list as ReadList does.
-func ReadCalls(text string, lenient bool) ([]Call, []jsonrepair.Change, *Error) {
-	if strings.HasPrefix(text, "[") {
-		return ReadList(text, 0, lenient)
-	}
+// A call may be the argument of the function around, unless that is "".
+func ReadCalls(around, text string, lenient bool) ([]Call, []jsonrepair.Change, *Error) {
 	r := reader{text: text, lenient: lenient}
+	if r.space(); r.next() == '[' {
+		return ReadList(text, r.pos, lenient)
+	}
 	var calls []Call
 	for more := true; more; more = r.pos < len(text) {
+		within := r.within(around)
 		call, ok := r.call()
 		if !ok {
 			return nil, nil, r.err
+		}
+		if r.space(); within {
+			if r.next() != ')' {
+				r.fail(") behind the call")
+				return nil, nil, r.err
+			}
+			r.pos++
 		}
 		calls = append(calls, call)
 		if r.space(); r.next() == ',' {
@@ -57,6 +66,21 @@ func ReadCalls(text string, lenient bool) ([]Call, []jsonrepair.Change, *Error) 
 		}
 	}
 	return calls, r.changes, nil
+}
+
+// within reports whether the next call is the argument of a function, whose name it skips.
+func (r *reader) within(around string) bool {
+	outer := Lookahead{Text: r.text, Pos: r.pos}
+	if around == "" || outer.Name() != around || !outer.Skip("(") {
+		return false
+	}
+	inner := outer
+	if inner.Name() == "" || !inner.Skip("(") {
+		return false
+	}
+	r.pos = outer.Pos
+	r.space()
+	return true
 }
 
 // call reads name(argument=value, …).
