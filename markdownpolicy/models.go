@@ -1,6 +1,9 @@
 package markdownpolicy
 
-import "strings"
+import (
+	"regexp"
+	"strings"
+)
 
 // ForModel returns the policy for the format that a model was trained on, by the name under which
 // servers offer it: "zai-org/GLM-4.5-Air", "gpt-oss:20b", "qwen3". It knows nothing of the server:
@@ -11,10 +14,15 @@ import "strings"
 // thoughts with and without their first tag.
 func ForModel(name string) (p Policy, ok bool) {
 	name = plainModel(name)
+	family, _, _ := strings.Cut(name, ":")
 	for _, m := range models {
 		for mark := range strings.FieldsSeq(m.names) {
-			exact := strings.TrimSuffix(mark, "$")
-			if name == exact || exact == mark && strings.Contains(name, mark) {
+			exact, whole := strings.CutSuffix(mark, "$")
+			in := family
+			if strings.Contains(mark, ":") {
+				in = name
+			}
+			if whole && in == exact || !whole && strings.Contains(in, mark) {
 				return m.policy, m.policy != nil
 			}
 		}
@@ -22,11 +30,14 @@ func ForModel(name string) (p Policy, ok bool) {
 	return nil, false
 }
 
-// plainModel returns the last part of a name without its tag and separators, in small letters.
+// pointOfVersion is how some servers write the point of a version: glm-4p5.
+var pointOfVersion = regexp.MustCompile(`([0-9])p([0-9])`)
+
+// plainModel returns the last part of a name without separators, in small letters.
 func plainModel(name string) string {
 	name = strings.ToLower(name)
 	name = name[strings.LastIndexByte(name, '/')+1:]
-	name, _, _ = strings.Cut(name, ":")
+	name = pointOfVersion.ReplaceAllString(name, "$1$2")
 	for _, separator := range []string{"-", "_", ".", " "} {
 		name = strings.ReplaceAll(name, separator, "")
 	}
@@ -34,7 +45,8 @@ func plainModel(name string) string {
 }
 
 // models lists parts of models' names, as plainModel returns them, with the policy; $ means the
-// whole name. The first that fits counts. A nil policy is for models with a format that is not
+// whole name, and only a part with a colon is compared with the tag, too, which servers write after
+// the name. The first that fits counts. A nil policy is for models with a format that is not
 // read, or with none. The sources for GLM-4.5 to 4.7, Kimi K2, DeepSeek V3, R1 and V3.1, gpt-oss,
 // Gemma 3 and Nemotron 3 were read in November 2026. The others are where the formats of the older
 // policies are published; that Kimi K2.5 and 2.6 write as K2 does was not seen in a template.
@@ -43,7 +55,12 @@ var models = []struct {
 	policy Policy
 	source string // where the format is published, and since when
 }{
-	{"distill", nil, "the distilled models of DeepSeek R1 were not trained on calls (model card, January 2025)"},
+	{"base embed rerank qwen3guard qwen3asr qwen3tts", nil, "they do not chat"},
+	{
+		"distill deepseekr10528qwen deepseekr1qwen deepseekr1llama deepseekr1:1 deepseekr1:7 deepseekr1:8 deepseekr1:3 deepseekr1:latest", nil,
+		"the distilled models of DeepSeek R1 were not trained on calls (model card, January 2025); Ollama has them by their size (ollama.com/library/deepseek-r1)",
+	},
+	{"chimera cogito", nil, "formats of their own on the base of DeepSeek"},
 	{"functiongemma", Hermes{Dialect: DialectGemma}, "ai.google.dev/gemma/docs/functiongemma, December 2025"},
 	{"gemma3", Gemma{}, "ai.google.dev/gemma/docs/capabilities/function-calling, March 2025"},
 	{"gptoss", Harmony{ForgetThoughts: true}, "cookbook.openai.com/articles/openai-harmony, August 2025"},
@@ -51,10 +68,10 @@ var models = []struct {
 	{"glm47 glm5", Think{Policy: GLM{Version: GLM47}}, "chat template of zai-org/GLM-4.7, December 2025"},
 	{"kimik25 kimik26", Think{Policy: Kimi{}}, "docs.vllm.ai, vllm.parser.kimi_k2, with thoughts unless they are turned off, 2026"},
 	{"kimik2", Kimi{}, "huggingface.co/moonshotai/Kimi-K2-Instruct, docs/tool_call_guidance.md, July 2025"},
-	{"deepseekv31 deepseekv32exp", Think{Policy: DeepSeek{}}, "model card of deepseek-ai/DeepSeek-V3.1, August 2025"},
+	{"deepseekv31 deepseekchatv31 deepseekv32exp", Think{Policy: DeepSeek{}}, "model card of deepseek-ai/DeepSeek-V3.1, August 2025"},
 	{"deepseekv32 deepseekv4", nil, "DSML is not read (deepseek-ai/DeepSeek-V3.2, encoding, December 2025)"},
 	{"deepseekr1", Think{Policy: DeepSeek{Version: DeepSeekV3}}, "chat template of deepseek-ai/DeepSeek-R1, January 2025"},
-	{"deepseekv3", DeepSeek{Version: DeepSeekV3}, "chat template of deepseek-ai/DeepSeek-V3-0324, March 2025"},
+	{"deepseekv3 deepseekchatv3", DeepSeek{Version: DeepSeekV3}, "chat template of deepseek-ai/DeepSeek-V3-0324, March 2025"},
 	{"hermes2pro hermes3 hermes4 hermes2theta", Hermes{}, "github.com/NousResearch/Hermes-Function-Calling, March 2024"},
 	{"qwen3 qwen25 qwq", Think{Policy: Hermes{Thoughts: ThoughtsNone}}, "qwen.readthedocs.io, function calling, September 2024"},
 	{"lfm2", Hermes{Dialect: DialectLFM}, "docs.liquid.ai, tool use, July 2025"},
@@ -62,8 +79,10 @@ var models = []struct {
 	{"nemotron3 nemotronnano3", Think{Policy: Hermes{Thoughts: ThoughtsNone}}, "docs.vllm.ai, vllm.parser.nemotron_v3: as Qwen3, December 2025"},
 	{"llama4", Pythonic{}, "llama_models, models/llama4/prompt_format.md, April 2025"},
 	{"nemotron xlam toolace functionary", nil, "formats of their own on the base of Llama"},
+	{"dolphin tulu minitron", nil, "trained anew, not on the format of their base"},
 	{"llama321b llama323b", Pythonic{}, "llama_models, models/llama3_2/text_prompt_format.md, September 2024"},
-	{"llama31 llama32 llama33", Llama{}, "llama_models, models/llama3_1/prompt_format.md, July 2024"},
+	{"llama31 llama32 llama33 llamav31 llamav33", Llama{}, "llama_models, models/llama3_1/prompt_format.md, July 2024"},
+	{"codestralmamba codestral22b codestral$ mistral:7binstructv02 mistral:v02", nil, "before Mistral's models were trained on calls"},
 	{
 		"mistral7binstructv03 mistralnemo mistralsmall mistralmedium mistrallarge ministral magistral devstral codestral pixtral mixtral8x22b mistral$",
 		Mistral{},
