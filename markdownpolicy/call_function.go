@@ -165,9 +165,9 @@ func (o Options) functionTags(refused *int) []tag {
 	if len(o.Tools) == 0 {
 		return nil
 	}
-	ends, quoting := &textscan.Finder{Mark: functionEnd}, new(commonmark.Quoting)
+	ends, shown := &textscan.Finder{Mark: functionEnd}, new(commonmark.Shown)
 	return []tag{{functionMark, func(start, after int) block {
-		return &functionBlock{Options: o, start: start, after: after, ends: ends, refused: refused, quoting: quoting}
+		return &functionBlock{Options: o, start: start, after: after, ends: ends, refused: refused, shown: shown}
 	}}}
 }
 
@@ -197,7 +197,7 @@ type functionBlock struct {
 	start, after int
 	ends         *textscan.Finder // finds closing tags
 	refused      *int             // the end of the last call that could not be read
-	quoting      *commonmark.Quoting
+	shown        *commonmark.Shown
 
 	limited bool // a function that contains another has no end
 	kind    functionKind
@@ -244,6 +244,7 @@ func (b *functionBlock) read(text string, final bool) verdict {
 		return b.broken(err, max(b.end, b.looked))
 	}
 	call.Start, call.End, call.Open = b.start, behind, b.cut
+	b.shown.Skip(behind)
 	return verdict{kind: isParts, end: behind, parts: []Part{call}, repairs: repairs}
 }
 
@@ -259,7 +260,7 @@ func (b *functionBlock) open(text string, final bool) bool {
 	switch {
 	case wait:
 		return false
-	case b.start < *b.refused || b.tool(name) == nil || b.quoting.At(text, b.start):
+	case b.start < *b.refused || b.tool(name) == nil || b.shown.At(text, b.start):
 		b.kind, b.pos = functionNone, b.after
 		return true
 	case empty:

@@ -24,7 +24,7 @@ import (
 //
 // If Options.Tools are given, the name of a known tool and a JSON object between the tags are a
 // call, and <function=name>…</function> of a known tool is a call without the tags around it, too,
-// unless it is in a code span, in a line that is indented as code, or quoted.
+// unless it is in a code span or block, in a line that is indented as code, or quoted.
 //
 // A call without a closing tag is accepted at the end of the text, if its JSON is complete. A
 // thought without a closing tag extends to the end. With ThoughtsOpen a call in a thought is part

@@ -3,6 +3,7 @@ package markdownpolicy
 import (
 	"strings"
 
+	"github.com/segue-go/segue/markdownpolicy/internal/commonmark"
 	"github.com/segue-go/segue/markdownpolicy/internal/jsonscan"
 	"github.com/segue-go/segue/markdownpolicy/internal/textscan"
 	"github.com/segue-go/segue/messages"
@@ -17,7 +18,8 @@ import (
 // and "parameters" or "arguments"; or the last two first. If Options.Tools are given, the name must
 // be that of a tool, unless the reply begins with the call or <|python_tag|> precedes it. An object
 // within another object is not a call. Nor is the definition of a tool, whose parameters are a
-// schema, unless <|python_tag|> precedes it. Any other JSON is text.
+// schema, or an object in a code span, in a line that is indented as code, or in a quotation, unless
+// <|python_tag|> precedes it or, for these places, the reply begins with it. Any other JSON is text.
 //
 // If Options.Tools are given, <function=name>…</function> is a call, too, as [Hermes] reads it.
 //
@@ -110,6 +112,7 @@ type llamaMark struct {
 	last    int           // the position after the last call; 0 if there is none
 	objects jsonscan.Ends // of all objects, including those that are not calls
 	values  jsonscan.Loose
+	quoting commonmark.Quoting
 }
 
 // within reports whether an object is part of a larger value that has an end. wait means that the
@@ -221,7 +224,7 @@ func (b *llamaBlock) read(text string, final bool) verdict {
 			if within, partly = b.mark.within(text, object, final); partly && !final {
 				return verdict{}
 			}
-			meant = !within
+			meant = !within && (isStart(text, object) || follows(text, object, pythonTag) || !b.mark.quoting.At(text, object))
 		}
 		if !meant {
 			return verdict{kind: isText, end: b.start + 1}
@@ -270,6 +273,7 @@ func (b *llamaBlock) call(text string, object int, continued bool) verdict {
 		return verdict{kind: isBroken, end: end, err: continuedError(text, end)}
 	}
 	b.mark.last = end
+	b.mark.quoting.Skip(end)
 	return verdict{kind: isParts, end: end, repairs: repairs, parts: []Part{{Content: call, Start: b.start, End: end, Open: b.cut}}}
 }
 

@@ -28,6 +28,40 @@ var habits = map[string][]misread{
 	},
 }
 
+// shownCalls are texts that show a call, and hold none.
+var shownCalls = []string{
+	"So it is written:\n\n```xml\n<function=add>\n<parameter=x>1</parameter>\n</function>\n```\n\nI do not.",
+	"~~~\n<function=add>{\"x\":1}</function>\n~~~",
+	"```python\nassert parse('<function=add>{\"x\":1}</function>')\n```",
+	`The log says "<function=add>{\"x\":1}</function>".`,
+	"The log says '<function=add/>'.",
+	"Write `{\"name\": \"add\", \"parameters\": {\"x\": 1}}` there.",
+	"| call |\n|---|\n| `{\"name\": \"add\", \"parameters\": {\"x\": 1}}` |",
+	"As you said:\n> {\"name\": \"add\", \"parameters\": {\"x\": 1}}",
+	"As follows:\n\n    {\"name\": \"add\", \"parameters\": {\"x\": 1}}",
+	"```go\nwant := `{\"name\": \"add\", \"parameters\": {\"x\": 1}}`\n```",
+}
+
+func init() {
+	addsOne := callPart("call_1", "add", `{"x":1}`)
+	ticked := callPart("call_1", "list_users", "{\"team\":\"`\"}")
+	fenced := callPart("call_1", "list_users", "{\"team\":\"```\"}")
+	second := callPart("call_2", "add", `{"x":1}`)
+	for _, policy := range []string{"hermes", "hermes/repair", "hermes/any", "xml", "llama", "llama/repair", "pythonic", "think"} {
+		habits[policy] = append(habits[policy], textsThatStay(shownCalls...)...)
+		habits[policy] = append(habits[policy],
+			misread{reply: "```\nx\n```\n<function=add>{\"x\":1}</function>", want: parts(textPart("```\nx\n```"), addsOne)},
+			misread{reply: "<function=list_users>{\"team\":\"`\"}</function> <function=add>{\"x\":1}</function>", want: parts(ticked, second)},
+			misread{reply: "<function=list_users>\n<parameter=team>\n```\n</parameter>\n</function>\n<function=add>{\"x\":1}</function>", want: parts(fenced, second)},
+		)
+	}
+	habits["llama"] = append(habits["llama"],
+		misread{reply: `    {"name":"add","parameters":{"x":1}}`, want: parts(addsOne)},
+		misread{reply: "`<|python_tag|>{\"name\":\"add\",\"parameters\":{\"x\":1}}", want: parts(textPart("`"), addsOne)},
+		misread{reply: "{\"name\":\"list_users\",\"parameters\":{\"team\":\"`\"}}; {\"name\":\"add\",\"parameters\":{\"x\":1}}", want: parts(ticked, second)},
+	)
+}
+
 func TestHabits(t *testing.T) {
 	for policy, cases := range habits {
 		for _, c := range inEach([]string{policy}, cases) {

@@ -47,6 +47,28 @@ func (q *Quoting) At(text string, at int) bool {
 	return q.run > 0 || len(text[q.line:at]) >= 4 && indent == "" || strings.HasPrefix(indent, ">") || strings.HasPrefix(indent, "\t")
 }
 
+// Skip passes over the text of a call, up to a position: marks in it begin and end no code.
+func (q *Quoting) Skip(to int) { q.pos = max(q.pos, to) }
+
+// Shown reads a text to determine what is shown as code, in a line or in a block, or as a quotation.
+type Shown struct {
+	quoting Quoting
+	fences  Fences
+}
+
+// At reports whether a position is in what Quoting and Fences find, or directly after a quotation
+// mark. Positions must not decrease from call to call.
+func (s *Shown) At(text string, at int) bool {
+	code, quoted := s.fences.At(text, at), s.quoting.At(text, at)
+	return code || quoted || at > 0 && strings.IndexByte(`"'`, text[at-1]) >= 0
+}
+
+// Skip passes over the text of a call, up to a position: marks in it begin and end no code.
+func (s *Shown) Skip(to int) {
+	s.quoting.Skip(to)
+	s.fences.seen = max(s.fences.seen, to)
+}
+
 // Fences reads the lines of a text to determine what is in a block of code between fences.
 type Fences struct {
 	pos  int    // the lines before it were read
