@@ -76,7 +76,7 @@ func (g Gemma) FormatInstructions(defs []tools.Definition) string {
 func (g Gemma) examples() []example { return workedExamples(g.Render) }
 
 func (g Gemma) syntax() untaggedSyntax {
-	return newUntaggedSyntax("`", gemmaMark(g), thoughtTags.thought())
+	return newUntaggedSyntax("`", gemmaMark(g), append(stopping("<end_of_turn>"), thoughtTags.thought())...)
 }
 
 // gemmaMark is the beginning of a block of calls.

@@ -136,7 +136,8 @@ func (g GLM) syntax() *hermesSyntax {
 	call := tag{marks.open, func(start, after int) block {
 		return &callBlock{Options: g.Options, start: start, after: after, ends: ends, body: g.readBody}
 	}}
-	return g.Thoughts.thinking(g.Options, g.begins(), []string{marks.close}, call)
+	tags := append(stopping("<|observation|>", "<|user|>", "<|endoftext|>"), call)
+	return g.Thoughts.thinking(g.Options, g.begins(), []string{marks.close}, tags...)
 }
 
 // readBody reads a call in pairs, one without arguments, and else what Hermes reads.

@@ -127,8 +127,8 @@ func (h Hermes) syntax() *hermesSyntax {
 			return &callBlock{Options: h.Options, start: start, after: after, ends: ends, refused: refused}
 		}})
 	}
-	tags = append(tags, h.functionTags(refused)...)
-	return h.Thoughts.thinking(h.Options, h.begins(), closing, append(tags, h.Dialect.leftOut()...)...)
+	tags = slices.Concat(tags, h.functionTags(refused), h.Dialect.leftOut(), stopping("<|im_end|>", "<|endoftext|>"))
+	return h.Thoughts.thinking(h.Options, h.begins(), closing, tags...)
 }
 
 // Dialect names a family of models by the marks that it writes around a call. [Hermes] reads them

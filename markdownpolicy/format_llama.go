@@ -100,7 +100,7 @@ func (l Llama) examples() []example { return workedExamples(l.Render) }
 
 func (l Llama) syntax() untaggedSyntax {
 	tags := append([]tag{thoughtTags.thought(), dropped(pythonTag)}, l.functionTags(new(int))...)
-	s := newUntaggedSyntax("{;", &llamaMark{Options: l.Options}, tags...)
+	s := newUntaggedSyntax("{;", &llamaMark{Options: l.Options}, append(tags, stopping("<|eom_id|>", "<|eot_id|>")...)...)
 	s.unescapable = ";"
 	return s
 }

@@ -80,9 +80,10 @@ To write one of these marks as plain text, put a backslash before it.`, m.exampl
 func (m Mistral) examples() []example { return workedExamples(m.Render) }
 
 func (m Mistral) syntax() *mistralSyntax {
-	return &mistralSyntax{Options: m.Options, begun: m.Tools == nil, tagSyntax: newTagSyntax(mistralThought.thought(), tag{mistralMark, func(start, after int) block {
+	tags := append(stopping("</s>"), mistralThought.thought(), tag{mistralMark, func(start, after int) block {
 		return &mistralBlock{Options: m.Options, start: start, after: after, pos: after}
-	}})}
+	}})
+	return &mistralSyntax{Options: m.Options, begun: m.Tools == nil, tagSyntax: newTagSyntax(tags...)}
 }
 
 // mistralBlock reads the text after [TOOL_CALLS]: JSON, or a name and JSON.

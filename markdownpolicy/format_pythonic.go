@@ -66,8 +66,8 @@ To write such a list or mark as plain text, put a backslash before it.`, p.examp
 func (p Pythonic) examples() []example { return workedExamples(p.Render) }
 
 func (p Pythonic) syntax() untaggedSyntax {
-	tags := []tag{thoughtTags.thought(), dropped(pythonStart), dropped(pythonEnd)}
-	return newUntaggedSyntax("[", pythonicMark(p), append(tags, p.functionTags(new(int))...)...)
+	tags := append([]tag{thoughtTags.thought(), dropped(pythonStart), dropped(pythonEnd)}, p.functionTags(new(int))...)
+	return newUntaggedSyntax("[", pythonicMark(p), append(tags, stopping("<|eom|>", "<|eot|>", "<|eom_id|>", "<|eot_id|>")...)...)
 }
 
 // pythonicMark is a bracket at the beginning of a line, followed by a name and a parenthesis.

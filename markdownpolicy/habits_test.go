@@ -1,6 +1,7 @@
 package markdownpolicy_test
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -40,6 +41,32 @@ var shownCalls = []string{
 	"As you said:\n> {\"name\": \"add\", \"parameters\": {\"x\": 1}}",
 	"As follows:\n\n    {\"name\": \"add\", \"parameters\": {\"x\": 1}}",
 	"```go\nwant := `{\"name\": \"add\", \"parameters\": {\"x\": 1}}`\n```",
+}
+
+// stopMarks are those that a server may leave at the end of a reply, with a call before them.
+var stopMarks = map[string]struct{ call, marks string }{
+	"hermes":     {userCall, "<|im_end|> <|endoftext|>"},
+	"hermes/any": {userCall, "<|im_end|>"},
+	"hermes/lfm": {`<|tool_call_start|>[list_users(team="red")]<|tool_call_end|>`, "<|im_end|>"},
+	"llama":      {`{"name":"list_users","parameters":{"team":"red"}}`, "<|eom_id|> <|eot_id|>"},
+	"pythonic":   {"<function=list_users><parameter=team>red</parameter></function>", "<|eom|> <|eot|> <|eom_id|> <|eot_id|>"},
+	"glm":        {glmCall, "<|observation|> <|user|> <|endoftext|>"},
+	"gemma":      {"```tool_code\nlist_users(team=\"red\")\n```", "<end_of_turn>"},
+	"mistral":    {`[TOOL_CALLS]list_users{"team":"red"}`, "</s>"},
+}
+
+func init() {
+	for policy, s := range stopMarks {
+		for mark := range strings.FieldsSeq(s.marks) {
+			habits[policy] = append(habits[policy],
+				misread{reply: s.call + "\n" + mark + "\n", want: parts(redUsers)},
+				misread{reply: "Hello." + mark, want: parts(textPart("Hello."))},
+				misread{reply: "Hello. " + mark + " " + mark, want: parts(textPart("Hello. " + mark))},
+				misread{reply: "It is " + mark + ".", want: parts(textPart("It is " + mark + "."))},
+				misread{reply: "It is `" + mark + "`", want: parts(textPart("It is `" + mark + "`"))},
+			)
+		}
+	}
 }
 
 func init() {

@@ -94,6 +94,7 @@ var scraps = []string{
 	"<|tool_calls_section_begin|>", "<|tool_call_begin|>", "functions.t:0", "<|tool_call_argument_begin|>", "<|tool_call_end|>", "<|tool_calls_section_end|>",
 	"<｜tool▁calls▁begin｜>", "<｜tool▁call▁begin｜>", "<｜tool▁sep｜>", "<｜tool▁call▁end｜>", "<｜tool▁calls▁end｜>", "function<｜tool▁sep｜>t\n```json\n",
 	"<|start|>", "<|start|>assistant", "<|channel|>", "<|channel|>analysis<|message|>", "<|channel|>commentary to=functions.t <|constrain|>json<|message|>", "final", "<|message|>", "commentary to=functions.t json{\"a\":1}", "assistantcommentary to=functions.read_file", "functions.t:0{\"a\":1}", "t\n```json\n{\"a\":1}\n```", "t<|tool▁sep|>{}", "t<arg_key>a</arg_key><arg_value>", "<|end|>", "<|call|>", "to=", "<|",
+	"<|im_end|>", "<|eot_id|>", "<|observation|>", "<end_of_turn>", "</s>",
 	"\n", "\r\n", "\n\n", " ", "    ", "\t", "\r", "word", "Zażółć 日本 🙂", "\x00", "\xff", "&lt;", "\u2028", "\u200b",
 }
 
@@ -345,7 +346,8 @@ func isWithin(text, whole string) bool {
 
 // marksOfNothing, and blanks, may be left out: they surround a blank thought, or have no meaning.
 var marksOfNothing = strings.NewReplacer(" ", "", "\t", "", "\n", "", "\r", "", "thought", "", "`", "", "~", "", "<think>", "", "</think>", "",
-	"<thought>", "", "</thought>", "", "[THINK]", "", "[/THINK]", "", "\\", "", "<|python_tag|>", "", "<|eom_id|>", "",
+	"<thought>", "", "</thought>", "", "[THINK]", "", "[/THINK]", "", "\\", "", "<|python_tag|>", "",
+	"<|eom_id|>", "", "<|eot_id|>", "", "<|eom|>", "", "<|eot|>", "", "<|observation|>", "", "<|user|>", "", "<|endoftext|>", "", "<end_of_turn>", "", "</s>", "",
 	"<|start|>", "", "assistant", "", "<|channel|>", "", "analysis", "", "commentary", "", "final", "", "<|constrain|>", "", "json", "", "<|message|>", "", "<|end|>", "", "<|return|>", "", "<|call|>", "",
 	"<|tool_calls_section_begin|>", "", "<|tool_calls_section_end|>", "", "<|tool_call_section_begin|>", "", "<|tool_call_section_end|>", "", "<|im_end|>", "",
 	"<｜tool▁calls▁begin｜>", "", "<｜tool▁calls▁end｜>", "", "<｜end▁of▁sentence｜>", "")

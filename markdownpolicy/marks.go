@@ -3,6 +3,7 @@ package markdownpolicy
 import (
 	"strings"
 
+	"github.com/segue-go/segue/markdownpolicy/internal/jsonscan"
 	"github.com/segue-go/segue/markdownpolicy/internal/textscan"
 	"github.com/segue-go/segue/messages"
 )
@@ -148,6 +149,29 @@ func (b fixedBlock) read(string, bool) verdict { return verdict(b) }
 // dropped returns the tag of a mark that is left out of the text.
 func dropped(mark string) tag {
 	return tag{mark, func(_, after int) block { return fixedBlock{kind: isParts, end: after} }}
+}
+
+// stopping returns the tags of marks with which models end a reply. Servers that leave special
+// tokens in the text leave them, too. They are left out at the end of a reply, and are text before.
+func stopping(marks ...string) (tags []tag) {
+	for _, mark := range marks {
+		tags = append(tags, tag{mark, func(_, after int) block { return &stopBlock{after: after, pos: after} }})
+	}
+	return tags
+}
+
+// stopBlock reads the blanks after a mark that may end the reply.
+type stopBlock struct{ after, pos int }
+
+func (b *stopBlock) read(text string, final bool) verdict {
+	switch b.pos = jsonscan.SkipBlanks(text, b.pos); {
+	case b.pos < len(text):
+		return verdict{kind: isText, end: b.after}
+	case final:
+		return verdict{kind: isParts, end: b.pos}
+	default:
+		return verdict{}
+	}
 }
 
 // tagPair is a pair of marks around a text.
