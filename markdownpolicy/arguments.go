@@ -116,6 +116,8 @@ func (p property) append(dst []byte, text string) []byte {
 	trimmed := strings.TrimSpace(text)
 	if lower := strings.ToLower(trimmed); lower == "true" || lower == "false" || lower == "null" {
 		trimmed = lower
+	} else if lower == "none" && !p.allows("string") {
+		trimmed = "null"
 	}
 	switch kind := kindOf(trimmed); {
 	case kind == "string" || !p.allows(kind):

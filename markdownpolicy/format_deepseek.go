@@ -123,6 +123,8 @@ func (d DeepSeek) syntax() *hermesSyntax {
 			closings: []string{marks.close, "```" + marks.close, "```\n" + marks.close, "```\r\n" + marks.close},
 		}
 		tags = append(tags, v3.tag(d.Options), v31.tag(d.Options)) // the longer mark first
+		v3.open = "function" + separator                           // after the mark of all calls, models leave out that of the first
+		tags = append(tags, v3.tag(d.Options))
 		closing = append(closing, marks.close)
 	}
 	return d.Thoughts.thinking(d.Options, d.begins(), closing, tags...)

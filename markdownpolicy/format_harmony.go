@@ -182,9 +182,11 @@ func (b *harmonyBlock) read(text string, final bool) verdict {
 
 // begin returns the reader of what the header begins.
 func (b *harmonyBlock) begin(text string, h harmonyHeader) block {
-	cut := !h.marked && h.known && h.tool != "" && h.end == len(text) && text[b.start] == '<'
+	cut := !h.marked && h.known && h.end == len(text) && text[b.start] == '<' // the reply ends with it
 	switch {
-	case !h.marked && !cut:
+	case cut && h.tool == "" && textscan.Trim(text[b.after:]) != "":
+		return fixedBlock{kind: isParts, end: h.end}
+	case !h.marked && (!cut || h.tool == ""):
 		return b.block(b.start, b.after)
 	case !h.known && h.tool == "":
 		return fixedBlock{kind: isText, end: b.after}

@@ -18,8 +18,14 @@ var habits = map[string][]misread{
 		{reply: `<|channel|>commentary to=functions.list_users <|constrain|>JSON<|message|>{"team":"red"}<|call|>`, want: parts(redUsers)},
 		{reply: `<|channel|>commentary to=functions.list_users<|constrain|> response.v1<|message|>{"team":"red"}<|call|>`, want: parts(redUsers)},
 		{reply: `<|channel|>analysis code<|message|>I see.<|end|>`, want: parts(thoughtPart("I see."))},
+		{reply: "Hello.<|end|><|start|>assistant", want: parts(textPart("Hello."))},
+		{reply: "Hello.<|end|><|start|>assistant<|channel|>ana", want: parts(textPart("Hello.<|start|>assistant<|channel|>ana"))},
+		{reply: "The mark is <|start|>", want: parts(textPart("The mark is <|start|>"))},
 		{reply: `The header is to=functions.list_users`, want: parts(textPart("The header is to=functions.list_users"))},
 		{reply: `The header is <|channel|>comments to=functions.list_users`, want: parts(textPart("The header is <|channel|>comments to=functions.list_users"))},
+	},
+	"deepseek": {
+		{reply: "I look.<｜tool▁calls▁begin｜>function<｜tool▁sep｜>list_users\n```json\n{\"team\":\"red\"}\n```<｜tool▁call▁end｜><｜tool▁calls▁end｜>", want: parts(textPart("I look."), redUsers)},
 	},
 	"gemma": {
 		{reply: "```tool_code\nprint(list_users(team=\"red\"))\nprint( add(x=1) )\n```", want: parts(redUsers, callPart("call_2", "add", `{"x":1}`))},
