@@ -14,7 +14,8 @@ import (
 //	<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>get_weather<｜tool▁sep｜>{"city": "Paris"}<｜tool▁call▁end｜><｜tool▁calls▁end｜>
 //
 // V3 and R1 write the word function, the mark, the name of the tool, and the arguments in a block
-// named json. Both forms are read, with bars of Unicode or of ASCII. Results of calls that the
+// named json. Both forms are read, with bars of Unicode or of ASCII, that of V3 also without the
+// first mark of a call, which models leave out after that of all calls. Results of calls that the
 // model made up are left out. V3.2 has another format, which is not read.
 //
 // Thoughts are between <think> and </think>; past ones are not told again. If the model thinks, the
@@ -123,7 +124,7 @@ func (d DeepSeek) syntax() *hermesSyntax {
 			closings: []string{marks.close, "```" + marks.close, "```\n" + marks.close, "```\r\n" + marks.close},
 		}
 		tags = append(tags, v3.tag(d.Options), v31.tag(d.Options)) // the longer mark first
-		v3.open = "function" + separator                           // after the mark of all calls, models leave out that of the first
+		v3.open = "function" + separator                           // without the first mark
 		tags = append(tags, v3.tag(d.Options))
 		closing = append(closing, marks.close)
 	}

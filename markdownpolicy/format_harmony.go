@@ -19,7 +19,8 @@ import (
 // The recipient may precede the channel, as in the published chat template, which Harmony writes.
 // Text without marks is text for the user: an answer alone is written so, because servers put it
 // into the channel final. Recipients outside of functions, such as python, are names of tools. A
-// header with other words is text; with a recipient it is an error.
+// header with other words is text; with a recipient it is an error. So is one with a recipient at
+// the end of a reply; without one it is left out there.
 //
 // If Options.Tools has the tool, a call is also read if a server took some or all of its marks
 // away: commentary to=functions.get_weather json{"city": "Paris"}. It must begin a line or directly

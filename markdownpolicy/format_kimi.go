@@ -19,8 +19,9 @@ import (
 // A result follows a line with the id of its call. Thoughts are between <think> and </think>; those
 // of finished work are not told again. The zero value is ready to use.
 //
-// A call may stand without its section, and the arguments may be missing if there are none. A call
-// without its end mark is accepted at the end of the text, if its JSON is complete.
+// A call may stand without its section, its id without the number, and the arguments may be missing
+// if there are none. A call without its end mark is accepted at the end of the text, if its JSON is
+// complete.
 //
 // The marks are special tokens, which servers may take away. If Options.Tools has the tool, a call
 // is also read without them: functions.get_weather:0{"city": "Paris"}. It must begin a line or

@@ -18,8 +18,9 @@ import (
 // and "parameters" or "arguments"; or the last two first. If Options.Tools are given, the name must
 // be that of a tool, unless the reply begins with the call or <|python_tag|> precedes it. An object
 // within another object is not a call. Nor is the definition of a tool, whose parameters are a
-// schema, or an object in a code span, in a line that is indented as code, or in a quotation, unless
-// <|python_tag|> precedes it or, for these places, the reply begins with it. Any other JSON is text.
+// schema, unless <|python_tag|> precedes it. Nor is an object in a code span, in a line that is
+// indented as code, or in a quotation, unless the reply begins with it or <|python_tag|> precedes
+// it. Any other JSON is text.
 //
 // If Options.Tools are given, <function=name>…</function> is a call, too, as [Hermes] reads it.
 //

@@ -23,9 +23,9 @@ import (
 // text may hold any tags, with one exception: the opening tag of a parameter that the call has
 // nowhere else, without the closing tag, is an error, because one of two closing tags is missing.
 // Each parameter gets the type that its schema allows, or else is a string. The tag <read_file/> is
-// a call without parameters, if the tool requires none and the tag is not in a code span, in a line
-// that is indented as code, or quoted. So is <function=read_file>…</function>, as [Hermes] reads
-// it.
+// a call without parameters, if the tool requires none and the tag is not in a code span or block,
+// in a line that is indented as code, or quoted. So is <function=read_file>…</function>, as
+// [Hermes] reads it.
 //
 // At the end of the text, closing tags may be missing, except the tag of a parameter that is not
 // JSON, because the parameter may be cut off. A thought without a closing tag extends to the end.
@@ -75,7 +75,7 @@ func (x XML) examples() []example { return workedExamples(x.Render) }
 
 func (x XML) syntax() tagSyntax {
 	reused := new(elementBlock) // only one is used at a time
-	ends, quoting := childEnds{}, new(commonmark.Quoting)
+	ends, shown := childEnds{}, new(commonmark.Shown)
 	tags := []tag{thoughtTags.thought(), {"<tool_call>", func(start, after int) block {
 		e := element{name: "tool_call", closing: "</tool_call>", start: start, after: after, pos: after, children: []string{"name", "arguments"}, json: "arguments", ends: ends, noRepair: x.Mode == ModeText}
 		e.scan = reused.scan // reuses its memory
@@ -92,7 +92,7 @@ func (x XML) syntax() tagSyntax {
 		closing, ends := "</"+d.Name+">", childEnds{}
 		for _, mark := range []string{"<" + d.Name + "/>", "<" + d.Name + " />"} {
 			tags = append(tags, tag{mark, func(start, after int) block {
-				return emptyElement{name: d.Name, start: start, after: after, lacks: x.requires(d.Name), quoting: quoting}
+				return emptyElement{name: d.Name, start: start, after: after, lacks: x.requires(d.Name), shown: shown}
 			}})
 		}
 		tags = append(tags, tag{"<" + d.Name + ">", func(start, after int) block {
@@ -111,11 +111,11 @@ type emptyElement struct {
 	name         string
 	start, after int
 	lacks        bool // the tool requires parameters
-	quoting      *commonmark.Quoting
+	shown        *commonmark.Shown
 }
 
 func (e emptyElement) read(text string, _ bool) verdict {
-	if e.lacks || e.quoting.At(text, e.start) {
+	if e.lacks || e.shown.At(text, e.start) {
 		return verdict{kind: isText, end: e.after}
 	}
 	part := callAt(e.start, e.name, "{}")

@@ -88,6 +88,7 @@ func init() {
 			misread{reply: "<function=list_users>\n<parameter=team>\n```\n</parameter>\n</function>\n<function=add>{\"x\":1}</function>", want: parts(fenced, second)},
 		)
 	}
+	habits["xml"] = append(habits["xml"], textsThatStay("```html\n<list_users/>\n```", `The tag "<list_users/>".`)...)
 	habits["llama"] = append(habits["llama"],
 		misread{reply: `    {"name":"add","parameters":{"x":1}}`, want: parts(addsOne)},
 		misread{reply: "`<|python_tag|>{\"name\":\"add\",\"parameters\":{\"x\":1}}", want: parts(textPart("`"), addsOne)},

@@ -50,7 +50,7 @@ func (q *Quoting) At(text string, at int) bool {
 // Skip passes over the text of a call, up to a position: marks in it begin and end no code.
 func (q *Quoting) Skip(to int) { q.pos = max(q.pos, to) }
 
-// Shown reads a text to determine what is shown as code, in a line or in a block, or as a quotation.
+// Shown reads a text to determine what is shown as code, in a line or a block, or as a quotation.
 type Shown struct {
 	quoting Quoting
 	fences  Fences
