@@ -18,11 +18,7 @@ func ForModel(name string) (p Policy, ok bool) {
 	for _, m := range models {
 		for mark := range strings.FieldsSeq(m.names) {
 			exact, whole := strings.CutSuffix(mark, "$")
-			in := family
-			if strings.Contains(mark, ":") {
-				in = name
-			}
-			if whole && in == exact || !whole && strings.Contains(in, mark) {
+			if whole && family == exact || !whole && strings.Contains(name, mark) {
 				return m.policy, m.policy != nil
 			}
 		}
@@ -38,16 +34,12 @@ func plainModel(name string) string {
 	name = strings.ToLower(name)
 	name = name[strings.LastIndexByte(name, '/')+1:]
 	name = pointOfVersion.ReplaceAllString(name, "$1$2")
-	for _, separator := range []string{"-", "_", ".", " "} {
-		name = strings.ReplaceAll(name, separator, "")
-	}
-	return name
+	return strings.NewReplacer("-", "", "_", "", ".", "", " ", "").Replace(name)
 }
 
 // models lists parts of models' names, as plainModel returns them, with the policy; $ means the
-// whole name, and only a part with a colon is compared with the tag, too, which servers write after
-// the name. The first that fits counts. A nil policy is for models with a format that is not
-// read, or with none. The sources for GLM-4.5 to 4.7, Kimi K2, DeepSeek V3, R1 and V3.1, gpt-oss,
+// whole name, without the tag that servers write after a colon. The first that fits counts. A nil
+// policy is for models with a format that is not read, or with none. The sources for GLM-4.5 to 4.7, Kimi K2, DeepSeek V3, R1 and V3.1, gpt-oss,
 // Gemma 3 and Nemotron 3 were read in November 2026. The others are where the formats of the older
 // policies are published; that Kimi K2.5 and 2.6 write as K2 does was not seen in a template.
 var models = []struct {
@@ -57,8 +49,8 @@ var models = []struct {
 }{
 	{"base embed rerank qwen3guard qwen3asr qwen3tts", nil, "they do not chat"},
 	{
-		"distill deepseekr10528qwen deepseekr1qwen deepseekr1llama deepseekr1:1 deepseekr1:7 deepseekr1:8 deepseekr1:3 deepseekr1:latest", nil,
-		"the distilled models of DeepSeek R1 were not trained on calls (model card, January 2025); Ollama has them by their size (ollama.com/library/deepseek-r1)",
+		"distill deepseekr10528qwen deepseekr1qwen deepseekr1llama deepseekr1:1 deepseekr1:7 deepseekr1:8 deepseekr1:3 deepseekr1:latest",
+		nil, "the distilled models of DeepSeek R1 were not trained on calls (model card, January 2025); Ollama names them by their size",
 	},
 	{"chimera cogito", nil, "formats of their own on the base of DeepSeek"},
 	{"functiongemma", Hermes{Dialect: DialectGemma}, "ai.google.dev/gemma/docs/functiongemma, December 2025"},
@@ -85,7 +77,6 @@ var models = []struct {
 	{"codestralmamba codestral22b codestral$ mistral:7binstructv02 mistral:v02", nil, "before Mistral's models were trained on calls"},
 	{
 		"mistral7binstructv03 mistralnemo mistralsmall mistralmedium mistrallarge ministral magistral devstral codestral pixtral mixtral8x22b mistral$",
-		Mistral{},
-		"docs.mistral.ai, tokenization and tool calling, May 2024",
+		Mistral{}, "docs.mistral.ai, tokenization and tool calling, May 2024",
 	},
 }
