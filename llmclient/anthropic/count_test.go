@@ -33,6 +33,13 @@ func TestCountTokens(t *testing.T) {
 		`"thinking":{"type":"enabled","budget_tokens":2000},"output_config":{"effort":"low"}}`, body)
 }
 
+// Gateways write all fields of their type for an answer.
+func TestCountTokens_noError(t *testing.T) {
+	n, err := newClient(t, sayJSON(t, `{"input_tokens":3,"error":null}`)).CountTokens(t.Context(), hello())
+	require.NoError(t, err)
+	require.Equal(t, int64(3), n)
+}
+
 func TestCountTokens_errors(t *testing.T) {
 	for body, code := range map[string]llmclient.Code{
 		`{"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}`: llmclient.CodeUnavailable,

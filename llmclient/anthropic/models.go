@@ -55,7 +55,7 @@ func (v *value) Whole(body []byte) *llmclient.Error {
 		Error json.RawMessage `json:"error"`
 	}
 	switch {
-	case json.Unmarshal(body, &failure) == nil && failure.Error != nil:
+	case json.Unmarshal(body, &failure) == nil && failure.Error != nil && string(failure.Error) != "null":
 		return wire.ErrorFromJSON(body)
 	case json.Unmarshal(body, v.into) != nil:
 		return wire.NotJSON("answer", body)
