@@ -204,3 +204,25 @@ func TestStream_IsReadToItsEnd(t *testing.T) {
 		})
 	}
 }
+
+// hanging is a transport whose answers have a status and a body that never ends.
+type hanging int
+
+func (h hanging) RoundTrip(r *http.Request) (*http.Response, error) {
+	body, w := io.Pipe()
+	context.AfterFunc(r.Context(), func() { _ = w.CloseWithError(r.Context().Err()) })
+	return &http.Response{StatusCode: int(h), Header: http.Header{"Location": {"http://elsewhere.test/v1"}}, Body: body, Request: r}, nil
+}
+
+// A proxy redirects, or refuses, and never ends what it says about it.
+func TestStream_StallsInAnErrorBody(t *testing.T) {
+	for status, code := range map[hanging]llmclient.Code{302: llmclient.CodeNotFound, 300: llmclient.CodeNotFound, 503: llmclient.CodeTimeout} {
+		synctest.Test(t, func(t *testing.T) {
+			started := time.Now()
+			_, err := ask(t, nowhere(), idle(time.Minute), func(cfg *openaichat.Config) { cfg.HTTPClient = &http.Client{Transport: status} })
+			require.NotNil(t, err)
+			require.Equal(t, code, err.Code)
+			require.Equal(t, time.Minute, time.Since(started))
+		})
+	}
+}

@@ -143,7 +143,8 @@ func (x *Exchange) Close() {
 
 // statusError returns the error of an answer with an error status, or of a redirect.
 func (x *Exchange) statusError() *llmclient.Error {
-	body, _ := io.ReadAll(io.LimitReader(x.res.Body, maxErrorBody))
+	x.left = maxErrorBody
+	body, _ := io.ReadAll(x) // what has come until the limits of time and size
 	read := ReadError(body)
 	err := read.AsError(x.res.StatusCode)
 	switch {
