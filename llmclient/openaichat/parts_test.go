@@ -131,6 +131,11 @@ func TestEncode_RefusesWhatTheServerRefuses(t *testing.T) {
 		{"api.mistral.ai", "message 1: mistral.ai takes no Cache", messages.Tool{Cache: messages.Cache5m}},
 		{"api.deepseek.com", "message 1, part 0: deepseek.com takes no Image: describe", saying(messages.Image{URL: "u"})},
 		{"api.deepseek.com", "message 1: deepseek.com takes no Image", seen},
+		{"api.anthropic.com", "message 1, part 1: anthropic.com takes no Cache", marked},
+		{"api.anthropic.com", "message 1, part 1: anthropic.com takes no File: give its text", file},
+		{"api.anthropic.com", "message 1, part 0: anthropic.com takes no Audio: give what is said", sound},
+		{"api.anthropic.com", "message 1: anthropic.com takes no Name: write the name into the text", messages.User{Name: "ann"}},
+		{"api.anthropic.com", "message 1: anthropic.com takes no Images in the result of a tool: have the tool", seen},
 	} {
 		req := one(messages.UserText("hi"), test.m)
 		_, err := openaichat.Encode(test.host, config{}, req, false)
