@@ -52,9 +52,18 @@ func (e *encoder) picture(index int, mediaType string, data dataURL) {
 	if !slices.Contains(pictures, mediaType) {
 		e.fail("message %d has an image of type %q, and the API takes %s: convert it", index, mediaType, strings.Join(pictures, ", "))
 	}
+	e.encoded(index, "an image", mediaType, data)
+}
+
+// encoded writes the source of what is in the request, in base64.
+func (e *encoder) encoded(index int, what, mediaType string, data dataURL) {
+	text, ok := data.inBase64()
+	if !ok {
+		e.fail("message %d has %s whose data URL cannot be read: it is neither in base64 nor in percents (RFC 2397)", index, what)
+	}
 	e.text("type", "base64")
 	e.text("media_type", mediaType)
-	e.text("data", data.inBase64())
+	e.text("data", text)
 }
 
 // address writes the source of what the provider fetches itself.
@@ -111,9 +120,7 @@ func (e *encoder) file(index int, f messages.File) {
 // document writes the source of a PDF or a text that is in the request.
 func (e *encoder) document(index int, mediaType string, data dataURL) {
 	if mediaType == pdf {
-		e.text("type", "base64")
-		e.text("media_type", pdf)
-		e.text("data", data.inBase64())
+		e.encoded(index, "a file", pdf, data)
 		return
 	}
 	text, ok := data.bytes()
@@ -170,11 +177,11 @@ func (d dataURL) bytes() ([]byte, bool) {
 	return b, err == nil
 }
 
-// inBase64 returns what the URL holds in base64.
-func (d dataURL) inBase64() string {
+// inBase64 returns what the URL holds in base64; false if it cannot be read.
+func (d dataURL) inBase64() (string, bool) {
 	if d.base64 {
-		return d.data
+		return d.data, true
 	}
-	b, _ := d.bytes()
-	return base64.StdEncoding.EncodeToString(b)
+	b, ok := d.bytes()
+	return base64.StdEncoding.EncodeToString(b), ok
 }

@@ -67,8 +67,11 @@ func (cfg *Config) begin(req *llmclient.Request, model string) *encoder {
 		e.thinking(cfg.Thinking)
 	}
 	e.output(req)
-	if _, replaced := req.Extras["cache_control"]; !replaced {
+	switch own, replaced := req.Extras["cache_control"]; {
+	case !replaced:
 		e.cache(cfg.Cache)
+	case string(own) != "null":
+		e.marks++
 	}
 	return e
 }
