@@ -2,7 +2,10 @@ package openaichat
 
 import (
 	"bytes"
+	"slices"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/segue-go/segue/llmclient"
 	"github.com/segue-go/segue/llmclient/internal/wire"
@@ -21,6 +24,7 @@ type accumulator struct {
 	id, model string
 	index     int64 // of the choice in use; noIndex before the first
 	segments  []*segment
+	apart     bool // a call has come since the last text
 	refused   bool
 	calls     calls
 	thoughts  thoughtFields
@@ -35,8 +39,9 @@ type accumulator struct {
 
 // segment is a run of text or of thought.
 type segment struct {
-	kind llmclient.DeltaKind
-	text strings.Builder
+	kind  llmclient.DeltaKind
+	text  strings.Builder
+	calls int // of a text that is apart from the one before: how many calls came before it
 }
 
 // add adds a whole answer or a chunk of one.
@@ -95,6 +100,7 @@ func (a *accumulator) reply(r *reply, whole bool) {
 	a.sources.annotate(r.context)
 	for i := range r.calls {
 		a.tell(a.calls.add(&r.calls[i], whole))
+		a.apart = true
 	}
 	a.calls.legacy(&r.function)
 }
@@ -113,17 +119,42 @@ func (a *accumulator) write(kind llmclient.DeltaKind, text []byte) {
 		return
 	}
 	var s *segment
-	if n := len(a.segments); n > 0 && a.segments[n-1].kind == kind {
+	calls := a.before(kind, text)
+	if n := len(a.segments); n > 0 && a.segments[n-1].kind == kind && calls == 0 {
 		s = a.segments[n-1]
 	} else {
-		s = &segment{kind: kind}
+		s = &segment{kind: kind, calls: calls}
 		a.segments = append(a.segments, s)
+	}
+	if calls > 0 && a.onDelta != nil {
+		a.onDelta(llmclient.Delta{Kind: kind, Text: "\n\n"}) // as Message.Text joins texts with a call between them
 	}
 	from := s.text.Len()
 	s.text.Write(text)
 	if a.onDelta != nil {
 		a.onDelta(llmclient.Delta{Kind: kind, Text: s.text.String()[from:]})
 	}
+}
+
+// before returns how many calls stand between a text and the one before it; 0 if there is none, if
+// the last call is still being written, or if there is a blank between the texts anyway.
+func (a *accumulator) before(kind llmclient.DeltaKind, text []byte) int {
+	if kind != llmclient.DeltaText || !a.apart {
+		return 0
+	}
+	a.apart = false
+	next, _ := utf8.DecodeRune(text)
+	for _, s := range slices.Backward(a.segments) {
+		if s.kind != kind {
+			continue
+		}
+		last, _ := utf8.DecodeLastRuneInString(s.text.String())
+		if !unicode.IsSpace(last) && !unicode.IsSpace(next) && a.calls.complete() {
+			return len(a.calls.list)
+		}
+		break
+	}
+	return 0
 }
 
 // tell hands on what has come of the arguments of a call, once the tool is known. Those of two
@@ -153,7 +184,14 @@ func (a *accumulator) message(cut bool) messages.Assistant {
 		content = append(content, messages.Text{Text: s.text.String()})
 	}
 	a.cite(content)
-	for _, t := range tools {
+	shift := 0
+	for i, s := range a.segments {
+		for shift < min(s.calls, len(tools)) {
+			content = slices.Insert(content, i+shift, messages.AssistantContent(tools[shift]))
+			shift++
+		}
+	}
+	for _, t := range tools[shift:] {
 		content = append(content, t)
 	}
 	return messages.Assistant{Content: content, Extras: a.thoughts.extras()}
