@@ -55,8 +55,8 @@
 // known to refuse of these is a [llmclient.CodeBadRequest] that names the message and says what to
 // do, and nothing is sent: OpenAI and Azure take no cache marks, no files by https URL, and no
 // images from tools; Groq no cache marks, files and sound; Mistral no cache marks and names, and gets
-// files and sound in its own form; DeepSeek no images, files and sound; Anthropic's layer for this API
-// none of all that, which it would leave out without a word. See Config.SendRefused.
+// files and sound in its own form; DeepSeek no images, files and sound; Anthropic's layer for this
+// API none of all that, which it would leave out without a word. See Config.SendRefused.
 //
 // The output of a tool is sent as [messages.ToolOutput.ForModel] returns it: untrusted output is
 // put between marks.

@@ -50,8 +50,8 @@ type provider struct {
 // Groq's own client, whose parts are texts, images and JSON documents (2025), and its error
 // "property 'cache_control' is unsupported" (2026); Mistral's errors "extra_forbidden" for name
 // (2024) and for other unknown fields (2026), and its own client for how files and sounds are
-// written (2026); DeepSeek's error "unknown variant image_url, expected text" (2026); Anthropic's page
-// on its layer for OpenAI's SDK, which leaves all this out without a word (2026).
+// written (2026); DeepSeek's error "unknown variant image_url, expected text" (2026); Anthropic's
+// page on its layer for OpenAI's SDK, which leaves all this out without a word (2026).
 func providers() []provider {
 	const openAI = cacheMarks | fileURLs | toolImages
 	content := []string{fieldReasoningContent}
