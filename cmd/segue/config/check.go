@@ -191,7 +191,7 @@ func (c *Config) checkAgent(name string) []Problem {
 	if builtin.Table(a.StrategyName()) == nil {
 		return found // the schema reports it
 	}
-	return slices.Concat(found, c.checkAgentMCP(name), c.checkFit(name), c.checkBound(name), c.checkHandoffs(name), c.checkStrategy(name))
+	return slices.Concat(found, c.checkAgentMCP(name), c.checkFit(name), c.checkStops(name), c.checkBound(name), c.checkHandoffs(name), c.checkStrategy(name))
 }
 
 func (c *Config) checkChild(name string, i int, child Child) []Problem {

@@ -6,10 +6,12 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/segue-go/segue/cmd/segue/internal/endpoint"
 	"github.com/segue-go/segue/cmd/segue/internal/plaintext"
 	"github.com/segue-go/segue/cmd/segue/internal/plainwords"
 	"github.com/segue-go/segue/cmd/segue/internal/strategies"
 	"github.com/segue-go/segue/strategy/builtin"
+	"github.com/segue-go/segue/strategy/react"
 )
 
 // checkFit finds keys of an agent that its strategy cannot use.
@@ -43,6 +45,29 @@ func (c *Config) checkFit(name string) []Problem {
 		}
 	}
 	return found
+}
+
+// checkStops finds an agent whose strategy ends the model's turns by stop sequences, and whose
+// model, or a fallback of it, is asked by an API without any. Without tools it needs none.
+func (c *Config) checkStops(name string) []Problem {
+	a := c.Agents[name]
+	if a.StrategyName() != react.Name || a.Tools != nil && len(a.Tools)+len(a.MCP)+len(a.children(asTool)) == 0 {
+		return nil
+	}
+	models := []string{c.ModelOf(a)}
+	for i := 0; i < len(models); i++ {
+		m := c.Models[models[i]]
+		if m.API == endpoint.Responses {
+			return []Problem{c.problem(within("/agents", name)+"/strategy", "%s needs stop sequences, and the model %s has api: %s, which has none: choose another strategy, or api: %s",
+				react.Name, models[i], m.API, endpoint.Chat)}
+		}
+		for _, other := range m.Fallbacks {
+			if !slices.Contains(models, other) {
+				models = append(models, other)
+			}
+		}
+	}
+	return nil
 }
 
 // checkBound finds tools that a child names but its parent forbids.

@@ -70,6 +70,25 @@ func TestThinking_isSent(t *testing.T) {
 	}
 }
 
+// TestStrategy_stops: so is the strategy that needs them, unless it has no tools.
+func TestStrategy_stops(t *testing.T) {
+	const models = `{"models": {"m": {"model": "m", "api": "responses"}, "c": {"model": "m"}, "f": {"model": "m", "fallbacks": ["c", "m"]}}, "agents": {"a": {"strategy": "react", `
+	for agent, refused := range map[string]bool{
+		`"model": "m"`: true, `"model": "f"`: true, `"model": "m", "tools": ["read_file"]`: true,
+		`"model": "c"`: false, `"model": "m", "tools": []`: false,
+	} {
+		_, problems := parsed(models + agent + `}}}`)
+		if !refused {
+			require.Empty(t, problems, agent)
+			continue
+		}
+		require.Len(t, problems, 1, agent)
+		require.Contains(t, problems[0], "agents.a.strategy: react needs stop sequences, and the model m has api: responses, which has none: choose another strategy, or api: chat")
+	}
+	_, problems := parsed(`{"models": {"m": {"model": "m", "api": "responses"}}, "agents": {"a": {"strategy": "react"}}}`)
+	require.Len(t, problems, 1)
+}
+
 // TestThinking_isChecked holds what config check says of settings that the API of a model does not
 // have, or cannot use.
 func TestThinking_isChecked(t *testing.T) {
