@@ -54,6 +54,7 @@ var reworded = strings.NewReplacer(
 	"APIKey: has ", "the key has ",
 	"error parsing regexp: ", "this is no regular expression: ",
 	"; give a query with option.WithQuery in Options", "; leave it out",
+	"the server refuses the request (model ", "the request cannot be sent (model ", // without a status: no server was asked
 	"the server refuses the key (status 403", "the server refuses access (status 403", // it can be the country, the account or a firewall
 )
 
