@@ -12,7 +12,8 @@
 // What is sent:
 //
 //   - System messages at the beginning are the system prompt. One that comes later is sent in its
-//     place, which only newer models take.
+//     place, several in a row as one: only newer models take it, and only behind a message of the
+//     user, as the last one or with a reply behind it.
 //   - Thoughts, redacted thoughts, and blocks that this package does not know are parts
 //     [messages.Thought] with extras named anthropic_…. They are sent back as they came, in their
 //     place among the calls. Thoughts of other providers are not sent.

@@ -51,11 +51,7 @@ func (e *encoder) system(h messages.History) {
 	e.name("system")
 	e.open('[')
 	begin := len(e.b)
-	for i, m := range h {
-		m, _ := m.(messages.System)
-		e.noName(i, m.Name)
-		e.textBlock(m.Text, m.Cache)
-	}
+	e.systems(h, 0)
 	if len(e.b) == begin {
 		e.b = e.b[:before]
 		return
@@ -63,8 +59,22 @@ func (e *encoder) system(h messages.History) {
 	e.close(']')
 }
 
-// message writes the message at i, or with an answer of a tool all answers after it, and returns
-// the index of the next.
+// systems writes the texts of system messages from i on, and returns the index of the message after
+// them.
+func (e *encoder) systems(h messages.History, i int) int {
+	for ; i < len(h); i++ {
+		m, ok := h[i].(messages.System)
+		if !ok {
+			break
+		}
+		e.noName(i, m.Name)
+		e.textBlock(m.Text, m.Cache)
+	}
+	return i
+}
+
+// message writes the message at i, or with an answer of a tool or a system message all those right
+// after it, and returns the index of the next.
 func (e *encoder) message(h messages.History, i int) int {
 	before := len(e.b)
 	begin := func(role string) int {
@@ -78,10 +88,9 @@ func (e *encoder) message(h messages.History, i int) int {
 	var start int
 	next := i + 1
 	switch m := h[i].(type) {
-	case messages.System: // after the beginning; only newer models take it
+	case messages.System: // after the beginning; only newer models take it, and not two in a row
 		start = begin("system")
-		e.noName(i, m.Name)
-		e.textBlock(m.Text, m.Cache)
+		next = e.systems(h, i)
 	case messages.User:
 		start = begin("user")
 		e.noName(i, m.Name)
@@ -149,6 +158,7 @@ func (e *encoder) results(h messages.History, i int) int {
 }
 
 func (e *encoder) result(index int, m messages.Tool) {
+	cache := m.Cache // the API takes no mark within a result: that of a picture goes to the whole
 	e.open('{')
 	e.text("type", "tool_result")
 	e.text("tool_use_id", e.answeredID(m.CallID))
@@ -163,6 +173,10 @@ func (e *encoder) result(index int, m messages.Tool) {
 		e.open('[')
 		e.textBlock(text, messages.CacheNone)
 		for _, image := range m.Images {
+			if m.Cache == messages.CacheNone && image.Cache != messages.CacheNone {
+				cache = image.Cache
+			}
+			image.Cache = messages.CacheNone
 			e.image(index, image)
 		}
 		e.close(']')
@@ -170,7 +184,7 @@ func (e *encoder) result(index int, m messages.Tool) {
 	if !m.OK() {
 		e.b = append(e.b, `,"is_error":true`...)
 	}
-	e.closeBlock(m.Cache)
+	e.closeBlock(cache)
 }
 
 // silence says in words that a call failed whose output is blank.

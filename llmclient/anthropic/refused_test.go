@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/segue-go/segue/llmclient"
+	"github.com/segue-go/segue/llmclient/anthropic"
 	"github.com/segue-go/segue/messages"
 )
 
@@ -84,4 +85,28 @@ func TestStream_endInsideABlock(t *testing.T) {
 func TestEncode_halfACharacter(t *testing.T) {
 	got := conversation(t, config{}, messages.UserText("go"), said(call("a", "f", `{"x":"\ud83d","y":"\ud83d\ude00"}`)), output("a", "x"))
 	require.Contains(t, got, `"input":{"x":"\ufffd","y":"\ud83d\ude00"}`)
+}
+
+// "cache_control may not be specified within `tool_result.content`. Instead, place it directly on
+// `tool_result`".
+func TestEncode_cachedPictureOfATool(t *testing.T) {
+	const image = `{"type":"image","source":{"type":"url","url":"https://x.example/a.png"}}`
+	seen := output("a", "look")
+	seen.Images = []messages.Image{{URL: "https://x.example/a.png", Cache: messages.Cache1h}, {URL: "https://x.example/a.png"}}
+	turn := messages.History{messages.UserText("go"), said(call("a", "f", "{}"))}
+	require.Contains(t, conversation(t, config{}, append(turn, seen)...), `"content":[{"type":"text","text":"look"},`+image+`,`+image+`],"cache_control":{"type":"ephemeral","ttl":"1h"}}`)
+	seen.Cache = messages.Cache5m
+	require.Contains(t, conversation(t, config{}, append(turn, seen)...), image+`],"cache_control":{"type":"ephemeral"}}`)
+	seen.Cache, seen.Status = messages.CacheNone, messages.StatusFailed
+	require.Contains(t, conversation(t, config{}, append(turn, seen)...), `"is_error":true},`+strings.TrimSuffix(image, "}")+`,"cache_control":{"type":"ephemeral","ttl":"1h"}}`)
+}
+
+// The API takes no system message behind another one.
+func TestEncode_systemMessagesInARow(t *testing.T) {
+	h := []messages.Message{messages.UserText("a"), messages.System{Text: "be brief"}, messages.System{Text: " "}, messages.System{Text: "and kind", Cache: messages.Cache5m}}
+	got := conversation(t, config{}, h...)
+	require.Equal(t, `[{"role":"user","content":[{"type":"text","text":"a"}]},{"role":"system","content":[{"type":"text","text":"be brief"},`+
+		`{"type":"text","text":"and kind","cache_control":{"type":"ephemeral"}}]}]`, got)
+	_, err := anthropic.Encode(config{}, one(append(h, messages.System{Text: "x", Name: "eve"})...), false)
+	require.ErrorContains(t, err, `message 4 has the Name "eve"`)
 }
