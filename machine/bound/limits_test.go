@@ -52,7 +52,7 @@ func TestOf_limitsAroundTheTable(t *testing.T) {
 
 // The limits of a delegation bound its subtree, and are named.
 func TestOf_limitsOfChildren(t *testing.T) {
-	w := over(retry.New(retry.Config{Strategy: "leaf", MaxRetries: 1, Limits: delegation.Limits{ModelCalls: 1}}), thorough)
+	w := over(retry.New(retry.Config{Strategy: "leaf", MaxRetries: 1, Limits: delegation.Limits{ModelCalls: 1}}), thorough(2))
 	b := of(t, &w.cfg, w.limits)
 	require.Equal(t, bound.Amount{Most: 2, By: []bound.Reason{{}, {Limit: "model_calls", Of: "leaf"}}}, b.ModelCalls)
 	require.Equal(t, "the limit model_calls of leaf", b.ModelCalls.By[1].String())

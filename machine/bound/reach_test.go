@@ -53,15 +53,17 @@ func over(main, leaf func() strategy.Strategy) *world {
 	return w
 }
 
-var (
-	// thorough may need all of its steps whether it succeeds or not.
-	thorough = stepagent.New(stepagent.Config{Step: asking, MaxIterations: 1, MaxAsks: 2})
-	// brief fails if it needs all of its steps.
-	brief = completetask.New(completetask.Config{MaxModelCalls: 2, MaxRetries: -1, OnLimit: completetask.LimitFail})
-)
+// thorough may need all of its steps whether it succeeds or not.
+func thorough(asks int) func() strategy.Strategy {
+	return stepagent.New(stepagent.Config{Step: asking, MaxIterations: 1, MaxAsks: asks})
+}
+
+// brief fails if it needs all of its steps.
+var brief = completetask.New(completetask.Config{MaxModelCalls: 2, MaxRetries: -1, OnLimit: completetask.LimitFail})
 
 // reaching lists worlds whose bounds are reached, each of them.
 func reaching() map[string]*world {
+	thorough := thorough(prove.DepthOr(1, 2))
 	city := &llmclient.Schema{Name: "s", Schema: []byte(`{"type":"object","required":["a"]}`)}
 	plan := pre.Config{Executor: "leaf", MaxSteps: 2, MaxRevisions: prove.DepthOr(-1, 1), MaxRetries: prove.DepthOr(-1, 1), Answer: pre.AnswerSynthesize}
 	nested := over(retry.New(retry.Config{Strategy: "leaf", MaxRetries: 1}), reflection.New(reflection.Config{Generator: "draft", MaxIterations: prove.DepthOr(1, 2)}))
@@ -82,13 +84,13 @@ func reaching() map[string]*world {
 		"react, no tools":          alone(react.New(react.Config{MaxSteps: 3, MaxRetries: 2, Tools: []string{}})),
 		"reason-act-observe":       alone(rao.New(rao.Config{MaxSteps: prove.DepthOr(1, 2), MaxRepeats: -1})),
 		"reason-act-observe, all":  alone(rao.New(rao.Config{MaxSteps: 1, RunAll: true, NoInput: true, MaxRepeats: -1, OnLimit: rao.LimitFail})),
-		"reflection":               alone(reflection.New(reflection.Config{MaxIterations: 3, MaxToolRounds: 3, MaxRetries: 1})),
-		"step-agent":               alone(stepagent.New(stepagent.Config{Step: asking, MaxIterations: 3, MaxAsks: 2, PlanEvery: 2})),
+		"reflection":               alone(reflection.New(reflection.Config{MaxIterations: prove.DepthOr(2, 3), MaxToolRounds: prove.DepthOr(2, 3), MaxRetries: 1})),
+		"step-agent":               alone(stepagent.New(stepagent.Config{Step: asking, MaxIterations: 3, MaxAsks: prove.DepthOr(1, 2), PlanEvery: 2})),
 		"step-agent, once":         alone(stepagent.New(stepagent.Config{Step: asking, MaxIterations: 2, MaxAsks: 1})),
 		"plan":                     over(pre.New(plan), thorough),
 		"plan, unjudged":           over(pre.New(pre.Config{Executor: "leaf", MaxSteps: 2, MaxRevisions: prove.DepthOr(1, 2), MaxRetries: -1, Evaluation: pre.EvaluateNever}), thorough),
 		"retry":                    over(retry.New(retry.Config{Strategy: "leaf", MaxRetries: 2}), thorough),
-		"generator":                over(reflection.New(reflection.Config{Generator: "leaf", MaxIterations: 3}), thorough),
+		"generator":                over(reflection.New(reflection.Config{Generator: "leaf", MaxIterations: prove.DepthOr(2, 3)}), thorough),
 		"retry of generator":       nested,
 	}
 }
@@ -109,9 +111,9 @@ func TestOf_isReached(t *testing.T) {
 				return
 			}
 			require.Equal(t, []bound.Reason{{Limit: "tool_calls"}}, b.ToolCalls.By)
-			w.limits.ToolCalls, w.width = 2, 2
-			require.EqualValues(t, 2, of(t, &w.cfg, w.limits).ToolCalls.Most)
-			require.Equal(t, 2, w.explore(t).ToolCalls)
+			w.limits.ToolCalls, w.width = prove.DepthOr(1, 2), 2
+			require.EqualValues(t, w.limits.ToolCalls, of(t, &w.cfg, w.limits).ToolCalls.Most)
+			require.Equal(t, w.limits.ToolCalls, w.explore(t).ToolCalls)
 		})
 	}
 }
