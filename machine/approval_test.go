@@ -1,6 +1,7 @@
 package machine_test
 
 import (
+	"maps"
 	"slices"
 	"testing"
 	"time"
@@ -154,7 +155,7 @@ func TestApproval_expires(t *testing.T) {
 func (e *engine) under(p machine.ApprovalPolicy) *engine {
 	cfg := *e.cfg
 	cfg.Approve = p
-	other := &engine{t: e.t, cfg: &cfg, now: e.now, records: e.records, known: e.known, made: map[string]int{}}
+	other := &engine{t: e.t, cfg: &cfg, now: e.now, records: e.records, known: maps.Clone(e.known), made: map[string]int{}}
 	other.crash(0)
 	return other
 }
@@ -314,7 +315,7 @@ func TestApproval_verdictsThatWereLost(t *testing.T) {
 			for _, x := range fold(t, e.cfg, e.records[:len(e.records)-lost]).Open() {
 				require.Equal(t, machine.EffectPerson, x.Kind, "none of the calls is to be made")
 			}
-			again := &engine{t: t, cfg: e.cfg, now: e.now, records: e.records, known: e.known, made: map[string]int{}}
+			again := &engine{t: t, cfg: e.cfg, now: e.now, records: e.records, known: maps.Clone(e.known), made: map[string]int{}}
 			again.crash(lost)
 			require.Empty(t, again.m.Status(), "it does not wait for people alone")
 			again = again.under(p)

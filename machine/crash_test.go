@@ -2,6 +2,7 @@ package machine_test
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"testing"
 
@@ -26,7 +27,7 @@ func TestCrash_endsAsItWouldHave(t *testing.T) {
 		whole.finish(t, w)
 		for range min(4, len(whole.records)-1) {
 			cut := 1 + chance(t, len(whole.records)-1)
-			e := &engine{t: t, cfg: cfg, now: whole.now, records: whole.records, known: whole.known, made: map[string]int{}}
+			e := &engine{t: t, cfg: cfg, now: whole.now, records: whole.records, known: maps.Clone(whole.known), made: map[string]int{}}
 			e.crash(len(whole.records) - cut)
 			if chance(t, 4) == 0 {
 				e.looks(t)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/segue-go/segue/delegation"
 	"github.com/segue-go/segue/internal/growth"
+	"github.com/segue-go/segue/internal/prove"
 	"github.com/segue-go/segue/llmclient"
 	"github.com/segue-go/segue/machine"
 	"github.com/segue-go/segue/messages"
@@ -240,7 +241,8 @@ func TestGrowth_memory(t *testing.T) {
 	m.Advance()
 	apply(machine.Answered{At: began, Effect: machine.EffectID{Seq: 1}, Answer: many(3, "loop")})
 	before := 0
-	for i := range 100_000 {
+	steps := prove.DepthOr(20_000, 100_000)
+	for i := range steps {
 		if i == 1000 {
 			before = used()
 		}
@@ -248,6 +250,6 @@ func TestGrowth_memory(t *testing.T) {
 		m.Advance()
 		apply(x.Answered(said("on"), began, 0))
 	}
-	require.Less(t, used()-before, 256<<10)
+	require.Less(t, used()-before, 5*steps/2, "bytes")
 	runtime.KeepAlive(m)
 }

@@ -38,7 +38,8 @@ func TestMachine_drives(t *testing.T) {
 func TestMachine_reset(t *testing.T) {
 	cfg := config(map[string]func() *scene{"main": caller("work", "t"), "part": caller("t")}, agent("work", "part"), offering("t"))
 	play := func(m *machine.Machine, leave int) *engine {
-		e := &engine{t: t, cfg: cfg, m: m, now: began, made: map[string]int{}}
+		e := idle(t, cfg)
+		e.m = m
 		e.apply(cfg.Start(machine.Started{At: began, Run: "r", Strategy: "main", Input: delegation.Input{Goal: "go"}}))
 		for i, step := range []func(){
 			func() { e.answer("1", calling("work", "t", "work")) },

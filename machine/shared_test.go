@@ -30,10 +30,10 @@ func looper() *scene {
 	}
 }
 
-// crowd begins a run whose model opens 200 branches at once, which go on for ever.
+// crowd begins a run whose model opens 80 branches at once, which go on for ever.
 func crowd(t tester, limits, own delegation.Limits, n int) *engine {
 	e := begin(t, map[string]func() *scene{"main": hungry("fan"), "loop": looper},
-		offering("r"), agent("fan", "loop", fanOut(200), func(a *machine.Agent) { a.Limits = own }), limited(limits), places(n))
+		offering("r"), agent("fan", "loop", fanOut(80), func(a *machine.Agent) { a.Limits = own }), limited(limits), places(n))
 	e.answer("1", calling("fan"))
 	return e
 }
@@ -46,9 +46,9 @@ func TestLimits_exactUnderConcurrency(t *testing.T) {
 		used   func(delegation.Output) int
 		most   int
 	}{
-		"steps":       {delegation.Limits{Steps: 457}, func(o delegation.Output) int { return o.Counts.Steps }, 457},
-		"model_calls": {delegation.Limits{ModelCalls: 333}, func(o delegation.Output) int { return o.Counts.ModelCalls }, 333},
-		"tool_calls":  {delegation.Limits{ToolCalls: 301}, func(o delegation.Output) int { return o.Counts.ToolCalls }, 301},
+		"steps":       {delegation.Limits{Steps: 187}, func(o delegation.Output) int { return o.Counts.Steps }, 187},
+		"model_calls": {delegation.Limits{ModelCalls: 133}, func(o delegation.Output) int { return o.Counts.ModelCalls }, 133},
+		"tool_calls":  {delegation.Limits{ToolCalls: 121}, func(o delegation.Output) int { return o.Counts.ToolCalls }, 121},
 	} {
 		t.Run(name, func(t *testing.T) {
 			for _, n := range []int{1, 7, -1} {
@@ -94,7 +94,7 @@ func (e *engine) summed() {
 // The limits of an agent are those of each of its branches, within what is left of the run's. What
 // one branch leaves its siblings can use.
 func TestLimits_ofBranches(t *testing.T) {
-	e := crowd(t, delegation.Limits{ModelCalls: 350}, delegation.Limits{ModelCalls: 2}, -1)
+	e := crowd(t, delegation.Limits{ModelCalls: 140}, delegation.Limits{ModelCalls: 2}, -1)
 	for !e.m.Done() {
 		x := e.open[0]
 		if x.Kind == machine.EffectTool {
@@ -103,7 +103,7 @@ func TestLimits_ofBranches(t *testing.T) {
 		}
 		e.answer(x.ID.String(), calling("r"))
 	}
-	require.Equal(t, 350, e.m.Output().Counts.ModelCalls)
+	require.Equal(t, 140, e.m.Output().Counts.ModelCalls)
 	require.Equal(t, machine.StatusLimit, e.m.Status())
 	perBranch := map[string]int{}
 	for _, r := range e.records {
@@ -124,9 +124,9 @@ func TestLimits_ofBranches(t *testing.T) {
 		}
 		e.answer(x.ID.String(), calling("r"))
 	}
-	require.Equal(t, 401, e.m.Output().Counts.ModelCalls)
+	require.Equal(t, 161, e.m.Output().Counts.ModelCalls)
 	require.Equal(t, machine.StatusDone, e.m.Status(), "a limit of a branch is a failed call for its caller")
-	require.Contains(t, e.m.Output().Text(), "frame 0.200: the limit of 2 model_calls is reached")
+	require.Contains(t, e.m.Output().Text(), "frame 0.80: the limit of 2 model_calls is reached")
 }
 
 // No call of a model starts once the tokens are used. What is used beyond the limit is at most what

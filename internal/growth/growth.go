@@ -85,7 +85,7 @@ var counting = sync.OnceValues(func() (string, error) {
 		return "", err
 	}
 	binary := self + ".counting.exe"
-	cmd := exec.CommandContext(context.Background(), "go", "test", "-c", "-o", binary, "-covermode", "atomic", "-coverpkg", counted, ".") //nolint:gosec // the test's own
+	cmd := exec.CommandContext(context.Background(), "go", "test", "-c", "-o", binary, "-ldflags", "-s -w", "-covermode", "atomic", "-coverpkg", counted, ".") //nolint:gosec // the test's own
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return "", fmt.Errorf("%s: %w\n%s", cmd, err, out)
 	}
