@@ -12,6 +12,11 @@ import (
 // declaration or on the phases, which are for people. A run that was stored for days uses it to
 // detect that the table of its strategy has changed.
 func (t *Table) Fingerprint() string {
+	t.hash.Do(func() { t.sum = t.hashed() })
+	return t.sum
+}
+
+func (t *Table) hashed() string {
 	var lines []string
 	for _, s := range t.States {
 		lines = append(lines, fmt.Sprintf("state %q awaits %d", s.Name, s.Awaits))

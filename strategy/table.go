@@ -28,6 +28,8 @@ type Table struct {
 
 	once sync.Once
 	made compiled
+	hash sync.Once
+	sum  string // the fingerprint
 }
 
 // StateRule declares a state.

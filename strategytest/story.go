@@ -132,7 +132,8 @@ type story struct {
 	tools   []tools.Tool
 	limits  delegation.Limits
 	large   orchestrator.LargeResults
-	notes   []storyNote // for the next run
+	notes   []storyNote            // for the next run
+	configs map[string]*configured // of the runs of each strategy with these tools and limits
 	last    messages.History
 	life    *life // of the last run; nil before the first
 }
@@ -148,18 +149,21 @@ func (s *story) command(t *testing.T, d *datadriven.TestData) string {
 		s.replies = replies
 		return ""
 	case "tool":
+		s.configs = nil
 		s.addTool(t, d)
 		return ""
 	case "agent":
+		s.configs = nil
 		s.addAgent(t, d)
 		return ""
 	case "limits":
-		s.limits = delegation.Limits{}
+		s.configs, s.limits = nil, delegation.Limits{}
 		for _, arg := range d.CmdArgs {
 			setLimit(t, d, &s.limits, arg)
 		}
 		return ""
 	case "large":
+		s.configs = nil
 		s.setLarge(t, d)
 		return ""
 	case "note":

@@ -105,7 +105,8 @@ func (s *story) resume(t *testing.T, d *datadriven.TestData) string {
 		d.Fatalf(t, "the last run has ended")
 	}
 	how := orchestrator.Resumption{Run: storyID}
-	run := storyRun{config: s.config(l.root), notes: s.notes}
+	config := s.config(l.root)
+	run := storyRun{config: config.Config, notes: s.notes}
 	s.notes = nil
 	for _, arg := range d.CmdArgs {
 		switch {
@@ -123,8 +124,8 @@ func (s *story) resume(t *testing.T, d *datadriven.TestData) string {
 		d.Fatalf(t, "%v", err)
 	}
 	how.Replies = replies
-	if refused := refusal(run.config); refused != "" {
-		return refused
+	if config.refused != "" {
+		return config.refused
 	}
 	if s.replies != nil {
 		l.model, s.script = scripted.New(s.replies...), slices.Concat(s.script, s.replies)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"iter"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -70,11 +71,12 @@ func (s *story) run(t *testing.T, d *datadriven.TestData) string {
 		}
 	}
 	run.script = s.replies
-	run.config = s.config(root)
+	config := s.config(root)
+	run.config = config.Config
 	run.notes, s.notes = s.notes, nil
 	run.task = orchestrator.Task{Strategy: root, Run: storyID, Input: in}
-	if refused := refusal(run.config); refused != "" {
-		return refused
+	if config.refused != "" {
+		return config.refused
 	}
 	s.life = &life{root: root, trace: tr, store: new(mortal), model: scripted.New(run.script...), waits: map[string]string{}}
 	synctest.Test(t, func(t *testing.T) {
@@ -89,21 +91,31 @@ func (s *story) run(t *testing.T, d *datadriven.TestData) string {
 	return tr.root.text.String()
 }
 
-// config returns what a process of the script works with.
-func (s *story) config(root string) orchestrator.Config {
-	return orchestrator.Config{
-		Strategies: needed(s.set, root, s.tools), Tools: s.tools, Limits: s.limits, LargeResults: s.large, InboxEvery: -1, Lease: 24 * time.Hour,
-	}
+// configured is what a process of the script works with.
+type configured struct {
+	orchestrator.Config
+
+	refused string // the error of orchestrator.New in the form of a story; "" if there is none
 }
 
-// refusal returns the error of orchestrator.New for a configuration in the form of a story, or ""
-// if there is none.
-func refusal(cfg orchestrator.Config) string {
-	cfg.Client = scripted.New()
-	if _, err := orchestrator.New(cfg); err != nil {
-		return "refused: " + err.Error() + "\n"
+// config returns what a process works with whose run begins with root.
+func (s *story) config(root string) *configured {
+	if c := s.configs[root]; c != nil {
+		return c
 	}
-	return ""
+	c := &configured{Config: orchestrator.Config{
+		Strategies: needed(s.set, root, s.tools), Tools: slices.Clone(s.tools), Limits: s.limits, LargeResults: s.large, InboxEvery: -1, Lease: 24 * time.Hour,
+	}}
+	again := c.Config
+	again.Client = scripted.New()
+	if _, err := orchestrator.New(again); err != nil {
+		c.refused = "refused: " + err.Error() + "\n"
+	}
+	if s.configs == nil {
+		s.configs = map[string]*configured{}
+	}
+	s.configs[root] = c
+	return c
 }
 
 // storyID is the id of every run.
