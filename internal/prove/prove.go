@@ -42,6 +42,10 @@ func DepthOr(less, meant int) int {
 	return meant
 }
 
+// OneIn reports whether to do the i-th of many cases that are alike, from 0: each if SEGUE_PROVE is
+// set, and else one in n.
+func OneIn(n, i int) bool { return CasesOr(0) > 0 || i%n == 0 }
+
 // Checks has rapid try n cases of each property in this test, at least one, unless the command line
 // says how many.
 func Checks(t testing.TB, n int) {
