@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/segue-go/segue/checkpoint"
+	"github.com/segue-go/segue/internal/prove"
 	"github.com/segue-go/segue/llmclient"
 	"github.com/segue-go/segue/machine"
 	"github.com/segue-go/segue/messages"
@@ -177,10 +178,10 @@ func TestRecover_contended(t *testing.T) {
 }
 
 // A thousand runs are left over when a server starts, each with a message: all of them come to
-// their end, and each is taken up once although it is listed twice.
+// their end, and each is taken up once although it is listed twice. Every test run has fewer.
 func TestRecover_thousandRuns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		const runs = 1000
+		runs := prove.DepthOr(200, 1000)
 		store := new(checkpoint.Memory)
 		client := llmclient.ClientFunc(func(ctx context.Context, _ *llmclient.Request, _ func(llmclient.Delta)) (*llmclient.Response, error) {
 			select {

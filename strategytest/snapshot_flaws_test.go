@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/segue-go/segue/delegation"
+	"github.com/segue-go/segue/internal/prove"
 	"github.com/segue-go/segue/llmclient"
 	"github.com/segue-go/segue/messages"
 	"github.com/segue-go/segue/nextstep"
@@ -34,7 +35,7 @@ type keeperMemory struct {
 }
 
 func keeping(flaw string) strategytest.Subject {
-	return strategytest.Subject{New: func() strategy.Strategy { return &keeper{flaw: flaw} }, Steps: 3}
+	return strategytest.Subject{New: func() strategy.Strategy { return &keeper{flaw: flaw} }, Steps: prove.DepthOr(2, 3)}
 }
 
 func (k *keeper) Initialize(in delegation.Input) nextstep.NextStep {

@@ -39,7 +39,7 @@ func TestCrash_compositions(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			c.Pairs = prove.CasesOr(1)
-			crash.Test(t, c.Every(prove.DepthOr(41, 1)))
+			crash.Test(t, c.Every(prove.DepthOr(97, 1)))
 		})
 	}
 }

@@ -66,7 +66,7 @@ func TestCrash_builtIn(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			c.Pairs = prove.CasesOr(1)
-			crash.Test(t, c.Every(prove.DepthOr(13, 1)))
+			crash.Test(t, c.Every(prove.DepthOr(29, 1)))
 		})
 	}
 }

@@ -114,7 +114,7 @@ func TestFinds_toolThatLies(t *testing.T) {
 		paying(tools.Definition{Name: "pay"}, none), // a person is asked first
 	} {
 		c.Pairs = prove.CasesOr(1)
-		crash.Test(t, c)
+		crash.Test(t, c.Every(prove.DepthOr(5, 1)))
 	}
 }
 
@@ -179,7 +179,8 @@ func (s flaky) Unwrap() checkpoint.Store { return s.Store }
 func TestStore_flaky(t *testing.T) {
 	c := one(pay)
 	c.Pairs = prove.CasesOr(2)
-	r := crash.Try(t, c.On(func(s checkpoint.Store) checkpoint.Store { return flaky{s, new(atomic.Bool)} }))
+	c = c.On(func(s checkpoint.Store) checkpoint.Store { return flaky{s, new(atomic.Bool)} })
+	r := crash.Try(t, c.Every(prove.DepthOr(4, 1)))
 	for _, p := range r.Problems {
 		require.Regexp(t, "^frozen at ", p.Where, p.What)
 		require.Contains(t, p.What, "connection reset")

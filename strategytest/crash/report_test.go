@@ -5,6 +5,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/segue-go/segue/internal/prove"
 	"github.com/segue-go/segue/llmclient/scripted"
 	"github.com/segue-go/segue/orchestrator"
 	"github.com/segue-go/segue/strategy"
@@ -14,7 +15,7 @@ import (
 // The report counts by kind what it counts in all, and says how the run ends.
 func TestReport_kinds(t *testing.T) {
 	c := of(strategy.Set{"main": worker}, every, scripted.Calls(call("c1", "pay"), call("c2", "look")), scripted.Text("done"))
-	c.Pairs = 5
+	c.Pairs = prove.CasesOr(2)
 	r := crash.Try(t, c)
 	require.Empty(t, r.Problems)
 	require.Equal(t, orchestrator.StatusDone, r.Status)
@@ -45,7 +46,7 @@ func TestCrash_refused(t *testing.T) {
 			t.Parallel()
 			c := of(strategy.Set{"main": worker}, every, scripted.Calls(call("c1", "pay")), scripted.Text("done"))
 			c.Person = func(orchestrator.Wait) orchestrator.Reply { return orchestrator.Reply{Reason: "it is dear"} }
-			c.Pairs = 1
+			c.Pairs = prove.CasesOr(1)
 			made := c.Config
 			c.Config = func() orchestrator.Config {
 				cfg := made()
@@ -57,7 +58,7 @@ func TestCrash_refused(t *testing.T) {
 				}}
 				return cfg
 			}
-			crash.Test(t, c)
+			crash.Test(t, c.Every(prove.DepthOr(7, 1)))
 		})
 	}
 }

@@ -45,7 +45,7 @@ func TestCrash_suspendedCalls(t *testing.T) {
 			c := of(strategy.Set{"main": worker}, append(every, suspends(def)),
 				scripted.Calls(call("c1", "pay"), call("c2", "ship"), call("c3", "book")), scripted.Text("done"))
 			c.Pairs = prove.CasesOr(1)
-			crash.Test(t, c.Every(prove.DepthOr(19, 1)))
+			crash.Test(t, c.Every(prove.DepthOr(43, 1)))
 		})
 	}
 }

@@ -19,13 +19,13 @@ import (
 const variable = "SEGUE_EXPLORE"
 
 // bounds returns how many odd reactions a path has, and where an exploration ends: in every test
-// run after one odd reaction and 10 states; with SEGUE_EXPLORE=1 after some thousand,
+// run after one odd reaction and 4 states; with SEGUE_EXPLORE=1 after some thousand,
 // and with SEGUE_EXPLORE=2, two odd reactions, after a million.
 func bounds(t *testing.T) (odd, states int) {
 	t.Helper()
 	switch given := os.Getenv(variable); given {
 	case "":
-		return 1, 10
+		return 1, 4
 	case "1":
 		return 1, 3_000
 	case "2":

@@ -41,6 +41,7 @@ func sound(t *testing.T, tw *twist, change func(*explore.Options), more ...func(
 		return list
 	}
 	o.Without = func(e *machine.Effect, reaction string) bool { return reaction[0] != '+' && without(e, reaction) }
+	o.States = prove.DepthOr(min(25, o.States), o.States)
 	require.Empty(t, explored(t, tw, o.WithoutLaw(os.Getenv("SEGUE_WITHOUT_LAW"))))
 }
 
@@ -126,7 +127,7 @@ func TestDefects_misfits(t *testing.T) {
 
 func TestDefects_stops(t *testing.T) {
 	sound(t, &twist{conclude: func(p *pupil) delegation.Output { return delegation.Output{Messages: p.History.Clip()} }},
-		func(o *explore.Options) { o.States = prove.DepthOr(120, 400) })
+		func(o *explore.Options) { o.States = 400 })
 }
 
 // An agent that was stopped says what it came to; the strategy that called it has not made a
