@@ -80,7 +80,6 @@ func TestLeads_composition(t *testing.T) {
 func TestClerk_payments(t *testing.T) {
 	clerk := completetask.New(completetask.Config{MaxModelCalls: 3})
 	o := explore.Options{Name: "clerk", States: 100, Tools: []tools.Definition{{Name: "pay", NeedsApproval: true}}}
-	o.States = prove.DepthOr(35, o.States)
 
 	strategytest.Never(t, clerk, o, explore.CallsUnapproved("pay"))
 	strategytest.CanReach(t, clerk, o, explore.CallsApproved("pay"))
