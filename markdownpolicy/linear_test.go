@@ -48,7 +48,7 @@ func TestS2_20_TimeIsLinear(t *testing.T) {
 }
 
 // isSpared reports whether a pair is left to make prove.
-func isSpared(pair int) bool { return pair%15 != 0 && prove.CasesOr(0) == 0 }
+func isSpared(pair int) bool { return !prove.OneIn(15, pair) }
 
 // requireLinearReading reads a text that begins with begin and repeats unit, whole and in pieces.
 func requireLinearReading(t *testing.T, l lawful, begin, unit string, size int) {

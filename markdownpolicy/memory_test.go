@@ -50,7 +50,7 @@ func TestS2_20_MemoryIsLinear(t *testing.T) {
 			continue
 		}
 		for k, n := range nested {
-			if (i+k)%30 != 0 && prove.CasesOr(0) == 0 {
+			if !prove.OneIn(30, i+k) {
 				continue
 			}
 			open := n.before + strings.Repeat(n.unit, depth)
