@@ -120,12 +120,14 @@ func runProcess(dir string) {
 // A process is killed while a server has a call, before and after its effect. Nobody knows whether
 // the call had its effect, and a person is asked; unless the call may be made again.
 func TestCrash_killed(t *testing.T) {
+	t.Parallel()
 	self, err := os.Executable()
 	require.NoError(t, err)
 	for _, overHTTP := range []bool{false, true} {
 		for _, hang := range []string{"before", "after"} {
 			for _, tool := range []string{"pay", "pay.once"} {
 				t.Run(fmt.Sprint(tool, " ", hang, " http=", overHTTP), func(t *testing.T) {
+					t.Parallel()
 					dir, url := t.TempDir(), ""
 					if overHTTP {
 						url = serveHTTP(t, newServer(dir), false).URL

@@ -54,6 +54,7 @@ func TestElicit_anotherProcess(t *testing.T) {
 			continue
 		}
 		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
 			dir := t.TempDir()
 			cfg := c.config(t, dir)
 			store := new(checkpoint.Memory)
@@ -78,6 +79,7 @@ func TestElicit_anotherProcess(t *testing.T) {
 
 // Where people can be asked in this process, the call goes on in it, whatever the server speaks.
 func TestElicit_sameProcess(t *testing.T) {
+	t.Parallel()
 	for _, c := range transports() {
 		for name, e := range map[string]struct {
 			reply orchestrator.Reply
@@ -87,6 +89,7 @@ func TestElicit_sameProcess(t *testing.T) {
 			"declined": {orchestrator.Reply{Reason: "not today"}, "not deployed: decline"},
 		} {
 			t.Run(c.name+" "+name, func(t *testing.T) {
+				t.Parallel()
 				dir := t.TempDir()
 				o := process(t, c.config(t, dir), nil, func(_ context.Context, w orchestrator.Wait) (orchestrator.Reply, error) {
 					require.Equal(t, whoDeploys, w.Text)

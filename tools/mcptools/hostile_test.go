@@ -78,11 +78,17 @@ func heapPeak(f func()) int64 {
 	return most.Load()
 }
 
+// sized returns a mode that does something so often: less in make test, as is meant in make prove.
+func sized(mode string, less, meant int) string {
+	return fmt.Sprint(mode, ":", prove.DepthOr(less, meant))
+}
+
 // A server that offers more than anybody reads costs neither much memory nor a long list.
 func TestHostile_lists(t *testing.T) {
-	set := connectHostile(t, "many")
+	offered := prove.DepthOr(3000, 10_000)
+	set := connectHostile(t, fmt.Sprint("many:", offered))
 	require.Len(t, set.Tools(), mcptools.DefaultTools)
-	require.True(t, set.Listing().More || len(set.Listing().Offers) == 10_000)
+	require.True(t, set.Listing().More || len(set.Listing().Offers) == offered)
 
 	set = connectHostile(t, "pages")
 	require.Len(t, set.Tools(), mcptools.DefaultTools)
@@ -96,7 +102,7 @@ func TestHostile_lists(t *testing.T) {
 	require.True(t, set.Listing().More)
 	require.Less(t, peak, int64(16*largest), "bytes")
 
-	set = connectHostile(t, "describes")
+	set = connectHostile(t, sized("describes", 1<<20, 10<<20))
 	require.Len(t, set.Tools(), 1)
 	require.LessOrEqual(t, len(set.Tools()[0].Definition().Description), mcptools.DefaultDescription+len("…"))
 }
@@ -168,26 +174,32 @@ func TestHostile_longResults(t *testing.T) {
 	require.True(t, out.OK(), "%.200s", out.Output)
 	require.Less(t, len(out.Output), tools.DefaultMaxResult+100)
 
-	set = connectHostile(t, "long:100")
+	most := prove.DepthOr(mcptools.DefaultMessage/4, mcptools.DefaultMessage)
+	set = connectHostile(t, sized("long", 25, 100), func(cfg *mcptools.Config) { cfg.Limits.Message = most })
 	peak := heapPeak(func() {
 		out = callFirst(t, set)
 	})
 	require.False(t, out.OK())
 	require.Less(t, len(out.Output), 2000)
 	require.Contains(t, out.Output, "hostile")
-	require.Less(t, peak, int64(8*mcptools.DefaultMessage), "bytes")
+	require.Less(t, peak, int64(8*most), "bytes")
 }
 
 // Answers that nobody has asked for, and questions that nobody answers, disturb no call.
 func TestHostile_answers(t *testing.T) {
-	for _, mode := range []string{"wrong-ids", "twice", "floods", "asks", "stderr"} {
-		set := connectHostile(t, mode)
-		for range 3 {
-			out := callFirst(t, set)
-			require.True(t, out.OK(), "%s: %s", mode, out.Output)
-			require.Equal(t, "ok", out.Output, mode)
-		}
-		require.Less(t, len(set.Stderr()), mcptools.DefaultStderr+100)
+	t.Parallel()
+	modes := []string{"wrong-ids", "twice", sized("floods", 1000, 10_000), sized("asks", 200, 1000), sized("stderr", 10, 100)}
+	for _, mode := range modes {
+		t.Run(mode, func(t *testing.T) {
+			t.Parallel()
+			set := connectHostile(t, mode)
+			for range 3 {
+				out := callFirst(t, set)
+				require.True(t, out.OK(), out.Output)
+				require.Equal(t, "ok", out.Output)
+			}
+			require.Less(t, len(set.Stderr()), mcptools.DefaultStderr+100)
+		})
 	}
 	out := callFirst(t, connectHostile(t, "odd"))
 	require.NotEqual(t, tools.ReasonPanic, out.Reason)
@@ -196,27 +208,39 @@ func TestHostile_answers(t *testing.T) {
 
 // A server that says nothing, or half of it, costs the time-out and no more.
 func TestHostile_silence(t *testing.T) {
-	brief := func(c *mcptools.Config) {
-		c.CallTimeout, c.ConnectTimeout = 300*time.Millisecond, 2*time.Second
+	t.Parallel()
+	run := func(mode string, f func(t *testing.T)) {
+		t.Run(mode, func(t *testing.T) {
+			t.Parallel()
+			f(t)
+		})
 	}
+	brief := func(c *mcptools.Config) { c.CallTimeout = 300 * time.Millisecond }
 	for _, mode := range []string{"half", "slow", "mute-tools-call"} {
-		out := callFirst(t, connectHostile(t, mode, brief))
-		require.Equal(t, tools.ReasonTimeout, out.Reason, "%s: %s", mode, out.Output)
-		require.Equal(t, messages.StatusUnknown, out.Status, mode) // it may have had its effect
+		run(mode, func(t *testing.T) {
+			out := callFirst(t, connectHostile(t, mode, brief))
+			require.Equal(t, tools.ReasonTimeout, out.Reason, out.Output)
+			require.Equal(t, messages.StatusUnknown, out.Status) // it may have had its effect
+		})
 	}
 	for _, mode := range []string{"not-json", "no-id", "odd-id"} {
-		set := connectHostile(t, mode, brief)
-		for range 2 {
-			out := callFirst(t, set)
-			require.False(t, out.OK(), "%s: %s", mode, out.Output)
-		}
+		run(mode, func(t *testing.T) {
+			set := connectHostile(t, mode, brief)
+			for range 2 {
+				out := callFirst(t, set)
+				require.False(t, out.OK(), out.Output)
+			}
+		})
 	}
+	late := func(c *mcptools.Config) { c.ConnectTimeout = time.Second }
 	for _, mode := range []string{"mute", "mute-initialize", "mute-tools-list"} {
-		_, err := mcptools.Connect(t.Context(), hostileConfig(mode, brief))
-		problem, ok := errors.AsType[*mcptools.ServerError](err)
-		require.True(t, ok, "%s: %v", mode, err)
-		require.Equal(t, "hostile", problem.Server)
-		require.ErrorIs(t, err, context.DeadlineExceeded, mode)
+		run(mode, func(t *testing.T) {
+			_, err := mcptools.Connect(t.Context(), hostileConfig(mode, late))
+			problem, ok := errors.AsType[*mcptools.ServerError](err)
+			require.True(t, ok, "%v", err)
+			require.Equal(t, "hostile", problem.Server)
+			require.ErrorIs(t, err, context.DeadlineExceeded)
+		})
 	}
 }
 
@@ -224,10 +248,7 @@ func TestHostile_silence(t *testing.T) {
 // result, and the next call finds a new one.
 func TestHostile_deathAtEachByte(t *testing.T) {
 	const whole = 460 // bytes of a list and a call
-	step := 23
-	if prove.Cases() > 300 { // make prove
-		step = 1
-	}
+	step := prove.DepthOr(23, 1)
 	for n := 0; n < whole; n += step {
 		t.Run(fmt.Sprint(n), func(t *testing.T) {
 			t.Parallel()
@@ -270,10 +291,6 @@ func TestHostile_http(t *testing.T) {
 		"unauthorized": func(w http.ResponseWriter, r *http.Request) {
 			http.Error(w, "wrong key "+r.Header.Get("Authorization"), http.StatusUnauthorized)
 		},
-		"silence": func(_ http.ResponseWriter, r *http.Request) {
-			_, _ = io.Copy(io.Discard, r.Body) // only then a server notices that its client has gone
-			<-r.Context().Done()
-		},
 		"endless": func(w http.ResponseWriter, r *http.Request) {
 			w.Header().Set("Content-Type", "application/json")
 			piece := strings.Repeat(" ", 1<<20)
@@ -311,4 +328,22 @@ func TestHostile_http(t *testing.T) {
 		})
 	}
 	require.False(t, leaked.Load(), "a key was sent to another host")
+}
+
+// A server over HTTP that says nothing costs the time-out, and the SDK's when it is told that
+// nobody waits any more.
+func TestHostile_httpSilence(t *testing.T) {
+	t.Parallel()
+	server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		_, _ = io.Copy(io.Discard, r.Body) // only then a server notices that its client has gone
+		<-r.Context().Done()
+	}))
+	defer server.Close()
+	_, err := mcptools.Connect(t.Context(), mcptools.Config{
+		Name: "hostile", URL: server.URL, Headers: map[string]string{"Authorization": "Bearer canary-key"}, ConnectTimeout: time.Second,
+	})
+	problem, ok := errors.AsType[*mcptools.ServerError](err)
+	require.True(t, ok, "%v", err)
+	require.Equal(t, "hostile", problem.Server)
+	require.NotContains(t, err.Error(), "canary")
 }

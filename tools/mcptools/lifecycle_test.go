@@ -93,11 +93,13 @@ func alive(t *testing.T, file string) bool {
 // A server that heeds neither the end of its input nor SIGTERM is killed with its children: when
 // the toolset is closed, and when the context ends.
 func TestClose_stubbornServer(t *testing.T) {
+	t.Parallel()
 	for name, end := range map[string]func(s *mcptools.Toolset, cancel context.CancelFunc){
 		"closed":  func(s *mcptools.Toolset, _ context.CancelFunc) { _ = s.Close() },
 		"context": func(_ *mcptools.Toolset, cancel context.CancelFunc) { cancel() },
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			dir := t.TempDir()
 			ctx, cancel := context.WithCancel(t.Context())
 			defer cancel()
@@ -119,6 +121,7 @@ func TestClose_stubbornServer(t *testing.T) {
 // A call whose server dies has a result that says so, and not that it failed: nobody knows what it
 // did. The next call finds the server started again.
 func TestCall_serverDies(t *testing.T) {
+	t.Parallel()
 	s := connect(t, stdio("server")(t, t.TempDir()))
 	out := call(t.Context(), named(t, s, "exit"), "")
 	require.Equal(t, messages.StatusUnknown, out.Status)
@@ -131,6 +134,7 @@ func TestCall_serverDies(t *testing.T) {
 // A server that dies again and again is not started at every call: the pauses grow, and a call in a
 // long one is not made.
 func TestCall_serverDiesAgainAndAgain(t *testing.T) {
+	t.Parallel()
 	s := connect(t, stdio("server")(t, t.TempDir()))
 	for range 10 {
 		if out := call(t.Context(), named(t, s, "exit"), ""); strings.Contains(out.Output, "the next attempt is possible in") {
@@ -234,6 +238,7 @@ func TestStderr(t *testing.T) {
 
 // A call in progress ends when the toolset is closed.
 func TestClose_duringACall(t *testing.T) {
+	t.Parallel()
 	for _, c := range transports() {
 		t.Run(c.name, func(t *testing.T) {
 			dir := t.TempDir()

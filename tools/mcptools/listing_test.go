@@ -173,8 +173,10 @@ func TestListing_endless(t *testing.T) {
 // The tools of a server may change. New runs see it; the tools that a run has stay as they are, and
 // a call of one that has gone fails.
 func TestListChanged(t *testing.T) {
+	t.Parallel()
 	for _, c := range transports() {
 		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
 			s := connect(t, c.config(t, t.TempDir()))
 			before := s.Tools()
 			gone, changed := named(t, s, "echo"), named(t, s, "fail")

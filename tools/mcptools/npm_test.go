@@ -68,6 +68,7 @@ func callNamed(t *testing.T, set *mcptools.Toolset, name, arguments string) mess
 
 // TestNPM_everything tries the server that exercises every feature of MCP, over both transports.
 func TestNPM_everything(t *testing.T) {
+	t.Parallel()
 	node, script := npmServer(t, "everything")
 	over := map[string]func(t *testing.T) mcptools.Config{
 		"stdio": func(*testing.T) mcptools.Config {
@@ -79,6 +80,7 @@ func TestNPM_everything(t *testing.T) {
 	}
 	for name, config := range over {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			set, err := mcptools.Connect(t.Context(), config(t))
 			require.NoError(t, err)
 			defer set.Close()
@@ -130,6 +132,7 @@ func serveNPM(t *testing.T, node, script string) string {
 
 // TestNPM_filesystem reads and writes files through the server, and is refused others.
 func TestNPM_filesystem(t *testing.T) {
+	t.Parallel()
 	node, script := npmServer(t, "filesystem")
 	dir := t.TempDir()
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "a.txt"), []byte("content of a"), 0o600))
@@ -161,6 +164,7 @@ func TestNPM_filesystem(t *testing.T) {
 
 // TestNPM_memory keeps a graph in the server, which a second connection reads.
 func TestNPM_memory(t *testing.T) {
+	t.Parallel()
 	node, script := npmServer(t, "memory")
 	file := filepath.Join(t.TempDir(), "memory.jsonl")
 	connect := func() *mcptools.Toolset {

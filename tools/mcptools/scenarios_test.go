@@ -66,6 +66,7 @@ func TestS1_34_sameAsNative(t *testing.T) {
 	}
 	for _, c := range transports() {
 		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
 			s := connect(t, c.config(t, t.TempDir()))
 			require.Equal(t, c.protocol, s.Listing().Protocol)
 			mine, res := told(t, []tools.Tool{named(t, s, "echo")}, script()...)
@@ -190,8 +191,10 @@ func (e *cityError) Error() string { return "no such city: " + e.city }
 // The default strategy works with a server's tools, end to end, over all transports: results,
 // failures, progress, and the end of a run that ends the server's work.
 func TestS1_37_endToEnd(t *testing.T) {
+	t.Parallel()
 	for _, c := range transports() {
 		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
 			dir := t.TempDir()
 			s := connect(t, c.config(t, dir))
 			a := &segue.Agent{

@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/segue-go/segue/checkpoint"
+	"github.com/segue-go/segue/internal/prove"
 	"github.com/segue-go/segue/llmclient/scripted"
 	"github.com/segue-go/segue/machine"
 	"github.com/segue-go/segue/orchestrator"
@@ -182,8 +183,11 @@ func timeless(t *testing.T, text []byte) string {
 // answers in its journal, however it is made: at once, as a stream, with answers in other
 // processes, broken off at each event, and resumed from each prefix of its journal.
 func TestSessions_ways(t *testing.T) {
-	for _, c := range transports() {
+	t.Parallel()
+	step := prove.DepthOr(4, 1) // make test spreads the prefixes and events over the transports
+	for i, c := range transports() {
 		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
 			w := &waysRun{t: t, list: connect(t, c.config(t, t.TempDir())).Tools()}
 			whole := &logged{Memory: new(checkpoint.Memory)}
 			res, err := w.engine(whole, 0, true).Run(t.Context(), goTask())
@@ -208,21 +212,21 @@ func TestSessions_ways(t *testing.T) {
 				require.NoError(t, err)
 				same("answered in other processes", waits, w.goOn(waits, false))
 			}
-			for n := range whole.log {
+			for n := i % step; n < len(whole.log); n += step {
 				begun := &logged{Memory: new(checkpoint.Memory)}
 				for _, list := range whole.log[:n+1] {
 					require.NoError(t, begun.Append(t.Context(), checkpoint.Batch{Key: checkpoint.Key{Run: "r"}, Records: list}))
 				}
 				same("resumed from a prefix", begun, w.goOn(begun, somebody))
 			}
-			w.breakOff(same, somebody)
+			w.breakOff(1+i%step, step, same, somebody)
 		})
 	}
 }
 
-// breakOff breaks the run off at each event, and goes on with it.
-func (w *waysRun) breakOff(same func(string, checkpoint.Store, orchestrator.Result), somebody bool) {
-	for at := 1; ; at++ {
+// breakOff breaks the run off at each event, or each step-th from the first, and goes on with it.
+func (w *waysRun) breakOff(first, step int, same func(string, checkpoint.Store, orchestrator.Result), somebody bool) {
+	for at := first; ; at += step {
 		begun, event, kind := &logged{Memory: new(checkpoint.Memory)}, 0, orchestrator.EventKind("")
 		for e, err := range w.engine(begun, 0, somebody).Stream(w.t.Context(), goTask()) {
 			if err != nil {

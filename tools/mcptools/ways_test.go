@@ -92,6 +92,7 @@ func toEnd(t *testing.T, o *orchestrator.Orchestrator, res orchestrator.Result) 
 func TestCall_ways(t *testing.T) {
 	for _, tool := range []string{"pay", "pay.once", "deploy"} {
 		t.Run(tool, func(t *testing.T) {
+			t.Parallel()
 			dir, effects := t.TempDir(), map[string]string{"pay": "paid", "pay.once": "paid", "deploy": "deployed"}[tool]
 			server := serveHTTP(t, newServer(dir), false)
 			build := func(store checkpoint.Store, answered int) *orchestrator.Orchestrator {
