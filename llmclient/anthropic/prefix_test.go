@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/segue-go/segue/delegation"
+	"github.com/segue-go/segue/internal/prove"
 	"github.com/segue-go/segue/machine"
 	"github.com/segue-go/segue/nextstep"
 	"github.com/segue-go/segue/orchestrator"
@@ -92,7 +93,7 @@ func (w whim) arguments(tool string) string {
 func TestPrefix(t *testing.T) {
 	set, extended := builtin.All(), map[string]int{}
 	for _, name := range slices.Sorted(maps.Keys(set)) {
-		for seed := range uint64(12) {
+		for seed := range uint64(prove.DepthOr(9, 12)) {
 			prefixRun(t, set, name, seed, extended)
 		}
 	}

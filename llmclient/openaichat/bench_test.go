@@ -92,7 +92,7 @@ func (c canned) RoundTrip(req *http.Request) (*http.Response, error) {
 
 func benchClient(tb testing.TB, url string, transport http.RoundTripper) *openaichat.Client {
 	client, err := openaichat.New(openaichat.Config{
-		Model: "gpt-4o-mini", APIKey: "key", BaseURL: url, HTTPClient: &http.Client{Transport: transport},
+		Model: "gpt-4o-mini", APIKey: "key", BaseURL: url, HTTPClient: &http.Client{Transport: transport}, MaxRetries: -1,
 	})
 	require.NoError(tb, err)
 	return client

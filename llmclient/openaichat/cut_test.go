@@ -8,6 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/segue-go/segue/internal/prove"
 	"github.com/segue-go/segue/llmclient"
 )
 
@@ -28,7 +29,7 @@ func TestStream_CutAtAnyByte(t *testing.T) {
 	resp, failed := ask(t, say(t, 200, "text/event-stream", body))
 	want := must(t, resp, failed).Message
 	require.Len(t, want.Calls(), 2)
-	cut := 0
+	cut, step := 0, prove.DepthOr(4, 1)
 	s := serve(t, func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "text/event-stream")
 		_, _ = io.WriteString(w, body[:cut])
@@ -36,7 +37,7 @@ func TestStream_CutAtAnyByte(t *testing.T) {
 		panic(http.ErrAbortHandler)
 	})
 	whole := 0
-	for ; cut < len(body); cut++ {
+	for ; cut < len(body); cut += step {
 		resp, err := ask(t, s)
 		if err == nil {
 			whole++
@@ -63,7 +64,7 @@ func TestStream_CutAtAnyByte_closed(t *testing.T) {
 	)
 	resp, failed := ask(t, say(t, 200, "text/event-stream", body))
 	want := must(t, resp, failed).Message
-	cut := 0
+	cut, step := 0, prove.DepthOr(4, 1)
 	s := serve(t, func(w http.ResponseWriter, _ *http.Request) {
 		conn, _, err := w.(http.Hijacker).Hijack()
 		if err == nil {
@@ -72,7 +73,7 @@ func TestStream_CutAtAnyByte_closed(t *testing.T) {
 		}
 	})
 	whole := 0
-	for ; cut < len(body); cut++ {
+	for ; cut < len(body); cut += step {
 		resp, err := ask(t, s)
 		if err == nil {
 			whole++

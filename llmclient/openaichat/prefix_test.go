@@ -16,6 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/segue-go/segue/delegation"
+	"github.com/segue-go/segue/internal/prove"
 	"github.com/segue-go/segue/llmclient"
 	"github.com/segue-go/segue/llmclient/openaichat"
 	"github.com/segue-go/segue/machine"
@@ -160,7 +161,7 @@ func TestPrefix(t *testing.T) {
 
 	declared, extended := map[string]int{}, map[string]int{}
 	for _, name := range slices.Sorted(maps.Keys(set)) {
-		for seed := range uint64(25) {
+		for seed := range uint64(prove.DepthOr(15, 25)) {
 			prefixRun(t, set, name, seed, declared, extended)
 		}
 	}

@@ -16,6 +16,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/segue-go/segue/internal/prove"
 	"github.com/segue-go/segue/llmclient"
 	"github.com/segue-go/segue/llmclient/openairesponses"
 	"github.com/segue-go/segue/messages"
@@ -92,7 +93,7 @@ func TestAnswer_shuffledEvents(t *testing.T) {
 	said := everything()
 	said.items = append(said.items, text("And ", "so."), part{kind: "refusal", id: "msg_3", pieces: []string{"No", "."}})
 	all := said.events()
-	for range 600 {
+	for range prove.DepthOr(200, 600) {
 		list := slices.Clone(all)
 		for range 1 + random.IntN(6) {
 			i, j := random.IntN(len(list)), random.IntN(len(list))

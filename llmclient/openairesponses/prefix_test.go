@@ -16,6 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/segue-go/segue/delegation"
+	"github.com/segue-go/segue/internal/prove"
 	"github.com/segue-go/segue/llmclient"
 	"github.com/segue-go/segue/machine"
 	"github.com/segue-go/segue/nextstep"
@@ -100,7 +101,7 @@ func TestPrefix(t *testing.T) {
 	set["with a schema"] = completetask.New(completetask.Config{Schema: city, MaxModelCalls: 4})
 	extended := map[string]int{}
 	for _, name := range slices.Sorted(maps.Keys(set)) {
-		for seed := range uint64(20) {
+		for seed := range uint64(prove.DepthOr(8, 20)) {
 			prefixRun(t, set, name, seed, extended)
 		}
 	}
