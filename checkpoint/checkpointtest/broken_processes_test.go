@@ -3,7 +3,7 @@ package checkpointtest_test
 import (
 	"bytes"
 	"context"
-	"encoding/gob"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -42,7 +42,7 @@ func serve(t *testing.T, s *store) string {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		var q question
 		var a answer
-		if err := gob.NewDecoder(r.Body).Decode(&q); err != nil {
+		if err := json.NewDecoder(r.Body).Decode(&q); err != nil {
 			return // the process was killed
 		}
 		ctx := context.WithoutCancel(r.Context())
@@ -64,7 +64,7 @@ func serve(t *testing.T, s *store) string {
 				a.Error = name
 			}
 		}
-		if err := gob.NewEncoder(w).Encode(a); err != nil {
+		if err := json.NewEncoder(w).Encode(a); err != nil {
 			panic(http.ErrAbortHandler)
 		}
 	}))
@@ -100,7 +100,7 @@ func (s *shared) Close() error {
 
 func (s *shared) ask(ctx context.Context, q question) (a answer, err error) {
 	var body bytes.Buffer
-	if err := gob.NewEncoder(&body).Encode(q); err != nil {
+	if err := json.NewEncoder(&body).Encode(q); err != nil {
 		return a, err
 	}
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, s.url, &body)
@@ -112,7 +112,7 @@ func (s *shared) ask(ctx context.Context, q question) (a answer, err error) {
 		return a, err
 	}
 	defer resp.Body.Close()
-	if err := gob.NewDecoder(resp.Body).Decode(&a); err != nil {
+	if err := json.NewDecoder(resp.Body).Decode(&a); err != nil {
 		return a, err
 	}
 	return a, namedErrors[a.Error]
