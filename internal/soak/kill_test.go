@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/segue-go/segue/internal/prove"
 )
 
 // seedOf returns the seed of a test, and prints it.
@@ -27,7 +29,7 @@ func seedOf(t testing.TB) uint64 {
 // recovers runs. Every record that was acknowledged is there, every run ends as it does uncut, and
 // no effect of a call that is neither read-only nor idempotent comes twice unless a person says so.
 func TestKill9(t *testing.T) {
-	for kind, kills := range map[string]int{"sqlite": 10, "postgres": 5} {
+	for kind, kills := range map[string]int{"sqlite": prove.DepthOr(5, 10), "postgres": prove.DepthOr(3, 5)} {
 		t.Run(kind, func(t *testing.T) {
 			c := newCampaign(t, newStore(t, kind), seedOf(t), 150*time.Millisecond)
 			began := time.Now()

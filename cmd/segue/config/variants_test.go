@@ -10,6 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/segue-go/segue/internal/prove"
 	"github.com/segue-go/segue/strategy/builtin"
 	"github.com/segue-go/segue/tools"
 )
@@ -42,8 +43,9 @@ const everything = `{
 "rules": [{"source": "v", "agent": "worker"}, {"keywords": ["a"], "agent": "worker"}, {"pattern": "x", "agent": "judge"}]
 }`
 
-// oneOfVariants is how many variants there are to one that is tried, so that the test stays fast.
-const oneOfVariants = 17
+// oneOfVariants is how many variants there are to one that is tried, so that the test stays fast:
+// numbers that are co-prime to how many values there are.
+func oneOfVariants() int { return prove.DepthOr(37, 17) }
 
 // removed stands for a value that is taken away.
 type removed struct{}
@@ -98,9 +100,10 @@ func TestConfig_schemaAndCheckAgree(t *testing.T) {
 	require.NoError(t, json.Unmarshal([]byte(everything), &document))
 	compare("all of it", []byte(everything))
 	require.Equal(t, 1, accepted)
+	step := oneOfVariants()
 	for i, way := range waysInto(document) {
 		for k, value := range variantValues {
-			if (i+k)%oneOfVariants != 0 {
+			if (i+k)%step != 0 {
 				continue
 			}
 			var changed any
@@ -111,9 +114,9 @@ func TestConfig_schemaAndCheckAgree(t *testing.T) {
 			compare(fmt.Sprintf("%v = %v", way, value), text)
 		}
 	}
-	require.Greater(t, accepted, 15)
-	require.Greater(t, refused, 100)
-	require.Greater(t, accepted+refused+beyond, 200)
+	require.Greater(t, accepted, 8)
+	require.Greater(t, refused, 80)
+	require.Greater(t, accepted+refused+beyond, 120)
 }
 
 // waysInto returns the ways to all parts of a document, in order.

@@ -14,6 +14,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/segue-go/segue/cmd/segue/internal/plaintext"
+	"github.com/segue-go/segue/internal/prove"
 )
 
 var rewrite = flag.Bool("rewrite", false, "write the expected files anew")
@@ -167,7 +168,7 @@ func TestStream_early(t *testing.T) {
 // TestStream_long reads a long answer, and each kind of long block, with work in proportion to its
 // length: with four times the length, and the memory that is taken for it, not sixteen times.
 func TestStream_long(t *testing.T) {
-	to := Settings{Columns: 80}
+	to, together := Settings{Columns: 80}, prove.DepthOr(10, 1) // so many lines come at once
 	for name, tt := range map[string]struct{ begin, again string }{
 		"paragraphs": {"", "Some words\n\n"},
 		"a list":     {"", "- **one** item\n"},
@@ -180,8 +181,8 @@ func TestStream_long(t *testing.T) {
 				runtime.ReadMemStats(&before)
 				var s Stream
 				s.Write(tt.begin, to)
-				for range times {
-					s.Write(tt.again, to)
+				for range times / together {
+					s.Write(strings.Repeat(tt.again, together), to)
 				}
 				s.Close(to)
 				runtime.ReadMemStats(&after)
