@@ -138,7 +138,7 @@ func bearing() (map[scenario][]string, error) {
 
 // scan finds the scenarios in the names of the tests of a file, and of their subtests.
 func scan(file string, found func(test string, list []scenario)) error {
-	parsed, err := parser.ParseFile(token.NewFileSet(), file, nil, 0)
+	parsed, err := parser.ParseFile(token.NewFileSet(), file, nil, parser.SkipObjectResolution)
 	if err != nil {
 		return err
 	}
