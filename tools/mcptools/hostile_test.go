@@ -28,7 +28,7 @@ import (
 func hostileConfig(mode string, change ...func(*mcptools.Config)) mcptools.Config {
 	cfg := mcptools.Config{
 		Name: "hostile", Command: []string{os.Args[0]}, Env: []string{hostileEnv + "=" + mode},
-		CallTimeout: 20 * time.Second, CloseTimeout: 200 * time.Millisecond,
+		CallTimeout: 2 * time.Minute, CloseTimeout: 200 * time.Millisecond,
 	}
 	for _, f := range change {
 		f(&cfg)
@@ -169,7 +169,7 @@ func TestHostile_schemas(t *testing.T) {
 
 // A result beyond what a message may have ends the connection, and the next call makes a new one.
 func TestHostile_longResults(t *testing.T) {
-	set := connectHostile(t, "long:8")
+	set := connectHostile(t, sized("long", 3, 8))
 	out := callFirst(t, set)
 	require.True(t, out.OK(), "%.200s", out.Output)
 	require.Less(t, len(out.Output), tools.DefaultMaxResult+100)
