@@ -46,7 +46,7 @@ func TestProveRunsEveryProperty(t *testing.T) {
 	}
 }
 
-// foldersOfTests returns the folders of all modules that have tests, but for those of the documents.
+// foldersOfTests returns the folders of all modules that have tests, but for the documents.
 func foldersOfTests(t *testing.T) map[string]bool {
 	t.Helper()
 	folders := map[string]bool{}
