@@ -26,15 +26,14 @@ func ForModel(name string) (p Policy, ok bool) {
 	return nil, false
 }
 
-// pointOfVersion is how some servers write the point of a version: glm-4p5.
-var pointOfVersion = regexp.MustCompile(`([0-9])p([0-9])`)
+// separators are what servers write in different ways in the name of a model, also within a
+// version: glm-4.5, glm4_5, glm-4p5.
+var separators = regexp.MustCompile(`[-_. ]|([0-9])p([0-9])`)
 
 // plainModel returns the last part of a name without separators, in small letters.
 func plainModel(name string) string {
 	name = strings.ToLower(name)
-	name = name[strings.LastIndexByte(name, '/')+1:]
-	name = pointOfVersion.ReplaceAllString(name, "$1$2")
-	return strings.NewReplacer("-", "", "_", "", ".", "", " ", "").Replace(name)
+	return separators.ReplaceAllString(name[strings.LastIndexByte(name, '/')+1:], "$1$2")
 }
 
 // models lists parts of models' names, as plainModel returns them, with the policy; $ means the
