@@ -40,7 +40,7 @@ RACE := -race -gcflags=all=$(UNCHECKED) '-gcflags=modernc.org/sqlite/lib=-race=f
 
 test: browser postgres ## run every test of every module with the race detector
 	@status=0; \
-	$(FAST) SEGUE_WAYS=6 $(GO) test $(RACE) -p 3 -timeout 20m $(LONGEST) $(MODULES:%=%/...) || status=1; \
+	$(FAST) SEGUE_WAYS=12 $(GO) test $(RACE) -p 3 -timeout 20m $(LONGEST) $(MODULES:%=%/...) || status=1; \
 	echo "== bytes and allocations of a step, which the race detector would change"; \
 	(cd bench && $(GO) test -run TestMemoryOfAStep .) || status=1; \
 	$(GO) test -run '_allocat' ./machine || status=1; \

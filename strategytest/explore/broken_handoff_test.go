@@ -165,7 +165,7 @@ func TestHandoffs_sound(t *testing.T) {
 			t.Parallel()
 			b := broken{world: test.world}
 			o := b.options()
-			o.Depth, o.States = 5, prove.DepthOr(20, 150)
+			o.Depth, o.States = 5, prove.DepthOr(8, 150)
 			require.Empty(t, explored(t, &test.twist, o))
 		})
 	}
