@@ -76,6 +76,7 @@ var models = []struct {
 	{"codestralmamba codestral22b codestral$ mistral:7binstructv02 mistral:v02", nil, "before Mistral's models were trained on calls"},
 	{
 		"mistral7binstructv03 mistralnemo mistralsmall mistralmedium mistrallarge ministral magistral devstral codestral pixtral mixtral8x22b mistral$",
-		Mistral{}, "docs.mistral.ai, tokenization and tool calling, May 2024",
+		Mistral{},
+		"docs.mistral.ai, tokenization and tool calling, May 2024",
 	},
 }

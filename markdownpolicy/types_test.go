@@ -29,12 +29,24 @@ func TestTypesOfSchemas(t *testing.T) {
 	}`)}
 	o := markdownpolicy.Options{Tools: []tools.Definition{typed}}
 	for _, c := range []struct{ key, value, want string }{
-		{"one", "3", "3"}, {"one", "null", "null"}, {"one", "three", `"three"`}, {"one", "None", "null"}, {"any", "None", `"None"`},
-		{"all", `{"a": 1}`, `{"a": 1}`}, {"ref", `{"a": 1}`, `{"a": 1}`}, {"old", "3", "3"}, {"old", "{}", `"{}"`},
-		{"any", "3", `"3"`}, {"any", "['a']", `"['a']"`},
-		{"enum", "1", `"1"`}, {"size", "1", "1"},
-		{"list", "['a', None, True]", `["a",null,true]`}, {"list", `[{\"id\": \"1\"}]`, `[{"id": "1"}]`}, {"list", "['a'", `"['a'"`},
-		{"ref", "{'a': 'it\\'s'}", `{"a":"it's"}`}, {"ref", `{\"a\": 1`, `"{\\\"a\\\": 1"`},
+		{"one", "3", "3"},
+		{"one", "null", "null"},
+		{"one", "three", `"three"`},
+		{"one", "None", "null"},
+		{"any", "None", `"None"`},
+		{"all", `{"a": 1}`, `{"a": 1}`},
+		{"ref", `{"a": 1}`, `{"a": 1}`},
+		{"old", "3", "3"},
+		{"old", "{}", `"{}"`},
+		{"any", "3", `"3"`},
+		{"any", "['a']", `"['a']"`},
+		{"enum", "1", `"1"`},
+		{"size", "1", "1"},
+		{"list", "['a', None, True]", `["a",null,true]`},
+		{"list", `[{\"id\": \"1\"}]`, `[{"id": "1"}]`},
+		{"list", "['a'", `"['a'"`},
+		{"ref", "{'a': 'it\\'s'}", `{"a":"it's"}`},
+		{"ref", `{\"a\": 1`, `"{\\\"a\\\": 1"`},
 	} {
 		want := fmt.Sprintf(`{"%s":%s}`, c.key, c.want)
 		for name, p := range map[string]markdownpolicy.Policy{
