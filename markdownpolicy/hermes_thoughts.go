@@ -155,7 +155,9 @@ func (b *openThought) read(text string, final bool) verdict {
 			if b.pos = max(b.pos, tagStart(text)); !final {
 				return verdict{}
 			}
-			return b.verdict(text, b.call, b.call)
+			v := b.verdict(text, b.call, b.call)
+			v.unended = true
+			return v
 		}
 		quoted, sure := b.quotes.around(text, at, at+length, final)
 		switch {

@@ -34,9 +34,10 @@ type Part struct {
 	End     int
 
 	// Open reports that the reply ended before the end mark of a call, such as a closing fence or
-	// tag, so that the call may be incomplete. In a complete reply the model forgot the mark. In a
-	// reply that was cut off, part of the call may be missing, so the call must not be made. A call
-	// whose form has no end mark, such as an object in prose, ends after its last bracket.
+	// tag, so that the call may be incomplete, or before the end of the thought that the call is
+	// in. In a complete reply the model forgot the mark. In a reply that was cut off, part of the
+	// call may be missing, or the thought may only consider it, so the call must not be made. A
+	// call whose form has no end mark, such as an object in prose, ends after its last bracket.
 	Open bool
 }
 
@@ -92,6 +93,7 @@ type verdict struct {
 	seen    int         // how far it looked, if that is beyond end; does not depend on how the text arrives
 	repairs []Repair    // for isParts
 	err     *ParseError // for isBroken: the error; Policy and Line are filled in later
+	unended bool        // for isParts: calls after it are in a thought that does not end
 }
 
 type verdictKind uint8
@@ -109,13 +111,14 @@ type markParser struct {
 	mode   Mode
 	syntax syntax
 
-	text  strings.Builder // all the text so far
-	pos   int             // the text before it was processed
-	block block           // the block at pos; nil for text
-	calls int
-	out   collector
-	lines lineCounter
-	err   *ParseError
+	text    strings.Builder // all the text so far
+	pos     int             // the text before it was processed
+	block   block           // the block at pos; nil for text
+	calls   int
+	unended bool // the calls are in a thought that does not end
+	out     collector
+	lines   lineCounter
+	err     *ParseError
 
 	seen     int  // how far any block has looked
 	lookedAt int  // bytes examined by blocks that turned out to be text
@@ -193,6 +196,7 @@ func (p *markParser) take(text string, v verdict) {
 		for _, part := range v.parts {
 			p.add(part)
 		}
+		p.unended = p.unended || v.unended
 		for _, r := range v.repairs {
 			r.Line = p.lines.line(text, r.Offset)
 			p.out.repairs = append(p.out.repairs, r)
@@ -219,7 +223,7 @@ func (p *markParser) add(part Part) {
 	case messages.ToolCall:
 		p.calls++
 		c.ID = callID(p.calls)
-		part.Content = c
+		part.Content, part.Open = c, part.Open || p.unended
 	case messages.Thought:
 		c.Text = textscan.Trim(c.Text)
 		if c.Text == "" {

@@ -29,7 +29,7 @@
 //
 // In some cases nothing is sent back, and calls and unreadable text stay text, as written: if no
 // tools were offered, if none may be called, if the model refused, or if its reply was withheld. If
-// a reply was cut off, at the token limit or by an error, a call without its end mark
-// (markdownpolicy.Part.Open) is text too, even if the policy could repair it.
+// a reply was cut off, at the token limit or by an error, a call without its end mark, or in a
+// thought without one (markdownpolicy.Part.Open), is text too, even if the policy could repair it.
 // llmclient.FinishLength or the error then says that the reply was cut.
 package policyclient

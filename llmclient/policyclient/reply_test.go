@@ -217,3 +217,23 @@ func TestNativeCallsThatMayNotBe(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, `{"name":"add","arguments":"{"}`, resp.Message.Text())
 }
+
+// A call that stands in a thought which was cut off is not made: the thought may only consider it.
+func TestComplete_callInAThoughtThatWasCutOff(t *testing.T) {
+	const call = `<tool_call>{"name":"add","arguments":{}}</tool_call>`
+	for _, c := range []struct {
+		reply  string
+		finish llmclient.FinishReason
+		calls  int
+	}{
+		{"I could say " + call + ", but then", llmclient.FinishLength, 0},
+		{"I could say " + call, llmclient.FinishLength, 0},
+		{"I say " + call, llmclient.FinishStop, 1},
+		{"I say so.</think>" + call + "And", llmclient.FinishLength, 1},
+	} {
+		hermes := markdownpolicy.Hermes{Thoughts: markdownpolicy.ThoughtsOpen}
+		resp, _, err := ask(t, policyclient.Wrap(scripted.New(scripted.Reply{Deltas: pieces(c.reply, 4), Finish: c.finish}), hermes), question())
+		require.NoError(t, err, c.reply)
+		require.Len(t, resp.Message.Calls(), c.calls, c.reply)
+	}
+}
