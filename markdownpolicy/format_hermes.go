@@ -27,9 +27,9 @@ import (
 // unless it is in a code span or block, in a line that is indented as code, or quoted.
 //
 // A call without a closing tag is accepted at the end of the text, if its JSON is complete. A
-// thought without a closing tag extends to the end. With ThoughtsOpen a call in a thought is part
-// of the thought, with two exceptions: the thought has no closing tag, or it ends with the call and
-// is the end of the reply. So such a call is known only at the end of the reply.
+// thought without a closing tag extends to the end. A call in a thought is part of the thought,
+// with two exceptions: the thought has no closing tag, or it ends with the call and is the end of
+// the reply. So such a call is known only at the end of the reply.
 type Hermes struct {
 	Options
 	Dialect  Dialect  // the marks around a call; "" is DialectHermes

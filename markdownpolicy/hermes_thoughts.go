@@ -99,18 +99,18 @@ func (t Thoughts) thinking(o Options, calls, closing []string, tags ...tag) *her
 	s, marks := &hermesSyntax{leading: t == ThoughtsAny}, t.marks(calls)
 	switch t {
 	case ThoughtsNone:
-	case ThoughtsOpen:
-		search, ends := &openSearch{Options: o, closing: closing}, finders(marks.ends()...)
-		held := func(start, body int) *openThought {
-			return &openThought{thoughtBlock: thoughtBlock{start: start, body: body, marks: marks, ends: ends, pos: body}, search: search}
-		}
-		s.open, s.stray = held(0, 0), &search.stray
-		tags = append(tags, tag{marks.open, func(start, after int) block { return held(start, after) }})
 	case ThoughtsAny: // an end without its beginning is text, but can be escaped
 		tags = append(tags, tag{marks.close, func(_, after int) block { return fixedBlock{kind: isText, end: after} }})
 		fallthrough
 	default:
-		tags = append(tags, marks.thought())
+		search, ends := &openSearch{Options: o, closing: closing}, finders(marks.ends()...)
+		held := func(start, body int) *openThought {
+			return &openThought{thoughtBlock: thoughtBlock{start: start, body: body, marks: marks, ends: ends, pos: body}, search: search}
+		}
+		if s.stray = &search.stray; t == ThoughtsOpen {
+			s.open = held(0, 0)
+		}
+		tags = append(tags, tag{marks.open, func(start, after int) block { return held(start, after) }})
 	}
 	s.tagSyntax = newTagSyntax(tags...)
 	return s
@@ -119,7 +119,7 @@ func (t Thoughts) thinking(o Options, calls, closing []string, tags ...tag) *her
 // marks returns the marks around a thought.
 func (t Thoughts) marks(calls []string) tagPair {
 	marks := thoughtTags
-	if t == ThoughtsOpen {
+	if t != ThoughtsNone {
 		marks.until = calls
 	}
 	return marks

@@ -48,6 +48,15 @@ func inOpenThought(policy, mark, call string) []misread {
 	})
 }
 
+// inTaggedThought are the same replies, of a model that writes the first tag itself.
+func inTaggedThought(policy, mark, call string) []misread {
+	cases := inOpenThought(policy, mark, call)
+	for i := range cases {
+		cases[i].reply = "<think>" + cases[i].reply
+	}
+	return cases
+}
+
 // quotesThoughtEnd is a call in an open thought whose argument is the end of a thought.
 func quotesThoughtEnd(policy, call string) misread {
 	call = strings.Replace(call, `"red"`, `"</think>"`, 1)
@@ -93,6 +102,11 @@ var trainedMisreadings = map[string]trainedMisread{
 			inOpenThought("deepseek/open", "<｜tool▁call▁begin｜>", deepSeekBare),
 			inOpenThought("deepseek/open", "<｜tool▁call▁begin｜>", deepSeekR1),
 			inOpenThought("deepseek/open", "<|tool▁call▁begin|>", strings.ReplaceAll(deepSeekBare, "｜", "|")),
+			inTaggedThought("hermes", "<tool_call>", userCall),
+			inTaggedThought("hermes/any", "<tool_call>", userCall),
+			inTaggedThought("glm", "<tool_call>", glmCall),
+			inTaggedThought("kimi", "<|tool_calls_section_begin|>", kimiCalls),
+			inTaggedThought("deepseek", "<｜tool▁calls▁begin｜>", deepSeekAll),
 			[]misread{
 				quotesThoughtEnd("glm/open", userCall), quotesThoughtEnd("kimi/open", kimiCalls), quotesThoughtEnd("kimi/open", kimiBare),
 				quotesThoughtEnd("deepseek/open", deepSeekAll), quotesThoughtEnd("deepseek/open", deepSeekR1),
