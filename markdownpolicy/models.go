@@ -38,9 +38,11 @@ func plainModel(name string) string {
 
 // models lists parts of models' names, as plainModel returns them, with the policy; $ means the
 // whole name, without the tag that servers write after a colon. The first that fits counts. A nil
-// policy is for models with a format that is not read, or with none. The sources for GLM-4.5 to 4.7, Kimi K2, DeepSeek V3, R1 and V3.1, gpt-oss,
-// Gemma 3 and Nemotron 3 were read in November 2026. The others are where the formats of the older
-// policies are published; that Kimi K2.5 and 2.6 write as K2 does was not seen in a template.
+// policy is for models with a format that is not read, or with none. The sources for GLM-4.5 to
+// 4.7, Kimi K2, DeepSeek V3, R1 and V3.1, gpt-oss, Gemma 3 and Nemotron 3 were read in November
+// 2026. The others are where the formats of the older policies are published; that Kimi K2.5 and
+// 2.6 write as K2 does was not seen in a template. The rows of models without a format were not
+// read in model cards.
 var models = []struct {
 	names  string
 	policy Policy
