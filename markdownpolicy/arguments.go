@@ -46,26 +46,14 @@ type property struct {
 	AnyOf []property        `json:"anyOf"`
 	OneOf []property        `json:"oneOf"`
 	AllOf []property        `json:"allOf"`
-}
 
-// resolve puts what a schema refers to, and all of its alternatives, under anyOf.
-func (p *property) resolve(s argumentSchema, depth int) {
-	if depth == 0 {
-		return
-	}
-	for prefix, defs := range map[string]map[string]property{"#/$defs/": s.Defs, "#/definitions/": s.Definitions} {
-		if name, ok := strings.CutPrefix(p.Ref, prefix); ok {
-			p.AnyOf = append(slices.Clone(p.AnyOf), defs[name])
-		}
-	}
-	p.AnyOf = slices.Concat(p.AnyOf, p.OneOf, p.AllOf)
-	for i := range p.AnyOf {
-		p.AnyOf[i].resolve(s, depth-1)
-	}
+	within *argumentSchema // has what Ref names
 }
 
 // isUnknown reports whether nothing is known of the type.
-func (p property) isUnknown() bool { return p.Type == nil && p.AnyOf == nil && p.Enum == nil }
+func (p property) isUnknown() bool {
+	return p.Type == nil && p.Enum == nil && p.Ref == "" && p.AnyOf == nil && p.OneOf == nil && p.AllOf == nil
+}
 
 // properties returns the arguments of the tool with that name, or nil if nothing is known of them.
 func (o Options) properties(name string) map[string]property { return o.schema(name).Properties }
@@ -88,9 +76,8 @@ func (o Options) schema(name string) (schema argumentSchema) {
 	if tool == nil || json.Unmarshal(tool.Parameters, &schema) != nil {
 		return argumentSchema{}
 	}
-	const deepest = 4 // references and alternatives within each other
 	for name, p := range schema.Properties {
-		p.resolve(schema, deepest)
+		p.within = &schema
 		schema.Properties[name] = p
 	}
 	return schema
@@ -164,22 +151,47 @@ func kindOf(text string) string {
 }
 
 // allows reports whether the schema includes the type.
-func (p property) allows(kind string) bool {
+func (p property) allows(kind string) bool { return p.within.allows(p, kind, map[string]bool{}) }
+
+// allows reports whether a part of the schema includes the type. No reference is followed twice:
+// followed are those that were.
+func (s *argumentSchema) allows(p property, kind string, followed map[string]bool) bool {
 	switch t := p.Type.(type) {
-	case string:
-		if t == kind || t == "integer" && kind == "number" {
+	case nil:
+		if slices.ContainsFunc(p.Enum, func(value json.RawMessage) bool { return kindOf(string(value)) == kind }) {
 			return true
 		}
 	case []any:
-		if slices.ContainsFunc(t, func(t any) bool { return property{Type: t}.allows(kind) }) {
+		if slices.ContainsFunc(t, func(t any) bool { return isKind(t, kind) }) {
+			return true
+		}
+	default:
+		if isKind(t, kind) {
 			return true
 		}
 	}
-	if p.Type == nil && slices.ContainsFunc(p.Enum, func(value json.RawMessage) bool { return kindOf(string(value)) == kind }) {
-		return true
+	if p.Ref != "" && !followed[p.Ref] {
+		followed[p.Ref] = true
+		if s.allows(s.named(p.Ref), kind, followed) {
+			return true
+		}
 	}
-	return slices.ContainsFunc(p.AnyOf, func(p property) bool { return p.allows(kind) })
+	return slices.ContainsFunc(slices.Concat(p.AnyOf, p.OneOf, p.AllOf), func(p property) bool { return s.allows(p, kind, followed) })
 }
+
+// named returns what a reference names; nothing is known of it if the schema does not have it.
+func (s *argumentSchema) named(ref string) property {
+	if name, ok := strings.CutPrefix(ref, "#/$defs/"); ok && s != nil {
+		return s.Defs[name]
+	}
+	if name, ok := strings.CutPrefix(ref, "#/definitions/"); ok && s != nil {
+		return s.Definitions[name]
+	}
+	return property{}
+}
+
+// isKind reports whether a type of a schema is a type of JSON.
+func isKind(t any, kind string) bool { return t == kind || t == "integer" && kind == "number" }
 
 // unclosedParameter returns the first argument whose text contains a parameter tag without its end,
 // and the name in that tag. A tag of a parameter that the call already has does not count: it is

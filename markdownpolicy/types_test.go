@@ -2,6 +2,7 @@ package markdownpolicy_test
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -63,4 +64,19 @@ func TestTypesOfSchemas(t *testing.T) {
 	doc, err := markdownpolicy.GLM{Options: o}.ParseResponse("<tool_call>typed<arg_key>lost</arg_key><arg_value>['a']</arg_value><arg_key>more</arg_key><arg_value>['a']</arg_value></tool_call>")
 	require.NoError(t, err)
 	require.Equal(t, parts(callPart("call_1", "typed", `{"lost":"['a']","more":"['a']"}`)), doc.Contents())
+}
+
+// A schema may come from a stranger: one that refers to itself in many ways takes no more memory
+// than others of its size.
+func TestTypesOfSchemas_manyReferences(t *testing.T) {
+	const loop = `{"$ref": "#/$defs/Loop"}`
+	loops := loop + strings.Repeat(", "+loop, 60)
+	typed := tools.Definition{Name: "typed", Parameters: []byte(`{"properties": {"a": {"anyOf": [` + loops + `]}}, "$defs": {"Loop": {"oneOf": [` + loops + `]}}}`)}
+	p := markdownpolicy.GLM{Options: markdownpolicy.Options{Tools: []tools.Definition{typed}}}
+	var doc markdownpolicy.Document
+	allocated := allocatedBy(func() {
+		doc, _ = p.ParseResponse("<tool_call>typed<arg_key>a</arg_key><arg_value>[1]</arg_value></tool_call>")
+	})
+	require.Equal(t, parts(callPart("call_1", "typed", `{"a":"[1]"}`)), doc.Contents())
+	require.Less(t, allocated, uint64(100*len(typed.Parameters)))
 }
