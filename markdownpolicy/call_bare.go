@@ -18,8 +18,7 @@ type bareForm struct {
 	syntax tagSyntax                                                                  // marks that may follow a call; those without '<' begin another
 
 	refused int // what begins before it is no call
-	quoting commonmark.Quoting
-	fences  commonmark.Fences
+	shown   commonmark.Shown
 }
 
 const neverBeforeCall = textscan.Blanks + "`'\"([{<*_\\"
@@ -28,7 +27,7 @@ const neverBeforeCall = textscan.Blanks + "`'\"([{<*_\\"
 // beginning of a line or directly after a text, and not in what is shown as code or as a quotation.
 func (f *bareForm) stands(text string, at int) bool {
 	begins := at >= f.refused && (commonmark.LineStart(text, at) >= 0 || strings.IndexByte(f.never, text[at-1]) < 0)
-	return text[at] == '<' || begins && !f.quoting.At(text, at) && !f.fences.At(text, at)
+	return text[at] == '<' || begins && !f.shown.At(text, at)
 }
 
 // block returns the reader of the calls at a position.
