@@ -75,28 +75,6 @@ type called struct {
 	number           int    // in the batch; 0 if unknown
 }
 
-// lines is text that is written line by line.
-type lines struct{ text strings.Builder }
-
-// line writes a line, indented by depth. Further lines of a text are indented more; blank lines are
-// left out.
-func (l *lines) line(depth int, format string, args ...any) {
-	indent := strings.Repeat("  ", depth)
-	for line := range strings.Lines(fmt.Sprintf(format, args...)) {
-		if line = strings.TrimRight(line, " \r\n"); line != "" {
-			l.text.WriteString(indent + line + "\n")
-			indent = strings.Repeat("  ", depth) + "    "
-		}
-	}
-}
-
-// add writes text from elsewhere, indented by depth.
-func (l *lines) add(depth int, other *lines) {
-	for line := range strings.Lines(other.text.String()) {
-		l.text.WriteString(strings.Repeat("  ", depth) + line)
-	}
-}
-
 // step returns an open step. tr.mu must be held.
 func (tr *trace) step(frame string, seq int) *taken {
 	at := step{frame, seq}
@@ -162,14 +140,7 @@ func (tr *trace) event(e orchestrator.Event, begins bool) {
 		tr.answered(p, depth, step{e.Frame, e.Seq})
 	case orchestrator.FrameLeft:
 		tr.answered(p, depth, step{e.Frame, e.Seq}) // a step that was cut off has no answer
-		if u := detail.Usage; u != (messages.Usage{}) && p.name+at.frame != "0" {
-			p.line(depth, "%s%s used %d input, %d output", p.name, at.frame, u.Input, u.Output)
-		}
-		if detail.Successor != "" {
-			p.line(depth, "%s%s hands off to %s", p.name, at.frame, detail.Successor)
-		} else {
-			p.line(depth, "%s%s ends%s", p.name, at.frame, ending(detail.Result, detail.Err))
-		}
+		p.left(depth, at.frame, &detail)
 	case orchestrator.RunFinished:
 		tr.waiting()
 		tr.finished(detail)
@@ -179,6 +150,18 @@ func (tr *trace) event(e orchestrator.Event, begins bool) {
 		}
 	default: // the steps show it
 	}
+}
+
+// left writes how a frame was left.
+func (p *page) left(depth int, frame string, how *orchestrator.FrameLeft) {
+	if u := how.Usage; u != (messages.Usage{}) && p.name+frame != "0" {
+		p.line(depth, "%s%s used %d input, %d output", p.name, frame, u.Input, u.Output)
+	}
+	if how.Successor != "" {
+		p.line(depth, "%s%s hands off to %s", p.name, frame, how.Successor)
+		return
+	}
+	p.line(depth, "%s%s ends%s", p.name, frame, ending(how.Result, how.Err))
 }
 
 // waiting writes the steps that wait for an answer, those of agents before the steps that called
@@ -210,29 +193,6 @@ func (tr *trace) finished(d orchestrator.RunFinished) {
 	if d.Output.Data != nil {
 		tr.root.line(0, "data: %s", d.Output.Data)
 	}
-}
-
-// compacted describes how a conversation became shorter.
-func compacted(c orchestrator.Compacted) string {
-	text := fmt.Sprintf("%s (%s): %d of %d messages stay, %d -> %d tokens", c.How, c.Why, c.Kept, c.From, c.Before, c.After)
-	if c.Failed != "" {
-		text += "; there is no summary: " + c.Failed
-	}
-	return text
-}
-
-func ending[E error](result *string, err E) string {
-	text := ""
-	if result != nil {
-		text = fmt.Sprintf(" with %q", *result)
-	}
-	if !reflect.ValueOf(err).IsNil() {
-		text += fmt.Sprintf(" with the error: %v", err)
-	}
-	if text == "" {
-		return " without a result"
-	}
-	return text
 }
 
 // answered writes a batch, or the answer to an effect.
@@ -379,43 +339,4 @@ func (s *taken) answered(depth int, a nextstep.Answer, err error) {
 		data, err := json.Marshal(a)
 		l.line(depth, "   => %s %v", data, err)
 	}
-}
-
-func messageText(m messages.Message) string {
-	switch m := m.(type) {
-	case messages.System:
-		return m.Text
-	case messages.User:
-		return m.Text()
-	case messages.Tool:
-		return outputText(m.ToolOutput)
-	case messages.Assistant:
-		var parts []string
-		for _, c := range m.Content {
-			switch c := c.(type) {
-			case messages.Text:
-				parts = append(parts, c.Text)
-			case messages.Thought:
-				parts = append(parts, "("+c.Text+")")
-			case messages.ToolCall:
-				parts = append(parts, callText(c))
-			}
-		}
-		if len(parts) == 0 {
-			return "nothing"
-		}
-		return strings.Join(parts, " | ")
-	default:
-		return fmt.Sprintf("a %T", m)
-	}
-}
-
-func callText(c messages.ToolCall) string { return fmt.Sprintf("%s %s %s", c.ID, c.Name, c.Arguments) }
-
-func outputText(o messages.ToolOutput) string {
-	status := string(o.Status)
-	if o.Reason != "" {
-		status += "/" + o.Reason
-	}
-	return fmt.Sprintf("%s %s: %s", o.CallID, status, o.Output)
 }

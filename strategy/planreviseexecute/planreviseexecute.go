@@ -336,50 +336,6 @@ func (s *planReviseExecute) refuse() nextstep.NextStep {
 	return s.then(refused, s.request(s.wanted()))
 }
 
-// judge has a plan judged.
-func (s *planReviseExecute) judge(p Plan) nextstep.NextStep {
-	s.plan = p
-	switch s.Evaluation {
-	case EvaluateByFunc:
-		verdict, err := s.judgement()
-		if err != nil {
-			return s.fail(delegation.CodePanic, err)
-		}
-		return s.judged(verdict)
-	case EvaluateNever:
-		return s.judged(Verdict{Approved: true})
-	default:
-		s.say("Evaluate", PromptData{Tool: SubmitEvaluation})
-		return s.then(planned, s.request(evaluationDefinition))
-	}
-}
-
-// judged carries a plan out, or asks for a better one.
-func (s *planReviseExecute) judged(v Verdict) nextstep.NextStep {
-	if v.Approved {
-		return s.execute()
-	}
-	return s.revise(rejected, Revision{Feedback: v.Feedback})
-}
-
-// revise asks for a new plan, or fails if no revision is left.
-func (s *planReviseExecute) revise(on strategy.Trigger, why Revision, broken ...Step) nextstep.NextStep {
-	why.Plan = s.plan.WithoutResults()
-	s.revisions = append(s.revisions, why)
-	if !s.Can(on) {
-		if on == broke {
-			return s.fail(delegation.CodeFailed, fmt.Errorf("planreviseexecute: step %q failed, and the plan was revised as often as allowed: %s", why.Step, why.Feedback))
-		}
-		return s.fail(delegation.CodeFailed, fmt.Errorf("planreviseexecute: the plan was rejected, and revised as often as allowed: %s", why.Feedback))
-	}
-	data := PromptData{Tool: SubmitPlan, Results: s.results(nil), Feedback: why.Feedback, Choices: s.Executors}
-	if len(broken) > 0 {
-		data.Step, data.Feedback, data.Failed = broken[0], broken[0].Err.Message, broken[1:]
-	}
-	s.say("Revise", data)
-	return s.then(on, s.request(planDefinition))
-}
-
 // ProcessFailure implements strategy.FailureHandler: a call that the provider could not read is
 // returned to the model for correction.
 func (s *planReviseExecute) ProcessFailure(f nextstep.Failure) nextstep.NextStep {
