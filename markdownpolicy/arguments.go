@@ -25,15 +25,20 @@ func repeatedName(arguments []argument) (name string, again bool) {
 }
 
 // argumentsObject writes arguments, which have different names, as a JSON object. Each gets the
-// type that the schema of the tool gives it, or is a string if the schema says nothing.
-func argumentsObject(arguments []argument, schema map[string]property) string {
+// type that the schema of the tool gives it. unknown is for arguments of which the schema says
+// nothing; those of its zero value are strings.
+func argumentsObject(arguments []argument, schema map[string]property, unknown property) string {
 	b := []byte("{")
 	for _, a := range arguments {
 		if len(b) > 1 {
 			b = append(b, ',')
 		}
 		b = append(jsonscan.AppendString(b, a.name), ':')
-		b = schema[a.name].append(b, a.text)
+		p := schema[a.name]
+		if p.isUnknown() {
+			p = unknown
+		}
+		b = p.append(b, a.text)
 	}
 	return string(append(b, '}'))
 }
@@ -49,6 +54,9 @@ type property struct {
 
 	within *argumentSchema // has what Ref names
 }
+
+// anything is of any type.
+var anything = property{Type: []any{"null", "boolean", "number", "array", "object", "string"}}
 
 // isUnknown reports whether nothing is known of the type.
 func (p property) isUnknown() bool {

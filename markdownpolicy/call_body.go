@@ -29,7 +29,7 @@ func (o Options) readBody(text string, at int) ([]Part, []Repair, *ParseError) {
 	case strings.HasPrefix(body, "call:"):
 		return readEscaped(body, at)
 	case strings.Contains(body, "<arg_key>") || o.tool(body) != nil:
-		return o.readPairs(body, at)
+		return o.readPairs(body, at, property{})
 	}
 	for _, separator := range deepSeekSeparators {
 		if before, after, found := strings.Cut(body, separator); found {
@@ -127,17 +127,17 @@ func trimLines(value string) string {
 // readPairs reads name<arg_key>key</arg_key><arg_value>value</arg_value>…, where each key belongs
 // to the value after it. A text ends at the first closing tag that another of these tags follows.
 // Tags in a key, and tags in a value that are not whole pairs, mean that an end is missing: this is
-// an error. A repeated key is an error, too.
-func (o Options) readPairs(body string, at int) ([]Part, []Repair, *ParseError) {
-	name, arguments, err := readArgumentPairs(body, at)
+// an error. A repeated key is an error, too. unknown is for values without a type in the schema.
+func (o Options) readPairs(body string, at int, unknown property) ([]Part, []Repair, *ParseError) {
+	name, arguments, err := argumentPairs(body, at)
 	if err != nil {
 		return nil, nil, err
 	}
-	return []Part{callAt(at, name, argumentsObject(arguments, o.properties(name)))}, nil, nil
+	return []Part{callAt(at, name, argumentsObject(arguments, o.properties(name), unknown))}, nil, nil
 }
 
-// readArgumentPairs is readPairs without the types of values.
-func readArgumentPairs(body string, at int) (name string, arguments []argument, _ *ParseError) {
+// argumentPairs reads the name and the pairs.
+func argumentPairs(body string, at int) (name string, arguments []argument, _ *ParseError) {
 	name, _, _ = strings.Cut(body, "<arg_")
 	pos := len(name)
 	if name = textscan.Trim(name); name == "" || strings.ContainsAny(name, "\n<>") {

@@ -112,7 +112,7 @@ func (o Options) readParameters(body string, pos int, name string, at int) (obje
 	if a, again := unclosedParameter(arguments); again != "" {
 		return "", 0, broken(at, "</parameter> behind the value of <parameter="+a.name+">, before <parameter="+again+">", a.text, nil)
 	}
-	return argumentsObject(arguments, o.properties(name)), pos, nil
+	return argumentsObject(arguments, o.properties(name), property{}), pos, nil
 }
 
 // attribute reads a tag such as <function=name>. It returns the name and the position after the

@@ -149,15 +149,5 @@ func (g GLM) readBody(text string, at int) ([]Part, []Repair, *ParseError) {
 	if !strings.Contains(head, pairKey.open) && (len(body) > longestHead || strings.Trim(body, nameBytes) != "") {
 		return g.Options.readBody(body, at)
 	}
-	name, pairs, err := readArgumentPairs(body, at)
-	if err != nil {
-		return nil, nil, err
-	}
-	schema, known := map[string]property{}, g.properties(name)
-	for _, a := range pairs {
-		if schema[a.name] = known[a.name]; known[a.name].isUnknown() {
-			schema[a.name] = property{Type: []any{"null", "boolean", "number", "array", "object", "string"}}
-		}
-	}
-	return []Part{callAt(at, name, argumentsObject(pairs, schema))}, nil, nil
+	return g.readPairs(body, at, anything)
 }

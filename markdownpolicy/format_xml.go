@@ -157,5 +157,5 @@ func readNamed(name string, at int, fields []field, schema map[string]property) 
 	for i, f := range fields {
 		arguments[i] = argument{f.name, trimLines(f.text)}
 	}
-	return callAt(at, name, argumentsObject(arguments, schema)), nil, nil
+	return callAt(at, name, argumentsObject(arguments, schema, property{})), nil, nil
 }

@@ -231,9 +231,11 @@ func TestComplete_callInAThoughtThatWasCutOff(t *testing.T) {
 		{"I say " + call, llmclient.FinishStop, 1},
 		{"I say so.</think>" + call + "And", llmclient.FinishLength, 1},
 	} {
-		hermes := markdownpolicy.Hermes{Thoughts: markdownpolicy.ThoughtsOpen}
-		resp, _, err := ask(t, policyclient.Wrap(scripted.New(scripted.Reply{Deltas: pieces(c.reply, 4), Finish: c.finish}), hermes), question())
-		require.NoError(t, err, c.reply)
-		require.Len(t, resp.Message.Calls(), c.calls, c.reply)
+		for reply, thoughts := range map[string]markdownpolicy.Thoughts{c.reply: markdownpolicy.ThoughtsOpen, "<think>" + c.reply: markdownpolicy.ThoughtsTagged} {
+			hermes := markdownpolicy.Hermes{Thoughts: thoughts}
+			resp, _, err := ask(t, policyclient.Wrap(scripted.New(scripted.Reply{Deltas: pieces(reply, 4), Finish: c.finish}), hermes), question())
+			require.NoError(t, err, reply)
+			require.Len(t, resp.Message.Calls(), c.calls, reply)
+		}
 	}
 }
