@@ -51,3 +51,10 @@ func TestFSM_Table(t *testing.T) {
 	require.Nil(t, new(strategy.FSM).Table())
 	require.Nil(t, (*strategy.FSM)(nil).Table())
 }
+
+// Making an Orchestrator asks for the fingerprint of each table: it is taken once.
+func TestTable_FingerprintIsTakenOnce(t *testing.T) {
+	table := loop()
+	table.Fingerprint()
+	require.Zero(t, testing.AllocsPerRun(10, func() { table.Fingerprint() }))
+}
