@@ -233,6 +233,7 @@ func (r *harmonyReply) header(text string, at int, final bool) (h harmonyHeader,
 		if name, ok := strings.CutPrefix(rest, "to="); ok && h.tool == "" {
 			rest = strings.TrimLeft(name, nameBytes)
 			h.tool = r.recipient(name[:len(name)-len(rest)])
+			h.known = h.known && h.tool != ""
 			continue
 		}
 		if kind, ok := strings.CutPrefix(rest, "<|constrain|>"); ok { // of the text; models write any word

@@ -77,6 +77,8 @@ func TestS2_6_TrainedFormatsReadCalls(t *testing.T) {
 		{"harmony", ` to=browser.search<|channel|>analysis json<|message|>{"a": 1}<|call|>`, parts(callPart("call_1", "browser.search", `{"a": 1}`))},
 		{"harmony", "<|start|>user<|message|>no", parts(textPart("<|start|>userno"))},
 		{"harmony", "to=you", parts(textPart("to=you"))},
+		{"harmony", "<|start|>to=", parts(textPart("<|start|>to="))},
+		{"harmony", "<|channel|>commentary to=functions.<|message|>{}<|call|>", parts(textPart("<|channel|>commentary to=functions.{}"))},
 		{"gemma", "I look.\n```tool_code\nt(a=1)\n```", parts(textPart("I look."), callPart("call_1", "t", `{"a":1}`))},
 		{"gemma", "```tool_code\nt(a=1)\nu()\n```\nx", parts(callPart("call_1", "t", `{"a":1}`), second, textPart("x"))},
 		{"gemma", "```tool_code\nprint(t(a=')'))\n```", parts(callPart("call_1", "t", `{"a":")"}`))},
