@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -87,14 +88,16 @@ var scraps = []string{
 	"```", "~~~", "````", "```tool_call\n", "```json", "```thought\n", "\n```\n", "`", "``", "\\", "\\\\", "{", "}", "[", "]", "\"", "'", ",", ":",
 	`{"name":"t","arguments":{"a":"b"}}`, "}; {", ";", "<t>", "</t>", "<a>", "</a>", "<read_file><path>", "</path></read_file>", `[{"name":"t"}]`, `{"name":"t","arguments":{`, `{"foo":`, `{"name"`, `"arguments"`, "{}", "null",
 	"<think>", "</think>", "<tool_call>", "</tool_call>", "<name>", "</name>", "<arguments>", "</arguments>", "<thought>", "</thought>", "<", ">", "</", "<tool",
-	"[TOOL_CALLS]", "[ARGS]", "[THINK]", "[/THINK]", "[CALL_ID]", "[TOOL", "<|python_tag|>", "<|eom_id|>", "t(a=1)", "[t(a='b')]", "```python\n", "```tool_code\n",
+	"[TOOL_CALLS]", "[TOOL_CALLS][]", "[/TOOL_CALLS]", "[ARGS]", "[THINK]", "[/THINK]", "[CALL_ID]", "[TOOL", "<|python_tag|>", "<|eom_id|>", "t(a=1)", "[t(a='b')]", "```python\n", "```tool_code\n",
 	"<function=t>", "</function>", "<function=", "<parameter=a>", "</parameter>", "<t/>", "<t />", "/>", `{"a":{"name":"t","parameters":{}}}`, `\'`, `"parameters":{`,
 	"Thought:", "\nThought: ", "Action:", "\nAction: t", "\nAction Input: {\"a\":1}", "Observation:", "\nFinal Answer: ", "Final", "Action",
 	"<arg_key>", "</arg_key>", "<arg_value>", "</arg_value>", "<tool_call>t<arg_key>a</arg_key><arg_value>", "</arg_value></tool_call>",
 	"<|tool_calls_section_begin|>", "<|tool_call_begin|>", "functions.t:0", "<|tool_call_argument_begin|>", "<|tool_call_end|>", "<|tool_calls_section_end|>",
 	"<｜tool▁calls▁begin｜>", "<｜tool▁call▁begin｜>", "<｜tool▁sep｜>", "<｜tool▁call▁end｜>", "<｜tool▁calls▁end｜>", "function<｜tool▁sep｜>t\n```json\n",
 	"<|start|>", "<|start|>assistant", "<|channel|>", "<|channel|>analysis<|message|>", "<|channel|>commentary to=functions.t <|constrain|>json<|message|>", "final", "<|message|>", "commentary to=functions.t json{\"a\":1}", "assistantcommentary to=functions.read_file", "functions.t:0{\"a\":1}", "t\n```json\n{\"a\":1}\n```", "t<|tool▁sep|>{}", "t<arg_key>a</arg_key><arg_value>", "<|end|>", "<|call|>", "to=", "<|",
-	"<|im_end|>", "<|eot_id|>", "<|observation|>", "<end_of_turn>", "</s>",
+	"to=functions.", "to=functions.t", "to=python", "<|constrain|>", "<|return|>", "analysis", "commentary", "functions.", "assistant", ":0", "<|tool_call_section_begin|>", "<|tool_call_section_end|>",
+	"print(", "print(t(a=1))", "[t(a=1), t(a=2)]", "(", ")", "=", "#", "\"\"\"", "> ", "* ", "1. ",
+	"<|im_end|>", "<|eot_id|>", "<|eom|>", "<|observation|>", "<|user|>", "<|endoftext|>", "<end_of_turn>", "<｜end▁of▁sentence｜>", "</s>",
 	"\n", "\r\n", "\n\n", " ", "    ", "\t", "\r", "word", "Zażółć 日本 🙂", "\x00", "\xff", "&lt;", "\u2028", "\u200b",
 }
 
@@ -323,7 +326,7 @@ func checkPlaces(t require.TestingT, l lawful, reply string, parts []markdownpol
 			if !l.drops {
 				there := reply[p.Start:p.End]
 				require.True(t, l.parted || isWithin(c.Text, there), "%s: %q: part %d, %q, is not there", l.name, reply, i, c.Text)
-				require.Equal(t, marksOfNothing.Replace(c.Text), marksOfNothing.Replace(there), "%s: %q: part %d", l.name, reply, i)
+				require.Equal(t, withMeaning(c.Text), withMeaning(there), "%s: %q: part %d", l.name, reply, i)
 			}
 			if i > 0 {
 				_, twice := parts[i-1].Content.(messages.Text)
@@ -344,9 +347,17 @@ func isWithin(text, whole string) bool {
 	return text == ""
 }
 
+// withMeaning returns what of a text may not be left out.
+func withMeaning(text string) string {
+	return noCalls.ReplaceAllString(marksOfNothing.Replace(text), "")
+}
+
+// noCalls is an empty list of calls, with which Mistral's models say that there are none.
+var noCalls = regexp.MustCompile(`\[TOOL_CALLS\]\[,*\]`)
+
 // marksOfNothing, and blanks, may be left out: they surround a blank thought, or have no meaning.
 var marksOfNothing = strings.NewReplacer(" ", "", "\t", "", "\n", "", "\r", "", "thought", "", "`", "", "~", "", "<think>", "", "</think>", "",
-	"<thought>", "", "</thought>", "", "[THINK]", "", "[/THINK]", "", "\\", "", "<|python_tag|>", "",
+	"<thought>", "", "</thought>", "", "[/TOOL_CALLS]", "", "[THINK]", "", "[/THINK]", "", "\\", "", "<|python_tag|>", "",
 	"<|eom_id|>", "", "<|eot_id|>", "", "<|eom|>", "", "<|eot|>", "", "<|observation|>", "", "<|user|>", "", "<|endoftext|>", "", "<end_of_turn>", "", "</s>", "",
 	"<|start|>", "", "assistant", "", "<|channel|>", "", "analysis", "", "commentary", "", "final", "", "<|constrain|>", "", "json", "", "<|message|>", "", "<|end|>", "", "<|return|>", "", "<|call|>", "",
 	"<|tool_calls_section_begin|>", "", "<|tool_calls_section_end|>", "", "<|tool_call_section_begin|>", "", "<|tool_call_section_end|>", "", "<|im_end|>", "",
@@ -357,7 +368,7 @@ func (l lawful) requireBlank(t require.TestingT, reply, between string) {
 		return
 	}
 	if !l.drops {
-		require.Empty(t, strings.Trim(marksOfNothing.Replace(between), blanks+l.around), "%s: %q: lost", l.name, reply)
+		require.Empty(t, strings.Trim(withMeaning(between), blanks+l.around), "%s: %q: lost", l.name, reply)
 	}
 }
 

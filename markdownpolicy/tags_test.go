@@ -42,6 +42,23 @@ func TestS2_1_TagVariantsReadWhatTheyRender(t *testing.T) {
 	}
 }
 
+// A quote in a text does not make the one before an argument the second of a pair.
+func TestS2_1_QuoteBeforeCall(t *testing.T) {
+	for _, l := range append(tagVariants(), policies(t)...) {
+		if l.turns || l.mixes {
+			continue
+		}
+		for _, text := range []string{`"`, `5" wide`, `so "that`} {
+			for _, value := range []string{"</think>", "<think>", `\"</think>`} {
+				call := callPart("", "read_file", `{"path":"`+value+`"}`)
+				checkRoundTrip(t, l.Policy, parts(textPart(text), call))
+				checkRoundTrip(t, l.Policy, parts(call, call))
+				checkRoundTrip(t, l.Policy, parts(thoughtPart(text), textPart(text), call))
+			}
+		}
+	}
+}
+
 func TestS2_20_TagVariantsInPieces(t *testing.T) {
 	prove.Checks(t, prove.Cases()/2)
 	for _, l := range tagVariants() {

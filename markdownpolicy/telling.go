@@ -135,8 +135,8 @@ func (t Thoughts) write(
 		parts = slices.DeleteFunc(slices.Clone(parts), isThought)
 	}
 	thought := t.marks(begins).writeInline
-	if t == ThoughtsAny { // a tag between quotes on one line would be text
-		thought = t.marks(begins).write
+	if t == ThoughtsAny { // of two quotes on one line, what is between them is text
+		thought, separator = t.marks(begins).write, "\n"
 	}
 	text := writeGroups(parts, separator, escape, thought, calls)
 	if t == ThoughtsOpen && text != "" && !strings.HasPrefix(text, thoughtTags.open) {
