@@ -39,8 +39,8 @@ func (m *Machine) answered(rec Record) error {
 		m.withdrawRelease(e.id) // it was released again, with its replies
 	}
 	switch {
-	case r.NotBegun && m.endingOf(e.frame) == nil: // its intent is void
-		e.intended = false
+	case r.NotBegun && m.endingOf(e.frame) == nil: // its intent is void, and code that had asked is gone
+		e.intended, e.inAsk = false, false
 		m.enqueue(e)
 	case r.NotBegun:
 		m.closeEffect(e, m.endingOf(e.frame))

@@ -260,6 +260,26 @@ func TestStop_whileACallWithItsReplyWaitsForAPlace(t *testing.T) {
 	e.replays(through)
 }
 
+// Nor is one performed that had asked and was then said not to be begun: a stop closes it.
+func TestStop_ofWhatHadAskedAndWasNotBegun(t *testing.T) {
+	e := begin(t, only(hungry("w", "r")), tool(tools.Definition{Name: "w"}), offering("r"), places(1))
+	e.answer("1", calling("w", "r"))
+	for _, id := range []string{"2/1", "2/2"} {
+		x := e.effect(id)
+		e.ask(id, question(&x, id))
+	}
+	e.reply("2/1/1", machine.Reply{Text: "yes"})
+	e.reply("2/2/1", machine.Reply{Text: "yes"})
+	require.Len(t, e.effect("2/1").Replies, 1, "it goes on with its reply, and has the place")
+	e.notBegun("2/1")
+	e.stop(machine.Stopped{Now: true})
+	require.Equal(t, []string{"2/2"}, e.ids())
+	require.Equal(t, []string{"0 c1 failed interrupted"}, e.finished())
+	e.answer("2/2", result("c2", "R"))
+	require.Equal(t, machine.StatusStopped, e.m.Status())
+	e.replays(through)
+}
+
 // What a remote was cut off with is no result: the frame that asked for it ends, and inherits it.
 func TestStop_ofARemote(t *testing.T) {
 	e := begin(t, only(func() *scene {
