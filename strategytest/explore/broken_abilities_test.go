@@ -2,6 +2,7 @@ package explore_test
 
 import (
 	"context"
+	"encoding/json"
 	"slices"
 
 	"github.com/segue-go/segue/delegation"
@@ -63,10 +64,13 @@ var brokenAbilities = []broken{
 		},
 		snapshot: noSnapshot,
 	}},
-	{name: "removes a message in place", law: explore.Kept, twist: reply(func(p *pupil, r llmclient.Response) nextstep.NextStep {
-		p.History = slices.Delete(p.History, 0, 1)
-		return p.fsm.Then("answered", nextstep.Complete{Output: delegation.Output{Result: new(r.Message.Text())}})
-	})},
+	{name: "removes a message in place", law: explore.Kept, twist: twist{
+		reply: func(p *pupil, r llmclient.Response) nextstep.NextStep {
+			p.History = slices.Delete(p.History, 0, 1)
+			return p.fsm.Then("answered", nextstep.Complete{Output: delegation.Output{Result: new(r.Message.Text())}})
+		},
+		snapshot: noSnapshot,
+	}},
 	{name: "writes to the results", law: explore.Given, twist: results(func(p *pupil, r []messages.ToolOutput) nextstep.NextStep {
 		r[0].Output = "shortened"
 		return p.acted(r)
@@ -85,6 +89,18 @@ var brokenAbilities = []broken{
 		out.Messages[len(out.Messages)-1] = messages.UserText("read")
 		return p.helped(out)
 	}}, world: runsChild},
+	{name: "writes to the result of its child", law: explore.Given, twist: twist{child: func(p *pupil, out delegation.Output) nextstep.NextStep {
+		if out.Result != nil {
+			*out.Result = "mine"
+		}
+		return p.helped(out)
+	}}, world: runsChild},
+	{name: "writes to the data of its task", law: explore.Given, twist: twist{start: func(p *pupil, in delegation.Input) nextstep.NextStep {
+		copy(in.Data, `{"n":2}`)
+		return p.fsm.Then("start", p.request())
+	}}, world: func(o *explore.Options) {
+		o.Input = delegation.Input{Goal: "a task", Data: json.RawMessage(`{"n":1}`)}
+	}},
 }
 
 // shared has no memory, and is no other strategy each time.

@@ -5,11 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/segue-go/segue/delegation"
 	"github.com/segue-go/segue/llmclient"
+	"github.com/segue-go/segue/machine"
 	"github.com/segue-go/segue/messages"
 	"github.com/segue-go/segue/nextstep"
 	"github.com/segue-go/segue/strategy"
@@ -34,6 +36,19 @@ func asked(text func(*pupil) string) twist {
 	})
 }
 
+// ending returns a twist that changes what a pupil completes with.
+func ending(change func(*pupil, *delegation.Output)) twist {
+	return twist{reply: func(p *pupil, r llmclient.Response) nextstep.NextStep {
+		step := p.replied(r)
+		done, ok := step.(nextstep.Complete)
+		if !ok {
+			return step
+		}
+		change(p, &done.Output)
+		return done
+	}}
+}
+
 // noSnapshot says that there is none.
 func noSnapshot(*pupil) (json.RawMessage, error) { return nil, errors.New("there is none") }
 
@@ -54,6 +69,22 @@ var brokenMemories = []broken{
 			step.Request.MaxTokens, _ = p.kept.(int)
 			return step
 		},
+	}},
+	{name: "leaves out of its snapshot what only its end says", law: explore.Restored, twist: twist{
+		results: func(p *pupil, r []messages.ToolOutput) nextstep.NextStep {
+			if len(p.History) > 3 && !r[0].OK() {
+				p.kept = "the second call failed"
+			}
+			return p.acted(r)
+		},
+		reply: ending(func(p *pupil, out *delegation.Output) {
+			if p.kept != nil {
+				out.Result = new(out.Text() + ", and sorry")
+			}
+		}).reply,
+	}, world: func(o *explore.Options) {
+		few := []string{"text", "call look", "call pay", "says yes", "failure unavailable", "tool ok", "tool failed", "stop"}
+		o.Without = func(_ *machine.Effect, reaction string) bool { return !slices.Contains(few, reaction) }
 	}},
 	{name: "remembers an any, which changes its type", law: explore.Restored, twist: twist{
 		start: func(p *pupil, _ delegation.Input) nextstep.NextStep {
@@ -137,6 +168,13 @@ var brokenPurity = []broken{
 	})},
 	{name: "decides by the clock", law: explore.Same, twist: asked(func(*pupil) string { return time.Now().String() })},
 	{name: "decides by chance", law: explore.Same, twist: asked(func(*pupil) string { return fmt.Sprint(rand.Int()) })}, //nolint:gosec // it must not be foreseen
+	{name: "ends with metadata by chance", law: explore.Same, twist: ending(func(_ *pupil, out *delegation.Output) {
+		out.Metadata = delegation.Metadata{"luck": json.RawMessage(fmt.Sprint(rand.Int()))} //nolint:gosec // it must not be foreseen
+	})},
+	{name: "has said something by chance before its end", law: explore.Same, twist: ending(func(p *pupil, out *delegation.Output) {
+		luck := messages.AssistantText(fmt.Sprint(rand.Int())) //nolint:gosec // it must not be foreseen
+		out.Messages = append(p.History.Clip(), messages.UserText("Sure?"), luck, messages.UserText("Good."))
+	})},
 	{name: "decides by an address", law: explore.Same, twist: asked(func(p *pupil) string { return fmt.Sprintf("%p", p) })},
 	{name: "has a counter in its factory", law: explore.Same, twist: twist{factory: func(func() strategy.Strategy) func() strategy.Strategy {
 		made := 0

@@ -188,6 +188,17 @@ func (x *exploration) replaced(path []choice, key stateKey, sum uint32) (law, pr
 	return x.lawOf(restored, path, sum), "restored before the last reaction, it asks for " + asks + ", or remembers something else"
 }
 
+// endsRestored checks whether a run that was walked to ends alike with restored strategies. All ends
+// of one kind are one state, so nothing after it can show what a snapshot has left out.
+func (x *exploration) endsRestored(path []choice, key stateKey) {
+	if !x.run.m.Done() || path[len(path)-1].effect == whole || !x.report.Exact {
+		return
+	}
+	if law, problem := x.replaced(path, key, x.sum(path)); law != "" {
+		x.violate(law, path, problem)
+	}
+}
+
 // lawOf returns the law that is broken when a path leads elsewhere that is walked in a way: lawSame
 // if it does not always lead to the same when it is walked plainly.
 func (x *exploration) lawOf(as way, path []choice, sum uint32) string {

@@ -85,7 +85,7 @@ type Options struct {
 // same state.
 const LeftOut = "numbers of steps, names of frames, usage and time; the last request of each frame; " +
 	"of each conversation in a strategy's memory all but the kinds of the last two messages and the calls in them; " +
-	"of how long requests were, by which conversations are compacted, all but the number of binary digits; " +
+	"of how long requests were (rate and measured in a field compact), all but the number of binary digits; " +
 	"how the run and its frames were ended, but for status and code"
 
 // Report says what an exploration has found.
@@ -153,12 +153,30 @@ func (v *Violation) Error() string {
 // mostViolations is how many violations are looked for.
 const mostViolations = 5
 
+// problem says which bound is below 0, and which query has no predicate; nil if none.
+func (o *Options) problem() error {
+	for _, bound := range []struct {
+		name string
+		n    int
+	}{{"Odd", o.Odd}, {"Depth", o.Depth}, {"Notes", o.Notes}, {"States", o.States}, {"Caps", o.Caps}} {
+		if bound.n < 0 {
+			return fmt.Errorf("explore: Options.%s is %d: it must be 0 or more", bound.name, bound.n)
+		}
+	}
+	for i, q := range o.Queries {
+		if q.first == nil || q.kind == leads && q.later == nil {
+			return fmt.Errorf("explore: query %d of Options.Queries, %q, has no predicate", i+1, q)
+		}
+	}
+	return nil
+}
+
 // Run explores the strategy that the factory makes, from its first step. In each state it tries
 // every [Reaction] to every open effect: replies of a model, results of tools, outputs of children,
 // failures, replies of people, both stops, and a crash with a resume. It ends when there is nothing
 // new within the bounds of the Options, or after a few violations.
 //
-// The error says why the strategy cannot be started.
+// The error says why the strategy cannot be started, or what is wrong with the Options.
 func Run(factory func() strategy.Strategy, o Options) (*Report, error) {
 	x := newExploration(factory, o)
 	if err := x.begin(); err != nil {

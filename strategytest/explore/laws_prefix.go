@@ -16,6 +16,7 @@ const lawPrefix = "within a frame a request extends the last one, or declares th
 type prefixes struct {
 	frames []asking // those behind the length lend their memory to new ones
 	broken string   // how a request began otherwise without a word; "" if none did
+	shown  int      // messages of the last request of the root
 }
 
 // asking is the last request of a frame, with copies of its lists as they were then.
@@ -25,7 +26,7 @@ type asking struct {
 }
 
 // reset forgets everything but the memory.
-func (p *prefixes) reset() { p.frames, p.broken = p.frames[:0], "" }
+func (p *prefixes) reset() { p.frames, p.broken, p.shown = p.frames[:0], "", 0 }
 
 // note compares a request with the last one of its frame, and takes its place.
 func (p *prefixes) note(e *machine.Effect) {
@@ -42,6 +43,9 @@ func (p *prefixes) note(e *machine.Effect) {
 		at = len(p.frames)
 		p.frames = slices.Grow(p.frames, 1)[:at+1]
 		p.frames[at].frame = e.Frame
+	}
+	if e.Depth == 1 {
+		p.shown = len(ask.Request.Messages)
 	}
 	last := &p.frames[at].request
 	messages, tools := last.Messages[:0], last.Tools[:0]

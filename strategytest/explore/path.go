@@ -83,6 +83,9 @@ type trail struct {
 // along walks a path of n reactions, and checks the laws on the way. It ends early if see returns
 // true, which may be nil.
 func (x *exploration) along(n int, find picker, see func(*State) bool) (t trail) {
+	if t.err = x.problem(); t.err != nil {
+		return t
+	}
 	defer func(bound int) { x.Notes = bound }(x.Notes)
 	x.Notes = max(x.Notes, n) // as many as the path has
 	if t.law, t.problem = x.fit(); t.law != "" {

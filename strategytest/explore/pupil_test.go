@@ -203,6 +203,10 @@ func (p *pupil) ProcessFailure(f nextstep.Failure) nextstep.NextStep {
 	if p.twist.failure != nil {
 		return p.twist.failure(p, f)
 	}
+	return p.failed(f)
+}
+
+func (p *pupil) failed(f nextstep.Failure) nextstep.NextStep {
 	p.Tries++
 	if p.fsm.State() != asking || !p.fsm.Can("again") {
 		return p.giveUp(f.Message)

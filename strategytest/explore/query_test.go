@@ -172,3 +172,26 @@ func TestLeads_undecided(t *testing.T) {
 	require.Positive(t, found.Undecided)
 	require.Contains(t, found.String(), "undecided")
 }
+
+// Options that mean nothing are refused, and not an exploration of nothing.
+func TestRun_refusesOptions(t *testing.T) {
+	for want, change := range map[string]func(*explore.Options){
+		"Options.Odd is -1":    func(o *explore.Options) { o.Odd = -1 },
+		"Options.Depth is -2":  func(o *explore.Options) { o.Depth = -2 },
+		"Options.Notes is -1":  func(o *explore.Options) { o.Notes = -1 },
+		"Options.States is -1": func(o *explore.Options) { o.States = -1 },
+		"Options.Caps is -1":   func(o *explore.Options) { o.Caps = -1 },
+		`query 1 of Options.Queries, "never", has no predicate`: func(o *explore.Options) {
+			o.Queries = []explore.Query{explore.Never(nil)}
+		},
+		`query 2 of Options.Queries, "leads", has no predicate`: func(o *explore.Options) {
+			o.Queries = []explore.Query{explore.Never(explore.Stopped), explore.Leads(explore.Stopped, nil)}
+		},
+	} {
+		o := school
+		change(&o)
+		_, err := explore.Run(newPupil(&twist{}), o)
+		require.ErrorContains(t, err, want)
+		require.ErrorContains(t, explore.Walk(newPupil(&twist{}), o, nil, nil), want)
+	}
+}

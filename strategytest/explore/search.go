@@ -58,6 +58,9 @@ func newExploration(factory func() strategy.Strategy, o Options) *exploration {
 
 // begin explores the state after the first step.
 func (x *exploration) begin() error {
+	if err := x.problem(); err != nil {
+		return err
+	}
 	if err := x.ask(); err != nil {
 		return err
 	}
@@ -219,6 +222,7 @@ func (x *exploration) try(at int32, path []choice, c choice) {
 		x.asked.cycles.join(at, key, c)
 	}
 	if first := x.isFirst(r.Name); known && !first {
+		x.endsRestored(path, bare)
 		return
 	}
 	if isNew := !seen || !exact; isNew && x.states() >= x.States {

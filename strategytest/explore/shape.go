@@ -3,20 +3,41 @@ package explore
 import (
 	"bytes"
 	"math/bits"
+	"slices"
 	"strconv"
 )
 
 // lastMessages is how many messages of a conversation count.
 const lastMessages = 2
 
-// opening is how each conversation begins in JSON, see [messages.History].
-var opening = []byte(`[{"role":`)
+// opening is how each conversation begins in JSON, see [messages.History]. The role follows.
+var opening = []byte(`[{"role":"`)
+
+// roles are those of messages.
+var roles = [][]byte{[]byte("system"), []byte("user"), []byte("assistant"), []byte("tool")}
+
+// conversation returns where the first conversation of a memory begins; -1 if it has none. A list
+// with roles of another kind is none.
+func conversation(memory []byte) int {
+	for from := 0; ; {
+		at := bytes.Index(memory[from:], opening)
+		if at < 0 {
+			return -1
+		}
+		at += from
+		from = at + len(opening)
+		role, _, _ := bytes.Cut(memory[from:], []byte{'"'})
+		if slices.ContainsFunc(roles, func(known []byte) bool { return bytes.Equal(known, role) }) {
+			return at
+		}
+	}
+}
 
 // appendShape appends a memory, in the compact JSON form of a snapshot, without its conversations:
 // of each only the kinds of the last messages are left.
 func appendShape(dst, memory []byte) []byte {
 	for len(memory) > 0 {
-		at := bytes.Index(memory, opening)
+		at := conversation(memory)
 		if at < 0 {
 			break
 		}
@@ -28,12 +49,33 @@ func appendShape(dst, memory []byte) []byte {
 	return appendMagnitudes(dst, memory)
 }
 
-// measures are the fields of a memory that say how long texts were: see package compaction. They
-// differ with each text, as conversations do.
-var measures = [][]byte{[]byte(`"measured":`), []byte(`"rate":`)}
+// compact is the field of a memory that holds a compaction.State. Of it, measures are the fields
+// that say how long texts were: they differ with each text, as conversations do.
+var (
+	compact  = []byte(`"compact":{`)
+	measures = [][]byte{[]byte(`"measured":`), []byte(`"rate":`)}
+)
 
-// appendMagnitudes appends a part of a memory. Of measures it leaves the number of binary digits.
+// appendMagnitudes appends a part of a memory. Of the measures of a compaction.State, which precede
+// the objects in it, it leaves the number of binary digits.
 func appendMagnitudes(dst, text []byte) []byte {
+	for {
+		before, rest, found := bytes.Cut(text, compact)
+		dst = append(dst, before...)
+		if !found {
+			return dst
+		}
+		end := bytes.IndexAny(rest, "{}")
+		if end < 0 {
+			end = len(rest)
+		}
+		dst = appendDigits(append(dst, compact...), rest[:end])
+		text = rest[end:]
+	}
+}
+
+// appendDigits appends fields. Of measures it leaves the number of binary digits.
+func appendDigits(dst, text []byte) []byte {
 	for _, name := range measures {
 		before, rest, found := bytes.Cut(text, name)
 		if !found {
@@ -47,9 +89,9 @@ func appendMagnitudes(dst, text []byte) []byte {
 		if err != nil {
 			continue // it is something else
 		}
-		dst = append(appendMagnitudes(dst, before), name...)
+		dst = append(appendDigits(dst, before), name...)
 		dst = strconv.AppendInt(dst, int64(bits.Len64(n)), 10)
-		return appendMagnitudes(dst, rest[digits:])
+		return appendDigits(dst, rest[digits:])
 	}
 	return append(dst, text...)
 }

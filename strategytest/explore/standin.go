@@ -131,18 +131,21 @@ func (s *standIn) ProcessToolResults(results []messages.ToolOutput) nextstep.Nex
 }
 
 func (s *standIn) ProcessDelegationResult(out delegation.Output) nextstep.NextStep {
-	before := slices.Clone(out.Messages)
+	before, data, result := slices.Clone(out.Messages), string(out.Data), out.Text()
 	step := s.returned(s.Strategy.ProcessDelegationResult(out))
 	s.unchanged("the output", out.Messages, before)
+	s.unchanged("the output", string(out.Data), data)
+	s.unchanged("the output", out.Text(), result)
 	return step
 }
 
 // Initialize implements strategy.Strategy.
 func (s *standIn) Initialize(in delegation.Input) nextstep.NextStep {
-	before := slices.Clone(in.Messages)
+	before, data := slices.Clone(in.Messages), string(in.Data)
 	s.began = formOf(&in)
 	step := s.returned(s.Strategy.Initialize(in))
 	s.unchanged("the input", in.Messages, before)
+	s.unchanged("the input", string(in.Data), data)
 	return step
 }
 

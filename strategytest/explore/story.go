@@ -17,7 +17,8 @@ const Holds = "every law holds"
 
 // Story returns a script of strategytest.Stories that walks a path. Its expected output is that
 // every law holds: the story of a violation fails until the strategy is mended, and then passes as
-// it is. Lines of about become a comment.
+// it is. Only if the mended strategy decides otherwise on the way, the story says which reaction
+// cannot happen any more: end the path before that reaction. Lines of about become a comment.
 //
 // The set of the stories must hold the strategy under [Options].Name, and the Strategies. All else
 // of the world is in the script: what the commands of stories cannot say of it, and what the

@@ -1,6 +1,7 @@
 package explore
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"hash/maphash"
@@ -276,9 +277,14 @@ func (w *walk) sumOutput(h *maphash.Hash) {
 	if out.Err != nil {
 		_, _ = h.WriteString(string(out.Err.Code) + out.Err.Message)
 	}
-	if n := len(out.Messages); n > 0 { // the requests have shown those before the last one
-		w.written, _ = messages.AppendMessage(w.written[:0], out.Messages[n-1]) // without a JSON form it breaks another law
+	unseen := out.Messages[max(0, min(w.prefix.shown, len(out.Messages)-1)):] // the last request has shown the others
+	for _, m := range unseen {
+		w.written, _ = messages.AppendMessage(w.written[:0], m) // without a JSON form it breaks another law
 		_, _ = h.Write(w.written)
+	}
+	if len(out.Metadata) > 0 {
+		text, _ := json.Marshal(out.Metadata)
+		_, _ = h.Write(text)
 	}
 }
 
