@@ -3,6 +3,7 @@ package markdownpolicy
 import (
 	"strings"
 
+	"github.com/segue-go/segue/markdownpolicy/internal/textscan"
 	"github.com/segue-go/segue/messages"
 	"github.com/segue-go/segue/tools"
 )
@@ -160,7 +161,8 @@ func nextTag(text string, from int) (at, length int) {
 	}
 }
 
-// quotes counts double quotes. A quote directly after a digit begins nothing: it means inches.
+// quotes counts double quotes. A lone one, between blanks, begins nothing; nor does one directly
+// after a digit, which means inches. One that looks as if it began a quotation ends none.
 type quotes struct {
 	pos   int // the text before it was read
 	odd   bool
@@ -170,28 +172,27 @@ type quotes struct {
 // around reports whether a tag is between two double quotes on its line. sure is false if more of
 // the line is needed. Positions must not decrease from call to call.
 func (q *quotes) around(text string, at, behind int, final bool) (quoted, sure bool) {
-	const most = 1 << 16 // bytes from the tag to the second quote
 	if !q.open(text, at) {
 		return false, true
 	}
-	q.ahead = max(q.ahead, behind)
-	for end := min(len(text), behind+most); q.ahead < end; q.ahead++ {
+	for q.ahead = max(q.ahead, behind); q.ahead < len(text); q.ahead++ {
+		last := q.ahead+1 == len(text)
 		switch text[q.ahead] {
 		case '"':
-			return true, true
+			return !beginsQuotation(text, q.ahead), !last || final
 		case '\n':
 			return false, true
 		case '\\':
-			if q.ahead+1 == len(text) {
+			if last {
 				return false, final
 			}
 			q.ahead++
 		}
 	}
-	return false, final || q.ahead >= behind+most
+	return false, final
 }
 
-// open reports whether an odd number of quotes precedes a position on its line.
+// open reports whether a quotation is open at a position, on its line.
 func (q *quotes) open(text string, at int) bool {
 	if i := strings.LastIndexByte(text[q.pos:at], '\n'); i >= 0 {
 		q.pos, q.odd = q.pos+i+1, false
@@ -202,14 +203,44 @@ func (q *quotes) open(text string, at int) bool {
 			q.pos = at
 			break
 		}
-		q.pos += i + 1
+		i += q.pos
+		q.pos = i + 1
 		switch {
-		case text[q.pos-1] == '"' && !q.odd && q.pos > 1 && strings.IndexByte("0123456789", text[q.pos-2]) >= 0:
-		case text[q.pos-1] == '"':
-			q.odd = !q.odd
+		case text[i] == '"' && q.odd:
+			q.odd = beginsQuotation(text, i)
+		case text[i] == '"':
+			q.odd = !isLoneQuote(text, i)
 		case q.pos < at && q.odd: // a character after a backslash does not count
 			q.pos++
 		}
 	}
 	return q.odd
+}
+
+// beforeString are the bytes of JSON and of prose that may precede a quotation.
+const beforeString = "{[(,:"
+
+// isLoneQuote reports whether a quote is directly after a digit, or between blanks after a word.
+func isLoneQuote(text string, at int) bool {
+	before := strings.TrimRight(text[:at], " \t")
+	switch {
+	case before == "":
+		return false
+	case len(before) == at:
+		return strings.IndexByte("0123456789", text[at-1]) >= 0
+	default:
+		return isBlankAt(text, at+1) && strings.IndexByte(beforeString+"\n", before[len(before)-1]) < 0
+	}
+}
+
+// beginsQuotation reports whether a quote looks as if it began a quotation: what precedes it may
+// precede one, and text follows directly.
+func beginsQuotation(text string, at int) bool {
+	return (isBlankAt(text, at-1) || strings.IndexByte(beforeString, text[at-1]) >= 0) &&
+		!isBlankAt(text, at+1) && strings.IndexByte(`,}]):;.!?>/"`, text[at+1]) < 0
+}
+
+// isBlankAt reports whether there is a blank, or no text, at a position.
+func isBlankAt(text string, at int) bool {
+	return at < 0 || at >= len(text) || textscan.IsBlank(text[at])
 }

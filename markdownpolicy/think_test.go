@@ -1,10 +1,12 @@
 package markdownpolicy_test
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/segue-go/segue/markdownpolicy"
 	"github.com/segue-go/segue/messages"
+	"github.com/segue-go/segue/tools"
 	"github.com/stretchr/testify/require"
 )
 
@@ -104,4 +106,41 @@ func FuzzThink(f *testing.F) {
 			checkRoundTrip(t, p, []messages.AssistantContent{textPart(reply), callPart("", "t", "{}"), thoughtPart(reply), textPart(reply)})
 		}
 	})
+}
+
+// One odd quote in a thought does not make its end a quotation: neither the quotes of the answer nor
+// those of a call are its second one.
+func TestS2_1_LoneQuoteInThought(t *testing.T) {
+	const v31 = "<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>t<｜tool▁sep｜>{\"a\": 1}<｜tool▁call▁end｜><｜tool▁calls▁end｜>"
+	call := callPart("call_1", "t", `{"a": 1}`)
+	for _, c := range []struct {
+		model, reply string
+		want         []messages.AssistantContent
+	}{
+		{"glm-4.6", `<think>Not <tool_call>t</tool_call>; I must only escape the " character.</think>Write it as "&quot;".`,
+			parts(thoughtPart(`Not <tool_call>t</tool_call>; I must only escape the " character.`), textPart(`Write it as "&quot;".`))},
+		{"deepseek-v3.1", `I must escape the " character.</think>` + v31, parts(thoughtPart(`I must escape the " character.`), call)},
+		{"deepseek-v3.1", `The user said "hi.</think>` + v31, parts(thoughtPart(`The user said "hi.`), call)},
+		{"glm-4.7", `I must escape the " character.</think>Write it as "&quot;".`, parts(thoughtPart(`I must escape the " character.`), textPart(`Write it as "&quot;".`))},
+		{"qwen3", `The user said "hi.</think>You said "hi".`, parts(thoughtPart(`The user said "hi.`), textPart(`You said "hi".`))},
+		{"qwen3", `Write "a </think> b" so.`, parts(textPart(`Write "a </think> b" so.`))},
+		{"qwen3", "<tool_call>\n" + `{"name": "t", "arguments": {"a": " </think> "}}` + "\n</tool_call>", parts(callPart("call_1", "t", `{"a": " </think> "}`))},
+	} {
+		p, ok := markdownpolicy.ForModel(c.model)
+		require.True(t, ok)
+		p = p.(markdownpolicy.Tooled).WithTools([]tools.Definition{{Name: "t"}})
+		require.Equal(t, c.want, partsOf(t, p, c.reply), "%s: %s", c.model, c.reply)
+		checkPieces(t, lawful{Policy: p}, c.reply, 1)
+	}
+}
+
+// A call is read however much text is on the line of a tag in it.
+func TestS2_1_LongLineBehindTag(t *testing.T) {
+	long := callPart("", "t", `{"a":"</think>`+strings.Repeat("x", 1<<17)+`"}`)
+	for _, p := range []markdownpolicy.Policy{
+		markdownpolicy.Kimi{Thoughts: markdownpolicy.ThoughtsAny}, markdownpolicy.Hermes{Thoughts: markdownpolicy.ThoughtsAny},
+		markdownpolicy.DeepSeek{Thoughts: markdownpolicy.ThoughtsAny}, markdownpolicy.Think{Policy: markdownpolicy.Hermes{}},
+	} {
+		checkRoundTrip(t, p, parts(textPart("hi"), long, textPart("bye")))
+	}
 }
