@@ -31,6 +31,7 @@ type Gemma struct{ Options }
 const (
 	gemmaCall   = "tool_code"
 	gemmaOutput = "tool_output"
+	gemmaStop   = "<end_of_turn>" // some servers leave it in the text
 )
 
 // Name implements [Namer].
@@ -76,7 +77,7 @@ func (g Gemma) FormatInstructions(defs []tools.Definition) string {
 func (g Gemma) examples() []example { return workedExamples(g.Render) }
 
 func (g Gemma) syntax() untaggedSyntax {
-	return newUntaggedSyntax("`", gemmaMark(g), append(stopping("<end_of_turn>"), thoughtTags.thought())...)
+	return newUntaggedSyntax("`", gemmaMark(g), append(stopping(gemmaStop), thoughtTags.thought())...)
 }
 
 // gemmaMark is the beginning of a block of calls.
@@ -116,8 +117,9 @@ func (b *gemmaBlock) read(text string, final bool) verdict {
 	end, body, open := f.End, f.Raw(text), false
 	if !f.Closed() { // the run that closes the block may be cut off, or on the line of a call
 		end = len(text)
-		body = strings.TrimRight(textscan.TrimRight(body), "`")
-		open = len(textscan.TrimRight(f.Raw(text)))-len(body) < f.Length
+		written := textscan.TrimRight(strings.TrimSuffix(textscan.TrimRight(body), gemmaStop))
+		body = strings.TrimRight(written, "`")
+		open = len(written)-len(body) < f.Length
 	}
 	at := f.Body + len(body) - len(textscan.TrimLeft(body))
 	parts, repairs, err := b.calls(textscan.Trim(body), at)

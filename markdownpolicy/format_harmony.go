@@ -25,7 +25,7 @@ import (
 // If Options.Tools has the tool, a call is also read if a server took some or all of its marks
 // away: commentary to=functions.get_weather json{"city": "Paris"}. It must begin a line or directly
 // follow a text, nothing but calls may follow it, and it may not be shown as code or as a
-// quotation.
+// quotation, or in a message whose marks say that it is for the channel final.
 //
 // Thoughts of finished work are not told again. Results are told as text, as in OpenAI's guide; the
 // published template quotes them as JSON strings. That template refuses a past message with the
@@ -158,6 +158,7 @@ var harmonyBegins = []string{
 type harmonyReply struct {
 	bareForm
 	callEnds, thoughtEnds []*textscan.Finder
+	final                 bool // the text is in the channel final, by a header with its marks
 }
 
 // harmonyBlock reads a header, and the message after it if that is a thought or a call.
@@ -183,10 +184,15 @@ func (b *harmonyBlock) read(text string, final bool) verdict {
 
 // begin returns the reader of what the header begins.
 func (b *harmonyBlock) begin(text string, h harmonyHeader) block {
+	if h.marked && h.known {
+		b.final = h.final
+	}
 	cut := !h.marked && h.known && h.end == len(text) && text[b.start] == '<' // the reply ends with it
 	switch {
 	case cut && h.tool == "" && textscan.Trim(text[b.after:]) != "":
 		return fixedBlock{kind: isParts, end: h.end}
+	case !h.marked && b.final && text[b.start] != '<':
+		return fixedBlock{kind: isText, end: b.after}
 	case !h.marked && (!cut || h.tool == ""):
 		return b.block(b.start, b.after)
 	case !h.known && h.tool == "":
@@ -209,6 +215,7 @@ func (b *harmonyBlock) begin(text string, h harmonyHeader) block {
 type harmonyHeader struct {
 	tool    string // "" if it is no call
 	thought bool   // the channel is analysis
+	final   bool   // the channel is final
 	known   bool   // it has no other words
 	marked  bool   // a mark ends it; otherwise the arguments of a call do
 	end     int    // where the text, or the arguments, begin
@@ -247,6 +254,7 @@ func (r *harmonyReply) header(text string, at int, final bool) (h harmonyHeader,
 			continue
 		}
 		h.thought = h.thought || harmonyWords[i] == "analysis"
+		h.final = h.final || harmonyWords[i] == "final"
 		rest = rest[len(harmonyWords[i]):]
 	}
 	return h, false

@@ -212,3 +212,23 @@ func roundTrip(t *testing.T, p interface {
 	require.NoError(t, err)
 	require.Equal(t, parts, doc.Contents(), "%q", p.Render(parts))
 }
+
+// What is within an object that is no JSON does not depend on how much of the reply has come.
+func TestS2_20_LlamaObjectsWithinWhatIsNoJSON(t *testing.T) {
+	for _, reply := range []string{
+		`{"{"":"{","":{"name":"t","arguments":{}}}`, `{"{"":"{","":{"arguments":""}}`, `x {"{"":"{","":{"name":"t","arguments":{}}} y`,
+	} {
+		for _, mode := range []markdownpolicy.Mode{markdownpolicy.ModeError, markdownpolicy.ModeText, markdownpolicy.ModeRepair} {
+			llama := markdownpolicy.Llama{Options: markdownpolicy.Options{Mode: mode}}
+			whole, err := llama.ParseResponse(reply)
+			for cut := range reply {
+				p := llama.NewParser()
+				p.Write(reply[:cut])
+				p.Write(reply[cut:])
+				doc, _, cutErr := p.Close()
+				require.Equal(t, whole, doc, "%s: cut at %d", reply, cut)
+				require.Equal(t, err, cutErr, "%s: cut at %d", reply, cut)
+			}
+		}
+	}
+}

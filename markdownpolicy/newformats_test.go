@@ -78,6 +78,7 @@ func TestS2_6_TrainedFormatsReadCalls(t *testing.T) {
 		{"harmony", "<|start|>user<|message|>no", parts(textPart("<|start|>userno"))},
 		{"harmony", "to=you", parts(textPart("to=you"))},
 		{"harmony", "<|start|>to=", parts(textPart("<|start|>to="))},
+		{"gemma", "```tool_code\nt(a=1)\n```<end_of_turn>\n", parts(callPart("call_1", "t", `{"a":1}`))},
 		{"harmony", "<|channel|>commentary to=functions.<|message|>{}<|call|>", parts(textPart("<|channel|>commentary to=functions.{}"))},
 		{"gemma", "I look.\n```tool_code\nt(a=1)\n```", parts(textPart("I look."), callPart("call_1", "t", `{"a":1}`))},
 		{"gemma", "```tool_code\nt(a=1)\nu()\n```\nx", parts(callPart("call_1", "t", `{"a":1}`), second, textPart("x"))},

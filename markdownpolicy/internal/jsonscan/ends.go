@@ -36,8 +36,8 @@ func (e *Ends) End(text string, at int) (end int, state State) {
 			return int(b.end), state
 		}
 	}
-	scan := &e[0] // the one that ended earlier
-	if e[1].pos < scan.pos {
+	scan := &e[0] // the one that ended earlier, by what precedes at: how much follows it does not matter
+	if e[1].readTo(text, at) < scan.readTo(text, at) {
 		scan = &e[1]
 	}
 	scan.keeps, scan.maxDepth = true, maxNested
@@ -46,6 +46,14 @@ func (e *Ends) End(text string, at int) (end int, state State) {
 		end = 0
 	}
 	return end, state
+}
+
+// readTo reads as much of a text as there is, and returns where that ended, at most at a position.
+func (s *Scanner) readTo(text string, most int) int {
+	if len(s.spans) > 0 {
+		s.Scan(text)
+	}
+	return min(s.pos, most)
 }
 
 // Within reports whether the bracket at at is part of a larger value that has an end, as far as End
