@@ -18,6 +18,8 @@ type nearer struct {
 	wrong  map[string]bool    // the same for answers that do not fit
 	from   string             // the strategies and their states where the next reaction is tried
 	moves  map[passage]bool   // the reactions that were examined
+	endsOf int32              // the state in which the next reaction is tried that ends the run
+	ends   int                // how many of its reactions have
 }
 
 // passage is a reaction to strategies in their states.
@@ -188,10 +190,24 @@ func (x *exploration) replaced(path []choice, key stateKey, sum uint32) (law, pr
 	return x.lawOf(restored, path, sum), "restored before the last reaction, it asks for " + asks + ", or remembers something else"
 }
 
-// endsRestored checks whether a run that was walked to ends alike with restored strategies. All ends
-// of one kind are one state, so nothing after it can show what a snapshot has left out.
-func (x *exploration) endsRestored(path []choice, key stateKey) {
+// Every end is checked in the first states, and in each of the others one of the first ends.
+const (
+	mostEndsChecked = 1000 // states
+	endsInTurn      = 8
+)
+
+// endsRestored checks whether a run that was walked to, by a reaction in a state, ends alike with
+// restored strategies. All ends of one kind are one state, so nothing after it can show what a
+// snapshot has left out.
+func (x *exploration) endsRestored(at int32, path []choice, key stateKey) {
 	if !x.run.m.Done() || path[len(path)-1].effect == whole || !x.report.Exact {
+		return
+	}
+	if x.nearer.endsOf != at {
+		x.nearer.endsOf, x.nearer.ends = at, 0
+	}
+	x.nearer.ends++
+	if at >= mostEndsChecked && x.nearer.ends != 1+int(at)%endsInTurn {
 		return
 	}
 	if law, problem := x.replaced(path, key, x.sum(path)); law != "" {

@@ -222,7 +222,7 @@ func (x *exploration) try(at int32, path []choice, c choice) {
 		x.asked.cycles.join(at, key, c)
 	}
 	if first := x.isFirst(r.Name); known && !first {
-		x.endsRestored(path, bare)
+		x.endsRestored(at, path, bare)
 		return
 	}
 	if isNew := !seen || !exact; isNew && x.states() >= x.States {
