@@ -184,19 +184,15 @@ func (b *harmonyBlock) read(text string, final bool) verdict {
 
 // begin returns the reader of what the header begins.
 func (b *harmonyBlock) begin(text string, h harmonyHeader) block {
-	if h.marked && h.known {
-		b.final = h.final
-	}
+	b.final = b.final && !h.marked || h.marked && strings.Contains(text[b.start:h.end], harmonyChannel+"final")
 	cut := !h.marked && h.known && h.end == len(text) && text[b.start] == '<' // the reply ends with it
 	switch {
 	case cut && h.tool == "" && textscan.Trim(text[b.after:]) != "":
 		return fixedBlock{kind: isParts, end: h.end}
-	case !h.marked && b.final && text[b.start] != '<':
+	case !h.marked && b.final && text[b.start] != '<', h.marked && !h.known && h.tool == "":
 		return fixedBlock{kind: isText, end: b.after}
 	case !h.marked && (!cut || h.tool == ""):
 		return b.block(b.start, b.after)
-	case !h.known && h.tool == "":
-		return fixedBlock{kind: isText, end: b.after}
 	case !h.known, cut:
 		const expected = harmonyChannel + "commentary to=functions.name <|constrain|>json" + harmonyMessage + "{…}" + harmonyCall
 		return fixedBlock{kind: isBroken, end: h.end, err: broken(b.start, expected, text[b.start:h.end], nil)}
@@ -215,7 +211,6 @@ func (b *harmonyBlock) begin(text string, h harmonyHeader) block {
 type harmonyHeader struct {
 	tool    string // "" if it is no call
 	thought bool   // the channel is analysis
-	final   bool   // the channel is final
 	known   bool   // it has no other words
 	marked  bool   // a mark ends it; otherwise the arguments of a call do
 	end     int    // where the text, or the arguments, begin
@@ -254,7 +249,6 @@ func (r *harmonyReply) header(text string, at int, final bool) (h harmonyHeader,
 			continue
 		}
 		h.thought = h.thought || harmonyWords[i] == "analysis"
-		h.final = h.final || harmonyWords[i] == "final"
 		rest = rest[len(harmonyWords[i]):]
 	}
 	return h, false
