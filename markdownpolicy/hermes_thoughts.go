@@ -20,7 +20,7 @@ type hermesSyntax struct {
 
 	leading bool // the reply may begin with a thought that has no beginning
 	scan    int  // if leading: there is no tag before it
-	quotes  quotes
+	shelter shelter
 }
 
 func (s *hermesSyntax) find(text string, from int, final bool) (int, bool) {
@@ -62,7 +62,7 @@ func (s *hermesSyntax) findLeading(text string, from int, final bool) (int, bool
 			s.leading = false
 			return s.find(text, from, final)
 		}
-		switch quoted, sure := s.quotes.around(text, at, at+length, final); {
+		switch quoted, sure := s.shelter.around(text, at, at+length, final); {
 		case !sure:
 			s.scan = at
 			return start, false
@@ -97,6 +97,7 @@ func (s *hermesSyntax) begin(text string, at int) block {
 // of the marks in calls begins calls, and one of those in closing ends them.
 func (t Thoughts) thinking(o Options, calls, closing []string, tags ...tag) *hermesSyntax {
 	s, marks := &hermesSyntax{leading: t == ThoughtsAny}, t.marks(calls)
+	s.shelter = newShelter(slices.Contains(calls, DialectHermes.marks().open))
 	switch t {
 	case ThoughtsNone:
 	case ThoughtsAny: // an end without its beginning is text, but can be escaped
@@ -105,7 +106,9 @@ func (t Thoughts) thinking(o Options, calls, closing []string, tags ...tag) *her
 	default:
 		search, ends := &openSearch{Options: o, closing: closing}, finders(marks.ends()...)
 		held := func(start, body int) *openThought {
-			return &openThought{thoughtBlock: thoughtBlock{start: start, body: body, marks: marks, ends: ends, pos: body}, search: search}
+			return &openThought{
+				thoughtBlock: thoughtBlock{start: start, body: body, marks: marks, ends: ends, pos: body}, search: search, shelter: s.shelter.from(0),
+			}
 		}
 		if s.stray = &search.stray; t == ThoughtsOpen {
 			s.open = held(0, 0)
@@ -137,10 +140,10 @@ type openSearch struct {
 // tag before the next thought, or if the end tag directly follows the calls and ends the reply.
 type openThought struct {
 	thoughtBlock
-	search *openSearch
-	called bool // there is a call in it, or what looks like one
-	call   int  // the position of the first
-	quotes quotes
+	search  *openSearch
+	called  bool // there is a call in it, or what looks like one
+	call    int  // the position of the first
+	shelter shelter
 }
 
 func (b *openThought) read(text string, final bool) verdict {
@@ -159,7 +162,7 @@ func (b *openThought) read(text string, final bool) verdict {
 			v.unended = true
 			return v
 		}
-		quoted, sure := b.quotes.around(text, at, at+length, final)
+		quoted, sure := b.shelter.around(text, at, at+length, final)
 		switch {
 		case !sure:
 			b.pos = at
@@ -211,7 +214,7 @@ func (b *openThought) findCall(text string, final bool) (verdict, bool) {
 		}
 		if called {
 			b.called, b.call, b.pos = true, at, at+len(mark)
-			b.quotes = quotes{pos: b.pos}
+			b.shelter = b.shelter.from(at)
 			return verdict{}, false
 		}
 		b.pos = at + 1

@@ -3,15 +3,14 @@ package markdownpolicy
 import (
 	"strings"
 
-	"github.com/segue-go/segue/markdownpolicy/internal/textscan"
 	"github.com/segue-go/segue/messages"
 	"github.com/segue-go/segue/tools"
 )
 
 // Think separates a model's thoughts, between <think> and </think>, from a reply; another policy
 // reads the rest. A thought without an end extends to the end of the reply. A tag between double
-// quotes on its line, as in the arguments of a call, is not a tag. Nor is one after a backslash,
-// which is removed.
+// quotes on its line, as in the arguments of a call, is not a tag, nor is one in a value that [GLM]
+// or [Hermes] reads without quotes, or one after a backslash, which is removed.
 type Think struct {
 	Policy Policy // reads the rest; nil is [Fenced]
 	Start  ThinkStart
@@ -104,7 +103,7 @@ func (t Think) Render(parts []messages.AssistantContent) string {
 	var rest []messages.AssistantContent
 	end := func() {
 		if text := render(t.policy(), rest); text != "" {
-			blocks = append(blocks, escapeTags(text))
+			blocks = append(blocks, escapeTags(text, isValued(t.policy())))
 		}
 		rest = nil
 	}
@@ -125,9 +124,9 @@ func (t Think) Render(parts []messages.AssistantContent) string {
 }
 
 // escapeTags writes a backslash before each tag that would be read as a tag.
-func escapeTags(text string) string {
+func escapeTags(text string, valued bool) string {
 	var b strings.Builder
-	var q quotes
+	values := newShelter(valued)
 	from := 0
 	for {
 		at, length := nextTag(text, from)
@@ -136,7 +135,7 @@ func escapeTags(text string) string {
 			return b.String()
 		}
 		b.WriteString(text[from:at])
-		if quoted, _ := q.around(text, at, at+length, true); !quoted {
+		if sheltered, _ := values.around(text, at, at+length, true); !sheltered {
 			b.WriteByte('\\')
 		}
 		b.WriteString(text[at : at+length])
@@ -159,88 +158,4 @@ func nextTag(text string, from int) (at, length int) {
 			return at, len(thinkEndTag)
 		}
 	}
-}
-
-// quotes counts double quotes. A lone one, between blanks, begins nothing; nor does one directly
-// after a digit, which means inches. One that looks as if it began a quotation ends none.
-type quotes struct {
-	pos   int // the text before it was read
-	odd   bool
-	ahead int // from pos to here no quote closes
-}
-
-// around reports whether a tag is between two double quotes on its line. sure is false if more of
-// the line is needed. Positions must not decrease from call to call.
-func (q *quotes) around(text string, at, behind int, final bool) (quoted, sure bool) {
-	if !q.open(text, at) {
-		return false, true
-	}
-	for q.ahead = max(q.ahead, behind); q.ahead < len(text); q.ahead++ {
-		last := q.ahead+1 == len(text)
-		switch text[q.ahead] {
-		case '"':
-			return !beginsQuotation(text, q.ahead), !last || final
-		case '\n':
-			return false, true
-		case '\\':
-			if last {
-				return false, final
-			}
-			q.ahead++
-		}
-	}
-	return false, final
-}
-
-// open reports whether a quotation is open at a position, on its line.
-func (q *quotes) open(text string, at int) bool {
-	if i := strings.LastIndexByte(text[q.pos:at], '\n'); i >= 0 {
-		q.pos, q.odd = q.pos+i+1, false
-	}
-	for q.pos < at {
-		i := strings.IndexAny(text[q.pos:at], `"\`)
-		if i < 0 {
-			q.pos = at
-			break
-		}
-		i += q.pos
-		q.pos = i + 1
-		switch {
-		case text[i] == '"' && q.odd:
-			q.odd = beginsQuotation(text, i)
-		case text[i] == '"':
-			q.odd = !isLoneQuote(text, i)
-		case q.pos < at && q.odd: // a character after a backslash does not count
-			q.pos++
-		}
-	}
-	return q.odd
-}
-
-// beforeString are the bytes of JSON and of prose that may precede a quotation.
-const beforeString = "{[(,:"
-
-// isLoneQuote reports whether a quote is directly after a digit, or between blanks after a word.
-func isLoneQuote(text string, at int) bool {
-	before := strings.TrimRight(text[:at], " \t")
-	switch {
-	case before == "":
-		return false
-	case len(before) == at:
-		return strings.IndexByte("0123456789", text[at-1]) >= 0
-	default:
-		return isBlankAt(text, at+1) && strings.IndexByte(beforeString+"\n", before[len(before)-1]) < 0
-	}
-}
-
-// beginsQuotation reports whether a quote looks as if it began a quotation: what precedes it may
-// precede one, and text follows directly.
-func beginsQuotation(text string, at int) bool {
-	return (isBlankAt(text, at-1) || strings.IndexByte(beforeString, text[at-1]) >= 0) &&
-		!isBlankAt(text, at+1) && strings.IndexByte(`,}]):;.!?>/"`, text[at+1]) < 0
-}
-
-// isBlankAt reports whether there is a blank, or no text, at a position.
-func isBlankAt(text string, at int) bool {
-	return at < 0 || at >= len(text) || textscan.IsBlank(text[at])
 }

@@ -14,7 +14,10 @@ func (t Think) ParseResponse(text string) (Document, error) { return parse(t.New
 
 // NewParser implements [Streamer].
 func (t Think) NewParser() Parser {
-	return &thinkParser{think: t, within: t.Start == ThinkOpen, begun: t.Start == ThinkOpen, tagged: t.Start != ThinkAny}
+	return &thinkParser{
+		think: t, within: t.Start == ThinkOpen, begun: t.Start == ThinkOpen, tagged: t.Start != ThinkAny,
+		shelter: newShelter(isValued(t.policy())),
+	}
 }
 
 // Stop implements [Stopper].
@@ -27,11 +30,11 @@ type thinkParser struct {
 	pos   int // the text before it was processed
 	scan  int // there is no unprocessed tag in the text before it
 
-	within bool // pos is within a thought
-	begun  bool // if a reply begins within a thought: a tag <think> may still follow
-	tagged bool // a </think> without its <think> is text
-	until  int  // a </think> before this position is part of the thought
-	quotes quotes
+	within  bool // pos is within a thought
+	begun   bool // if a reply begins within a thought: a tag <think> may still follow
+	tagged  bool // a </think> without its <think> is text
+	until   int  // a </think> before this position is part of the thought
+	shelter shelter
 
 	segment *segment
 	calls   int
@@ -111,7 +114,7 @@ func (t *thinkParser) step(text string, final bool) bool {
 	quoted := false
 	if !t.within {
 		var sure bool
-		if quoted, sure = t.quotes.around(text, at, at+length, final); !sure {
+		if quoted, sure = t.shelter.around(text, at, at+length, final); !sure {
 			t.wait(text, at)
 			return false
 		}
@@ -127,14 +130,14 @@ func (t *thinkParser) step(text string, final bool) bool {
 		t.thought(text, t.pos, at)
 		t.out.endThought()
 		t.pos, t.within = t.scan, false
-		t.quotes = quotes{pos: t.pos}
+		t.shelter = t.shelter.from(t.pos)
 	case quoted:
 	case !t.tagged && escaped: // nothing is certain yet
 	case !t.tagged && closing:
 		t.within, t.until, t.tagged = true, at, true
 		t.scan = t.pos
 	case !t.tagged:
-		t.tagged, t.scan, t.quotes = true, t.pos, quotes{}
+		t.tagged, t.scan, t.shelter = true, t.pos, t.shelter.from(0)
 	case escaped:
 		t.rest(text, t.pos, at-1)
 		t.rest(text, at, t.scan)
@@ -169,7 +172,7 @@ func (t *thinkParser) pause(text string, final bool) bool {
 	case t.tagged:
 		t.rest(text, t.pos, to)
 	case final: // there is no tag
-		t.tagged, t.scan, t.quotes = true, t.pos, quotes{}
+		t.tagged, t.scan, t.shelter = true, t.pos, t.shelter.from(0)
 		return true
 	default:
 		return false

@@ -144,3 +144,31 @@ func TestS2_1_LongLineBehindTag(t *testing.T) {
 		checkRoundTrip(t, p, parts(textPart("hi"), long, textPart("bye")))
 	}
 }
+
+// A tag in a value that is written without quotes is part of the value.
+func TestS2_1_TagInValueWithoutQuotes(t *testing.T) {
+	const qwen = "<tool_call>\n<function=write_file>\n<parameter=path>\na.py\n</parameter>\n<parameter=content>\n%\n</parameter>\n</function>\n</tool_call>"
+	const glm = "<tool_call>write_file<arg_key>path</arg_key><arg_value>a.py</arg_value><arg_key>content</arg_key><arg_value>%</arg_value></tool_call>"
+	for _, c := range []struct{ model, call, content string }{
+		{"qwen3-coder", qwen, "text.split('</think>')[-1]"},
+		{"qwen3-coder", qwen, "re.sub('<think>.*?</think>', '', text)"},
+		{"glm-4.7", glm, "the end is </think>, always"},
+		{"glm-4.7", glm, "the tag <think> begins it"},
+	} {
+		p, ok := markdownpolicy.ForModel(c.model)
+		require.True(t, ok)
+		p = p.(markdownpolicy.Tooled).WithTools(fileTools)
+		wrote := callPart("call_1", "write_file", `{"path":"a.py","content":"`+c.content+`"}`)
+		written := strings.Replace(c.call, "%", c.content, 1)
+		for reply, want := range map[string][]messages.AssistantContent{
+			written:                                  parts(wrote),
+			"Plan.</think>" + written:                parts(thoughtPart("Plan."), wrote),
+			"<think>Plan.</think>I write." + written: parts(thoughtPart("Plan."), textPart("I write."), wrote),
+			"So <parameter=content> holds it.</think>" + written: parts(thoughtPart("So <parameter=content> holds it."), wrote),
+		} {
+			require.Equal(t, want, partsOf(t, p, reply), "%s: %s", c.model, reply)
+			checkPieces(t, lawful{Policy: p}, reply, 1)
+		}
+		checkRoundTrip(t, p, parts(thoughtPart("Plan."), wrote, textPart("Done.")))
+	}
+}
