@@ -32,8 +32,10 @@ func bareReplies() (all []misread) {
 		{"harmony", `<|channel|>analysis<|message|>So.<|end|>` + harmony + "<|call|>", parts(thoughtPart("So."), redUsers)},
 		{"harmony", "<|channel|>analysis<|message|>" + harmony + "<|end|><|start|>assistant<|channel|>final<|message|>No.<|return|>", parts(thoughtPart(harmony), textPart("No."))},
 		{"harmony", "<|channel|>final<|message|>Yes.<|end|><|start|>assistant<|channel|>" + harmony, parts(textPart("Yes."), redUsers)},
-		{"harmony", "<|channel|>analysis<|message|>So.<|end|><|start|>assistant<|channel|>final<|message|>It looks so:\n\n" + harmony + "<|return|>",
-			parts(thoughtPart("So."), textPart("It looks so:\n\n"+harmony))},
+		{
+			"harmony", "<|channel|>analysis<|message|>So.<|end|><|start|>assistant<|channel|>final<|message|>It looks so:\n\n" + harmony + "<|return|>",
+			parts(thoughtPart("So."), textPart("It looks so:\n\n"+harmony)),
+		},
 		{"harmony", marked, parts(redUsers)},
 		{"harmony", "I look.\nassistant " + marked + "I looked.", parts(textPart("I look."), redUsers, textPart("I looked."))},
 		{"kimi", kimi, parts(redUsers)},

@@ -117,8 +117,10 @@ func TestS2_1_LoneQuoteInThought(t *testing.T) {
 		model, reply string
 		want         []messages.AssistantContent
 	}{
-		{"glm-4.6", `<think>Not <tool_call>t</tool_call>; I must only escape the " character.</think>Write it as "&quot;".`,
-			parts(thoughtPart(`Not <tool_call>t</tool_call>; I must only escape the " character.`), textPart(`Write it as "&quot;".`))},
+		{
+			"glm-4.6", `<think>Not <tool_call>t</tool_call>; I must only escape the " character.</think>Write it as "&quot;".`,
+			parts(thoughtPart(`Not <tool_call>t</tool_call>; I must only escape the " character.`), textPart(`Write it as "&quot;".`)),
+		},
 		{"deepseek-v3.1", `I must escape the " character.</think>` + v31, parts(thoughtPart(`I must escape the " character.`), call)},
 		{"deepseek-v3.1", `The user said "hi.</think>` + v31, parts(thoughtPart(`The user said "hi.`), call)},
 		{"glm-4.7", `I must escape the " character.</think>Write it as "&quot;".`, parts(thoughtPart(`I must escape the " character.`), textPart(`Write it as "&quot;".`))},
@@ -138,8 +140,10 @@ func TestS2_1_LoneQuoteInThought(t *testing.T) {
 func TestS2_1_LongLineBehindTag(t *testing.T) {
 	long := callPart("", "t", `{"a":"</think>`+strings.Repeat("x", 1<<17)+`"}`)
 	for _, p := range []markdownpolicy.Policy{
-		markdownpolicy.Kimi{Thoughts: markdownpolicy.ThoughtsAny}, markdownpolicy.Hermes{Thoughts: markdownpolicy.ThoughtsAny},
-		markdownpolicy.DeepSeek{Thoughts: markdownpolicy.ThoughtsAny}, markdownpolicy.Think{Policy: markdownpolicy.Hermes{}},
+		markdownpolicy.Kimi{Thoughts: markdownpolicy.ThoughtsAny},
+		markdownpolicy.Hermes{Thoughts: markdownpolicy.ThoughtsAny},
+		markdownpolicy.DeepSeek{Thoughts: markdownpolicy.ThoughtsAny},
+		markdownpolicy.Think{Policy: markdownpolicy.Hermes{}},
 	} {
 		checkRoundTrip(t, p, parts(textPart("hi"), long, textPart("bye")))
 	}
