@@ -1,8 +1,10 @@
 package markdownpolicy
 
 import (
+	"slices"
 	"strings"
 
+	"github.com/segue-go/segue/markdownpolicy/internal/textscan"
 	"github.com/segue-go/segue/messages"
 	"github.com/segue-go/segue/tools"
 )
@@ -158,4 +160,199 @@ func nextTag(text string, from int) (at, length int) {
 			return at, len(thinkEndTag)
 		}
 	}
+}
+
+// shelter finds tags that are within quotes or, if valued, within values that are written without
+// quotes.
+type shelter struct {
+	valued bool
+	quotes quotes
+	values values
+}
+
+func newShelter(valued bool) shelter {
+	s := shelter{valued: valued}
+	if valued {
+		s.values.calls = finders(DialectHermes.marks().open)
+		s.values.marks = finders(DialectHermes.marks().close, pairValue.open, parameterMark)
+		s.values.ends = finders(pairValue.close, parameterEnd)
+	}
+	return s
+}
+
+// from returns the shelter for the text from a position.
+func (s shelter) from(pos int) shelter {
+	s.quotes = quotes{pos: pos}
+	s.values.pos, s.values.place = pos, placeText
+	return s
+}
+
+// around reports whether a tag is within quotes or a value. sure is false if more text is needed.
+// Positions must not decrease from call to call.
+func (s *shelter) around(text string, at, behind int, final bool) (within, sure bool) {
+	if within, sure = s.quotes.around(text, at, behind, final); within || !sure || !s.valued {
+		return within, sure
+	}
+	return s.values.around(text, at, final)
+}
+
+// isValued reports whether a policy reads values that are written without quotes.
+func isValued(p Policy) bool {
+	switch p := p.(type) {
+	case GLM:
+		return true
+	case Hermes:
+		return p.Dialect == "" || p.Dialect == DialectHermes
+	case Chain:
+		return slices.ContainsFunc(p, isValued)
+	default:
+		return false
+	}
+}
+
+// values finds the values in calls that are written without quotes, as GLM and Qwen-Coder write
+// them. A value ends before the next call begins.
+type values struct {
+	pos   int // the text before it was read
+	place place
+	calls []*textscan.Finder // of the mark that begins a call
+	marks []*textscan.Finder // of those that begin values, and that ends a call
+	ends  []*textscan.Finder // of those that end values
+	end   *textscan.Finder   // of the mark that ends the value
+}
+
+type place uint8
+
+const (
+	placeText place = iota
+	placeCall
+	placeValue
+)
+
+// around reports whether a tag is within a value.
+func (v *values) around(text string, at int, final bool) (within, sure bool) {
+	if v.read(text, at); v.place != placeValue {
+		return false, true
+	}
+	end := v.end.Next(text, at)
+	if end < 0 {
+		return false, final
+	}
+	next, _ := firstMark(v.calls, text, at)
+	return next < 0 || next > end, true
+}
+
+// read reads the text before a position.
+func (v *values) read(text string, at int) {
+	for {
+		var i int
+		var mark string
+		switch v.place {
+		case placeText:
+			i, mark = firstMark(v.calls, text, v.pos)
+		case placeCall:
+			i, mark = firstMark(v.marks, text, v.pos)
+		case placeValue:
+			i, mark = v.end.Next(text, v.pos), v.end.Mark
+		}
+		if i < 0 || i >= at {
+			return
+		}
+		switch {
+		case v.place == placeText && escapeBefore(text, 0, i) < i:
+		case v.place == placeText, v.place == placeValue:
+			v.place = placeCall
+		case mark == pairValue.open:
+			v.place, v.end = placeValue, v.ends[0]
+		case mark == parameterMark:
+			v.place, v.end = placeValue, v.ends[1]
+		default:
+			v.place = placeText
+		}
+		v.pos = i + len(mark)
+	}
+}
+
+// quotes counts double quotes. A lone one, between blanks, begins nothing; nor does one directly
+// after a digit, which means inches. One that looks as if it began a quotation ends none.
+type quotes struct {
+	pos   int // the text before it was read
+	odd   bool
+	ahead int // from pos to here no quote closes
+}
+
+// around reports whether a tag is between two double quotes on its line. sure is false if more of
+// the line is needed. Positions must not decrease from call to call.
+func (q *quotes) around(text string, at, behind int, final bool) (quoted, sure bool) {
+	if !q.open(text, at) {
+		return false, true
+	}
+	for q.ahead = max(q.ahead, behind); q.ahead < len(text); q.ahead++ {
+		last := q.ahead+1 == len(text)
+		switch text[q.ahead] {
+		case '"':
+			return !beginsQuotation(text, q.ahead), !last || final
+		case '\n':
+			return false, true
+		case '\\':
+			if last {
+				return false, final
+			}
+			q.ahead++
+		}
+	}
+	return false, final
+}
+
+// open reports whether a quotation is open at a position, on its line.
+func (q *quotes) open(text string, at int) bool {
+	if i := strings.LastIndexByte(text[q.pos:at], '\n'); i >= 0 {
+		q.pos, q.odd = q.pos+i+1, false
+	}
+	for q.pos < at {
+		i := strings.IndexAny(text[q.pos:at], `"\`)
+		if i < 0 {
+			q.pos = at
+			break
+		}
+		i += q.pos
+		q.pos = i + 1
+		switch {
+		case text[i] == '"' && q.odd:
+			q.odd = beginsQuotation(text, i)
+		case text[i] == '"':
+			q.odd = !isLoneQuote(text, i)
+		case q.pos < at && q.odd: // a character after a backslash does not count
+			q.pos++
+		}
+	}
+	return q.odd
+}
+
+// beforeString are the bytes of JSON and of prose that may precede a quotation.
+const beforeString = "{[(,:"
+
+// isLoneQuote reports whether a quote is directly after a digit, or between blanks after a word.
+func isLoneQuote(text string, at int) bool {
+	before := strings.TrimRight(text[:at], " \t")
+	switch {
+	case before == "":
+		return false
+	case len(before) == at:
+		return strings.IndexByte("0123456789", text[at-1]) >= 0
+	default:
+		return isBlankAt(text, at+1) && strings.IndexByte(beforeString+"\n", before[len(before)-1]) < 0
+	}
+}
+
+// beginsQuotation reports whether a quote looks as if it began a quotation: what precedes it may
+// precede one, and text follows directly.
+func beginsQuotation(text string, at int) bool {
+	return (isBlankAt(text, at-1) || strings.IndexByte(beforeString, text[at-1]) >= 0) &&
+		!isBlankAt(text, at+1) && strings.IndexByte(`,}]):;.!?>/"`, text[at+1]) < 0
+}
+
+// isBlankAt reports whether there is a blank, or no text, at a position.
+func isBlankAt(text string, at int) bool {
+	return at < 0 || at >= len(text) || textscan.IsBlank(text[at])
 }
