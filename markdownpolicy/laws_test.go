@@ -64,6 +64,8 @@ func policies(t testing.TB) (all []lawful) {
 		lawful{Policy: markdownpolicy.Chain{fenced}, name: "chain/one"},
 		lawful{Policy: markdownpolicy.Chain{fenced, markdownpolicy.Think{}, markdownpolicy.Hermes{}}, name: "chain/three", mixes: true},
 		lawful{Policy: markdownpolicy.Think{Policy: markdownpolicy.Chain{fenced, fenced}}, name: "think/chain"},
+		lawful{Policy: markdownpolicy.Think{Policy: markdownpolicy.Hermes{Thoughts: markdownpolicy.ThoughtsNone}}, name: "think/hermes"},
+		lawful{Policy: markdownpolicy.Think{Policy: markdownpolicy.GLM{Version: markdownpolicy.GLM47}}, name: "think/glm"},
 	)
 	for _, l := range all {
 		l.Policy = l.Policy.(markdownpolicy.Tooled).WithTools(lawTools)
@@ -194,6 +196,9 @@ func checkRoundTrip(t require.TestingT, p markdownpolicy.Policy, parts []message
 	doc, err := p.ParseResponse(written)
 	require.NoError(t, err, "%q", written)
 	want, got := normal(parts), normal(doc.Contents())
+	if think, ok := p.(markdownpolicy.Think); ok {
+		p = think.Policy
+	}
 	if _, ok := p.(markdownpolicy.GLM); ok { // strings are written without quotes
 		for i, part := range want {
 			if call, ok := part.(messages.ToolCall); ok && len(got) == len(want) {
