@@ -21,8 +21,8 @@ type editArgs struct {
 // occurs only as a part of new. So an edit that is repeated changes nothing. If all lines of
 // content end with "\r\n", so do those of old and new, whatever they were given with.
 //
-// The error is for the model: old is empty, equals new, does not occur, occurs several times, or
-// would still occur after the edit other than as a part of new.
+// The error is for the model: old is empty, equals new, does not occur, occurs several times, would
+// still occur after the edit other than as a part of new, or ends within "\r\n".
 func Edit(content, old, new string) (string, error) {
 	edited, _, err := editAt(content, old, new)
 	return edited, err
@@ -30,9 +30,8 @@ func Edit(content, old, new string) (string, error) {
 
 // editAt is Edit, and says where in content the edit begins.
 func editAt(content, old, new string) (edited string, at int, err error) {
-	if n := strings.Count(content, "\n"); n > 0 && strings.Count(content, "\r\n") == n {
-		old, new = withCRLF(old), withCRLF(new)
-	}
+	givenOld, givenNew := old, new
+	old, new = fitted(content, old, new)
 	switch {
 	case old == "":
 		return "", 0, errors.New("filetools: old is empty: give the text to replace, or use write_file")
@@ -44,7 +43,10 @@ func editAt(content, old, new string) (edited string, at int, err error) {
 	switch lines := linesOf(content, old); {
 	case len(lines) == 1:
 		edited = strings.Replace(content, old, new, 1)
-		if strings.Contains(edited, old) && !wasEdited(edited, old, new) {
+		switch {
+		case hasCRLF(content) && strings.Contains(edited, "\n") && !hasCRLF(edited):
+			return "", 0, errors.New(`filetools: old ends within the end of a line, which is "\r\n": end old before it, or behind it`)
+		case strings.Contains(edited, old) && !wasEdited(edited, old, new), changes(edited, givenOld, givenNew):
 			return "", 0, errors.New("filetools: old would still occur after the change: give more of the text around it")
 		}
 		return edited, strings.Index(content, old), nil
@@ -55,6 +57,26 @@ func editAt(content, old, new string) (edited string, at int, err error) {
 	default:
 		return "", 0, errors.New("filetools: old does not occur: read the file, and give its text exactly, with all blanks")
 	}
+}
+
+// fitted returns old and new with the ends of lines that content has.
+func fitted(content, old, new string) (fittedOld, fittedNew string) {
+	if hasCRLF(content) {
+		return withCRLF(old), withCRLF(new)
+	}
+	return old, new
+}
+
+// changes reports whether an edit would be made.
+func changes(content, old, new string) bool {
+	old, new = fitted(content, old, new)
+	return !wasEdited(content, old, new) && len(linesOf(content, old)) == 1
+}
+
+// hasCRLF reports whether a text has lines, and all end with "\r\n".
+func hasCRLF(text string) bool {
+	n := strings.Count(text, "\n")
+	return n > 0 && strings.Count(text, "\r\n") == n
 }
 
 // withCRLF returns a text whose lines end with "\r\n".

@@ -42,6 +42,7 @@ func TestEdit(t *testing.T) {
 	b.want("dos has the new text already: nothing was changed", "edit_file", edit("dos", "one\ntwo\n", "1\n2\n3\n"))
 	b.want("dos changed at line 3", "edit_file", edit("dos", "3\r\n", "drei\n\n"))
 	b.want("1\r\n2\r\ndrei\r\n\r\n", "read_file", map[string]any{"path": "dos"})
+	b.refused(`old ends within the end of a line`, "edit_file", edit("dos", "drei\r", "vier\n"))
 	b.refused(`some lines of the file end with "\r\n", and others with "\n"`, "edit_file", edit("mixed", "one\ntwo", "z"))
 	b.want("mixed changed at line 3", "edit_file", edit("mixed", "three", "3"))
 	b.refused("old occurs 2 times, in lines 1, 1: give more", "edit_file", edit("overlap", "aa", "b"))
