@@ -108,8 +108,8 @@ func FuzzThink(f *testing.F) {
 	})
 }
 
-// One odd quote in a thought does not make its end a quotation: neither the quotes of the answer nor
-// those of a call are its second one.
+// One odd quote in a thought does not make its end a quotation: neither the quotes of the answer
+// nor those of a call are its second one.
 func TestS2_1_LoneQuoteInThought(t *testing.T) {
 	const v31 = "<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>t<｜tool▁sep｜>{\"a\": 1}<｜tool▁call▁end｜><｜tool▁calls▁end｜>"
 	call := callPart("call_1", "t", `{"a": 1}`)
