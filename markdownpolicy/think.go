@@ -211,7 +211,7 @@ func isValued(p Policy) bool {
 }
 
 // values finds the values in calls that are written without quotes, as GLM and Qwen-Coder write
-// them. A value ends before the next call begins.
+// them. A value ends before its call does, and before the next call begins.
 type values struct {
 	pos   int // the text before it was read
 	place place
@@ -234,12 +234,8 @@ func (v *values) around(text string, at int, final bool) (within, sure bool) {
 	if v.read(text, at); v.place != placeValue {
 		return false, true
 	}
-	end := v.end.Next(text, at)
-	if end < 0 {
-		return false, final
-	}
-	next, _ := firstMark(v.calls, text, at)
-	return next < 0 || next > end, true
+	end, mark := firstMark([]*textscan.Finder{v.calls[0], v.marks[0], v.end}, text, at)
+	return mark == v.end.Mark, end >= 0 || final
 }
 
 // read reads the text before a position.
@@ -253,14 +249,15 @@ func (v *values) read(text string, at int) {
 		case placeCall:
 			i, mark = firstMark(v.marks, text, v.pos)
 		case placeValue:
-			i, mark = v.end.Next(text, v.pos), v.end.Mark
+			i, mark = firstMark([]*textscan.Finder{v.marks[0], v.end}, text, v.pos)
 		}
 		if i < 0 || i >= at {
+			v.pos = at
 			return
 		}
 		switch {
 		case v.place == placeText && escapeBefore(text, 0, i) < i:
-		case v.place == placeText, v.place == placeValue:
+		case v.place == placeText, v.place == placeValue && mark == v.end.Mark:
 			v.place = placeCall
 		case mark == pairValue.open:
 			v.place, v.end = placeValue, v.ends[0]
