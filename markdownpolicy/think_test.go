@@ -125,6 +125,7 @@ func TestS2_1_LoneQuoteInThought(t *testing.T) {
 		{"deepseek-v3.1", `The user said "hi.</think>` + v31, parts(thoughtPart(`The user said "hi.`), call)},
 		{"glm-4.7", `I must escape the " character.</think>Write it as "&quot;".`, parts(thoughtPart(`I must escape the " character.`), textPart(`Write it as "&quot;".`))},
 		{"qwen3", `The user said "hi.</think>You said "hi".`, parts(thoughtPart(`The user said "hi.`), textPart(`You said "hi".`))},
+		{"qwen3", `I must escape the " character.</think>It is 5" wide.`, parts(thoughtPart(`I must escape the " character.`), textPart(`It is 5" wide.`))},
 		{"qwen3", `Write "a </think> b" so.`, parts(textPart(`Write "a </think> b" so.`))},
 		{"qwen3", "<tool_call>\n" + `{"name": "t", "arguments": {"a": " </think> "}}` + "\n</tool_call>", parts(callPart("call_1", "t", `{"a": " </think> "}`))},
 	} {
