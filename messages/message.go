@@ -119,8 +119,8 @@ func (a Assistant) Text() string {
 			if c.Text == "" {
 				continue
 			}
-			if called && !endsBlank(texts[len(texts)-1]) && !beginsBlank(c.Text) {
-				texts = append(texts, "\n\n")
+			if called {
+				texts = append(texts, between(texts[len(texts)-1], c.Text))
 			}
 			texts, called = append(texts, c.Text), false
 		}
@@ -128,14 +128,14 @@ func (a Assistant) Text() string {
 	return strings.Join(texts, "")
 }
 
-func endsBlank(s string) bool {
-	r, _ := utf8.DecodeLastRuneInString(s)
-	return unicode.IsSpace(r)
-}
-
-func beginsBlank(s string) bool {
-	r, _ := utf8.DecodeRuneInString(s)
-	return unicode.IsSpace(r)
+// between returns what makes two texts paragraphs: a blank line, or nothing where one of them has a blank.
+func between(before, after string) string {
+	last, _ := utf8.DecodeLastRuneInString(before)
+	first, _ := utf8.DecodeRuneInString(after)
+	if unicode.IsSpace(last) || unicode.IsSpace(first) {
+		return ""
+	}
+	return "\n\n"
 }
 
 // Empty reports whether the reply is empty: it has no call, no text other than "", and no thought

@@ -63,8 +63,9 @@ const (
 // Pointers are replaced by the values they point to. Invalid messages, invalid parts and empty
 // assistant messages are left out. Then, for each assistant message with calls:
 //
-//   - A call that repeats another (same id, name and arguments) is left out. A call without an id,
-//     or with the id of a different call, gets a new id.
+//   - A call that repeats another (same id, name and arguments) is left out; texts that it stood
+//     between stay paragraphs. A call without an id, or with the id of a different call, gets a new
+//     id.
 //   - An answer belongs to the nearest earlier assistant message that has a call with its id. If
 //     other messages stand between the two, the answer is moved up. If no call has its id, or the
 //     call is already answered, the answer is left out. Where several calls had one id, an answer
@@ -166,6 +167,7 @@ func (r *repairer) repairCalls(index int, content []AssistantContent) ([]Assista
 		was, k := call.ID, key{call.ID, call.Name, call.Arguments}
 		if was != "" && seen[k] {
 			r.note(index, RepairCallDropped, was)
+			kept = append(kept, nil)
 			continue
 		}
 		if was == "" || first[was] {
@@ -180,7 +182,35 @@ func (r *repairer) repairCalls(index int, content []AssistantContent) ([]Assista
 	if len(r.repairs) == before {
 		return content, calls
 	}
-	return kept, calls
+	return closeGaps(kept), calls
+}
+
+// closeGaps leaves out the parts that are nil, of calls. Texts that only such calls stood between
+// stay paragraphs: see [Assistant.Text].
+func closeGaps(content []AssistantContent) []AssistantContent {
+	kept := make([]AssistantContent, 0, len(content))
+	last, gap := -1, false // where the last text is in kept, if no call follows it; whether a call after it is left out
+	for _, c := range content {
+		switch c := c.(type) {
+		case nil:
+			gap = true
+			continue
+		case ToolCall:
+			last = -1
+		case Text:
+			if c.Text == "" {
+				break
+			}
+			if gap && last >= 0 {
+				t := kept[last].(Text)
+				t.Text += between(t.Text, c.Text)
+				kept[last] = t
+			}
+			last, gap = len(kept), false
+		}
+		kept = append(kept, c)
+	}
+	return kept
 }
 
 // newID derives an unused id. The same history gives the same ids.

@@ -184,3 +184,35 @@ func TestRepairKeepsWhatWasSaid(t *testing.T) {
 		require.Equal(t, strings.Join(said(h), "|"), strings.Join(said(got), "|"))
 	})
 }
+
+// A call that is left out between two texts leaves them two paragraphs: every content of up to five of these parts.
+func TestRepair_keepsParagraphs(t *testing.T) {
+	parts := []messages.AssistantContent{
+		messages.Text{Text: "a"},
+		messages.Text{Text: " b"},
+		messages.Text{Text: "c\n"},
+		messages.Text{},
+		messages.Thought{Text: "t"},
+		messages.ToolCall{ID: "1", Name: "read", Arguments: "{}"},
+		messages.ToolCall{ID: "2", Name: "read", Arguments: "{}"},
+	}
+	dropped := 0
+	var from func(content []messages.AssistantContent)
+	from = func(content []messages.AssistantContent) {
+		said := messages.Assistant{Content: content}
+		got, repairs := messages.History{said}.Repair()
+		if !said.Empty() {
+			require.Equal(t, said.Text(), got[0].(messages.Assistant).Text(), "%+v", content)
+		}
+		if slices.ContainsFunc(repairs, func(r messages.Repair) bool { return r.Kind == messages.RepairCallDropped }) {
+			dropped++
+		}
+		for _, p := range parts {
+			if len(content) < 5 {
+				from(append(slices.Clip(content), p))
+			}
+		}
+	}
+	from(nil)
+	require.Greater(t, dropped, 5000)
+}
