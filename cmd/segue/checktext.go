@@ -176,7 +176,7 @@ func (r *exploredRecord) extent() string {
 }
 
 // inEvents says bounds in the words of the command.
-var inEvents = strings.NewReplacer("1 odd reactions", "1 odd event", "odd reactions", "odd events", "reactions", "events")
+var inEvents = strings.NewReplacer("reaction", "event")
 
 // covered writes the table of what was covered.
 func (r *exploredRecord) covered(b *strings.Builder) error {

@@ -43,6 +43,9 @@ func (x *exploration) fit() (law, problem string) {
 	x.run.own = map[string]bool{}
 	x.nearer.wrong, x.nearer.moves = map[string]bool{}, map[passage]bool{}
 	for name, factory := range x.config.Strategies {
+		if factory == nil {
+			continue
+		}
 		law, problem := x.unfit(factory)
 		if law != "" && law != x.off {
 			return law, fmt.Sprintf("strategy %q: %s", name, problem)

@@ -50,8 +50,8 @@ type Options struct {
 
 	// World returns what the world may do to an effect, besides what it always may: a model calls
 	// each tool that it is offered, but only the first two with all kinds of calls. The reactions
-	// have names that no other reaction to the effect has, and are the same for the same effect.
-	// May be nil.
+	// have names that no other reaction to the effect has, and are the same for the same effect;
+	// Run refuses others. May be nil.
 	World func(e *machine.Effect) []Reaction
 
 	// Without leaves out a reaction that the world would otherwise have to an effect, by its name;
@@ -153,7 +153,8 @@ func (v *Violation) Error() string {
 // mostViolations is how many violations are looked for.
 const mostViolations = 5
 
-// problem says which bound is below 0, and which query has no predicate; nil if none.
+// problem says which bound is below 0, which factory is nil, and which query has no predicate; nil
+// if none.
 func (o *Options) problem() error {
 	for _, bound := range []struct {
 		name string
@@ -161,6 +162,11 @@ func (o *Options) problem() error {
 	}{{"Odd", o.Odd}, {"Depth", o.Depth}, {"Notes", o.Notes}, {"States", o.States}, {"Caps", o.Caps}} {
 		if bound.n < 0 {
 			return fmt.Errorf("explore: Options.%s is %d: it must be 0 or more", bound.name, bound.n)
+		}
+	}
+	for name, factory := range o.Strategies {
+		if factory == nil {
+			return fmt.Errorf("explore: Options.Strategies: the factory of %q is nil", name)
 		}
 	}
 	for i, q := range o.Queries {
@@ -183,10 +189,16 @@ func Run(factory func() strategy.Strategy, o Options) (*Report, error) {
 		return nil, err
 	}
 	i := 0
-	for ; i < len(x.nodes) && len(x.report.Violations) < mostViolations && !x.asked.enough(); i++ {
+	goesOn := func() bool {
+		return len(x.report.Violations) < mostViolations && !x.asked.enough() && x.world.wrong == nil
+	}
+	for ; i < len(x.nodes) && goesOn(); i++ {
 		x.expand(int32(i)) //nolint:gosec // States is an int that fits
 	}
 	x.wander()
+	if x.world.wrong != nil {
+		return nil, x.world.wrong
+	}
 	x.finish()
 	x.asked.finish(i)
 	x.report.shrink(newExploration(factory, o))

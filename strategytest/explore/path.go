@@ -1,6 +1,7 @@
 package explore
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"strings"
@@ -113,7 +114,7 @@ func (x *exploration) along(n int, find picker, see func(*State) bool) (t trail)
 			return t
 		}
 		p, err := find(x, i)
-		if err != nil {
+		if err = cmp.Or(x.world.wrong, err); err != nil {
 			t.err = err
 			return t
 		}

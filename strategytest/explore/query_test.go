@@ -6,6 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/segue-go/segue/llmclient"
 	"github.com/segue-go/segue/machine"
 	"github.com/segue-go/segue/strategy"
 	"github.com/segue-go/segue/strategy/completetask"
@@ -194,4 +195,31 @@ func TestRun_refusesOptions(t *testing.T) {
 		require.ErrorContains(t, err, want)
 		require.ErrorContains(t, explore.Walk(newPupil(&twist{}), o, nil, nil), want)
 	}
+}
+
+// Reactions of the world that cannot be told apart are refused, and not taken for one.
+func TestRun_refusesReactions(t *testing.T) {
+	for want, r := range map[string]explore.Reaction{
+		`two reactions to a model are called "text"`:                     explore.Reply("text", llmclient.FinishStop),
+		"a reaction to a model has no name":                              explore.Reply("", llmclient.FinishStop),
+		`the reaction "again" to a model makes no record: Record is nil`: {Name: "again"},
+	} {
+		o := school
+		o.World = func(*machine.Effect) []explore.Reaction { return []explore.Reaction{r} }
+		_, err := explore.Run(newPupil(&twist{}), o)
+		require.ErrorContains(t, err, "explore: Options.World: "+want)
+		require.ErrorContains(t, explore.Walk(newPupil(&twist{}), o, []string{"text"}, nil), want)
+	}
+}
+
+// A factory that is nil is no strategy that panics.
+func TestRun_nilFactory(t *testing.T) {
+	for _, caps := range []int{0, 2} {
+		_, err := explore.Run(nil, explore.Options{Caps: caps})
+		require.ErrorContains(t, err, `the factory of "subject" is nil`)
+	}
+	o := school
+	o.Strategies = strategy.Set{"helper": nil}
+	_, err := explore.Run(newPupil(&twist{}), o)
+	require.ErrorContains(t, err, `the factory of "helper" is nil`)
 }

@@ -152,18 +152,26 @@ func (x *exploration) finish() {
 	x.report.Exhausted = !x.cut.states && !x.cut.answers && len(x.report.Violations) == 0
 	var bounds []string
 	if x.cut.odd {
-		bounds = append(bounds, fmt.Sprintf("%d odd reactions a path", x.Odd))
+		bounds = append(bounds, counted(x.Odd, "odd reaction")+" a path")
 	}
 	if x.cut.depth {
-		bounds = append(bounds, fmt.Sprintf("%d reactions a path", x.Depth))
+		bounds = append(bounds, counted(x.Depth, "reaction")+" a path")
 	}
 	if x.cut.states {
-		bounds = append(bounds, fmt.Sprintf("%d states", x.States))
+		bounds = append(bounds, counted(x.States, "state"))
 	}
 	if x.cut.answers {
 		bounds = append(bounds, "the answers to the queries")
 	}
 	x.report.Bounds = strings.Join(bounds, ", ")
+}
+
+// counted returns a number of things in words.
+func counted(n int, thing string) string {
+	if n == 1 {
+		return "1 " + thing
+	}
+	return fmt.Sprintf("%d %ss", n, thing)
 }
 
 // states returns the number of distinct states. If not every strategy says what it remembers, each

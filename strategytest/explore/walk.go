@@ -53,6 +53,10 @@ type newcomer struct {
 func (w *walk) watched(set strategy.Set) strategy.Set {
 	noted := strategy.Set{}
 	for name, factory := range set {
+		if factory == nil {
+			noted[name] = nil // the machine refuses it by name
+			continue
+		}
 		noted[name] = func() strategy.Strategy {
 			st := factory()
 			place, stand := w.stand(st, factory)

@@ -1,6 +1,8 @@
 package explore
 
 import (
+	"errors"
+	"fmt"
 	"slices"
 	"time"
 
@@ -65,6 +67,7 @@ type world struct {
 	persons map[personKind][]Reaction
 	ended   map[*Reaction][]Reaction // the same lists with notBegun, by their first reactions
 	whole   []Reaction
+	wrong   error // what is wrong with a reaction of more
 }
 
 // always returns what can happen to a run in every state.
@@ -89,12 +92,34 @@ func (w *world) reactions(e *machine.Effect, ending bool) []Reaction {
 		list = w.ofPerson(e.Wait)
 	}
 	if w.more != nil {
-		list = append(slices.Clip(list), w.more(e)...)
+		list = w.join(list, e)
 	}
 	if ending && e.Kind != machine.EffectPerson {
 		list = w.unbegun(list)
 	}
 	return w.kept(e, list)
+}
+
+// join appends the reactions of Options.World, but for those that are none.
+func (w *world) join(list []Reaction, e *machine.Effect) []Reaction {
+	list = slices.Clip(list)
+	for _, r := range w.more(e) {
+		wrong := ""
+		switch {
+		case r.Name == "":
+			wrong = fmt.Sprintf("a reaction to a %s has no name", e.Kind)
+		case r.Record == nil:
+			wrong = fmt.Sprintf("the reaction %q to a %s makes no record: Record is nil", r.Name, e.Kind)
+		case slices.ContainsFunc(list, func(other Reaction) bool { return other.Name == r.Name }):
+			wrong = fmt.Sprintf("two reactions to a %s are called %q", e.Kind, r.Name)
+		}
+		if wrong == "" {
+			list = append(list, r)
+		} else if w.wrong == nil {
+			w.wrong = errors.New("explore: Options.World: " + wrong)
+		}
+	}
+	return list
 }
 
 // unbegun returns the reactions of a list, and that the effect is not begun.
