@@ -81,8 +81,8 @@ func (p ReAct) ParseTurn(text string) (Turn, error) {
 // text before the first keyword, are released once their end is known.
 func (p ReAct) NewParser() Parser { return newReactParser(p) }
 
-// kindOf returns the kind of the action after "Action:".
-func (p ReAct) kindOf(value string) reactscan.ActionKind { return p.readAction(value, 0).kind }
+// kindOf returns the kind of the action after "Action:", as decide reads it.
+func (p ReAct) kindOf(value string) reactscan.ActionKind { return p.readAction(trimStray(value), 0).kind }
 
 // reactParser reads one reply.
 type reactParser struct {

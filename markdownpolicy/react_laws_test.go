@@ -115,6 +115,7 @@ func FuzzReAct(f *testing.F) {
 		"", "plain", "Thought: t\nAction: a\nAction Input: {\"x\": 1}\nObservation: o", "```\nFinal Answer: x\n```", "Thought 1: t\nAction 1: Finish[x]",
 		"**Action:** a Action Input: {'a': [1, (2)]}", "Thought: x\nAnswer: y\n\\Action: z", "Action: None\nFinal Answer: a\nAction: b\nAction Input: c",
 		"Action: ```json\n{\"action\": \"f\", \"action_input\": \"x\"}", "Thought:\n~~~\n\\\\Thought：\r\n```\nAction:\n\nAction Input:\n\"",
+		"Action:```null\nThought:Thought:",
 	} {
 		f.Add(seed, 1)
 	}
