@@ -101,7 +101,9 @@ var blocks = newParser()
 
 func newParser() parser.Parser {
 	return parser.NewParser(
-		parser.WithBlockParsers(parser.DefaultBlockParsers()...),
+		parser.WithBlockParsers(slices.Concat(parser.DefaultBlockParsers()[1:], []util.PrioritizedValue{
+			util.Prioritized(underlined{parser.NewSetextHeadingParser()}, 100), // in the place of the first
+		})...),
 		parser.WithInlineParsers(slices.Concat(parser.DefaultInlineParsers(), []util.PrioritizedValue{
 			util.Prioritized(extension.NewStrikethroughParser(), 500),
 			util.Prioritized(extension.NewTaskCheckBoxParser(), 0),

@@ -74,6 +74,8 @@ func TestRender_blocks(t *testing.T) {
 		"headings":            {"# a\n## b\nc\n===", "# a\n\n## b\n\n# c\n"},
 		"a table":             {"|a|b|\n|-|-:|\n|one|2|", "a   | b\n----+--\none | 2\n"},
 		"a wrapped table":     {"|a|b|\n|-|-|\n|one two three|four five six", "a        | b\n---------+----------\none two  | four five\nthree    | six\n"},
+		"a table and a rule":  {"Numbers:\n|a|b|\n|-|-|\n|1|2|\n---\nc", "Numbers:\n\na | b\n--+--\n1 | 2\n\n--------------------\n\nc\n"},
+		"no table":            {"a|b|c\n|-|\n---", "## a|b|c |-|\n"},
 		"a table as records":  {"|a|b|c|\n|-|-|-|\n|one two three|fourandfivesix|seven eight nine|\n|x|y||", "a: one two three\nb: fourandfivesix\nc: seven eight\n  nine\n\na: x\nb: y\n"},
 		"wide characters":     {"日本語の文章は空白なしで書かれます。", "日本語の文章は空白な\nしで書かれます。\n"},
 		"a table of them":     {"|名|x|\n|-|-|\n|日本|y|\n|a|z|", "名   | x\n-----+--\n日本 | y\na    | z\n"},

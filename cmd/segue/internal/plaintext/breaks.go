@@ -48,12 +48,18 @@ func Breaks(s string, columns int, strict bool) []int {
 }
 
 // words divides a text where a row may end, each word with the blanks after it. Addresses, paths
-// and names with hyphens stay whole, so that they can be copied.
+// and names with hyphens stay whole, so that they can be copied, and so does each character: the
+// columns of a text are those of its words together.
 func words(s string) []string {
 	var all []string
-	for state := -1; s != ""; {
-		var part string
-		part, s, _, state = uniseg.FirstLineSegmentInString(s, state)
+	for rest, state := s, -1; rest != ""; {
+		var bounds int
+		_, rest, bounds, state = uniseg.StepString(rest, state)
+		if bounds&uniseg.MaskLine == uniseg.LineDontBreak {
+			continue
+		}
+		part := s[:len(s)-len(rest)]
+		s = rest
 		if n := len(all); n > 0 && isName(all[n-1]) {
 			all[n-1] += part
 			continue

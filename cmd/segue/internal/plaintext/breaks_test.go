@@ -44,6 +44,11 @@ func TestBreaks_wideCharacter(t *testing.T) {
 	require.Equal(t, []int{7, 8}, Breaks("AःःA", 2, true))
 }
 
+// A row does not end within a character, though the rules for line breaks allow it.
+func TestBreaks_withinACharacter(t *testing.T) {
+	require.Equal(t, []int{1, 10}, Breaks("A\u0600🀄ः", 4, true))
+}
+
 // TestBreaks_all loses nothing of any text, and no row is too long but for one character.
 func TestBreaks_all(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
