@@ -10,10 +10,14 @@ import (
 // goals returns the steps that list items are, without blank ones.
 func goals(lines []line, lists []*list) []Item {
 	var goals []Item
-	for _, l := range lists {
+	for j, l := range lists {
+		end := len(lines)
+		if j+1 < len(lists) {
+			end = lists[j+1].section.line
+		}
 		var blocks []int
 		for k, at := range l.items {
-			limit, allowed := len(lines), 0
+			limit, allowed := end, 0
 			switch {
 			case k+1 < len(l.items):
 				limit, allowed = l.items[k+1], math.MaxInt

@@ -193,7 +193,7 @@ func TestParse_laws(t *testing.T) {
 }
 
 func FuzzParse(f *testing.F) {
-	for _, seed := range []string{"1. a\n\n    2. b\n\n3. c", "**1. a**\n   - detail\n**2. b**", "```json\n[\"a\"]\n```", `{"plan":"1. a"}`, "## Step 1\na\n\nb\n## Step 2", "- \na\n\n- b:\n\n```\nx", "* a\xdd\r* \x82b"} {
+	for _, seed := range []string{"1. a\n\n    2. b\n\n3. c", "**1. a**\n   - detail\n**2. b**", "```json\n[\"a\"]\n```", `{"plan":"1. a"}`, "## Step 1\na\n\nb\n## Step 2", "- \na\n\n- b:\n\n```\nx", "* a\xdd\r* \x82b", "a Step 1: \nStep 1: \n\n:\n1. a "} {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, text string) { checkLaws(t, text) })
