@@ -21,6 +21,7 @@ type Client struct {
 	readings sync.Pool        // of *reading
 	asking   llmclient.Client // c itself with retries; asks for replies
 	counting llmclient.Client // asks for the number of tokens, which it returns as Usage.Input
+	refused  wire.Refused     // thoughts that are not sent
 }
 
 var _ llmclient.Client = (*Client)(nil)
@@ -80,9 +81,16 @@ func (c *Client) Complete(ctx context.Context, req *llmclient.Request, onDelta f
 	return c.asking.Complete(ctx, req, onDelta)
 }
 
-// once makes one request for a reply.
+// once asks for a reply.
 func (c *Client) once(ctx context.Context, req *llmclient.Request, model string, onDelta func(llmclient.Delta)) (*llmclient.Response, *llmclient.Error) {
-	body, err := c.cfg.encode(req, model, onDelta != nil)
+	return c.withThoughts(req, model, func(omit omission) (*llmclient.Response, *llmclient.Error) {
+		return c.reply(ctx, req, model, omit, onDelta)
+	})
+}
+
+// reply makes one request for a reply.
+func (c *Client) reply(ctx context.Context, req *llmclient.Request, model string, omit omission, onDelta func(llmclient.Delta)) (*llmclient.Response, *llmclient.Error) {
+	body, err := c.cfg.encode(req, model, onDelta != nil, omit)
 	if err != nil {
 		return nil, err
 	}

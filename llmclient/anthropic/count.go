@@ -22,7 +22,13 @@ func (c *Client) CountTokens(ctx context.Context, req *llmclient.Request) (int64
 
 // countOnce asks once. The number is in the usage of the response.
 func (c *Client) countOnce(ctx context.Context, req *llmclient.Request, model string, _ func(llmclient.Delta)) (*llmclient.Response, *llmclient.Error) {
-	body, err := c.cfg.encodeCount(req, model)
+	return c.withThoughts(req, model, func(omit omission) (*llmclient.Response, *llmclient.Error) {
+		return c.count(ctx, req, model, omit)
+	})
+}
+
+func (c *Client) count(ctx context.Context, req *llmclient.Request, model string, omit omission) (*llmclient.Response, *llmclient.Error) {
+	body, err := c.cfg.encodeCount(req, model, omit)
 	if err != nil {
 		return nil, err
 	}

@@ -16,7 +16,11 @@
 //     user, as the last one or with a reply behind it.
 //   - Thoughts, redacted thoughts, and blocks that this package does not know are parts
 //     [messages.Thought] with extras named anthropic_…. They are sent back as they came, in their
-//     place among the calls. Thoughts of other providers are not sent.
+//     place among the calls. Thoughts of other providers are not sent. Thoughts that the server
+//     refuses, because something before them has changed, are left out from then on: the request is
+//     made again at once without any thought, and the refused one is listed in Response.Attempts.
+//   - A call of a tool that Anthropic runs is left out if it has no result and the conversation has
+//     gone on.
 //   - The results of parallel calls are one message, and come first in it. The result of a call
 //     that failed, or whose effect is unknown, is an error. The output of a tool is sent as
 //     [messages.ToolOutput.ForModel] returns it: untrusted output is put between marks.
@@ -47,7 +51,7 @@
 //   - The stop reasons end_turn and stop_sequence are [llmclient.FinishStop]; max_tokens,
 //     model_context_window_exceeded and pause_turn are [llmclient.FinishLength]; refusal is
 //     [llmclient.FinishRefusal]. If the reply was cut, a call at its end is left out, because it
-//     may not be complete.
+//     may not be complete; the result of a tool that Anthropic runs comes whole, and stays.
 //   - A refusal without a text has the provider's explanation as its text.
 //   - Usage.Input includes what was read from the cache and written to it, which the API counts
 //     apart.

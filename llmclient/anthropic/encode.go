@@ -30,12 +30,15 @@ type encoder struct {
 
 	ids   map[string]string // the ids of calls, as they were sent last; nil before the first
 	taken map[string]int    // how often an id was sent, with a number or without
+
+	omit omission
+	lost map[string]bool // the ids of calls of Anthropic's tools that have no result and get none
 }
 
 // encode returns the body of a request for a reply as JSON. It returns a bad_request error that
 // names the part that cannot be written.
-func (cfg *Config) encode(req *llmclient.Request, model string, stream bool) ([]byte, *llmclient.Error) {
-	e := cfg.begin(req, model)
+func (cfg *Config) encode(req *llmclient.Request, model string, stream bool, omit omission) ([]byte, *llmclient.Error) {
+	e := cfg.begin(req, model, omit)
 	e.limits(req)
 	if stream {
 		e.b = append(e.b, `,"stream":true`...)
@@ -46,8 +49,8 @@ func (cfg *Config) encode(req *llmclient.Request, model string, stream bool) ([]
 
 // encodeCount returns the body of a request for the number of tokens. What does not change the
 // number is left out, because the API does not take it there.
-func (cfg *Config) encodeCount(req *llmclient.Request, model string) ([]byte, *llmclient.Error) {
-	e := cfg.begin(req, model)
+func (cfg *Config) encodeCount(req *llmclient.Request, model string, omit omission) ([]byte, *llmclient.Error) {
+	e := cfg.begin(req, model, omit)
 	e.extras("Extras", req.Extras, func(name string) bool { return slices.Contains(replaceable, name) })
 	return e.end()
 }
@@ -56,9 +59,9 @@ func (cfg *Config) encodeCount(req *llmclient.Request, model string) ([]byte, *l
 var replaceable = []string{"thinking", "cache_control", "output_config"}
 
 // begin writes what every request has.
-func (cfg *Config) begin(req *llmclient.Request, model string) *encoder {
+func (cfg *Config) begin(req *llmclient.Request, model string, omit omission) *encoder {
 	room := 1<<10 + 128*len(req.Messages) + 512*len(req.Tools) // most bodies are copied at most once while they grow
-	e := &encoder{cfg: cfg, b: make([]byte, 0, room)}
+	e := &encoder{cfg: cfg, b: make([]byte, 0, room), omit: omit, lost: lostCalls(req.Messages)}
 	e.b = append(e.b, '{')
 	e.text("model", model)
 	e.tools(req)

@@ -7,9 +7,7 @@ import (
 	"strconv"
 	"strings"
 	"unicode"
-	"unicode/utf8"
 
-	"github.com/segue-go/segue/internal/jsonform"
 	"github.com/segue-go/segue/llmclient/internal/wire"
 	"github.com/segue-go/segue/messages"
 )
@@ -200,10 +198,10 @@ func silence(o messages.ToolOutput) string {
 }
 
 // assistant writes the blocks of a reply in their order. Thoughts of other providers are left out.
-// So are thoughts at the end, as a reply that was cut has them, and blanks at the end of the last
-// message: the API refuses both.
+// So are thoughts at the end, as a reply that was cut has them, blanks at the end of the last
+// message, and calls of Anthropic's tools that were cut off: the API refuses all of these.
 func (e *encoder) assistant(index int, m messages.Assistant, last bool) {
-	content := withoutLastThoughts(m.Content)
+	content := withoutLastThoughts(e.accepted(m.Content))
 	for i, c := range content {
 		switch c := c.(type) {
 		case messages.Text:
@@ -219,6 +217,26 @@ func (e *encoder) assistant(index int, m messages.Assistant, last bool) {
 			e.fail("message %d has a part %T, which is none as a value", index, c)
 		}
 	}
+}
+
+// accepted returns the parts without the thoughts that the server refuses, and the calls that are
+// lost.
+func (e *encoder) accepted(content []messages.AssistantContent) []messages.AssistantContent {
+	refused := func(c messages.AssistantContent) bool {
+		t, ok := c.(messages.Thought)
+		if !ok || t.Extras == nil {
+			return false
+		}
+		if own := t.Extras[extraBlock]; own != nil {
+			return e.lost[textOf(own, "id")]
+		}
+		seal := sealOf(t)
+		return seal != nil && e.omit != nil && e.omit(seal)
+	}
+	if !slices.ContainsFunc(content, refused) {
+		return content
+	}
+	return slices.DeleteFunc(slices.Clone(content), refused)
 }
 
 func withoutLastThoughts(content []messages.AssistantContent) []messages.AssistantContent {
@@ -262,22 +280,13 @@ func (e *encoder) thought(index int, t messages.Thought) {
 	}
 }
 
-// call writes a call. Arguments that are not a JSON object are sent in an object, as Anthropic's
-// page on fine-grained tool streaming says.
 func (e *encoder) call(c messages.ToolCall) {
 	e.open('{')
 	e.text("type", "tool_use")
 	e.text("id", e.newID(c.ID))
 	e.text("name", wire.CalledName(c.Name))
-	switch args := strings.TrimSpace(c.Arguments); {
-	case args == "" || args == "null":
-		e.b = append(e.b, `,"input":{}`...)
-	case args[0] == '{' && utf8.ValidString(args) && wire.ValidJSON([]byte(args)):
-		e.raw("input", []byte(wire.Paired(args)), "the arguments of call "+strconv.Quote(c.ID))
-	default:
-		e.b = jsonform.AppendString(append(e.b, `,"input":{"INVALID_JSON":`...), c.Arguments)
-		e.close('}')
-	}
+	args := wire.Paired(strings.TrimSpace(wire.CalledArguments(c.Arguments)))
+	e.raw("input", []byte(args), "the arguments of call "+strconv.Quote(c.ID))
 	if raw := c.Extras[extraCaller]; raw != nil {
 		e.raw("caller", raw, "call "+strconv.Quote(c.ID)+" "+strconv.Quote(extraCaller))
 	}

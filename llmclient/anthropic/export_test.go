@@ -21,7 +21,7 @@ func Encode(cfg Config, req *llmclient.Request, stream bool) ([]byte, *llmclient
 	if model == "" {
 		model = cfg.Model
 	}
-	return full.encode(req, model, stream)
+	return full.encode(req, model, stream, nil)
 }
 
 // ReadStream reads an answer as a client does, and tells onDelta.

@@ -23,7 +23,7 @@ func (a *accumulator) result() (*llmclient.Response, *llmclient.Error) {
 	}
 	finish, cut := a.reason()
 	blocks := a.blocks
-	if n := len(blocks); cut && n > 0 && (blocks[n-1].kind == blockCall || blocks[n-1].kind == blockOther) {
+	if n := len(blocks); cut && n > 0 && blocks[n-1].isWritten() {
 		blocks = blocks[:n-1] // nothing tells whether the model had written it to its end
 	}
 	if finish == llmclient.FinishRefusal {

@@ -95,7 +95,10 @@ func (c *call) take(p *callPiece) {
 	}
 	c.args = append(c.args, p.args...)
 	c.object.read(p.args)
-	for _, m := range p.extras {
+	for _, m := range p.extras { // but for what stands in function, too: an extra cannot have the name of a field
+		if n := string(m.name); n == "name" || n == "arguments" {
+			continue
+		}
 		if c.extras == nil {
 			c.extras = messages.Extras{}
 		}

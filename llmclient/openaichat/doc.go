@@ -54,9 +54,16 @@
 // are sent if they are set. A text with a cache mark is sent as a list of parts. What the server is
 // known to refuse of these is a [llmclient.CodeBadRequest] that names the message and says what to
 // do, and nothing is sent: OpenAI and Azure take no cache marks, no files by https URL, and no
-// images from tools; Groq no cache marks, files and sound; Mistral no cache marks and names, and gets
-// files and sound in its own form; DeepSeek no images, files and sound; Anthropic's layer for this
-// API none of all that, which it would leave out without a word. See Config.SendRefused.
+// images from tools; Groq no cache marks, names, files and sound; Mistral no cache marks and names,
+// and gets files and sound in its own form; DeepSeek no images, files and sound; Anthropic's layer
+// for this API none of all that, nor strict tools and schemas, which it would leave out without a
+// word. See Config.SendRefused.
+//
+// Calls of the conversation have names and arguments that servers take, whatever the model wrote:
+// other characters of a name than letters, digits, "_" and "-" are "_", and arguments that are not a
+// JSON object are in one, as {"INVALID_JSON": …}; OpenAI and Azure are sent any arguments. Mistral
+// gets ids in its own form, and a reply "OK." between the results of tools and a message of the
+// user, which it wants there.
 //
 // The output of a tool is sent as [messages.ToolOutput.ForModel] returns it: untrusted output is
 // put between marks.

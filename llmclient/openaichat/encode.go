@@ -126,6 +126,7 @@ func (e *encoder) tool(t *tools.Definition) {
 		e.b = append(e.b, `,"parameters":{"type":"object","properties":{}}`...)
 	}
 	if t.Strict {
+		e.takes(strictTools, place{tool: t.Name})
 		e.b = append(e.b, `,"strict":true`...)
 	}
 	e.close('}')
@@ -165,6 +166,7 @@ func (e *encoder) schema(s *llmclient.Schema) {
 	if s == nil {
 		return
 	}
+	e.takes(schemas, place{schema: s.Name})
 	e.b = append(e.b, `,"response_format":{"type":"json_schema","json_schema":{`...)
 	e.text("name", s.Name)
 	e.raw("schema", s.Schema, "Schema "+strconv.Quote(s.Name))

@@ -46,7 +46,7 @@ func TestEncode_Messages(t *testing.T) {
 		{`{"role":"assistant","content":"hello"}`, messages.AssistantText("hello")},
 		{`{"role":"assistant","content":"ab"}`, messages.Assistant{Content: []messages.AssistantContent{messages.Text{Text: "a"}, messages.Thought{Text: "hm"}, messages.Text{Text: "b"}}}},
 		{`{"role":"assistant","content":""}`, messages.Assistant{Content: []messages.AssistantContent{messages.Thought{Text: "hm"}}}},
-		{`{"role":"assistant","content":null,"tool_calls":[{"id":"a","type":"function","function":{"name":"f","arguments":"{\"x\": "}}]}`, messages.Assistant{Content: []messages.AssistantContent{call("a", "f", `{"x": `)}}},
+		{`{"role":"assistant","content":null,"tool_calls":[{"id":"a","type":"function","function":{"name":"f","arguments":"{\"INVALID_JSON\":\"{\\\"x\\\": \"}"}}]}`, messages.Assistant{Content: []messages.AssistantContent{call("a", "f", `{"x": `)}}},
 		{`{"role":"assistant","content":"I look.","tool_calls":[{"id":"a","type":"function","function":{"name":"f","arguments":"{}"}},{"id":"b","type":"function","function":{"name":"g","arguments":"{}"}}]}`, messages.Assistant{Content: []messages.AssistantContent{messages.Text{Text: "I look."}, call("a", "f", ``), call("b", "g", `{}`)}}},
 		{`{"role":"tool","tool_call_id":"a","content":"3"}`, messages.Tool{ToolOutput: messages.ToolOutput{CallID: "a", ToolName: "f", Output: "3", Status: messages.StatusFailed}}},
 	} {
@@ -126,6 +126,45 @@ func TestEncode_Refuses(t *testing.T) {
 	}
 	_, err := openaichat.Encode("x", config{}, &llmclient.Request{}, false)
 	require.Contains(t, err.Message, "no messages")
+}
+
+// A model has called what is no name of a tool, with what is no JSON. OpenAI takes such arguments in
+// a conversation; vLLM refuses all of it.
+func TestEncode_callsThatAreNone(t *testing.T) {
+	sent := func(host string, c messages.ToolCall) string {
+		return encode(t, host, config{}, one(messages.UserText("go"), messages.Assistant{Content: []messages.AssistantContent{c}}))
+	}
+	for _, host := range []string{"x", "api.openai.com"} {
+		require.Contains(t, sent(host, call("a", "multi_tool_use.parallel", "{}")), `"function":{"name":"multi_tool_use_parallel","arguments":"{}"}`)
+		require.Contains(t, sent(host, call("a", "", "{}")), `"function":{"name":"_","arguments":"{}"}`)
+	}
+	for written, want := range map[string]string{
+		`{"a": "He said "hello""}`: `"{\"INVALID_JSON\":\"{\\\"a\\\": \\\"He said \\\"hello\\\"\\\"}\"}"`,
+		`["a"]`:                    `"{\"INVALID_JSON\":\"[\\\"a\\\"]\"}"`,
+		` {"a": 1.50} `:            `" {\"a\": 1.50} "`,
+		"null":                     `"{}"`,
+	} {
+		require.Contains(t, sent("x", call("a", "f", written)), `"arguments":`+want)
+	}
+	require.Contains(t, sent("api.openai.com", call("a", "f", `{"a`)), `"arguments":"{\"a"`)
+}
+
+// Mistral answers "Unexpected role 'user' after role 'tool'", and takes only its own form of ids,
+// which a conversation with another provider does not have.
+func TestEncode_orderAndIDsOfMistral(t *testing.T) {
+	h := []messages.Message{
+		messages.UserText("a"),
+		messages.Assistant{Content: []messages.AssistantContent{call("call_1", "f", "{}"), call("a1B2c3D4e", "f", "{}")}},
+		messages.Tool{ToolOutput: messages.ToolOutput{CallID: "call_1", Output: "x"}},
+		messages.Tool{ToolOutput: messages.ToolOutput{CallID: "a1B2c3D4e", Output: "y"}},
+		messages.UserText("b"),
+	}
+	const id = "74196fe72"
+	require.Equal(t, `{"model":"m","messages":[{"role":"user","content":"a"},{"role":"assistant","content":null,"tool_calls":[`+
+		`{"id":"`+id+`","type":"function","function":{"name":"f","arguments":"{}"}},{"id":"a1B2c3D4e","type":"function","function":{"name":"f","arguments":"{}"}}]},`+
+		`{"role":"tool","tool_call_id":"`+id+`","content":"x"},{"role":"tool","tool_call_id":"a1B2c3D4e","content":"y"},`+
+		`{"role":"assistant","content":"OK."},{"role":"user","content":"b"}]}`, encode(t, "api.mistral.ai", config{}, one(h...)))
+	require.NotContains(t, encode(t, "x", config{}, one(h...)), "OK.")
 }
 
 func TestEncode_ModelComesFromRequestThenConfig(t *testing.T) {
@@ -324,7 +363,7 @@ func drawMessage(t *rapid.T, text *rapid.Generator[string]) (messages.Message, m
 		id := text.Draw(t, "id")
 		return messages.Tool{ToolOutput: messages.ToolOutput{CallID: id, Output: s}}, map[string]any{"role": "tool", "tool_call_id": id, "content": s}
 	default:
-		c := call(text.Draw(t, "id"), text.Draw(t, "name"), "x"+text.Draw(t, "arguments"))
+		c := call(text.Draw(t, "id"), rapid.StringMatching("[a-zA-Z0-9_-]{1,64}").Draw(t, "name"), `{"x": 1.50}`)
 		fn := map[string]any{"id": c.ID, "type": "function", "function": map[string]any{"name": c.Name, "arguments": c.Arguments}}
 		return messages.Assistant{Content: []messages.AssistantContent{messages.Text{Text: s}, c}},
 			map[string]any{"role": "assistant", "content": s, "tool_calls": []any{maps.Clone(fn)}}

@@ -1,8 +1,12 @@
 package openaichat
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
+	"regexp"
 	"strconv"
 
+	"github.com/segue-go/segue/llmclient/internal/wire"
 	"github.com/segue-go/segue/messages"
 )
 
@@ -15,6 +19,7 @@ func (e *encoder) messages(h messages.History) {
 	e.open('[')
 	called := false // tools were called since the last user message
 	for i, m := range h {
+		e.bridge(h, i)
 		e.open('{')
 		switch m := m.(type) {
 		case messages.System:
@@ -32,7 +37,7 @@ func (e *encoder) messages(h messages.History) {
 			called = e.assistant(i, m, called)
 		case messages.Tool:
 			e.text("role", "tool")
-			e.text("tool_call_id", m.CallID)
+			e.text("tool_call_id", e.callID(m.CallID))
 			e.toolResult(i, m)
 			e.others(i, m.Extras, "")
 		default:
@@ -42,6 +47,36 @@ func (e *encoder) messages(h messages.History) {
 	}
 	e.close(']')
 }
+
+// bridge writes a reply between the result of a tool and another message than a reply where the
+// server wants one: Mistral answers "Unexpected role 'user' after role 'tool'".
+func (e *encoder) bridge(h messages.History, i int) {
+	if i == 0 || !e.mistral {
+		return
+	}
+	_, told := h[i-1].(messages.Tool)
+	switch h[i].(type) {
+	case messages.User, messages.System:
+		if told {
+			e.open('{')
+			e.text("role", "assistant")
+			e.text("content", "OK.")
+			e.close('}')
+		}
+	}
+}
+
+// callID returns the id of a call in the form that the server takes: for Mistral nine letters and
+// digits, since it refuses ids of other providers.
+func (e *encoder) callID(id string) string {
+	if !e.mistral || mistralID.MatchString(id) {
+		return id
+	}
+	sum := sha256.Sum256([]byte(id))
+	return hex.EncodeToString(sum[:5])[:9]
+}
+
+var mistralID = regexp.MustCompile("^[a-zA-Z0-9]{9}$")
 
 // author writes the name of the author of a message, if it has one.
 func (e *encoder) author(index int, name string) {
@@ -107,14 +142,14 @@ func (e *encoder) assistant(index int, m messages.Assistant, called bool) bool {
 
 func (e *encoder) call(c messages.ToolCall) {
 	e.open('{')
-	e.text("id", c.ID)
+	e.text("id", e.callID(c.ID))
 	e.b = append(e.b, `,"type":"function","function":{`...)
-	e.text("name", c.Name)
-	args := c.Arguments
-	if args == "" {
-		args = "{}"
+	e.text("name", wire.CalledName(c.Name))
+	if args := c.Arguments; e.anyArgs && args != "" {
+		e.text("arguments", args)
+	} else {
+		e.text("arguments", wire.CalledArguments(args))
 	}
-	e.text("arguments", args)
 	e.close('}')
 	if e.callExtra && len(c.Extras) > 0 {
 		e.extras("call "+strconv.Quote(c.ID), c.Extras, "id", "type", "function", "index")

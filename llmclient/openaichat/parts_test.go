@@ -1,6 +1,7 @@
 package openaichat_test
 
 import (
+	"encoding/json"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -125,6 +126,7 @@ func TestEncode_RefusesWhatTheServerRefuses(t *testing.T) {
 		{"my.openai.azure.com", "message 1, part 0: openai.azure.com takes no File by its https URL: give the bytes", link},
 		{"api.openai.com", "message 1: api.openai.com takes no Images in the result of a tool: have the tool", seen},
 		{"api.groq.com", "message 1: groq.com takes no Cache", messages.System{Text: "s", Cache: messages.Cache1h}},
+		{"api.groq.com", "message 1: groq.com takes no Name: write the name into the text", messages.User{Name: "ann"}},
 		{"api.groq.com", "message 1, part 1: groq.com takes no File: give its text", file},
 		{"api.groq.com", "message 1, part 0: groq.com takes no Audio: give what is said", sound},
 		{"api.mistral.ai", "message 1: mistral.ai takes no Name: write the name into the text", messages.User{Name: "ann"}},
@@ -149,6 +151,14 @@ func TestEncode_RefusesWhatTheServerRefuses(t *testing.T) {
 	req.Tools = []tools.Definition{{Name: "f", Cache: messages.Cache5m}}
 	_, err := openaichat.Encode("api.groq.com", config{}, req, false)
 	require.Contains(t, err.Message, `tool "f": groq.com takes no Cache`)
+
+	req.Tools = []tools.Definition{{Name: "f", Strict: true}}
+	_, err = openaichat.Encode("api.anthropic.com", config{}, req, false)
+	require.Contains(t, err.Message, `tool "f": anthropic.com heeds no Strict: leave it out, or use package anthropic`)
+	req.Tools, req.Schema = nil, &llmclient.Schema{Name: "s", Schema: json.RawMessage(`{}`)}
+	_, err = openaichat.Encode("api.anthropic.com", config{}, req, false)
+	require.Contains(t, err.Message, `Schema "s": anthropic.com heeds no Schema: leave it out`)
+	encode(t, "api.anthropic.com", config{SendRefused: true}, req)
 }
 
 // What no server takes is an error as well.

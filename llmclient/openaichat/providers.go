@@ -39,7 +39,8 @@ type provider struct {
 	fields     []string // of Assistant.Extras; the first one present is sent
 	toolTurns  bool     // send fields only in turns in which tools were called
 	refuses    features // what it refuses of that the API has, or that others take
-	mistral    bool     // writes files and sounds as Mistral does
+	anyArgs    bool     // takes arguments of calls that are no JSON
+	mistral    bool     // writes files, sounds and ids as Mistral does, and has its order of messages
 }
 
 // providers returns the providers whose servers differ from most.
@@ -47,8 +48,9 @@ type provider struct {
 // What they refuse is said by: OpenAI's reference of Chat Completions, where a file has file_data or
 // file_id and a tool message has text alone (images there brought an error, and in 2026 are taken
 // but not seen), and its error "Unknown parameter: 'messages[0].content[0].cache_control'" (2026);
-// Groq's own client, whose parts are texts, images and JSON documents (2025), and its error
-// "property 'cache_control' is unsupported" (2026); Mistral's errors "extra_forbidden" for name
+// Groq's own client, whose parts are texts, images and JSON documents (2025), its page on the
+// compatibility with OpenAI, where messages[].name brings an error, and its error "property
+// 'cache_control' is unsupported" (2026); Mistral's errors "extra_forbidden" for name
 // (2024) and for other unknown fields (2026), and its own client for how files and sounds are
 // written (2026); DeepSeek's error "unknown variant image_url, expected text" (2026); Anthropic's
 // page on its layer for OpenAI's SDK, which leaves all this out without a word (2026).
@@ -57,11 +59,11 @@ func providers() []provider {
 	content := []string{fieldReasoningContent}
 	details := []string{fieldDetails, fieldReasoning}
 	return []provider{
-		{domain: openAIHost, tokenField: TokensMaxCompletion, strict: true, refuses: openAI},
-		{domain: "openai.azure.com", tokenField: TokensMaxCompletion, strict: true, refuses: openAI},
-		{domain: "groq.com", strict: true, refuses: cacheMarks | files | sounds},
+		{domain: openAIHost, tokenField: TokensMaxCompletion, strict: true, refuses: openAI, anyArgs: true},
+		{domain: "openai.azure.com", tokenField: TokensMaxCompletion, strict: true, refuses: openAI, anyArgs: true},
+		{domain: "groq.com", strict: true, refuses: cacheMarks | authorNames | files | sounds},
 		{domain: "mistral.ai", strict: true, refuses: cacheMarks | authorNames, mistral: true},
-		{domain: "anthropic.com", refuses: cacheMarks | authorNames | files | sounds | toolImages},
+		{domain: "anthropic.com", refuses: cacheMarks | authorNames | files | sounds | toolImages | strictTools | schemas},
 		{domain: "deepseek.com", fields: content, toolTurns: true, refuses: images | files | sounds},
 		{domain: "moonshot.ai", fields: content, toolTurns: true},
 		{domain: "moonshot.cn", fields: content, toolTurns: true},

@@ -16,6 +16,8 @@ const (
 	fileURLs // files that are not sent along
 	sounds
 	toolImages // images in the results of tools
+	strictTools
+	schemas
 )
 
 // refusal says in words what a server does not take, and what to do.
@@ -28,6 +30,8 @@ var refusals = map[features]refusal{
 	files:       {"takes no File", "give its text"},
 	fileURLs:    {"takes no File by its https URL", "give the bytes as a data URL, or the ID of a file that it holds"},
 	sounds:      {"takes no Audio", "give what is said as text"},
+	strictTools: {"heeds no Strict", "leave it out, or use package anthropic"},
+	schemas:     {"heeds no Schema", "leave it out and ask for JSON in words, or use package anthropic"},
 	toolImages:  {"takes no Images in the result of a tool", "have the tool describe them in its text, or show them in a user message"},
 }
 
@@ -36,6 +40,7 @@ type place struct {
 	message int
 	part    int    // -1: the whole message
 	tool    string // the name of a tool; then the place is not in a message
+	schema  string // the name of the Schema; the same
 }
 
 func inMessage(index int) place { return place{message: index, part: -1} }
@@ -44,6 +49,8 @@ func (p place) String() string {
 	switch {
 	case p.tool != "":
 		return "tool " + strconv.Quote(p.tool)
+	case p.schema != "":
+		return "Schema " + strconv.Quote(p.schema)
 	case p.part < 0:
 		return "message " + strconv.Itoa(p.message)
 	default:

@@ -29,7 +29,7 @@ func New(cfg Config) (*Client, error) {
 		return nil, &ConfigError{Field: field, Problem: problem}
 	}
 	c := &Client{
-		style:  style{effort: cfg.Effort, summary: cfg.Summary, refused: &refusedItems{}},
+		style:  style{effort: cfg.Effort, summary: cfg.Summary, refused: &wire.Refused{}},
 		server: openaiapi.NewServer("openairesponses", "responses", cfg.settings(), full),
 	}
 	c.asking = wire.Asking{Package: "openairesponses", Model: cfg.Model, Retries: full.MaxRetries, Once: c.once}.Client()
@@ -71,7 +71,7 @@ func (c *Client) once(ctx context.Context, req *llmclient.Request, model string,
 			return nil, err
 		default:
 			if s.forget {
-				s.refused.add(model, req.Messages)
+				s.refused.Add(model, req.Messages, extraReasoning)
 			}
 			resp.Attempts = attempts
 			return resp, nil

@@ -25,7 +25,7 @@ type style struct {
 	plain  bool // the model does not reason: no reasoning is asked for or sent
 	forget bool // reasoning that came before is not sent
 
-	refused *refusedItems // reasoning that is never sent
+	refused *wire.Refused // reasoning that is never sent
 }
 
 // after returns the style of another request after one that was refused because of its encrypted
@@ -52,7 +52,7 @@ type encoder struct {
 	forget bool // reasoning is not sent
 
 	model   string
-	refused *refusedItems
+	refused *wire.Refused
 }
 
 // encode returns the body of a request as JSON. It returns a bad_request error that names the part

@@ -203,7 +203,7 @@ func (e *encoder) assistant(index int, m messages.Assistant) {
 		case messages.Thought:
 			if raw, ok := c.Extras[extraItem]; ok {
 				e.item(raw, index)
-			} else if raw, ok := c.Extras[extraReasoning]; ok && !e.forget && !e.refused.has(e.model, raw) &&
+			} else if raw, ok := c.Extras[extraReasoning]; ok && !e.forget && !e.refused.Has(e.model, raw) &&
 				followed(m.Content[i+1:]) && hasContent(raw) {
 				e.item(raw, index)
 			}

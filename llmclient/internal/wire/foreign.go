@@ -4,6 +4,9 @@ import (
 	"strconv"
 	"strings"
 	"unicode/utf16"
+	"unicode/utf8"
+
+	"github.com/segue-go/segue/internal/jsonform"
 )
 
 // maxName is the greatest length of the name of a tool in the APIs of OpenAI and Anthropic.
@@ -30,6 +33,21 @@ func CalledName(name string) string {
 		}, name)
 	}
 	return name[:min(len(name), maxName)]
+}
+
+// CalledArguments returns the arguments of a call in a form that every API takes in a conversation:
+// a JSON object. Those that are none, because a model has written them wrong, are in an object, as
+// Anthropic's page on fine-grained tool streaming says: servers that read the arguments of earlier
+// calls refuse the whole conversation otherwise, such as vLLM.
+func CalledArguments(args string) string {
+	switch own := strings.TrimSpace(args); {
+	case own == "" || own == "null":
+		return "{}"
+	case own[0] == '{' && utf8.ValidString(own) && ValidJSON([]byte(own)):
+		return args
+	default:
+		return string(jsonform.AppendString([]byte(`{"INVALID_JSON":`), args)) + "}"
+	}
 }
 
 // Paired returns JSON without escapes that are half of a character, such as \ud83d alone: each
