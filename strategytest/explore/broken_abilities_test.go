@@ -40,6 +40,9 @@ var brokenAbilities = []broken{
 		p.Tries++
 		return p.fsm.OutOfTurn()
 	}}},
+	{name: "counts results that it does not expect", law: explore.Turn, twist: twist{heeds: func(p *pupil, r []messages.ToolOutput) {
+		p.Tries += len(r)
+	}}},
 	{name: "moves when it is called out of turn", law: explore.Turn, twist: twist{turn: func(p *pupil) nextstep.NextStep {
 		return p.goneTo(lost, nextstep.ReportError{Err: &delegation.Error{Code: delegation.CodeDefect}})
 	}}},

@@ -70,6 +70,21 @@ var brokenMemories = []broken{
 			return step
 		},
 	}},
+	{name: "leaves out of its snapshot how often a tool has failed", law: explore.Restored, twist: twist{
+		caps: strategy.Caps{"retries": 1, "rounds": 5, "children": 1},
+		results: func(p *pupil, r []messages.ToolOutput) nextstep.NextStep {
+			if n, _ := p.kept.(int); !r[0].OK() {
+				p.kept = n + 1
+			}
+			step := p.acted(r)
+			if p.kept == 3 {
+				ask := step.(nextstep.GetChatCompletion)
+				ask.Request.MaxTokens = 100 // it is to be brief
+				step = ask
+			}
+			return step
+		},
+	}, world: func(o *explore.Options) { o.Depth, o.States = 12, 1000 }},
 	{name: "leaves out of its snapshot what only its end says", law: explore.Restored, twist: twist{
 		results: func(p *pupil, r []messages.ToolOutput) nextstep.NextStep {
 			if len(p.History) > 3 && !r[0].OK() {

@@ -2,6 +2,7 @@ package explore
 
 import (
 	"fmt"
+	"maps"
 	"reflect"
 	"slices"
 
@@ -18,6 +19,7 @@ type nearer struct {
 	wrong  map[string]bool    // the same for answers that do not fit
 	from   string             // the strategies and their states where the next reaction is tried
 	moves  map[passage]bool   // the reactions that were examined
+	habits [][]choice         // paths to reactions that were examined, see wander
 	endsOf int32              // the state in which the next reaction is tried that ends the run
 	ends   int                // how many of its reactions have
 }
@@ -28,12 +30,15 @@ type passage struct {
 	ends           bool // the run
 }
 
-// isFirst reports whether a reaction is the first of its kind to strategies in these states: its
-// laws are worth a look even if it leads to a state that is known.
-func (x *exploration) isFirst(reaction string) bool {
+// isFirst reports whether the last reaction of a path is the first of its kind to strategies in
+// these states: its laws are worth a look even if it leads to a state that is known.
+func (x *exploration) isFirst(path []choice, reaction string) bool {
 	p := passage{x.nearer.from, reaction, x.run.m.Done()}
 	known := x.nearer.moves[p]
 	x.nearer.moves[p] = true
+	if last := path[len(path)-1]; !known && last.effect != whole && !p.ends && len(x.nearer.habits) < mostHabits {
+		x.nearer.habits = append(x.nearer.habits, path)
+	}
 	return !known
 }
 
@@ -42,7 +47,8 @@ func (x *exploration) fit() (law, problem string) {
 	x.nearer.defs, x.nearer.failed = slices.Clone(x.Tools), map[string]bool{}
 	x.run.own = map[string]bool{}
 	x.nearer.wrong, x.nearer.moves = map[string]bool{}, map[passage]bool{}
-	for name, factory := range x.config.Strategies {
+	for _, name := range slices.Sorted(maps.Keys(x.config.Strategies)) {
+		factory := x.config.Strategies[name]
 		if factory == nil {
 			continue
 		}

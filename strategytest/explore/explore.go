@@ -27,7 +27,10 @@ package explore
 import (
 	"cmp"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
+	"unicode"
 
 	"github.com/segue-go/segue/delegation"
 	"github.com/segue-go/segue/machine"
@@ -83,7 +86,8 @@ type Options struct {
 
 // LeftOut says what a state does not hold, so that paths that differ in nothing else lead to the
 // same state.
-const LeftOut = "numbers of steps, names of frames, usage and time; the last request of each frame; " +
+const LeftOut = "numbers of steps, names of frames, usage and time; of limits on tokens, what is left above 100; " +
+	"what a person replied, but for an approval; the last request of each frame; " +
 	"of each conversation in a strategy's memory all but the kinds of the last two messages and the calls in them; " +
 	"of how long requests were (rate and measured in a field compact), all but the number of binary digits; " +
 	"how the run and its frames were ended, but for status and code"
@@ -99,6 +103,7 @@ type Report struct {
 	Violations []Violation // of laws; those with the shortest paths first, at most one for each law
 	Results    []Result    // of the Queries, in their order
 
+	caps   int    // Options.Caps
 	atOnce string // how the run ended, if it ends before anything can happen to it
 }
 
@@ -116,6 +121,9 @@ func (r *Report) String() string {
 	}
 	if !r.Exact {
 		b.WriteString("; a strategy is no Snapshotter, so each path to it counts as a state")
+	}
+	if r.caps > 0 {
+		fmt.Fprintf(&b, "; caps of tables were at most %d", r.caps)
 	}
 	if r.atOnce != "" {
 		b.WriteString("; the run ends at once: " + r.atOnce)
@@ -164,10 +172,16 @@ func (o *Options) problem() error {
 			return fmt.Errorf("explore: Options.%s is %d: it must be 0 or more", bound.name, bound.n)
 		}
 	}
-	for name, factory := range o.Strategies {
-		if factory == nil {
+	for _, name := range slices.Sorted(maps.Keys(o.Strategies)) {
+		if o.Strategies[name] == nil {
 			return fmt.Errorf("explore: Options.Strategies: the factory of %q is nil", name)
 		}
+	}
+	if o.Strategies[Subject] != nil || slices.Contains(o.Children, Subject) {
+		return fmt.Errorf("explore: the name %q is that of the strategy that is explored: give the other one another", Subject)
+	}
+	if at := strings.IndexFunc(o.Name, notInName); at >= 0 {
+		return fmt.Errorf("explore: Options.Name is %q: stories cannot name it so, because of its %q", o.Name, o.Name[at:])
 	}
 	for i, q := range o.Queries {
 		if q.first == nil || q.kind == leads && q.later == nil {
@@ -176,6 +190,9 @@ func (o *Options) problem() error {
 	}
 	return nil
 }
+
+// notInName reports whether the stories have another use for a character.
+func notInName(r rune) bool { return unicode.IsSpace(r) || strings.ContainsRune(`=()",#`, r) }
 
 // Run explores the strategy that the factory makes, from its first step. In each state it tries
 // every [Reaction] to every open effect: replies of a model, results of tools, outputs of children,

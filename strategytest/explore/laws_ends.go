@@ -17,13 +17,27 @@ func (w *walk) signature() string {
 	return b.String()
 }
 
-// mostFailures is how many failures in a row a run may meet.
-const mostFailures = 1000
+// untabled returns the memories of the live strategies without a table, which have no states.
+func (w *walk) untabled() string {
+	var t keyText
+	for _, f := range w.m.Frames() {
+		if st := w.live[f.Name]; f.State == "" {
+			t.memory(st)
+		}
+	}
+	return string(t.buf)
+}
+
+const (
+	mostFailures = 1000 // in a row that a run may meet
+	mostEndless  = 500  // states that meet them
+)
 
 // endless answers a state, and whatever follows, with each kind of failure, and says whether the
 // run does not end.
 func (x *exploration) endless(path []choice, signature string) string {
-	if x.nearer.failed[signature] || x.run.m.Done() {
+	signature += x.run.untabled()
+	if x.nearer.failed[signature] || x.run.m.Done() || len(x.nearer.failed) >= mostEndless {
 		return ""
 	}
 	x.nearer.failed[signature] = true

@@ -3,6 +3,8 @@ package explore
 import (
 	"bytes"
 	"fmt"
+	"maps"
+	"slices"
 
 	"github.com/segue-go/segue/strategy"
 	"github.com/segue-go/segue/tools"
@@ -10,7 +12,8 @@ import (
 
 // replaceAll has each live strategy's place taken by one that was restored from its snapshot.
 func (w *walk) replaceAll() {
-	for frame, s := range w.stands {
+	for _, frame := range slices.Sorted(maps.Keys(w.stands)) {
+		s := w.stands[frame]
 		fresh := s.restoredCopy()
 		if fresh == nil {
 			continue

@@ -40,8 +40,17 @@ func refuses(st strategy.Strategy, open nextstep.Kind) (problem string) {
 		call func() nextstep.NextStep
 	}{
 		{nextstep.KindGetChatCompletion, func() nextstep.NextStep { return st.ProcessAPIResponse(llmclient.Response{}) }},
+		{nextstep.KindGetChatCompletion, func() nextstep.NextStep {
+			return st.ProcessAPIResponse(llmclient.Response{Message: messages.AssistantText("nobody asked"), Finish: llmclient.FinishStop})
+		}},
 		{nextstep.KindExecuteTools, func() nextstep.NextStep { return st.ProcessToolResults(nil) }},
+		{nextstep.KindExecuteTools, func() nextstep.NextStep {
+			return st.ProcessToolResults([]messages.ToolOutput{{CallID: "of nobody", ToolName: "nothing", Output: "nobody asked", Status: messages.StatusFailed}})
+		}},
 		{nextstep.KindDelegate, func() nextstep.NextStep { return st.ProcessDelegationResult(delegation.Output{}) }},
+		{nextstep.KindDelegate, func() nextstep.NextStep {
+			return st.ProcessDelegationResult(delegation.Output{Result: new("nobody asked")})
+		}},
 	} {
 		if m.kind == open {
 			continue

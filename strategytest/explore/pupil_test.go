@@ -74,14 +74,20 @@ type twist struct {
 	uses     func(*pupil, []tools.Definition)
 	brings   func(*pupil) []tools.Tool
 	turn     func(*pupil) nextstep.NextStep
+	heeds    func(*pupil, []messages.ToolOutput) // before it looks whether it awaits them
 	snapshot func(*pupil) (json.RawMessage, error)
 	restore  func(*pupil, json.RawMessage) error
 	factory  func(sound func() strategy.Strategy) func() strategy.Strategy
+	caps     strategy.Caps // instead of lessonCaps
 }
 
 // newPupil returns a factory of pupils with that twist.
 func newPupil(t *twist) func() strategy.Strategy {
-	sound := func() strategy.Strategy { return &pupil{fsm: lessons.New(lessonCaps), twist: t} }
+	caps := t.caps
+	if caps == nil {
+		caps = lessonCaps
+	}
+	sound := func() strategy.Strategy { return &pupil{fsm: lessons.New(caps), twist: t} }
 	if t.factory != nil {
 		return t.factory(sound)
 	}
@@ -164,6 +170,9 @@ func (p *pupil) giveUp(why string) nextstep.NextStep {
 }
 
 func (p *pupil) ProcessToolResults(results []messages.ToolOutput) nextstep.NextStep {
+	if p.twist.heeds != nil {
+		p.twist.heeds(p, results)
+	}
 	if p.fsm.State() != acting {
 		return p.outOfTurn()
 	}

@@ -177,11 +177,13 @@ func TestLeads_undecided(t *testing.T) {
 // Options that mean nothing are refused, and not an exploration of nothing.
 func TestRun_refusesOptions(t *testing.T) {
 	for want, change := range map[string]func(*explore.Options){
-		"Options.Odd is -1":    func(o *explore.Options) { o.Odd = -1 },
-		"Options.Depth is -2":  func(o *explore.Options) { o.Depth = -2 },
-		"Options.Notes is -1":  func(o *explore.Options) { o.Notes = -1 },
-		"Options.States is -1": func(o *explore.Options) { o.States = -1 },
-		"Options.Caps is -1":   func(o *explore.Options) { o.Caps = -1 },
+		"Options.Odd is -1":                 func(o *explore.Options) { o.Odd = -1 },
+		"Options.Depth is -2":               func(o *explore.Options) { o.Depth = -2 },
+		"Options.Notes is -1":               func(o *explore.Options) { o.Notes = -1 },
+		"Options.States is -1":              func(o *explore.Options) { o.States = -1 },
+		"Options.Caps is -1":                func(o *explore.Options) { o.Caps = -1 },
+		`Options.Name is "refund agent"`:    func(o *explore.Options) { o.Name = "refund agent" },
+		`the name "subject" is that of the`: func(o *explore.Options) { o.Children = []string{"subject"} },
 		`query 1 of Options.Queries, "never", has no predicate`: func(o *explore.Options) {
 			o.Queries = []explore.Query{explore.Never(nil)}
 		},

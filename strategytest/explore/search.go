@@ -48,7 +48,7 @@ const whole = math.MaxUint16
 func newExploration(factory func() strategy.Strategy, o Options) *exploration {
 	o.States = cmp.Or(o.States, 100_000)
 	x := &exploration{Options: o, task: o.input(), seen: map[stateKey]uint8{}, broken: map[string]bool{}}
-	x.report.Exact = true
+	x.report.Exact, x.report.caps = true, o.Caps
 	x.world.more, x.world.without = o.World, o.Without
 	x.run.subject = o.Name
 	x.config = o.config(factory, &x.run)
@@ -229,7 +229,7 @@ func (x *exploration) try(at int32, path []choice, c choice) {
 	if known {
 		x.asked.cycles.join(at, key, c)
 	}
-	if first := x.isFirst(r.Name); known && !first {
+	if first := x.isFirst(path, r.Name); known && !first {
 		x.endsRestored(at, path, bare)
 		return
 	}
@@ -239,7 +239,11 @@ func (x *exploration) try(at int32, path []choice, c choice) {
 		return
 	}
 	sum := x.sum(path)
-	if !x.examine(path, bare, sum) || known {
+	if !x.examine(path, bare, sum) {
+		x.asked.cutAt(at)
+		return
+	}
+	if known {
 		return
 	}
 	x.seen[key] = odd

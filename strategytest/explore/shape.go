@@ -10,14 +10,14 @@ import (
 // lastMessages is how many messages of a conversation count.
 const lastMessages = 2
 
-// opening is how each conversation begins in JSON, see [messages.History]. The role follows.
+// opening is how each conversation begins in JSON, see [messages.AppendMessage]. The role follows.
 var opening = []byte(`[{"role":"`)
 
-// roles are those of messages.
-var roles = [][]byte{[]byte("system"), []byte("user"), []byte("assistant"), []byte("tool")}
+// roles are those of messages, each with the field that comes next.
+var roles = [][]byte{[]byte(`system","text":`), []byte(`user","content":`), []byte(`assistant","content":`), []byte(`tool","call_id":`)}
 
 // conversation returns where the first conversation of a memory begins; -1 if it has none. A list
-// with roles of another kind is none.
+// with roles of another kind, or of what is no messages, is none.
 func conversation(memory []byte) int {
 	for from := 0; ; {
 		at := bytes.Index(memory[from:], opening)
@@ -26,8 +26,7 @@ func conversation(memory []byte) int {
 		}
 		at += from
 		from = at + len(opening)
-		role, _, _ := bytes.Cut(memory[from:], []byte{'"'})
-		if slices.ContainsFunc(roles, func(known []byte) bool { return bytes.Equal(known, role) }) {
+		if slices.ContainsFunc(roles, func(known []byte) bool { return bytes.HasPrefix(memory[from:], known) }) {
 			return at
 		}
 	}

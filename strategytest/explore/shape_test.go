@@ -23,6 +23,7 @@ func TestAppendShape_measures(t *testing.T) {
 	for _, text := range []string{
 		`{"compact":{"measured":"long","rate":-1}}`, `{"compact":{"measured":`, `{"compact":{"rate":99999999999999999999999}}`,
 		`{"measured":5,"rate":6}`, `{"compact":5,"rate":6}`, `{"team":[{"role":"judge","votes":2},{"role":"user"}]}`,
+		`{"votes":[{"role":"user","vote":"no"},{"role":"lawyer","vote":"no"},{"role":"manager","vote":"no"}]}`,
 	} {
 		require.Equal(t, text, shape(text), "it is something else")
 	}

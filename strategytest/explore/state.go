@@ -10,6 +10,7 @@ import (
 
 	"github.com/segue-go/segue/delegation"
 	"github.com/segue-go/segue/machine"
+	"github.com/segue-go/segue/nextstep"
 	"github.com/segue-go/segue/strategy"
 )
 
@@ -90,6 +91,9 @@ func (t *keyText) state(w *walk) {
 		t.number(e.Depth)
 		t.text(e.Call.Name)
 		t.text(e.Call.Arguments)
+		if child, ok := e.Step.(nextstep.Delegate); ok {
+			t.text(child.Strategy)
+		}
 		t.number(len(e.Replies))
 		t.flag(e.Approved)
 		if len(w.edited) > 0 && e.Kind != machine.EffectModel { // what comes of it shows when the calls are over
@@ -97,6 +101,10 @@ func (t *keyText) state(w *walk) {
 		}
 	}
 }
+
+// manyTokens is how many tokens a run may have left before it matters how many: each reply uses
+// some, so that no two replies would lead to one state.
+const manyTokens = 100
 
 func (t *keyText) frame(w *walk, f *machine.FrameView) {
 	t.number(f.Depth)
@@ -109,6 +117,9 @@ func (t *keyText) frame(w *walk, f *machine.FrameView) {
 	t.memory(w.live[f.Name])
 	for _, n := range []int{f.Left.Depth, f.Left.Steps, f.Left.ModelCalls, f.Left.ToolCalls, f.Left.Handoffs} {
 		t.number(max(n, -1))
+	}
+	for _, n := range []int64{f.Left.InputTokens, f.Left.OutputTokens, f.Left.TotalTokens} {
+		t.number(int(min(max(n, -1), manyTokens)))
 	}
 	for i := range f.Effects {
 		e := &f.Effects[i]

@@ -9,35 +9,74 @@ import (
 const (
 	wanders    = 8
 	wanderSize = 12
+
+	mostHabits = 128
+	habitSize  = 16 // reactions after the path on which the habit was taken
 )
 
-// wander makes some longer walks at random, the same each time, with strategies that are restored
-// before each reaction.
+// wander makes some longer walks, the same each time, with strategies that are restored before each
+// reaction: some at random, and some in which everybody keeps to a habit.
 func (x *exploration) wander() {
-	for seed := uint64(0); seed < wanders && len(x.report.Violations) == 0 && len(x.nodes) > 0; seed++ {
-		path, sums, steps := x.wanderOff(rand.New(rand.NewPCG(seed, 1))) //nolint:gosec // the same walks each time
-		if problem := changed(steps); problem != "" {
-			x.violate(lawKept, path, problem)
-		}
-		if law, problem, after := x.follow(path, sums); law != "" {
-			x.violate(law, path[:after], problem)
-		}
+	for seed := uint64(0); seed < wanders; seed++ {
+		chance := rand.New(rand.NewPCG(seed, 1)) //nolint:gosec // the same walks each time
+		x.walkOff(wanderSize, func(_ int, choices []choice) choice { return choices[chance.IntN(len(choices))] })
+	}
+	for _, path := range x.nearer.habits {
+		x.walkOff(len(path)+habitSize, x.habit(path))
 	}
 	x.run.as = plain
 }
 
-// wanderOff walks at random. It returns the path, the checksum after each reaction, and all steps.
-func (x *exploration) wanderOff(chance *rand.Rand) (path []choice, sums []uint32, steps []form) {
+// habit returns how a path goes on if the same is answered in the same states of the strategies: a
+// counter that a snapshot leaves out shows only when something has happened often.
+func (x *exploration) habit(path []choice) func(i int, choices []choice) choice {
+	habits := map[string]string{} // the name of the last reaction, by the strategies and their states
+	return func(i int, choices []choice) choice {
+		signature := x.run.signature()
+		var c choice
+		if i < len(path) {
+			c = path[i]
+		} else {
+			at := slices.IndexFunc(choices, func(c choice) bool { return x.reaction(c).Name == habits[signature] })
+			if at < 0 {
+				at = slices.IndexFunc(choices, func(c choice) bool { return !x.reaction(c).Odd })
+			}
+			c = choices[max(0, at)]
+		}
+		if r := x.reaction(c); r != nil {
+			habits[signature] = r.Name
+		}
+		return c
+	}
+}
+
+// walkOff makes a walk of at most so many reactions, unless a law is broken already.
+func (x *exploration) walkOff(most int, pick func(i int, choices []choice) choice) {
+	if len(x.report.Violations) > 0 || len(x.nodes) == 0 {
+		return
+	}
+	path, sums, steps := x.walkBy(most, pick)
+	if problem := changed(steps); problem != "" {
+		x.violate(lawKept, path, problem)
+	}
+	if law, problem, after := x.follow(path, sums); law != "" {
+		x.violate(law, path[:after], problem)
+	}
+}
+
+// walkBy walks by the reactions that are picked. It returns the path, the checksum after each
+// reaction, and all steps.
+func (x *exploration) walkBy(most int, pick func(i int, choices []choice) choice) (path []choice, sums []uint32, steps []form) {
 	if !x.to(nil, closely) {
 		return nil, nil, nil
 	}
-	for !x.run.m.Done() && len(path) < wanderSize && (x.Depth == 0 || len(path) < x.Depth) {
+	for !x.run.m.Done() && len(path) < most && (x.Depth == 0 || len(path) < x.Depth) {
 		choices := x.choices()
 		if len(choices) == 0 {
 			break
 		}
 		steps = append(steps, x.run.forms()...)
-		c := choices[chance.IntN(len(choices))]
+		c := pick(len(path), choices)
 		if x.run.react(x.reaction(c), c) != nil || !x.holds(append(slices.Clip(path), c)) {
 			break
 		}

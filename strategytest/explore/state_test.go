@@ -1,0 +1,145 @@
+package explore_test
+
+import (
+	"encoding/json"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/segue-go/segue/delegation"
+	"github.com/segue-go/segue/llmclient"
+	"github.com/segue-go/segue/machine"
+	"github.com/segue-go/segue/messages"
+	"github.com/segue-go/segue/nextstep"
+	"github.com/segue-go/segue/strategy"
+	"github.com/segue-go/segue/strategytest/explore"
+)
+
+// What the world does next may depend on which child was asked, though the parent remembers alike.
+func TestNever_whichChild(t *testing.T) {
+	o := school
+	o.Children, o.Depth, o.States = []string{"billing", "tech"}, 0, 1000
+	o.World = func(e *machine.Effect) []explore.Reaction {
+		switch step := e.Step.(type) {
+		case nextstep.GetChatCompletion:
+			return []explore.Reaction{
+				explore.Reply("billing", llmclient.FinishStop, messages.Text{Text: "billing"}),
+				explore.Reply("tech", llmclient.FinishStop, messages.Text{Text: "tech"}),
+			}
+		case nextstep.Delegate:
+			if step.Strategy == "tech" {
+				return []explore.Reaction{explore.Answer("escalates", nextstep.DelegationResult{Output: delegation.Output{Result: new("escalate")}})}
+			}
+		}
+		return nil
+	}
+	o.Without = allBut("billing", "tech", "child result", "escalates")
+	o.Queries = []explore.Query{explore.CanReach(func(s *explore.State) bool { return s.Done() && s.Output().Text() == "escalate" })}
+	r, err := explore.Run(newPupil(&twist{
+		reply: func(p *pupil, r llmclient.Response) nextstep.NextStep {
+			if !p.fsm.Can("handed over") {
+				return p.fsm.Then("answered", p.done("enough"))
+			}
+			return p.fsm.Then("handed over", nextstep.Delegate{Strategy: r.Message.Text(), Input: delegation.Input{Goal: "help"}})
+		},
+		child: func(p *pupil, out delegation.Output) nextstep.NextStep {
+			return p.fsm.Then("answered", p.done(out.Text()))
+		},
+	}), o)
+	require.NoError(t, err)
+	require.True(t, r.Results[0].Holds, "%+v", r)
+}
+
+// untabled asks the model as long as it is answered. It has no table.
+type untabled struct {
+	History messages.History `json:"history"`
+	fails   func(*untabled) nextstep.NextStep
+}
+
+func (u *untabled) Initialize(in delegation.Input) nextstep.NextStep {
+	u.History, _ = in.Conversation("")
+	return u.ask()
+}
+
+func (u *untabled) ask() nextstep.NextStep {
+	return nextstep.GetChatCompletion{Request: llmclient.Request{Messages: u.History.Clip()}}
+}
+
+func (u *untabled) ProcessAPIResponse(r llmclient.Response) nextstep.NextStep {
+	if r.Message.Empty() || len(r.Message.Calls()) > 0 {
+		return nextstep.ReportError{Err: &delegation.Error{Code: delegation.CodeFailed, Message: "no text"}}
+	}
+	u.History = append(u.History, r.Message, messages.UserText("go on"))
+	return u.ask()
+}
+
+func (u *untabled) ProcessToolResults([]messages.ToolOutput) nextstep.NextStep {
+	return nextstep.ReportError{Err: &delegation.Error{Code: delegation.CodeDefect, Message: "out of turn"}}
+}
+
+func (u *untabled) ProcessDelegationResult(delegation.Output) nextstep.NextStep {
+	return nextstep.ReportError{Err: &delegation.Error{Code: delegation.CodeDefect, Message: "out of turn"}}
+}
+
+func (u *untabled) ProcessFailure(f nextstep.Failure) nextstep.NextStep { return u.fails(u) }
+
+func (u *untabled) Snapshot() (json.RawMessage, error) { return json.Marshal(u) }
+
+func (u *untabled) Restore(data json.RawMessage) error { return json.Unmarshal(data, u) }
+
+func newUntabled(fails func(*untabled) nextstep.NextStep) func() strategy.Strategy {
+	return func() strategy.Strategy { return &untabled{fails: fails} }
+}
+
+// What is left of a small limit on tokens is part of the state: the run does not go on for ever.
+func TestLeads_limitOnTokens(t *testing.T) {
+	gives := func(*untabled) nextstep.NextStep {
+		return nextstep.ReportError{Err: &delegation.Error{Code: delegation.CodeFailed, Message: "no answer"}}
+	}
+	r, err := explore.Run(newUntabled(gives), explore.Options{
+		Limits: delegation.Limits{TotalTokens: 12}, Without: allBut("text", "failure unavailable"),
+		Queries: []explore.Query{explore.Leads(func(*explore.State) bool { return true }, explore.Ended)},
+	})
+	require.NoError(t, err)
+	require.True(t, r.Exhausted)
+	require.True(t, r.Results[0].Holds, "%+v", r)
+}
+
+// A strategy without a table that goes on for ever once it was answered has no states that tell.
+func TestRun_endlessWithoutTable(t *testing.T) {
+	r, err := explore.Run(newUntabled(func(u *untabled) nextstep.NextStep {
+		if len(u.History) > 1 {
+			return u.ask()
+		}
+		return nextstep.ReportError{Err: &delegation.Error{Code: delegation.CodeFailed, Message: "no answer"}}
+	}), explore.Options{Without: allBut("text", "failure unavailable")})
+	require.NoError(t, err)
+	require.Len(t, r.Violations, 1)
+	require.Equal(t, explore.Ends, r.Violations[0].Law)
+}
+
+// Data is an answer, also after a failure.
+func TestRun_dataAfterAFailure(t *testing.T) {
+	r, err := explore.Run(newUntabled(func(u *untabled) nextstep.NextStep {
+		return nextstep.Complete{Output: delegation.Output{Messages: u.History.Clip(), Data: json.RawMessage(`{"known":false}`)}}
+	}), explore.Options{Limits: delegation.Limits{ModelCalls: 3}, Without: allBut("text", "failure unavailable")})
+	require.NoError(t, err)
+	require.Empty(t, r.Violations)
+}
+
+// A report is the same each time, whatever is wrong in several places.
+func TestRun_sameReport(t *testing.T) {
+	one := newPupil(&twist{})()
+	same := func() strategy.Strategy { return one }
+	first := ""
+	for range 10 {
+		o := school
+		o.Strategies = strategy.Set{"a": same, "b": same, "c": same}
+		r, err := explore.Run(newPupil(&twist{}), o)
+		require.NoError(t, err)
+		if first == "" {
+			first = r.Violations[0].Error()
+		}
+		require.Equal(t, first, r.Violations[0].Error())
+	}
+}
