@@ -131,6 +131,9 @@ func (j job) explored(b *boundRecord) (explore.Options, error) {
 			o.Strategies[a.Strategy] = j.strategies[a.Strategy]
 		}
 	}
+	if root == explore.Subject || o.Strategies[explore.Subject] != nil {
+		return o, fmt.Errorf("the agent %q cannot be checked: explorations have another use for its name; call it something else", explore.Subject)
+	}
 	policy := j.files.Protect(j.policy())
 	o.Approve = func(r orchestrator.ApprovalRequest) orchestrator.Verdict {
 		if r.Strategy == explore.Subject {

@@ -137,7 +137,7 @@ func (a *accumulator) continues(index int64, raw []byte) {
 		a.mixed = true // there is no telling what the model wrote
 		return
 	}
-	b.take(&p)
+	b.take(&p, raw)
 	a.write(b, p.text)
 	if b.kind == blockCall && a.onCall != nil && b.name != "" && len(p.arguments) > 0 {
 		a.onCall(llmclient.CallDelta{Index: b.call, Tool: b.name, Text: string(p.arguments)})

@@ -3,6 +3,8 @@ package anthropic
 import (
 	"bytes"
 	"encoding/json"
+	"maps"
+	"slices"
 	"strings"
 
 	"github.com/segue-go/segue/internal/jsonform"
@@ -49,11 +51,25 @@ type block struct {
 	citations []messages.Citation
 
 	id, name  string
-	call      int    // the place among the calls
-	arguments []byte // as streamed
-	input     []byte // as it began, raw
-	caller    []byte // raw; nil if the model itself made the call
-	raw       []byte // of kind other: as it began
+	call      int        // the place among the calls
+	arguments []byte     // as streamed
+	input     []byte     // as it began, raw
+	caller    []byte     // raw; nil if the model itself made the call
+	raw       []byte     // of kind other: as it began
+	summary   deltaTexts // of a compaction
+}
+
+// deltaTexts are the texts of the deltas of a compaction.
+type deltaTexts struct {
+	begun           bool
+	content, sealed strings.Builder
+}
+
+// take adds those of a delta.
+func (d *deltaTexts) take(raw []byte) {
+	d.begun = true
+	d.content.WriteString(textOf(raw, "content"))
+	d.sealed.WriteString(textOf(raw, "encrypted_content"))
 }
 
 // newBlock returns a block as it begins, without its text.
@@ -80,14 +96,18 @@ func (b *block) isWritten() bool {
 	return b.kind == blockCall || b.kind == blockOther && !strings.HasSuffix(textOf(b.raw, "type"), "_tool_result")
 }
 
-// take takes what does not belong to the text.
-func (b *block) take(p *piece) {
+// take takes what does not belong to the text of a delta.
+func (b *block) take(p *piece, raw []byte) {
 	b.signature = append(b.signature, p.signature...)
 	b.arguments = append(b.arguments, p.arguments...)
 	if p.citation != nil {
 		b.cite(p.citation)
 	}
-	if b.kind == blockOther && string(p.kind) != "input_json_delta" {
+	switch kind := string(p.kind); {
+	case b.kind != blockOther || kind == "input_json_delta":
+	case kind == "compaction_delta":
+		b.summary.take(raw)
+	default:
 		b.spoiled = true
 	}
 }
@@ -166,20 +186,36 @@ func (b *block) whole() []byte {
 	switch {
 	case b.spoiled || len(b.raw) == 0:
 		return nil
+	case b.summary.begun:
+		changed := map[string][]byte{"content": jsonform.AppendString(nil, b.summary.content.String())}
+		if b.summary.sealed.Len() > 0 {
+			changed["encrypted_content"] = jsonform.AppendString(nil, b.summary.sealed.String())
+		}
+		return withMembers(b.raw, changed)
 	case len(b.arguments) == 0:
 		return b.raw
 	case !wire.ValidJSON(b.arguments):
 		return nil
 	}
+	return withMembers(b.raw, map[string][]byte{"input": compact(b.arguments)})
+}
+
+// withMembers returns an object in which members have other values. Those that it lacks are at its
+// end. It empties the map.
+func withMembers(object []byte, values map[string][]byte) []byte {
 	var c jsonform.Cursor
-	c.Begin(b.raw, wire.MaxDepth)
+	c.Begin(object, wire.MaxDepth)
 	dst := []byte{'{'}
 	for more := c.Open('{'); more; more = c.More('}') {
 		name, value := string(c.Name()), c.Raw()
-		if name == "input" {
-			value = compact(b.arguments)
+		if other, ok := values[name]; ok {
+			value = other
+			delete(values, name)
 		}
 		dst = append(wire.AppendKey(dst, name), value...)
+	}
+	for _, name := range slices.Sorted(maps.Keys(values)) {
+		dst = append(wire.AppendKey(dst, name), values[name]...)
 	}
 	return append(dst, '}')
 }

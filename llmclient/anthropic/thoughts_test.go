@@ -158,6 +158,22 @@ func TestEncode_callsOfTheServer(t *testing.T) {
 	}
 }
 
+// A summary that Anthropic makes of a conversation goes back as it came, streamed or not.
+func TestResult_compaction(t *testing.T) {
+	const summary = `{"type":"compaction","content":"a \"b\"","encrypted_content":"EncX"}`
+	for _, stop := range []string{"end_turn", "compaction"} {
+		for _, begin := range []string{`{"type":"compaction","content":null}`, `{"type":"compaction","content":"","encrypted_content":""}`} {
+			streamed, err := ask(t, sayEvents(t, stream(stop, blockOf("0", begin,
+				`{"type":"compaction_delta","content":"a \"","encrypted_content":"Enc"}`, `{"type":"compaction_delta","content":"b\"","encrypted_content":"X"}`))...))
+			got := must(t, streamed, err).Message
+			require.Equal(t, []messages.AssistantContent{messages.Thought{Extras: messages.Extras{"anthropic_block": json.RawMessage(summary)}}}, got.Content)
+			require.Contains(t, conversation(t, config{}, messages.UserText("a"), got, messages.UserText("b")), summary)
+		}
+		resp, err := askWhole(t, sayJSON(t, whole(summary, stop)))
+		require.JSONEq(t, summary, string(must(t, resp, err).Message.Content[0].(messages.Thought).Extras["anthropic_block"]))
+	}
+}
+
 // The result of a tool of Anthropic's comes whole, so that a cut behind it does not lose it.
 func TestResult_cutBehindAResult(t *testing.T) {
 	use := `{"type":"server_tool_use","id":"s","name":"web_search","input":{}}`
