@@ -23,11 +23,13 @@ type exploration struct {
 	run    walk
 	taken  []onPath // the reactions of the path that was walked as from a journal
 	report Report
-	broken map[string]bool                            // the laws with a violation
-	cut    struct{ odd, depth, states, answers bool } // the bounds that have left something out
-	asked  inquiry
-	given  []pick // the reactions of the path that is walked again, if some are not of this world
-	nearer nearer
+	broken map[string]bool                                     // the laws with a violation
+	cut    struct{ odd, depth, states, stalled, answers bool } // the bounds that have left something out
+
+	stalled bool // an open effect had no reaction, when choices was last called
+	asked   inquiry
+	given   []pick // the reactions of the path that is walked again, if some are not of this world
+	nearer  nearer
 }
 
 // node is a distinct state, as the last reaction of one of the shortest paths to it.
@@ -110,6 +112,10 @@ func (x *exploration) expand(at int32) {
 		return
 	}
 	choices := x.choices()
+	if x.stalled {
+		x.cut.stalled = true
+		x.asked.cutAt(at)
+	}
 	x.nearer.from = x.run.signature()
 	if x.Depth > 0 && len(path) == x.Depth {
 		x.cut.depth = x.cut.depth || len(choices) > 0
@@ -160,6 +166,9 @@ func (x *exploration) finish() {
 	if x.cut.states {
 		bounds = append(bounds, counted(x.States, "state"))
 	}
+	if x.cut.stalled {
+		bounds = append(bounds, "effects whose reactions were all left out")
+	}
 	if x.cut.answers {
 		bounds = append(bounds, "the answers to the queries")
 	}
@@ -186,10 +195,13 @@ func (x *exploration) states() int {
 // choices returns everything that can happen in the state that was walked to.
 func (x *exploration) choices() []choice {
 	var all []choice
+	x.stalled = false
 	for i := range x.run.open {
+		before := len(all)
 		for r := range x.world.reactions(&x.run.open[i], x.run.ending(i)) {
 			all = append(all, choice{uint16(i), uint16(r)}) //nolint:gosec // few effects are open at once
 		}
+		x.stalled = x.stalled || len(all) == before
 	}
 	for r, reaction := range x.world.always() {
 		if reaction.Name == noteReaction && x.run.notes.said >= x.Notes {

@@ -118,6 +118,17 @@ func TestRun_endlessWithoutTable(t *testing.T) {
 	require.Equal(t, explore.Ends, r.Violations[0].Law)
 }
 
+// Where all reactions to an effect are left out, nothing was explored, and no query is certain.
+func TestLeads_nothingCanHappen(t *testing.T) {
+	o := school
+	o.Depth, o.States, o.Without = 0, 1000, allBut("text", "call look")
+	o.Queries = []explore.Query{explore.Leads(func(*explore.State) bool { return true }, explore.Ended)}
+	r, err := explore.Run(newPupil(&twist{}), o)
+	require.NoError(t, err)
+	require.Equal(t, "effects whose reactions were all left out", r.Bounds)
+	require.Equal(t, 1, r.Results[0].Undecided)
+}
+
 // Data is an answer, also after a failure.
 func TestRun_dataAfterAFailure(t *testing.T) {
 	r, err := explore.Run(newUntabled(func(u *untabled) nextstep.NextStep {

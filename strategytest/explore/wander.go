@@ -17,7 +17,7 @@ const (
 // wander makes some longer walks, the same each time, with strategies that are restored before each
 // reaction: some at random, and some in which everybody keeps to a habit.
 func (x *exploration) wander() {
-	for seed := uint64(0); seed < wanders; seed++ {
+	for seed := range uint64(wanders) {
 		chance := rand.New(rand.NewPCG(seed, 1)) //nolint:gosec // the same walks each time
 		x.walkOff(wanderSize, func(_ int, choices []choice) choice { return choices[chance.IntN(len(choices))] })
 	}
