@@ -23,13 +23,13 @@
 // # How close it is
 //
 // No run exceeds its bound, as long as strategies keep to what they say: the bound of one that
-// delegates to others than its Children, or does more than its Bounds allow, may be exceeded. Of
-// one frame that starts no others the bounds are exact, limits included: there are answers that
-// reach each of them, unless what the strategy remembers excludes moves that its table and its
-// Bounds allow. Of a composition they are exact as long as its parts can reach theirs together.
-// They are wider than any run if parts share a limit that they need in different proportions, such
-// as steps for model calls, and if a child that needs all that it may leaves its parent no other
-// choice than to end.
+// delegates to others than its Children, or does more than its Bounds allow, may be exceeded.
+// Explorations hold strategies to the triggers, calls and tools of their Bounds. Of one frame that
+// starts no others the bounds are exact, limits included: there are answers that reach each of
+// them, unless what the strategy remembers excludes moves that its table and its Bounds allow. Of a
+// composition they are exact as long as its parts can reach theirs together. They are wider than
+// any run if parts share a limit that they need in different proportions, such as steps for model
+// calls, and if a child that needs all that it may leaves its parent no other choice than to end.
 //
 // # What is not counted
 //

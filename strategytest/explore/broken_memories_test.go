@@ -71,8 +71,7 @@ var brokenMemories = []broken{
 		},
 	}},
 	{name: "leaves out of its snapshot how often a tool has failed", law: explore.Restored, twist: twist{
-		caps: strategy.Caps{"retries": 1, "rounds": 5, "children": 1},
-		results: func(p *pupil, r []messages.ToolOutput) nextstep.NextStep {
+		factory: capped(strategy.Caps{"retries": 1, "rounds": 5, "children": 1}, &twist{results: func(p *pupil, r []messages.ToolOutput) nextstep.NextStep {
 			if n, _ := p.kept.(int); !r[0].OK() {
 				p.kept = n + 1
 			}
@@ -83,7 +82,7 @@ var brokenMemories = []broken{
 				step = ask
 			}
 			return step
-		},
+		}}),
 	}, world: func(o *explore.Options) { o.Depth, o.States = 12, 1000 }},
 	{name: "leaves out of its snapshot what only its end says", law: explore.Restored, twist: twist{
 		results: func(p *pupil, r []messages.ToolOutput) nextstep.NextStep {

@@ -124,6 +124,11 @@ var brokenTables = []broken{
 		_ = p.fsm.SetPosition(at)
 		return p.helped(out)
 	}}},
+	{name: "fires a trigger more often than its Bounds say", law: explore.Bounds, twist: saying(strategy.Bounds{
+		Triggers: map[strategy.Trigger]int{"called": 1},
+	})},
+	{name: "makes more calls than its Bounds say", law: explore.Bounds, twist: saying(strategy.Bounds{Calls: map[strategy.State]int{acting: 1}})},
+	{name: "offers a tool that its Bounds leave out", law: explore.Bounds, twist: saying(strategy.Bounds{Offers: []string{"look"}})},
 	{name: "asks again after each failure", law: explore.Ends, twist: twist{
 		factory: capped(strategy.Caps{"retries": strategy.Unbounded, "rounds": 2, "children": 1}, &twist{}),
 	}},
@@ -146,4 +151,19 @@ var brokenTables = []broken{
 		}
 		return p.fsm.Then("answered", p.done(p.Heard))
 	}}},
+}
+
+// bounding is a pupil that says what bounds it.
+type bounding struct {
+	*pupil
+	said strategy.Bounds
+}
+
+func (b bounding) Bounds() strategy.Bounds { return b.said }
+
+// saying returns a twist of pupils that say what bounds them, wrongly.
+func saying(said strategy.Bounds) twist {
+	return twist{factory: func(sound func() strategy.Strategy) func() strategy.Strategy {
+		return func() strategy.Strategy { return bounding{sound().(*pupil), said} }
+	}}
 }

@@ -52,7 +52,7 @@ func (x *exploration) fit() (law, problem string) {
 		if factory == nil {
 			continue
 		}
-		law, problem := x.unfit(factory)
+		law, problem := x.unfit(name, factory)
 		if law != "" && law != x.off {
 			return law, fmt.Sprintf("strategy %q: %s", name, problem)
 		}
@@ -61,11 +61,11 @@ func (x *exploration) fit() (law, problem string) {
 }
 
 // unfit says what is wrong with what a factory makes.
-func (x *exploration) unfit(factory func() strategy.Strategy) (law, problem string) {
+func (x *exploration) unfit(name string, factory func() strategy.Strategy) (law, problem string) {
 	defer func() {
 		x.run.made = x.run.made[:0]
 		if v := recover(); v != nil {
-			law, problem = lawTools, fmt.Sprintf("its factory or its Tools panicked: %v", v)
+			law, problem = lawTools, fmt.Sprintf("its factory, its Tools or its Bounds panicked: %v", v)
 		}
 	}()
 	a, b := factory(), factory()
@@ -75,6 +75,7 @@ func (x *exploration) unfit(factory func() strategy.Strategy) (law, problem stri
 	if of := reflect.TypeOf(a); of.Kind() == reflect.Pointer && of.Elem().Size() > 0 && a == b {
 		return lawNew, "its factory returned the same twice"
 	}
+	x.run.readBounds(name, a, x)
 	p, ok := a.(strategy.ToolProvider)
 	if !ok {
 		return "", ""

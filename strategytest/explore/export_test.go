@@ -24,7 +24,7 @@ const (
 	Request, Output, JSON, Limits, Moves, Ends, Lost          = lawRequest, lawOutput, lawJSON, lawLimits, lawMoves, lawEnds, lawLost
 	Edited, Aside, Turn, Kept, Given, Tools, New              = lawEdited, lawAside, lawTurn, lawKept, lawGiven, lawTools, lawNew
 	Taint, Allowed, Refused, Prefix                           = lawTaint, lawAllowed, lawRefused, lawPrefix
-	Notes, Place, Handed                                      = lawNotes, lawPlace, lawHanded
+	Notes, Place, Handed, Bounds                              = lawNotes, lawPlace, lawHanded, lawBounds
 	Restored, Same, Decoded, Scribbled                        = lawRestored, lawSame, lawDecoded, lawScribbled
 )
 
@@ -33,6 +33,6 @@ func Laws() []string {
 	return slices.Clone([]string{
 		Taken, Protocol, NoStart, StoppedRun, Stuck, Open, Awaits, Request, Output, JSON, Limits, Moves, Ends, Lost,
 		Edited, Aside, Turn, Kept, Given, Tools, New, Restored, Same, Decoded, Scribbled,
-		Taint, Allowed, Refused, Prefix, Notes, Place, Handed,
+		Taint, Allowed, Refused, Prefix, Notes, Place, Handed, Bounds,
 	})
 }

@@ -67,6 +67,7 @@ var stateLaws = []struct {
 	{lawAside, (*walk).panickedAside},
 	{lawNotes, (*walk).unheeded},
 	{lawPlace, (*walk).onTop},
+	{lawBounds, (*walk).unbounded},
 }
 
 // holds checks the laws of a state, after the last reaction of the path. It reports whether the

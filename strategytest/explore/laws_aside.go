@@ -23,6 +23,7 @@ type aside struct {
 	panics   []string          // of methods after which a run goes on
 	notes    notes             // that the world has said
 	handoffs handoffs
+	bounded  bounded
 
 	most    delegation.Limits         // of the run
 	agents  map[string]*machine.Agent // of the run
@@ -49,6 +50,7 @@ func (a *aside) reset() {
 	a.failed, a.cut, a.panics = "", "", a.panics[:0]
 	a.notes.reset()
 	a.handoffs.reset()
+	a.bounded.reset()
 	clear(a.edited)
 	clear(a.outside)
 	clear(a.allowed)

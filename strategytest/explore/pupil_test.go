@@ -78,16 +78,11 @@ type twist struct {
 	snapshot func(*pupil) (json.RawMessage, error)
 	restore  func(*pupil, json.RawMessage) error
 	factory  func(sound func() strategy.Strategy) func() strategy.Strategy
-	caps     strategy.Caps // instead of lessonCaps
 }
 
 // newPupil returns a factory of pupils with that twist.
 func newPupil(t *twist) func() strategy.Strategy {
-	caps := t.caps
-	if caps == nil {
-		caps = lessonCaps
-	}
-	sound := func() strategy.Strategy { return &pupil{fsm: lessons.New(caps), twist: t} }
+	sound := func() strategy.Strategy { return &pupil{fsm: lessons.New(lessonCaps), twist: t} }
 	if t.factory != nil {
 		return t.factory(sound)
 	}

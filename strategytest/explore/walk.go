@@ -164,6 +164,7 @@ func (w *walk) takeOver(ready machine.Ready, rec machine.Record) {
 		w.open = slices.DeleteFunc(w.open, func(e machine.Effect) bool { return e.ID == id && e.Kind == machine.EffectPerson })
 	}
 	w.open = append(w.open, ready.Effects...)
+	w.boundEffects(ready.Effects)
 	for i := range ready.Effects {
 		w.prefix.note(&ready.Effects[i])
 	}
@@ -197,6 +198,7 @@ func (w *walk) through(rec machine.Record) (machine.Record, error) {
 func (w *walk) noteEvents(events []machine.Event) {
 	for i := range events {
 		w.noteEvent(&events[i])
+		w.boundEvent(&events[i])
 		switch d := events[i].Detail.(type) {
 		case machine.FrameEntered:
 			w.narrow(events[i].Frame, &d)
