@@ -82,7 +82,9 @@ func (p ReAct) ParseTurn(text string) (Turn, error) {
 func (p ReAct) NewParser() Parser { return newReactParser(p) }
 
 // kindOf returns the kind of the action after "Action:", as decide reads it.
-func (p ReAct) kindOf(value string) reactscan.ActionKind { return p.readAction(trimStray(value), 0).kind }
+func (p ReAct) kindOf(value string) reactscan.ActionKind {
+	return p.readAction(trimStray(value), 0).kind
+}
 
 // reactParser reads one reply.
 type reactParser struct {

@@ -59,17 +59,24 @@ type block struct {
 	summary   deltaTexts // of a compaction
 }
 
-// deltaTexts are the texts of the deltas of a compaction.
-type deltaTexts struct {
-	begun           bool
-	content, sealed strings.Builder
-}
+// deltaTexts are the texts of the deltas of a compaction, which has none if it has failed.
+type deltaTexts struct{ content, sealed strings.Builder }
 
 // take adds those of a delta.
 func (d *deltaTexts) take(raw []byte) {
-	d.begun = true
 	d.content.WriteString(textOf(raw, "content"))
 	d.sealed.WriteString(textOf(raw, "encrypted_content"))
+}
+
+// members returns the texts, by the names of their members.
+func (d *deltaTexts) members() map[string][]byte {
+	all := map[string][]byte{}
+	for name, text := range map[string]*strings.Builder{"content": &d.content, "encrypted_content": &d.sealed} {
+		if text.Len() > 0 {
+			all[name] = jsonform.AppendString(nil, text.String())
+		}
+	}
+	return all
 }
 
 // newBlock returns a block as it begins, without its text.
@@ -186,14 +193,8 @@ func (b *block) whole() []byte {
 	switch {
 	case b.spoiled || len(b.raw) == 0:
 		return nil
-	case b.summary.begun:
-		changed := map[string][]byte{"content": jsonform.AppendString(nil, b.summary.content.String())}
-		if b.summary.sealed.Len() > 0 {
-			changed["encrypted_content"] = jsonform.AppendString(nil, b.summary.sealed.String())
-		}
-		return withMembers(b.raw, changed)
 	case len(b.arguments) == 0:
-		return b.raw
+		return withMembers(b.raw, b.summary.members())
 	case !wire.ValidJSON(b.arguments):
 		return nil
 	}
@@ -203,6 +204,9 @@ func (b *block) whole() []byte {
 // withMembers returns an object in which members have other values. Those that it lacks are at its
 // end. It empties the map.
 func withMembers(object []byte, values map[string][]byte) []byte {
+	if len(values) == 0 {
+		return object
+	}
 	var c jsonform.Cursor
 	c.Begin(object, wire.MaxDepth)
 	dst := []byte{'{'}

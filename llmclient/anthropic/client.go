@@ -21,7 +21,7 @@ type Client struct {
 	readings sync.Pool        // of *reading
 	asking   llmclient.Client // c itself with retries; asks for replies
 	counting llmclient.Client // asks for the number of tokens, which it returns as Usage.Input
-	refused  wire.Refused     // thoughts that are not sent
+	refused  wire.Refused     // thoughts that are not sent, in the scopes of scopesOf
 }
 
 var _ llmclient.Client = (*Client)(nil)

@@ -201,7 +201,7 @@ func silence(o messages.ToolOutput) string {
 // So are thoughts at the end, as a reply that was cut has them, blanks at the end of the last
 // message, and calls of Anthropic's tools that were cut off: the API refuses all of these.
 func (e *encoder) assistant(index int, m messages.Assistant, last bool) {
-	content := withoutLastThoughts(e.accepted(m.Content))
+	content := withoutLastThoughts(e.accepted(index, m.Content))
 	for i, c := range content {
 		switch c := c.(type) {
 		case messages.Text:
@@ -221,7 +221,7 @@ func (e *encoder) assistant(index int, m messages.Assistant, last bool) {
 
 // accepted returns the parts without the thoughts that the server refuses, and the calls that are
 // lost.
-func (e *encoder) accepted(content []messages.AssistantContent) []messages.AssistantContent {
+func (e *encoder) accepted(index int, content []messages.AssistantContent) []messages.AssistantContent {
 	refused := func(c messages.AssistantContent) bool {
 		t, ok := c.(messages.Thought)
 		if !ok || t.Extras == nil {
@@ -231,7 +231,7 @@ func (e *encoder) accepted(content []messages.AssistantContent) []messages.Assis
 			return e.lost[textOf(own, "id")]
 		}
 		seal := sealOf(t)
-		return seal != nil && e.omit != nil && e.omit(seal)
+		return seal != nil && e.omit != nil && e.omit(index, seal)
 	}
 	if !slices.ContainsFunc(content, refused) {
 		return content

@@ -1,8 +1,10 @@
 package anthropic
 
 import (
+	"crypto/sha256"
 	"encoding/json"
 	"net/http"
+	"slices"
 	"strings"
 
 	"github.com/segue-go/segue/internal/jsonform"
@@ -11,11 +13,12 @@ import (
 	"github.com/segue-go/segue/messages"
 )
 
-// omission reports whether the thought with this signature, or with this data that only Anthropic
-// can read, is not sent. Nil means that all are.
-type omission func(seal []byte) bool
+// omission reports whether the thought of the message at an index that has this seal is not sent.
+// Nil means that all are.
+type omission func(index int, seal []byte) bool
 
-// sealOf returns what signs a thought, or what it is for Anthropic alone; nil if there is neither.
+// sealOf returns what signs a thought, or what only Anthropic can read of it; nil if there is
+// neither.
 func sealOf(t messages.Thought) json.RawMessage {
 	if seal := t.Extras[extraSignature]; seal != nil {
 		return seal
@@ -26,14 +29,19 @@ func sealOf(t messages.Thought) json.RawMessage {
 // withThoughts asks, and again at once without any thought if the server refuses one. Newer models
 // bind a thought to all that was before it: the system prompt, the tools, the messages and their
 // thoughts. A request with other tools, or with less of the conversation, is refused. The thoughts
-// that were refused are remembered, and the refused request, which costs nothing, is listed among
-// the attempts. See platform.claude.com/docs/en/build-with-claude/preserved-thinking.
+// that were refused are remembered with what was before them, and the refused request, which costs
+// nothing, is listed among the attempts. See
+// platform.claude.com/docs/en/build-with-claude/preserved-thinking.
 func (c *Client) withThoughts(req *llmclient.Request, model string,
 	ask func(omission) (*llmclient.Response, *llmclient.Error),
 ) (*llmclient.Response, *llmclient.Error) {
+	var scopes []string
+	if c.refused.Any() {
+		scopes = scopesOf(req, model)
+	}
 	sent := false // a thought that may be refused
-	resp, err := ask(func(seal []byte) bool {
-		omit := c.refused.Has(model, seal)
+	resp, err := ask(func(index int, seal []byte) bool {
+		omit := scopes != nil && c.refused.Has(scopes[index], seal)
 		sent = sent || !omit
 		return omit
 	})
@@ -41,14 +49,73 @@ func (c *Client) withThoughts(req *llmclient.Request, model string,
 		return resp, err
 	}
 	attempt := llmclient.Attempt{Model: model, Usage: err.Usage, Code: err.Code, Error: err.Error()}
-	resp, err = ask(func([]byte) bool { return true })
+	resp, err = ask(func(int, []byte) bool { return true })
 	if err != nil {
 		err.Attempts = append([]llmclient.Attempt{attempt}, err.Attempts...)
 		return nil, err
 	}
-	c.refused.Add(model, req.Messages, extraSignature, extraRedacted)
+	c.refuse(req, model)
 	resp.Attempts = append([]llmclient.Attempt{attempt}, resp.Attempts...)
 	return resp, nil
+}
+
+// refuse remembers all thoughts of a request as refused: the server names only the first.
+func (c *Client) refuse(req *llmclient.Request, model string) {
+	scopes := scopesOf(req, model)
+	for i, m := range req.Messages {
+		reply, _ := m.(messages.Assistant)
+		for _, p := range reply.Content {
+			if t, _ := p.(messages.Thought); sealOf(t) != nil {
+				c.refused.Add(scopes[i], sealOf(t))
+			}
+		}
+	}
+}
+
+// scopesOf returns what the thoughts of each message are bound to: the model, the tools, and the
+// messages before it without thoughts and their marks of the cache.
+func scopesOf(req *llmclient.Request, model string) []string {
+	h := sha256.New()
+	add := func(v any) {
+		text, _ := json.Marshal(v) // what has no JSON form cannot be sent
+		_, _ = h.Write(append(text, '\n'))
+	}
+	add(model)
+	for i := range req.Tools {
+		d := &req.Tools[i]
+		add([]any{d.Name, d.Description, string(d.Parameters), d.Strict})
+	}
+	scopes := make([]string, len(req.Messages))
+	for i, m := range req.Messages {
+		scopes[i] = string(h.Sum(nil))
+		text, _ := messages.AppendMessage(nil, bare(m))
+		add(string(text))
+	}
+	return scopes
+}
+
+// bare returns a message without thoughts and its mark of the cache.
+func bare(m messages.Message) messages.Message {
+	switch m := m.(type) {
+	case messages.System:
+		m.Cache = messages.CacheNone
+		return m
+	case messages.User:
+		m.Cache = messages.CacheNone
+		return m
+	case messages.Assistant:
+		m.Cache = messages.CacheNone
+		m.Content = slices.DeleteFunc(slices.Clone(m.Content), func(c messages.AssistantContent) bool {
+			t, ok := c.(messages.Thought)
+			return ok && t.Extras[extraBlock] == nil
+		})
+		return m
+	case messages.Tool:
+		m.Cache = messages.CacheNone
+		return m
+	default:
+		return m
+	}
 }
 
 // isRefusedThought reports whether a server has refused a request for one of its thoughts: "Invalid
@@ -61,14 +128,11 @@ func isRefusedThought(err *llmclient.Error) bool {
 }
 
 // lostCalls returns the ids of the calls of Anthropic's own tools that have no result, and get none
-// because the conversation has gone on: the API refuses these. At the end of the conversation, also
-// before results of other tools, the server goes on with a call.
+// because the conversation has gone on: the API refuses these. As long as only results of other
+// tools and replies follow, the server goes on with a call.
 func lostCalls(h messages.History) map[string]bool {
 	open := len(h) // from there on the server goes on
-	for open > 0 && isOf[messages.Tool](h[open-1]) {
-		open--
-	}
-	for open > 0 && isOf[messages.Assistant](h[open-1]) {
+	for open > 0 && (isOf[messages.Tool](h[open-1]) || isOf[messages.Assistant](h[open-1])) {
 		open--
 	}
 	var lost map[string]bool

@@ -101,6 +101,14 @@ func TestThoughts_boundToAConversation(t *testing.T) {
 		require.Equal(t, []int{tt.requests, tt.thoughts}, []int{requests, thoughts}, "turn %d", i)
 	}
 
+	side := *req // such as a critique: what is refused there is not in the conversation
+	side.Tools = nil
+	resp, err := client.Complete(t.Context(), &side, nil)
+	require.NoError(t, err)
+	require.Len(t, resp.Attempts, 1)
+	requests, thoughts := turn(func() {})
+	require.Equal(t, []int{1, 2}, []int{requests, thoughts})
+
 	req.Tools, asked = nil, 0
 	n, err := client.CountTokens(t.Context(), req)
 	require.NoError(t, err)
@@ -143,6 +151,9 @@ func TestEncode_callsOfTheServer(t *testing.T) {
 		"a result in the next reply": {[]messages.Message{said(b, search), said(found, b), c}, true},
 		"the server goes on":         {[]messages.Message{said(b, search)}, true},
 		"beside calls of tools":      {[]messages.Message{said(b, search, call("1", "f", "{}")), output("1", "x")}, true},
+		"in the second round of calls": {[]messages.Message{
+			said(b, search, call("1", "f", "{}")), output("1", "x"), said(call("2", "f", "{}")), output("2", "y"),
+		}, true},
 		"without a result":           {[]messages.Message{said(b, search), c}, false},
 		"without one in a long talk": {[]messages.Message{said(b, search), c, said(b), c, said(b)}, false},
 		"after results of tools":     {[]messages.Message{said(b, search, call("1", "f", "{}")), output("1", "x"), c}, false},
@@ -169,6 +180,9 @@ func TestResult_compaction(t *testing.T) {
 			require.Equal(t, []messages.AssistantContent{messages.Thought{Extras: messages.Extras{"anthropic_block": json.RawMessage(summary)}}}, got.Content)
 			require.Contains(t, conversation(t, config{}, messages.UserText("a"), got, messages.UserText("b")), summary)
 		}
+		const failed = `{"type":"compaction","content":null}`
+		broken, err := ask(t, sayEvents(t, stream(stop, blockOf("0", failed, `{"type":"compaction_delta","content":null}`))...))
+		require.JSONEq(t, failed, string(must(t, broken, err).Message.Content[0].(messages.Thought).Extras["anthropic_block"]))
 		resp, err := askWhole(t, sayJSON(t, whole(summary, stop)))
 		require.JSONEq(t, summary, string(must(t, resp, err).Message.Content[0].(messages.Thought).Extras["anthropic_block"]))
 	}

@@ -145,11 +145,11 @@ func (e *encoder) call(c messages.ToolCall) {
 	e.text("id", e.callID(c.ID))
 	e.b = append(e.b, `,"type":"function","function":{`...)
 	e.text("name", wire.CalledName(c.Name))
-	if args := c.Arguments; e.anyArgs && args != "" {
-		e.text("arguments", args)
-	} else {
-		e.text("arguments", wire.CalledArguments(args))
+	args := c.Arguments
+	if !e.anyArgs || args == "" {
+		args = wire.CalledArguments(args)
 	}
+	e.text("arguments", args)
 	e.close('}')
 	if e.callExtra && len(c.Extras) > 0 {
 		e.extras("call "+strconv.Quote(c.ID), c.Extras, "id", "type", "function", "index")

@@ -157,7 +157,7 @@ func TestEncode_RefusesWhatTheServerRefuses(t *testing.T) {
 	require.Contains(t, err.Message, `tool "f": anthropic.com heeds no Strict: leave it out, or use package anthropic`)
 	req.Tools, req.Schema = nil, &llmclient.Schema{Name: "s", Schema: json.RawMessage(`{}`)}
 	_, err = openaichat.Encode("api.anthropic.com", config{}, req, false)
-	require.Contains(t, err.Message, `Schema "s": anthropic.com heeds no Schema: leave it out`)
+	require.Contains(t, err.Message, `Schema "s": anthropic.com heeds no response_format, which the Schema is: leave it out`)
 	encode(t, "api.anthropic.com", config{SendRefused: true}, req)
 }
 

@@ -31,7 +31,7 @@ var refusals = map[features]refusal{
 	fileURLs:    {"takes no File by its https URL", "give the bytes as a data URL, or the ID of a file that it holds"},
 	sounds:      {"takes no Audio", "give what is said as text"},
 	strictTools: {"heeds no Strict", "leave it out, or use package anthropic"},
-	schemas:     {"heeds no Schema", "leave it out and ask for JSON in words, or use package anthropic"},
+	schemas:     {"heeds no response_format, which the Schema is", "leave it out and ask for JSON in words, or use package anthropic"},
 	toolImages:  {"takes no Images in the result of a tool", "have the tool describe them in its text, or show them in a user message"},
 }
 

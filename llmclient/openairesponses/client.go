@@ -71,7 +71,7 @@ func (c *Client) once(ctx context.Context, req *llmclient.Request, model string,
 			return nil, err
 		default:
 			if s.forget {
-				s.refused.Add(model, req.Messages, extraReasoning)
+				s.refuseAll(model, req.Messages)
 			}
 			resp.Attempts = attempts
 			return resp, nil

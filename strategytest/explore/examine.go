@@ -65,7 +65,7 @@ func (x *exploration) unfit(name string, factory func() strategy.Strategy) (law,
 	defer func() {
 		x.run.made = x.run.made[:0]
 		if v := recover(); v != nil {
-			law, problem = lawTools, fmt.Sprintf("its factory, its Tools or its Bounds panicked: %v", v)
+			law, problem = lawTools, fmt.Sprintf("its factory, or its Tools, UseTools or Bounds panicked: %v", v)
 		}
 	}()
 	a, b := factory(), factory()
@@ -75,21 +75,19 @@ func (x *exploration) unfit(name string, factory func() strategy.Strategy) (law,
 	if of := reflect.TypeOf(a); of.Kind() == reflect.Pointer && of.Elem().Size() > 0 && a == b {
 		return lawNew, "its factory returned the same twice"
 	}
-	x.run.readBounds(name, a, x)
-	p, ok := a.(strategy.ToolProvider)
-	if !ok {
-		return "", ""
-	}
 	names := map[string]bool{}
 	for _, d := range x.Tools {
 		names[d.Name] = true
 	}
-	for _, t := range p.Tools() {
-		if name := t.Definition().Name; names[name] {
-			return lawTools, fmt.Sprintf("there are two tools %q", name)
+	if p, ok := a.(strategy.ToolProvider); ok {
+		for _, t := range p.Tools() {
+			if name := t.Definition().Name; names[name] {
+				return lawTools, fmt.Sprintf("there are two tools %q", name)
+			}
+			names[t.Definition().Name], x.run.own[t.Definition().Name] = true, true
 		}
-		names[t.Definition().Name], x.run.own[t.Definition().Name] = true, true
 	}
+	x.run.readBounds(name, a, x)
 	return "", ""
 }
 

@@ -13,6 +13,7 @@ import (
 	"github.com/segue-go/segue/nextstep"
 	"github.com/segue-go/segue/strategy"
 	"github.com/segue-go/segue/strategytest/explore"
+	"github.com/segue-go/segue/tools"
 )
 
 // What the world does next may depend on which child was asked, though the parent remembers alike.
@@ -134,6 +135,24 @@ func TestRun_dataAfterAFailure(t *testing.T) {
 	r, err := explore.Run(newUntabled(func(u *untabled) nextstep.NextStep {
 		return nextstep.Complete{Output: delegation.Output{Messages: u.History.Clip(), Data: json.RawMessage(`{"known":false}`)}}
 	}), explore.Options{Limits: delegation.Limits{ModelCalls: 3}, Without: allBut("text", "failure unavailable")})
+	require.NoError(t, err)
+	require.Empty(t, r.Violations)
+}
+
+// Tools is called before UseTools, as a Machine calls them, also where Bounds are read.
+func TestRun_toolsBeforeUse(t *testing.T) {
+	r, err := explore.Run(newPupil(&twist{
+		brings: func(p *pupil) []tools.Tool {
+			p.kept = map[string]bool{}
+			return nil
+		},
+		uses: func(p *pupil, defs []tools.Definition) {
+			for i := range defs {
+				p.kept.(map[string]bool)[defs[i].Name] = true
+			}
+		},
+		factory: saying(strategy.Bounds{}).factory,
+	}), school)
 	require.NoError(t, err)
 	require.Empty(t, r.Violations)
 }

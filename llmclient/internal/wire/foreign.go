@@ -40,7 +40,7 @@ func CalledName(name string) string {
 // Anthropic's page on fine-grained tool streaming says: servers that read the arguments of earlier
 // calls refuse the whole conversation otherwise, such as vLLM.
 func CalledArguments(args string) string {
-	switch own := strings.TrimSpace(args); {
+	switch own := strings.Trim(args, " \t\r\n"); {
 	case own == "" || own == "null":
 		return "{}"
 	case own[0] == '{' && utf8.ValidString(own) && ValidJSON([]byte(own)):

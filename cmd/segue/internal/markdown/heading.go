@@ -13,10 +13,12 @@ type underlined struct{ parser.BlockParser }
 
 // Open implements [parser.BlockParser].
 func (u underlined) Open(parent ast.Node, reader text.Reader, pc parser.Context) (ast.Node, parser.State) {
-	if p, ok := pc.LastOpenedBlock().Node.(*ast.Paragraph); ok && hasTable(p, reader, pc) {
+	p, _ := pc.LastOpenedBlock().Node.(*ast.Paragraph)
+	heading, state := u.BlockParser.Open(parent, reader, pc)
+	if heading != nil && hasTable(p, reader, pc) {
 		return nil, parser.NoChildren
 	}
-	return u.BlockParser.Open(parent, reader, pc)
+	return heading, state
 }
 
 // tabled is the key of the paragraph that was last seen to have a table.

@@ -173,6 +173,7 @@ func TestStream_long(t *testing.T) {
 	to, together := Settings{Columns: 80}, prove.DepthOr(10, 1) // so many lines come at once
 	for name, tt := range map[string]struct{ begin, again string }{
 		"paragraphs": {"", "Some words\n\n"},
+		"flags":      {"Flags:\n", "--flag does it\n"},
 		"a list":     {"", "- **one** item\n"},
 		"code":       {"```\n", "a line of code\n"},
 		"a table":    {"|a|b|\n|-|-|\n", "|one|two|\n"},
