@@ -7,6 +7,7 @@ import (
 	"github.com/segue-go/segue/machine"
 	"github.com/segue-go/segue/nextstep"
 	"github.com/segue-go/segue/strategy"
+	"github.com/segue-go/segue/tools"
 )
 
 // lawBounds is about the Bounds of a strategy.Bounder: the bound of a run relies on them. Of these
@@ -16,6 +17,7 @@ const lawBounds = "a strategy does no more than its Bounds say"
 // bounded is what the frames of Bounders have done.
 type bounded struct {
 	said   map[string]*strategy.Bounds // by strategy; nothing of one that is no Bounder
+	tools  []tools.Definition          // of the run
 	fired  map[firing]int
 	broken string // how a frame has done more; "" if none has
 }
@@ -43,6 +45,7 @@ func (w *walk) readBounds(name string, st strategy.Strategy, x *exploration) {
 	if w.bounded.said == nil {
 		w.bounded.said, w.bounded.fired = map[string]*strategy.Bounds{}, map[firing]int{}
 	}
+	w.bounded.tools = x.Tools
 	said := b.Bounds()
 	w.bounded.said[name] = &said
 }
@@ -86,11 +89,16 @@ func (w *walk) boundEffects(opened []machine.Effect) {
 			continue
 		}
 		for j := range ask.Request.Tools {
-			if name := ask.Request.Tools[j].Name; !w.own[name] && !slices.Contains(said.Offers, name) {
+			if name := ask.Request.Tools[j].Name; w.bounded.ofRun(name) && !slices.Contains(said.Offers, name) {
 				w.bounded.broken = fmt.Sprintf("request #%s of frame %s offers %q, and its Bounds do not", e.ID, e.Frame, name)
 			}
 		}
 	}
+}
+
+// ofRun reports whether a tool is one of the run: a strategy offers others that it answers itself.
+func (b *bounded) ofRun(name string) bool {
+	return slices.ContainsFunc(b.tools, func(d tools.Definition) bool { return d.Name == name })
 }
 
 // unbounded says which frame has done more than its Bounds say.

@@ -2,6 +2,7 @@ package explore_test
 
 import (
 	"encoding/json"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -155,6 +156,22 @@ func TestRun_toolsBeforeUse(t *testing.T) {
 	}), school)
 	require.NoError(t, err)
 	require.Empty(t, r.Violations)
+}
+
+// Bounds are about the tools of the run, not about one that a strategy answers itself.
+func TestRun_offersWhatItAnswers(t *testing.T) {
+	r, err := explore.Run(newPupil(&twist{
+		start: func(p *pupil, _ delegation.Input) nextstep.NextStep {
+			ask := p.request()
+			ask.Request.Tools = append(slices.Clip(ask.Request.Tools), tools.Definition{Name: "decide"})
+			return p.fsm.Then("start", ask)
+		},
+		factory: saying(strategy.Bounds{Offers: []string{"look", "pay"}}).factory,
+	}), school)
+	require.NoError(t, err)
+	for _, v := range r.Violations {
+		require.NotEqual(t, explore.Bounds, v.Law, v.Problem)
+	}
 }
 
 // A report is the same each time, whatever is wrong in several places.
