@@ -128,7 +128,8 @@ func (a Assistant) Text() string {
 	return strings.Join(texts, "")
 }
 
-// between returns what makes two texts paragraphs: a blank line, or nothing where one of them has a blank.
+// between returns what makes two texts paragraphs: a blank line, or nothing where one of them has a
+// blank.
 func between(before, after string) string {
 	last, _ := utf8.DecodeLastRuneInString(before)
 	first, _ := utf8.DecodeRuneInString(after)

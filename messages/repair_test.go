@@ -185,7 +185,8 @@ func TestRepairKeepsWhatWasSaid(t *testing.T) {
 	})
 }
 
-// A call that is left out between two texts leaves them two paragraphs: every content of up to five of these parts.
+// Two texts stay two paragraphs if the call between them is left out: every content of up to five of
+// these parts.
 func TestRepair_keepsParagraphs(t *testing.T) {
 	parts := []messages.AssistantContent{
 		messages.Text{Text: "a"},

@@ -97,8 +97,8 @@ func newBlock(index int64, raw []byte, p *piece) *block {
 	return b
 }
 
-// isWritten reports whether the model writes the block, and it is no text or thought. The results of
-// Anthropic's own tools come whole.
+// isWritten reports whether the model writes the block, and it is no text or thought. The results
+// of Anthropic's own tools come whole.
 func (b *block) isWritten() bool {
 	return b.kind == blockCall || b.kind == blockOther && !strings.HasSuffix(textOf(b.raw, "type"), "_tool_result")
 }

@@ -60,10 +60,10 @@
 // word. See Config.SendRefused.
 //
 // Calls of the conversation have names and arguments that servers take, whatever the model wrote:
-// other characters of a name than letters, digits, "_" and "-" are "_", and arguments that are not a
-// JSON object are in one, as {"INVALID_JSON": …}; OpenAI and Azure are sent any arguments. Mistral
-// gets ids in its own form, and a reply "OK." between the results of tools and a message of the
-// user, which it wants there.
+// other characters of a name than letters, digits, "_" and "-" become "_", and arguments that are
+// not a JSON object are put into one, as {"INVALID_JSON": …}; OpenAI and Azure are sent any
+// arguments. Mistral gets ids in its own form, and a reply "OK." between the results of tools and a
+// message of the user, which it wants there.
 //
 // The output of a tool is sent as [messages.ToolOutput.ForModel] returns it: untrusted output is
 // put between marks.

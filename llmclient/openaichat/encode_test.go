@@ -128,8 +128,8 @@ func TestEncode_Refuses(t *testing.T) {
 	require.Contains(t, err.Message, "no messages")
 }
 
-// A model has called what is no name of a tool, with what is no JSON. OpenAI takes such arguments in
-// a conversation; vLLM refuses all of it.
+// A model has called what is no name of a tool, with what is no JSON. OpenAI takes such arguments
+// in a conversation; vLLM refuses the whole conversation.
 func TestEncode_callsThatAreNone(t *testing.T) {
 	sent := func(host string, c messages.ToolCall) string {
 		return encode(t, host, config{}, one(messages.UserText("go"), messages.Assistant{Content: []messages.AssistantContent{c}}))

@@ -87,7 +87,7 @@ func (x *exploration) unfit(name string, factory func() strategy.Strategy) (law,
 			names[t.Definition().Name], x.run.own[t.Definition().Name] = true, true
 		}
 	}
-	x.run.readBounds(name, a, x)
+	x.run.readBounds(name, a, x.Tools)
 	return "", ""
 }
 

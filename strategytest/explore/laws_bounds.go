@@ -33,19 +33,19 @@ func (b *bounded) reset() {
 	b.broken = ""
 }
 
-// readBounds keeps the Bounds of a strategy that was just made.
-func (w *walk) readBounds(name string, st strategy.Strategy, x *exploration) {
+// readBounds keeps the Bounds of a strategy that was just made, which may use the tools of the run.
+func (w *walk) readBounds(name string, st strategy.Strategy, all []tools.Definition) {
 	b, ok := st.(strategy.Bounder)
 	if !ok {
 		return
 	}
 	if u, ok := st.(strategy.ToolUser); ok {
-		u.UseTools(slices.Clone(x.Tools))
+		u.UseTools(slices.Clone(all))
 	}
 	if w.bounded.said == nil {
 		w.bounded.said, w.bounded.fired = map[string]*strategy.Bounds{}, map[firing]int{}
 	}
-	w.bounded.tools = x.Tools
+	w.bounded.tools = all
 	said := b.Bounds()
 	w.bounded.said[name] = &said
 }
