@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 
+	"github.com/segue-go/segue/internal/jsonform"
 	"github.com/segue-go/segue/messages"
 	"github.com/segue-go/segue/tools"
 )
@@ -237,7 +238,7 @@ func (m *Machine) approvalReplied(e *effect, w *wait, r *Replied) {
 // may be the same. The person has approved the changed call, but the policy may refuse it.
 func (m *Machine) edit(e *effect, arguments string) bool {
 	var text bytes.Buffer
-	if json.Compact(&text, []byte(arguments)) != nil || canonicalJSON(arguments) == canonicalJSON(e.call.Arguments) {
+	if json.Compact(&text, []byte(arguments)) != nil || jsonform.Canonical(arguments) == jsonform.Canonical(e.call.Arguments) {
 		return false
 	}
 	c := e.call

@@ -4,11 +4,11 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
-	"io"
 	"strconv"
 	"strings"
 	"time"
 
+	"github.com/segue-go/segue/internal/jsonform"
 	"github.com/segue-go/segue/tools"
 )
 
@@ -71,7 +71,7 @@ func (w Wait) Identified(of EffectID) Wait {
 func (w *Wait) identity(of EffectID) string {
 	var room [512]byte
 	text := room[:0]
-	for _, part := range [...]string{w.Run, of.String(), w.Frame, w.Kind, w.CallID, w.Tool, canonicalJSON(w.Arguments), w.Text} {
+	for _, part := range [...]string{w.Run, of.String(), w.Frame, w.Kind, w.CallID, w.Tool, jsonform.Canonical(w.Arguments), w.Text} {
 		text = appendPart(text, part)
 	}
 	for _, part := range w.Options {
@@ -88,25 +88,6 @@ func (w *Wait) identity(of EffectID) string {
 func appendPart(dst []byte, part string) []byte {
 	dst = append(strconv.AppendInt(dst, int64(len(part)), 10), ':')
 	return append(append(dst, part...), ';')
-}
-
-// canonicalJSON returns JSON with sorted keys, unchanged numbers and no blanks; it returns other
-// text unchanged.
-func canonicalJSON(text string) string {
-	if text == "" || text == "{}" {
-		return text
-	}
-	d := json.NewDecoder(strings.NewReader(text))
-	d.UseNumber()
-	var v any
-	if d.Decode(&v) != nil || d.Decode(new(any)) != io.EOF {
-		return text
-	}
-	out, err := json.Marshal(v)
-	if err != nil {
-		return text
-	}
-	return string(out)
 }
 
 // Problem says why a reply does not answer the wait at the given time; "" if it does.

@@ -173,7 +173,7 @@ var guards = []guard{
 	},
 	{
 		"the hash of what a reply answers", "a reply approves another call than the one that was shown",
-		disabled("machine TestApproval_isBound", "machine/wait.go", "w.Tool, canonicalJSON(w.Arguments), w.Text}", "w.Tool, w.Text}"),
+		disabled("machine TestApproval_isBound", "machine/wait.go", "w.Tool, jsonform.Canonical(w.Arguments), w.Text}", "w.Tool, w.Text}"),
 	},
 	{
 		"arguments as they were approved", "a middleware makes another call than the one that was approved",

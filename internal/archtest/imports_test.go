@@ -42,7 +42,7 @@ var allowed = map[string][]string{
 	"strategy/completetask":         {"messages", "delegation", "tools", "llmclient", "nextstep", "strategy", "strategy/internal/frame", "strategy/toolsearch", "internal/prompts", "strategy/compaction"},
 	"strategy/planreviseexecute":    {"messages", "delegation", "tools", "llmclient", "nextstep", "strategy", "strategy/planreviseexecute/plantext", "strategy/internal/frame", "internal/prompts", "strategy/planreviseexecute/planorder"},
 	"strategy/react":                {"messages", "delegation", "markdownpolicy", "tools", "llmclient", "nextstep", "strategy", "strategy/internal/frame", "strategy/toolsearch", "internal/prompts", "strategy/compaction"},
-	"strategy/reasonactobserve":     {"messages", "delegation", "markdownpolicy", "tools", "llmclient", "nextstep", "strategy", "strategy/internal/frame", "strategy/toolsearch", "internal/prompts", "strategy/compaction"},
+	"strategy/reasonactobserve":     {"messages", "delegation", "markdownpolicy", "tools", "llmclient", "nextstep", "strategy", "strategy/internal/frame", "strategy/toolsearch", "internal/jsonform", "internal/prompts", "strategy/compaction"},
 	"strategy/compaction":           {"messages", "tools", "llmclient", "nextstep", "internal/prompts", "internal/contentsize"},
 	"strategy/reflection":           {"messages", "delegation", "tools", "llmclient", "nextstep", "strategy", "strategy/internal/frame", "internal/prompts"},
 	"strategy/retry":                {"messages", "delegation", "llmclient", "nextstep", "strategy", "strategy/internal/frame", "internal/prompts"},

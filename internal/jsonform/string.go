@@ -6,6 +6,8 @@ package jsonform
 import (
 	"bytes"
 	"encoding/json"
+	"io"
+	"strings"
 	"unicode/utf8"
 )
 
@@ -19,6 +21,22 @@ func Marshal(v any) ([]byte, error) {
 		return nil, err
 	}
 	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
+}
+
+// Canonical returns JSON with sorted keys, unchanged numbers and no blanks; it returns other text
+// unchanged.
+func Canonical(text string) string {
+	d := json.NewDecoder(strings.NewReader(text))
+	d.UseNumber()
+	var v any
+	if d.Decode(&v) != nil || d.Decode(new(any)) != io.EOF {
+		return text
+	}
+	out, err := json.Marshal(v)
+	if err != nil {
+		return text
+	}
+	return string(out)
 }
 
 // AppendString appends s to dst as a JSON string. Each byte that is not UTF-8 becomes U+FFFD.

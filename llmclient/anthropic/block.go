@@ -163,7 +163,8 @@ func (b *block) part() messages.AssistantContent {
 	case blockRedacted:
 		return messages.Thought{Extras: messages.Extras{extraRedacted: jsonform.AppendString(nil, b.data)}}
 	case blockCall:
-		call := messages.ToolCall{ID: b.id, Name: b.name, Arguments: b.written()}
+		args, _ := b.written()
+		call := messages.ToolCall{ID: b.id, Name: b.name, Arguments: args}
 		if b.caller != nil {
 			call.Extras = messages.Extras{extraCaller: b.caller}
 		}
@@ -176,16 +177,11 @@ func (b *block) part() messages.AssistantContent {
 	return nil
 }
 
-// written returns the arguments of a call as the model wrote them.
-func (b *block) written() string {
-	args := b.arguments
-	if len(args) == 0 {
-		args = b.input
-	}
-	if trimmed := bytes.TrimSpace(args); len(trimmed) == 0 || string(trimmed) == "null" {
-		return "{}"
-	}
-	return string(args)
+// written returns the arguments of a call as the model wrote them, and whether its beginning and its
+// deltas agree.
+func (b *block) written() (args string, agree bool) {
+	joined, agree := wire.JoinArguments(b.arguments, b.input)
+	return wire.Arguments(joined), agree
 }
 
 // whole returns a block of kind other as Anthropic wants it back, or nil if that is not known.

@@ -26,6 +26,11 @@ func (a *accumulator) result() (*llmclient.Response, *llmclient.Error) {
 	if n := len(blocks); cut && n > 0 && blocks[n-1].isWritten() {
 		blocks = blocks[:n-1] // nothing tells whether the model had written it to its end
 	}
+	for _, b := range blocks {
+		if _, agree := b.written(); b.kind == blockCall && !agree {
+			return nil, wire.Contradiction(b.name)
+		}
+	}
 	if finish == llmclient.FinishRefusal {
 		blocks = a.explained(blocks)
 	}

@@ -342,3 +342,25 @@ func TestKeepRaw_stream(t *testing.T) {
 	resp, err := ask(t, sayEvents(t, data...), func(c *anthropic.Config) { c.KeepRaw = true })
 	require.JSONEq(t, "["+strings.Join(data, ",")+"]", string(must(t, resp, err).Raw))
 }
+
+// The arguments of a call stand at its beginning, in its deltas, or in both.
+func TestStream_argumentsTwice(t *testing.T) {
+	block := func(input, args string) []string {
+		return stream("tool_use", blockOf("0", `{"type":"tool_use","id":"a","name":"f","input":`+input+`}`, `{"type":"input_json_delta","partial_json":`+quote(args)+`}`))
+	}
+	for _, c := range []struct{ input, args, want string }{
+		{`{}`, ``, `{}`}, {`null`, ``, `{}`}, {`{"x":1}`, ``, `{"x":1}`}, {`{"x":1}`, `{}`, `{"x":1}`},
+		{`{}`, `{"x":1}`, `{"x":1}`}, {`{"x":1}`, `{"x": 1}`, `{"x": 1}`}, {`{"x":1}`, `{"x"`, `{"x":1}`}, {`{"x":1}`, `{"x":2}`, ""},
+	} {
+		resp, err := ask(t, sayEvents(t, block(c.input, c.args)...))
+		if c.want == "" {
+			require.Equal(t, llmclient.CodeBadResponse, err.Code)
+			continue
+		}
+		require.Equal(t, []messages.ToolCall{call("a", "f", c.want)}, must(t, resp, err).Message.Calls(), c)
+	}
+	_, err := ask(t, sayEvents(t, messageStart, `{"type":"content_block_start","index":0,"content_block":{"type":"tool_use","id":"a","name":"f","input":{}}}`,
+		`{"type":"content_block_delta","index":1,"delta":{"type":"input_json_delta","partial_json":"{\"x\":1}"}}`,
+		`{"type":"message_delta","delta":{"stop_reason":"tool_use"},"usage":{"output_tokens":5}}`, messageStop))
+	require.Equal(t, llmclient.CodeBadResponse, err.Code, "arguments for no call, and a call without arguments")
+}

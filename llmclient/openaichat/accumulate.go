@@ -65,8 +65,8 @@ func (a *accumulator) add(ans *answer, whole bool) {
 	a.err = bytes.Clone(ans.err)
 }
 
-// choice adds a choice. A chunk may repeat the whole message beside the delta; only one of them
-// counts.
+// choice adds a choice. A chunk may repeat the whole message beside the delta, or at the end; of it
+// only those calls and arguments count that have not come.
 func (a *accumulator) choice(ans *answer, whole bool) {
 	a.index = ans.index
 	switch {
@@ -75,8 +75,23 @@ func (a *accumulator) choice(ans *answer, whole bool) {
 	case ans.hasMessage && len(a.segments) == 0 && len(a.calls.list) == 0:
 		a.reply(&ans.message, true)
 	}
+	if ans.hasMessage && !whole {
+		a.supply(ans.message.calls)
+	}
 	if len(ans.finish) > 0 && a.finish != string(ans.finish) {
 		a.finish = string(ans.finish)
+	}
+}
+
+// supply adds what the calls of a whole message have beyond those that have come.
+func (a *accumulator) supply(list []callPiece) {
+	none := len(a.calls.list) == 0
+	for i := range list {
+		if none {
+			a.tell(a.calls.add(&list[i], true))
+			continue
+		}
+		a.calls.supply(i, &list[i])
 	}
 }
 

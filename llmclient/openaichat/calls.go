@@ -3,9 +3,11 @@ package openaichat
 import (
 	"bytes"
 	"slices"
+	"strings"
 
 	"github.com/segue-go/segue/llmclient/internal/wire"
 	"github.com/segue-go/segue/messages"
+	"github.com/segue-go/segue/tools"
 )
 
 // call is a tool call that is being built.
@@ -21,6 +23,7 @@ type call struct {
 
 // calls builds tool calls from whole ones or from pieces.
 type calls struct {
+	offered  []tools.Definition // of the request
 	list     []*call
 	function *call // function_call, used if there are no tool calls
 }
@@ -32,6 +35,7 @@ func (cs *calls) add(p *callPiece, whole bool) int {
 		c = &call{index: p.index}
 		cs.list = append(cs.list, c)
 	}
+	c.name, _ = cs.grows(c, p)
 	c.take(p)
 	return slices.Index(cs.list, c)
 }
@@ -48,9 +52,24 @@ func (cs *calls) legacy(p *callPiece) {
 	cs.function.take(p)
 }
 
+// supply gives a call without arguments those of a whole call that stands elsewhere in the answer: in
+// the message beside the deltas, or in the old field. It is the call with the same id, or else the
+// one at the same place, and has the same name.
+func (cs *calls) supply(at int, p *callPiece) {
+	for i, c := range cs.list {
+		if len(p.id) > 0 && c.id == string(p.id) {
+			at = i
+		}
+	}
+	if at < len(cs.list) && cs.list[at].name == string(p.name) && wire.NoArguments(cs.list[at].args) {
+		cs.list[at].take(p)
+	}
+}
+
 // find returns the call that a piece may belong to, or nil. A call with the id of the piece comes
 // first. Otherwise it is the newest call with the index of the piece; a missing index fits any. If
-// both that call and the piece have an id, the piece belongs to no call so far.
+// both that call and the piece have an id, the piece belongs to no call so far, unless it can only
+// go on with that call: some servers give each piece another id.
 func (cs *calls) find(p *callPiece) *call {
 	var last, same *call
 	for _, c := range cs.list {
@@ -64,10 +83,33 @@ func (cs *calls) find(p *callPiece) *call {
 	if same != nil || last == nil {
 		return same
 	}
-	if len(p.id) > 0 && last.id != "" {
+	if _, grows := cs.grows(last, p); len(p.id) > 0 && last.id != "" && !grows && (len(p.name) > 0 || last.object.complete()) {
 		return nil
 	}
 	return last
+}
+
+// grows reports whether a piece goes on with the name of c, and returns the name with it. It does if
+// the name so far is no tool that was offered, and the longer one begins one: the name so far with
+// the piece behind it, or the piece itself where it repeats the name so far.
+func (cs *calls) grows(c *call, p *callPiece) (name string, grows bool) {
+	if c.name == "" || len(p.name) == 0 || len(c.args) > 0 {
+		return c.name, false
+	}
+	name = c.name + string(p.name)
+	if strings.HasPrefix(string(p.name), c.name) {
+		name = string(p.name)
+	}
+	for i := range cs.offered {
+		if cs.offered[i].Name == c.name {
+			return c.name, false
+		}
+		grows = grows || strings.HasPrefix(cs.offered[i].Name, name)
+	}
+	if !grows {
+		return c.name, false
+	}
+	return name, true
 }
 
 // startsAnew reports whether a piece begins a new call, although its id or index is that of c. If c
@@ -78,7 +120,8 @@ func (cs *calls) startsAnew(c *call, p *callPiece) bool {
 	if c.object.complete() {
 		return len(p.id) > 0 || len(p.name) > 0 && len(bytes.TrimSpace(p.args)) > 0
 	}
-	return c.id == "" && c.name != "" && len(p.name) > 0 && c.name != string(p.name)
+	_, grows := cs.grows(c, p)
+	return c.id == "" && c.name != "" && len(p.name) > 0 && c.name != string(p.name) && !grows
 }
 
 // take adds the content of a piece. The first id and name are kept. Arguments after an empty object
@@ -161,15 +204,17 @@ func (cs *calls) complete() bool {
 // last call with incomplete arguments is left out.
 func (cs *calls) tools(cut bool, names *wire.IDs) []messages.ToolCall {
 	list := cs.list
-	if len(list) == 0 && cs.function != nil {
-		list = []*call{cs.function}
+	if f := cs.function; f != nil && len(list) == 0 {
+		list = []*call{f}
+	} else if f != nil {
+		cs.supply(0, &callPiece{name: []byte(f.name), args: f.args})
 	}
 	if n := len(list); cut && n > 0 && !validJSON(list[n-1].args) {
 		list = list[:n-1]
 	}
 	var out []messages.ToolCall
 	for _, c := range list {
-		if t := c.tool(); t.Name != "" || len(c.args) > 0 {
+		if t := c.tool(); t.Name != "" || len(bytes.TrimSpace(c.args)) > 0 {
 			out = merge(out, t)
 		}
 	}
@@ -183,11 +228,7 @@ func (cs *calls) tools(cut bool, names *wire.IDs) []messages.ToolCall {
 
 // tool returns the call in the form of a message part.
 func (c *call) tool() messages.ToolCall {
-	t := messages.ToolCall{ID: c.id, Name: c.name, Arguments: string(c.args), Extras: c.extras}
-	if args := bytes.TrimSpace(c.args); len(args) == 0 || string(args) == "null" {
-		t.Arguments = "{}"
-	}
-	return t
+	return messages.ToolCall{ID: c.id, Name: c.name, Arguments: wire.Arguments(c.args), Extras: c.extras}
 }
 
 // merge appends a call unless it repeats one with the same id. Empty arguments are replaced by

@@ -55,7 +55,7 @@ func (c *Client) once(ctx context.Context, req *llmclient.Request, model string,
 	if err != nil {
 		return nil, err
 	}
-	acc := &accumulator{onDelta: onDelta, index: noIndex, names: wire.IDs{History: req.Messages}, endless: x.Endless()}
+	acc := &accumulator{onDelta: onDelta, index: noIndex, names: wire.IDs{History: req.Messages}, calls: calls{offered: req.Tools}, endless: x.Endless()}
 	if onDelta != nil {
 		acc.onCall = llmclient.CallDeltas(ctx)
 	}

@@ -340,11 +340,11 @@ func (d *decoder) arguments() []byte {
 	switch d.Peek() {
 	case '"':
 		return d.Text()
-	case '{', '[':
-		return d.Raw()
-	default:
+	case 'n':
 		d.Skip()
 		return nil
+	default:
+		return d.Raw()
 	}
 }
 

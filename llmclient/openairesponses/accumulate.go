@@ -43,8 +43,8 @@ func (a *accumulator) tooMany() *llmclient.Error {
 	return &llmclient.Error{Code: llmclient.CodeBadResponse, Message: fmt.Sprintf("the reply has more than %d items", maxItems)}
 }
 
-// add adds an event, whose data are there for errors. Events that only repeat what others say are
-// not needed.
+// add adds an event, whose data are there for errors. Several events have the same content: any one
+// of them is enough.
 func (a *accumulator) add(e *event, data []byte) {
 	switch kind := string(e.kind); kind {
 	case "response.created", "response.in_progress", "response.queued":
@@ -54,21 +54,35 @@ func (a *accumulator) add(e *event, data []byte) {
 		a.announce(e)
 	case "response.output_item.done":
 		a.complete(e)
-	case "response.content_part.added", "response.reasoning_summary_part.added":
+	case "response.content_part.added", "response.reasoning_summary_part.added", "response.content_part.done", "response.reasoning_summary_part.done":
 		a.piece(e)
 	case "response.output_text.delta":
-		a.write(a.open(e, kindMessage), string(e.delta))
+		a.say(a.open(e, kindMessage), classNone, e.part, e.delta)
+	case "response.output_text.done":
+		a.ends(e, kindMessage, classNone, e.whole)
 	case "response.refusal.delta":
 		a.refused = a.refused || len(e.delta) > 0
-		a.write(a.open(e, kindMessage), string(e.delta))
+		a.say(a.open(e, kindMessage), classNone, e.part, e.delta)
+	case "response.refusal.done":
+		a.refused = a.refused || len(e.whole) > 0
+		a.ends(e, kindMessage, classNone, e.whole)
 	case "response.reasoning_summary_text.delta":
-		a.think(a.open(e, kindReasoning), classSummary, e.part, e.delta)
+		a.say(a.open(e, kindReasoning), classSummary, e.part, e.delta)
+	case "response.reasoning_summary_text.done":
+		a.ends(e, kindReasoning, classSummary, e.whole)
 	case "response.reasoning_text.delta":
-		a.think(a.open(e, kindReasoning), classContent, e.part, e.delta)
+		a.say(a.open(e, kindReasoning), classContent, e.part, e.delta)
+	case "response.reasoning_text.done":
+		a.ends(e, kindReasoning, classContent, e.whole)
 	case "response.function_call_arguments.delta":
 		o := a.open(e, kindCall)
 		o.args = append(o.args, e.delta...)
-		a.tell(o)
+		a.tell(o, o.args)
+	case "response.function_call_arguments.done":
+		if o := a.ending(e, kindCall); o != nil {
+			o.name = orElse(o.name, e.name)
+			a.take(o, e.whole)
+		}
 	case "response.completed", "response.incomplete", "response.failed", "response.cancelled":
 		ans, _, _ := readAnswer(e.response)
 		a.end(&ans, strings.TrimPrefix(kind, "response."))
@@ -99,12 +113,7 @@ func (a *accumulator) end(ans *answer, status string) {
 		it := items[i]
 		if o := rest.take(&it); o != nil {
 			at = max(at, slices.Index(a.items, o)+1)
-			switch {
-			case !o.done:
-				a.finish(o, &it, raw)
-			case o.citations == nil:
-				o.citations = citations(it.content, o.text.String())
-			}
+			a.finish(o, &it, raw)
 			continue
 		}
 		o := a.begin(noIndex, &it)
@@ -185,7 +194,10 @@ func (a *accumulator) announce(e *event) {
 	}
 	if o.kind == kindCall {
 		o.name, o.callID = orElse(o.name, it.name), orElse(o.callID, it.callID)
-		a.tell(o)
+		o.whole = orElse(o.whole, it.arguments)
+		a.tell(o, o.args)
+	} else {
+		o.announced = it.text(o)
 	}
 }
 
@@ -212,6 +224,17 @@ func (a *accumulator) open(e *event, kind itemKind) *output {
 		return o
 	}
 	return a.begin(e.index, &item{kind: []byte(kind), id: e.itemID})
+}
+
+// ending is open for an event that ends a part of an item. It returns nil if the item has ended.
+func (a *accumulator) ending(e *event, kind itemKind) *output {
+	ended := func(o *output) bool {
+		return o.done && o.kind == kind && (o.index == e.index && e.index != noIndex || o.id != "" && o.id == string(e.itemID))
+	}
+	if a.find(e.index, e.itemID) == nil && slices.ContainsFunc(a.items, ended) {
+		return nil
+	}
+	return a.open(e, kind)
 }
 
 // find returns the newest open item with that index, or else with that id; nil if there is none.
@@ -243,7 +266,7 @@ func (a *accumulator) begin(index int64, it *item) *output {
 // out.
 func (a *accumulator) message(cut bool) messages.Assistant {
 	items := a.items
-	if n := len(items); cut && n > 0 && items[n-1].kind == kindCall && !items[n-1].whole() {
+	if n := len(items); cut && n > 0 && items[n-1].kind == kindCall && !items[n-1].complete() {
 		items = items[:n-1]
 	}
 	var m messages.Assistant

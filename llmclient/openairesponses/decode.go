@@ -15,6 +15,8 @@ type event struct {
 	index    int64 // output_index; noIndex if missing
 	part     int64 // content_index or summary_index
 	delta    []byte
+	whole    []byte // of a text, or of arguments
+	name     []byte // of a call
 	item     []byte // raw, like the next two
 	piece    []byte // "part"
 	response []byte
@@ -87,6 +89,12 @@ func (d *decoder) decode(data []byte) bool {
 			e.part = index(&d.Cursor)
 		case "delta":
 			e.delta = d.Text()
+		case "text", "refusal":
+			e.whole = d.Text()
+		case "arguments":
+			e.whole = arguments(&d.Cursor)
+		case "name":
+			e.name = d.Text()
 		case "item":
 			e.item = object(&d.Cursor)
 		case "part":
@@ -205,11 +213,11 @@ func arguments(c *jsonform.Cursor) []byte {
 	switch c.Peek() {
 	case '"':
 		return c.Text()
-	case '{', '[':
-		return c.Raw()
-	default:
+	case 'n':
 		c.Skip()
 		return nil
+	default:
+		return c.Raw()
 	}
 }
 

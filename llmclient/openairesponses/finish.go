@@ -14,6 +14,9 @@ func (a *accumulator) result() (*llmclient.Response, *llmclient.Error) {
 		return nil, refined(wire.ErrorFromJSON(a.err))
 	}
 	finish, err := a.finishReason()
+	if err == nil {
+		err = a.settle(finish)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -26,6 +29,25 @@ func (a *accumulator) result() (*llmclient.Response, *llmclient.Error) {
 		Model:   a.model,
 		ID:      a.id,
 	}, nil
+}
+
+// settle adds texts with which items began and that have not come again. It returns an error if
+// what was told of a text or of arguments truly differs, or if arguments are missing.
+func (a *accumulator) settle(finish llmclient.FinishReason) *llmclient.Error {
+	for _, o := range a.items {
+		if o.kind == kindCall {
+			args, agree := o.arguments()
+			if !agree || o.incomplete && wire.NoArguments(args) && !isCut(finish) {
+				return wire.Contradiction(string(o.name))
+			}
+			continue
+		}
+		a.rest(o, 0, o.announced)
+		if o.differs && o.kind == kindMessage {
+			return wire.Contradiction("")
+		}
+	}
+	return nil
 }
 
 func isCut(r llmclient.FinishReason) bool {

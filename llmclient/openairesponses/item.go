@@ -25,15 +25,19 @@ type output struct {
 	heard     int       // how many bytes of text were handed on
 	mute      bool      // its text is left out, because what stands behind it was handed on before
 	class     partClass // of a reasoning item: which of its texts count
-	part      int64     // of a reasoning item: the last one that came
+	part      int64     // the last one that came
+	from      int       // where the text of that part begins
+	announced string    // the text with which the item began
+	differs   bool      // what was told of the text or of the arguments is not the same
 	phase     []byte    // of a message, raw
 	citations []messages.Citation
 	unknown   [][]byte // parts of a message that are neither a text nor a refusal, raw
 
 	number       int // of a call among the calls
 	callID, name []byte
-	args         []byte
-	told         int    // how many bytes of args were handed on
+	args         []byte // in pieces
+	whole        []byte // the arguments, as one event or more have them
+	told         int    // how many bytes of the arguments were handed on
 	others       []byte // other fields of a call: an object, raw
 }
 
@@ -65,44 +69,66 @@ const (
 	classContent           // the reasoning itself, of open models
 )
 
-// finish takes an item as a whole. What has come of it in pieces stays as it is, because it was
-// handed on; the rest is handed on now. The arguments of a call are those of the whole.
+// finish takes an item as a whole, which may have come whole before. What has come of it stays as it
+// is, because it was handed on; the rest is handed on now.
 func (a *accumulator) finish(o *output, it *item, raw []byte) {
+	again := o.done
 	o.done, o.incomplete = true, string(it.status) == "incomplete"
+	if !again && (o.kind == kindReasoning || o.kind == kindOther) {
+		o.raw = bytes.Clone(raw)
+	}
 	switch o.kind {
 	case kindMessage:
-		o.phase = bytes.Clone(it.phase)
-		a.rest(o, joined(it.content, ""))
+		o.phase = orElse(o.phase, it.phase)
+		a.rest(o, 0, it.text(o))
 		a.handOn(o.kind, false)
 		for i := range it.content {
 			p := &it.content[i]
 			a.refused = a.refused || p.kind == partRefusal && len(p.text) > 0
-			if p.kind == partUnknown {
+			if p.kind == partUnknown && !again {
 				o.unknown = append(o.unknown, bytes.Clone(p.raw))
 			}
 		}
-		o.citations = citations(it.content, o.text.String())
-	case kindReasoning:
-		o.raw = bytes.Clone(raw)
-		whole := joined(it.summary, paragraph)
-		if o.class == classContent || o.class == classNone && whole == "" {
-			whole = joined(it.content, paragraph)
+		if o.citations == nil {
+			o.citations = citations(it.content, o.text.String())
 		}
-		a.rest(o, whole)
+	case kindReasoning:
+		a.rest(o, 0, it.text(o))
 		a.handOn(o.kind, false)
 	case kindCall:
 		o.name, o.callID = orElse(o.name, it.name), orElse(o.callID, it.callID)
-		if len(it.arguments) > 0 && !bytes.Equal(o.args, it.arguments) {
-			if !bytes.HasPrefix(it.arguments, o.args) {
-				o.told = len(it.arguments) // other pieces were told: the rest would not fit them
-			}
-			o.args = bytes.Clone(it.arguments)
+		if !again {
+			o.keep(it.others)
 		}
-		o.keep(it.others)
-		a.tell(o)
-	default:
-		o.raw = bytes.Clone(raw)
+		a.take(o, it.arguments)
 	}
+}
+
+// text returns the text of an item for o, which is a message or a reasoning item.
+func (it *item) text(o *output) string {
+	if o.kind == kindMessage {
+		return joined(it.content, "")
+	}
+	summary := joined(it.summary, paragraph)
+	if o.class == classContent || o.class == classNone && summary == "" {
+		return joined(it.content, paragraph)
+	}
+	return summary
+}
+
+// take takes the arguments of a call as one event has them, and hands on what is new.
+func (a *accumulator) take(o *output, whole []byte) {
+	joined, agree := wire.JoinArguments(o.whole, whole)
+	o.whole, o.differs = bytes.Clone(joined), o.differs || !agree
+	if args, _ := o.arguments(); bytes.HasPrefix(args, o.args) { // else the rest would not fit what was told
+		a.tell(o, args)
+	}
+}
+
+// arguments returns the arguments of a call, and whether all that was told of them agrees.
+func (o *output) arguments() (args []byte, agree bool) {
+	args, agree = wire.JoinArguments(o.args, o.whole)
+	return args, agree && !o.differs
 }
 
 // paragraph is what stands between the texts of one reasoning item, and between two messages.
@@ -121,10 +147,38 @@ func joined(list []part, between string) string {
 	return b.String()
 }
 
-// rest writes what has not come yet of the whole text of an item.
-func (a *accumulator) rest(o *output, whole string) {
-	if rest, ok := strings.CutPrefix(whole, o.text.String()); ok {
+// rest writes what has not come yet of the whole text of an item, or of its part that begins at a
+// byte. Blanks at the ends say nothing: servers cut them.
+func (a *accumulator) rest(o *output, from int, whole string) {
+	came := o.text.String()[from:]
+	rest, ok := strings.CutPrefix(whole, came)
+	if !ok {
+		rest, ok = strings.CutPrefix(strings.TrimSpace(whole), strings.TrimLeftFunc(came, unicode.IsSpace))
+	}
+	switch {
+	case ok:
 		a.write(o, rest)
+	case !o.mute && !strings.HasPrefix(strings.TrimSpace(came), strings.TrimSpace(whole)):
+		o.differs = true
+	}
+}
+
+// ends takes a part of a text as a whole. One whose item has ended, or that is not the last one, is
+// left to the item.
+func (a *accumulator) ends(e *event, kind itemKind, class partClass, whole []byte) {
+	if len(whole) == 0 {
+		return
+	}
+	o := a.ending(e, kind)
+	if o == nil {
+		return
+	}
+	switch came := o.text.String()[o.from:]; {
+	case o.class != class && o.class != classNone:
+	case e.part == o.part && came != "":
+		a.rest(o, o.from, string(whole))
+	case e.part > o.part && came != string(whole), came == "":
+		a.say(o, class, e.part, whole)
 	}
 }
 
@@ -136,46 +190,73 @@ func (a *accumulator) piece(e *event) {
 	}
 	p := readPart(e.piece)
 	class := classSummary
-	if string(e.kind) == "response.content_part.added" {
+	if strings.HasPrefix(string(e.kind), "response.content_part.") {
 		class = classContent
 	}
-	if o.kind == kindMessage {
+	switch o.kind {
+	case kindMessage:
+		class = classNone
 		a.refused = a.refused || p.kind == partRefusal && len(p.text) > 0
-		a.write(o, string(p.text))
+	case kindReasoning:
+	default:
+		return
 	}
-	if o.kind == kindReasoning {
-		a.think(o, class, e.part, p.text)
+	if strings.HasSuffix(string(e.kind), ".done") {
+		a.ends(e, o.kind, class, p.text)
+		return
 	}
+	a.say(o, class, e.part, p.text)
 }
 
-// think adds a piece of the text of a reasoning item, whose parts are paragraphs. Of its two
+// say adds a piece of the text of an item. The parts of a reasoning item are paragraphs; of its two
 // classes of parts, the one counts that comes first.
-func (a *accumulator) think(o *output, class partClass, part int64, text []byte) {
+func (a *accumulator) say(o *output, class partClass, part int64, text []byte) {
 	if len(text) == 0 || o.class != classNone && o.class != class {
 		return
 	}
-	if o.class == class && o.part != part {
-		text = append([]byte(paragraph), text...)
+	if o.text.Len() > 0 && o.part != part {
+		if o.kind == kindReasoning {
+			a.write(o, paragraph)
+		}
+		o.from = o.text.Len()
 	}
 	o.class, o.part = class, part
 	a.write(o, string(text))
 }
 
-// write appends text to an item.
+// write appends text to an item. An item that has ended takes none any more once a text behind it
+// was handed on.
 func (a *accumulator) write(o *output, text string) {
-	if text != "" && !o.mute {
-		o.text.WriteString(text)
-		a.handOn(o.kind, false)
+	if text == "" || o.mute {
+		return
 	}
+	if at, next := slices.Index(a.items, o), a.next(o.kind); o.done && at < *next {
+		heard := func(later *output) bool { return later.kind == o.kind && later.text.Len() > 0 }
+		if slices.ContainsFunc(a.items[at+1:*next], heard) {
+			o.differs = true
+			return
+		}
+		*next = at
+	}
+	o.text.WriteString(text)
+	a.handOn(o.kind, false)
+}
+
+// next returns the first of the items of which not all text was handed on.
+func (a *accumulator) next(kind itemKind) *int {
+	if kind == kindMessage {
+		return &a.said
+	}
+	return &a.thought
 }
 
 // handOn passes to onDelta what has come of the texts of messages, or of reasoning, in the order of
 // the items: what comes of an item before the one ahead of it is whole waits, unless all is to be
 // handed on. The pieces share the memory of the whole, which is never written again.
 func (a *accumulator) handOn(kind itemKind, all bool) {
-	at, delta := &a.thought, llmclient.DeltaThought
+	at, delta := a.next(kind), llmclient.DeltaThought
 	if kind == kindMessage {
-		at, delta = &a.said, llmclient.DeltaText
+		delta = llmclient.DeltaText
 	}
 	for ; *at < len(a.items); *at++ {
 		o := a.items[*at]
@@ -210,13 +291,13 @@ func (a *accumulator) apart(at int) bool {
 	return false
 }
 
-// tell hands on what has come of the arguments of a call, once the tool is known.
-func (a *accumulator) tell(o *output) {
-	if a.onCall == nil || len(o.name) == 0 || len(o.args) <= o.told {
+// tell hands on what is new in the arguments of a call, once the tool is known.
+func (a *accumulator) tell(o *output, args []byte) {
+	if a.onCall == nil || len(o.name) == 0 || len(args) <= o.told {
 		return
 	}
-	piece := string(o.args[o.told:])
-	o.told = len(o.args)
+	piece := string(args[o.told:])
+	o.told = len(args)
 	a.onCall(llmclient.CallDelta{Index: o.number, Tool: string(o.name), Text: piece})
 }
 
@@ -233,14 +314,15 @@ func (o *output) keep(others []member) {
 }
 
 // whole reports whether a call is complete.
-func (o *output) whole() bool { return len(o.name) > 0 && !o.incomplete && wire.ValidJSON(o.args) }
+func (o *output) complete() bool {
+	args, agree := o.arguments()
+	return len(o.name) > 0 && !o.incomplete && agree && wire.ValidJSON(args)
+}
 
 // tool returns a call in the form of a message part.
 func (o *output) tool() messages.ToolCall {
-	t := messages.ToolCall{ID: string(orElse(o.callID, []byte(o.id))), Name: string(o.name), Arguments: string(o.args)}
-	if args := bytes.TrimSpace(o.args); len(args) == 0 || string(args) == "null" {
-		t.Arguments = "{}"
-	}
+	args, _ := o.arguments()
+	t := messages.ToolCall{ID: string(orElse(o.callID, []byte(o.id))), Name: string(o.name), Arguments: wire.Arguments(args)}
 	if o.others != nil {
 		t.Extras = messages.Extras{extraCall: o.others}
 	}

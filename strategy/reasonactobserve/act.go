@@ -9,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/segue-go/segue/delegation"
+	"github.com/segue-go/segue/internal/jsonform"
 	"github.com/segue-go/segue/llmclient"
 	"github.com/segue-go/segue/messages"
 	"github.com/segue-go/segue/nextstep"
@@ -95,7 +96,7 @@ func (s *reasonActObserve) execute(calls []messages.ToolCall) nextstep.NextStep 
 			s.refused, answers = append(s.refused, answers[0]), answers[1:]
 			continue
 		}
-		key := c.Name + " " + canonical(c.Arguments)
+		key := c.Name + " " + jsonform.Canonical(c.Arguments)
 		if n := s.runs[key]; s.MaxRepeats > 0 && n >= s.MaxRepeats {
 			s.refused = append(s.refused, messages.ToolOutput{
 				CallID: c.ID, ToolName: c.Name, Status: messages.StatusFailed, Reason: "repeated",
@@ -169,21 +170,6 @@ func (s *reasonActObserve) note(tool string) {
 	if !slices.Contains(s.used, tool) {
 		s.used = append(s.used, tool)
 	}
-}
-
-// canonical returns a JSON text in a canonical form; other text is returned unchanged.
-func canonical(arguments string) string {
-	d := json.NewDecoder(strings.NewReader(arguments))
-	d.UseNumber()
-	var v any
-	if d.Decode(&v) != nil || d.More() {
-		return arguments
-	}
-	data, err := json.Marshal(v)
-	if err != nil {
-		return arguments
-	}
-	return string(data)
 }
 
 // consultation is a call of the tool of Config.Retrieval.

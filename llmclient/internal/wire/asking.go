@@ -34,6 +34,11 @@ func (a Asking) once(ctx context.Context, req *llmclient.Request, onDelta func(l
 		return nil, &llmclient.Error{Code: llmclient.CodeBadRequest, Message: a.Package + ": no model: set Request.Model or Config.Model"}
 	}
 	resp, err := a.Once(ctx, req, model, onDelta)
+	if err == nil {
+		if err = astray(resp.Message.Calls()); err != nil {
+			err.Partial, err.Usage, err.Attempts = resp.Message, resp.Usage, resp.Attempts
+		}
+	}
 	if err != nil {
 		if err.Model == "" {
 			err.Model = model
