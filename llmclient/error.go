@@ -53,7 +53,7 @@ type Error struct {
 	NoRetry    bool               // the same request would fail in the same way now, though its code is temporary: Retry does not repeat it
 	Generated  string             // for CodeMalformedToolCall: what the model wrote
 	Partial    messages.Assistant // what had arrived when the reply broke off: complete calls are kept, a cut one is not
-	Usage      messages.Usage     // tokens that were billed nevertheless, if known
+	Usage      messages.Usage     // tokens that were billed nevertheless, if known; those of a reply that broke off may be estimated
 	Attempts   []Attempt          // the failed tries before the one that this error is about
 	Err        error              // the cause; may be nil
 }

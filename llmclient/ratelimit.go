@@ -41,7 +41,7 @@ type RateLimitConfig struct {
 func RateLimit(c Client, cfg RateLimitConfig) Client {
 	l := &rateLimit{client: c, estimate: cfg.Estimate}
 	if l.estimate == nil {
-		l.estimate = estimateTokens
+		l.estimate = func(req *Request) int { return EstimateTokens(req) + req.MaxTokens }
 	}
 	l.gate.limits = &limits{
 		requests: newBucket(cfg.RequestsPerMinute, cmp.Or(cfg.RequestBurst, 1)),
@@ -87,7 +87,7 @@ func (l *rateLimit) correct(place *waiter, u messages.Usage, attempts []Attempt)
 		u = u.Add(a.Usage)
 	}
 	used := max(u.Total, u.Input+u.Output)
-	if used <= 0 {
+	if used <= u.Estimated {
 		return
 	}
 	l.gate.mu.Lock()
@@ -102,8 +102,9 @@ func (l *rateLimit) correct(place *waiter, u messages.Usage, attempts []Attempt)
 	}
 }
 
-// estimateTokens is the default of RateLimitConfig.Estimate.
-func estimateTokens(req *Request) int {
+// EstimateTokens estimates the tokens of a request without its reply, from its bytes: four are a
+// token.
+func EstimateTokens(req *Request) int {
 	size := 0
 	for _, m := range req.Messages {
 		switch m := m.(type) {
@@ -126,7 +127,7 @@ func estimateTokens(req *Request) int {
 	for _, t := range req.Tools {
 		size += len(t.Name) + len(t.Description) + len(t.Parameters)
 	}
-	return size/4 + req.MaxTokens
+	return size / 4
 }
 
 func assistantSize(m messages.Assistant) int {

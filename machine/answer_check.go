@@ -100,7 +100,7 @@ func badUsage(u messages.Usage, attempts []llmclient.Attempt) string {
 }
 
 func negative(u messages.Usage) bool {
-	return u.Input < 0 || u.Output < 0 || u.Total < 0 || u.Cached < 0 || u.Reasoning < 0 || u.CacheWrites < 0
+	return u.Input < 0 || u.Output < 0 || u.Total < 0 || u.Cached < 0 || u.Reasoning < 0 || u.CacheWrites < 0 || u.Estimated < 0
 }
 
 // badMessage says why a reply is not valid in a history; "" if it is valid.

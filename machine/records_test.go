@@ -102,6 +102,13 @@ var everyRecord = []Record{
 	Stopped{At: at, Reason: "asked to", Now: true, Frame: "0.1"},
 	Stopped{At: at},
 	Migrated{At: at, From: "v1", Snapshot: snapshotOfAll},
+	Answered{
+		At: at, Effect: EffectID{Seq: 8}, Frame: "0", Kind: EffectModel,
+		Answer: nextstep.Failure{
+			Source: nextstep.SourceModel, Code: "canceled", Message: "stopped", Partial: messages.AssistantText("par"),
+			Usage: messages.Usage{Input: 40, Output: 2, Total: 42, Estimated: 42},
+		},
+	},
 }
 
 // snapshotOfAll has every field of a snapshot set, in some frame or effect of it.

@@ -12,6 +12,7 @@ type Usage struct {
 	Reasoning int64 `json:"reasoning,omitempty"`
 
 	CacheWrites int64 `json:"cache_writes,omitempty"` // written to the provider's cache, where it says so
+	Estimated   int64 `json:"estimated,omitempty"`    // the part of Total that no provider has counted: a reply broke off
 }
 
 // Add returns the sums of the counts, each limited to the range of an int64.
@@ -24,6 +25,7 @@ func (u Usage) Add(v Usage) Usage {
 		Reasoning: sum(u.Reasoning, v.Reasoning),
 
 		CacheWrites: sum(u.CacheWrites, v.CacheWrites),
+		Estimated:   sum(u.Estimated, v.Estimated),
 	}
 }
 

@@ -144,7 +144,7 @@ func appendUsage(dst []byte, u messages.Usage) []byte {
 	for _, f := range [...]struct {
 		name string
 		n    int64
-	}{{`"input":`, u.Input}, {`"output":`, u.Output}, {`"total":`, u.Total}, {`"cached":`, u.Cached}, {`"reasoning":`, u.Reasoning}, {`"cache_writes":`, u.CacheWrites}} {
+	}{{`"input":`, u.Input}, {`"output":`, u.Output}, {`"total":`, u.Total}, {`"cached":`, u.Cached}, {`"reasoning":`, u.Reasoning}, {`"cache_writes":`, u.CacheWrites}, {`"estimated":`, u.Estimated}} {
 		if f.n == 0 {
 			continue
 		}

@@ -113,7 +113,7 @@ func TestStream_connectionBreaks(t *testing.T) {
 	require.ErrorIs(t, err, io.ErrUnexpectedEOF)
 	require.Equal(t, "half", err.Partial.Text())
 	require.Empty(t, err.Partial.Calls())
-	require.Equal(t, messages.Usage{Input: 10, Output: 1, Total: 11}, err.Usage)
+	require.Equal(t, messages.Usage{Input: 10, Output: 2, Total: 12, Estimated: 2}, err.Usage)
 	_, err = askWhole(t, abort(t, "application/json", whole(`{"type":"text","text":"hi"}`, "end_turn")[:60]))
 	require.Equal(t, llmclient.CodeUnavailable, err.Code)
 	resp, err := ask(t, abort(t, "text/event-stream", events(append(half, messageDelta("end_turn"))...)))

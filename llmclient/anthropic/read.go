@@ -51,7 +51,7 @@ func (c *Client) read(x *wire.Exchange, acc *accumulator) (*llmclient.Response, 
 		resp, err = acc.result()
 	}
 	if err != nil {
-		err.Partial, err.Usage = acc.partial(), acc.usage.total()
+		wire.BrokenOff(err, acc.partial(), acc.message(acc.blocks), acc.broken())
 		return nil, x.Clean(err)
 	}
 	resp.Raw = x.Raw()

@@ -47,6 +47,15 @@ func (u *usage) add(v usage) {
 	u.output, u.thinking = max(u.output, v.output), max(u.thinking, v.thinking)
 }
 
+// broken returns the usage of a reply that broke off. What it has written is told at its end alone.
+func (a *accumulator) broken() messages.Usage {
+	u := a.usage.total()
+	if a.stop == "" {
+		u.Output, u.Total = 0, u.Input
+	}
+	return u
+}
+
 // total returns the usage as this library counts: the cached parts of the input are in it.
 func (u *usage) total() messages.Usage {
 	input := u.input + u.read + u.written

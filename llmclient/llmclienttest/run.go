@@ -117,7 +117,9 @@ func requireReply(t *testing.T, want Turn, got *llmclient.Response) {
 	require.Equal(t, want.Thought, got.Message.Thought())
 	require.Equal(t, want.Calls, got.Message.Calls())
 	require.Equal(t, want.Finish, got.Finish)
-	require.Equal(t, want.Usage, got.Usage)
+	if want.Usage != (messages.Usage{}) || got.Usage.Estimated == 0 { // else the client estimates
+		require.Equal(t, want.Usage, got.Usage)
+	}
 	require.Empty(t, got.Attempts, "nothing failed before")
 }
 

@@ -51,7 +51,7 @@ func (c *Client) read(x *wire.Exchange, acc *accumulator) (*llmclient.Response, 
 		resp, err = acc.result()
 	}
 	if err != nil {
-		err.Partial, err.Usage = acc.message(true), acc.tokens()
+		wire.BrokenOff(err, acc.message(true), acc.message(false), acc.tokens())
 		return nil, x.Clean(err)
 	}
 	resp.Raw = x.Raw()

@@ -91,7 +91,7 @@ func (c *Compactor) Answered(u messages.Usage) {
 		return
 	}
 	c.state.Refused = false
-	if rate := rateOf(c.state.Measured, u.Input); rate > 0 {
+	if rate := rateOf(c.state.Measured, u.Input); rate > 0 && u.Estimated == 0 {
 		c.state.Rate = rate
 	}
 }

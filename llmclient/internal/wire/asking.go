@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/segue-go/segue/llmclient"
+	"github.com/segue-go/segue/messages"
 )
 
 // Asking says how a client asks.
@@ -33,13 +34,22 @@ func (a Asking) once(ctx context.Context, req *llmclient.Request, onDelta func(l
 	if model == "" {
 		return nil, &llmclient.Error{Code: llmclient.CodeBadRequest, Message: a.Package + ": no model: set Request.Model or Config.Model"}
 	}
+	alive := ctx.Err() == nil
 	resp, err := a.Once(ctx, req, model, onDelta)
 	if err == nil {
+		if resp.Usage == (messages.Usage{}) {
+			resp.Usage = estimated(resp.Usage, resp.Message)
+			withInput(&resp.Usage, req)
+		}
 		if err = astray(resp.Message.Calls()); err != nil {
 			err.Partial, err.Usage, err.Attempts = resp.Message, resp.Usage, resp.Attempts
 		}
 	}
 	if err != nil {
+		gaveUp := alive && (err.Code == llmclient.CodeCanceled || err.Code == llmclient.CodeTimeout)
+		if gaveUp || err.Usage.Output > 0 { // the provider has read the request
+			withInput(&err.Usage, req)
+		}
 		if err.Model == "" {
 			err.Model = model
 		}

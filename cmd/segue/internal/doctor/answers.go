@@ -28,7 +28,7 @@ func (x *examiner) judgeReply(c *check, a answer) {
 	case !x.noSystem:
 		c.Measured += "; the system prompt is heeded"
 	}
-	if a.resp.Usage.Total == 0 {
+	if a.resp.Usage.Total == a.resp.Usage.Estimated {
 		c.find("no_usage", "the answer does not say how many tokens it took")
 	}
 	c.unusual(a)
@@ -89,7 +89,7 @@ func (x *examiner) checkStreaming(ctx context.Context, c *check) {
 	if a.textPieces() == 1 {
 		c.find("one_piece", "the text comes in one piece")
 	}
-	if a.resp.Usage.Total == 0 {
+	if a.resp.Usage.Total == a.resp.Usage.Estimated {
 		c.find("no_stream_usage", "the stream does not say how many tokens it took")
 	}
 	if wire.silence > x.cfg.Slow {

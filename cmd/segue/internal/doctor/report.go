@@ -40,7 +40,7 @@ type Report struct {
 	Verdict  Verdict        `json:"verdict"` // the worst of the checks
 	Checks   []Check        `json:"checks"`
 	Requests int            `json:"requests"` // to the model
-	Usage    messages.Usage `json:"usage"`    // as far as the server reports it
+	Usage    messages.Usage `json:"usage"`    // with estimates where the server does not report it
 	Cost     *messages.Cost `json:"cost"`     // in millionths of a dollar; nil if the model has no known price
 	Elapsed  time.Duration  `json:"elapsed"`  // in nanoseconds
 }

@@ -58,7 +58,11 @@ func (r Report) Summary(columns int) string {
 	if r.Cost != nil {
 		cost = r.Cost.String()
 	}
-	took := fmt.Sprintf("It took %s, %s tokens in and %s out (%s), %s.", plaintext.Counted(r.Requests, "request"),
+	about := ""
+	if r.Usage.Estimated > 0 {
+		about = "about "
+	}
+	took := fmt.Sprintf("It took %s, %s%s tokens in and %s out (%s), %s.", plaintext.Counted(r.Requests, "request"), about,
 		plaintext.Thousands(int(r.Usage.Input)), plaintext.Thousands(int(r.Usage.Output)), cost, took(r.Elapsed))
 	return "\n" + wrapped("", found, columns) + wrapped("", took, columns)
 }

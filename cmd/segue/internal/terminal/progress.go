@@ -288,6 +288,9 @@ func tokens(u messages.Usage) string {
 	if u == (messages.Usage{}) {
 		return ""
 	}
+	if u.Estimated > 0 {
+		return fmt.Sprintf("about %d tokens in, %d out", u.Input, u.Output)
+	}
 	return fmt.Sprintf("%d tokens in, %d out", u.Input, u.Output)
 }
 
