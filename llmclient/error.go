@@ -74,6 +74,9 @@ func (e *Error) Error() string {
 	if e.RequestID != "" {
 		about = append(about, "request "+e.RequestID)
 	}
+	if e.RetryAfter > 0 {
+		about = append(about, "retry after "+e.RetryAfter.Round(time.Millisecond).String())
+	}
 	if len(e.Attempts) > 0 {
 		about = append(about, "attempt "+strconv.Itoa(len(e.Attempts)+1))
 	}

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"strconv"
 	"strings"
+	"time"
 	"unicode/utf8"
 
 	"github.com/segue-go/segue/llmclient"
@@ -21,15 +22,16 @@ const (
 
 // ErrorBody is an error object of any provider, as far as it can be read. Known bodies:
 // {"error":{"message","type","code"}}, {"error":"text"}, {"detail":"text"}, {"detail":[{"msg"}]},
-// {"message":"text"}, a list of one of these, and plain text.
+// {"message":"text"}, a list of one of these, and plain text. Of several waits the longest counts.
 type ErrorBody struct {
 	Message   string
 	kind      string // "type", or the word in "status"
 	code      string
-	inner     string // innererror.code: Azure; details.error_code: Anthropic
-	Status    int    // an HTTP status inside the body; 0 if there is none
-	flagged   bool   // metadata.flagged_input: OpenRouter's moderation
-	generated string // failed_generation: Groq
+	inner     string        // innererror.code: Azure; details.error_code: Anthropic
+	Status    int           // an HTTP status inside the body; 0 if there is none
+	flagged   bool          // metadata.flagged_input: OpenRouter's moderation
+	generated string        // failed_generation: Groq
+	wait      time.Duration // retryDelay, a text, in the list details: Google; retry_after, in seconds: gateways
 }
 
 // ReadError reads an error body. It never fails: a body that is not JSON is the message.
@@ -77,17 +79,37 @@ func (e *ErrorBody) fields(m map[string]any) {
 	if inner, ok := m["innererror"].(map[string]any); ok {
 		e.inner = word(inner["code"])
 	}
-	if details, ok := m["details"].(map[string]any); ok {
+	switch details := m["details"].(type) {
+	case map[string]any:
 		e.inner = cmp.Or(e.inner, word(details["error_code"]))
+	case []any:
+		for _, detail := range details {
+			if detail, ok := detail.(map[string]any); ok {
+				e.asks(detail)
+			}
+		}
 	}
+	e.asks(m)
 	if s, ok := m["failed_generation"].(string); ok {
 		e.generated = s
 	}
 	if meta, ok := m["metadata"].(map[string]any); ok {
 		_, e.flagged = meta["flagged_input"]
 		if raw, ok := meta["raw"].(string); ok {
-			e.addMessage(ReadError([]byte(raw)).Message)
+			inner := ReadError([]byte(raw))
+			e.addMessage(inner.Message)
+			e.wait = max(e.wait, inner.wait)
 		}
+	}
+}
+
+// asks reads how long a field asks to wait.
+func (e *ErrorBody) asks(m map[string]any) {
+	if s, ok := m["retryDelay"].(string); ok {
+		e.wait = max(e.wait, waitIn("retryDelay:"+s))
+	}
+	if s, ok := m["retry_after"].(float64); ok {
+		e.wait = max(e.wait, wait(s*float64(time.Second)))
 	}
 }
 
@@ -154,9 +176,10 @@ func ErrorFromJSON(raw []byte) *llmclient.Error {
 // AsError converts e to an *llmclient.Error; status is the provider's status, or 0 if there is none.
 func (e *ErrorBody) AsError(status int) *llmclient.Error {
 	err := &llmclient.Error{
-		Code:    e.classify(status),
-		Type:    cmp.Or(e.code, e.kind),
-		Message: e.Message,
+		Code:       e.classify(status),
+		Type:       cmp.Or(e.code, e.kind),
+		Message:    e.Message,
+		RetryAfter: max(e.wait, waitIn(clip(e.Message, maxMessage))),
 	}
 	if err.Code == llmclient.CodeMalformedToolCall {
 		err.Generated = e.generated

@@ -162,7 +162,9 @@ func (x *Exchange) Clean(err *llmclient.Error) *llmclient.Error {
 	if x.res != nil {
 		err.Status = x.res.StatusCode
 		err.RequestID = requestID(x.res.Header)
-		err.RetryAfter = retryAfter(x.res.Header, time.Now())
+		// Of a wait in the header and one in the body the longer counts: a header may be that of a
+		// gateway, or of the shortest of several limits, and who asks too early is refused again.
+		err.RetryAfter = max(err.RetryAfter, retryAfter(x.res.Header, time.Now()))
 		if req := x.res.Request; req != nil {
 			hidden.addHeader(req.Header)
 			hidden.addURL(req.URL)

@@ -41,7 +41,7 @@ func (x *Exchange) Receive(r *Reader, a Answer) *llmclient.Error {
 		if failure != nil {
 			return x.broken(failure)
 		}
-		return a.Whole(body)
+		return a.Whole(unlisted(body))
 	case looksLikeEvents(start), len(start) > 0 && isEventStream(x.res.Header.Get("Content-Type")):
 		return x.receiveEvents(r, a)
 	case r.err != nil && !errors.Is(r.err, io.EOF):
@@ -70,13 +70,25 @@ func (x *Exchange) receiveEvents(r *Reader, a Answer) *llmclient.Error {
 		case failure != nil:
 			return x.broken(failure)
 		}
-		if data = bytes.TrimSpace(data); len(data) == 0 {
+		if data = unlisted(data); len(data) == 0 {
 			continue
 		}
 		if end, err := a.Event(name, data); end || err != nil {
 			return err
 		}
 	}
+}
+
+// unlisted returns JSON without blanks around it, and without the list in which Gemini has the
+// single object of an error.
+func unlisted(data []byte) []byte {
+	data = bytes.TrimSpace(data)
+	if inner, listed := bytes.CutPrefix(data, []byte{'['}); listed && bytes.HasPrefix(bytes.TrimSpace(inner), []byte{'{'}) {
+		if one := bytes.TrimSuffix(inner, []byte{']'}); ValidJSON(one) {
+			return bytes.TrimSpace(one)
+		}
+	}
+	return data
 }
 
 // KeepWhole keeps a whole answer for Raw, if the server says so.
