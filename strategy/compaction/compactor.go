@@ -74,12 +74,14 @@ func (c *Compactor) Due(r *llmclient.Request) bool {
 }
 
 // limit returns the number of tokens at which a compaction starts; 0 if no window is known.
-func (c *Compactor) limit() int {
-	window := c.rules.Window
-	if told := c.state.Window; told > 0 && (window == 0 || told < window) {
-		window = told
+func (c *Compactor) limit() int { return int(float64(c.window()) * c.rules.At) }
+
+// window returns the number of tokens that the model reads; 0 if it is not known.
+func (c *Compactor) window() int {
+	if told := c.state.Window; told > 0 && (c.rules.Window == 0 || told < c.rules.Window) {
+		return told
 	}
-	return int(float64(window) * c.rules.At)
+	return c.rules.Window
 }
 
 // tokens returns what so many bytes are in tokens.
@@ -97,10 +99,15 @@ func (c *Compactor) Answered(u messages.Usage) {
 }
 
 // Refused reports whether a failure of the last request calls for a compaction: the provider says
-// that the request is too long, and did not say so already after the last compaction. Then it
-// remembers about how long a request may be; call [Compactor.Begin].
+// that the request is too long, or refuses it in other words and it is longer than the window, by
+// the estimate; and it did not do so already after the last compaction. Then Refused remembers
+// about how long a request may be; call [Compactor.Begin].
 func (c *Compactor) Refused(f nextstep.Failure) bool {
-	if c.rules == nil || string(f.Code) != string(llmclient.CodeContextLength) || c.state.Refused {
+	if c.rules == nil || c.state.Refused {
+		return false
+	}
+	beyond := c.window() > 0 && c.tokens(c.state.Measured) > c.window()
+	if code := llmclient.Code(f.Code); code != llmclient.CodeContextLength && (code != llmclient.CodeBadRequest || !beyond) {
 		return false
 	}
 	c.state.Refused, c.state.Sent = true, true

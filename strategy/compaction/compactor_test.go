@@ -241,6 +241,22 @@ func TestCompactor_refused(t *testing.T) {
 	require.True(t, c.Due(request(h)), "about the window is known now")
 }
 
+// A refusal without a reason is one of the length if the request is estimated to be beyond the window.
+func TestCompactor_refusedBeyondTheWindow(t *testing.T) {
+	h := messages.History{messages.UserText("hello"), messages.AssistantText("hi"), messages.UserText("the task " + strings.Repeat("a", 4400))}
+	refused := nextstep.Failure{Code: delegation.Code(llmclient.CodeBadRequest), Message: "invalid request"}
+	for window, want := range map[int]bool{0: false, 1000: true, 1100: true, 1200: false} { // the request has about 1120 tokens
+		rules, err := compaction.New(&compaction.Config{Window: window, How: compaction.Trim, Keep: 1})
+		require.NoError(t, err)
+		c := rules.Compactor()
+		c.Start(h)
+		require.Equal(t, window > 0, c.Due(request(h)))
+		require.False(t, c.Refused(nextstep.Failure{Code: delegation.Code(llmclient.CodeAuth)}))
+		require.Equal(t, want, c.Refused(refused), window)
+		require.False(t, c.Refused(refused), "once until a request succeeds")
+	}
+}
+
 // A summary that is none leaves old turns out, and says why; an earlier summary stays.
 func TestCompactor_summaryFails(t *testing.T) {
 	for why, reply := range map[string]llmclient.Response{

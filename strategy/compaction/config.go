@@ -13,7 +13,8 @@ import (
 type Config struct {
 	// Window is the number of tokens that the model can read. 0 means that it is not known: then
 	// only a refusal by the provider (llmclient.CodeContextLength) starts a compaction, and says
-	// about how large the window is. It is at least 100.
+	// about how large the window is. It is at least 100. Where it is known, any refusal of a longer
+	// request as a bad one (llmclient.CodeBadRequest) counts as one because of its length.
 	Window int `json:"window,omitempty"`
 
 	At        float64 `json:"at,omitempty"`         // share of the Window at which a compaction starts, above 0 and up to 1; 0 means 0.8

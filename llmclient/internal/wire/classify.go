@@ -25,9 +25,6 @@ func (e *ErrorBody) classify(status int) llmclient.Code {
 
 func codeByName(name string) (llmclient.Code, bool) {
 	switch name {
-	case "context_length_exceeded", "exceed_context_size_error", "string_above_max_length", "model_max_prompt_tokens_exceeded",
-		"too_many_prompt_tokens", "request_too_large": // the last one: Anthropic
-		return llmclient.CodeContextLength, true
 	case "tool_use_failed":
 		return llmclient.CodeMalformedToolCall, true
 	case "content_filter", "content_policy_violation", "responsibleaipolicyviolation", "data_inspection_failed":
@@ -40,20 +37,11 @@ func codeByName(name string) (llmclient.Code, bool) {
 	case "model_not_found", "invalid_model", "deploymentnotfound", "not_found_error":
 		return llmclient.CodeNotFound, true
 	}
-	return "", false
+	return llmclient.CodeContextLength, saysTooLong(inName, name)
 }
 
-// The words by which providers describe errors that have no code of their own, in lower case.
+// The words by which providers describe other errors that have no code of their own, in lower case.
 var (
-	tooLargeWords = []string{ // clear, even with the status of a rate limit
-		"context length", "context size", "context window", "maximum context", "max context", "prompt too long",
-		"prompt is too long", "reduce the length", "must be reduced", "request too large",
-	}
-	contextWords = []string{
-		"input is too long", "too many tokens", "tokens exceed", "maximum number of tokens", "maximum prompt length",
-		"maximum input length", "prompt token count", "input token count", "model token limit", "exceeds token limit",
-		"exceed context limit", // Anthropic, of the prompt and max_tokens together
-	}
 	filterWords = []string{"content management policy", "content filter", "was flagged"}
 	creditWords = []string{"insufficient balance", "insufficient credit", "more credits", "credit balance", "available credits"}
 	spendWords  = []string{"credit balance is too low", "specified api usage limits"} // Anthropic, with status 400
@@ -65,9 +53,7 @@ func (e *ErrorBody) byMessage(status int) (llmclient.Code, bool) {
 	text := strings.ToLower(e.Message)
 	badRequest := status == 0 || status == 400 || status == 413 || status == 422
 	switch {
-	case badRequest && containsAny(text, contextWords):
-		return llmclient.CodeContextLength, true
-	case (badRequest || status == 429) && containsAny(text, tooLargeWords): // 429: Azure; OpenAI, if a request exceeds the whole budget
+	case badRequest && saysTooLong(plainly, text), (badRequest || status == 429) && saysTooLong(clearly, text):
 		return llmclient.CodeContextLength, true
 	case e.flagged, status < 500 && containsAny(text, filterWords):
 		return llmclient.CodeContentFilter, true
