@@ -1,8 +1,6 @@
 package anthropic
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"slices"
 	"strconv"
 	"strings"
@@ -299,7 +297,7 @@ func (e *encoder) newID(id string) string {
 	if e.ids == nil {
 		e.ids, e.taken = map[string]string{}, map[string]int{}
 	}
-	first := callID(id)
+	first := wire.MessagesID(id)
 	sent := first
 	for e.taken[sent] > 0 {
 		e.taken[first]++
@@ -315,20 +313,5 @@ func (e *encoder) answeredID(id string) string {
 	if sent, ok := e.ids[id]; ok {
 		return sent
 	}
-	return callID(id)
-}
-
-// callID returns the id of a call in the form that the API takes: letters, digits, "_" and "-". Ids
-// of other providers may have another form. Different ids stay different.
-func callID(id string) string {
-	if strings.IndexFunc(id, func(r rune) bool { return !wire.InName(r) }) < 0 {
-		return id
-	}
-	sum := sha256.Sum256([]byte(id))
-	return strings.Map(func(r rune) rune {
-		if wire.InName(r) {
-			return r
-		}
-		return '_'
-	}, id) + "_" + hex.EncodeToString(sum[:4])
+	return wire.MessagesID(id)
 }

@@ -62,8 +62,8 @@
 // Calls of the conversation have names and arguments that servers take, whatever the model wrote:
 // other characters of a name than letters, digits, "_" and "-" become "_", and arguments that are
 // not a JSON object are put into one, as {"INVALID_JSON": …}; OpenAI and Azure are sent any
-// arguments. Mistral gets ids in its own form, and a reply "OK." between the results of tools and a
-// message of the user, which it wants there.
+// arguments. They get ids of at most 40 bytes. Mistral gets ids in its own form, and a reply "OK."
+// between the results of tools and a message of the user, which it wants there.
 //
 // The output of a tool is sent as [messages.ToolOutput.ForModel] returns it: untrusted output is
 // put between marks.

@@ -1,9 +1,6 @@
 package openaichat
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
-	"regexp"
 	"strconv"
 
 	"github.com/segue-go/segue/llmclient/internal/wire"
@@ -66,17 +63,13 @@ func (e *encoder) bridge(h messages.History, i int) {
 	}
 }
 
-// callID returns the id of a call in the form that the server takes: for Mistral nine letters and
-// digits, since it refuses ids of other providers.
+// callID returns the id of a call in the form that the server takes.
 func (e *encoder) callID(id string) string {
-	if !e.mistral || mistralID.MatchString(id) {
+	if e.id == nil {
 		return id
 	}
-	sum := sha256.Sum256([]byte(id))
-	return hex.EncodeToString(sum[:5])[:9]
+	return e.id(id)
 }
-
-var mistralID = regexp.MustCompile("^[a-zA-Z0-9]{9}$")
 
 // author writes the name of the author of a message, if it has one.
 func (e *encoder) author(index int, name string) {

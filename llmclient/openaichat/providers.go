@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/segue-go/segue/llmclient/internal/openaiapi"
+	"github.com/segue-go/segue/llmclient/internal/wire"
 )
 
 // Reasoning selects which fields of an earlier reply, besides its text and calls, are sent back to
@@ -35,12 +36,13 @@ const openAIHost = openaiapi.Host
 type provider struct {
 	domain     string
 	tokenField TokenField
-	strict     bool     // refuses unknown fields
-	fields     []string // of Assistant.Extras; the first one present is sent
-	toolTurns  bool     // send fields only in turns in which tools were called
-	refuses    features // what it refuses of that the API has, or that others take
-	anyArgs    bool     // takes arguments of calls that are no JSON
-	mistral    bool     // writes files, sounds and ids as Mistral does, and has its order of messages
+	strict     bool                // refuses unknown fields
+	fields     []string            // of Assistant.Extras; the first one present is sent
+	toolTurns  bool                // send fields only in turns in which tools were called
+	refuses    features            // what it refuses of that the API has, or that others take
+	anyArgs    bool                // takes arguments of calls that are no JSON
+	mistral    bool                // writes files and sounds as Mistral does, and has its order of messages
+	id         func(string) string // the id of a call in the form that it takes; nil: any
 }
 
 // providers returns the providers whose servers differ from most.
@@ -59,10 +61,10 @@ func providers() []provider {
 	content := []string{fieldReasoningContent}
 	details := []string{fieldDetails, fieldReasoning}
 	return []provider{
-		{domain: openAIHost, tokenField: TokensMaxCompletion, strict: true, refuses: openAI, anyArgs: true},
-		{domain: "openai.azure.com", tokenField: TokensMaxCompletion, strict: true, refuses: openAI, anyArgs: true},
+		{domain: openAIHost, tokenField: TokensMaxCompletion, strict: true, refuses: openAI, anyArgs: true, id: wire.ChatID},
+		{domain: "openai.azure.com", tokenField: TokensMaxCompletion, strict: true, refuses: openAI, anyArgs: true, id: wire.ChatID},
 		{domain: "groq.com", strict: true, refuses: cacheMarks | authorNames | files | sounds},
-		{domain: "mistral.ai", strict: true, refuses: cacheMarks | authorNames, mistral: true},
+		{domain: "mistral.ai", strict: true, refuses: cacheMarks | authorNames, mistral: true, id: wire.MistralID},
 		{domain: "anthropic.com", refuses: cacheMarks | authorNames | files | sounds | toolImages | strictTools | schemas},
 		{domain: "deepseek.com", fields: content, toolTurns: true, refuses: images | files | sounds},
 		{domain: "moonshot.ai", fields: content, toolTurns: true},

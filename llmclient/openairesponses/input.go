@@ -2,8 +2,6 @@ package openairesponses
 
 import (
 	"cmp"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"slices"
 	"strconv"
@@ -157,7 +155,7 @@ func (e *encoder) file(c messages.File, index int) {
 func (e *encoder) result(index int, m messages.Tool) {
 	e.open('{')
 	e.text("type", "function_call_output")
-	e.text("call_id", callID(m.CallID))
+	e.text("call_id", wire.ResponsesID(m.CallID))
 	if len(m.Images) == 0 && m.Cache == messages.CacheNone {
 		e.text("output", m.ForModel())
 		e.close('}')
@@ -283,7 +281,7 @@ func (e *encoder) item(raw []byte, index int) {
 func (e *encoder) call(c messages.ToolCall) {
 	e.open('{')
 	e.text("type", "function_call")
-	e.text("call_id", callID(c.ID))
+	e.text("call_id", wire.ResponsesID(c.ID))
 	e.text("name", wire.CalledName(c.Name))
 	args := c.Arguments
 	if args == "" {
@@ -295,17 +293,4 @@ func (e *encoder) call(c messages.ToolCall) {
 		e.members(raw, "call "+strconv.Quote(c.ID)+" "+extraCall, "type", "id", "call_id", "name", "arguments")
 	}
 	e.close('}')
-}
-
-// maxCallID is the greatest length of the id of a call that the API takes.
-const maxCallID = 64
-
-// callID returns the id of a call in the length that the API takes. Other providers have longer
-// ones. Different ids stay different.
-func callID(id string) string {
-	if len(id) <= maxCallID {
-		return id
-	}
-	sum := sha256.Sum256([]byte(id))
-	return "call_" + hex.EncodeToString(sum[:16])
 }

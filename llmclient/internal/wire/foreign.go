@@ -24,15 +24,18 @@ func CalledName(name string) string {
 	if name == "" {
 		return "_"
 	}
-	if strings.IndexFunc(name, func(r rune) bool { return !InName(r) }) >= 0 {
-		name = strings.Map(func(r rune) rune {
-			if InName(r) {
-				return r
-			}
-			return '_'
-		}, name)
-	}
+	name = underscored(name)
 	return name[:min(len(name), maxName)]
+}
+
+// underscored returns a text with "_" in the place of other characters than those of names.
+func underscored(text string) string {
+	return strings.Map(func(r rune) rune {
+		if InName(r) {
+			return r
+		}
+		return '_'
+	}, text)
 }
 
 // CalledArguments returns the arguments of a call in a form that every API takes in a conversation:
