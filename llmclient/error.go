@@ -26,7 +26,7 @@ const (
 	CodeNotFound          Code = "not_found"           // the provider does not accept the request
 	CodeBadRequest        Code = "bad_request"         // the request is not one the provider takes
 	CodeContentFilter     Code = "content_filter"      // withheld by the provider's policy
-	CodeMalformedToolCall Code = "malformed_tool_call" // the model's call was unreadable: see Error.Generated; ask again
+	CodeMalformedToolCall Code = "malformed_tool_call" // the model's call was unreadable, see Error.Generated, or is missing; ask again
 	CodeBadResponse       Code = "bad_response"        // the library cannot read the provider's answer
 	CodeCanceled          Code = "canceled"            // the caller gave up
 )

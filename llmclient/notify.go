@@ -5,7 +5,8 @@ import (
 	"time"
 )
 
-// Notice reports what a wrapper does during a call: it waits, tries again, or asks another client.
+// Notice reports what a wrapper does during a call: it waits, tries again, or asks another client;
+// or what a client makes of an odd reply.
 type Notice struct {
 	Kind    NoticeKind
 	Model   string        // the model of the attempt that ended or waits
@@ -24,6 +25,7 @@ const (
 	NoticeFallback  NoticeKind = "fallback"   // Fallback asks its next client
 	NoticeRateLimit NoticeKind = "rate_limit" // the call has to wait before its first try
 	NoticeRepair    NoticeKind = "repair"     // a reply is sent back for correction
+	NoticeNoCall    NoticeKind = "no_call"    // a reply says that it calls a tool, and has no call: its text is the answer
 )
 
 type notifyKey struct{}

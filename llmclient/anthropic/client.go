@@ -103,7 +103,8 @@ func (c *Client) reply(ctx context.Context, req *llmclient.Request, model string
 	if onDelta != nil {
 		acc.onCall = llmclient.CallDeltas(ctx)
 	}
-	return c.read(x, acc)
+	resp, err := c.read(x, acc)
+	return x.WithCall(req, resp, err)
 }
 
 // send begins an exchange: it sends the body, or nothing if that is nil, and waits for the header

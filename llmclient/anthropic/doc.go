@@ -52,6 +52,8 @@
 //     model_context_window_exceeded and pause_turn are [llmclient.FinishLength]; refusal is
 //     [llmclient.FinishRefusal]. If the reply was cut, a call at its end is left out, because it
 //     may not be complete; the result of a tool that Anthropic runs comes whole, and stays.
+//     tool_use without a call is FinishStop, with [llmclient.NoticeNoCall], or without a text
+//     [llmclient.CodeMalformedToolCall], after which strategies ask again.
 //   - A refusal without a text has the provider's explanation as its text.
 //   - Usage.Input includes what was read from the cache and written to it, which the API counts
 //     apart.

@@ -3,6 +3,7 @@ package anthropic_test
 import (
 	"context"
 	"encoding/base64"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -17,6 +18,7 @@ import (
 
 	"github.com/segue-go/segue/llmclient"
 	"github.com/segue-go/segue/llmclient/anthropic"
+	"github.com/segue-go/segue/tools"
 )
 
 func errorBody(kind, message string) string {
@@ -135,7 +137,7 @@ func TestErrors_answersThatHoldNoReply(t *testing.T) {
 		"half a message":         {whole(`{"type":"text","text":"hi"}`, "end_turn")[:80], llmclient.CodeTruncated},
 		"no JSON":                {`{"type":message}`, llmclient.CodeBadResponse},
 		"no JSON in an event":    {events(messageStart) + "data: {nonsense}\n\n", llmclient.CodeBadResponse},
-		"calls that do not come": {whole(`{"type":"text","text":"hi"}`, "tool_use"), llmclient.CodeBadResponse},
+		"calls that do not come": {whole(``, "tool_use"), llmclient.CodeMalformedToolCall},
 		"a block after its end":  {events(append([]string{messageStart}, append(textBlock("0", "hi"), textBlock("0", "there")[1:]...)...)...), llmclient.CodeBadResponse},
 		"a text after another":   {events(append([]string{messageStart}, append(textBlock("0", "a")[:2], append(textBlock("1", "b"), textBlock("0", "c")[1])...)...)...), llmclient.CodeBadResponse},
 		"an empty stream":        {events("[DONE]"), llmclient.CodeBadResponse},
@@ -151,6 +153,41 @@ func TestErrors_answersThatHoldNoReply(t *testing.T) {
 				require.Equal(t, 200, err.Status)
 			}
 		})
+	}
+}
+
+// A reply that says that it calls a tool, and does not, is its text. Without one it is given back to
+// the model.
+func TestS3_6_toolUseWithoutACall(t *testing.T) {
+	req := hello()
+	req.Tools = []tools.Definition{{Name: "f", Parameters: json.RawMessage(`{"type":"object","properties":{}}`)}}
+	ask := func(s *server) (*llmclient.Response, []llmclient.Notice, error) {
+		var told []llmclient.Notice
+		ctx := llmclient.WithNotify(t.Context(), func(n llmclient.Notice) { told = append(told, n) })
+		resp, err := newClient(t, s).Complete(ctx, req, func(llmclient.Delta) {})
+		return resp, told, err
+	}
+	for _, s := range []*server{sayJSON(t, whole(`{"type":"text","text":"I look."}`, "tool_use")), sayEvents(t, stream("tool_use", textBlock("0", "I look."))...)} {
+		resp, told, err := ask(s)
+		require.NoError(t, err)
+		require.Equal(t, llmclient.FinishStop, resp.Finish)
+		require.Equal(t, "I look.", resp.Message.Text())
+		require.Len(t, told, 1)
+		require.Equal(t, llmclient.NoticeNoCall, told[0].Kind)
+	}
+	thought := `{"type":"thinking","thinking":"I call f.","signature":"s"}`
+	for _, s := range []*server{sayJSON(t, whole(thought, "tool_use")), sayJSON(t, whole(``, "tool_use")), sayEvents(t, stream("tool_use")...)} {
+		_, told, err := ask(s)
+		e := asError(t, err)
+		require.Equal(t, llmclient.CodeMalformedToolCall, e.Code)
+		require.Equal(t, int64(10), e.Usage.Input)
+		require.Empty(t, told)
+	}
+	for stop, want := range map[string]llmclient.FinishReason{"max_tokens": llmclient.FinishLength, "refusal": llmclient.FinishRefusal} {
+		resp, told, err := ask(sayJSON(t, whole(`{"type":"text","text":"I look."}`, stop)))
+		require.NoError(t, err)
+		require.Equal(t, want, resp.Finish)
+		require.Empty(t, told)
 	}
 }
 

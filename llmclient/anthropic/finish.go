@@ -18,8 +18,6 @@ func (a *accumulator) result() (*llmclient.Response, *llmclient.Error) {
 		return nil, &llmclient.Error{Code: llmclient.CodeTruncated, Message: "the stream ended without a stop reason"}
 	case !a.begun:
 		return nil, &llmclient.Error{Code: llmclient.CodeBadResponse, Message: "the answer holds no message"}
-	case a.stop == "tool_use" && a.calls == 0:
-		return nil, &llmclient.Error{Code: llmclient.CodeBadResponse, Message: "stop reason tool_use, but no tool call"}
 	}
 	finish, cut := a.reason()
 	blocks := a.blocks
@@ -56,7 +54,7 @@ func (a *accumulator) reason() (finish llmclient.FinishReason, cut bool) {
 	case "refusal":
 		return llmclient.FinishRefusal, true
 	}
-	if a.calls > 0 {
+	if a.calls > 0 || a.stop == "tool_use" { // without a call: see Exchange.WithCall
 		return llmclient.FinishToolCalls, false
 	}
 	return llmclient.FinishStop, false

@@ -59,7 +59,8 @@ func (c *Client) once(ctx context.Context, req *llmclient.Request, model string,
 	if onDelta != nil {
 		acc.onCall = llmclient.CallDeltas(ctx)
 	}
-	return c.read(x, acc)
+	resp, err := c.read(x, acc)
+	return x.WithCall(req, resp, err)
 }
 
 // MustNew is [New] for a constant Config: it panics if the Config cannot be used.

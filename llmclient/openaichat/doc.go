@@ -38,7 +38,8 @@
 //     error object in a 200 answer.
 //
 //   - A missing or unknown finish reason is derived from the content: tool calls, or else stop.
-//     tool_calls without calls is an error.
+//     tool_calls without calls is stop, with [llmclient.NoticeNoCall], or without a text
+//     [llmclient.CodeMalformedToolCall], after which strategies ask again.
 //
 //   - reasoning_content, reasoning, reasoning_details and thinking parts become [messages.Thought].
 //     The fields are kept in Assistant.Extras and sent back only to servers that want them; see

@@ -40,7 +40,8 @@ func (a *accumulator) missingChoice() *llmclient.Error {
 	return &llmclient.Error{Code: llmclient.CodeTruncated, Message: "empty response"}
 }
 
-// reason maps the finish reason. A missing or unknown one is derived from the content.
+// reason maps the finish reason. A missing or unknown one is derived from the content. That of calls
+// stands without a call, too; see [wire.Exchange.WithCall].
 func (a *accumulator) reason() (llmclient.FinishReason, *llmclient.Error) {
 	switch name, _, _ := strings.Cut(strings.ToLower(a.finish), ":"); name { // Gemini: "content_filter: OTHER"
 	case "length", "model_length", "max_tokens": // model_length: Mistral
@@ -50,8 +51,8 @@ func (a *accumulator) reason() (llmclient.FinishReason, *llmclient.Error) {
 	case "error", "abort", "insufficient_system_resource": // OpenRouter, Mistral; vLLM, SGLang; DeepSeek
 		return "", &llmclient.Error{Code: llmclient.CodeUnavailable, Type: a.finish, Message: "the provider aborted the reply"}
 	case "tool_calls", "function_call":
-		if a.calls.none() {
-			return "", &llmclient.Error{Code: llmclient.CodeBadResponse, Message: "finish reason " + a.finish + ", but no tool call"}
+		if !a.refused {
+			return llmclient.FinishToolCalls, nil
 		}
 	case "":
 		if !a.done && (a.endless || !a.calls.complete()) {

@@ -2,6 +2,7 @@ package openaichat_test
 
 import (
 	"encoding/json"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -9,6 +10,7 @@ import (
 	"github.com/segue-go/segue/llmclient"
 	"github.com/segue-go/segue/llmclient/openaichat"
 	"github.com/segue-go/segue/messages"
+	"github.com/segue-go/segue/tools"
 )
 
 func TestS3_6_FinishReasons(t *testing.T) {
@@ -29,18 +31,51 @@ func TestS3_6_FinishReasons(t *testing.T) {
 		{callF, `"tool_calls"`, llmclient.FinishToolCalls, ""},
 		{callF, `"whatever"`, llmclient.FinishToolCalls, ""},
 		{callF, `"length"`, llmclient.FinishLength, ""},
-		{`"content":"hi"`, `"tool_calls"`, "", llmclient.CodeBadResponse},
-		{`"content":"hi","tool_calls":[]`, `"tool_calls"`, "", llmclient.CodeBadResponse},
-		{`"content":"hi"`, `"function_call"`, "", llmclient.CodeBadResponse},
+		{`"content":"hi"`, `"tool_calls"`, llmclient.FinishStop, ""},
+		{`"content":"hi","tool_calls":[]`, `"tool_calls"`, llmclient.FinishStop, ""},
+		{`"content":"hi"`, `"function_call"`, llmclient.FinishStop, ""},
+		{`"refusal":"no"`, `"tool_calls"`, llmclient.FinishRefusal, ""},
+		{`"content":""`, `"tool_calls"`, "", llmclient.CodeMalformedToolCall},
+		{`"content":null,"tool_calls":[]`, `"function_call"`, "", llmclient.CodeMalformedToolCall},
+		{`"content":" \n","reasoning_content":"I call f."`, `"tool_calls"`, "", llmclient.CodeMalformedToolCall},
 	} {
-		resp, err := ask(t, sayJSON(t, whole(c.message, c.finish)))
-		if c.code != "" {
-			require.Equal(t, c.code, err.Code, c)
-			require.Equal(t, "hi", err.Partial.Text())
-			continue
+		for _, s := range []*server{
+			sayJSON(t, whole(c.message, c.finish)),
+			sayEvents(t, chunk(strings.Replace(c.message, `{"id"`, `{"index":0,"id"`, 1)), chunk(``, `"finish_reason":`+c.finish)),
+		} {
+			client, req := newClient(t, s), offering()
+			var told []llmclient.Notice
+			ctx := llmclient.WithNotify(t.Context(), func(n llmclient.Notice) { told = append(told, n) })
+			resp, err := client.Complete(ctx, req, func(llmclient.Delta) {})
+			if c.code != "" {
+				e := asError(t, err)
+				require.Equal(t, c.code, e.Code, c)
+				require.Equal(t, 200, e.Status)
+				require.False(t, e.Code.Temporary())
+				continue
+			}
+			require.NoError(t, err)
+			require.Equal(t, c.want, resp.Finish, c)
+			announced := strings.Contains(c.finish, "_call") && c.want == llmclient.FinishStop
+			require.Equal(t, announced, len(told) == 1, c)
+			if announced {
+				require.Equal(t, llmclient.NoticeNoCall, told[0].Kind)
+				require.ErrorContains(t, told[0].Err, "has none")
+				require.False(t, told[0].Discard)
+			}
 		}
-		require.Equal(t, c.want, must(t, resp, err).Finish, c)
 	}
+	// Where no tool is offered, a call may stand in the thoughts, for a policy to read.
+	resp, err := ask(t, sayJSON(t, whole(`"content":"","reasoning_content":"f()"`, `"tool_calls"`)))
+	require.Equal(t, llmclient.FinishStop, must(t, resp, err).Finish)
+	require.Equal(t, "f()", resp.Message.Thought())
+}
+
+// offering returns a request that offers a tool.
+func offering() *llmclient.Request {
+	req := hello()
+	req.Tools = []tools.Definition{{Name: "f", Parameters: json.RawMessage(`{"type":"object","properties":{}}`)}}
+	return req
 }
 
 func TestS3_6_ACutReplyKeepsOnlyWholeCalls(t *testing.T) {
