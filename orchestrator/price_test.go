@@ -173,7 +173,7 @@ func TestRun_costByTheNameAskedFor(t *testing.T) {
 		"another name":       fmt.Sprintf(reply, `"model":"served-0709",`),
 		"a well-known name":  fmt.Sprintf(reply, `"model":"gpt-4.1",`),
 		"no name":            fmt.Sprintf(reply, ""),
-		"a reply broken off": `{"model":"served-0709","choices":[{"index":0,"finish_reason":"tool_calls","message":{"role":"assistant"}}],"usage":{"prompt_tokens":1000,"completion_tokens":100}}`,
+		"a reply broken off": `{"model":"served-0709","choices":[{"index":0,"finish_reason":"error","message":{"role":"assistant"}}],"usage":{"prompt_tokens":1000,"completion_tokens":100}}`,
 	} {
 		t.Run(name, func(t *testing.T) {
 			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {

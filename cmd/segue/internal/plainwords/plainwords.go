@@ -44,7 +44,8 @@ var (
 	coded     = regexp.MustCompile(`\bllmclient: ([a-z_]+)( \(|:\s|$)`)
 	beginning = regexp.MustCompile(`^((` + strings.Join(append(named, worded...), "|") + `): )+`)
 	inside    = regexp.MustCompile(`(: |; |\(|\n)((` + strings.Join(named, "|") + `): )+`)
-	field     = regexp.MustCompile(`^BaseURL: `) // whose text says which address it is about
+	waited    = regexp.MustCompile(`, retry after [\w.]+`) // the command says it in words of its own
+	field     = regexp.MustCompile(`^BaseURL: `)           // whose text says which address it is about
 	root      = regexp.MustCompile(`^run \S+ frame 0: `)
 	parsed    = regexp.MustCompile(`strconv\.(\w+): parsing ("(?:[^"\\]|\\.)*"): (invalid syntax|value out of range)`)
 )
@@ -73,7 +74,7 @@ func Of(text string) string {
 	})
 	text = beginning.ReplaceAllString(text, "")
 	text = inside.ReplaceAllString(text, "$1")
-	text = field.ReplaceAllString(text, "")
+	text = field.ReplaceAllString(waited.ReplaceAllString(text, ""), "")
 	text = reworded.Replace(text)
 	text = root.ReplaceAllString(text, "")
 	return parsed.ReplaceAllStringFunc(text, func(found string) string {

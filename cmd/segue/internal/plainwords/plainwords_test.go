@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -20,7 +21,7 @@ func TestOf(t *testing.T) {
 	_, large := strconv.Atoi("99999999999999999999")
 	_, natural := strconv.ParseUint("-1", 10, 64)
 	_, boolean := strconv.ParseBool("maybe")
-	failed := &llmclient.Error{Code: llmclient.CodeRateLimited, Status: 429, Model: "m", Message: "messages: slow down"}
+	failed := &llmclient.Error{Code: llmclient.CodeRateLimited, Status: 429, Model: "m", RetryAfter: time.Hour, Message: "messages: slow down"}
 	for text, want := range map[string]string{
 		"": "", "no such file": "no such file",
 		failed.Error(): "the rate limit of the server was reached (status 429, model m): messages: slow down",
