@@ -241,6 +241,22 @@ func TestAsk_typedFails(t *testing.T) {
 	require.Empty(t, model.Requests())
 }
 
+// JSON Schema says that 3.0 is an integer.
+func TestAsk_typedReadsWholeNumbers(t *testing.T) {
+	type count struct {
+		N    int `json:"n"`
+		Each []struct{ Of int64 }
+	}
+	const counted = `{"n":3.0,"Each":[{"Of":1e3}]}`
+	n, err := segue.Ask[count](t.Context(), &segue.Agent{Model: scripted.New(scripted.Text(counted))}, "How many?")
+	require.NoError(t, err)
+	require.Equal(t, count{3, []struct{ Of int64 }{{1000}}}, n)
+	for p, err := range segue.Stream[count](t.Context(), &segue.Agent{Model: scripted.New(scripted.Text(counted))}, "How many?") {
+		require.NoError(t, err)
+		require.Equal(t, n, p.Value)
+	}
+}
+
 // A conversation goes on in another process with what JSON keeps of it.
 func TestChat(t *testing.T) {
 	agent := func(replies ...scripted.Reply) (*segue.Agent, *scripted.Client) {

@@ -3,10 +3,10 @@ package segue
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"iter"
 	"strings"
 
+	"github.com/segue-go/segue/internal/jsonform"
 	"github.com/segue-go/segue/internal/jsonprefix"
 	"github.com/segue-go/segue/orchestrator"
 )
@@ -198,7 +198,7 @@ func readCertain[T any](r *reader) (v T, ok bool) {
 		return v, false
 	}
 	r.seen = text
-	if r.parsed += len(text); json.Unmarshal(text, &v) == nil {
+	if r.parsed += len(text); jsonform.Decode(text, &v, false) == nil {
 		r.certain = r.scanner.Certain()
 		return v, true
 	}
@@ -208,5 +208,5 @@ func readCertain[T any](r *reader) (v T, ok bool) {
 	}
 	text, r.certain = r.scanner.Complete(false), r.scanner.Certain()
 	r.parsed += len(text)
-	return without, json.Unmarshal(text, &without) == nil
+	return without, jsonform.Decode(text, &without, false) == nil
 }

@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	"github.com/segue-go/segue/delegation"
+	"github.com/segue-go/segue/internal/jsonform"
 	"github.com/segue-go/segue/llmclient"
 	"github.com/segue-go/segue/orchestrator"
 	"github.com/segue-go/segue/strategy"
@@ -70,5 +71,5 @@ func Ask[T any](ctx context.Context, a *Agent, task string) (T, error) {
 // is none.
 func readable[T any](answer json.RawMessage) error {
 	var v T
-	return json.Unmarshal(answer, &v)
+	return jsonform.Decode(answer, &v, false)
 }

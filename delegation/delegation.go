@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/segue-go/segue/internal/jsonform"
 	"github.com/segue-go/segue/messages"
 )
 
@@ -51,8 +52,8 @@ func (o Output) Text() string {
 	return *o.Result
 }
 
-// Decode reads the answer into v, as [json.Unmarshal] does. The answer is Data or, without Data,
-// the Result, which must then be JSON. If Err is set, Decode returns it. If the model declined to
+// Decode reads the answer into v, as [json.Unmarshal] does, but an integer may be written as 5.0 or
+// 1e3. The answer is Data or, without Data, the Result, which must then be JSON. If Err is set, Decode returns it. If the model declined to
 // answer, which is no Err, Decode returns an [*Error]. Otherwise its error shows the answer that
 // could not be decoded.
 func (o Output) Decode(v any) error {
@@ -66,7 +67,7 @@ func (o Output) Decode(v any) error {
 		}
 		answer = json.RawMessage(o.Text())
 	}
-	if err := json.Unmarshal(answer, v); err != nil {
+	if err := jsonform.Decode(answer, v, false); err != nil {
 		return fmt.Errorf("delegation: the answer is not JSON of a %T: %w: %.80q", v, err, answer)
 	}
 	return nil

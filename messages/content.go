@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+
+	"github.com/segue-go/segue/internal/jsonform"
 )
 
 // UserContent is one part of a [User] message: [Text], [Image], [File] or [Audio], as values.
@@ -68,13 +70,13 @@ func (Thought) isAssistantContent()  {}
 func (ToolCall) isAssistantContent() {}
 
 // Decode reads the arguments into v. Empty arguments and null read as an empty object, because
-// several providers send nothing for a tool without parameters.
+// several providers send nothing for a tool without parameters. An integer may be written as 5.0.
 func (c ToolCall) Decode(v any) error {
 	args := c.Arguments
 	if blank := strings.TrimSpace(args); blank == "" || blank == "null" {
 		args = "{}"
 	}
-	err := json.Unmarshal([]byte(args), v)
+	err := jsonform.Decode([]byte(args), v, false)
 	if err == nil {
 		return nil
 	}

@@ -64,6 +64,11 @@ func TestDecode(t *testing.T) {
 	require.NoError(t, messages.ToolCall{Arguments: `{"path":"a"}`}.Decode(&got))
 	require.Equal(t, "a", got.Path)
 
+	var sized struct{ Size int }
+	require.NoError(t, messages.ToolCall{Arguments: `{"size":5.0}`}.Decode(&sized))
+	require.Equal(t, 5, sized.Size)
+	require.Error(t, messages.ToolCall{Arguments: `{"size":5.5}`}.Decode(&sized))
+
 	err := messages.ToolCall{ID: "c1", Name: "read", Arguments: `{"path": `}.Decode(&got)
 	require.ErrorContains(t, err, `messages: arguments of call "c1" to "read" are not JSON at byte 9: `)
 	err = messages.ToolCall{ID: "c1", Name: "read", Arguments: `{"path": 1}`}.Decode(&got)

@@ -1,7 +1,6 @@
 package tools
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -25,7 +24,8 @@ import (
 // Call returns an [*ArgumentError] that lists all problems. Empty arguments and null count as {}.
 // Arguments are refused if they are longer than 1 MiB (or the MaxArguments of the [Runner]), are
 // nested deeper than 64 levels, have more than 100,000 values, or have a name twice in an object.
-// Numbers are kept exact: an interface in In receives a json.Number.
+// Numbers are kept exact: an interface in In receives a json.Number. An integer may be written as
+// 5.0 or 1e3, as in JSON Schema.
 //
 // A result of type string or json.RawMessage is returned unchanged; any other is encoded as compact
 // JSON.
@@ -109,19 +109,10 @@ func (p *parameters) decode(ctx context.Context, arguments string, in any) []Pro
 			return found
 		}
 	}
-	if err := p.unmarshal(text, in); err != nil {
+	if err := jsonform.Decode(text, in, p.exact); err != nil {
 		return []Problem{undecodable(err)}
 	}
 	return nil
-}
-
-func (p *parameters) unmarshal(arguments []byte, in any) error {
-	if !p.exact {
-		return json.Unmarshal(arguments, in)
-	}
-	d := json.NewDecoder(bytes.NewReader(arguments))
-	d.UseNumber()
-	return d.Decode(in)
 }
 
 // undecodable describes why arguments that fit the schema do not fit the Go type: a number is out

@@ -282,3 +282,40 @@ func FuzzArguments(f *testing.F) {
 		require.Equal(t, fmt.Sprintf("%s %v", want.Path, want.Lines), text)
 	})
 }
+
+// JSON Schema says that 5.0 is an integer.
+func TestNewReadsWholeNumbersAsIntegers(t *testing.T) {
+	type args struct {
+		N    int         `json:"n"`
+		F    float64     `json:"f,omitempty"`
+		Num  json.Number `json:"num,omitempty"`
+		Any  any         `json:"any,omitempty"`
+		List []uint8     `json:"list,omitempty"`
+	}
+	echo := func(_ context.Context, in args) (args, error) { return in, nil }
+	given := tools.Definition{Name: "x", Parameters: json.RawMessage(`{"type":"object","properties":{"n":{"type":"integer"}},"required":["n"]}`)}
+	for _, def := range []tools.Definition{{Name: "x"}, given} {
+		tool := tools.New(def, echo)
+		for arguments, want := range map[string]string{
+			`{"n":5.0}`:                `{"n":5}`,
+			`{"n":1e3}`:                `{"n":1000}`,
+			`{"n":9007199254740993.0}`: `{"n":9007199254740993}`,
+			`{"n":-0.0}`:               `{"n":0}`,
+			`{"n":2.0,"num":2.0,"any":[2.0],"f":2.0}`: `{"n":2,"f":2,"num":2.0,"any":[2.0]}`,
+		} {
+			text, err := tool.Call(t.Context(), arguments)
+			require.NoError(t, err, arguments)
+			require.Equal(t, want, text)
+		}
+		for arguments, problem := range map[string]string{
+			`{"n":5.5}`:   "got number, want integer",
+			`{"n":1e30}`:  "does not fit the type int",
+			`{"n":"5.0"}`: "got string, want integer",
+		} {
+			_, err := tool.Call(t.Context(), arguments)
+			require.Equal(t, []tools.Problem{{Pointer: "/n", Message: problem}}, problemsOf(t, err), arguments)
+		}
+	}
+	_, err := tools.New(tools.Definition{Name: "x"}, echo).Call(t.Context(), `{"n":1.0,"list":[255.0,256.0]}`)
+	require.ErrorContains(t, err, "/list")
+}

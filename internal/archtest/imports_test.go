@@ -28,7 +28,7 @@ var allowed = map[string][]string{
 	"checkpoint":                    {},
 	"checkpoint/checkpointtest":     {"checkpoint", "pgregory.net/rapid"},
 	"checkpoint/sealed":             {"checkpoint"},
-	"delegation":                    {"messages"},
+	"delegation":                    {"messages", "internal/jsonform"},
 	"tools":                         {"messages", "internal/asktime", "internal/guard", "internal/jsonform", "tools/internal/schemamemo", "tools/internal/typeschema", "github.com/google/jsonschema-go", "github.com/santhosh-tekuri/jsonschema/v6", "golang.org/x/text"},
 	"tools/filetools":               {"tools"},
 	"llmclient":                     {"messages", "tools", "internal/contentsize", "golang.org/x/time"},
@@ -71,7 +71,7 @@ var allowed = map[string][]string{
 	"internal/release":              {},
 	"internal/scenetest":            {"messages", "delegation", "tools", "llmclient", "nextstep", "strategy"},
 	"internal/live":                 {},
-	".":                             {"messages", "delegation", "tools", "llmclient", "strategy", "strategy/compaction", "strategy/completetask", "orchestrator", "internal/jsonprefix"},
+	".":                             {"messages", "delegation", "tools", "llmclient", "strategy", "strategy/compaction", "strategy/completetask", "orchestrator", "internal/jsonform", "internal/jsonprefix"},
 
 	"strategy/planreviseexecute/planorder": {"delegation", "strategy/planreviseexecute/plantext"},
 	"strategy/planreviseexecute/plantext":  {},
