@@ -159,11 +159,7 @@ func (e *encoder) tool(t *tools.Definition) {
 	if t.Description != "" {
 		e.text("description", t.Description)
 	}
-	if len(t.Parameters) > 0 {
-		e.raw("input_schema", t.Parameters, "Parameters of tool "+strconv.Quote(t.Name))
-	} else {
-		e.b = append(e.b, `,"input_schema":{"type":"object","properties":{}}`...)
-	}
+	e.raw("input_schema", wire.Parameters(t.Parameters), "Parameters of tool "+strconv.Quote(t.Name))
 	if t.Strict {
 		e.b = append(e.b, `,"strict":true`...)
 	}

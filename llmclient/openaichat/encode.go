@@ -10,6 +10,7 @@ import (
 
 	"github.com/segue-go/segue/internal/jsonform"
 	"github.com/segue-go/segue/llmclient"
+	"github.com/segue-go/segue/llmclient/internal/wire"
 	"github.com/segue-go/segue/messages"
 	"github.com/segue-go/segue/tools"
 )
@@ -120,11 +121,7 @@ func (e *encoder) tool(t *tools.Definition) {
 	if t.Description != "" {
 		e.text("description", t.Description)
 	}
-	if len(t.Parameters) > 0 {
-		e.raw("parameters", t.Parameters, "Parameters of tool "+strconv.Quote(t.Name))
-	} else {
-		e.b = append(e.b, `,"parameters":{"type":"object","properties":{}}`...)
-	}
+	e.raw("parameters", wire.Parameters(t.Parameters), "Parameters of tool "+strconv.Quote(t.Name))
 	if t.Strict {
 		e.takes(strictTools, place{tool: t.Name})
 		e.b = append(e.b, `,"strict":true`...)

@@ -56,7 +56,7 @@ func TestEncode_Messages(t *testing.T) {
 
 func TestEncode_Fields(t *testing.T) {
 	def := tools.Definition{Name: "f", Description: "does", Parameters: json.RawMessage(`{"type":"object"}`)}
-	const toolF = `"tools":[{"type":"function","function":{"name":"f","description":"does","parameters":{"type":"object"}}}]`
+	const toolF = `"tools":[{"type":"function","function":{"name":"f","description":"does","parameters":{"type":"object","properties":{}}}}]`
 	zero, half := 0.0, 0.5
 	for _, c := range []struct {
 		want string

@@ -207,11 +207,7 @@ func (e *encoder) tool(t *tools.Definition) {
 	if t.Description != "" {
 		e.text("description", t.Description)
 	}
-	if len(t.Parameters) > 0 {
-		e.raw("parameters", t.Parameters, "Parameters of tool "+strconv.Quote(t.Name))
-	} else {
-		e.b = append(e.b, `,"parameters":{"type":"object","properties":{}}`...)
-	}
+	e.raw("parameters", wire.Parameters(t.Parameters), "Parameters of tool "+strconv.Quote(t.Name))
 	e.name("strict")
 	e.b = strconv.AppendBool(e.b, t.Strict)
 	e.close('}')

@@ -63,7 +63,7 @@ func TestRequest_everything(t *testing.T) {
 		"model": "other", "store": false,
 		"input": [{"type": "message", "role": "system", "content": "Be brief."}, {"type": "message", "role": "user", "content": "hello"}],
 		"tools": [
-			{"type": "function", "name": "f", "description": "does f", "parameters": {"type": "object"}, "strict": true},
+			{"type": "function", "name": "f", "description": "does f", "parameters": {"type": "object", "properties": {}}, "strict": true},
 			{"type": "function", "name": "g", "parameters": {"type": "object", "properties": {}}, "strict": false},
 			{"type": "web_search"}],
 		"tool_choice": {"type": "function", "name": "f"},

@@ -15,10 +15,13 @@ type Asking struct {
 
 	// Once makes one request to a model.
 	Once func(ctx context.Context, req *llmclient.Request, model string, onDelta func(llmclient.Delta)) (*llmclient.Response, *llmclient.Error)
+
+	leftOut *Refused // tools that are not sent
 }
 
 // Client returns the client. Its errors and its responses name the model that was asked.
 func (a Asking) Client() llmclient.Client {
+	a.leftOut = &Refused{}
 	client := llmclient.Client(llmclient.ClientFunc(a.once))
 	if a.Retries > 0 {
 		client = llmclient.Retry(client, llmclient.RetryConfig{MaxAttempts: a.Retries + 1, AfterOutput: true})
@@ -35,7 +38,7 @@ func (a Asking) once(ctx context.Context, req *llmclient.Request, onDelta func(l
 		return nil, &llmclient.Error{Code: llmclient.CodeBadRequest, Message: a.Package + ": no model: set Request.Model or Config.Model"}
 	}
 	alive := ctx.Err() == nil
-	resp, err := a.Once(ctx, req, model, onDelta)
+	resp, err := a.ask(ctx, req, model, onDelta)
 	if err == nil {
 		if resp.Usage == (messages.Usage{}) {
 			resp.Usage = estimated(resp.Usage, resp.Message)

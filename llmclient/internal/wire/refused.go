@@ -7,13 +7,14 @@ import (
 	"sync"
 )
 
-// maxRefused limits the thoughts that a client remembers as refused. When there are more, it
-// forgets them all, which costs one refused request for each conversation that still has some.
+// maxRefused limits the thoughts, and the tools, that a client remembers as refused. When there are
+// more, it forgets them all, which costs one refused request for each conversation that still has
+// some.
 const maxRefused = 4096
 
-// Refused are the signed or encrypted thoughts that a server has refused, each in a scope, such as
-// a model. Thoughts that came later are not among them. The zero Refused is ready, and safe for
-// concurrent use.
+// Refused are the signed or encrypted thoughts, or the tools, that a server has refused, each in a
+// scope, such as a model. Thoughts that came later are not among them. The zero Refused is ready,
+// and safe for concurrent use.
 type Refused struct {
 	mu   sync.Mutex
 	keys map[[sha256.Size]byte]bool
@@ -27,14 +28,14 @@ func (r *Refused) Any() bool {
 }
 
 // Has reports whether the thought with this signature was refused, or with what only the server can
-// read of it.
+// read of it, or the tool with this definition.
 func (r *Refused) Has(scope string, seal []byte) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return len(r.keys) > 0 && r.keys[refusedKey(scope, seal)]
 }
 
-// Add remembers a thought as refused.
+// Add remembers a thought or a tool as refused.
 func (r *Refused) Add(scope string, seal []byte) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
