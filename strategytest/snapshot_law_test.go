@@ -106,15 +106,19 @@ func rememberers() map[string]rememberer {
 	child, failed := outputs()[0], outputs()[3]
 	cut := llmclient.Response{Message: messages.AssistantText("Final Answer: 4"), Finish: llmclient.FinishLength}
 	twoLooks := llmclient.Response{Message: messages.Assistant{Content: []messages.AssistantContent{call(0, "look", `{}`), call(1, "look", `{}`)}}}
+	twoAnswers := llmclient.Response{Message: messages.Assistant{Content: []messages.AssistantContent{call(0, "final", `{"city":"a"}`), call(1, "final", `{"city":"b"}`)}}}
 	plan, approve := asks(planreviseexecute.SubmitPlan, `{"steps":["A","B"]}`), asks(planreviseexecute.SubmitEvaluation, `{"approved":true}`)
 	decide, observe := asks(reasonactobserve.DecideNext, `{"finish":false}`), asks(reasonactobserve.ObserveDecide, `{"should_continue":true}`)
 	return map[string]rememberer{
 		"completetask": {
-			[]string{"history", "repaired", "asked", "acted", "unforced", "answer_tool", "pieces", "refused", "finish"},
+			[]string{"history", "repaired", "asked", "acted", "unforced", "answer_tool", "pieces", "refused", "finish", "dropped"},
 			[]guided{{Subject: Subject{
 				New:   completetask.New(completetask.Config{Schema: city, ToolChoice: forced, OnLength: completetask.LengthContinue, OnEmpty: completetask.EmptyAsk}),
 				Tools: look, Failures: []nextstep.Failure{refuses("tool_choice"), refuses("response_format")},
-			}}},
+			}}, {
+				Subject: Subject{New: completetask.New(completetask.Config{Schema: city, Answer: completetask.AnswerTool}), Tools: look},
+				lead:    told(twoAnswers),
+			}},
 		},
 		"react": {
 			[]string{"text", "history", "repaired", "steps", "used", "finish", "scrap", "part"},

@@ -15,8 +15,9 @@
 // "truncated" (true), "compactions" (how often the conversation became shorter) and
 // "summaries_failed" (how often the summary for that failed), "unforced" (true: the provider
 // refused the forced tool choice, so the model could answer without a call), "answer_tool" (true:
-// the provider refused the response format, so the tool "final" was used for the answer), and
-// "repaired" (the repairs of the input messages).
+// the provider refused the response format, so the tool "final" was used for the answer),
+// "repaired" (the repairs of the input messages), and "not_run" (the tools whose calls were not run,
+// because the same reply called the tool "final" or handed over).
 package completetask
 
 import (
@@ -65,7 +66,8 @@ type completeTask struct {
 	unforced bool     // the provider refuses a forced tool choice
 	final    bool     // the answer is requested by the final tool, not by a response format
 	pieces   []string // of an answer that was cut off and continued
-	refused  string   // the last answer that did not fit the schema
+	refused  string   // the last answer that was not taken
+	dropped  []string // tools whose calls were not run beside one that ends the work
 	finish   llmclient.FinishReason
 
 	compact compaction.Compactor

@@ -117,7 +117,7 @@ type AnswerMode string
 const (
 	AnswerAuto   AnswerMode = "auto"   // native; where the provider refuses that, by the tool, with "answer_tool" in the metadata. The request that asks again is counted neither in MaxModelCalls nor in MaxRetries
 	AnswerNative AnswerMode = "native" // by Request.Schema, the provider's response format
-	AnswerTool   AnswerMode = "tool"   // by FinalTool, whose parameters are the Schema, which must be one of objects. Its call ends the work, and other calls of that reply are not run. A text that fits the Schema is taken too
+	AnswerTool   AnswerMode = "tool"   // by FinalTool, whose parameters are the Schema, which must be one of objects. Its call ends the work, and other calls of that reply are not run; if one of them has an effect, or gives another answer, the model is told and asked again, up to MaxRetries times. A text that fits the Schema is taken too
 )
 
 // Prompts are templates (text/template) of the strategy's texts for the model; "" means the
@@ -130,7 +130,9 @@ type Prompts struct {
 	Empty      string `json:"empty,omitempty"`       // the reply was empty. No data
 	Final      string `json:"final,omitempty"`       // the model wrote a text instead of calling the final tool. Data: .Final
 	HandedOver string `json:"handed_over,omitempty"` // the result of a call that hands over. Data: .Strategy
+	LeftBehind string `json:"left_behind,omitempty"` // the result of another call in the reply that hands over, for the one who takes over. Data: .Tool, .Strategy
 	Malformed  string `json:"malformed,omitempty"`   // the provider could not read a call. Data: .Problem, .Generated
+	NotAlone   string `json:"not_alone,omitempty"`   // the result of a call of the final tool that was not taken, because of the other calls of the reply. Data: .Final
 	NotRun     string `json:"not_run,omitempty"`     // the result of another call in the reply that calls the final tool. Data: .Tool, .Final
 	Received   string `json:"received,omitempty"`    // result of the call of the final tool. No data
 	Schema     string `json:"schema,omitempty"`      // the answer does not fit the schema. Data: .Problem
@@ -144,7 +146,9 @@ var defaultPrompts = Prompts{
 	Empty:      "Your reply was empty. Answer the task, or call a tool.",
 	Final:      "That was a text. Give your answer by calling the tool {{.Final}}.",
 	HandedOver: "The conversation is handed over to {{.Strategy}}.",
+	LeftBehind: "This call was not run: the conversation was handed over in the same reply.",
 	Malformed:  "Your last tool call could not be read: {{.Problem}}\nMake it again: the name of one tool, and arguments that are one JSON object.",
+	NotAlone:   "This answer was not taken: other calls of the reply were not run. Call {{.Final}} once and alone, when the answer is whole.",
 	NotRun:     "This call was not run: {{.Final}} was called in the same reply. Call {{.Final}} alone, when the answer is whole.",
 	Received:   "The answer is taken.",
 	Schema:     "Your answer is not of the form that was asked for: {{.Problem}}\nAnswer again with the JSON alone.",
@@ -273,8 +277,10 @@ var samples = map[string]any{
 	"Conclude":   map[string]any{"Calls": 1},
 	"CutCall":    map[string]any{"Tool": "a tool"},
 	"Final":      map[string]any{"Final": "a tool"},
+	"NotAlone":   map[string]any{"Final": "a tool"},
 	"NotRun":     map[string]any{"Tool": "a tool", "Final": "a tool"},
 	"HandedOver": map[string]any{"Strategy": "a strategy"},
+	"LeftBehind": map[string]any{"Tool": "a tool", "Strategy": "a strategy"},
 	"Malformed":  map[string]any{"Problem": "a problem", "Generated": "a text"},
 	"Schema":     map[string]any{"Problem": "a problem"},
 }

@@ -63,14 +63,21 @@ func (s *completeTask) finalCall(calls []messages.ToolCall) int {
 	return slices.IndexFunc(calls, func(c messages.ToolCall) bool { return c.Name == FinalTool })
 }
 
-// submitted uses the arguments of a call as the answer. No other call of the reply is run.
+// submitted uses the arguments of a call as the answer. No other call of the reply is run. If that
+// may matter, the model is told and asked again.
 func (s *completeTask) submitted(calls []messages.ToolCall, at int) nextstep.NextStep {
 	answer := calls[at].Arguments
 	wrong := s.check(answer)
+	again := wrong == nil && s.matters(calls, at) && s.Can(reasked)
 	for i, c := range calls {
+		data := map[string]any{"Final": FinalTool}
 		switch {
+		case again && i == at:
+			s.history = append(s.history, frame.NotRun(c, notRun, s.prompt("NotAlone", data)))
+		case again && c.Name == FinalTool:
+			s.drop(c, "NotAlone", data)
 		case i != at:
-			s.history = append(s.history, frame.NotRun(c, "not_run", s.prompt("NotRun", map[string]any{"Tool": c.Name, "Final": FinalTool})))
+			s.drop(c, "NotRun", data)
 		case wrong != nil:
 			said := s.prompt("Arguments", map[string]any{"Final": FinalTool, "Problem": bare(wrong)})
 			s.history = append(s.history, frame.NotRun(c, tools.ReasonArguments, said))
@@ -81,9 +88,9 @@ func (s *completeTask) submitted(calls []messages.ToolCall, at int) nextstep.Nex
 		}
 	}
 	switch {
-	case wrong == nil && s.hasNews():
+	case wrong == nil && !again && s.hasNews():
 		return s.answerAgain(answer)
-	case wrong == nil:
+	case wrong == nil && !again:
 		return s.done(answer, []byte(answer))
 	case s.Can(reasked):
 		s.pieces, s.refused = nil, answer
@@ -91,6 +98,28 @@ func (s *completeTask) submitted(calls []messages.ToolCall, at int) nextstep.Nex
 	default:
 		return s.invalid(answer, wrong)
 	}
+}
+
+// matters reports whether it may matter to the model that the calls beside an answer are not run:
+// one of them has an effect, hands over, or gives another answer.
+func (s *completeTask) matters(calls []messages.ToolCall, at int) bool {
+	return slices.ContainsFunc(s.search.Rest(calls), func(c messages.ToolCall) bool {
+		if c.Name == FinalTool {
+			return c.Arguments != calls[at].Arguments
+		}
+		reads := slices.ContainsFunc(s.tools, func(d tools.Definition) bool { return d.Name == c.Name && d.ReadOnly })
+		return !reads || s.handsOff([]messages.ToolCall{c})
+	})
+}
+
+// notRun is the reason of calls that are not run beside a call that ends the work.
+const notRun = "not_run"
+
+// drop answers a call that is not run beside a call that ends the work, and names it in the output.
+func (s *completeTask) drop(c messages.ToolCall, prompt string, data map[string]any) {
+	data["Tool"] = c.Name
+	s.history = append(s.history, frame.NotRun(c, notRun, s.prompt(prompt, data)))
+	s.dropped = append(s.dropped, c.Name)
 }
 
 // check checks an answer against the schema and with the Config's Validate.

@@ -130,14 +130,13 @@ func (s *completeTask) handsOff(calls []messages.ToolCall) bool {
 // handOver ends by handing over, as the first such call says.
 func (s *completeTask) handOver(calls []messages.ToolCall) nextstep.NextStep {
 	at, to := s.handoff(calls)
-	data := map[string]any{"Tool": to.tool(), "Final": to.tool(), "Strategy": to.Strategy}
+	data := map[string]any{"Strategy": to.Strategy}
 	for i, c := range calls {
 		if i == at {
 			s.history = append(s.history, messages.Tool{ToolOutput: messages.ToolOutput{CallID: c.ID, ToolName: c.Name, Status: messages.StatusOK, Output: s.prompt("HandedOver", data)}})
 			continue
 		}
-		data["Tool"] = c.Name
-		s.history = append(s.history, frame.NotRun(c, "not_run", s.prompt("NotRun", data)))
+		s.drop(c, "LeftBehind", data)
 	}
 	news := s.Untold()
 	s.history = s.Told(s.history)

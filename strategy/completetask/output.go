@@ -69,6 +69,7 @@ func (s *completeTask) metadata() delegation.Metadata {
 	}
 	frame.SetCompactions(&m, &s.compact)
 	frame.SetList(&m, "repaired", s.repaired)
+	frame.SetList(&m, "not_run", s.dropped)
 	frame.SetUnused(&m, s.Untold())
 	return m
 }

@@ -26,7 +26,8 @@ type memory struct {
 	Unforced   bool                   `json:"unforced,omitempty"`    // the provider refuses a forced tool choice
 	AnswerTool bool                   `json:"answer_tool,omitempty"` // the provider refuses the response format; the final tool replaces it
 	Pieces     []string               `json:"pieces,omitempty"`      // of an answer that was cut off and continued
-	Refused    string                 `json:"refused,omitempty"`     // the last answer that did not fit the schema
+	Refused    string                 `json:"refused,omitempty"`     // the last answer that was not taken
+	Dropped    []string               `json:"dropped,omitempty"`     // tools whose calls were not run beside one that ends the work
 	Finish     llmclient.FinishReason `json:"finish,omitempty"`      // of the last reply
 	Found      []string               `json:"found,omitempty"`       // tools that were searched for, in the order in which they were found
 	FinalAt    int                    `json:"final_at,omitempty"`    // number of found tools before the final tool, plus one; 0: it was not offered beside a search
@@ -41,7 +42,7 @@ type memory struct {
 func (s *completeTask) Snapshot() (json.RawMessage, error) {
 	return frame.Snapshot("completetask", memory{
 		Version: frame.Version{V: memoryVersion}, History: s.history, Repaired: s.repaired, Asked: s.asked, Acted: s.acted,
-		Unforced: s.unforced, AnswerTool: s.final && s.Answer != AnswerTool, Pieces: s.pieces, Refused: s.refused, Finish: s.finish,
+		Unforced: s.unforced, AnswerTool: s.final && s.Answer != AnswerTool, Pieces: s.pieces, Refused: s.refused, Dropped: s.dropped, Finish: s.finish,
 		Found: s.search.Found(), FinalAt: s.finalAt,
 		Compact: s.compact.State(), Pending: s.pending, News: s.news,
 		Goal: s.goalToKeep(), Untold: s.Untold(),
@@ -72,7 +73,7 @@ func (s *completeTask) Restore(snapshot json.RawMessage) error {
 	s.pending, s.news, s.finalAt = m.Pending, m.News, m.FinalAt
 	s.history, s.repaired, s.asked, s.acted, s.unforced = m.History, m.Repaired, m.Asked, m.Acted, m.Unforced
 	s.final = s.final || m.AnswerTool
-	s.pieces, s.refused, s.finish = m.Pieces, m.Refused, m.Finish
+	s.pieces, s.refused, s.dropped, s.finish = m.Pieces, m.Refused, m.Dropped, m.Finish
 	s.goal = m.Goal
 	s.SetNotes(m.Untold)
 	return nil
