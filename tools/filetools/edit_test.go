@@ -1,6 +1,7 @@
 package filetools_test
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -90,4 +91,48 @@ func TestRead_longLine(t *testing.T) {
 	b.want("st\n", "read_file", read(2, 2))
 	b.want("[line 2 has only 5 bytes]", "read_file", read(2, 6))
 	b.refused("from_byte is -1", "read_file", read(1, -1))
+}
+
+// A file keeps its byte order mark and the ends of its lines, whatever the content comes with.
+func TestWrite_keepsMarkAndLineEnds(t *testing.T) {
+	const bom = "\ufeff"
+	for name, c := range map[string]struct{ was, content, now, kept string }{
+		"both":                    {bom + "old\r\ntext\r\n", "new\ntext\n", bom + "new\r\ntext\r\n", `; the byte order mark of the file is kept; the line ends "\r\n" of the file are kept`},
+		"line ends":               {"old\r\n", "new\n\ntext", "new\r\n\r\ntext", `; the line ends "\r\n" of the file are kept`},
+		"some given":              {"old\r\n", "new\r\ntext\n", "new\r\ntext\r\n", `; the line ends "\r\n" of the file are kept`},
+		"a mark":                  {bom + "old\n", "new\n", bom + "new\n", `; the byte order mark of the file is kept`},
+		"a mark, one line":        {bom + "old", "new\r\n", bom + "new\r\n", `; the byte order mark of the file is kept`},
+		"both given":              {bom + "old\r\n", bom + "new\r\n", bom + "new\r\n", ""},
+		"a mark given":            {bom + "old\r\n", bom + "new\n", bom + "new\r\n", `; the line ends "\r\n" of the file are kept`},
+		"neither":                 {"old\n", "new\n", "new\n", ""},
+		"what the content brings": {"old\n", bom + "new\r\n", bom + "new\r\n", ""},
+		"mixed line ends":         {"one\r\ntwo\n", "new\ntext\n", "new\ntext\n", ""},
+		"carriage returns alone":  {"one\rtwo", "new\n", "new\n", ""},
+		"a mark within":           {"one" + bom, "new\n", "new\n", ""},
+		"bytes, no text":          {bom + "a\x00\r\n", "new\n", "new\n", ""},
+		"a part of a mark":        {"\xef\xbb", "new\n", "new\n", ""},
+		"an empty file":           {"", "new\n", "new\n", ""},
+		"a long file":             {bom + strings.Repeat("line\r\n", 100), "new\n", bom + "new\r\n", `; the byte order mark of the file is kept; the line ends "\r\n" of the file are kept`},
+	} {
+		b := newBox(t, filetools.Config{MaxWrite: 40}, map[string]string{"a": c.was})
+		for range 2 { // a call that may have had its effect is made again after a crash
+			b.want(fmt.Sprintf("%d bytes written to a%s", len(c.now), c.kept), "write_file", map[string]any{"path": "a", "content": c.content})
+			now, err := os.ReadFile(filepath.Join(b.dir, "a"))
+			require.NoError(t, err)
+			require.Equal(t, c.now, string(now), name)
+			if c.was = c.now; name == "bytes, no text" {
+				break
+			}
+		}
+	}
+
+	b := newBox(t, filetools.Config{MaxWrite: 10}, map[string]string{"dos": "old\r\n", "other": bom + "x\r\n"})
+	b.refused("11 bytes are too much for one file: at most 10", "write_file", map[string]any{"path": "dos", "content": "a\nb\nc\nde"})
+	b.want("5 bytes written to new", "write_file", map[string]any{"path": "new", "content": "a\nbc\n"})
+	require.NoError(t, os.Symlink("other", filepath.Join(b.dir, "link")))
+	b.want("2 bytes written to link", "write_file", map[string]any{"path": "link", "content": "a\n"})
+	if os.Getuid() != 0 {
+		require.NoError(t, os.Chmod(filepath.Join(b.dir, "dos"), 0o200))
+		b.want("2 bytes written to dos", "write_file", map[string]any{"path": "dos", "content": "a\n"})
+	}
 }

@@ -3,7 +3,8 @@
 //
 // Every path is relative to the folder and is resolved by [os.Root]. So neither "..", nor an
 // absolute path, nor a symbolic link leads out of the folder. No text that a tool returns contains
-// the name of the folder itself. File contents are marked as untrusted.
+// the name of the folder itself. File contents are marked as untrusted. A text file that is written
+// or edited keeps its byte order mark, and the ends of its lines if all are "\r\n".
 package filetools
 
 import (

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path"
+	"strings"
 )
 
 type writeArgs struct {
@@ -15,7 +16,8 @@ type writeArgs struct {
 }
 
 // write writes the content to a temporary file beside the target and then renames it, so that a
-// reader sees either the old or the new file. A link is replaced, not followed.
+// reader sees either the old or the new file. A link is replaced, not followed. A text file keeps
+// its byte order mark, and the ends of its lines if all are "\r\n".
 func (f *folder) write(ctx context.Context, in writeArgs) (string, error) {
 	name, err := f.resolve(in.Path)
 	switch {
@@ -23,9 +25,8 @@ func (f *folder) write(ctx context.Context, in writeArgs) (string, error) {
 		return "", err
 	case name == ".":
 		return "", fmt.Errorf("filetools: %s is a folder", show(in.Path))
-	case len(in.Content) > f.cfg.MaxWrite:
-		return "", fmt.Errorf("filetools: %d bytes are too much for one file: at most %d", len(in.Content), f.cfg.MaxWrite)
 	}
+	content, kept := in.Content, ""
 	var mode fs.FileMode // of the existing file
 	if info, err := f.root.Lstat(name); err == nil {
 		if info.IsDir() {
@@ -33,7 +34,12 @@ func (f *folder) write(ctx context.Context, in writeArgs) (string, error) {
 		}
 		if info.Mode().IsRegular() {
 			mode = info.Mode().Perm()
+			was, _ := f.content(in.Path, name) // what cannot be read is replaced all the same
+			content, kept = keepForm(was, content)
 		}
+	}
+	if len(content) > f.cfg.MaxWrite {
+		return "", fmt.Errorf("filetools: %d bytes are too much for one file: at most %d", len(content), f.cfg.MaxWrite)
 	}
 	dir := path.Dir(name)
 	if err := f.root.MkdirAll(dir, 0o755); err != nil {
@@ -42,10 +48,33 @@ func (f *folder) write(ctx context.Context, in writeArgs) (string, error) {
 	if ctx.Err() != nil {
 		return "", context.Cause(ctx)
 	}
-	if err := f.replace(name, temporaryIn(dir), in.Content, mode); err != nil {
+	if err := f.replace(name, temporaryIn(dir), content, mode); err != nil {
 		return "", explain(in.Path, err)
 	}
-	return fmt.Sprintf("%d bytes written to %s", len(in.Content), name), nil
+	return fmt.Sprintf("%d bytes written to %s%s", len(content), name, kept), nil
+}
+
+// Replace returns content as write_file writes it over a text file: with the byte order mark of that
+// text and, if all its lines end with "\r\n", with such lines.
+func Replace(was, content string) string {
+	fitted, _ := keepForm(was, content)
+	return fitted
+}
+
+// keepForm returns content with the byte order mark and the line ends of the text that it replaces,
+// and the end of a result that says so.
+func keepForm(was, content string) (fitted, kept string) {
+	const bom = "\ufeff"
+	if strings.HasPrefix(was, bom) && !strings.HasPrefix(content, bom) {
+		content, kept = bom+content, "; the byte order mark of the file is kept"
+	}
+	if fitted = content; hasCRLF(was) {
+		fitted = withCRLF(content)
+	}
+	if fitted != content {
+		kept += `; the line ends "\r\n" of the file are kept`
+	}
+	return fitted, kept
 }
 
 // temporaryIn returns the name of a new file in a folder.

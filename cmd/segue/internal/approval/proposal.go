@@ -123,6 +123,9 @@ func describeChange(f *workfolder.Folder, t workfolder.Target, content string) (
 		return terminal.Warn.Line("  replaces what cannot be read with " + sizeOf(content)), whole
 	case what != "":
 		return terminal.Warn.Line("  replaces " + what + " with " + sizeOf(content)), whole
+	}
+	content = filetools.Replace(old, content)
+	switch {
 	case old == content:
 		return terminal.Plain.Line("  replaces " + sizeOf(old) + " with the same"), whole
 	case len(content) > workfolder.MaxCompared:

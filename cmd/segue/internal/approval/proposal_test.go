@@ -29,7 +29,7 @@ func TestPropose(t *testing.T) {
 	long := strings.Repeat("line\n", 120)
 	f := opened(t, workfoldertest.New(t, map[string]string{
 		"notes/a.txt": "one\ntwo\nthree\n", "long": long + strings.Repeat("x", 3721), "bin": "a\x00b", "huge": strings.Repeat("x", workfolder.MaxCompared+1),
-		"dir/x": "", ".git/config": "[core]\n", ".env": "A=1\n",
+		"dir/x": "", ".git/config": "[core]\n", ".env": "A=1\n", "dos": "\ufeffone\r\ntwo\r\n",
 	}, map[string]string{"link": "notes/a.txt", "d": ".git", "n": "notes", "out": "../x", "up": ".."}))
 	for name, tt := range map[string]struct {
 		path, content string
@@ -44,6 +44,7 @@ func TestPropose(t *testing.T) {
 		"huge":    {"huge", "x", "huge needs your approval\n  replaces 1,048,577 bytes, too many to compare, with 1 byte (1 line)\n  | x"},
 		"link":    {"link", "x", "link needs your approval\n  replaces a link with 1 byte (1 line)\n  | x"},
 		"folder":  {"dir", "x", "dir needs your approval\n  replaces a folder, which fails, with 1 byte (1 line)\n  | x"},
+		"DOS":     {"dos", "one\n2\n", "dos needs your approval\n  replaces 13 bytes (2 lines) with 11 bytes (2 lines)\n  @@ -1,2 +1,2 @@\n   \\ufeffone\\r\n  -two\\r\n  +2\\r"},
 		"by links": {
 			"d/config", "[core]\nx\n",
 			"d/config needs your approval\n  it leads to .git/config\n  replaces 7 bytes (1 line) with 9 bytes (2 lines)\n  Protected: it can run code, or change what runs. You are asked each time.\n  @@ -1,1 +1,2 @@\n   [core]\n  +x",
