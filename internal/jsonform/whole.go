@@ -2,6 +2,7 @@ package jsonform
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"reflect"
 	"slices"
@@ -18,7 +19,7 @@ func Decode(data []byte, v any, exact bool) error {
 	if err == nil || v == nil {
 		return err
 	}
-	w := wholes{data: data, members: map[reflect.Type][]member{}}
+	w := wholes{data: data, fields: map[reflect.Type][]reflect.StructField{}}
 	w.Begin(data, maxDepth)
 	w.value(reflect.TypeOf(v))
 	if !w.End() || w.out == nil {
@@ -39,21 +40,17 @@ func decode(data []byte, v any, exact bool) error {
 // wholes writes JSON for a type anew, with the whole numbers for its integers as integers.
 type wholes struct {
 	Cursor
-	data    []byte
-	out     []byte // nil: no number differs
-	copied  int    // how much of data is in out
-	members map[reflect.Type][]member
-}
-
-// member is a member of an object that encoding/json reads into a field.
-type member struct {
-	name string
-	typ  reflect.Type
+	data   []byte
+	out    []byte // nil: no number differs
+	copied int    // how much of data is in out
+	fields map[reflect.Type][]reflect.StructField
 }
 
 // value reads a value for a type.
 func (w *wholes) value(t reflect.Type) {
-	t = pointed(t)
+	for t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
 	if p := reflect.PointerTo(t); p.Implements(readsJSON) || p.Implements(readsText) {
 		w.Skip()
 		return
@@ -84,51 +81,22 @@ func (w *wholes) value(t reflect.Type) {
 }
 
 // member returns the type of the field of a struct that a member of an object is read into, or that
-// of an interface if there is none.
+// of an interface if there is none. Outer fields come before those of embedded structs, and names
+// of the same case before others.
 func (w *wholes) member(t reflect.Type, name string) reflect.Type {
-	if _, ok := w.members[t]; !ok {
-		w.members[t] = membersOf(t)
+	if _, known := w.fields[t]; !known {
+		w.fields[t] = reflect.VisibleFields(t)
+		slices.SortStableFunc(w.fields[t], func(a, b reflect.StructField) int { return len(a.Index) - len(b.Index) })
 	}
-	found := reflect.TypeFor[any]()
-	for _, m := range w.members[t] {
-		if m.name == name {
-			return m.typ
-		}
-		if found.Kind() == reflect.Interface && strings.EqualFold(m.name, name) {
-			found = m.typ
-		}
-	}
-	return found
-}
-
-// membersOf lists the members that are read into the fields of a struct. Fields of embedded structs
-// come after the fields of those that embed them.
-func membersOf(t reflect.Type) (list []member) {
-	level := []reflect.Type{t}
-	for i := 0; i < len(level); i++ {
-		for f := range level[i].Fields() {
-			name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
-			inner := pointed(f.Type)
-			switch {
-			case f.Anonymous && name == "" && inner.Kind() == reflect.Struct:
-				if !slices.Contains(level, inner) {
-					level = append(level, inner)
-				}
-			case f.IsExported() && name == "":
-				list = append(list, member{f.Name, f.Type})
-			case f.IsExported():
-				list = append(list, member{name, f.Type})
+	for _, same := range []func(a, b string) bool{func(a, b string) bool { return a == b }, strings.EqualFold} {
+		for _, f := range w.fields[t] {
+			tag, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+			if f.IsExported() && same(cmp.Or(tag, f.Name), name) {
+				return f.Type
 			}
 		}
 	}
-	return list
-}
-
-func pointed(t reflect.Type) reflect.Type {
-	for t.Kind() == reflect.Pointer {
-		t = t.Elem()
-	}
-	return t
+	return reflect.TypeFor[any]()
 }
 
 // integer returns the integer that a number is. It returns "" for a number that is not whole, for

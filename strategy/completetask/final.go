@@ -73,7 +73,7 @@ func (s *completeTask) submitted(calls []messages.ToolCall, at int) nextstep.Nex
 		data := map[string]any{"Final": FinalTool}
 		switch {
 		case again && i == at:
-			s.history = append(s.history, frame.NotRun(c, notRun, s.prompt("NotAlone", data)))
+			s.history = append(s.history, frame.NotRun(c, "not_run", s.prompt("NotAlone", data)))
 		case again && c.Name == FinalTool:
 			s.drop(c, "NotAlone", data)
 		case i != at:
@@ -112,13 +112,10 @@ func (s *completeTask) matters(calls []messages.ToolCall, at int) bool {
 	})
 }
 
-// notRun is the reason of calls that are not run beside a call that ends the work.
-const notRun = "not_run"
-
 // drop answers a call that is not run beside a call that ends the work, and names it in the output.
 func (s *completeTask) drop(c messages.ToolCall, prompt string, data map[string]any) {
 	data["Tool"] = c.Name
-	s.history = append(s.history, frame.NotRun(c, notRun, s.prompt(prompt, data)))
+	s.history = append(s.history, frame.NotRun(c, "not_run", s.prompt(prompt, data)))
 	s.dropped = append(s.dropped, c.Name)
 }
 

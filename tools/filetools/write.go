@@ -54,27 +54,24 @@ func (f *folder) write(ctx context.Context, in writeArgs) (string, error) {
 	return fmt.Sprintf("%d bytes written to %s%s", len(content), name, kept), nil
 }
 
-// Replace returns content as write_file writes it over a text file: with the byte order mark of that
-// text and, if all its lines end with "\r\n", with such lines.
+// Replace returns content as write_file writes it over a text file: with the byte order mark of
+// that text and, if all its lines end with "\r\n", with such lines.
 func Replace(was, content string) string {
-	fitted, _ := keepForm(was, content)
-	return fitted
+	formed, _ := keepForm(was, content)
+	return formed
 }
 
 // keepForm returns content with the byte order mark and the line ends of the text that it replaces,
 // and the end of a result that says so.
-func keepForm(was, content string) (fitted, kept string) {
+func keepForm(was, content string) (formed, kept string) {
 	const bom = "\ufeff"
 	if strings.HasPrefix(was, bom) && !strings.HasPrefix(content, bom) {
 		content, kept = bom+content, "; the byte order mark of the file is kept"
 	}
-	if fitted = content; hasCRLF(was) {
-		fitted = withCRLF(content)
-	}
-	if fitted != content {
+	if formed, _ = fitted(was, content, ""); formed != content {
 		kept += `; the line ends "\r\n" of the file are kept`
 	}
-	return fitted, kept
+	return formed, kept
 }
 
 // temporaryIn returns the name of a new file in a folder.

@@ -15,9 +15,8 @@ import (
 // Parameters returns the schema of a tool's arguments as it is sent. A schema of type object has
 // properties, perhaps none: OpenAI refuses a tool without them.
 func Parameters(schema []byte) []byte {
-	const none = `"properties":{}`
 	if len(schema) == 0 {
-		return []byte(`{"type":"object",` + none + `}`)
+		return []byte(`{"type":"object","properties":{}}`)
 	}
 	said := jsonform.Member(schema, "properties")
 	if said != nil && string(said) != "null" || string(jsonform.Member(schema, "type")) != `"object"` || !ValidJSON(schema) {
@@ -25,24 +24,22 @@ func Parameters(schema []byte) []byte {
 	}
 	if said == nil {
 		end := bytes.LastIndexByte(schema, '}')
-		return slices.Concat(schema[:end], []byte(","+none), schema[end:])
+		return slices.Concat(schema[:end], []byte(`,"properties":{}`), schema[end:])
 	}
 	at := cap(schema) - cap(said) // said is a part of schema
 	return slices.Concat(schema[:at], []byte("{}"), schema[at+len(said):])
 }
 
 // ask makes a request, and again at once without a tool whose schema the server refuses, as long as
-// it names one. A tool that was left out so is not sent again to that model with that schema, except
-// where the choice of tools needs it. The refused requests are listed among the attempts.
+// it names one. A tool that was left out so is not sent again to that model with that schema,
+// except where the choice of tools needs it. The refused requests are listed among the attempts.
 func (a Asking) ask(ctx context.Context, req *llmclient.Request, model string, onDelta func(llmclient.Delta)) (*llmclient.Response, *llmclient.Error) {
 	var left [][]byte
 	var attempts []llmclient.Attempt
-	for i := 0; a.leftOut.Any() && i < len(req.Tools); {
+	for i := len(req.Tools) - 1; i >= 0 && a.leftOut.Any(); i-- {
 		if a.leftOut.Has(model, sealOfTool(req, i)) && dispensable(req, i) {
 			req = withoutTool(req, i)
-			continue
 		}
-		i++
 	}
 	for {
 		resp, err := a.Once(ctx, req, model, onDelta)
@@ -68,14 +65,8 @@ func (a Asking) ask(ctx context.Context, req *llmclient.Request, model string, o
 
 // dispensable reports whether a request makes sense without a tool.
 func dispensable(req *llmclient.Request, i int) bool {
-	switch choice := req.ToolChoice; choice.Mode {
-	case llmclient.ChooseTool:
-		return choice.Name != req.Tools[i].Name
-	case llmclient.ChooseRequired:
-		return len(req.Tools) > 1
-	default:
-		return true
-	}
+	choice := req.ToolChoice
+	return (choice.Mode != llmclient.ChooseTool || choice.Name != req.Tools[i].Name) && (choice.Mode != llmclient.ChooseRequired || len(req.Tools) > 1)
 }
 
 func withoutTool(req *llmclient.Request, i int) *llmclient.Request {
@@ -90,28 +81,22 @@ func sealOfTool(req *llmclient.Request, i int) []byte {
 	return fmt.Appendf(nil, "%s %t %s", t.Name, t.Strict, t.Parameters)
 }
 
-// How servers name the tool whose schema they refuse: by its name, or by its place.
-var (
-	toolByName  = regexp.MustCompile("(?i)schema for (?:function|tool) ['\"`]?([\\w-]+)|`([\\w-]+)` functionDeclaration") // OpenAI, DeepSeek, Groq; Vertex AI
-	toolByPlace = regexp.MustCompile(`(?i)function_declarations\W{1,4}(\d+)\W{1,4}parameters|` +                          // Gemini
-		`tools\W{1,4}(\d+)\W{1,4}(?:(?:custom|function|toolspec)\W{1,4})?(?:parameters|input_?schema)`) // Anthropic, OpenAI; vLLM, Bedrock
-)
+// refusedSchema is how servers name the tool whose schema they refuse: by its name (OpenAI,
+// DeepSeek, Groq; Vertex AI), or by its place (Gemini; Anthropic, OpenAI, vLLM, Bedrock).
+var refusedSchema = regexp.MustCompile("(?i)schema for (?:function|tool) ['\"`]?([\\w-]+)|`([\\w-]+)` functionDeclaration|" +
+	`function_declarations\W{1,4}(\d+)\W{1,4}parameters|` +
+	`tools\W{1,4}(\d+)\W{1,4}(?:(?:custom|function|toolspec)\W{1,4})?(?:parameters|input_?schema)`)
 
 // refusedTool returns the index of the tool whose schema a server has refused, or -1.
 func refusedTool(req *llmclient.Request, err *llmclient.Error) int {
 	if err == nil || err.Code != llmclient.CodeBadRequest || len(err.Partial.Content) > 0 || req.ToolFormat == llmclient.ToolsText {
 		return -1
 	}
-	for _, m := range toolByName.FindAllStringSubmatch(err.Message, -1) {
+	for _, m := range refusedSchema.FindAllStringSubmatch(err.Message, -1) {
 		for i := range req.Tools {
-			if req.Tools[i].Name == m[1]+m[2] {
+			if name := req.Tools[i].Name; name == m[1]+m[2] || strconv.Itoa(i) == m[3]+m[4] {
 				return i
 			}
-		}
-	}
-	for _, m := range toolByPlace.FindAllStringSubmatch(err.Message, -1) {
-		if i, bad := strconv.Atoi(m[1] + m[2]); bad == nil && i < len(req.Tools) {
-			return i
 		}
 	}
 	return -1
