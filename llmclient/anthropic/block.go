@@ -3,8 +3,6 @@ package anthropic
 import (
 	"bytes"
 	"encoding/json"
-	"maps"
-	"slices"
 	"strings"
 
 	"github.com/segue-go/segue/internal/jsonform"
@@ -190,32 +188,9 @@ func (b *block) whole() []byte {
 	case b.spoiled || len(b.raw) == 0:
 		return nil
 	case len(b.arguments) == 0:
-		return withMembers(b.raw, b.summary.members())
+		return wire.WithMembers(b.raw, b.summary.members())
 	case !wire.ValidJSON(b.arguments):
 		return nil
 	}
-	return withMembers(b.raw, map[string][]byte{"input": compact(b.arguments)})
-}
-
-// withMembers returns an object in which members have other values. Those that it lacks are at its
-// end. It empties the map.
-func withMembers(object []byte, values map[string][]byte) []byte {
-	if len(values) == 0 {
-		return object
-	}
-	var c jsonform.Cursor
-	c.Begin(object, wire.MaxDepth)
-	dst := []byte{'{'}
-	for more := c.Open('{'); more; more = c.More('}') {
-		name, value := string(c.Name()), c.Raw()
-		if other, ok := values[name]; ok {
-			value = other
-			delete(values, name)
-		}
-		dst = append(wire.AppendKey(dst, name), value...)
-	}
-	for _, name := range slices.Sorted(maps.Keys(values)) {
-		dst = append(wire.AppendKey(dst, name), values[name]...)
-	}
-	return append(dst, '}')
+	return wire.WithMembers(b.raw, map[string][]byte{"input": compact(b.arguments)})
 }

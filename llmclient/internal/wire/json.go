@@ -1,6 +1,11 @@
 package wire
 
-import "github.com/segue-go/segue/internal/jsonform"
+import (
+	"maps"
+	"slices"
+
+	"github.com/segue-go/segue/internal/jsonform"
+)
 
 // MaxDepth is the greatest nesting depth of JSON in requests and answers. Arguments of calls are
 // strings and do not count.
@@ -29,4 +34,27 @@ func AppendComma(dst []byte) []byte {
 	default:
 		return append(dst, ',')
 	}
+}
+
+// WithMembers returns an object in which members have other values. Those that it lacks are at its
+// end. It empties the map.
+func WithMembers(object []byte, values map[string][]byte) []byte {
+	if len(values) == 0 {
+		return object
+	}
+	var c jsonform.Cursor
+	c.Begin(object, MaxDepth)
+	dst := []byte{'{'}
+	for more := c.Open('{'); more; more = c.More('}') {
+		name, value := string(c.Name()), c.Raw()
+		if other, ok := values[name]; ok {
+			value = other
+			delete(values, name)
+		}
+		dst = append(AppendKey(dst, name), value...)
+	}
+	for _, name := range slices.Sorted(maps.Keys(values)) {
+		dst = append(AppendKey(dst, name), values[name]...)
+	}
+	return append(dst, '}')
 }

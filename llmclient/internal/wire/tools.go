@@ -1,7 +1,6 @@
 package wire
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"regexp"
@@ -22,12 +21,7 @@ func Parameters(schema []byte) []byte {
 	if said != nil && string(said) != "null" || string(jsonform.Member(schema, "type")) != `"object"` || !ValidJSON(schema) {
 		return schema
 	}
-	if said == nil {
-		end := bytes.LastIndexByte(schema, '}')
-		return slices.Concat(schema[:end], []byte(`,"properties":{}`), schema[end:])
-	}
-	at := cap(schema) - cap(said) // said is a part of schema
-	return slices.Concat(schema[:at], []byte("{}"), schema[at+len(said):])
+	return WithMembers(schema, map[string][]byte{"properties": []byte("{}")})
 }
 
 // ask makes a request, and again at once without a tool whose schema the server refuses, as long as

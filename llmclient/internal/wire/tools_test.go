@@ -19,7 +19,7 @@ func TestParameters(t *testing.T) {
 	for given, want := range map[string]string{
 		``:                                    `{"type":"object","properties":{}}`,
 		`{"type":"object"}`:                   `{"type":"object","properties":{}}`,
-		" { \"type\" : \"object\"\n}\n":       " { \"type\" : \"object\"\n,\"properties\":{}}\n",
+		" { \"type\" : \"object\"\n}\n":       `{"type":"object","properties":{}}`,
 		`{"type":"object","properties":null}`: `{"type":"object","properties":{}}`,
 		`{"properties":null,"type":"object","x":null}`:                        `{"properties":{},"type":"object","x":null}`,
 		`{"additionalProperties":{"properties":{}},"type":"object"}`:          `{"additionalProperties":{"properties":{}},"type":"object","properties":{}}`,
