@@ -53,9 +53,9 @@ func (o Output) Text() string {
 }
 
 // Decode reads the answer into v, as [json.Unmarshal] does, but an integer may be written as 5.0 or
-// 1e3. The answer is Data or, without Data, the Result, which must then be JSON. If Err is set, Decode returns it. If the model declined to
-// answer, which is no Err, Decode returns an [*Error]. Otherwise its error shows the answer that
-// could not be decoded.
+// 1e3. The answer is Data or, without Data, the Result, which must then be JSON. If Err is set,
+// Decode returns it. If the model declined to answer, which is no Err, Decode returns an [*Error].
+// Otherwise its error shows the answer that could not be decoded.
 func (o Output) Decode(v any) error {
 	if o.Err != nil {
 		return o.Err
