@@ -33,6 +33,12 @@ type callBlock struct {
 	listed  bool // the values are in a list
 	calls   []Part
 	repairs []Repair
+
+	// of text that cannot be read up to the first closing mark
+	first  int                    // the position of that mark
+	err    *ParseError            // why
+	tried  int                    // the closing marks before it do not end the calls; 0: none was looked at
+	within func(text string) bool // whether a text ends in a value
 }
 
 type callState uint8
@@ -219,7 +225,7 @@ func (b *callBlock) json(text string, final bool) (verdict, bool) {
 		return verdict{}, true
 	default:
 		var known bool
-		if end, known = b.brokenEnd(text, final); !known {
+		if end, known = b.brokenEnd(text, stop, final); !known {
 			return verdict{}, true
 		}
 	}
@@ -230,9 +236,10 @@ func (b *callBlock) json(text string, final bool) (verdict, bool) {
 	return verdict{}, false
 }
 
-// brokenEnd returns the end of broken JSON: after its brackets, or before the first closing mark.
-func (b *callBlock) brokenEnd(text string, final bool) (end int, known bool) {
-	closing, _ := firstMark(b.ends, text, b.value)
+// brokenEnd returns the end of JSON that is broken at stop: after its brackets, or before the first
+// closing mark from there on. One before is in a string.
+func (b *callBlock) brokenEnd(text string, stop int, final bool) (end int, known bool) {
+	closing, _ := firstMark(b.ends, text, stop)
 	upTo := text
 	if closing >= 0 {
 		upTo = text[:closing]
@@ -299,34 +306,6 @@ func callValues(text string, at int, mode Mode) (iter.Seq2[int, string], []Repai
 		}
 	}
 	return whole, repairsAt(at, changes), nil
-}
-
-// plain searches for the end of a body that is not JSON.
-func (b *callBlock) plain(text string, final bool) verdict {
-	closing, mark := firstMark(b.ends, text, b.pos)
-	if closing < 0 && !final {
-		return verdict{}
-	}
-	bodyEnd, end := len(text), len(text)
-	if closing >= 0 {
-		bodyEnd, end = closing, closing+len(mark)
-	}
-	if b.limited && strings.Contains(text[b.after:bodyEnd], text[b.start:b.after]) {
-		return b.broken(broken(b.pos, b.ends[0].Mark, "", nil), b.after)
-	}
-	read := b.readBody
-	if b.body != nil {
-		read = b.body
-	}
-	calls, repairs, err := read(text[b.pos:bodyEnd], b.pos)
-	if err != nil {
-		return b.broken(err, bodyEnd)
-	}
-	b.calls, b.repairs = calls, repairs
-	if closing < 0 {
-		return b.unended(end)
-	}
-	return b.done(end)
 }
 
 // done ends the block at end. Each call extends from its beginning, the first from the mark, to the

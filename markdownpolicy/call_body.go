@@ -125,7 +125,7 @@ func trimLines(value string) string {
 }
 
 // readPairs reads name<arg_key>key</arg_key><arg_value>value</arg_value>…, where each key belongs
-// to the value after it. A text ends at the first closing tag that another of these tags follows.
+// to the value after it. A text ends as [valueScan] says.
 // Tags in a key, and tags in a value that are not whole pairs, mean that an end is missing: this is
 // an error. A repeated key is an error, too. unknown is for values without a type in the schema.
 func (o Options) readPairs(body string, at int, unknown property) ([]Part, []Repair, *ParseError) {
@@ -145,9 +145,9 @@ func argumentPairs(body string, at int) (name string, arguments []argument, _ *P
 	}
 	var keys, values []string
 	for pos < len(body) {
-		if held, end, ok := between(body, pos, pairKey); ok {
+		if held, end, ok := between(body, pos, keyForm); ok {
 			keys, pos = append(keys, textscan.Trim(held)), end
-		} else if held, end, ok := between(body, pos, pairValue); ok {
+		} else if held, end, ok := between(body, pos, pairForm); ok {
 			values, pos = append(values, held), end
 		} else {
 			return "", nil, broken(at+pos, "<arg_key>…</arg_key> or <arg_value>…</arg_value>", body[pos:], nil)
@@ -184,25 +184,17 @@ func wholePairs(text string) bool {
 	return keys == values && strings.Count(text, pairKey.close) >= keys && strings.Count(text, pairValue.close) >= values
 }
 
-// between returns the text between two marks, the first of which is at pos, and the position after
-// the second mark and blanks.
-func between(body string, pos int, marks tagPair) (held string, end int, ok bool) {
-	rest, ok := strings.CutPrefix(body[pos:], marks.open)
-	if !ok {
+// between returns a value whose opening tag is at pos, and the position after it and blanks.
+func between(body string, pos int, form valueForm) (held string, end int, ok bool) {
+	if !strings.HasPrefix(body[pos:], form.open) {
 		return "", pos, false
 	}
-	start := len(body) - len(rest)
-	for at := start; ; {
-		i := strings.Index(body[at:], marks.close)
-		if i < 0 {
-			return "", pos, false
-		}
-		at += i + len(marks.close)
-		end = jsonscan.SkipBlanks(body, at)
-		if after := body[end:]; after == "" || strings.HasPrefix(after, pairKey.open) || strings.HasPrefix(after, pairValue.open) {
-			return body[start : at-len(marks.close)], end, true
-		}
+	scan := valueScan{valueForm: form, pos: pos + len(form.open), inside: true}
+	at := scan.end(body)
+	if at < 0 {
+		return "", pos, false
 	}
+	return body[pos+len(form.open) : at], jsonscan.SkipBlanks(body, scan.pos), true
 }
 
 // readSeparated reads the text before and after a separator: name and {…}, or "function" and the

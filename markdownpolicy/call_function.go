@@ -35,9 +35,8 @@ func (o Options) readFunctions(body string, at int) (calls []Part, repairs []Rep
 // closing tags may be missing. It returns the position after the call. at is the offset of the
 // body.
 //
-// A value ends at the first closing tag that another of these tags follows. A value that contains
-// the tag of another parameter without its end is an error, because it may be two parameters of
-// which the first has no end.
+// A value ends as [valueScan] says. A value that contains the tag of another parameter without its
+// end is an error, because it may be two parameters of which the first has no end.
 func (o Options) readFunction(body string, start, at int) (_ Part, _ []Repair, end int, err *ParseError) {
 	name, pos, ok := attribute(body, start, functionMark)
 	if !ok || name == "" || name == "/" {
@@ -99,7 +98,8 @@ func (o Options) readParameters(body string, pos int, name string, at int) (obje
 		if !ok {
 			break
 		}
-		end := endOfParameter(body, value)
+		scan := valueScan{valueForm: parameterForm, pos: value, inside: true}
+		end := scan.end(body)
 		if end < 0 || strings.HasSuffix(key, "/") {
 			return "", 0, broken(at+value, parameterEnd, body[value:], nil)
 		}
@@ -141,21 +141,6 @@ func unquoted(name string) string {
 		return name
 	}
 	return inner
-}
-
-// endOfParameter returns the position of the tag that ends the value at pos, or -1.
-func endOfParameter(body string, pos int) int {
-	for {
-		i := strings.Index(body[pos:], parameterEnd)
-		if i < 0 {
-			return -1
-		}
-		after := textscan.TrimLeft(body[pos+i+len(parameterEnd):])
-		if strings.HasPrefix(functionEnd, after) || strings.HasPrefix(after, parameterMark) || strings.HasPrefix(after, functionEnd) {
-			return pos + i
-		}
-		pos += i + 1
-	}
 }
 
 // functionTags returns the tag of a function without marks around it. It is a call only if the
@@ -207,6 +192,7 @@ type functionBlock struct {
 	looked  int // how far the search for the end has read
 	cut     bool
 	err     *ParseError // what is in the place of the closing tag
+	values  valueScan   // of the parameters
 }
 
 type functionKind uint8
@@ -239,13 +225,14 @@ func (b *functionBlock) read(text string, final bool) verdict {
 	if wait {
 		return verdict{}
 	}
-	call, repairs, _, err := b.readFunction(text[b.start:b.end], 0, b.start)
+	source, closed := closeParameter(text[b.start:b.end], b.start, b.Mode)
+	call, repairs, _, err := b.readFunction(source, 0, b.start)
 	if err != nil {
 		return b.broken(err, max(b.end, b.looked))
 	}
 	call.Start, call.End, call.Open = b.start, behind, b.cut
 	b.shown.Skip(behind)
-	return verdict{kind: isParts, end: behind, parts: []Part{call}, repairs: repairs}
+	return verdict{kind: isParts, end: behind, seen: b.looked, parts: []Part{call}, repairs: append(repairs, closed...)}
 }
 
 // broken reports a function that cannot be read up to a position.
@@ -271,7 +258,7 @@ func (b *functionBlock) open(text string, final bool) bool {
 	for _, mark := range []string{parameterMark, functionEnd} {
 		switch yes, wait := textscan.StandsAt(text, b.pos, mark, final); {
 		case yes:
-			b.kind = functionParameters
+			b.kind, b.values = functionParameters, valueScan{valueForm: parameterForm, pos: b.pos}
 			return true
 		case wait || b.pos == len(text) && !final:
 			return false
@@ -304,7 +291,8 @@ func (b *functionBlock) findEnd(text string, final bool) bool {
 	}
 }
 
-// endBehindParameters searches for the closing tag that follows the tag or a parameter.
+// endBehindParameters searches for the closing tag that is in no parameter. In ModeRepair the
+// first is the end if there is none: the closing tag of the last parameter is missing.
 func (b *functionBlock) endBehindParameters(text string, final bool) bool {
 	another := -1
 	if b.limited {
@@ -316,14 +304,15 @@ func (b *functionBlock) endBehindParameters(text string, final bool) bool {
 		case another >= 0 && (at < 0 || at > b.after+another):
 			b.kind, b.pos = functionNone, b.after+another
 			return true
-		case at < 0:
-			if final {
-				b.end, b.cut = len(text), true
+		case at < 0 && final:
+			b.end, b.cut, b.looked = len(text), true, len(text)
+			if first := b.ends.Next(text, b.after); b.Mode == ModeRepair && first >= 0 && b.values.within(text) {
+				b.end, b.cut = first+len(functionEnd), false
 			}
-			return final
-		}
-		before := textscan.TrimRight(text[b.after:at])
-		if strings.HasSuffix(before, parameterEnd) || strings.HasSuffix(before, ">") && strings.IndexByte(before, '>') == len(before)-1 {
+			return true
+		case at < 0:
+			return false
+		case !b.values.within(text[:at]):
 			b.end = at + len(functionEnd)
 			return true
 		}
@@ -340,7 +329,7 @@ func (b *functionBlock) endBehindObject(text string, final bool) bool {
 		case state == jsonscan.More && !final:
 			return false
 		default: // it is broken, or cut off
-			closing := b.ends.Next(text, b.pos)
+			closing := b.ends.Next(text, stop) // one before is in a string
 			if closing < 0 && !final && b.Mode != ModeText {
 				return false
 			}

@@ -20,7 +20,7 @@ import (
 // (name<arg_key>key</arg_key><arg_value>value</arg_value>), calls in Python syntax, and an object in
 // a code block. Values without a type get a type that the schema in Options.Tools allows, or else
 // become strings. Calls are always written as JSON. Text in a call that is neither an argument nor
-// known to be harmless is an error.
+// known to be harmless is an error. Tags within a value are part of it, with those of whole calls.
 //
 // If Options.Tools are given, the name of a known tool and a JSON object between the tags are a
 // call, and <function=name>…</function> of a known tool is a call without the tags around it, too,

@@ -121,7 +121,7 @@ type markParser struct {
 	err     *ParseError
 
 	seen     int  // how far any block has looked
-	lookedAt int  // bytes examined by blocks that turned out to be text
+	lookedAt int  // bytes examined by blocks
 	limited  bool // blocks must limit their lookahead
 }
 
@@ -188,11 +188,19 @@ func (p *markParser) next(text string, final bool) bool {
 	return found
 }
 
-// take processes a block.
+// take processes a block. If blocks repeatedly look far ahead in vain, it limits the lookahead of
+// later ones.
 func (p *markParser) take(text string, v verdict) {
+	const allowance = 9
 	p.block = nil
-	switch v.kind {
-	case isParts:
+	if v.kind == more { // the block does not know its end yet
+		v.end = len(text)
+	}
+	p.seen = max(p.seen, v.seen, v.end)
+	p.lookedAt += max(v.seen, v.end) - p.pos
+	p.limited = p.lookedAt > allowance*p.seen+1<<17
+	switch {
+	case v.kind == isParts:
 		for _, part := range v.parts {
 			p.add(part)
 		}
@@ -202,18 +210,11 @@ func (p *markParser) take(text string, v verdict) {
 			p.out.repairs = append(p.out.repairs, r)
 		}
 		p.pos = v.end
-	case isBroken:
-		if p.mode == ModeText {
-			p.takeAsText(text, v)
-			return
-		}
+	case v.kind == isBroken && p.mode != ModeText:
 		p.err = v.err
 		p.err.Policy, p.err.Line = p.policy, p.lines.line(text, p.err.Offset)
 	default:
-		if v.kind == more { // the block does not know its end yet
-			v.end = len(text)
-		}
-		p.takeAsText(text, v)
+		p.plain(text, v.end)
 	}
 }
 
@@ -239,16 +240,6 @@ func leaveOpen(calls []Part) {
 	if n := len(calls); n > 0 {
 		calls[n-1].Open = true
 	}
-}
-
-// takeAsText treats a block as text. If blocks repeatedly look far ahead in vain, it limits the
-// lookahead of later ones.
-func (p *markParser) takeAsText(text string, v verdict) {
-	const allowance = 8
-	p.seen = max(p.seen, v.seen, v.end)
-	p.lookedAt += max(v.seen, v.end) - p.pos
-	p.limited = p.lookedAt > allowance*p.seen+1<<17
-	p.plain(text, v.end)
 }
 
 // plain treats everything before to as text.

@@ -57,6 +57,14 @@ func (s *Scanner) End(text string, final bool) int {
 	}
 }
 
+// Within reports whether a text ends within a string. Each text contains the one before, and ends
+// before a byte that is no quote.
+func (s *Scanner) Within(text string) bool {
+	for s.End(text, true) > 0 {
+	}
+	return s.quote != ""
+}
+
 // atQuote opens or closes a string, and returns the number of bytes read.
 func (s *Scanner) atQuote(rest string) int {
 	long := strings.Repeat(rest[:1], 3)
