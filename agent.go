@@ -11,6 +11,7 @@ import (
 
 	"github.com/segue-go/segue/delegation"
 	"github.com/segue-go/segue/llmclient"
+	"github.com/segue-go/segue/messages"
 	"github.com/segue-go/segue/orchestrator"
 	"github.com/segue-go/segue/strategy"
 	"github.com/segue-go/segue/strategy/compaction"
@@ -122,7 +123,8 @@ func (e *ConfigError) Unwrap() error { return e.Err }
 
 // Ask has the agent work on a task, and returns the answer. Where there is none the error says why,
 // and the text is what there was by then. A task that waits for somebody is an
-// [*orchestrator.UnansweredError], or with a store a [*WaitingError].
+// [*orchestrator.UnansweredError], or with a store a [*WaitingError]. An empty answer, such as of a
+// model that only thought, is a [*delegation.Error], although the run itself succeeds.
 //
 // Below it: [orchestrator.Orchestrator.Run], which returns the conversation and what it has cost as
 // well.
@@ -131,8 +133,25 @@ func (a *Agent) Ask(ctx context.Context, task string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	res, err := o.Run(ctx, orchestrator.Task{Input: delegation.Input{Goal: task}})
-	return res.Output.Text(), unlessWaiting(res, err)
+	return answer(o.Run(ctx, orchestrator.Task{Input: delegation.Input{Goal: task}}))
+}
+
+// answer returns the answer of a run, and why there is none.
+func answer(res orchestrator.Result, err error) (string, error) {
+	text := res.Output.Text()
+	if err = unlessWaiting(res, err); err != nil || res.Output.Data != nil || strings.TrimSpace(text) != "" {
+		return text, err
+	}
+	came := "nothing at all"
+	switch last, ok := res.Output.Messages.Last().(messages.Assistant); {
+	case text != "":
+		came = "blanks alone"
+	case ok && last.Text() != "":
+		came = "not the answer of the strategy"
+	case ok:
+		came = "thoughts alone"
+	}
+	return text, &delegation.Error{Code: delegation.CodeFailed, Message: "segue: the answer is empty: the last reply was " + came + ": ask again, as completetask does with EmptyAsk"}
 }
 
 func unlessWaiting(res orchestrator.Result, err error) error {
@@ -184,7 +203,7 @@ func (a *Agent) stream(ctx context.Context, task orchestrator.Task, done func(de
 			case orchestrator.FrameEntered:
 				branches[e.Frame] = d.CallID != "" || branches[parent(e.Frame)]
 			case orchestrator.RunFinished:
-				err = unlessWaiting(orchestrator.Result{Run: e.Run, Status: d.Status, Waits: d.Waits}, err)
+				_, err = answer(orchestrator.Result{Run: e.Run, Status: d.Status, Output: d.Output, Waits: d.Waits}, err)
 				if done != nil && d.Status != orchestrator.StatusWaiting {
 					if kept := done(d.Output); kept != nil {
 						err = errors.Join(err, kept)

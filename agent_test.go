@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"iter"
 	"strings"
 	"testing"
 	"time"
@@ -52,6 +53,58 @@ func TestAgent_Ask_fails(t *testing.T) {
 	e, ok := errors.AsType[*delegation.Error](err)
 	require.True(t, ok, "%v", err)
 	require.Equal(t, delegation.CodeTruncated, e.Code)
+}
+
+// An answer that is empty is an error that says what came; the run itself succeeds.
+func TestAgent_emptyAnswer(t *testing.T) {
+	call := scripted.Calls(scripted.Call("add", `{"A":1,"B":2}`, "1"))
+	for _, c := range []struct {
+		replies []scripted.Reply
+		says    string
+	}{
+		{[]scripted.Reply{{}}, "nothing at all"},
+		{[]scripted.Reply{{Text: " \n"}}, "blanks alone"},
+		{[]scripted.Reply{{Thought: "I could list the files."}}, "thoughts alone"},
+		{[]scripted.Reply{{Thought: "I look.", Text: "I look. ", Calls: call.Calls}, {}}, "nothing at all"},
+		{[]scripted.Reply{call, {Thought: "3."}}, "thoughts alone"},
+	} {
+		store := new(checkpoint.Memory)
+		agent := func() *segue.Agent {
+			return &segue.Agent{Model: scripted.New(c.replies...), Tools: []tools.Tool{adder()}, Configure: func(cfg *orchestrator.Config) { cfg.Store = store }}
+		}
+		requireEmptyAnswer := func(text string, err error) {
+			t.Helper()
+			require.Empty(t, strings.TrimSpace(text))
+			require.ErrorContains(t, err, "segue: the answer is empty: the last reply was "+c.says)
+			e, ok := errors.AsType[*delegation.Error](err)
+			require.True(t, ok)
+			require.Equal(t, delegation.CodeFailed, e.Code)
+		}
+		requireEmptyAnswer(agent().Ask(t.Context(), "go"))
+		requireEmptyAnswer(agent().Session("s").Ask(t.Context(), "go"))
+		chat := agent().Chat(messages.History{messages.UserText("hello"), messages.AssistantText("Hello!")})
+		requireEmptyAnswer(chat.Ask(t.Context(), "go"))
+		require.NoError(t, chat.History.Validate())
+		require.Greater(t, len(chat.History), 2, "the turn is kept, as that of any failure")
+		for _, stream := range []iter.Seq2[string, error]{
+			agent().Stream(t.Context(), "go"), agent().Session("t").Stream(t.Context(), "go"), agent().Chat(nil).Stream(t.Context(), "go"),
+		} {
+			var last error
+			for _, err := range stream {
+				require.NoError(t, last)
+				last = err
+			}
+			requireEmptyAnswer("", last)
+		}
+		o, err := agent().Orchestrator()
+		require.NoError(t, err)
+		res, err := o.Run(t.Context(), orchestrator.Task{Input: delegation.Input{Goal: "go"}})
+		require.NoError(t, err)
+		require.Equal(t, orchestrator.StatusDone, res.Status)
+	}
+	answer, err := (&segue.Agent{Model: scripted.New(scripted.Reply{}, scripted.Text("3.")), Strategy: completetask.New(completetask.Config{OnEmpty: completetask.EmptyAsk})}).Ask(t.Context(), "go")
+	require.NoError(t, err)
+	require.Equal(t, "3.", answer)
 }
 
 func TestAgent_misconfigured(t *testing.T) {

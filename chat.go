@@ -63,13 +63,13 @@ func (c *Chat) Ask(ctx context.Context, text string) (string, error) {
 		return "", err
 	}
 	res, err := o.Run(ctx, orchestrator.Task{Input: delegation.Input{Goal: text, Messages: c.History}})
-	err = unlessWaiting(res, err)
+	said, err := answer(res, err)
 	if res.Status != orchestrator.StatusWaiting {
 		if kept := c.keep(res.Output); kept != nil {
 			err = errors.Join(err, kept)
 		}
 	}
-	return res.Output.Text(), err
+	return said, err
 }
 
 // Stream is [Agent.Stream] with the conversation so far. If the caller breaks out of a turn,

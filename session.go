@@ -37,8 +37,7 @@ func (s *Session) Ask(ctx context.Context, text string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	res, err := o.Run(ctx, s.task(text))
-	return res.Output.Text(), unlessWaiting(res, err)
+	return answer(o.Run(ctx, s.task(text)))
 }
 
 // Stream is [Agent.Stream] with the conversation so far. If the caller breaks out of a turn, the

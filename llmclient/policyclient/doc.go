@@ -21,6 +21,10 @@
 // the server separates from the text keep their places. Text and thoughts are streamed as soon as
 // they can no longer be part of a call. A call is never streamed.
 //
+// Thoughts that the server separates from the text are read as the policy reads them between
+// <think> and </think>, if it reads such thoughts, and the reply has nothing else. So a call at
+// their end is made by the formats that make it there. They are streamed as they come, with it.
+//
 // An unreadable reply is sent back with a description of the problem, up to Config.MaxRepairs
 // times. Each is reported as llmclient.NoticeRepair, which voids what was streamed of it, and is
 // listed in Response.Attempts with its usage. If the last one is unreadable too, the error is an

@@ -168,6 +168,8 @@ func (r *reply) finish(m messages.Assistant, cut, callable bool) *markdownpolicy
 		m.Content = slices.DeleteFunc(slices.Clone(m.Content), isCall)
 		defer r.addAsText(native)
 	}
+	separated := m.Content
+	thought := callable && !cut && r.thoughtAsText(&m)
 	if m.Text() == "" {
 		r.content = m.Content
 		return nil
@@ -189,11 +191,29 @@ func (r *reply) finish(m messages.Assistant, cut, callable bool) *markdownpolicy
 		parts = joined(new(seam).texts(parts, r.text.String(), r.isText(callable)))
 	}
 	r.identify(parts, m.Calls())
-	r.content = beside(m.Content, parts)
+	if r.content = beside(m.Content, parts); thought && problem == nil && !slices.ContainsFunc(r.content, isCall) {
+		r.content = beside(separated, nil)
+	}
 	if cut || !callable {
 		return nil
 	}
 	return problem
+}
+
+// thoughtAsText makes the thoughts of a reply that is nothing else its text, with tags around them,
+// if the policy reads thoughts between tags. Nothing of them is streamed again.
+func (r *reply) thoughtAsText(m *messages.Assistant) bool {
+	const open, end = "<think>", "</think>"
+	thought := m.Thought()
+	if strings.TrimSpace(m.Text()) != "" || m.Calls() != nil || thought == "" {
+		return false
+	}
+	doc, err := r.policy.ParseResponse(open + "a" + end)
+	if contents := doc.Contents(); err != nil || len(contents) != 1 || (messages.Assistant{Content: contents}).Thought() != "a" {
+		return false
+	}
+	m.Content, r.onDelta = []messages.AssistantContent{messages.Text{Text: open + thought + end}}, nil
+	return true
 }
 
 func isCall(c messages.AssistantContent) bool {
