@@ -1,10 +1,8 @@
 package markdownpolicy
 
 import (
-	"iter"
 	"strings"
 
-	"github.com/segue-go/segue/markdownpolicy/internal/jsonrepair"
 	"github.com/segue-go/segue/markdownpolicy/internal/jsonscan"
 	"github.com/segue-go/segue/markdownpolicy/internal/textscan"
 	"github.com/segue-go/segue/messages"
@@ -286,26 +284,62 @@ func (b *callBlock) readArguments(text string, at int) (messages.ToolCall, []Rep
 	return messages.ToolCall{Name: b.name, Arguments: object}, repairs, err
 }
 
-// callValues returns the value, or the elements if it is an array, with their offsets.
-func callValues(text string, at int, mode Mode) (iter.Seq2[int, string], []Repair, *ParseError) {
-	if text[0] != '[' {
-		return func(yield func(int, string) bool) { yield(0, text) }, nil, nil
-	}
-	if jsonscan.Valid(text) {
-		return jsonscan.Elements(text), nil, nil
-	}
-	fixed, changes, ok := jsonrepair.Repair(text)
-	if mode != ModeRepair || !ok || fixed == "" || fixed[0] != '[' {
-		return nil, nil, broken(at, "", text, nil)
-	}
-	whole := func(yield func(int, string) bool) { // the offsets in repaired text are not those of the original text
-		for _, value := range jsonscan.Elements(fixed) {
-			if !yield(0, value) {
-				return
+// plain searches for the end of a body that is not JSON: the first closing mark to which it can be
+// read, or else the first that is in no value. In ModeRepair, what precedes the first mark may be
+// repaired.
+func (b *callBlock) plain(text string, final bool) verdict {
+	for {
+		at, mark := firstMark(b.ends, text, max(b.pos, b.tried))
+		switch {
+		case at < 0 && !final:
+			return verdict{}
+		case at < 0:
+			at = len(text)
+		}
+		if b.limited && strings.Contains(text[b.after:at], text[b.start:b.after]) {
+			return b.broken(broken(b.pos, b.ends[0].Mark, "", nil), b.after)
+		}
+		first := b.within == nil
+		if first {
+			b.first, b.within = at, valuesOf(text[:at], b.pos)
+		}
+		within := b.within(text[:at])
+		if first || !within {
+			v, err := b.readTo(text[b.pos:at], at, mark)
+			if err == nil {
+				return v
+			}
+			if first {
+				b.err = err
 			}
 		}
+		if b.tried = at + len(mark); within && mark != "" && !b.limited {
+			continue
+		}
+		_, mark = firstMark(b.ends, text, b.first)
+		closed, repairs := closeParameter(text[b.pos:b.first], b.pos, b.Mode)
+		v, err := b.readTo(closed, b.first, mark)
+		if err != nil {
+			v = b.broken(b.err, b.first)
+		}
+		v.repairs, v.seen = append(v.repairs, repairs...), max(v.seen, at)
+		return v
 	}
-	return whole, repairsAt(at, changes), nil
+}
+
+// readTo reads a body up to a closing mark; "" means that the text ends without one.
+func (b *callBlock) readTo(body string, at int, mark string) (v verdict, err *ParseError) {
+	read := b.readBody
+	if b.body != nil {
+		read = b.body
+	}
+	if b.calls, b.repairs, err = read(body, b.pos); err != nil {
+		return verdict{}, err
+	}
+	if mark == "" {
+		return b.unended(at), nil
+	}
+	return b.done(at + len(mark)), nil
 }
 
 // done ends the block at end. Each call extends from its beginning, the first from the mark, to the

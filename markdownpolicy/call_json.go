@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"iter"
 	"slices"
 	"strings"
 
@@ -277,4 +278,26 @@ func FindObject(text string, keys ...string) (object string, ok bool) {
 		}
 		return false
 	})
+}
+
+// callValues returns the value, or the elements if it is an array, with their offsets.
+func callValues(text string, at int, mode Mode) (iter.Seq2[int, string], []Repair, *ParseError) {
+	if text[0] != '[' {
+		return func(yield func(int, string) bool) { yield(0, text) }, nil, nil
+	}
+	if jsonscan.Valid(text) {
+		return jsonscan.Elements(text), nil, nil
+	}
+	fixed, changes, ok := jsonrepair.Repair(text)
+	if mode != ModeRepair || !ok || fixed == "" || fixed[0] != '[' {
+		return nil, nil, broken(at, "", text, nil)
+	}
+	whole := func(yield func(int, string) bool) { // the offsets in repaired text are not those of the original text
+		for _, value := range jsonscan.Elements(fixed) {
+			if !yield(0, value) {
+				return
+			}
+		}
+	}
+	return whole, repairsAt(at, changes), nil
 }

@@ -29,10 +29,9 @@
 //   - format_*.go: one format each. fenced_block.go, xml_element.go and react_action.go read the
 //     blocks of the large formats, and hermes_thoughts.go the thoughts of Hermes that have no
 //     beginning or no end.
-//   - call_json.go, call_block.go, call_end.go, call_body.go, call_function.go, call_named.go,
-//     arguments.go: calls as several formats write them: as JSON, between two marks, the second of
-//     which values may contain, in other forms, as <function=name>, as a name and its arguments, and
-//     with arguments as plain text.
+//   - call_json.go, call_block.go, call_body.go, call_function.go, call_named.go, arguments.go: calls
+//     as several formats write them: as JSON, between two marks, in other forms, as <function=name>,
+//     as a name and its arguments, and with arguments as plain text, which may contain marks.
 //   - prompt.go, telling.go: what a model receives: the instructions, past replies and results; and
 //     these as chat templates write them. models.go: which model knows which format.
 //   - chain.go, think.go and think_parser.go: policies made from other policies.

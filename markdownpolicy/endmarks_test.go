@@ -223,11 +223,9 @@ func requireUnendedLast(t *testing.T, policy func(markdownpolicy.Options) markdo
 	require.Equal(t, textPart("Done: `</parameter>`."), behind.Parts[1].Content)
 }
 
-// Many end marks, in values and out of them, are read in linear time.
-func TestEndMarksAreLinear(t *testing.T) {
-	if !counts(t) {
-		return
-	}
+// requireEndMarksLinear reads many end marks, in values and out of them.
+func requireEndMarksLinear(t *testing.T) {
+	t.Helper()
 	begins := []string{
 		"", "<tool_call><function=t><parameter=a>", "<tool_call>t<arg_key>a</arg_key><arg_value>", "<tool_call>t(a='", `<tool_call>t{"a":"`, `<tool_call>{"name":"t","arguments":{'a':"`, "<function=t><parameter=a>", `<function=t>{'a':"`,
 	}

@@ -45,6 +45,7 @@ func TestS2_20_TimeIsLinear(t *testing.T) {
 			requireLinearReading(t, l, "", s, 16<<10)
 		}
 	}
+	requireEndMarksLinear(t)
 }
 
 // isSpared reports whether a pair is left to make prove.
