@@ -50,8 +50,10 @@ var endMarkForms = []endMarkForm{
 	{inMistral, `[TOOL_CALLS][{"name":"write_file","arguments":{"path":"a.md","content":"VALUE"}}][/TOOL_CALLS]`, "[/TOOL_CALLS]", false, false},
 }
 
-func inGLM(o markdownpolicy.Options) markdownpolicy.Policy  { return markdownpolicy.GLM{Options: o} }
+func inGLM(o markdownpolicy.Options) markdownpolicy.Policy { return markdownpolicy.GLM{Options: o} }
+
 func inKimi(o markdownpolicy.Options) markdownpolicy.Policy { return markdownpolicy.Kimi{Options: o} }
+
 func inDeepSeek(o markdownpolicy.Options) markdownpolicy.Policy {
 	return markdownpolicy.DeepSeek{Options: o}
 }
