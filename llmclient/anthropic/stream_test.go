@@ -349,8 +349,14 @@ func TestStream_argumentsTwice(t *testing.T) {
 		return stream("tool_use", blockOf("0", `{"type":"tool_use","id":"a","name":"f","input":`+input+`}`, `{"type":"input_json_delta","partial_json":`+quote(args)+`}`))
 	}
 	for _, c := range []struct{ input, args, want string }{
-		{`{}`, ``, `{}`}, {`null`, ``, `{}`}, {`{"x":1}`, ``, `{"x":1}`}, {`{"x":1}`, `{}`, `{"x":1}`},
-		{`{}`, `{"x":1}`, `{"x":1}`}, {`{"x":1}`, `{"x": 1}`, `{"x": 1}`}, {`{"x":1}`, `{"x"`, `{"x":1}`}, {`{"x":1}`, `{"x":2}`, ""},
+		{`{}`, ``, `{}`},
+		{`null`, ``, `{}`},
+		{`{"x":1}`, ``, `{"x":1}`},
+		{`{"x":1}`, `{}`, `{"x":1}`},
+		{`{}`, `{"x":1}`, `{"x":1}`},
+		{`{"x":1}`, `{"x": 1}`, `{"x": 1}`},
+		{`{"x":1}`, `{"x"`, `{"x":1}`},
+		{`{"x":1}`, `{"x":2}`, ""},
 	} {
 		resp, err := ask(t, sayEvents(t, block(c.input, c.args)...))
 		if c.want == "" {

@@ -51,7 +51,7 @@ func TestStream_piecesOfCalls(t *testing.T) {
 		}, append(oslo[:1:1], call("b", "get_time", `{"x":1}`))},
 		"name in pieces": {[]string{
 			inCalls(`{"index":0,"id":"a","function":{"name":"get_","arguments":""}}`),
-			inCalls(`{"index":0,"function":{"name":"wea"}}`), inCalls(`{"index":0,"function":{"name":"ther","arguments":"{\"city\":"}}`),
+			inCalls(`{"index":0,"function":{"name":"weath"}}`), inCalls(`{"index":0,"function":{"name":"er","arguments":"{\"city\":"}}`),
 			inCalls(`{"index":0,"function":{"arguments":"\"Oslo\"}"}}`),
 		}, oslo},
 		"name in pieces, each longer": {[]string{

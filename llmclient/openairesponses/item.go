@@ -101,6 +101,7 @@ func (a *accumulator) finish(o *output, it *item, raw []byte) {
 			o.keep(it.others)
 		}
 		a.take(o, it.arguments)
+	case kindOther:
 	}
 }
 

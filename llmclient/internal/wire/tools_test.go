@@ -29,12 +29,12 @@ func TestParameters(t *testing.T) {
 		`{"type":"object","properties":{}}`:                      ``,
 		`{"properties":{"a":{"type":"object"}},"type":"object"}`: ``,
 		`{"type":"object","properties":{"properties":null}}`:     ``,
-		`{"type":"string"}`:                                      ``,
-		`{}`:                                                     ``,
-		`{"items":{"type":"object"}}`:                            ``,
-		`true`:                                                   ``,
-		`{"type":"object"`:                                       ``,
-		`{"type":"object"} {}`:                                   ``,
+		`{"type":"string"}`:           ``,
+		`{}`:                          ``,
+		`{"items":{"type":"object"}}`: ``,
+		`true`:                        ``,
+		`{"type":"object"`:            ``,
+		`{"type":"object"} {}`:        ``,
 		"{\"type\":\"object\",\"properties\":{\"n\":{\"const\":1e3}}}": ``,
 	} {
 		if want == "" {
