@@ -20,10 +20,12 @@
 //     it ends there. A stream whose connection breaks is [llmclient.CodeUnavailable]. Both keep the
 //     received part in Error.Partial. After a finish reason neither is an error.
 //
-//   - A tool call begins with a new id, a new index, or the repetition of a complete call. Its name
-//     is set once; ids of chunks are ignored. A call sent twice is one call. A call without an id
-//     gets one that differs from those of the conversation. Missing or null arguments are {}.
-//     function_call is read as a tool call.
+//   - A tool call begins with a new id, a new index, or the repetition of a complete call, but with
+//     no piece without a name before it is complete; its first id counts. Its name is set once,
+//     or grows by pieces until it is that of an offered tool; ids of chunks are ignored. A call
+//     sent twice is one call. A call without an id gets one that differs from those of the
+//     conversation. Missing or null arguments are {}, or an error if arguments came that belong to
+//     no call. function_call is read as a tool call.
 //
 //   - Text that a stream has behind a complete call stands behind it in the message, as a paragraph
 //     of its own unless there is a blank anyway. Other calls stand behind the text.

@@ -43,9 +43,10 @@
 //   - A stream is a reply only if the event that ends the response came, or [DONE] after whole
 //     items. Otherwise it is [llmclient.CodeTruncated] or, if the connection broke,
 //     [llmclient.CodeUnavailable]; both keep the received part in Error.Partial.
-//   - Pieces belong to the item with their index, or else with their id. An item that comes whole
-//     completes its pieces. A text that was handed on is not taken back, but a call is made with
-//     the arguments of the whole.
+//   - Pieces belong to the item with their index, or else with their id. Several events have the
+//     same text, or the same arguments; any one of them is enough, and the longest counts. Texts
+//     that differ in more than blanks at their ends, and arguments that are other JSON, are
+//     [llmclient.CodeBadResponse].
 //   - A response that is incomplete has [llmclient.FinishLength], or
 //     [llmclient.FinishContentFilter]; a call at its end with incomplete arguments is left out. One
 //     that failed, and an error event, are errors by what the caller can do.
