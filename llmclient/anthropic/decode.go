@@ -133,6 +133,10 @@ func readPiece(c *jsonform.Cursor, raw []byte) (p piece) {
 		case "name":
 			p.name = c.Text()
 		case "input":
+			if c.Peek() == '"' { // gateways: "", or the object as a text
+				p.input = c.Text()
+				continue
+			}
 			p.input = c.Raw()
 		case "caller":
 			p.caller = c.Raw()

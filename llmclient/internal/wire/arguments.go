@@ -2,9 +2,10 @@ package wire
 
 import (
 	"bytes"
+	"encoding/json"
+	"reflect"
 	"strconv"
 
-	"github.com/segue-go/segue/internal/jsonform"
 	"github.com/segue-go/segue/llmclient"
 	"github.com/segue-go/segue/messages"
 )
@@ -18,22 +19,29 @@ func Arguments(args []byte) string {
 	return string(args)
 }
 
-// NoArguments reports whether arguments say nothing: blanks, null or {}.
+// NoArguments reports whether arguments say nothing: blanks, null, {}, or what servers write for {}.
 func NoArguments[T string | []byte](args T) bool {
-	return string(bytes.TrimSpace([]byte(Arguments([]byte(args))))) == "{}"
+	switch string(bytes.Join(bytes.Fields([]byte(args)), nil)) {
+	case "", "null", "{}", "[]", `""`:
+		return true
+	}
+	return false
 }
 
 // JoinArguments returns the arguments of a call that a provider has told twice: in pieces, which may
-// have broken off, and whole. Where one of them says nothing or is the beginning of the other, the
-// other one counts. Otherwise they have to be the same JSON; it reports whether they are.
+// have broken off, and whole. Where one of them says nothing or is the beginning of the other, but
+// for blanks, the other one counts, unless the one that is whole is JSON. Otherwise they have to be
+// the same JSON, with numbers of the same value; it reports whether they are.
 func JoinArguments(came, whole []byte) (args []byte, agree bool) {
+	c, w := bytes.TrimSpace(came), bytes.TrimSpace(whole)
 	switch {
-	case NoArguments(whole), bytes.HasPrefix(came, whole):
+	case NoArguments(w), bytes.HasPrefix(c, w) && !ValidJSON(w):
 		return came, true
-	case NoArguments(came), bytes.HasPrefix(whole, came):
+	case NoArguments(c), bytes.HasPrefix(w, c), bytes.HasPrefix(c, w):
 		return whole, true
 	}
-	return came, jsonform.Canonical(string(came)) == jsonform.Canonical(string(whole))
+	var x, y any
+	return came, json.Unmarshal(c, &x) == nil && json.Unmarshal(w, &y) == nil && reflect.DeepEqual(x, y)
 }
 
 // Contradiction returns the error for events of a reply that truly differ in the arguments of a
