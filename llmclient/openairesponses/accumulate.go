@@ -2,6 +2,7 @@ package openairesponses
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -186,7 +187,7 @@ func (a *accumulator) announce(e *event) {
 	}
 	it := readItem(e.item)
 	o := a.find(e.index, it.id)
-	if o == nil || o.kind != kindOf(it.kind) {
+	if o == nil || o.kind != kindOf(it.kind) || len(o.callID) > 0 && len(it.callID) > 0 && !bytes.Equal(o.callID, it.callID) {
 		o = a.begin(e.index, &it)
 	}
 	if o.kind == kindOther {
@@ -228,28 +229,32 @@ func (a *accumulator) open(e *event, kind itemKind) *output {
 
 // ending is open for an event that ends a part of an item. It returns nil if the item has ended.
 func (a *accumulator) ending(e *event, kind itemKind) *output {
+	open := a.find(e.index, e.itemID)
 	ended := func(o *output) bool {
-		return o.done && o.kind == kind && (o.index == e.index && e.index != noIndex || o.id != "" && o.id == string(e.itemID))
+		return o.done && o.kind == kind && (open == nil && o.index == e.index && e.index != noIndex || o.id != "" && o.id == string(e.itemID))
 	}
-	if a.find(e.index, e.itemID) == nil && slices.ContainsFunc(a.items, ended) {
+	if (open == nil || open.id != string(e.itemID)) && slices.ContainsFunc(a.items, ended) {
 		return nil
 	}
 	return a.open(e, kind)
 }
 
-// find returns the newest open item with that index, or else with that id; nil if there is none.
+// find returns the newest open item with that index, and with that id if there is one; or else with
+// that id alone; nil if there is none. Servers give several items one index, or an item several ids.
 func (a *accumulator) find(index int64, id []byte) *output {
-	var same *output
+	var at, same *output
 	for _, o := range slices.Backward(a.items) {
+		is, has := !o.done && o.index == index && index != noIndex, !o.done && len(id) > 0 && o.id == string(id)
 		switch {
-		case o.done:
-		case o.index == index && index != noIndex:
+		case is && has:
 			return o
-		case same == nil && len(id) > 0 && o.id == string(id):
+		case is && at == nil:
+			at = o
+		case has && same == nil:
 			same = o
 		}
 	}
-	return same
+	return cmp.Or(at, same)
 }
 
 func (a *accumulator) begin(index int64, it *item) *output {

@@ -133,6 +133,9 @@ func TestStream_contradictions(t *testing.T) {
 		require.Equal(t, []messages.ToolCall{call("a", "f", c.want)}, must(t, resp, err).Message.Calls(), c)
 	}
 	said := `{"type":"response.output_text.delta","output_index":0,"delta":" four "}`
+	half := `{"type":"response.output_text.delta","output_index":0,"delta":"It is \ud83d"}`
+	resp, err := ask(t, sayEvents(t, half, strings.Replace(half, `It is \ud83d`, `\ude00.`, 1), `{"type":"response.output_text.done","output_index":0,"text":"It is 😀."}`, end))
+	require.Equal(t, "It is \ufffd\ufffd.", must(t, resp, err).Message.Text())
 	for whole, want := range map[string]string{"four": " four ", " four ": " four ", "four times": " four times", "five": ""} {
 		resp, err := ask(t, sayEvents(t, said, `{"type":"response.output_item.done","output_index":0,"item":`+text().item(whole)+`}`, end))
 		if want == "" {
@@ -141,6 +144,28 @@ func TestStream_contradictions(t *testing.T) {
 			continue
 		}
 		require.Equal(t, want, must(t, resp, err).Message.Text())
+	}
+}
+
+// Servers give several calls one index. Their ids tell them apart.
+func TestStream_oneIndexForSeveralCalls(t *testing.T) {
+	at := func(kind, id, rest string) string {
+		return `{"type":"response.` + kind + `","output_index":0,"item_id":"fc_` + id + `",` + rest + `}`
+	}
+	f, g := toolCall("a", "f"), toolCall("b", "g")
+	addedF, addedG := at("output_item.added", "a", `"item":`+f.begun()), at("output_item.added", "b", `"item":`+g.begun())
+	pieceF, pieceG := at("function_call_arguments.delta", "a", `"delta":"{\"x\":1}"`), at("function_call_arguments.delta", "b", `"delta":"{\"x\":2}"`)
+	endF, endG := at("function_call_arguments.done", "a", `"arguments":"{\"x\":1}"`), at("function_call_arguments.done", "b", `"arguments":"{\"x\":2}"`)
+	doneF, doneG := at("output_item.done", "a", `"item":`+f.item(`{"x":1}`)), at("output_item.done", "b", `"item":`+g.item(`{"x":2}`))
+	for name, data := range map[string][]string{
+		"side by side":                  {addedF, addedG, pieceF, pieceG, endF, endG, doneF, doneG},
+		"side by side, in pieces alone": {addedF, addedG, pieceF, pieceG},
+		"side by side, whole alone":     {addedF, addedG, doneF, doneG},
+		"other order":                   {addedF, addedG, pieceG, pieceF, endF, endG},
+		"an end that is late":           {addedF, pieceF, doneF, addedG, endF, pieceG, doneG, endG},
+	} {
+		resp, err := ask(t, sayEvents(t, append(data, speech{}.events()[2])...))
+		require.Equal(t, []messages.ToolCall{call("a", "f", `{"x":1}`), call("b", "g", `{"x":2}`)}, must(t, resp, err).Message.Calls(), name)
 	}
 }
 
