@@ -24,6 +24,7 @@
 // Thoughts that the server separates from the text are read as the policy reads them between
 // <think> and </think>, if it reads such thoughts, and the reply has nothing else. So a call at
 // their end is made by the formats that make it there. They are streamed as they come, with it.
+// Thoughts that hold </think> are not read: what stands behind it would be text.
 //
 // An unreadable reply is sent back with a description of the problem, up to Config.MaxRepairs
 // times. Each is reported as llmclient.NoticeRepair, which voids what was streamed of it, and is

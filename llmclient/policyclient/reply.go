@@ -201,11 +201,12 @@ func (r *reply) finish(m messages.Assistant, cut, callable bool) *markdownpolicy
 }
 
 // thoughtAsText makes the thoughts of a reply that is nothing else its text, with tags around them,
-// if the policy reads thoughts between tags. Nothing of them is streamed again.
+// if the policy reads thoughts between tags, and they hold none that would end them. Nothing of them
+// is streamed again.
 func (r *reply) thoughtAsText(m *messages.Assistant) bool {
 	const open, end = "<think>", "</think>"
 	thought := m.Thought()
-	if strings.TrimSpace(m.Text()) != "" || m.Calls() != nil || thought == "" {
+	if strings.TrimSpace(m.Text()) != "" || m.Calls() != nil || thought == "" || strings.Contains(thought, end) {
 		return false
 	}
 	doc, err := r.policy.ParseResponse(open + "a" + end)

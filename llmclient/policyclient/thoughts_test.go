@@ -64,8 +64,10 @@ func TestThoughts_whoeverSeparatesThem(t *testing.T) {
 	for _, c := range []struct {
 		policy  markdownpolicy.Policy
 		thought string
-	}{ // their thoughts are not between these tags
+	}{ // their thoughts are not between these tags, or have one that would end them
 		{markdownpolicy.Fenced{}, fenced},
+		{markdownpolicy.Hermes{}, "The tag </think> ends a thought. I could say " + inHermes + " but I do not."},
+		{markdownpolicy.GLM{}, "With </think> I would end, and say " + inGLM},
 		{markdownpolicy.Hermes{Thoughts: markdownpolicy.ThoughtsNone}, inHermes},
 		{markdownpolicy.Llama{}, `{"name":"add","parameters":{}}`},
 	} {
