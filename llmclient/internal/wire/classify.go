@@ -52,8 +52,9 @@ var (
 func (e *ErrorBody) byMessage(status int) (llmclient.Code, bool) {
 	text := strings.ToLower(e.Message)
 	badRequest := status == 0 || status == 400 || status == 413 || status == 422
+	limited := status == 0 && codeByKind(strings.ToLower(e.kind+" "+e.code)) == llmclient.CodeRateLimited
 	switch {
-	case badRequest && saysTooLong(plainly, text), (badRequest || status == 429) && saysTooLong(clearly, text):
+	case badRequest && !limited && saysTooLong(plainly, text), (badRequest || status == 429) && saysTooLong(clearly, text):
 		return llmclient.CodeContextLength, true
 	case e.flagged, status < 500 && containsAny(text, filterWords):
 		return llmclient.CodeContentFilter, true

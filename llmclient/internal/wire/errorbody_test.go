@@ -104,3 +104,15 @@ func TestW14_tooLong(t *testing.T) {
 	require.Equal(t, llmclient.CodeContextLength, read.AsError(413).Code)
 	require.Equal(t, llmclient.CodeContextLength, read.AsError(429).Code)
 }
+
+// The words for a request that is too long may be those of a rate limit, too.
+func TestW14_tooManyNow(t *testing.T) {
+	for _, body := range []string{
+		`{"type":"throttlingException","message":"Too many tokens, please wait before trying again."}`,
+		`{"error":{"type":"rate_limit_error","message":"Too many tokens"}}`,
+		`{"error":{"type":"error","code":"too_many_requests","message":"This exceeds token limit of the minute."}}`,
+	} {
+		require.Equal(t, llmclient.CodeRateLimited, wire.ErrorFromJSON([]byte(body)).Code, body)
+	}
+	require.Equal(t, llmclient.CodeContextLength, wire.ErrorFromJSON([]byte(`{"error":{"type":"error","message":"Too many tokens"}}`)).Code)
+}
