@@ -85,13 +85,13 @@ func (a *accumulator) choice(ans *answer, whole bool) {
 
 // supply adds what the calls of a whole message have beyond those that have come.
 func (a *accumulator) supply(list []callPiece) {
-	none := len(a.calls.list) == 0
+	came := a.calls.list
 	for i := range list {
-		if none {
-			a.tell(a.calls.add(&list[i], true))
-			continue
+		at := supply(came, i, &list[i])
+		if at < 0 {
+			at = a.calls.add(&list[i], true)
 		}
-		a.calls.supply(i, &list[i])
+		a.tell(at)
 	}
 }
 

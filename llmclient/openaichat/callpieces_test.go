@@ -58,6 +58,13 @@ func TestStream_piecesOfCalls(t *testing.T) {
 			inCalls(`{"index":0,"id":"a","function":{"name":"get_"}}`), inCalls(`{"index":0,"id":"b","function":{"name":"get_weather"}}`),
 			inCalls(`{"index":0,"function":{"name":"get_weather","arguments":"{\"city\":\"Oslo\"}"}}`),
 		}, oslo},
+		"name in pieces, of which the first ones are another tool": {[]string{
+			inCalls(`{"index":0,"id":"a","function":{"name":"get","arguments":""}}`), inCalls(`{"index":0,"function":{"name":"_weather"}}`),
+			inCalls(`{"index":0,"function":{"arguments":"{\"city\":\"Oslo\"}"}}`),
+		}, oslo},
+		"the same without an id": {[]string{
+			inCalls(`{"index":0,"function":{"name":"get"}}`), inCalls(`{"index":0,"function":{"name":"_wea"}}`), inCalls(`{"index":0,"function":{"name":"ther","arguments":"{\"city\":\"Oslo\"}"}}`),
+		}, []messages.ToolCall{call("call_1_0", "get_weather", `{"city":"Oslo"}`)}},
 		"name repeated whole": {[]string{
 			inCalls(`{"index":0,"id":"a","function":{"name":"get_weather","arguments":"{\"city\":"}}`),
 			inCalls(`{"index":0,"function":{"name":"get_weather","arguments":"\"Oslo\"}"}}`),
@@ -74,6 +81,18 @@ func TestStream_piecesOfCalls(t *testing.T) {
 		"arguments in the message at the end": {[]string{
 			inCalls(`{"index":0,"id":"a","function":{"name":"get_weather","arguments":""}}`),
 			`{"choices":[{"index":0,"message":{"role":"assistant","tool_calls":[{"id":"z","function":{"name":"get_weather","arguments":"{\"city\":\"Oslo\"}"}}]}}]}`,
+		}, oslo},
+		"the rest of the arguments in the message at the end": {[]string{
+			inCalls(`{"index":0,"id":"a","function":{"name":"get_weather","arguments":"{\"city\":"}}`),
+			`{"choices":[{"index":0,"message":{"role":"assistant","tool_calls":[{"id":"a","function":{"name":"get_weather","arguments":"{\"city\":\"Oslo\"}"}}]}}]}`,
+		}, oslo},
+		"one call more in the message at the end": {[]string{
+			inCalls(`{"index":0,"id":"a","function":{"name":"get_weather","arguments":"{\"city\":\"Oslo\"}"}}`),
+			`{"choices":[{"index":0,"message":{"role":"assistant","tool_calls":[{"id":"a","function":{"name":"get_weather","arguments":"{\"city\": \"Oslo\"}"}},{"id":"b","function":{"name":"get_weather","arguments":"{\"city\":\"Rome\"}"}}]}}]}`,
+		}, append(oslo[:1:1], call("b", "get_weather", `{"city":"Rome"}`))},
+		"one call more in the message at the end, in front": {[]string{ // which is not made twice
+			inCalls(`{"index":0,"id":"a","function":{"name":"get_weather","arguments":"{\"city\":\"Oslo\"}"}}`),
+			`{"choices":[{"index":0,"message":{"role":"assistant","tool_calls":[{"id":"x","function":{"name":"get_time","arguments":"{}"}},{"id":"y","function":{"name":"get_weather","arguments":"{\"city\": \"Oslo\"}"}}]}}]}`,
 		}, oslo},
 		"calls in the message at the end": {[]string{
 			chunk(`"content":"I look."`),

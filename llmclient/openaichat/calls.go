@@ -52,18 +52,31 @@ func (cs *calls) legacy(p *callPiece) {
 	cs.function.take(p)
 }
 
-// supply gives a call without arguments those of a whole call that stands elsewhere in the answer: in
-// the message beside the deltas, or in the old field. It is the call with the same id, or else the
-// one at the same place, and has the same name.
-func (cs *calls) supply(at int, p *callPiece) {
-	for i, c := range cs.list {
+// supply gives one of the calls that came what is missing in its arguments, from a whole call that
+// stands elsewhere in the answer: in the message beside the deltas, or in the old field. It is the
+// call with the same id, or else the one at the same place, and has the same name. It returns the
+// place of the call, or of one beyond those that came with the same content; -1 if there is none.
+func supply(came []*call, at int, p *callPiece) int {
+	for i, c := range came {
 		if len(p.id) > 0 && c.id == string(p.id) {
 			at = i
 		}
 	}
-	if at < len(cs.list) && cs.list[at].name == string(p.name) && wire.NoArguments(cs.list[at].args) {
-		cs.list[at].take(p)
+	if at >= len(came) {
+		return slices.IndexFunc(came, func(c *call) bool {
+			_, agree := wire.JoinArguments(c.args, p.args)
+			return agree && c.name == string(p.name)
+		})
 	}
+	c := came[at]
+	rest, goesOn := bytes.CutPrefix(p.args, c.args)
+	if goesOn {
+		p.args = rest
+	}
+	if c.name == string(p.name) && (wire.NoArguments(c.args) || goesOn && !c.object.complete()) {
+		c.take(p)
+	}
+	return at
 }
 
 // find returns the call that a piece may belong to, or nil. A call with the id of the piece comes
@@ -90,23 +103,24 @@ func (cs *calls) find(p *callPiece) *call {
 }
 
 // grows reports whether a piece goes on with the name of c, and returns the name with it. It does if
-// the name so far is no tool that was offered, and the longer one begins one: the name so far with
-// the piece behind it, or the piece itself where it repeats the name so far.
+// the longer name begins that of a tool that was offered: the name so far with the piece behind it,
+// or the piece itself where it repeats the name so far. If the name so far is such a tool, the piece
+// may be neither a repetition nor the name of another.
 func (cs *calls) grows(c *call, p *callPiece) (name string, grows bool) {
 	if c.name == "" || len(p.name) == 0 || len(c.args) > 0 {
 		return c.name, false
 	}
-	name = c.name + string(p.name)
-	if strings.HasPrefix(string(p.name), c.name) {
-		name = string(p.name)
+	piece, whole := string(p.name), false
+	own := strings.HasPrefix(piece, c.name)
+	if name = c.name + piece; own {
+		name = piece
 	}
 	for i := range cs.offered {
-		if cs.offered[i].Name == c.name {
-			return c.name, false
-		}
-		grows = grows || strings.HasPrefix(cs.offered[i].Name, name)
+		offered := cs.offered[i].Name
+		whole, own = whole || offered == c.name, own || offered == piece
+		grows = grows || strings.HasPrefix(offered, name)
 	}
-	if !grows {
+	if !grows || whole && own {
 		return c.name, false
 	}
 	return name, true
@@ -207,7 +221,7 @@ func (cs *calls) tools(cut bool, names *wire.IDs) []messages.ToolCall {
 	if f := cs.function; f != nil && len(list) == 0 {
 		list = []*call{f}
 	} else if f != nil {
-		cs.supply(0, &callPiece{name: []byte(f.name), args: f.args})
+		supply(list, 0, &callPiece{name: []byte(f.name), args: f.args})
 	}
 	if n := len(list); cut && n > 0 && !validJSON(list[n-1].args) {
 		list = list[:n-1]
