@@ -149,8 +149,7 @@ func joined(list []part, between string) string {
 }
 
 // rest writes what has not come yet of the whole text of an item, or of its part that begins at a
-// byte. Blanks at the ends say nothing: servers cut them. Pieces with half characters, which read as
-// U+FFFD, cannot be compared.
+// byte. Blanks at the ends say nothing: servers cut them.
 func (a *accumulator) rest(o *output, from int, whole string) {
 	came := o.text.String()[from:]
 	rest, ok := strings.CutPrefix(whole, came)
@@ -160,7 +159,7 @@ func (a *accumulator) rest(o *output, from int, whole string) {
 	switch {
 	case ok:
 		a.write(o, rest)
-	case !o.mute && !strings.Contains(came, "\ufffd") && !strings.HasPrefix(strings.TrimSpace(came), strings.TrimSpace(whole)):
+	case !o.mute && !strings.HasPrefix(strings.TrimSpace(came), strings.TrimSpace(whole)):
 		o.differs = true
 	}
 }

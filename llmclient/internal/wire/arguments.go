@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"reflect"
+	"slices"
 	"strconv"
 
 	"github.com/segue-go/segue/llmclient"
@@ -21,11 +22,7 @@ func Arguments(args []byte) string {
 
 // NoArguments reports whether arguments say nothing: blanks, null, {}, or what servers write for {}.
 func NoArguments[T string | []byte](args T) bool {
-	switch string(bytes.Join(bytes.Fields([]byte(args)), nil)) {
-	case "", "null", "{}", "[]", `""`:
-		return true
-	}
-	return false
+	return slices.Contains([]string{"", "null", "{}", "[]", `""`}, string(bytes.Join(bytes.Fields([]byte(args)), nil)))
 }
 
 // JoinArguments returns the arguments of a call that a provider has told twice: in pieces, which may
