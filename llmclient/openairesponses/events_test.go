@@ -147,6 +147,16 @@ func TestStream_contradictions(t *testing.T) {
 	}
 }
 
+// A text of many blanks that is told often is not read each time: that would take minutes.
+func TestStream_blanksAreLinear(t *testing.T) {
+	data := []string{`{"type":"response.output_text.delta","output_index":0,"delta":"x` + strings.Repeat(" ", 1_000_000) + `"}`, `{"type":"response.output_text.delta","output_index":0,"content_index":1,"delta":"` + strings.Repeat(" ", 1_000_000) + `"}`}
+	for range 30_000 {
+		data = append(data, `{"type":"response.output_text.done","output_index":0,"content_index":1,"text":" "}`)
+	}
+	resp, err := ask(t, sayEvents(t, append(data, speech{}.events()[2])...))
+	require.Len(t, must(t, resp, err).Message.Text(), 2_000_001)
+}
+
 // Servers give several calls one index. Their ids tell them apart.
 func TestStream_oneIndexForSeveralCalls(t *testing.T) {
 	at := func(kind, id, rest string) string {

@@ -149,17 +149,20 @@ func joined(list []part, between string) string {
 }
 
 // rest writes what has not come yet of the whole text of an item, or of its part that begins at a
-// byte. Blanks at the ends say nothing: servers cut them.
+// byte. Blanks at the ends say nothing: servers cut them. Many may be told often: few are looked at.
 func (a *accumulator) rest(o *output, from int, whole string) {
+	const most = 4 << 10
 	came := o.text.String()[from:]
+	lead := came[:min(len(came), most)]
+	bare := came[len(lead)-len(strings.TrimLeftFunc(lead, unicode.IsSpace)):]
 	rest, ok := strings.CutPrefix(whole, came)
 	if !ok {
-		rest, ok = strings.CutPrefix(strings.TrimSpace(whole), strings.TrimLeftFunc(came, unicode.IsSpace))
+		rest, ok = strings.CutPrefix(strings.TrimSpace(whole), bare)
 	}
 	switch {
 	case ok:
 		a.write(o, rest)
-	case !o.mute && !strings.HasPrefix(strings.TrimSpace(came), strings.TrimSpace(whole)):
+	case !o.mute && !strings.HasPrefix(bare, strings.TrimSpace(whole)):
 		o.differs = true
 	}
 }
