@@ -106,7 +106,7 @@ func TestW14_tooLong(t *testing.T) {
 }
 
 // The words for a request that is too long may be those of a rate limit, too.
-func TestW14_tooManyNow(t *testing.T) {
+func TestReadError_tooManyNow(t *testing.T) {
 	for _, body := range []string{
 		`{"type":"throttlingException","message":"Too many tokens, please wait before trying again."}`,
 		`{"error":{"type":"rate_limit_error","message":"Too many tokens"}}`,
