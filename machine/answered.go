@@ -19,7 +19,7 @@ func (m *Machine) answered(rec Record) error {
 	}
 	problem := ""
 	switch {
-	case !e.performed() && e.state != queued || e.needsIntent():
+	case !e.performed() && e.state != queued || e.kind == EffectTool && e.needsIntent():
 		problem = "nobody performs the effect now"
 	case r.NotBegun && m.endingOf(e.frame) == nil && (e.state != open || !e.intended):
 		problem = "an effect that is to be done was not begun"
@@ -131,6 +131,7 @@ func (m *Machine) compareTable(f *frame) {
 func (m *Machine) stepAnswered(e *effect, r *Answered) {
 	f := e.frame
 	m.closeWaits(e)
+	m.withdrawIntent(e)
 	m.move(e, ended)
 	m.unpark(f)
 	switch r.Answer.(type) {

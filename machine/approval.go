@@ -2,6 +2,7 @@ package machine
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 
@@ -133,18 +134,18 @@ func (m *Machine) verdict(e *effect) (v Verdict) {
 	return v
 }
 
-// intended carries out the stored verdict about a call.
+// intended carries out the stored verdict about a call, or starts a remote delegation.
 func (m *Machine) intended(rec Record) error {
 	r := rec.(Intended)
 	canonicalIntended(&r)
 	e := m.find(r.Effect)
-	if err := m.compare(e, r.Effect, r.Frame, EffectTool, r.Tool, r.Digest, nil); err != nil {
+	if err := m.compare(e, r.Effect, r.Frame, cmp.Or(r.Kind, EffectTool), r.Tool, r.Digest, nil); err != nil {
 		return err
 	}
 	problem := ""
 	switch {
-	case e.kind != EffectTool:
-		problem = "only of calls is anything intended"
+	case e.kind == EffectModel:
+		problem = "only of calls and remote delegations is anything intended"
 	case r.Verdict != VerdictAllow && r.Verdict != VerdictAsk && r.Verdict != VerdictRefuse:
 		problem = "there is no such verdict"
 	case !e.takes(r.Verdict):
@@ -175,8 +176,12 @@ func (m *Machine) intended(rec Record) error {
 	return nil
 }
 
-// takes reports whether a verdict about the call may be stored now.
+// takes reports whether a verdict about the effect may be stored now. A remote delegation is not
+// judged.
 func (e *effect) takes(v Verdict) bool {
+	if e.kind == EffectRemote {
+		return e.state == intending && v == VerdictAllow
+	}
 	switch e.state {
 	case judged, intending:
 		return true

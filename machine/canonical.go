@@ -67,7 +67,7 @@ func canonicalAnswered(r *Answered) error {
 // canonicalIntended is canonical for the record before every unsafe call.
 func canonicalIntended(r *Intended) {
 	r.At = r.At.UTC()
-	if !isText(r.Frame, r.Tool, r.Digest) {
+	if !isText(r.Frame, string(r.Kind), r.Tool, r.Digest) {
 		*r, _ = canonical(*r)
 	}
 }

@@ -33,6 +33,10 @@ func TestApply_liveIsReplay(t *testing.T) {
 		t.Helper()
 		require.NoError(t, m.Apply(r))
 		journal = append(journal, r)
+		for _, intent := range m.Ready().Intents {
+			journal = append(journal, intent)
+			require.NoError(t, m.Apply(intent))
+		}
 	}
 	later := time.Now()
 	apply(Started{At: later, Run: "r\xff", Strategy: "lead", Input: delegation.Input{Goal: "\xff", Data: json.RawMessage(`{ }`)}})

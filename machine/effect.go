@@ -191,10 +191,15 @@ type wait struct {
 func (e *effect) safe() bool { return e.kind != EffectTool || e.def.ReadOnly || e.def.Idempotent }
 
 // needsIntent reports whether an Intended must be stored before the effect is released.
-func (e *effect) needsIntent() bool { return !e.safe() && !e.intended }
+func (e *effect) needsIntent() bool {
+	return (e.kind == EffectRemote || !e.safe()) && !e.intended
+}
 
-// performed reports whether the effect is in progress.
-func (e *effect) performed() bool { return e.state == open || e.state == asking || e.inAsk }
+// performed reports whether the effect is in progress. A remote delegation is so even before its
+// intent is stored: in the journals of earlier releases it has none.
+func (e *effect) performed() bool {
+	return e.state == open || e.state == asking || e.inAsk || e.kind == EffectRemote && e.state == intending
+}
 
 // openWaits yields the open waits of the effect.
 func (e *effect) openWaits() iter.Seq[*wait] {

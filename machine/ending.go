@@ -117,6 +117,7 @@ func (m *Machine) closeEffect(e *effect, end *ending) {
 	m.refundUnbegun(e)
 	if e.kind != EffectTool {
 		m.closeWaits(e)
+		m.withdrawIntent(e)
 		m.move(e, ended)
 		m.unpark(f)
 		m.tasks = append(m.tasks, frameTask{frame: f, unwind: true})

@@ -91,7 +91,11 @@ func (m *Machine) release(e *effect) {
 // intend adds the intent of an effect to Ready, to be stored.
 func (m *Machine) intend(e *effect, v Verdict) {
 	e.pending = true
-	m.intents = append(m.intents, Intended{Effect: e.id, Frame: e.frame.name, Tool: e.call.Name, Digest: e.digest, Verdict: v})
+	r := Intended{Effect: e.id, Frame: e.frame.name, Tool: e.call.Name, Digest: e.digest, Verdict: v}
+	if e.kind != EffectTool {
+		r.Kind = e.kind
+	}
+	m.intents = append(m.intents, r)
 }
 
 // withdrawIntent removes the intent of an effect from Ready. Usually it is the first one there.

@@ -83,13 +83,18 @@ const (
 // Intended stores the decision about a call before the decision is carried out. It precedes every
 // start of a call that is neither read-only nor idempotent. There is also one for every call of an
 // agent, and for every call with another verdict than VerdictAllow. [Ready].Intents asks for it.
+//
+// With the Kind EffectRemote it precedes every start of a remote delegation, with VerdictAllow: what
+// [Effect.Key] identifies is stored before another service is given the key. Journals of earlier
+// releases have none.
 type Intended struct {
-	At      time.Time `json:"at"`
-	Effect  EffectID  `json:"effect"`
-	Frame   string    `json:"frame"`
-	Tool    string    `json:"tool"`
-	Digest  string    `json:"digest,omitempty"`
-	Verdict Verdict   `json:"verdict"`
+	At      time.Time  `json:"at"`
+	Effect  EffectID   `json:"effect"`
+	Frame   string     `json:"frame"`
+	Kind    EffectKind `json:"kind,omitempty"` // EffectRemote; "": a call
+	Tool    string     `json:"tool"`
+	Digest  string     `json:"digest,omitempty"`
+	Verdict Verdict    `json:"verdict"`
 }
 
 // Answered ends an effect. [Effect.Answered] makes one. Frame, Kind, Tool and Digest describe the

@@ -190,6 +190,7 @@ func appendIntended(dst []byte, r *Intended) ([]byte, error) {
 		return nil, formless(TypeIntended, err)
 	}
 	dst = jsonform.AppendString(append(dst, `,"frame":`...), r.Frame)
+	dst = appendText(dst, `,"kind":`, string(r.Kind))
 	dst = jsonform.AppendString(append(dst, `,"tool":`...), r.Tool)
 	dst = appendText(dst, `,"digest":`, r.Digest)
 	return append(append(append(dst, `,"verdict":"`...), r.Verdict.String()...), `"}`...), nil

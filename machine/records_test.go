@@ -109,6 +109,7 @@ var everyRecord = []Record{
 			Usage: messages.Usage{Input: 40, Output: 2, Total: 42, Estimated: 42},
 		},
 	},
+	Intended{At: at, Effect: EffectID{Seq: 4}, Frame: "0.1", Kind: EffectRemote, Digest: "d4", Verdict: VerdictAllow},
 }
 
 // snapshotOfAll has every field of a snapshot set, in some frame or effect of it.

@@ -49,7 +49,7 @@ func (m *Machine) resumeEffect(e *effect, unknown Unknown) {
 	switch {
 	case e.state == ended || e.state == nested:
 		return
-	case e.performed() && e.intended:
+	case e.performed() && e.intended && e.kind == EffectTool:
 		m.closeWaits(e)
 		m.askAboutUnknown(e, m.endingOf(e.frame), unknown)
 		return

@@ -135,7 +135,7 @@ func recorded(rec machine.Record) (StepID, bool) {
 	case machine.Answered:
 		return StepID{Effect: r.Effect, Frame: r.Frame, Kind: r.Kind, Tool: r.Tool, Digest: r.Digest}, true
 	case machine.Intended:
-		return StepID{Effect: r.Effect, Frame: r.Frame, Kind: machine.EffectTool, Tool: r.Tool, Digest: r.Digest}, true
+		return StepID{Effect: r.Effect, Frame: r.Frame, Kind: cmp.Or(r.Kind, machine.EffectTool), Tool: r.Tool, Digest: r.Digest}, true
 	default:
 		return StepID{}, false
 	}

@@ -68,9 +68,9 @@ func executionOf(ctx context.Context) *execution {
 
 // performInline performs an effect on the goroutine of the loop and applies its answer, if the loop
 // has nothing else to do meanwhile: an inline tool does not wait, and a model may be the only
-// effect. It reports whether it did.
+// effect. A remote may ask people, which needs the loop. It reports whether it did.
 func (r *run) performInline(e *machine.Effect) bool {
-	if r.o.wrapped || len(r.agents) > 0 || e.Kind == machine.EffectPerson {
+	if r.o.wrapped || len(r.agents) > 0 || e.Kind == machine.EffectPerson || e.Kind == machine.EffectRemote {
 		return false
 	}
 	x := r.inline
@@ -171,9 +171,7 @@ func (x *execution) handle(ctx context.Context) (answer nextstep.Answer, err err
 			if x.inline && x.run.consumer.yielding { // the consumer panicked, not the Handler
 				panic(v)
 			}
-			p := &PanicError{Value: v, Stack: debug.Stack()}
-			x.panicked(cmp.Or(x.where, "a middleware"), v, p.Stack)
-			err = &panicked{delegation.NewError(delegation.CodePanic, fmt.Errorf("orchestrator: performing the %s effect %s %w", x.effect.Kind, x.effect.ID, p))}
+			err = x.brokeDown(cmp.Or(x.where, "a middleware"), v, debug.Stack())
 		}
 	}()
 	if !x.run.o.wrapped {
@@ -185,6 +183,13 @@ func (x *execution) handle(ctx context.Context) (answer nextstep.Answer, err err
 		answer = x.keepLarge(ctx, answer)
 	}
 	return answer, err
+}
+
+// brokeDown reports a panic of the code that performs the effect, and returns it as an error.
+func (x *execution) brokeDown(where string, value any, stack []byte) error {
+	x.panicked(where, value, stack)
+	return &panicked{delegation.NewError(delegation.CodePanic, fmt.Errorf("orchestrator: performing the %s effect %s %w",
+		x.effect.Kind, x.effect.ID, &PanicError{Value: value, Stack: stack}))}
 }
 
 // panicked is the error of an effect whose Handler panicked. Even if the panic value wraps

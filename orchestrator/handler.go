@@ -35,7 +35,7 @@ type Middleware func(next Handler) Handler
 // SuspendedError reports that an effect waits for a person, and lists its waits.
 type SuspendedError struct {
 	Waits []Wait
-	State []byte // JSON; passed to the Handler in Effect.State when the waits are answered; may be nil
+	State []byte // JSON; passed to the Handler in Effect.State when the waits are answered, and that of a Remote to tools.Resumed; may be nil
 }
 
 // Error says how many waits there are.
@@ -146,13 +146,7 @@ func (x *execution) delegate(ctx context.Context, e *machine.Effect) (nextstep.A
 	if !ok {
 		return nil, fmt.Errorf("orchestrator: no remote strategy %q", step.Strategy)
 	}
-	x.where = "the remote " + step.Strategy
-	out, err := remote(ctx, step)
-	x.where = ""
-	if err != nil {
-		return nil, x.readError(err, "the remote "+step.Strategy)
-	}
-	return nextstep.DelegationResult{Output: out}, nil
+	return x.callRemote(ctx, remote, step)
 }
 
 // failure turns the error of a Handler into an answer.

@@ -165,6 +165,11 @@ type Config struct {
 // Output.Counts to the amounts that the Remote has used; without any Counts, the Remote is charged
 // with everything that was left, and the run can only take its last step. Set Output.Untrusted if
 // the output holds text from outside.
+//
+// ctx is that of a tool: [tools.IdempotencyKey], [tools.Ask], [tools.Suspend] and [tools.Resumed]
+// work in a Remote. The key is stored, by its record, before the call. A Remote that is called again
+// with it, after a crash, should look up what it has begun. A Remote may also suspend by a
+// [SuspendedError]: Resumed then returns its State, and an answer for each of its Waits.
 type Remote func(ctx context.Context, step nextstep.Delegate) (delegation.Output, error)
 
 // Timeouts are the time-outs of a run. Zero means none, unless the field says otherwise.

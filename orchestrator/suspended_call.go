@@ -12,8 +12,8 @@ import (
 	"github.com/segue-go/segue/tools"
 )
 
-// suspendedState is the state of an effect whose tool has called [tools.Suspend]. It stands in the
-// journal.
+// suspendedState is the state of an effect whose tool or remote has called [tools.Suspend]. It
+// stands in the journal.
 type suspendedState struct {
 	Version int             `json:"tool_state"`      // suspendedVersion
 	Waits   []string        `json:"waits"`           // IDs of the waits of the questions, in their order
@@ -25,25 +25,32 @@ const suspendedVersion = 1
 // suspendedCall returns the error of a call that its tool has suspended, with the waits for its
 // questions. A call whose questions nobody can be asked has failed.
 func (x *execution) suspendedCall(s *tools.Suspension) (nextstep.Answer, error) {
+	for i := range s.Questions {
+		if problem := kindTaken(s.Questions[i].Kind); problem != nil {
+			return x.failedCall(problem.Error()), nil
+		}
+	}
+	return nil, x.suspended(s)
+}
+
+// suspended returns the error of an effect that goes on with a state when its questions are
+// answered.
+func (x *execution) suspended(s *tools.Suspension) error {
 	state := suspendedState{Version: suspendedVersion, State: s.State}
 	err := &SuspendedError{}
 	for i := range s.Questions {
-		q := &s.Questions[i]
-		if problem := kindTaken(q.Kind); problem != nil {
-			return x.failedCall(problem.Error()), nil
-		}
-		w, problem := x.waitFor(q)
+		w, problem := x.waitFor(&s.Questions[i])
 		if problem != nil {
-			return nil, problem
+			return problem
 		}
 		state.Waits, err.Waits = append(state.Waits, w.ID), append(err.Waits, w)
 	}
 	data, problem := json.Marshal(state)
 	if problem != nil {
-		return nil, fmt.Errorf("orchestrator: the state of a suspended call: %w", problem)
+		return fmt.Errorf("orchestrator: the state of a suspended effect: %w", problem)
 	}
 	err.State = data
-	return nil, err
+	return err
 }
 
 func (x *execution) failedCall(text string) nextstep.Answer {
@@ -53,21 +60,28 @@ func (x *execution) failedCall(text string) nextstep.Answer {
 	}}
 }
 
-// resumption returns how the call goes on that its tool has suspended; nil if it begins. The state
-// of a middleware is not the tool's. Of a state that a newer release wrote the tool gets nothing,
-// and must not begin again.
+// resumption returns how the effect goes on that its tool or remote has suspended; nil if it
+// begins. The state of a middleware is not theirs. Of a state that a newer release wrote they get
+// nothing, and must not begin again. The state of a remote that an earlier release stored is bare.
 func (x *execution) resumption() *tools.Resumption {
 	if x.effect.State == nil {
 		return nil
 	}
 	var s suspendedState
-	if json.Unmarshal(x.effect.State, &s) != nil || s.Version == 0 {
+	r := new(tools.Resumption)
+	switch {
+	case json.Unmarshal(x.effect.State, &s) == nil && s.Version == suspendedVersion:
+		r.State = s.State
+	case s.Version != 0:
+		return r
+	case x.effect.Kind != machine.EffectRemote || x.run.o.wrapped:
 		return nil
+	default:
+		r.State = x.effect.State
+		for i := range x.effect.Replies {
+			s.Waits = append(s.Waits, x.effect.Replies[i].Wait.ID)
+		}
 	}
-	if s.Version != suspendedVersion {
-		return new(tools.Resumption)
-	}
-	r := &tools.Resumption{State: s.State}
 	for _, id := range s.Waits {
 		r.Answers = append(r.Answers, answerTo(x.effect.Replies, id))
 	}

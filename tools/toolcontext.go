@@ -47,8 +47,8 @@ func Attach(ctx context.Context, a messages.Attachment) {
 
 // IdempotencyKey returns the key of the call that runs the tool of ctx. The key is the same
 // whenever the same call is made again, such as after a crash, and different for every other call.
-// The caller of the Runner sets it in a [Job]. IdempotencyKey returns "" if there is no key, as
-// outside a [Runner].
+// The caller of the Runner sets it in a [Job]. A Remote of package orchestrator has a key, too.
+// IdempotencyKey returns "" if there is no key, as outside a [Runner].
 func IdempotencyKey(ctx context.Context) string {
 	if c := callOf(ctx); c != nil {
 		return c.key

@@ -81,11 +81,11 @@ var guards = []guard{
 	},
 	{
 		"the intent of a call", "a call that had its effect is made again in silence",
-		disabled(kit, "machine/effect.go", "return !e.safe() && !e.intended", "return false"),
+		disabled(kit, "machine/effect.go", "return (e.kind == EffectRemote || !e.safe()) && !e.intended", "return false"),
 	},
 	{
 		"the question about what is unknown", "a call that had its effect is made again in silence",
-		disabled(kit, "machine/resume.go", "case e.performed() && e.intended:", "case false:"),
+		disabled(kit, "machine/resume.go", "case e.performed() && e.intended && e.kind == EffectTool:", "case false:"),
 	},
 	{
 		"the idempotency key", "a service cannot tell a call that is made again from a new one",

@@ -3,6 +3,7 @@ package retry_test
 import (
 	"encoding/json"
 	"maps"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -93,9 +94,15 @@ func TestS1_28_stopBetweenAttempts(t *testing.T) {
 	m := machine.New(&machine.Config{
 		Strategies: strategy.Set{"r": retry.New(retry.Config{Strategy: "elsewhere"})}, Remote: []string{"elsewhere"},
 	})
-	require.NoError(t, m.Apply(machine.Started{Run: "run", Input: goal}))
+	apply := func(r machine.Record) {
+		require.NoError(t, m.Apply(r))
+		for _, intent := range slices.Clone(m.Ready().Intents) {
+			require.NoError(t, m.Apply(intent))
+		}
+	}
+	apply(machine.Started{Run: "run", Input: goal})
 	first := m.Open()[0]
-	require.NoError(t, m.Apply(first.Answered(nextstep.DelegationResult{Output: partial}, time.Time{}, 0)))
+	apply(first.Answered(nextstep.DelegationResult{Output: partial}, time.Time{}, 0))
 	second := m.Open()[0]
 	require.Equal(t, machine.EffectRemote, second.Kind)
 	require.NoError(t, m.Apply(machine.Stopped{Reason: "enough", Now: true}))

@@ -40,6 +40,9 @@ func DescribeRecord(r machine.Record, verbose bool) string {
 	case machine.Resumed:
 		return "goes on"
 	case machine.Intended:
+		if r.Kind == machine.EffectRemote {
+			return "is to delegate to another service"
+		}
 		return "is to call " + plaintext.OneLine(r.Tool) + ": " + r.Verdict.String()
 	case machine.Answered:
 		return describeAnswered(r, verbose)
