@@ -32,7 +32,7 @@ func (s *Store) Append(ctx context.Context, b checkpoint.Batch) error {
 	return nil
 }
 
-// answer is what append_3 says of a batch: nil if it was added, or else why not.
+// answer is what append_4 says of a batch: nil if it was added, or else why not.
 func (a *addition) answer(refused *string) error {
 	if refused == nil {
 		return nil
@@ -43,18 +43,21 @@ func (a *addition) answer(refused *string) error {
 	switch {
 	case why == "missing":
 		return &checkpoint.NotFoundError{Key: a.Key}
+	case why == "damaged":
+		return a.store.damaged(a.Key)
 	case why == "fenced" && err == nil:
 		return &checkpoint.FencedError{Key: a.Key, Epoch: a.Epoch, Now: now}
 	case why == "conflict" && err == nil:
 		return a.conflict(int(now))
 	default:
-		return fmt.Errorf("append_3 says %q", text)
+		return fmt.Errorf("append_4 says %q", text)
 	}
 }
 
 // addition is a batch as it is stored.
 type addition struct {
 	*checkpoint.Batch
+	store  *Store
 	bytes  int  // of the data
 	next   bool // the places of the records follow each other
 	crcs   []int32
@@ -65,7 +68,7 @@ type addition struct {
 
 func (s *Store) addition(b *checkpoint.Batch) (*addition, error) {
 	n := len(b.Records)
-	a := &addition{Batch: b, next: true, crcs: make([]int32, n), types: make([]string, n), data: make([][]byte, n)}
+	a := &addition{Batch: b, store: s, next: true, crcs: make([]int32, n), types: make([]string, n), data: make([][]byte, n)}
 	for i, r := range b.Records {
 		a.next = a.next && r.Seq == b.Records[0].Seq+i
 		a.crcs[i], a.types[i], a.data[i] = sum(b.Key, strconv.Itoa(r.Seq), r.Type, r.Data), r.Type, bytesOf(r.Data)
@@ -87,7 +90,7 @@ func (s *Store) addition(b *checkpoint.Batch) (*addition, error) {
 	return a, err
 }
 
-// args are those of append_3.
+// args are those of append_4.
 func (a *addition) args() []any {
 	first, final := 0, 0
 	if n := len(a.Records); n > 0 {

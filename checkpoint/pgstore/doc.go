@@ -28,8 +28,9 @@
 // lease ends for all at once.
 //
 // The store trusts nothing that it reads. Each record, head, message and snapshot has a checksum,
-// which covers its run and its place. If a checksum does not match, or a record is missing, the
-// error names the run and the record.
+// which covers its run and its place; the place of the last record of a run, its epoch and its lease
+// have one, too. If a checksum does not match, or a record is missing, the error names the run and
+// the record.
 //
 // A Read reads some records at a time, and holds no connection while its caller has a record. If
 // the run is deleted meanwhile, the Read ends with an error that wraps [checkpoint.ErrNotFound].
@@ -60,7 +61,7 @@
 // The table runs has a row for each run, records a row for each record, inbox a row for each
 // message, and snapshots a row for each run that has a snapshot; segue_schema has the versions of
 // the schema, with their times. Functions write the tables. Their names end with the version of the
-// schema, such as append_3. A newer program drops or renames them, so that an older program that is
+// schema, such as append_4. A newer program drops or renames them, so that an older program that is
 // still running is refused by a [*checkpoint.SchemaError].
 //
 // A step changes its row of runs in place, and no index; autovacuum frees the room of the old row

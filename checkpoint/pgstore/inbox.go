@@ -20,7 +20,7 @@ func (s *Store) Post(ctx context.Context, m checkpoint.Message) error {
 	if len(m.Data) > mostBytes {
 		return failure(&checkpoint.StoreError{Place: s.place, Key: m.Key, Kind: checkpoint.ErrTooLarge})
 	}
-	const text = `SELECT post_3($1, $2, $3, $4, $5)`
+	const text = `SELECT post_4($1, $2, $3, $4, $5)`
 	crc := sum(m.Key, "message", m.ID, m.Data)
 	return s.do(ctx, m.Key, func(conn *pgx.Conn) error {
 		var there bool

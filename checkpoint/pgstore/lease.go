@@ -10,7 +10,7 @@ import (
 )
 
 const leaseRun = `SELECT outcome, now_last, now_epoch, now_created, now_updated, now_writer, now_until, now_recoveries, now_header, now_crc
-	FROM lease_3($1, $2, $3, $4)`
+	FROM lease_4($1, $2, $3, $4)`
 
 // Lease implements [checkpoint.Leaser]. Times are those of the server's clock.
 func (s *Store) Lease(ctx context.Context, key checkpoint.Key, writer string, d time.Duration) (h checkpoint.Head, err error) {
@@ -36,11 +36,15 @@ func (s *Store) Lease(ctx context.Context, key checkpoint.Key, writer string, d 
 		if outcome == "missing" {
 			return &checkpoint.NotFoundError{Key: key}
 		}
+		if outcome == "damaged" {
+			return s.damaged(key)
+		}
 		if outcome == "leased" {
 			return &checkpoint.LeasedError{Key: key, Until: *row.until}
 		}
 		row.head.Last, row.head.Epoch, row.head.Recoveries, row.head.Lease.Writer = *last, *epoch, *recoveries, *holder
 		row.head.Created, row.head.Updated, row.crc = *created, *updated, *crc
+		row.stand = row.wantStand() // it was checked, and is another one now
 		h, err = s.whole(&row)
 		return err
 	})

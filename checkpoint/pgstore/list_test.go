@@ -30,7 +30,7 @@ func waiting(t testing.TB, n int) *pgstore.Store {
 	require.NoError(t, err)
 	defer conn.Close(context.Background())
 	columns := []string{
-		"namespace", "run", "last", "recoveries", "epoch", "created", "updated", "lease_until", "writer", "lease_writer", "header", "crc", "state", "marks", "due",
+		"namespace", "run", "last", "recoveries", "epoch", "created", "updated", "lease_until", "writer", "lease_writer", "header", "crc", "state", "marks", "due", "stand",
 	}
 	_, err = conn.CopyFrom(t.Context(), pgx.Identifier{c.Schema, "runs"}, columns, pgx.CopyFromSlice(n, func(i int) ([]any, error) {
 		at := epoch.Add(time.Duration(i) * time.Second)
@@ -46,9 +46,10 @@ func waiting(t testing.TB, n int) *pgstore.Store {
 			until = time.Date(2222, 1, 1, 0, 0, 0, 0, time.UTC)
 		}
 		k := key(fmt.Sprintf("run-%08d", i))
-		return append([]any{k.Namespace, k.Run, 1, 0, 1, at, at, until, "w", "w"}, pgstore.Described(k, h)...), nil
+		return append(append([]any{k.Namespace, k.Run, 1, 0, 1, at, at, until, "w", "w"}, pgstore.Described(k, h)...), [16]byte{}), nil
 	}))
 	require.NoError(t, err)
+	raw(t, c, "UPDATE runs SET stand = stand_4(namespace, run, last, epoch, recoveries, lease_writer, lease_until)")
 	raw(t, c, "INSERT INTO inbox (run, at, crc, message, data) SELECT id, created, 0, 'm', '' FROM runs WHERE id % 500 = 0")
 	raw(t, c, "ANALYZE runs, inbox") // as the server does by itself, a little later
 	return s

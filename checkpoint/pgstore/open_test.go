@@ -257,14 +257,14 @@ func testNewer(t *testing.T, text string) {
 
 	var want *checkpoint.SchemaError
 	require.ErrorAs(t, old.Append(t.Context(), next("r", 2, "2")), &want)
-	require.Equal(t, []int{4, 3}, []int{want.Version, want.Known})
+	require.Equal(t, []int{5, 4}, []int{want.Version, want.Known})
 	require.ErrorIs(t, old.Post(t.Context(), checkpoint.Message{ID: "m", Key: key("r")}), checkpoint.ErrNewer)
 	_, leaseErr := old.Lease(t.Context(), key("r"), "w", time.Hour)
 	require.ErrorIs(t, leaseErr, checkpoint.ErrNewer)
 	require.ErrorIs(t, old.Delete(t.Context(), key("r")), checkpoint.ErrNewer)
 	_, err = pgstore.Open(t.Context(), c)
 	require.Equal(t, want, err)
-	require.EqualError(t, err, "pgstore: "+want.Place+": a newer program has changed the store: its schema has version 4, and this program knows versions up to 3 (run the newer program, or open another place)")
+	require.EqualError(t, err, "pgstore: "+want.Place+": a newer program has changed the store: its schema has version 5, and this program knows versions up to 4 (run the newer program, or open another place)")
 	data, err := journal(t.Context(), newer, "r")
 	require.NoError(t, err)
 	require.Equal(t, []string{"1"}, data)

@@ -21,7 +21,7 @@ func (s *Store) Delete(ctx context.Context, keys ...checkpoint.Key) error {
 	for some := range slices.Chunk(keys, mostDeleted) {
 		namespaces, runs := columnsOf(some)
 		if err := s.do(ctx, checkpoint.Key{}, func(conn *pgx.Conn) error {
-			_, err := conn.Exec(ctx, `SELECT delete_3($1, $2)`, namespaces, runs)
+			_, err := conn.Exec(ctx, `SELECT delete_4($1, $2)`, namespaces, runs)
 			return err
 		}); err != nil {
 			return err

@@ -235,7 +235,7 @@ func callsOfAppend(n int) string {
 		for k := range args {
 			args[k] = "$" + strconv.Itoa(i*argsOfAppend+k+1)
 		}
-		calls[i] = "append_3(" + strings.Join(args, ", ") + ")"
+		calls[i] = "append_4(" + strings.Join(args, ", ") + ")"
 	}
 	return strings.Join(calls, ", ")
 }

@@ -34,7 +34,7 @@ func locked(t *testing.T, c pgstore.Config, run string) (release func()) {
 func waitsForLock(t *testing.T, c pgstore.Config) {
 	t.Helper()
 	require.Eventually(t, func() bool {
-		return ask(t, c, "SELECT count(*)::text FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query LIKE '%append_3%'") != "0"
+		return ask(t, c, "SELECT count(*)::text FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query LIKE '%append_4%'") != "0"
 	}, 10*time.Second, time.Millisecond)
 }
 

@@ -2,8 +2,10 @@ package pgstore
 
 import (
 	"context"
+	"crypto/sha256"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"iter"
 	"strconv"
 	"time"
@@ -60,11 +62,16 @@ func (s *Store) found(ctx context.Context, key checkpoint.Key, what func(*pgx.Co
 
 // span returns the id of a run and the place of its last record.
 func (s *Store) span(ctx context.Context, key checkpoint.Key) (id int64, last int, err error) {
-	const text = `SELECT id, last FROM runs WHERE namespace = $1 AND run = $2`
+	const text = `SELECT r.id, ` + columns + ` FROM runs r WHERE namespace = $1 AND run = $2`
+	var row headRow
 	err = s.found(ctx, key, func(conn *pgx.Conn) error {
-		return conn.QueryRow(ctx, text, key.Namespace, key.Run).Scan(&id, &last)
+		err := conn.QueryRow(ctx, text, key.Namespace, key.Run).Scan(append([]any{&id}, row.into()...)...)
+		if err == nil && row.stand != row.wantStand() {
+			return s.damaged(key)
+		}
+		return err
 	})
-	return id, last, err
+	return id, row.head.Last, err
 }
 
 // someRecords reads the records of a run between two places, to the record with which they have too
@@ -115,7 +122,7 @@ func (s *Store) gap(key checkpoint.Key, seq int) error {
 }
 
 // columns are the columns of runs that make a head.
-const columns = `r.namespace, r.run, r.last, r.epoch, r.created, r.updated, r.lease_writer, r.lease_until, r.recoveries, r.header, r.crc`
+const columns = `r.namespace, r.run, r.last, r.epoch, r.created, r.updated, r.lease_writer, r.lease_until, r.recoveries, r.header, r.crc, r.stand`
 
 // headRow is a row of these columns.
 type headRow struct {
@@ -123,19 +130,38 @@ type headRow struct {
 	until  *time.Time
 	header []byte
 	crc    int32
+	stand  [16]byte
 }
 
 func (r *headRow) into() []any {
 	h := &r.head
 	return []any{
 		&h.Key.Namespace, &h.Key.Run, &h.Last, &h.Epoch, &h.Created, &h.Updated,
-		&h.Lease.Writer, &r.until, &h.Recoveries, &r.header, &r.crc,
+		&h.Lease.Writer, &r.until, &h.Recoveries, &r.header, &r.crc, &r.stand,
 	}
+}
+
+// wantStand returns the checksum of where the run stands, as the function stand_4 does.
+func (r *headRow) wantStand() [16]byte {
+	h, until := &r.head, int64(0)
+	if r.until != nil {
+		until = r.until.UnixMicro()
+	}
+	sum := sha256.Sum256(fmt.Append(nil, h.Last, h.Epoch, h.Recoveries, until, " ", h.Lease.Writer, " ", h.Key.Namespace, " ", h.Key.Run))
+	return [16]byte(sum[:16])
+}
+
+// damaged is the error of a run whose row does not fit its checksum.
+func (s *Store) damaged(key checkpoint.Key) error {
+	return failure(&checkpoint.StoreError{Place: s.place, Key: key, Kind: checkpoint.ErrCorrupt, Problem: "the checksum of where the run stands (last, epoch, lease) does not match"})
 }
 
 // whole checks a row, and returns its head.
 func (s *Store) whole(r *headRow) (checkpoint.Head, error) {
 	h := r.head
+	if r.stand != r.wantStand() {
+		return checkpoint.Head{}, s.damaged(h.Key)
+	}
 	if sum(h.Key, "head", "", r.header) != r.crc {
 		return checkpoint.Head{}, failure(&checkpoint.StoreError{Place: s.place, Key: h.Key, Kind: checkpoint.ErrCorrupt, Problem: "the checksum of the run's head does not match"})
 	}

@@ -10,7 +10,7 @@ import (
 )
 
 const (
-	saveSnapshot = `SELECT snapshot_3($1, $2, $3, $4, $5)`
+	saveSnapshot = `SELECT snapshot_4($1, $2, $3, $4, $5)`
 	readSnapshot = `SELECT s.records, s.data, s.crc FROM runs r JOIN snapshots s ON s.run = r.id
 		WHERE r.namespace = $1 AND r.run = $2`
 )
@@ -35,6 +35,8 @@ func (s *Store) SaveSnapshot(ctx context.Context, key checkpoint.Key, snapshot c
 		switch {
 		case last == nil:
 			return &checkpoint.NotFoundError{Key: key}
+		case *last < 0:
+			return s.damaged(key)
 		case n < 1 || n > *last:
 			return &checkpoint.SnapshotError{Key: key, Records: n, Last: *last}
 		default:

@@ -14,7 +14,7 @@ import (
 const partSize = 64 << 10
 
 const (
-	putValue  = `SELECT value_3($1, $2, $3, $4, $5, $6, $7)`
+	putValue  = `SELECT value_4($1, $2, $3, $4, $5, $6, $7)`
 	readValue = `SELECT r.id, v.size, v.crc FROM runs r JOIN run_values v ON v.run = r.id
 		WHERE r.namespace = $1 AND r.run = $2 AND v.id = $3`
 	readParts = `SELECT part, crc, data FROM value_parts WHERE run = $1 AND id = $2 AND part BETWEEN $3 AND $4 ORDER BY part`

@@ -57,13 +57,16 @@ func (a *addition) do(w *writer) error {
 			return err
 		}
 		if changed == 1 {
-			return a.records(w)
+			return a.complete(w)
 		}
 	}
 	var h held
 	found, err := w.row(heldRun, []any{b.Key.Namespace, b.Key.Run}, h.into()...)
 	if err != nil {
 		return err
+	}
+	if found && !h.stands {
+		return a.s.damaged(b.Key)
 	}
 	if err := a.check(&h, found); err != nil || a.repeats(&h) {
 		return err
@@ -76,12 +79,12 @@ func (a *addition) do(w *writer) error {
 	return a.change(w, &h, now)
 }
 
-const stepHead = `UPDATE runs SET last = ?4, epoch = ?5, updated = max(created, ?6),
+const stepHead = `UPDATE runs AS r SET last = ?4, epoch = ?5, updated = max(created, ?6),
 	writer = iif(?4 > last, ?7, writer),
 	lease_writer = CASE WHEN ?8 > 0 THEN ?7 WHEN epoch < ?5 OR ?8 < 0 AND lease_writer = ?7 THEN '' ELSE lease_writer END,
 	lease_until = CASE WHEN ?8 > 0 THEN ?9 WHEN epoch < ?5 OR ?8 < 0 AND lease_writer = ?7 THEN 0 ELSE lease_until END,
 	recoveries = iif(?10, 0, recoveries)
-	WHERE namespace = ?1 AND run = ?2 AND last = ?3 AND epoch <= ?5`
+	WHERE namespace = ?1 AND run = ?2 AND last = ?3 AND epoch <= ?5 AND ` + stands
 
 // headArgs returns the arguments of stepHead. The last record of the run has the place last.
 func (a *addition) headArgs(now time.Time, last int) []any {
@@ -99,8 +102,12 @@ func (a *addition) headArgs(now time.Time, last int) []any {
 const addRecord = `INSERT INTO records (place, type, data, sum)
 	SELECT id << 32 | ?3, ?4, ?5, ?6 FROM runs WHERE namespace = ?1 AND run = ?2`
 
-func (a *addition) records(w *writer) error {
+// complete adds the records to a run whose head has changed.
+func (a *addition) complete(w *writer) error {
 	key := a.batch.Key
+	if err := w.stand(key); err != nil {
+		return err
+	}
 	for i, r := range a.batch.Records {
 		if err := w.exec(addRecord, key.Namespace, key.Run, r.Seq, r.Type, bytesOf(r.Data), int64(a.sums[i])); err != nil {
 			return err
@@ -114,12 +121,13 @@ type held struct {
 	id, epoch, created, sum int64
 	last                    int
 	writer, header          string
+	stands                  bool // its checksum matches
 }
 
-const heldRun = `SELECT id, last, epoch, created, writer, header, sum FROM runs WHERE namespace = ? AND run = ?`
+const heldRun = `SELECT id, last, epoch, created, writer, header, sum, ` + stands + ` FROM runs r WHERE namespace = ? AND run = ?`
 
 func (h *held) into() []any {
-	return []any{&h.id, &h.last, &h.epoch, &h.created, &h.writer, &h.header, &h.sum}
+	return []any{&h.id, &h.last, &h.epoch, &h.created, &h.writer, &h.header, &h.sum, &h.stands}
 }
 
 // repeats reports whether the same writer has appended this batch, as the last one.
@@ -148,14 +156,17 @@ func (a *addition) check(h *held, found bool) error {
 }
 
 const addRun = `INSERT INTO runs
-	(namespace, run, last, epoch, created, updated, lease_until, recoveries, status, strategy, origin, due, writer, lease_writer, header, sum)
-	VALUES (?, ?, 0, ?, ?, ?, 0, 0, '', '', '', NULL, '', '', '{}', ?)`
+	(namespace, run, last, epoch, created, updated, lease_until, recoveries, status, strategy, origin, due, writer, lease_writer, header, sum, stand)
+	VALUES (?, ?, 0, ?, ?, ?, 0, 0, '', '', '', NULL, '', '', '{}', ?, 0)`
 
 // begin creates a run without records, whose header is empty.
 func (a *addition) begin(w *writer, now time.Time) (h held, err error) {
 	key, at := a.batch.Key, nanos(now)
 	h = held{epoch: a.batch.Epoch, created: at, header: "{}", sum: int64(sum(key, "head", "", []byte("{}")))}
 	if err := w.exec(addRun, key.Namespace, key.Run, h.epoch, at, at, h.sum); err != nil {
+		return h, err
+	}
+	if err := w.stand(key); err != nil {
 		return h, err
 	}
 	if _, err := w.row(heldRun, []any{key.Namespace, key.Run}, h.into()...); err != nil {
@@ -181,7 +192,7 @@ func (a *addition) change(w *writer, h *held, now time.Time) error {
 			return err
 		}
 	}
-	return a.records(w)
+	return a.complete(w)
 }
 
 // bytesOf returns data that are not nil: nil would be stored as NULL.

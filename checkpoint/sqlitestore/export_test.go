@@ -49,6 +49,9 @@ func SumHeads(s *Store) error {
 	if err := s.writer.exec("BEGIN"); err != nil {
 		return err
 	}
+	if err := s.writer.exec("UPDATE runs AS r SET stand = " + standOfRun); err != nil {
+		return err
+	}
 	for rows.Next() {
 		var id int64
 		var key checkpoint.Key

@@ -67,5 +67,8 @@ func (s *Store) lease(w *writer, key checkpoint.Key, holder string, d time.Durat
 	if !h.Lease.Until.IsZero() {
 		until = h.Lease.Until.UnixNano()
 	}
-	return h, w.exec(leaseRun, h.Epoch, h.Lease.Writer, until, h.Recoveries, key.Namespace, key.Run)
+	if err := w.exec(leaseRun, h.Epoch, h.Lease.Writer, until, h.Recoveries, key.Namespace, key.Run); err != nil {
+		return h, err
+	}
+	return h, w.stand(key)
 }

@@ -131,12 +131,12 @@ func TestSchema_newer(t *testing.T) {
 	defer newer.Close()
 	require.NoError(t, newer.Append(t.Context(), next("r", 2, "2")))
 
-	want := &checkpoint.SchemaError{Store: "sqlitestore", Place: path, Version: 4, Known: 3}
+	want := &checkpoint.SchemaError{Store: "sqlitestore", Place: path, Version: 5, Known: 4}
 	require.Equal(t, want, old.Append(t.Context(), next("r", 3, "3")))
 	_, err = sqlitestore.Open(t.Context(), sqlitestore.Config{Path: path})
 	require.Equal(t, want, err)
 	require.ErrorIs(t, err, checkpoint.ErrNewer)
-	require.EqualError(t, err, "sqlitestore: "+path+": a newer program has changed the store: its schema has version 4, and this program knows versions up to 3 (run the newer program, or open another place)")
+	require.EqualError(t, err, "sqlitestore: "+path+": a newer program has changed the store: its schema has version 5, and this program knows versions up to 4 (run the newer program, or open another place)")
 	data, err := journal(t.Context(), newer, "r")
 	require.NoError(t, err)
 	require.Equal(t, []string{"1", "2"}, data)
@@ -205,8 +205,8 @@ func TestSchema_olderProgramAtWork(t *testing.T) {
 	old, err := sqlitestore.OpenVersion(t.Context(), sqlitestore.Config{Path: path}, 1)
 	require.NoError(t, err)
 	defer old.Close()
-	require.NoError(t, old.Append(t.Context(), first("r", "1")))
 	s := open(t, path)
+	require.NoError(t, s.Append(t.Context(), first("r", "1")))
 	require.NoError(t, s.SaveSnapshot(t.Context(), key("r"), checkpoint.Snapshot{Records: 1}))
 	require.ErrorIs(t, old.Append(t.Context(), next("r", 2, "2")), checkpoint.ErrNewer)
 	require.ErrorIs(t, old.Delete(t.Context(), key("r")), checkpoint.ErrNewer)

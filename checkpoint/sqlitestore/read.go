@@ -49,7 +49,11 @@ func (s *Store) span(ctx context.Context, key checkpoint.Key) (id int64, last in
 		return 0, 0, err
 	}
 	defer s.open.RUnlock()
-	err = s.reads.QueryRowContext(ctx, lastOfRun, key.Namespace, key.Run).Scan(&id, &last)
+	var fits bool
+	err = s.reads.QueryRowContext(ctx, lastOfRun, key.Namespace, key.Run).Scan(&id, &last, &fits)
+	if err == nil && !fits {
+		return 0, 0, s.damaged(key)
+	}
 	return id, last, s.missing(ctx, key, err)
 }
 
@@ -148,20 +152,21 @@ func (s *Store) gap(key checkpoint.Key, seq int) error {
 func place(id int64, seq int) int64 { return id<<32 | int64(seq) }
 
 // columns are the columns of runs that make a head, in the order of headRow.into.
-const columns = `r.namespace, r.run, r.last, r.epoch, r.created, r.updated, r.lease_writer, r.lease_until, r.recoveries, r.header, r.sum`
+const columns = `r.namespace, r.run, r.last, r.epoch, r.created, r.updated, r.lease_writer, r.lease_until, r.recoveries, r.header, r.sum, ` + stands
 
 // headRow is a row of these columns.
 type headRow struct {
 	head                             checkpoint.Head
 	created, updated, until, wantSum int64
 	header                           string
+	stands                           bool
 }
 
 func (r *headRow) into() []any {
 	h := &r.head
 	return []any{
 		&h.Key.Namespace, &h.Key.Run, &h.Last, &h.Epoch, &r.created, &r.updated,
-		&h.Lease.Writer, &r.until, &h.Recoveries, &r.header, &r.wantSum,
+		&h.Lease.Writer, &r.until, &h.Recoveries, &r.header, &r.wantSum, &r.stands,
 	}
 }
 
@@ -171,6 +176,9 @@ func (s *Store) whole(r *headRow) (h checkpoint.Head, err error) {
 	h.Created, h.Updated = time.Unix(0, r.created), time.Unix(0, r.updated)
 	if r.until != 0 {
 		h.Lease.Until = time.Unix(0, r.until)
+	}
+	if !r.stands {
+		return checkpoint.Head{}, s.damaged(h.Key)
 	}
 	h.Header, err = s.header(h.Key, r.header, r.wantSum)
 	if err != nil {

@@ -8,7 +8,7 @@ import (
 )
 
 const (
-	lastOfRun   = `SELECT id, last FROM runs WHERE namespace = ? AND run = ?`
+	lastOfRun   = `SELECT id, last, ` + stands + ` FROM runs r WHERE namespace = ? AND run = ?`
 	addSnapshot = `INSERT INTO snapshots (run, records, data, sum) VALUES (?, ?, ?, ?)
 		ON CONFLICT (run) DO UPDATE SET records = excluded.records, data = excluded.data, sum = excluded.sum
 		WHERE snapshots.records <= excluded.records`
@@ -29,12 +29,15 @@ func (s *Store) SaveSnapshot(ctx context.Context, key checkpoint.Key, snapshot c
 	return s.write(ctx, &job{key: key, bytes: len(snapshot.Data), do: func(w *writer) error {
 		var id int64
 		var last int
-		found, err := w.row(lastOfRun, []any{key.Namespace, key.Run}, &id, &last)
+		var fits bool
+		found, err := w.row(lastOfRun, []any{key.Namespace, key.Run}, &id, &last, &fits)
 		switch {
 		case err != nil:
 			return err
 		case !found:
 			return refused{&checkpoint.NotFoundError{Key: key}}
+		case !fits:
+			return s.damaged(key)
 		case snapshot.Records < 1 || snapshot.Records > last:
 			return refused{&checkpoint.SnapshotError{Key: key, Records: snapshot.Records, Last: last}}
 		}

@@ -38,8 +38,8 @@ func (s *Store) PutValue(ctx context.Context, key checkpoint.Key, id string, dat
 // putValue stores a value within a transaction.
 func putValue(w *writer, key checkpoint.Key, id string, data []byte) error {
 	var run int64
-	var last, there int
-	found, err := w.row(lastOfRun, []any{key.Namespace, key.Run}, &run, &last)
+	var there int
+	found, err := w.row(findRun, []any{key.Namespace, key.Run}, &run)
 	if err != nil {
 		return err
 	}
