@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -153,14 +154,21 @@ func TestSchema_failedMigration(t *testing.T) {
 	require.NoError(t, open(t, path).Append(t.Context(), next("r", 2, "2")))
 }
 
-// The file of the first version can be opened for ever. It was written by
+// The files of the first version, and of the one that added checksums of where runs stand, can be
+// opened for ever. The last was written by
 //
 //	SEGUE_REWRITE=1 go test -run TestSchema_golden
 func TestSchema_golden(t *testing.T) {
-	golden := filepath.Join("testdata", "v1.db")
 	if os.Getenv("SEGUE_REWRITE") != "" {
-		writeGolden(t, golden)
+		writeGolden(t, filepath.Join("testdata", "v4.db"))
 	}
+	for _, version := range []string{"v1", "v4"} {
+		t.Run(version, func(t *testing.T) { testGolden(t, filepath.Join("testdata", version+".db")) })
+	}
+}
+
+func testGolden(t *testing.T, golden string) {
+	t.Helper()
 	path := filepath.Join(t.TempDir(), "runs.db")
 	bytes, err := os.ReadFile(golden)
 	require.NoError(t, err)
@@ -220,7 +228,7 @@ func writeGolden(t *testing.T, path string) {
 	s := open(t, path)
 	b := first("waits", `{"record":1}`)
 	b.Header.Status, b.Header.Labels = checkpoint.StatusWaiting, map[string]string{"team": "red"}
-	b.Header.Waits = []checkpoint.Wait{{ID: "1", Kind: "approval"}}
+	b.Header.Waits, b.Lease = []checkpoint.Wait{{ID: "1", Kind: "approval"}}, time.Hour
 	require.NoError(t, s.Append(t.Context(), b))
 	require.NoError(t, s.Append(t.Context(), next("waits", 2, `{"record":2}`)))
 	require.NoError(t, s.Append(t.Context(), first("runs", `{"record":1}`)))
