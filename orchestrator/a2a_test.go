@@ -43,7 +43,7 @@ func pythonPackages(t *testing.T, name string, packages ...string) (python, dir 
 		return python, dir
 	}
 	require.NoError(t, os.MkdirAll(filepath.Dir(dir), 0o755))
-	beside, err := os.MkdirTemp(filepath.Dir(dir), name+"-")
+	beside, err := os.MkdirTemp(filepath.Dir(dir), name+"-") //nolint:usetesting // it has to be on the same disk
 	require.NoError(t, err)
 	defer func() { _ = os.RemoveAll(beside) }()
 	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
