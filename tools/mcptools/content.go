@@ -1,18 +1,19 @@
 package mcptools
 
 import (
-	"bytes"
 	"context"
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
 	"math"
 	"mime"
+	"reflect"
 	"slices"
 	"strings"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/segue-go/segue/internal/jsonform"
 	"github.com/segue-go/segue/messages"
 	"github.com/segue-go/segue/tools"
 )
@@ -36,13 +37,13 @@ func (s *Toolset) result(ctx context.Context, res *mcp.CallToolResult) string {
 
 // content converts a result of a server. Texts stay as they are, one below the other. What is not
 // text is shown or attached, as far as there is room, and named in the text. Structured content is
-// added as compact JSON, unless a text says the same.
+// added as compact JSON, unless the content says the same.
 func (m *mapping) content(res *mcp.CallToolResult) (text string, attached []messages.Attachment) {
 	for _, c := range res.Content {
 		m.add(c)
 	}
-	if res.StructuredContent != nil {
-		m.structured(res.StructuredContent)
+	if v := res.StructuredContent; v != nil && !m.says(v, res.Content) && !m.says(onlyMember(v), res.Content) {
+		m.structured(v)
 	}
 	return strings.Join(m.parts, "\n"), m.attached
 }
@@ -137,24 +138,48 @@ func (m *mapping) attach(what, uri, mediaType string, data []byte) {
 	m.say("%s: it is attached for people, and you cannot see it", about)
 }
 
+// onlyMember returns the value in an object that has one member, as servers put around a text or a
+// list, and else v.
+func onlyMember(v any) any {
+	if object, ok := v.(map[string]any); ok && len(object) == 1 {
+		for _, only := range object {
+			return only
+		}
+	}
+	return v
+}
+
+// says reports whether the content of a result says a value.
+func (m *mapping) says(v any, content []mcp.Content) bool {
+	says := func(text string) bool { return isText(text, v) }
+	if slices.ContainsFunc(m.texts, says) || says(strings.Join(m.texts, "\n")) {
+		return true
+	}
+	list, ok := v.([]any)
+	if !ok || len(list) == 0 || len(list) != len(content) {
+		return false
+	}
+	parts, _ := json.Marshal(content) // it was read as JSON
+	return slices.EqualFunc(m.texts, list, isText) || says(string(parts))
+}
+
+// isText reports whether a text is a value: as a text, or as JSON.
+func isText(text string, v any) bool {
+	if s, ok := v.(string); ok && strings.TrimSpace(s) == strings.TrimSpace(text) {
+		return true
+	}
+	var read any
+	return json.Unmarshal([]byte(text), &read) == nil && reflect.DeepEqual(read, v)
+}
+
 // structured adds structured content.
 func (m *mapping) structured(v any) {
-	data, err := json.Marshal(v)
+	data, err := jsonform.Marshal(v)
 	if err != nil {
 		m.say("left out: structured content that is not JSON")
 		return
 	}
-	for _, text := range m.texts {
-		if sameJSON(text, data) {
-			return
-		}
-	}
-	var plain bytes.Buffer
-	encoder := json.NewEncoder(&plain)
-	encoder.SetEscapeHTML(false)
-	if encoder.Encode(v) == nil {
-		m.parts = append(m.parts, strings.TrimSuffix(plain.String(), "\n"))
-	}
+	m.parts = append(m.parts, string(data))
 	if hasInexact(v) {
 		m.say("numbers above %d are not exact here", mostExact)
 	}
@@ -178,14 +203,4 @@ func hasInexact(v any) bool {
 		}
 	}
 	return false
-}
-
-// sameJSON reports whether a text is the JSON of a value.
-func sameJSON(text string, data []byte) bool {
-	var v any
-	if json.Unmarshal([]byte(text), &v) != nil {
-		return false
-	}
-	again, err := json.Marshal(v)
-	return err == nil && string(again) == string(data)
 }

@@ -71,6 +71,53 @@ func TestMapContent(t *testing.T) {
 			res:  mcp.CallToolResult{Content: texts("{ \"b\": 1.5, \"a\": \"<x>\" }"), StructuredContent: map[string]any{"b": 1.5, "a": "<x>"}},
 			text: `{ "b": 1.5, "a": "<x>" }`,
 		},
+		"structured, a text around which is an object": {
+			res:  mcp.CallToolResult{Content: texts("two hits\n"), StructuredContent: map[string]any{"result": "two hits"}},
+			text: "two hits\n",
+		},
+		"structured, a text under another name": {
+			res:  mcp.CallToolResult{Content: texts("# Title"), StructuredContent: map[string]any{"content": "# Title"}},
+			text: "# Title",
+		},
+		"structured, a number around which is an object": {
+			res:  mcp.CallToolResult{Content: texts("7.0"), StructuredContent: map[string]any{"result": 7.0}},
+			text: "7.0",
+		},
+		"structured, a list with a text for each": {
+			res:  mcp.CallToolResult{Content: texts("a", `{"n":1}`), StructuredContent: map[string]any{"result": []any{"a", map[string]any{"n": 1.0}}}},
+			text: "a\n" + `{"n":1}`,
+		},
+		"structured, a list in one text": {
+			res:  mcp.CallToolResult{Content: texts(`["a", "b"]`), StructuredContent: map[string]any{"result": []any{"a", "b"}}},
+			text: `["a", "b"]`,
+		},
+		"structured, the lines of several texts": {
+			res:  mcp.CallToolResult{Content: texts("a", "b"), StructuredContent: map[string]any{"content": "a\nb"}},
+			text: "a\nb",
+		},
+		"structured, the same parts": {
+			res: mcp.CallToolResult{
+				Content:           []mcp.Content{&mcp.ImageContent{MIMEType: "image/png", Data: make([]byte, 100)}},
+				StructuredContent: map[string]any{"content": []any{map[string]any{"type": "image", "mimeType": "image/png", "data": strings.Repeat("A", 134) + "=="}}},
+			},
+			text: "[left out: picture, image/png, 100 bytes, which is too large]",
+		},
+		"structured, more than a text": {
+			res:  mcp.CallToolResult{Content: texts("a"), StructuredContent: map[string]any{"result": "a", "more": true}},
+			text: "a\n" + `{"more":true,"result":"a"}`,
+		},
+		"structured, a longer list": {
+			res:  mcp.CallToolResult{Content: texts("a"), StructuredContent: map[string]any{"result": []any{"a", "b"}}},
+			text: "a\n" + `{"result":["a","b"]}`,
+		},
+		"structured, an empty list": {
+			res:  mcp.CallToolResult{Content: []mcp.Content{}, StructuredContent: map[string]any{"result": []any{}}},
+			text: `{"result":[]}`,
+		},
+		"structured, an object in an object": {
+			res:  mcp.CallToolResult{Content: texts("a"), StructuredContent: map[string]any{"result": map[string]any{"result": "a"}}},
+			text: "a\n" + `{"result":{"result":"a"}}`,
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			text, attached := (&mapping{left: 50}).content(&c.res)
