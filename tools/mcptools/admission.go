@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"regexp"
 	"slices"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -44,33 +45,36 @@ func (a *admission) admit(t *mcp.Tool, o *Offer) (err error) {
 	if a.owner[o.ToolName] != t.Name || a.admitted[o.ToolName] {
 		return fmt.Errorf("another tool of the server has the name %s", o.ToolName)
 	}
+	if t.Meta[needsTask] != nil {
+		return errors.New("each call of it is a task, and tasks are not supported")
+	}
 	if len(a.admitted) == cfg.Limits.Tools {
 		return fmt.Errorf("the server offers more than %d tools", cfg.Limits.Tools)
 	}
-	if o.Definition.Parameters, a.schema, err = schemaOf(t, cfg.Limits.Schema); err != nil {
+	if o.Definition.Parameters, a.schema, o.Unchecked, err = schemaOf(t, cfg.Limits.Schema); err != nil {
 		return err
 	}
 	a.admitted[o.ToolName] = true
 	return nil
 }
 
-// schemaOf returns the input schema of a tool, and the same compiled. A schema that does not say
-// that it is of an object is taken for one: arguments are nothing else.
-func schemaOf(t *mcp.Tool, most int) (json.RawMessage, *tools.Schema, error) {
+// schemaOf returns the input schema of a tool, and the same compiled, without the patterns that
+// cannot be checked. A schema that does not say that it is of an object is taken for one: arguments
+// are nothing else.
+func schemaOf(t *mcp.Tool, most int) (data json.RawMessage, compiled *tools.Schema, unchecked []string, err error) {
 	schema, ok := t.InputSchema.(map[string]any)
 	if !ok {
-		return nil, nil, errors.New("its input schema is not an object")
+		return nil, nil, nil, errors.New("its input schema is not an object")
 	}
 	schema = withoutNull(schema)
 	if _, said := schema["type"]; !said {
 		schema["type"] = "object"
 	}
 	if schema["type"] != "object" {
-		return nil, nil, errors.New("its input schema is not one of an object")
+		return nil, nil, nil, errors.New("its input schema is not one of an object")
 	}
-	data, err := json.Marshal(schema)
-	if err != nil {
-		return nil, nil, errors.New("its input schema is not JSON")
+	if data, err = json.Marshal(schema); err != nil {
+		return nil, nil, nil, errors.New("its input schema is not JSON")
 	}
 	data = bytes.Map(func(r rune) rune {
 		if isHidden(r) {
@@ -79,13 +83,55 @@ func schemaOf(t *mcp.Tool, most int) (json.RawMessage, *tools.Schema, error) {
 		return r
 	}, data)
 	if len(data) > most {
-		return nil, nil, fmt.Errorf("its input schema has %d bytes, more than %d", len(data), most)
+		return nil, nil, nil, fmt.Errorf("its input schema has %d bytes, more than %d", len(data), most)
 	}
-	compiled, err := tools.CompileSchema(data)
+	if compiled, err = tools.CompileSchema(data); err != nil {
+		if data, unchecked = withoutPatterns(data); len(unchecked) > 0 {
+			compiled, err = tools.CompileSchema(data)
+		}
+	}
 	if err != nil {
-		return nil, nil, fmt.Errorf("its input schema is invalid: %s", clean(err.Error(), 300))
+		return nil, nil, nil, fmt.Errorf("its input schema is invalid: %s", clean(err.Error(), 300))
 	}
-	return data, compiled, nil
+	return data, compiled, unchecked, nil
+}
+
+// withoutPatterns returns a schema without the patterns that regexp does not know, and these,
+// sorted.
+func withoutPatterns(schema json.RawMessage) (json.RawMessage, []string) {
+	var v any
+	var found []string
+	_ = json.Unmarshal(schema, &v) // it was written as JSON
+	dropPatterns(v, &found)
+	slices.Sort(found)
+	return asJSON(v), slices.Compact(found)
+}
+
+// dropPatterns takes the patterns that regexp does not know out of a schema. With one for names it
+// takes out what would refuse these names.
+func dropPatterns(v any, found *[]string) {
+	unknown := func(pattern string) bool {
+		_, err := regexp.Compile(pattern)
+		if err != nil {
+			*found = append(*found, clean(pattern, 200))
+		}
+		return err != nil
+	}
+	list, _ := v.([]any)
+	schema, _ := v.(map[string]any)
+	names, _ := schema["patternProperties"].(map[string]any)
+	for pattern := range names {
+		if unknown(pattern) {
+			delete(names, pattern)
+			delete(schema, "additionalProperties")
+		}
+	}
+	if pattern, ok := schema["pattern"].(string); ok && unknown(pattern) {
+		delete(schema, "pattern")
+	}
+	for _, one := range slices.AppendSeq(list, maps.Values(schema)) {
+		dropPatterns(one, found)
+	}
 }
 
 // withoutNull returns a copy of a schema without a "required" that is null, as some servers write

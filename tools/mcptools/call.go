@@ -3,6 +3,7 @@ package mcptools
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strconv"
 	"sync"
 	"time"
@@ -80,12 +81,7 @@ func (c *calls) begin(r *running) (token string, end func()) {
 		defer c.mu.Unlock()
 		delete(c.token, token)
 		c.ended = time.Now()
-		for i, have := range c.list {
-			if have == r {
-				c.list = append(c.list[:i], c.list[i+1:]...)
-				return
-			}
-		}
+		c.list = slices.DeleteFunc(c.list, func(have *running) bool { return have == r })
 	}
 }
 

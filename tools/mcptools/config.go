@@ -73,7 +73,7 @@ type Config struct {
 
 	Limits Limits
 
-	// Logger receives what the server does wrong, such as a line that is not JSON; nil: nothing is
+	// Logger receives what the server does wrong, such as a line that is no message; nil: nothing is
 	// logged.
 	Logger *slog.Logger
 }

@@ -92,13 +92,7 @@ func (m *mapping) link(l *mcp.ResourceLink) {
 }
 
 func joinSome(parts []string) string {
-	kept := parts[:0]
-	for _, p := range parts {
-		if p != "" {
-			kept = append(kept, p)
-		}
-	}
-	return strings.Join(kept, ", ")
+	return strings.Join(slices.DeleteFunc(parts, func(p string) bool { return p == "" }), ", ")
 }
 
 func (m *mapping) resource(r *mcp.ResourceContents) {

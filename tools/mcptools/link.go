@@ -225,7 +225,7 @@ func (s *links) whyNot(ctx context.Context, p *process, err error) error {
 	}
 	p.stop()
 	if wrote := lastLines(p.stderr.String(), 500); wrote != "" {
-		err = fmt.Errorf("%w; its standard error ends with: %s", err, wrote)
+		err = fmt.Errorf("%w; it wrote last: %s", err, wrote)
 	}
 	return err
 }

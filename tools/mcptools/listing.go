@@ -38,6 +38,10 @@ type Offer struct {
 	Fingerprint string           // of the name, the description, the schemas and the hints, for [Pins]
 	Pin         Pin              // how the definition compares with Config.Pinned
 	LeftOut     string           // why the tool is not among Tools; "" means that it is
+
+	// Unchecked are patterns of the server's schema, sorted, that cannot be checked here, such as
+	// ones that look ahead. They are not in the Definition.
+	Unchecked []string
 }
 
 // Hints are what a server says about the safety of a tool. A nil is not said.
@@ -67,6 +71,9 @@ const (
 	mostListed = 2
 )
 
+// cursorMayBeEmpty is the first version of MCP in which "" is a cursor.
+const cursorMayBeEmpty = "2026-07-28"
+
 // list reads the server's list of tools.
 func (s *Toolset) list(ctx context.Context, l *link) error {
 	s.reading.Lock()
@@ -87,16 +94,23 @@ func (s *Toolset) list(ctx context.Context, l *link) error {
 		if err != nil {
 			return s.failure("list its tools", unlessLate(ctx, err))
 		}
-		all = append(all, res.Tools...)
-		size += sizeOf(res.Tools)
-		if res.NextCursor == "" {
+		next := res.NextCursor
+		if next == emptyCursor && listing.Protocol < cursorMayBeEmpty {
+			next = ""
+		}
+		if next == emptyCursor && cursor == next { // the server means the end
 			break
 		}
-		if page+1 == mostPages || len(all) >= mostOffers*s.cfg.Limits.Tools || size >= mostListed*s.cfg.Limits.Message || res.NextCursor == cursor {
+		all = append(all, res.Tools...)
+		size += sizeOf(res.Tools)
+		if next == "" {
+			break
+		}
+		if page+1 == mostPages || len(all) >= mostOffers*s.cfg.Limits.Tools || size >= mostListed*s.cfg.Limits.Message || next == cursor {
 			listing.More = true
 			break
 		}
-		cursor = res.NextCursor
+		cursor = next
 	}
 	if most := mostOffers * s.cfg.Limits.Tools; len(all) > most {
 		all, listing.More = all[:most], true

@@ -150,6 +150,35 @@ func TestListing_hiddenText(t *testing.T) {
 	require.Equal(t, string(named(t, s, "read").Definition().Parameters), string(named(t, s, "write").Definition().Parameters))
 }
 
+// A pattern that cannot be checked here is left out of the schema and named; all else is checked.
+func TestListing_patterns(t *testing.T) {
+	s := offering(t, nil, &mcp.Tool{Name: "invite", InputSchema: json.RawMessage(`{"type":"object","required":["mail"],"additionalProperties":false,"properties":{
+		"mail":{"type":"string","format":"email","pattern":"^(?!\\.)[a-z.]+@"},
+		"zip":{"type":"string","pattern":"^[0-9]+$"},
+		"pattern":{"type":"string","enum":["a"]},
+		"default":{"anyOf":[{"type":"string","pattern":"a(?=b)"},{"type":"null"}]},
+		"tags":{"type":"object","patternProperties":{"^(?<!x)t":{"type":"string"},"^n":{"type":"number"}},"additionalProperties":false},
+		"kind":{"enum":["a"]}}}`)}, &mcp.Tool{Name: "broken", InputSchema: json.RawMessage(`{"type":"object","properties":{"a":{"type":7,"pattern":"(?!a)"}}}`)})
+	require.Contains(t, s.Listing().Offers[0].LeftOut, "its input schema is invalid")
+	o := s.Listing().Offers[1]
+	require.Empty(t, o.LeftOut)
+	require.Equal(t, []string{`^(?!\.)[a-z.]+@`, `^(?<!x)t`, `a(?=b)`}, o.Unchecked)
+	require.NotContains(t, string(o.Definition.Parameters), "?!\\")
+	require.Contains(t, string(o.Definition.Parameters), `"format":"email"`)
+	for arguments, reason := range map[string]string{
+		`{"mail":"a@b","default":"x","tags":{"t1":"a","other":1,"n":2}}`: "",
+		`{"mail":"a@b","zip":"12a"}`:                                     tools.ReasonArguments,
+		`{"mail":7}`:                                                     tools.ReasonArguments,
+		`{}`:                                                             tools.ReasonArguments,
+		`{"mail":"a@b","pattern":"b"}`:                                   tools.ReasonArguments,
+		`{"mail":"a@b","tags":{"n":"2"}}`:                                tools.ReasonArguments,
+		`{"mail":"a@b","kind":"b"}`:                                      tools.ReasonArguments,
+		`{"mail":"a@b","more":1}`:                                        tools.ReasonArguments,
+	} {
+		require.Equal(t, reason, call(t.Context(), named(t, s, "invite"), arguments).Reason, arguments)
+	}
+}
+
 func TestListing_invalidSchema(t *testing.T) {
 	s := offering(t, nil, &mcp.Tool{Name: "odd", InputSchema: json.RawMessage(`{"type":"object","properties":{"a":{"type":7}}}`)}, &mcp.Tool{Name: "fine"})
 	require.Contains(t, s.Listing().Offers[1].LeftOut, "its input schema is invalid")

@@ -120,14 +120,7 @@ func (p *process) ended(within time.Duration) bool {
 	}
 }
 
-// processReader and processWriter are the ends that the transport reads and writes. Closing either
-// ends the process.
-type processReader struct{ p *process }
-
-func (r processReader) Read(b []byte) (int, error) { return r.p.stdout.Read(b) }
-
-func (r processReader) Close() error { return nil }
-
+// processWriter is the end that the transport writes. Closing it ends the process.
 type processWriter struct{ p *process }
 
 func (w processWriter) Write(b []byte) (int, error) { return w.p.stdin.Write(b) }

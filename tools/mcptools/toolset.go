@@ -89,8 +89,8 @@ func (s *Toolset) Refresh(ctx context.Context) error {
 	return s.list(ctx, l)
 }
 
-// Stderr returns the last bytes that the command wrote to its standard error, without the secrets
-// of the Config; "" without a command.
+// Stderr returns the last bytes that the command wrote to its standard error, and the lines of its
+// standard output that are no messages, without the secrets of the Config; "" without a command.
 func (s *Toolset) Stderr() string { return s.links.stderr() }
 
 // Close ends the connection, and the command with its children. It waits until they are gone, which

@@ -1,13 +1,18 @@
 package mcptools
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"fmt"
 	"io"
+	"log/slog"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
@@ -22,13 +27,36 @@ func (s *Toolset) transport() (mcp.Transport, *process, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	return &mcp.IOTransport{Reader: processReader{p}, Writer: processWriter{p}, MaxLineLength: s.cfg.Limits.Message}, p, nil
+	lines := newLineReader(io.NopCloser(p.stdout), s.cfg.Limits.Message, func(line []byte) []byte { return s.message(p, line) })
+	return &mcp.IOTransport{Reader: lines, Writer: processWriter{p}, MaxLineLength: s.cfg.Limits.Message}, p, nil
+}
+
+// message returns a line of the standard output of a command as the SDK can read it. A line that is
+// no message is logged, and kept with what the command writes to its standard error. One that
+// begins like a message and is broken is one: the SDK says what is wrong with it.
+func (s *Toolset) message(p *process, line []byte) []byte {
+	var list []json.RawMessage
+	if json.Unmarshal(line, &list) != nil {
+		list = []json.RawMessage{line}
+	}
+	wrong := func(one json.RawMessage) bool {
+		_, err := jsonrpc.DecodeMessage(one)
+		return err != nil && !bytes.HasPrefix(one, []byte(`{"jsonrpc"`))
+	}
+	if len(list) > 0 && !slices.ContainsFunc(list, wrong) {
+		return mend(line)
+	}
+	if text := strings.TrimSpace(string(line)); text != "" {
+		_, _ = io.WriteString(p.stderr, text+"\n") // never fails
+		s.cfg.Logger.Warn("an MCP server wrote a line that is no message", slog.String("server", s.cfg.Name), slog.String("line", clean(s.redact.text(text), 500)))
+	}
+	return nil
 }
 
 // client returns a client of the SDK for one connection.
 func (s *Toolset) client(l *link) *mcp.Client {
 	elicitation := &mcp.ElicitationCapabilities{Form: &mcp.FormElicitationCapabilities{}, URL: &mcp.URLElicitationCapabilities{}}
-	return mcp.NewClient(&mcp.Implementation{Name: "segue", Version: "v0"}, &mcp.ClientOptions{
+	made := mcp.NewClient(&mcp.Implementation{Name: "segue", Version: "v0"}, &mcp.ClientOptions{
 		Logger:             s.cfg.Logger,
 		Capabilities:       &mcp.ClientCapabilities{Elicitation: elicitation},
 		ElicitationHandler: s.elicit,
@@ -43,6 +71,8 @@ func (s *Toolset) client(l *link) *mcp.Client {
 			s.links.calls.progress(r.Params)
 		},
 	})
+	made.AddSendingMiddleware(sendEmptyCursor)
+	return made
 }
 
 // newHTTPClient returns the client for the requests to Config.URL, and how to close its idle
@@ -90,26 +120,26 @@ func (t *roundTripper) RoundTrip(r *http.Request) (*http.Response, error) {
 		return nil, err
 	}
 	t.last.note(r, res)
-	if !strings.HasPrefix(res.Header.Get("Content-Type"), "text/event-stream") { // each event has its own limit
-		res.Body = &boundedBody{ReadCloser: res.Body, left: t.most, most: t.most}
+	mediaType := res.Header.Get("Content-Type")
+	if strings.HasPrefix(mediaType, "text/event-stream") { // each event has its own limit
+		res.Body = newLineReader(res.Body, int(t.most), mendEvent)
+		return res, nil
 	}
+	body := io.LimitReader(res.Body, t.most+1)
+	if strings.HasPrefix(mediaType, "application/json") {
+		data, err := io.ReadAll(body)
+		if int64(len(data)) > t.most {
+			err = fmt.Errorf("mcptools: the reply has more than %d bytes", t.most)
+		}
+		if err != nil {
+			_ = res.Body.Close()
+			return nil, err
+		}
+		body = bytes.NewReader(mend(data))
+	}
+	res.Body = struct {
+		io.Reader
+		io.Closer
+	}{body, res.Body}
 	return res, nil
-}
-
-// boundedBody fails instead of returning more bytes than are allowed.
-type boundedBody struct {
-	io.ReadCloser
-	left, most int64
-}
-
-// Read implements [io.Reader].
-func (b *boundedBody) Read(p []byte) (int, error) {
-	if b.left < 0 {
-		return 0, fmt.Errorf("mcptools: the reply has more than %d bytes", b.most)
-	}
-	n, err := b.ReadCloser.Read(p[:min(int64(len(p)), b.left+1)])
-	if b.left -= int64(n); b.left < 0 {
-		return 0, fmt.Errorf("mcptools: the reply has more than %d bytes", b.most)
-	}
-	return n, err
 }
