@@ -13,6 +13,7 @@ import (
 	"github.com/segue-go/segue/cmd/segue/internal/plaintext"
 	"github.com/segue-go/segue/cmd/segue/internal/terminal"
 	"github.com/segue-go/segue/cmd/segue/internal/workfolder"
+	"github.com/segue-go/segue/internal/jsonform"
 	"github.com/segue-go/segue/tools"
 )
 
@@ -59,7 +60,7 @@ func yamlOf(arguments string) (string, bool) {
 		return "", false
 	}
 	for _, text := range []string{blanks.ReplaceAllString(string(text), ""), string(text)} {
-		if again, err := (draft{text, ".yaml"}).arguments(); err == nil && sameJSON(again, arguments) {
+		if again, err := (draft{text, ".yaml"}).arguments(); err == nil && jsonform.Canonical(again) == jsonform.Canonical(arguments) {
 			return text, true
 		}
 	}
@@ -107,11 +108,11 @@ func objectOf(list yaml.MapSlice) ([]byte, error) {
 			}
 			item.Value = json.RawMessage(text)
 		}
-		name, err := plainJSON(fmt.Sprint(item.Key))
+		name, err := jsonform.Marshal(fmt.Sprint(item.Key))
 		if err != nil {
 			return nil, err
 		}
-		value, err := plainJSON(item.Value)
+		value, err := jsonform.Marshal(item.Value)
 		if err != nil {
 			return nil, fmt.Errorf("its %v has no JSON form", item.Key)
 		}
@@ -123,32 +124,6 @@ func objectOf(list yaml.MapSlice) ([]byte, error) {
 		return []byte("{}"), nil
 	}
 	return b.Bytes(), nil
-}
-
-// plainJSON returns a value as JSON in which < > and & are as they are.
-func plainJSON(value any) ([]byte, error) {
-	var b bytes.Buffer
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	err := e.Encode(value)
-	return bytes.TrimSpace(b.Bytes()), err
-}
-
-// sameJSON reports whether two texts have the same value, with the members of objects in any order.
-func sameJSON(a, b string) bool {
-	one, errOne := canonical(a)
-	other, errOther := canonical(b)
-	return errOne == nil && errOther == nil && bytes.Equal(one, other)
-}
-
-func canonical(text string) ([]byte, error) {
-	d := json.NewDecoder(strings.NewReader(text))
-	d.UseNumber()
-	var v any
-	if err := d.Decode(&v); err != nil {
-		return nil, err
-	}
-	return json.Marshal(v)
 }
 
 func firstLine(s string) string {

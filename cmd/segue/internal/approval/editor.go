@@ -14,6 +14,7 @@ import (
 
 	"github.com/segue-go/segue/cmd/segue/internal/plaintext"
 	"github.com/segue-go/segue/cmd/segue/internal/terminal"
+	"github.com/segue-go/segue/internal/jsonform"
 	"github.com/segue-go/segue/orchestrator"
 	"github.com/segue-go/segue/tools"
 )
@@ -65,7 +66,7 @@ func (e *Editor) Edit(ctx context.Context, w orchestrator.Wait) (string, error) 
 		return "", err
 	}
 	delete(e.drafts, w.ID)
-	if sameJSON(arguments, w.Arguments) {
+	if jsonform.Canonical(arguments) == jsonform.Canonical(w.Arguments) {
 		return "", nil
 	}
 	return arguments, nil
