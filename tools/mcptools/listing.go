@@ -71,8 +71,9 @@ const (
 	mostListed = 2
 )
 
-// cursorMayBeEmpty is the first version of MCP in which "" is a cursor.
-const cursorMayBeEmpty = "2026-07-28"
+// stateless is the first version of MCP without sessions. In it, "" is a cursor, and a question of
+// a server ends its call.
+const stateless = "2026-07-28"
 
 // list reads the server's list of tools.
 func (s *Toolset) list(ctx context.Context, l *link) error {
@@ -95,7 +96,7 @@ func (s *Toolset) list(ctx context.Context, l *link) error {
 			return s.failure("list its tools", unlessLate(ctx, err))
 		}
 		next := res.NextCursor
-		if next == emptyCursor && listing.Protocol < cursorMayBeEmpty {
+		if next == emptyCursor && listing.Protocol < stateless {
 			next = ""
 		}
 		if next == emptyCursor && cursor == next { // the server means the end

@@ -33,6 +33,13 @@ func TestPyPI_fastmcp(t *testing.T) {
 		}
 		require.Equal(t, "nut is in stock ✓", callNamed(t, set, "describe", `{"name":"nut"}`).Output)
 		require.Equal(t, tools.ReasonArguments, callNamed(t, set, "describe", `{"name":7}`).Reason)
+		out := callNamed(t, set, "order", "{}")
+		if protocol == "" {
+			require.Equal(t, tools.ReasonError, out.Reason)
+			require.Contains(t, out.Output, `MCP 2026-07-28 is spoken with the server "stock", and it may be able to ask only in an older version: set its protocol to 2025-11-25`)
+		} else {
+			require.Equal(t, "cancel: ", out.Output, "it asks, and nobody is there")
+		}
 		require.Contains(t, set.Stderr(), "fastmcp server is starting\n")
 		require.Contains(t, set.Stderr(), "chatty was called\n")
 	}
@@ -44,6 +51,10 @@ func TestPyPI_mcp(t *testing.T) {
 	set := connect(t, mcptools.Config{Name: "lists", Command: []string{pypiPython(t), serverFile(t, "mcp_server.py")}})
 	require.Equal(t, "Oslo\nRome", callNamed(t, set, "cities", "{}").Output)
 	require.Equal(t, `{"temperature":21.0}`, strings.Join(strings.Fields(callNamed(t, set, "weather", `{"city":"Oslo"}`).Output), ""))
+	out := callNamed(t, set, "move", "{}")
+	require.Contains(t, out.Output, `mcptools: the server "lists" refused the call of move: `)
+	require.Contains(t, out.Output, `MCP 2026-07-28 is spoken with the server "lists"`)
+	require.NotContains(t, callNamed(t, set, "fail", "{}").Output, "2026-07-28", "another error says nothing of it")
 	require.Contains(t, set.Stderr(), `{"level": "info", "msg": "starting"}`)
 }
 

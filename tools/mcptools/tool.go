@@ -63,7 +63,7 @@ func (t *tool) Call(ctx context.Context, arguments string) (string, error) {
 	}
 	text := t.set.result(ctx, res)
 	if res.IsError {
-		return "", errors.New(text)
+		return "", errors.New(t.set.withVersion(text))
 	}
 	return text, nil
 }
@@ -198,7 +198,17 @@ func (t *tool) refused(e *jsonrpc.Error) error {
 	if !t.set.offersTool(t.name) {
 		text += "; it does not offer this tool any more: use another one"
 	}
-	return errors.New(text)
+	return errors.New(t.set.withVersion(text))
+}
+
+// withVersion returns the text of a failed call. If it is about a question to people, it names the
+// version of MCP, in which the server may not be able to ask.
+func (s *Toolset) withVersion(text string) string {
+	spoken := s.Listing().Protocol
+	if spoken < stateless || !strings.Contains(strings.ToLower(text), "elicit") {
+		return text
+	}
+	return fmt.Sprintf("%s; MCP %s is spoken with the server %.64q, and it may be able to ask only in an older version: set its protocol to 2025-11-25 in the configuration", text, spoken, s.cfg.Name)
 }
 
 // offersTool reports whether a tool is in the newest list.

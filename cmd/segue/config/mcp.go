@@ -22,6 +22,7 @@ type MCPServer struct {
 	URL       string            `json:"url,omitempty" jsonschema:"the address of a server that speaks streamable HTTP"`
 	HeaderEnv map[string]string `json:"header_env,omitempty" jsonschema:"headers of each request to url, and the NAME of the environment variable that holds the value of each, with Bearer before it or another scheme"`
 
+	Protocol     string               `json:"protocol,omitempty" jsonschema:"the newest version of MCP to speak with the server, for one that asks you questions as older versions do; not given: the newest of all"`
 	Prefix       string               `json:"prefix,omitempty" jsonschema:"put before the name of each tool, such as files_"`
 	Allow        []string             `json:"allow,omitzero" jsonschema:"the tools to offer, by the server's names; not given: all"`
 	TrustHints   bool                 `json:"trust_hints,omitempty" jsonschema:"believe the server that a tool only reads, or can be called again"`

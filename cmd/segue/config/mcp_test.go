@@ -36,6 +36,10 @@ func TestMCP_problems(t *testing.T) {
 			"2:21: mcp.a.prefix: a prefix has at most 32 letters, digits, - and _", "2:34: mcp.a.timeout: must be a duration above zero, such as 90s or 2m",
 			"2:47: mcp.a.connect_timeout: must be a duration above zero, such as 90s or 2m", "3:3: mcp.b c: a name has 1 to 64 letters, digits, - and _",
 		}},
+		"protocols": {"mcp: {a: {command: [x], protocol: '2025-06-18'}, b: {command: [x], protocol: 1.0}, c: {command: [x], protocol: '2025-01-01'}}\nagents: {a: {}}\n", []string{
+			"1:68: mcp.b.protocol: this is a number, and must be a text: put it in quotes",
+			`1:102: mcp.c.protocol: must be one of "2026-07-28", "2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"; did you mean 2025-11-25?`,
+		}},
 		"no use": {"mcp: {f: {command: [x]}}\nagents: {a: {strategy: llm-only, mcp: [f]}, b: {strategy: planning, mcp: [f], children: [{agent: c, as: executor}]}, c: {}}\n", []string{
 			"2:34: agents.a.mcp: llm-only calls no tools; give them to another agent", "2:69: agents.b.mcp: plan-and-execute with an executor calls no tools; give them to another agent",
 		}},
@@ -45,6 +49,16 @@ func TestMCP_problems(t *testing.T) {
 			_, problems := parsed(tt.text)
 			require.Equal(t, tt.want, problems)
 		})
+	}
+}
+
+// The version of MCP that a server is offered is the one that the file says.
+func TestMCP_protocol(t *testing.T) {
+	c := sound(t, "mcp: {a: {command: [x], protocol: 2025-06-18}, b: {command: [x]}}\nagents: {a: {mcp: [a, b]}}\n")
+	for name, want := range map[string]string{"a": "2025-06-18", "b": ""} {
+		made, err := c.MCPConfig(name, nil)
+		require.NoError(t, err)
+		require.Equal(t, want, made.Protocol)
 	}
 }
 

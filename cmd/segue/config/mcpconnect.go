@@ -52,7 +52,7 @@ func (c *Config) MCPConfig(name string, getenv func(string) string) (mcptools.Co
 	}
 	made := mcptools.Config{
 		Name: name, Command: s.Command, Dir: c.MCPDir(s), URL: s.URL, Prefix: s.Prefix, Allow: s.Allow, TrustHints: s.TrustHints, TrustResults: s.TrustResults,
-		ShowImages: s.ShowImages,
+		ShowImages: s.ShowImages, Protocol: s.Protocol,
 	}
 	var err error
 	if made.CallTimeout, err = durationOf(s.Timeout); err != nil {

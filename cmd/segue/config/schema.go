@@ -9,6 +9,8 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
 	"github.com/segue-go/segue/cmd/segue/internal/strategies"
 	"github.com/segue-go/segue/markdownpolicy"
 	"github.com/segue-go/segue/strategy/builtin"
@@ -90,6 +92,7 @@ func schemaOf(whole bool) json.RawMessage {
 	has.at("approval", "properties", "default")["enum"] = ApprovalWords
 	has.at("approval", "properties", "tools", "additionalProperties")["enum"] = ApprovalWords
 	has.at("approval", "properties", "paths", "additionalProperties", "additionalProperties")["enum"] = ApprovalWords
+	top.at("properties", "mcp", "additionalProperties", "properties", "protocol")["enum"] = mcp.SupportedProtocolVersions()
 	profile := top.at("properties", "profiles", "additionalProperties", "properties")
 	profile.at("api")["enum"] = APIs
 	profile.at("strategy")["enum"] = strategies.Words()
