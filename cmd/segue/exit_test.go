@@ -82,6 +82,9 @@ func TestOutcome_waiting(t *testing.T) {
 		require.Equal(t, exitWaiting, exitCode(err))
 		require.EqualError(t, err, tt.text)
 	}
+	always := ways{anyway: map[string]orchestrator.ApprovalPolicy{"wipe": orchestrator.AskAlways}}
+	wipe := orchestrator.Wait{Kind: orchestrator.WaitApproval, Tool: "wipe"}
+	require.EqualError(t, waiting([]orchestrator.Wait{wipe, approval}, nil, always), "the run waits for 2 approvals (1 of tools that always ask), and nobody can be asked here; run it in a terminal, or with --approve never")
 	err := outcome(orchestrator.RunFinished{Status: orchestrator.StatusWaiting, Waits: []orchestrator.Wait{approval, answer}}, nil, nil, ways{asked: true})
 	require.EqualError(t, err, "the run waits for 1 approval and 1 answer, and was given none; run it again, or with --approve always or --approve never, and with the answer in the task or with --no-ask")
 	err = outcome(orchestrator.RunFinished{Status: orchestrator.StatusWaiting, Waits: []orchestrator.Wait{answer}}, nil, nil, ways{resume: "segue resume 1", answer: "segue answer 1", show: "segue show 1", asked: true})

@@ -179,7 +179,7 @@ func (c *cli) tell(events iter.Seq2[orchestrator.Event, error], j job, asker *ap
 		if ended {
 			s.ShowWaits(end.Waits)
 			on := j.runs.ways(e.Run)
-			on.asked = asker != nil
+			on.asked, on.anyway = asker != nil, j.asksAnyway(nil)
 			for _, offer := range on.offers(end.Status) {
 				s.ShowProgress(offer)
 			}

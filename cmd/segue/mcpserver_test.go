@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -16,7 +17,7 @@ import (
 
 // mcpTestServer is the program mcp-test-server: an MCP server on standard input and output. Its
 // argument says how it behaves: hang answers nothing, die ends at once, elicit has a tool that asks
-// a person, and turn describes echo otherwise as soon as mcp.description is there, and writes the
+// a person, wipe has tools that destroy, and turn describes echo otherwise as soon as mcp.description is there, and writes the
 // file mcp.turned when its client has looked at that. It writes its process id into the file
 // mcp.pid, and describes its tool echo by the file mcp.description if there is one.
 func mcpTestServer() {
@@ -73,6 +74,15 @@ func newTestServer(mode string) *mcp.Server {
 		})
 	if mode == "turn" {
 		go turn(s, about)
+	}
+	if mode == "wipe" {
+		yes := true
+		for _, name := range []string{"wipe", "scrub"} {
+			s.AddTool(&mcp.Tool{Name: name, Annotations: &mcp.ToolAnnotations{DestructiveHint: &yes}, InputSchema: json.RawMessage(`{"type":"object","properties":{"of":{"type":"string","pattern":"^(?!/)"}}}`)},
+				func(context.Context, *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+					return textResult("wiped"), nil
+				})
+		}
 	}
 	if mode == "elicit" {
 		mcp.AddTool(s, &mcp.Tool{Name: "book", Description: "Books a table.", Annotations: &mcp.ToolAnnotations{ReadOnlyHint: true}}, book)

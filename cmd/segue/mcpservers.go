@@ -100,6 +100,16 @@ func (m *mcpServers) connect(ctx context.Context, cfg *config.Config, name strin
 	return s, nil
 }
 
+// nameOf returns the server's name of a tool; the name itself if the tool is gone.
+func (s *mcpServer) nameOf(tool string) string {
+	for _, o := range s.set.Listing().Offers {
+		if o.ToolName == tool && o.LeftOut == "" {
+			return o.Name
+		}
+	}
+	return tool
+}
+
 // forget ends a connection, so that the next one is another.
 func (m *mcpServers) forget(s *mcpServer) {
 	m.mu.Lock()

@@ -182,6 +182,7 @@ func (s *agentServer) resultOf(run string, end *orchestrator.RunFinished, err er
 		return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: answer}}, StructuredContent: r}
 	}
 	on := j.runs.ways(run)
+	on.anyway = j.asksAnyway(nil)
 	why := "the run ended as " + string(end.Status)
 	if failed := outcome(*end, err, j.files, on); failed != nil {
 		why = plainwords.Line(failed)

@@ -58,11 +58,13 @@ type toolRecord struct {
 	Name        string          `json:"name"`
 	ServerName  string          `json:"server_name,omitempty"` // what the MCP server calls it
 	Safety      string          `json:"safety,omitempty"`
+	Asks        string          `json:"asks,omitempty"`  // why it asks, besides what its state says
 	State       string          `json:"state,omitempty"` // of an MCP tool: accepted, new or changed
 	Description string          `json:"description"`
 	Parameters  json.RawMessage `json:"parameters,omitempty"`
 	Fingerprint string          `json:"fingerprint,omitempty"`
-	LeftOut     string          `json:"left_out,omitempty"` // why no run gets it
+	LeftOut     string          `json:"left_out,omitempty"`  // why no run gets it
+	Unchecked   []string        `json:"unchecked,omitempty"` // patterns for its arguments that only the server checks
 
 	change []terminal.Line
 }
@@ -79,7 +81,8 @@ connect_timeout, is shown with the reason; the exit code is then 5.
 What a tool does:
   reads     it changes nothing: you are not asked
   changes   you are asked, unless the approval of the agent says otherwise
-  asks      you are asked about each call, whatever the approval says
+  asks      you are asked about each call, whatever the approval says: because the tool is new or changed, the server calls it
+            destructive, or the configuration says needs_approval
 
 What a server says of a tool stays a stranger's text. You accept it once, at the first run at a terminal or with --accept. If the
 server changes it later, the tool is shown as changed, with what was added and removed, and each call needs your approval until you
@@ -218,11 +221,21 @@ func toolsOfServer(cfg *config.Config, name string, s *mcpServer, err error) too
 	r.Unknown = l.Unknown
 	for _, o := range l.Offers {
 		t := newToolRecord(o.Definition)
-		t.Name, t.ServerName, t.Fingerprint, t.LeftOut = o.ToolName, o.Name, o.Fingerprint, o.LeftOut
+		t.Name, t.ServerName, t.Fingerprint, t.LeftOut, t.Unchecked = o.ToolName, o.Name, o.Fingerprint, o.LeftOut, o.Unchecked
 		if o.LeftOut != "" {
 			t.Name, t.Safety = cmp.Or(o.ToolName, o.Name), ""
 		} else if t.State = s.stateOf(&o); t.State == toolChanged {
 			t.change = s.changeOf(&o)
+		}
+		switch given, said := cfg.MCP[name].Safety[o.Name]; {
+		case t.Safety != "asks":
+		case given.NeedsApproval:
+			t.Asks = "needs_approval"
+		case !said && o.Hints.Destructive != nil && *o.Hints.Destructive:
+			t.Asks = "destructive"
+		}
+		for _, pattern := range o.Unchecked {
+			t.change = append(t.change, terminal.Plain.Line("    only the server checks the pattern "+plaintext.Visible(plaintext.OneLine(pattern))))
 		}
 		r.Tools = append(r.Tools, t)
 	}
@@ -287,11 +300,17 @@ func writeToolTable(b *strings.Builder, list []toolRecord) error {
 	table := tabwriter.NewWriter(&rows, 0, 0, 2, ' ', 0)
 	for _, t := range list {
 		about := plaintext.Visible(plaintext.Head(plaintext.OneLine(t.Description), most))
-		safety, state := t.Safety, cmp.Or(t.State, "-")
+		name, safety, state := t.Name, t.Safety, cmp.Or(t.State, "-")
+		if t.ServerName != "" && t.ServerName != name {
+			name += " (" + t.ServerName + ")"
+		}
+		if t.Asks != "" {
+			safety += ": " + t.Asks
+		}
 		if t.LeftOut != "" {
 			safety, about = "left out", plaintext.Visible(plaintext.OneLine(t.LeftOut))
 		}
-		if _, err := fmt.Fprintf(table, "  %s\t%s\t%s\t%s\n", plaintext.Visible(t.Name), safety, state, about); err != nil {
+		if _, err := fmt.Fprintf(table, "  %s\t%s\t%s\t%s\n", plaintext.Visible(name), safety, state, about); err != nil {
 			return err
 		}
 	}

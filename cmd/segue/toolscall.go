@@ -48,7 +48,7 @@ func (c *cli) toolsCallCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "call NAME [JSON]",
 		Short: "Call a tool of an MCP server, and show what it returns",
-		Long: `Call calls a tool of an MCP server of the configuration, by the name that segue tools lists, with arguments that are a JSON object.
+		Long: `Call calls a tool of an MCP server of the configuration, by a name that segue tools lists, with arguments that are a JSON object.
 The result goes to standard output as a model would read it, and how long it took to standard error. No model is asked.
 
 You are asked before the call, unless the tool only reads and is accepted. Without a terminal --approve always makes it, if the tool
@@ -147,19 +147,26 @@ func (c *cli) findTool(ctx context.Context, cfg *config.Config, server, name str
 		return nil, nil, errors.New("the configuration has no MCP server, or there is none; see segue tools --help")
 	}
 	servers, errs := c.connectMCP(ctx, cfg, names)
-	var found []*mcpServer
-	var tool tools.Tool
+	var found, others []*mcpServer // that have a tool of the name, and that call one so themselves
+	var tool, other tools.Tool
 	var known []string
 	for _, s := range servers {
 		if s == nil {
 			continue
 		}
 		for _, t := range s.set.Tools() {
-			known = append(known, t.Definition().Name)
-			if t.Definition().Name == name {
+			ours := t.Definition().Name
+			known = append(known, ours)
+			switch name {
+			case ours:
 				found, tool = append(found, s), t
+			case s.nameOf(ours):
+				others, other = append(others, s), t
 			}
 		}
+	}
+	if len(found) == 0 {
+		found, tool = others, other
 	}
 	switch err := firstOf(errs); {
 	case len(found) == 1:
@@ -183,8 +190,11 @@ func (c *cli) mayCall(ctx context.Context, f *toolsCallFlags, server *mcpServer,
 		if def.ApprovalNote != "" {
 			why = " (" + plaintext.Visible(def.ApprovalNote) + ")"
 		}
-		if def.NeedsApproval {
+		switch {
+		case def.ApprovalNote != "":
 			how = "call it in a terminal, or accept it first with: segue tools --accept " + quoted(server.name)
+		case def.NeedsApproval:
+			how = "call it in a terminal: it always asks, unless the configuration says otherwise in safety of the server: " + server.nameOf(def.Name) + ": {needs_approval: false}"
 		}
 		return &exitError{code: exitWaiting, err: fmt.Errorf("the call of %s needs an approval%s, and nobody can be asked here; %s", def.Name, why, how)}
 	}

@@ -13,7 +13,8 @@ import (
 // ways are command lines by which a run that is kept goes on; they are empty if it is not kept.
 type ways struct {
 	resume, answer, show, runs string
-	asked                      bool // somebody could be asked, and did not answer
+	asked                      bool                                   // somebody could be asked, and did not answer
+	anyway                     map[string]orchestrator.ApprovalPolicy // has the tools that ask whatever the approval says
 }
 
 // ways returns the command lines for a run; none if runs are not kept.
@@ -51,7 +52,7 @@ func (st *runStore) interrupting() string {
 
 // waiting returns the error of a run that waits for a person. It says how to continue.
 func waiting(waits []orchestrator.Wait, files *workfolder.Folder, on ways) error {
-	approvals, protected, unknown, answers := 0, 0, 0, 0
+	approvals, protected, anyway, unknown, answers := 0, 0, 0, 0, 0
 	for _, w := range waits {
 		switch {
 		case w.Kind == orchestrator.WaitUnknown:
@@ -60,6 +61,9 @@ func waiting(waits []orchestrator.Wait, files *workfolder.Folder, on ways) error
 			answers++
 		case files.Protection(w.Tool, w.Arguments) != "":
 			protected++
+			approvals++
+		case on.anyway[w.Tool] != nil:
+			anyway++
 			fallthrough
 		default:
 			approvals++
@@ -72,6 +76,9 @@ func waiting(waits []orchestrator.Wait, files *workfolder.Folder, on ways) error
 	if protected > 0 {
 		what[0] += " (" + strconv.Itoa(protected) + " of protected files, which are asked about each time)"
 	}
+	if anyway > 0 {
+		what[0] += " (" + strconv.Itoa(anyway) + " of tools that always ask)"
+	}
 	if answers > 0 {
 		what = append(what, plaintext.Counted(answers, "answer"))
 	}
@@ -82,7 +89,7 @@ func waiting(waits []orchestrator.Wait, files *workfolder.Folder, on ways) error
 	if on.asked {
 		why, begin, resume = "was given none", "run it again", "go on with: "
 	}
-	how := begin + otherwise(approvals, protected, answers, unknown, on.asked)
+	how := begin + otherwise(approvals, protected+anyway, answers, unknown, on.asked)
 	if on.resume != "" {
 		how = resume + on.resume + "; or answer with: " + on.answer
 	}
@@ -90,12 +97,12 @@ func waiting(waits []orchestrator.Wait, files *workfolder.Folder, on ways) error
 }
 
 // otherwise says how a run that is not kept can be begun again without a terminal.
-func otherwise(approvals, protected, answers, unknown int, asked bool) string {
+func otherwise(approvals, always, answers, unknown int, asked bool) string {
 	var how []string
 	switch {
 	case unknown > 0:
 		return ""
-	case protected > 0:
+	case always > 0:
 		how = append(how, "with --approve never")
 	case approvals > 0:
 		how = append(how, "with --approve always or --approve never")

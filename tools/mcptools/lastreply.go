@@ -14,6 +14,7 @@ import (
 type lastReply struct {
 	mu        sync.Mutex
 	status    int    // 0: there was no reply
+	sse       bool   // it may be one of the transport before streamable HTTP, to which a client posts elsewhere
 	mediaType string // "" if it has none
 }
 
@@ -28,6 +29,7 @@ func (l *lastReply) note(r *http.Request, res *http.Response) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.status, l.mediaType = res.StatusCode, mediaType
+	l.sse = res.StatusCode == http.StatusMethodNotAllowed || res.StatusCode == http.StatusNotFound && strings.HasSuffix(r.URL.Path, "/sse")
 }
 
 // forget begins a new attempt to connect.
@@ -48,7 +50,7 @@ const undecoded = "failed to decode response"
 // left out, because it is a chain of what the SDK tried; it is still the cause.
 func (l *lastReply) why(err error) error {
 	l.mu.Lock()
-	status, mediaType := l.status, l.mediaType
+	status, mediaType, sse := l.status, l.mediaType, l.sse
 	l.mu.Unlock()
 	const look = "; look at its URL"
 	say := func(format string, args ...any) error {
@@ -63,6 +65,8 @@ func (l *lastReply) why(err error) error {
 		return say("%s; look at the keys in its Headers", code)
 	case status >= http.StatusInternalServerError && !isMCP:
 		return say("%s", code)
+	case sse && !isMCP:
+		return say("%s; it may speak the old transport SSE, which is not supported: give the URL for streamable HTTP, which often ends with /mcp", code)
 	case status >= http.StatusBadRequest && !isMCP:
 		return say("%s%s", code, look)
 	case status < http.StatusMultipleChoices && mediaType == "":

@@ -204,6 +204,18 @@ func TestConnect_noServer(t *testing.T) {
 		server.Close()
 		require.EqualError(t, err, `mcptools: the server "far": `+want)
 	}
+	const sse = "; it may speak the old transport SSE, which is not supported: give the URL for streamable HTTP, which often ends with /mcp"
+	events := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path != "/events" || r.Method != http.MethodGet {
+			http.Error(w, "no", map[bool]int{true: http.StatusMethodNotAllowed, false: http.StatusNotFound}[r.URL.Path == "/events"])
+		}
+	})
+	for path, want := range map[string]string{"/events": "405 Method Not Allowed" + sse, "/a/sse": "404 Not Found" + sse, "/a": "404 Not Found; look at its URL"} {
+		server := httptest.NewServer(events)
+		_, err := mcptools.Connect(t.Context(), mcptools.Config{Name: "far", URL: server.URL + path, ConnectTimeout: 5 * time.Second})
+		server.Close()
+		require.EqualError(t, err, `mcptools: the server "far": cannot connect: it answered with the status `+want)
+	}
 }
 
 // Headers go to the server of the URL, and not to where it sends its clients.

@@ -130,8 +130,7 @@ func (s *Toolset) list(ctx context.Context, l *link) error {
 // sizeOf returns the bytes of the definitions of tools.
 func sizeOf(list []*mcp.Tool) (size int) {
 	for _, t := range list {
-		data, _ := json.Marshal(t) // what was read as JSON is
-		size += len(data)
+		size += len(asJSON(t))
 	}
 	return size
 }

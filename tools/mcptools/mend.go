@@ -38,7 +38,7 @@ func mend(message []byte) []byte {
 	return asJSON(m)
 }
 
-// asJSON returns what holds only JSON and texts as JSON.
+// asJSON returns what holds only texts, numbers and JSON as JSON.
 func asJSON(v any) json.RawMessage {
 	data, _ := json.Marshal(v) // there is nothing in it that is not JSON
 	return data

@@ -59,11 +59,7 @@ func (c *callState) ask(t *tool, res *mcp.CallToolResult) ([]tools.Question, err
 		if err != nil {
 			return nil, t.set.failure("call "+t.name, err)
 		}
-		data, err := json.Marshal(f)
-		if err != nil {
-			return nil, t.set.failure("call "+t.name, err)
-		}
-		c.Open = append(c.Open, openRequest{ID: id, Form: data})
+		c.Open = append(c.Open, openRequest{ID: id, Form: asJSON(f)})
 	}
 	return c.questions(t, nil)
 }
@@ -103,9 +99,7 @@ func (c *callState) resume(t *tool, r tools.Resumption) (again []tools.Question,
 		}
 		answer, problem := f.answer(r.Answers[i])
 		if problem == "" {
-			if c.Given[o.ID], err = json.Marshal(answer); err != nil {
-				return nil, t.set.failure("call "+t.name, err)
-			}
+			c.Given[o.ID] = asJSON(answer)
 			continue
 		}
 		if o.Missed++; o.Missed >= mostMissed {
@@ -133,10 +127,4 @@ func (c *callState) responses() mcp.InputResponseMap {
 }
 
 // encoded returns the state as JSON.
-func (c *callState) encoded() json.RawMessage {
-	data, err := json.Marshal(c)
-	if err != nil { // it holds only strings, numbers and JSON
-		return json.RawMessage("null")
-	}
-	return data
-}
+func (c *callState) encoded() json.RawMessage { return asJSON(c) }
