@@ -92,7 +92,7 @@ func pypiPython(t *testing.T) string {
 		if err := execute(ctx, python, "-m", "venv", dir); err != nil {
 			return err
 		}
-		return execute(ctx, own(dir), "-m", "pip", "install", "--quiet", "fastmcp==4.2.3", "mcp==2.3.0")
+		return execute(ctx, own(dir), "-m", "pip", "install", "--quiet", "--retries", "1", "--timeout", "30", "fastmcp==4.2.3", "mcp==2.3.0")
 	}))
 }
 
