@@ -110,3 +110,42 @@ func TestReply_errorIsTold(t *testing.T) {
 		})
 	}
 }
+
+// Whoever answers all that is asked is not refused because of what comes of the first reply: a wait
+// that it closes needs none. Other replies are as wrong as ever.
+func TestResume_replyToWaitThatAnotherClosed(t *testing.T) {
+	for name, limits := range map[string]delegation.Limits{"model calls": {ModelCalls: 1}, "steps": {Steps: 2}} {
+		t.Run(name, func(t *testing.T) {
+			var paid atomic.Int32
+			store := new(checkpoint.Memory)
+			asks := worker(func(a *orchestrator.Agent) { a.Definition.NeedsApproval = true })
+			calls := scripted.Calls(scripted.Call("worker", `{"goal":"work"}`, "1"), scripted.Call("pay", "{}", "2"), question("A?", "3"))
+			o := solver(t, scripted.New(calls, scripted.Text("worked")), withWork, stored(store), with(asks, counted("pay", &paid, tools.Definition{Name: "pay", NeedsApproval: true}), tools.AskUser()))
+			ta := task("go")
+			ta.Limits = limits
+			res, err := o.Run(t.Context(), ta)
+			require.NoError(t, err)
+			require.Len(t, res.Waits, 3)
+			var replies []orchestrator.Reply
+			for _, w := range res.Waits {
+				replies = append(replies, orchestrator.Reply{WaitID: w.ID, Approve: true, Text: "yes"})
+			}
+			for _, wrong := range [][]orchestrator.Reply{
+				{replies[0], replies[1], {WaitID: "another"}},
+				{replies[0], replies[0]},
+				{{WaitID: "another"}, replies[0], replies[1]},
+			} {
+				_, err := orchestrator.Collect(o.Resume(t.Context(), resuming("r", wrong...)))
+				require.ErrorAs(t, err, new(*orchestrator.ReplyError))
+				require.Equal(t, checkpoint.StatusWaiting, headOf(t, store, "r").Header.Status)
+			}
+			res, err = orchestrator.Collect(o.Resume(t.Context(), resuming("r", replies...)))
+			require.NotErrorAs(t, err, new(*orchestrator.ReplyError))
+			require.Equal(t, orchestrator.StatusLimit, res.Status)
+			require.Equal(t, checkpoint.StatusLimit, headOf(t, store, "r").Header.Status)
+			require.Zero(t, paid.Load())
+			_, err = orchestrator.Collect(o.Resume(t.Context(), resuming("r", replies...)))
+			require.ErrorContains(t, err, "the run has ended")
+		})
+	}
+}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"iter"
 	"runtime/debug"
+	"slices"
 	"time"
 
 	"github.com/segue-go/segue/checkpoint"
@@ -19,7 +20,7 @@ import (
 type Resumption struct {
 	Run       string
 	Namespace string                   // as in the [Task]
-	Replies   []Reply                  // to what it waits for; those that are missing are waited for again
+	Replies   []Reply                  // to what it waits for; missing ones are waited for again; moot once an earlier one has closed their wait
 	Stop      <-chan struct{}          // as in [Task]
 	Notes     <-chan string            // as in [Task]
 	Factory   func() strategy.Strategy // the Factory of the [Task], if it had one; else nil
@@ -366,7 +367,12 @@ func (r *run) applyResumption(how *Resumption) error {
 		r.journal.idle = 0
 	}
 	r.replied = make(map[string]bool, len(how.Replies))
+	asked := r.m.Waits()
 	for _, reply := range how.Replies {
+		its := func(w Wait) bool { return w.ID == reply.WaitID }
+		if !r.replied[reply.WaitID] && slices.ContainsFunc(asked, its) && !slices.ContainsFunc(r.m.Waits(), its) {
+			continue // what came of an earlier reply has closed the wait
+		}
 		err := r.apply(machine.Replied{At: r.now, Reply: reply})
 		if errors.Is(err, machine.ErrDone) {
 			err = &ReplyError{Run: r.id, WaitID: reply.WaitID, Problem: "the run has ended"}

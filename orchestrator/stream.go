@@ -58,11 +58,12 @@ func (c *consumer) last(e *Event, err error) {
 }
 
 // Collect reads the events of [Orchestrator.Stream] or [Orchestrator.Resume] to their end, and
-// returns what [Orchestrator.Run] would have returned. For a run that could not be started it
-// returns only the error. If the events end without RunFinished and without an error, Collect
-// returns an error that wraps [io.ErrUnexpectedEOF].
+// returns what [Orchestrator.Run] would have returned. For a run that could not be started or
+// resumed it returns only the error, with an empty Result: a run that is in a journal stays as it
+// was. If the events end without RunFinished and without an error, Collect returns an error that
+// wraps [io.ErrUnexpectedEOF].
 func Collect(events iter.Seq2[Event, error]) (Result, error) {
-	res := Result{Status: StatusFailed}
+	var res Result
 	for e, err := range events {
 		if end, ok := e.Detail.(RunFinished); ok {
 			return result(&end, e.Run), err
@@ -70,7 +71,7 @@ func Collect(events iter.Seq2[Event, error]) (Result, error) {
 		if err != nil {
 			return res, err
 		}
-		res.Run = e.Run
+		res.Run, res.Status = e.Run, StatusFailed
 	}
 	return res, fmt.Errorf("orchestrator: the events of run %.64q end before the run does: %w", res.Run, io.ErrUnexpectedEOF)
 }

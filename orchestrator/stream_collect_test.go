@@ -10,6 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/segue-go/segue/checkpoint"
 	"github.com/segue-go/segue/delegation"
 	"github.com/segue-go/segue/llmclient"
 	"github.com/segue-go/segue/llmclient/scripted"
@@ -61,7 +62,8 @@ func TestCollect_isRun(t *testing.T) {
 	}
 }
 
-// Of a run that never was there is an error, and that is all.
+// Of a run that was not begun, or not gone on with, there is an error, and that is all: a run that
+// waits has not failed.
 func TestCollect_notStarted(t *testing.T) {
 	ta := task("go")
 	ta.Strategy = "nobody"
@@ -71,7 +73,19 @@ func TestCollect_notStarted(t *testing.T) {
 	require.EqualError(t, err, runErr.Error())
 	_, ok := errors.AsType[*strategy.UnknownError](err)
 	require.True(t, ok)
-	require.Equal(t, orchestrator.Result{Status: orchestrator.StatusFailed}, res)
+	require.Equal(t, orchestrator.Result{}, res)
+
+	o = solver(t, scripted.New(scripted.Calls(question("A?", "1"))), with(tools.AskUser()), stored(new(checkpoint.Memory)))
+	_, err = o.Run(t.Context(), task("go"))
+	require.NoError(t, err)
+	for _, run := range []string{"r", "nobody's"} {
+		res, err = orchestrator.Collect(o.Resume(t.Context(), resuming(run, orchestrator.Reply{WaitID: "none", Text: "a"})))
+		require.Error(t, err)
+		require.Equal(t, orchestrator.Result{}, res)
+	}
+	res, err = orchestrator.Collect(func(func(orchestrator.Event, error) bool) {})
+	require.ErrorIs(t, err, io.ErrUnexpectedEOF)
+	require.Equal(t, orchestrator.Result{}, res)
 }
 
 // Events that break off are no success.
