@@ -134,6 +134,13 @@ func (m *Machine) verdict(e *effect) (v Verdict) {
 	return v
 }
 
+// Unapproved reports whether an effect is an open call of an agent that neither the policy allows
+// now nor a person has approved: another policy has allowed it, or a journal that was changed.
+func (m *Machine) Unapproved(id EffectID) bool {
+	e := m.find(id)
+	return e != nil && e.agent != nil && !e.approved && m.verdict(e) != VerdictAllow
+}
+
 // intended carries out the stored verdict about a call, or starts a remote delegation.
 func (m *Machine) intended(rec Record) error {
 	r := rec.(Intended)

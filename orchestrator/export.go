@@ -131,7 +131,8 @@ func WithApprovals() ImportOption {
 //
 // An import carries no approvals, unless [WithApprovals] is given. If a person approved a call that
 // has no result in the file, the imported run ends before that approval, and the person is asked
-// again: Last of the head says where. What the run did after it is done again.
+// again: Last of the head says where. What the run did after it is done again. So it is with the
+// call of an agent that is at work, and that the policy of this process would not allow unasked.
 //
 // The records are read and applied to a Machine, with the strategies of this process, before
 // anything is stored. Errors are an [*ImportError], a [*FactoryError], a [*RunExistsError] if there
@@ -181,7 +182,7 @@ func (o *Orchestrator) applyImported(ctx context.Context, key checkpoint.Key, fi
 		rd.head = &checkpoint.Head{Key: key, Header: file.Header, Last: len(file.Records), Created: file.Created, Updated: file.Updated}
 		records, approved, err := rd.readAllImported(ctx, file.Records)
 		if refused, ok := errors.AsType[*ImportError](err); ok && cut > 0 {
-			refused.Err = fmt.Errorf("somebody approved a call in record %d that has no result, and without that approval the run cannot be imported: %w", cut, refused.Err)
+			refused.Err = fmt.Errorf("record %d approves or allows a call that has no result, and without that the run cannot be imported: %w", cut, refused.Err)
 		}
 		if err != nil {
 			return nil, nil, err
@@ -234,6 +235,7 @@ func (rd *reading) readImported(ctx context.Context, seq int, data []byte, appro
 	}
 	if rd.unfit == nil {
 		approved.noteMigrated(rec, seq)
+		approved.noteAllowed(rd.m, rec, seq)
 	}
 	stored.Type = machine.TypeOf(rec)
 	return stored, nil

@@ -8,9 +8,12 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/segue-go/segue/checkpoint"
+	"github.com/segue-go/segue/llmclient"
 	"github.com/segue-go/segue/llmclient/scripted"
 	"github.com/segue-go/segue/machine"
 	"github.com/segue-go/segue/orchestrator"
+	"github.com/segue-go/segue/strategy/completetask"
+	"github.com/segue-go/segue/tools"
 )
 
 // An import carries no approvals: a call that was approved and has no result in the file is asked
@@ -57,6 +60,78 @@ func TestImport_carriesNoApprovals(t *testing.T) {
 	require.Equal(t, result, head.Last)
 	require.Equal(t, "paid", goOn(t, build(store, scripted.Text("paid")), "r").Output.Text())
 	require.Zero(t, paid.Load())
+}
+
+// No file allows an agent to work: where the policy of this process would ask or refuse, the import
+// ends before the call, whether the file was changed or comes from under another policy. What the
+// policy here allows, and an agent that has ended, is taken over.
+func TestImport_agentsAreJudgedHere(t *testing.T) {
+	of := func(p orchestrator.ApprovalPolicy) func(*orchestrator.Config) {
+		return approving(orchestrator.ApprovalConfig{Default: orchestrator.AllowAlways, Tools: map[string]orchestrator.ApprovalPolicy{"worker": p}})
+	}
+	asks, allows, never := of(orchestrator.AskAlways), of(orchestrator.AllowAlways), of(orchestrator.AllowNever)
+	withAsk := func(c *orchestrator.Config) {
+		c.Strategies["work"] = completetask.New(completetask.Config{Tools: []string{tools.AskUserName}})
+		c.Default = "solve"
+	}
+	build := func(store checkpoint.Store, policy func(*orchestrator.Config), asked *atomic.Int32) *orchestrator.Orchestrator {
+		model := always(func(req *llmclient.Request) scripted.Reply {
+			switch {
+			case goalOf(req) == "work" && answered(req):
+				return scripted.Text("worked")
+			case goalOf(req) == "work":
+				asked.Add(1)
+				return scripted.Calls(question("Which?", "q"))
+			case answered(req):
+				return scripted.Text("done")
+			default:
+				return scripted.Calls(scripted.Call("worker", `{"goal":"work"}`, "1"))
+			}
+		})
+		return solver(t, model, stored(store), policy, with(worker(), tools.AskUser()), withAsk)
+	}
+	var asked, here atomic.Int32
+	store := new(checkpoint.Memory)
+	_, err := build(store, allows, &asked).Run(t.Context(), task("go"))
+	require.NoError(t, err)
+	atWork := exported(t, build(store, allows, &asked), keyOfRun)
+	open := headOf(t, store, "r")
+	ended := goOn(t, build(store, allows, &asked), "r", orchestrator.Reply{WaitID: open.Header.Waits[0].ID, Text: "a"})
+	require.Equal(t, "done", ended.Output.Text())
+	whole := exported(t, build(store, allows, &asked), keyOfRun)
+	list := recordsIn(t, store, "r")
+	allowed := placeOf(t, list, func(i machine.Intended) bool { return i.Tool == "worker" })
+
+	store = new(checkpoint.Memory)
+	_, err = build(store, asks, &asked).Run(t.Context(), task("go"))
+	require.NoError(t, err)
+	changed := strings.Replace(exported(t, build(store, asks, &asked), keyOfRun), `"verdict":"ask"`, `"verdict":"allow"`, 1)
+	for name, file := range map[string]string{"another policy": atWork, "changed": changed} {
+		t.Run(name, func(t *testing.T) {
+			for _, policy := range []func(*orchestrator.Config){asks, never} {
+				store, here := new(checkpoint.Memory), new(atomic.Int32)
+				head, err := build(store, policy, here).Import(t.Context(), strings.NewReader(file))
+				require.NoError(t, err)
+				require.Equal(t, allowed-1, head.Last)
+				goOn(t, build(store, policy, here), "r")
+				require.Zero(t, here.Load(), "the agent has not worked")
+			}
+			for _, how := range [][]orchestrator.ImportOption{nil, {orchestrator.WithApprovals()}} {
+				policy := asks
+				if how == nil {
+					policy = allows
+				}
+				store := new(checkpoint.Memory)
+				head, err := build(store, policy, &here).Import(t.Context(), strings.NewReader(file), how...)
+				require.NoError(t, err)
+				require.GreaterOrEqual(t, head.Last, allowed)
+				require.Equal(t, "Which?", goOn(t, build(store, policy, &here), "r").Waits[0].Text)
+			}
+		})
+	}
+	head, err := build(new(checkpoint.Memory), asks, &here).Import(t.Context(), strings.NewReader(whole))
+	require.NoError(t, err)
+	require.Equal(t, checkpoint.StatusDone, head.Header.Status, "what has ended is history")
 }
 
 // firstRecords is the file of a run with so many of its records.

@@ -37,6 +37,23 @@ func (a approvals) noteMigrated(rec machine.Record, place int) {
 	}
 }
 
+// noteAllowed notes the calls of agents that a record of another process has allowed, and that the
+// policy here would not allow. The record was applied.
+func (a approvals) noteAllowed(m *machine.Machine, rec machine.Record, place int) {
+	switch r := rec.(type) {
+	case machine.Intended:
+		if r.Verdict == machine.VerdictAllow && m.Unapproved(r.Effect) {
+			a[r.Effect] = place
+		}
+	case machine.Migrated:
+		for _, frame := range m.Frames() {
+			if frame.Branch && a[frame.Call] == 0 && m.Unapproved(frame.Call) {
+				a[frame.Call] = place
+			}
+		}
+	}
+}
+
 // firstOpen returns the first place of the approvals of calls that have no result; 0 if there is
 // none.
 func (a approvals) firstOpen(m *machine.Machine) (first int) {
