@@ -207,7 +207,9 @@ func (c *recoverer) recover(ctx context.Context, h *checkpoint.Head) error {
 		return r.parkHere(fmt.Sprintf("version %q of the program wrote it: %v", now.Header.Version, &machine.VersionError{Version: now.Header.Format}))
 	}
 	if now.Recoveries > mostRecoveries {
-		return r.parkHere(fmt.Sprintf("its recovery has ended the process %d times", mostRecoveries))
+		if err := r.tryAgain(&now); err != nil {
+			return err
+		}
 	}
 	if err := c.factory(r, &now, how); err != nil {
 		return r.parkHere(err.Error())
@@ -238,6 +240,23 @@ func (c *recoverer) recover(ctx context.Context, h *checkpoint.Head) error {
 		return errStays
 	}
 	return nil
+}
+
+// tryAgain lets this version try a run once that another one has parked because its recoveries
+// ended the process. It parks a run that is not parked: under the version that has tried it again,
+// so that this one leaves it alone.
+func (r *run) tryAgain(now *checkpoint.Head) error {
+	h := now.Header
+	if h.Status == checkpoint.StatusParked {
+		h.Status, h.Version = checkpoint.StatusRunning, r.o.cfg.Version
+		return r.keepHeader(h) // its reason says that it was tried
+	}
+	reason := fmt.Sprintf("its recovery has ended the process %d times", now.Recoveries-1)
+	if h.Reason == "" {
+		return r.parkHere(reason)
+	}
+	h.Status, h.Reason = checkpoint.StatusParked, reason
+	return cmp.Or(r.keepHeader(h), errParked)
 }
 
 // factory asks for the factory of a run, which this process has: if that ends the process, the
@@ -279,13 +298,21 @@ func (r *run) parkHere(reason string) error {
 
 // park sets the status of a run to parked.
 func (r *run) park(reason string) error {
-	j := r.journal
-	h := j.header
+	h := r.journal.header
 	h.Status, h.Reason, h.Version = checkpoint.StatusParked, reason, r.o.cfg.Version
-	r.o.log(r.ctx, slog.LevelWarn, "run parked", slog.String("run", r.id))
+	return r.keepHeader(h)
+}
+
+// keepHeader stores a header without a record.
+func (r *run) keepHeader(h checkpoint.Header) error {
+	j := r.journal
+	if h.Status == checkpoint.StatusParked {
+		r.o.log(r.ctx, slog.LevelWarn, "run parked", slog.String("run", r.id))
+	}
 	b := checkpoint.Batch{Key: j.key, Writer: j.writer, Epoch: j.epoch, Header: &h}
 	if err := j.tryAppend(j.lastingContext(r.ctx), &b); err != nil {
 		return &JournalError{Run: r.id, Err: err}
 	}
+	j.header = h
 	return nil
 }

@@ -2,6 +2,7 @@ package orchestrator_test
 
 import (
 	"fmt"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -10,6 +11,7 @@ import (
 
 	"github.com/segue-go/segue/checkpoint"
 	"github.com/segue-go/segue/delegation"
+	"github.com/segue-go/segue/llmclient"
 	"github.com/segue-go/segue/llmclient/scripted"
 	"github.com/segue-go/segue/orchestrator"
 	"github.com/segue-go/segue/strategy"
@@ -44,6 +46,69 @@ func TestRecover_parkedByEachVersionOnce(t *testing.T) {
 			r.cancel()
 			<-r.done
 		}
+	})
+}
+
+// A run that is parked because its recovery ended the process is tried by another version, once:
+// if that dies of it as well, nobody takes it any more but a third one. A version that can goes on.
+func TestRecover_endedTheProcessOfAnotherVersion(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var asked atomic.Int32
+		build := func(store checkpoint.Store, v string) *orchestrator.Orchestrator {
+			count := func(*llmclient.Request) scripted.Reply {
+				asked.Add(1)
+				return scripted.Text("done")
+			}
+			return solver(t, always(count), stored(store), version(v))
+		}
+		whole := new(checkpoint.Memory)
+		_, err := build(whole, "1").Run(t.Context(), task("go"))
+		require.NoError(t, err)
+		left := died(t, whole, 1, time.Second)
+		for range 5 {
+			time.Sleep(2 * time.Second)
+			_, err := left.Lease(t.Context(), keyOfRun, time.Now().String(), time.Second) // and that process dies
+			require.NoError(t, err)
+		}
+		asked.Store(0)
+		look := func(v string, how orchestrator.Recovery) checkpoint.Header {
+			r := startRecover(t, build(left, v), how)
+			time.Sleep(time.Hour)
+			r.cancel()
+			<-r.done
+			return headOf(t, left, "r").Header
+		}
+		h := look("1", orchestrator.Recovery{})
+		require.Equal(t, checkpoint.StatusParked, h.Status)
+		require.Equal(t, "1", h.Version)
+		dies, tried := checkpoint.Header{}, 0
+		look("2", orchestrator.Recovery{Factory: func(h checkpoint.Head) func() strategy.Strategy {
+			dies, tried = headOf(t, left, "r").Header, tried+1
+			return nil
+		}})
+		require.Equal(t, 1, tried)
+		require.EqualValues(t, 1, asked.Load())
+		require.Equal(t, checkpoint.StatusDone, headOf(t, left, "r").Header.Status)
+		require.Empty(t, headOf(t, left, "r").Header.Reason)
+
+		left = died(t, whole, 1, time.Second)
+		for i := range 5 {
+			time.Sleep(2 * time.Second)
+			_, err := left.Lease(t.Context(), keyOfRun, time.Now().String(), time.Second)
+			require.NoError(t, err)
+			if i == 3 { // what stood there as the process of version 2 died
+				require.NoError(t, left.Append(t.Context(), checkpoint.Batch{Key: keyOfRun, Writer: time.Now().String(), Epoch: headOf(t, left, "r").Epoch, Header: &dies}))
+			}
+		}
+		for _, v := range []string{"1", "2", "2"} {
+			h = look(v, orchestrator.Recovery{})
+			require.Equal(t, checkpoint.StatusParked, h.Status, v)
+			require.Equal(t, "2", h.Version)
+			require.Contains(t, h.Reason, "5 times")
+			require.EqualValues(t, 1, asked.Load())
+		}
+		require.Equal(t, checkpoint.StatusDone, look("3", orchestrator.Recovery{}).Status)
+		require.EqualValues(t, 2, asked.Load())
 	})
 }
 
