@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -162,13 +163,26 @@ func (r *run) failure(kind machine.EffectKind, err error) nextstep.Failure {
 	}
 	if failed, ok := errors.AsType[*llmclient.Error](err); ok {
 		answer.Code, answer.Model, answer.Partial = delegation.Code(failed.Code), failed.Model, failed.Partial
-		if machine.BadReply(&llmclient.Response{Usage: failed.Usage, Attempts: failed.Attempts}) == "" { // otherwise the failure would not be a valid answer
-			answer.Usage, answer.Attempts = failed.Usage, failed.Attempts
-		}
+		bill(&answer, failed.Usage, failed.Attempts)
 		if len(answer.Partial.Content) == 0 && failed.Generated != "" {
 			answer.Partial = messages.AssistantText(failed.Generated)
 		}
 	}
 	r.causes.note(answer.Code, answer.Message, err)
 	return answer
+}
+
+// bill puts into a failure what was billed nevertheless. A count below zero is none.
+func bill(f *nextstep.Failure, u messages.Usage, attempts []llmclient.Attempt) {
+	f.Usage, f.Attempts = counted(u), slices.Clone(attempts)
+	for i := range f.Attempts {
+		f.Attempts[i].Usage = counted(f.Attempts[i].Usage)
+	}
+}
+
+func counted(u messages.Usage) messages.Usage {
+	for _, n := range []*int64{&u.Input, &u.Output, &u.Total, &u.Cached, &u.Reasoning, &u.CacheWrites, &u.Estimated} {
+		*n = max(0, *n)
+	}
+	return u
 }

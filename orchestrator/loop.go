@@ -272,10 +272,22 @@ func (r *run) answer(e *machine.Effect, a nextstep.Answer, elapsed time.Duration
 	}
 }
 
-// answerFailed makes an effect fail because its answer was refused with the given error.
+// answerFailed makes an effect fail because its answer was refused with the given error. What a
+// model has used for it counts.
 func (r *run) answerFailed(rec machine.Answered, refused error) {
-	rec.Answer = r.failure(rec.Kind, fmt.Errorf("orchestrator: the answer cannot be used: %w", refused))
-	rec.Cost, rec.Unpriced = 0, 0
+	failed := r.failure(rec.Kind, fmt.Errorf("orchestrator: the answer cannot be used: %w", refused))
+	rec.Cost, rec.Unpriced = max(0, rec.Cost), max(0, rec.Unpriced)
+	switch a := rec.Answer.(type) {
+	case nextstep.APIResponse:
+		if rec.Kind == machine.EffectModel && a.Response != nil {
+			failed.Model = a.Response.Model
+			bill(&failed, a.Response.Usage, a.Response.Attempts)
+		}
+	case nextstep.Failure:
+		failed.Model = a.Model
+		bill(&failed, a.Usage, a.Attempts)
+	}
+	rec.Answer = failed
 	if err := r.apply(rec); err != nil {
 		r.o.log(r.ctx, slog.LevelError, "an answer was refused", slog.String("run", r.id), slog.String("effect", rec.Effect.String()), slog.String("problem", err.Error()))
 	}

@@ -190,3 +190,54 @@ func TestRun_costByTheNameAskedFor(t *testing.T) {
 		})
 	}
 }
+
+// A reply that cannot be stored was billed: its tokens, its attempts and its cost count, so that a
+// strategy that asks again comes to a limit.
+func TestRun_repliesThatCannotBeStoredArePaid(t *testing.T) {
+	broken := messages.Extras{"x": []byte("{no")}
+	call := messages.Assistant{Content: []messages.AssistantContent{messages.ToolCall{ID: "1", Name: "a", Extras: broken}}}
+	text := messages.Assistant{Content: []messages.AssistantContent{messages.Text{Text: "x"}}, Extras: broken}
+	u := messages.Usage{Input: 1000, Output: 100, Estimated: 1100}
+	before := []llmclient.Attempt{{Model: "mine", Usage: messages.Usage{Input: 500}}}
+	below := u
+	below.Cached = -1
+	for name, reply := range map[string]func() (*llmclient.Response, error){
+		"a reply": func() (*llmclient.Response, error) {
+			return &llmclient.Response{Model: "mine", Message: text, Usage: u, Attempts: before}, nil
+		},
+		"a call": func() (*llmclient.Response, error) {
+			return &llmclient.Response{Model: "mine", Message: call, Usage: u, Attempts: before}, nil
+		},
+		"what broke off": func() (*llmclient.Response, error) {
+			return nil, &llmclient.Error{Code: llmclient.CodeTruncated, Model: "mine", Partial: text, Usage: u, Attempts: before}
+		},
+		"wrapped": func() (*llmclient.Response, error) {
+			return nil, fmt.Errorf("mine: %w", &llmclient.Error{Code: llmclient.CodeTruncated, Model: "mine", Partial: call, Usage: u, Attempts: before})
+		},
+		"a count below zero": func() (*llmclient.Response, error) {
+			return &llmclient.Response{Model: "mine", Message: messages.AssistantText("x"), Usage: below, Attempts: before}, nil
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			client := llmclient.ClientFunc(func(context.Context, *llmclient.Request, func(llmclient.Delta)) (*llmclient.Response, error) {
+				return reply()
+			})
+			for _, store := range []func(*orchestrator.Config){func(*orchestrator.Config) {}, stored(new(checkpoint.Memory))} {
+				o := solver(t, client, atAPrice, store)
+				res, err := o.Run(t.Context(), task("go"))
+				require.Error(t, err)
+				require.Equal(t, messages.Usage{Input: 1500, Output: 100, Total: 1600, Estimated: 1100}, res.Output.Usage)
+				require.Equal(t, 2, res.Output.Counts.ModelCalls)
+				require.EqualValues(t, 2500, res.Output.Cost)
+				require.Zero(t, res.Output.Unpriced)
+			}
+		})
+	}
+	silent := llmclient.ClientFunc(func(context.Context, *llmclient.Request, func(llmclient.Delta)) (*llmclient.Response, error) {
+		return &llmclient.Response{Model: "mine", Message: text}, nil
+	})
+	res, err := solver(t, silent, atAPrice).Run(t.Context(), task("go"))
+	require.Error(t, err)
+	require.Zero(t, res.Output.Usage, "nothing was billed")
+	require.Zero(t, res.Output.Cost)
+}
