@@ -42,7 +42,7 @@ func answerProblem(e *effect, a nextstep.Answer, formless error) string {
 		if problem := badUsage(a.Output.Usage, nil); problem != "" {
 			return "its output " + problem
 		}
-		if c := a.Output.Counts; c.Steps < 0 || c.ModelCalls < 0 || c.ToolCalls < 0 {
+		if c := a.Output.Counts; c.Steps < 0 || c.ModelCalls < 0 || c.ToolCalls < 0 || c.Handoffs < 0 {
 			return "its output reports negative counts"
 		}
 		if a.Output.Cost < 0 || a.Output.Unpriced < 0 {

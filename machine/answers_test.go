@@ -94,6 +94,7 @@ func TestMachine_refusesWrongAnswers(t *testing.T) {
 	e.answer("2/2", result("c2", "B"))
 	misfit(t, e, "3", nextstep.DelegationResult{Output: delegation.Output{Usage: minus}}, "its output reports a negative usage")
 	misfit(t, e, "3", nextstep.DelegationResult{Output: delegation.Output{Counts: delegation.Counts{ToolCalls: -1}}}, "negative counts")
+	misfit(t, e, "3", nextstep.DelegationResult{Output: delegation.Output{Counts: delegation.Counts{Handoffs: -1}}}, "negative counts")
 	fine := "fine"
 	e.answer("3", nextstep.DelegationResult{Output: delegation.Output{Result: &fine}})
 	require.Equal(t, "fine", e.m.Output().Text())

@@ -2,6 +2,7 @@ package machine
 
 import (
 	"cmp"
+	"math"
 	"time"
 
 	"github.com/segue-go/segue/delegation"
@@ -102,12 +103,12 @@ func (m *Machine) charge(f *frame, used *usage) {
 	tokens := used.tokens != (messages.Usage{})
 	for ; f != nil; f = f.up {
 		u := &f.used
-		u.Steps += used.Steps
-		u.ModelCalls += used.ModelCalls
-		u.ToolCalls += used.ToolCalls
-		u.Handoffs += used.Handoffs
+		u.Steps = sum(u.Steps, used.Steps)
+		u.ModelCalls = sum(u.ModelCalls, used.ModelCalls)
+		u.ToolCalls = sum(u.ToolCalls, used.ToolCalls)
+		u.Handoffs = sum(u.Handoffs, used.Handoffs)
 		u.elapsed += used.elapsed
-		u.unpriced += used.unpriced
+		u.unpriced = sum(u.unpriced, used.unpriced)
 		if used.cost != 0 {
 			u.cost = u.cost.Add(used.cost)
 		}
@@ -115,6 +116,14 @@ func (m *Machine) charge(f *frame, used *usage) {
 			u.tokens = u.tokens.Add(used.tokens)
 		}
 	}
+}
+
+// sum adds a count without overflow: a remote may report any number.
+func sum(a, b int) int {
+	if b > 0 && a > math.MaxInt-b {
+		return math.MaxInt
+	}
+	return a + b
 }
 
 // refund returns what an effect had reserved that was never begun.

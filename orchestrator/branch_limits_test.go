@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"math"
 	"sync/atomic"
 	"testing"
 
@@ -198,4 +199,63 @@ func TestBranches_remoteLimits(t *testing.T) {
 			require.Equal(t, test.counted, res.Output.Counts.ModelCalls)
 		})
 	}
+}
+
+// again asks a remote again and again.
+type again struct {
+	strategy.Defaults
+	left int
+}
+
+func (a *again) Initialize(delegation.Input) nextstep.NextStep {
+	if a.left--; a.left < 0 {
+		return nextstep.Complete{}
+	}
+	return nextstep.Delegate{Strategy: "away", Input: delegation.Input{Goal: "go"}}
+}
+
+func (a *again) ProcessDelegationResult(delegation.Output) nextstep.NextStep {
+	return a.Initialize(delegation.Input{})
+}
+
+// Limits hold whatever a remote says that it has used: large counts do not wrap round, and counts
+// below zero are refused, so that they give nothing back.
+func TestLimits_countsOfRemotes(t *testing.T) {
+	run := func(t *testing.T, c delegation.Counts, unpriced int) (orchestrator.Result, int) {
+		t.Helper()
+		calls := 0
+		o, err := orchestrator.New(orchestrator.Config{
+			Client: scripted.New(), Strategies: strategy.Set{"a": func() strategy.Strategy { return &again{left: 50} }},
+			Remote: map[string]orchestrator.Remote{"away": func(context.Context, nextstep.Delegate) (delegation.Output, error) {
+				calls++
+				return delegation.Output{Counts: c, Unpriced: unpriced}, nil
+			}},
+			Limits: delegation.Limits{Steps: 10, ModelCalls: 10, ToolCalls: 10},
+		})
+		require.NoError(t, err)
+		res, _ := o.Run(t.Context(), task("go"))
+		require.LessOrEqual(t, res.Left.Handoffs, 16)
+		return res, calls
+	}
+	for _, c := range []delegation.Counts{
+		{Steps: math.MaxInt}, {Steps: 1, ModelCalls: math.MaxInt}, {Steps: 1, ToolCalls: math.MaxInt}, {Steps: math.MaxInt - 3, Handoffs: math.MaxInt},
+	} {
+		res, calls := run(t, c, math.MaxInt)
+		require.Equal(t, orchestrator.StatusLimit, res.Status, "%+v", c)
+		require.Equal(t, math.MaxInt, res.Output.Unpriced)
+		got := res.Output.Counts
+		for _, n := range []int{got.Steps, got.ModelCalls, got.ToolCalls, got.Handoffs} {
+			require.GreaterOrEqual(t, n, 0, "%+v", c)
+		}
+		require.LessOrEqual(t, calls, 10, "%+v", c)
+	}
+	for _, c := range []delegation.Counts{{Steps: 1, Handoffs: -1000}, {Steps: math.MinInt}} {
+		res, calls := run(t, c, 0)
+		require.Equal(t, orchestrator.StatusFailed, res.Status)
+		require.Contains(t, res.Output.Err.Message, "negative counts")
+		require.Equal(t, 1, calls)
+	}
+	res, calls := run(t, delegation.Counts{Steps: 3}, 0)
+	require.Equal(t, orchestrator.StatusLimit, res.Status)
+	require.LessOrEqual(t, calls, 4)
 }
