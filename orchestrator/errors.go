@@ -59,6 +59,9 @@ func (e *RunExistsError) Error() string {
 	if leased, ok := errors.AsType[*checkpoint.LeasedError](e.Err); ok {
 		return fmt.Sprintf("orchestrator: run %.64q is in progress in another process, or that has died: wait until %s, or take it over", e.Run, leased.Until.UTC().Format(time.RFC3339))
 	}
+	if errors.Is(e.Err, errNoLease) {
+		return fmt.Sprintf("orchestrator: run %.64q is in progress, or its process has died: without leases nobody knows; wait until it has ended, or set Task.TakeOver", e.Run)
+	}
 	if e.InProgress {
 		return fmt.Sprintf("orchestrator: run %.64q is in progress; wait until it has ended, or choose another id", e.Run)
 	}

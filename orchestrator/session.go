@@ -221,10 +221,10 @@ func (o *Orchestrator) continueSession(ctx context.Context, task *Task) error {
 	if err != nil {
 		return err
 	}
-	if last != nil && o.inProgress(last) {
-		return &RunExistsError{Run: last.Key.Run, InProgress: true, Err: checkpoint.ErrConflict}
-	}
 	if last != nil {
+		if err := o.endTurn(ctx, last, task.TakeOver); err != nil {
+			return err
+		}
 		task.continues = last.Key.Run
 	}
 	if last != nil && len(task.Input.Messages) == 0 {
@@ -239,10 +239,30 @@ func (o *Orchestrator) continueSession(ctx context.Context, task *Task) error {
 	return nil
 }
 
-// inProgress reports whether somebody works on a run now, here or elsewhere.
-func (o *Orchestrator) inProgress(h *checkpoint.Head) bool {
-	if h.Header.Status.Ended() {
-		return false
+// errNoLease is the error of a run whose process may work on it or be dead.
+var errNoLease = fmt.Errorf("%w: it has no lease", checkpoint.ErrConflict)
+
+// endTurn returns an error if somebody works on the last run of a session, here or elsewhere. Where
+// no leases say so, a run that has not ended counts, unless it waits. To take it over fences off who
+// works on it elsewhere, and parks it.
+func (o *Orchestrator) endTurn(ctx context.Context, last *checkpoint.Head, takeOver bool) error {
+	h, cause := last.Header, checkpoint.ErrConflict
+	here, leased := o.keeper.get(last.Key) != nil, last.Lease.Until.After(time.Now())
+	unknown := o.leaser == nil && (h.Status == checkpoint.StatusRunning || h.Status == "")
+	switch {
+	case h.Status.Ended() || !here && !leased && !unknown:
+		return nil
+	case !here && takeOver:
+		h.Status, h.Reason, h.Version = checkpoint.StatusParked, "the next turn of its session took it over", ""
+		err := o.guard(ctx, last.Key.Run, "Append", func() error {
+			return o.cfg.Store.Append(ctx, checkpoint.Batch{Key: last.Key, Writer: rand.Text(), Epoch: last.Epoch + 1, Header: &h})
+		})
+		if err != nil {
+			return &JournalError{Run: last.Key.Run, Err: err}
+		}
+		return nil
+	case !here && !leased:
+		cause = errNoLease
 	}
-	return o.keeper.get(h.Key) != nil || h.Lease.Until.After(time.Now())
+	return &RunExistsError{Run: last.Key.Run, InProgress: true, Err: cause}
 }

@@ -182,6 +182,65 @@ func TestSession_oneAtATime(t *testing.T) {
 	require.NoError(t, <-over)
 }
 
+// Without leases the head says who may be at work: a turn that is running there keeps the next one
+// from beginning, until the task says that it is dead. A turn that waits does not.
+func TestSession_withoutLeases(t *testing.T) {
+	none := func(c *orchestrator.Config) { c.Lease = -1 }
+	for name, wrap := range map[string]func(*checkpoint.Memory) checkpoint.Store{
+		"switched off": func(m *checkpoint.Memory) checkpoint.Store { return m },
+		"a store that has none": func(m *checkpoint.Memory) checkpoint.Store {
+			return struct {
+				checkpoint.Store
+				checkpoint.Lister
+			}{m, m}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			store := wrap(new(checkpoint.Memory))
+			asked, release := make(chan struct{}), make(chan struct{})
+			slow := solver(t, always(func(*llmclient.Request) scripted.Reply {
+				close(asked)
+				<-release
+				return scripted.Text("late")
+			}), stored(store), none)
+			over := make(chan orchestrator.Result, 1)
+			go func() {
+				res, _ := slow.Run(context.WithoutCancel(t.Context()), turn("a"))
+				over <- res
+			}()
+			<-asked
+			fast := solver(t, scripted.New(scripted.Text("ok"), scripted.Calls(question("A?", "1")), scripted.Text("ok")), stored(store), none, with(tools.AskUser()))
+			_, err := fast.Run(t.Context(), turn("b"))
+			busy := new(orchestrator.RunExistsError)
+			require.ErrorAs(t, err, &busy)
+			require.ErrorIs(t, err, checkpoint.ErrConflict)
+			require.True(t, busy.InProgress)
+			require.ErrorContains(t, err, `run "chat.1" is in progress, or its process has died: without leases nobody knows; wait until it has ended, or set Task.TakeOver`)
+
+			dead := turn("b")
+			dead.TakeOver = true
+			_, err = slow.Run(t.Context(), dead)
+			require.ErrorAs(t, err, &busy, "it is at work in this process")
+			res, err := fast.Run(t.Context(), dead)
+			require.NoError(t, err)
+			require.Equal(t, "chat.2", res.Run)
+			close(release)
+			require.Equal(t, orchestrator.StatusTakenOver, (<-over).Status)
+			head, err := fast.Head(t.Context(), checkpoint.Key{Run: "chat.1"})
+			require.NoError(t, err)
+			require.Equal(t, checkpoint.StatusParked, head.Header.Status)
+			h, err := fast.History(t.Context(), "", "chat")
+			require.NoError(t, err)
+			require.Equal(t, []string{"user: a", "user: b", "assistant: ok"}, saidIn(h))
+
+			for range 2 { // the first waits at its end, and the second begins nevertheless
+				_, err = fast.Run(t.Context(), turn("c"))
+				require.NoError(t, err)
+			}
+		})
+	}
+}
+
 // What a session cannot do without is said; a run whose strategy is gone still has its history.
 func TestSession_refuses(t *testing.T) {
 	_, err := solver(t, scripted.New()).Run(t.Context(), turn("a"))

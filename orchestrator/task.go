@@ -56,12 +56,18 @@ type Task struct {
 	// the messages of the last run of the session, unless Input has messages. "" means none. The
 	// run gets the labels [LabelSession] and [LabelTurn], and the id "session.turn" unless Run is
 	// set: if two processes start the same turn, one of them gets a [*RunExistsError]. So does who
-	// starts a turn while the last run of the session is in progress. A session requires a
-	// Config.Store that is a [checkpoint.Lister]. See [Orchestrator.History].
+	// starts a turn while the last run of the session is in progress, or without leases while its
+	// head says that it is running. A session requires a Config.Store that is a
+	// [checkpoint.Lister]. See [Orchestrator.History].
 	//
 	// Once the last turns of a session are deleted, as by checkpoint.Forget, their ids are used
 	// again. The calls of the new runs have other idempotency keys nevertheless.
 	Session string
+
+	// TakeOver begins the turn of the Session although the last run is in progress in another
+	// process, or was when that died: that process is fenced off as by [Resumption].TakeOver, and
+	// the run is parked.
+	TakeOver bool
 
 	continues string // the run of the session before this one; "": there is none
 	nonce     string // of a run whose id is used again once it is deleted
