@@ -175,7 +175,9 @@ func (m *Machine) modelAnswered(e *effect, r *Answered) {
 	resp := r.Answer.(nextstep.APIResponse).Response
 	used := modelUse(r, resp.Usage, resp.Attempts)
 	m.charge(f, &used)
-	if !isAside(e.step) {
+	if isAside(e.step) {
+		f.aside = resp.Message
+	} else {
 		f.addAnswer(frameAnswer{reply: resp}, false)
 	}
 	m.modelStepTaken(e, r, &used)
@@ -208,7 +210,9 @@ func (m *Machine) stepFailed(e *effect, r *Answered) {
 	}
 	m.charge(f, &used)
 	cut := m.cutOff(f)
-	if !isAside(e.step) {
+	if isAside(e.step) {
+		f.aside = a.Partial
+	} else {
 		f.addAnswer(frameAnswer{partial: a.Partial}, cut)
 	}
 	if cut {

@@ -26,7 +26,7 @@ func (m *Machine) execute(f *frame, next nextstep.NextStep) nextstep.NextStep {
 		}
 		ids[id] = true
 		var e effect
-		if m.lookUp(&e, f, calls[i].Name); e.def != nil {
+		if m.lookUp(&e, f, &calls[i]); e.def != nil {
 			offered++
 			if e.agent == nil {
 				outside++
@@ -48,7 +48,7 @@ func (m *Machine) execute(f *frame, next nextstep.NextStep) nextstep.NextStep {
 	b.starting = true
 	for i := range b.calls {
 		if e := &b.calls[i]; e.def == nil {
-			m.endCall(e, m.callOutput(e, messages.StatusFailed, ReasonNotOffered, f.refusal(e.call.Name)))
+			m.endCall(e, m.callOutput(e, messages.StatusFailed, ReasonNotOffered, f.refusal(&e.call)))
 		} else {
 			m.judge(e)
 		}
@@ -71,7 +71,7 @@ func (m *Machine) makeBatch(f *frame, calls []messages.ToolCall) {
 		*e = effect{}
 		e.id, e.kind, e.frame = EffectID{Seq: f.seq, Index: i + 1}, EffectTool, f
 		e.call = canonicalCall(calls[i]) // so that live answers and replayed ones name it in the same way
-		if m.lookUp(e, f, e.call.Name); e.def != nil {
+		if m.lookUp(e, f, &e.call); e.def != nil {
 			e.reserved.ToolCalls = 1
 			if m.cfg.Durable && e.agent == nil {
 				e.digest = digestOf(&e.call)
@@ -80,15 +80,15 @@ func (m *Machine) makeBatch(f *frame, calls []messages.ToolCall) {
 	}
 }
 
-// lookUp finds the tool with the given name, if frame f may call it.
-func (m *Machine) lookUp(e *effect, f *frame, name string) {
-	def, own := f.tool(name)
+// lookUp finds the tool of a call, if frame f may make the call.
+func (m *Machine) lookUp(e *effect, f *frame, c *messages.ToolCall) {
+	def, own := f.tool(c.Name, c.ID)
 	switch e.def = def; {
 	case def == nil:
 	case own >= 0:
 		e.own, e.agent = f.own[own], f.agents[own]
 	default:
-		e.agent = m.cfg.Agents[name]
+		e.agent = m.cfg.Agents[c.Name]
 	}
 }
 

@@ -43,6 +43,8 @@ type frame struct {
 	input   delegation.Input
 	request messages.History   // messages of the last request; nil before the first
 	answers []frameAnswer      // answers since then
+	aside   messages.Assistant // the reply of a request aside, until a step is taken
+	replied map[string]bool    // ids of the calls of replies, while a step is taken; nil: not looked up
 	unseen  []messages.Message // messages of answers that the strategy did not see
 	laws    messages.Validator // checks its requests
 	allowed []tools.Definition // the tools of the run that it may use
@@ -242,19 +244,42 @@ func toolMessages(outputs []messages.ToolOutput) []messages.Message {
 	return msgs
 }
 
-// tool returns the definition of a tool that the frame may call: an allowed tool that its last
-// request offered, or a tool that its strategy brought, with its index among those. It returns nil
-// if the frame may not call the tool.
-func (f *frame) tool(name string) (def *tools.Definition, own int) {
+// tool returns the definition of a tool that the frame may call: a tool that its strategy brought,
+// with its index among those, or an allowed tool. A call of a reply may only name a tool that the
+// last request offered; an empty id stands for such a call. It returns nil if the frame may not
+// call the tool.
+func (f *frame) tool(name, id string) (def *tools.Definition, own int) {
 	for i := range f.ownDefs {
 		if f.ownDefs[i].Name == name {
 			return &f.ownDefs[i], i
 		}
 	}
-	if lookup(f.offered, name) == nil {
+	if lookup(f.offered, name) == nil && f.ofReply(id) {
 		return nil, -1
 	}
 	return lookup(f.allowed, name), -1
+}
+
+// ofReply reports whether a call stands in the last reply, which is the first answer to a request,
+// or in the reply of a request aside. All other calls are the strategy's own.
+func (f *frame) ofReply(id string) bool {
+	if f.replied == nil {
+		f.replied = map[string]bool{"": true}
+		replies := []messages.Assistant{f.aside}
+		if len(f.answers) > 0 {
+			if first := &f.answers[0]; first.reply != nil {
+				replies = append(replies, first.reply.Message)
+			} else {
+				replies = append(replies, first.partial)
+			}
+		}
+		for i := range replies {
+			for _, c := range replies[i].Calls() {
+				f.replied[c.ID] = true
+			}
+		}
+	}
+	return f.replied[id]
 }
 
 func lookup(defs []tools.Definition, name string) *tools.Definition {
@@ -269,18 +294,22 @@ func lookup(defs []tools.Definition, name string) *tools.Definition {
 // ReasonNotOffered is the reason of a result of a call that the frame may not make.
 const ReasonNotOffered = "not_offered"
 
-// refusal returns the text that tells a model that a tool does not exist, and which tools do.
-func (f *frame) refusal(name string) string {
+// refusal returns the text that tells a model that a tool does not exist, and which tools do, or
+// tells a strategy how it gets a tool.
+func (f *frame) refusal(c *messages.ToolCall) string {
+	if !f.ofReply(c.ID) {
+		return fmt.Sprintf("the strategy may not call the tool %q: give it to the run and to the delegation, or bring it as a strategy.ToolProvider", c.Name)
+	}
 	var offered []string
 	for _, d := range f.offered {
-		if def, _ := f.tool(d.Name); def != nil {
+		if def, _ := f.tool(d.Name, ""); def != nil {
 			offered = append(offered, d.Name)
 		}
 	}
 	if len(offered) == 0 {
-		return fmt.Sprintf("there is no tool %q here; no tools can be called", name)
+		return fmt.Sprintf("there is no tool %q here; no tools can be called", c.Name)
 	}
-	return fmt.Sprintf("there is no tool %q here; the tools are: %s", name, strings.Join(offered, ", "))
+	return fmt.Sprintf("there is no tool %q here; the tools are: %s", c.Name, strings.Join(offered, ", "))
 }
 
 // withUnseen appends the interrupted messages that the strategy never saw to the messages of its

@@ -267,7 +267,7 @@ func (r *restorer) effect(f *frame, e *effect, s *EffectSnapshot) error {
 	r.m.states[e.state]++
 	if f.parked == onBatch {
 		e.kind, e.call = EffectTool, s.Call
-		r.m.lookUp(e, f, e.call.Name)
+		r.m.lookUp(e, f, &e.call)
 		switch {
 		case e.state == ended:
 		case e.def == nil:

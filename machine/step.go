@@ -48,6 +48,7 @@ func (m *Machine) schedule(f *frame, next nextstep.NextStep) {
 // takeStep takes a step of a frame, as far as this needs no effect. A step beyond the limits ends
 // the frame.
 func (m *Machine) takeStep(f *frame, next nextstep.NextStep) {
+	f.replied = nil
 	for next != nil {
 		if end := m.endingOf(f); end != nil && !ends(next) {
 			if step, ok := next.(nextstep.ExecuteTools); ok {
@@ -73,6 +74,7 @@ func (m *Machine) takeStep(f *frame, next nextstep.NextStep) {
 			next = m.defect(f, "a method", fmt.Sprintf("returned a %v, which is not a step: steps are values of the types in package nextstep", reflect.TypeOf(next)), nil)
 		}
 	}
+	f.aside = messages.Assistant{}
 }
 
 // ends reports whether a step ends its frame, and nothing takes its place.

@@ -48,8 +48,9 @@ type Compaction struct {
 	After  int    `json:"after"`            // tokens of the request now, as estimated
 }
 
-// ExecuteTools runs tools that the model called. Calls must not be empty, and their ids must be
-// different.
+// ExecuteTools runs tools that the model called, if the last request offered them, or that the
+// strategy calls by itself: with ids that stand in no reply, any tool that its frame may use. Calls
+// must not be empty, and their ids must be different.
 type ExecuteTools struct {
 	Calls []messages.ToolCall `json:"calls"`
 }

@@ -33,7 +33,7 @@ type Bounds struct {
 	// AgentStates together; 0: it does not say.
 	Starts int
 
-	// Offers lists the tools of the run that its requests offer, so that it may call them. Nil
+	// Offers lists the tools of the run that its requests offer or that it calls by itself. Nil
 	// means all that the frame may use. The tools that it brings itself are not among them.
 	Offers []string
 

@@ -93,7 +93,25 @@ func builtIn() map[string]crash.Case {
 			calls(call("c1", "book"), call("c2", "pay")), text("a draft"), text("Make it shorter."), text("draft"), text("APPROVED")),
 		"retry": of(strategy.Set{"main": retry.New(retry.Config{Strategy: "worker"}), "worker": worker}, every,
 			calls(call("c1", "pay")), text(""), scripted.Error(errUnavailable), calls(call("c1", "pay")), text("done")),
-		"step-agent": of(strategy.Set{"main": stepagent.New(stepagent.Config{Step: twoSteps})}, every, calls(call("c1", "pay"), call("c2", "look"))),
+		"step-agent":                        of(strategy.Set{"main": stepagent.New(stepagent.Config{Step: twoSteps})}, every, calls(call("c1", "pay"), call("c2", "look"))),
+		"step-agent, with calls of its own": of(strategy.Set{"main": stepagent.New(stepagent.Config{Step: ownCalls})}, every, calls(call("c1", "pay"), call("c2", "look"))),
+	}
+}
+
+// ownCalls makes calls of its own, which no request offered, then those of a reply, of which one
+// was offered.
+func ownCalls(s stepagent.Step) stepagent.StepResult {
+	switch s.Iteration {
+	case 1:
+		return stepagent.ToolCalls(call("", "pay"), call("", "nonsense"))
+	case 2:
+		return stepagent.Ask(llmclient.Request{Tools: s.Tools[:1]}, func(resp llmclient.Response) stepagent.StepResult {
+			return stepagent.ToolCalls(resp.Message.Calls()...)
+		})
+	case 3:
+		return stepagent.ToolCalls(call("", "pay"), call("", "book"))
+	default:
+		return stepagent.Finish("done")
 	}
 }
 

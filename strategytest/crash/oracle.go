@@ -129,6 +129,7 @@ type actor struct {
 	offered  []tools.Definition      // by its last request
 	asked    messages.History        // the last request
 	since    []messages.Message      // what came after it
+	aside    messages.Assistant      // the reply of a request aside, until the next step
 	ended    []strategy.BranchOutput // of the agents that it has called in this batch
 	outside  *bool                   // text from outside was read: by it, or others on the same stack
 	state    strategy.State

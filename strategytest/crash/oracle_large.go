@@ -65,7 +65,7 @@ func (o *oracle) keep(a *actor, def *tools.Definition, out messages.ToolOutput) 
 		panic(unsupported(fmt.Sprintf("the tool %s returns more than LargeResults.Max, which are %d bytes", def.Name, o.large.max)))
 	}
 	problem := "no more can be read of it"
-	if reader, _ := o.tool(a, orchestrator.ReadResultTool); reader != nil {
+	if reader, _ := o.tool(a, messages.ToolCall{Name: orchestrator.ReadResultTool}); reader != nil {
 		problem = o.large.put(text)
 	}
 	if problem != "" {

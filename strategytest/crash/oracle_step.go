@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/segue-go/segue/delegation"
@@ -27,7 +28,8 @@ func (o *oracle) ask(ctx context.Context, a *actor, s nextstep.GetChatCompletion
 		r.Temperature = o.task.Temperature
 	}
 	a.charge(delegation.Counts{Steps: 1, ModelCalls: 1}, messages.Usage{}, 0, 0)
-	if a.offered = nil; !s.Aside {
+	a.offered, a.aside = nil, messages.Assistant{}
+	if !s.Aside {
 		a.asked, a.offered, a.since = r.Messages.Clip(), r.Tools, nil
 	}
 	a.requests++
@@ -50,13 +52,17 @@ func (o *oracle) ask(ctx context.Context, a *actor, s nextstep.GetChatCompletion
 	a.charge(delegation.Counts{ModelCalls: len(attempts)}, used, cost, unpriced)
 	if err != nil {
 		failure := failureOf(err)
-		if !s.Aside && !failure.Partial.Empty() {
+		if s.Aside {
+			a.aside = failure.Partial
+		} else if !failure.Partial.Empty() {
 			a.since = append(a.since, failure.Partial)
 		}
 		return o.failed(a, failure, orchestrator.StepTaken{Kind: nextstep.KindGetChatCompletion, Usage: used, Cost: cost, Unpriced: unpriced, Anew: s.Anew})
 	}
 	answer := kept(nextstep.APIResponse{Response: resp}).(nextstep.APIResponse).Response
-	if !s.Aside {
+	if s.Aside {
+		a.aside = answer.Message
+	} else {
 		a.since = append(a.since, answer.Message)
 	}
 	o.happened.add(a.name, orchestrator.EventStepTaken, orchestrator.StepTaken{
@@ -135,10 +141,10 @@ func (o *oracle) delegate(ctx context.Context, a *actor, s nextstep.Delegate) ne
 	}
 	a.charge(delegation.Counts{Steps: 1}, messages.Usage{}, 0, 0)
 	child, err := o.actor(a, "", s.Strategy, s.Input)
-	if err != nil {
+	if err != nil { // the reply of a request aside is still the last one
 		return o.failed(a, nextstep.Failure{Source: nextstep.SourceStrategy, Code: delegation.CodeInvalid, Message: err.Error()}, orchestrator.StepTaken{Kind: nextstep.KindDelegate})
 	}
-	child.allowed, child.outside = a.allowed, a.outside
+	child.allowed, child.outside, a.aside = a.allowed, a.outside, messages.Assistant{}
 	if s.Tools != nil {
 		child.allowed = named(a.allowed, s.Tools)
 	}
@@ -162,7 +168,7 @@ func (a *actor) shares(in delegation.Input) orchestrator.Share {
 func (o *oracle) batch(ctx context.Context, a *actor, calls []messages.ToolCall) nextstep.NextStep {
 	counts := delegation.Counts{Steps: 1}
 	for _, c := range calls {
-		if def, _ := o.tool(a, c.Name); def != nil {
+		if def, _ := o.tool(a, c); def != nil {
 			counts.ToolCalls++
 		}
 	}
@@ -178,7 +184,7 @@ func (o *oracle) batch(ctx context.Context, a *actor, calls []messages.ToolCall)
 	}
 	o.happened.add(a.name, orchestrator.EventStepTaken, orchestrator.StepTaken{Kind: nextstep.KindExecuteTools, Calls: len(calls)})
 	ended := a.ended
-	a.ended = nil
+	a.ended, a.aside = nil, messages.Assistant{}
 	return o.decide(a, func() nextstep.NextStep {
 		if h, ok := a.st.(strategy.BranchInheritor); ok && len(ended) > 0 {
 			h.InheritBranches(ended)
@@ -187,14 +193,15 @@ func (o *oracle) batch(ctx context.Context, a *actor, calls []messages.ToolCall)
 	})
 }
 
-// tool returns what an actor means by the name of a tool; nil if it may not call such a tool.
-func (o *oracle) tool(a *actor, name string) (*tools.Definition, tools.Tool) {
+// tool returns the tool that an actor means by a call; nil if it may not make the call.
+func (o *oracle) tool(a *actor, c messages.ToolCall) (*tools.Definition, tools.Tool) {
+	name := c.Name
 	for _, t := range a.own {
 		if d := t.Definition(); d.Name == name {
 			return &d, t
 		}
 	}
-	if len(named(a.offered, []string{name})) == 0 {
+	if a.replied(c.ID) && len(named(a.offered, []string{name})) == 0 {
 		return nil, nil
 	}
 	if allowed := named(a.allowed, []string{name}); len(allowed) > 0 {
@@ -207,9 +214,9 @@ func (o *oracle) tool(a *actor, name string) (*tools.Definition, tools.Tool) {
 // call makes a call, if it may be made.
 func (o *oracle) call(ctx context.Context, a *actor, c messages.ToolCall) messages.ToolOutput {
 	out := messages.ToolOutput{CallID: c.ID, ToolName: c.Name, Status: messages.StatusFailed}
-	def, tool := o.tool(a, c.Name)
+	def, tool := o.tool(a, c)
 	if def == nil {
-		out.Reason, out.Output = "not_offered", o.notOffered(a, c.Name)
+		out.Reason, out.Output = "not_offered", o.notOffered(a, c)
 		return out
 	}
 	switch o.policy(orchestrator.ApprovalRequest{Run: o.task.Run, Frame: a.name, Strategy: a.strategy, Call: c, Definition: *def, Untrusted: *a.outside}) {
@@ -248,11 +255,25 @@ func refused(a *actor, out messages.ToolOutput, why string) messages.ToolOutput 
 	return out
 }
 
-// notOffered says to a model that there is no such tool, and which there are.
-func (o *oracle) notOffered(a *actor, name string) string {
+// replied reports whether a call stands in a reply to a request, and is not the strategy's own. An
+// empty id stands for a call of a reply.
+func (a *actor) replied(id string) bool {
+	return id == "" || slices.ContainsFunc(append([]messages.Message{a.aside}, a.since...), func(m messages.Message) bool {
+		said, _ := m.(messages.Assistant)
+		return slices.ContainsFunc(said.Calls(), func(c messages.ToolCall) bool { return c.ID == id })
+	})
+}
+
+// notOffered says to a model that there is no such tool, and which there are, or to a strategy how
+// it gets one.
+func (o *oracle) notOffered(a *actor, c messages.ToolCall) string {
+	name := c.Name
+	if !a.replied(c.ID) {
+		return fmt.Sprintf("the strategy may not call the tool %q: give it to the run and to the delegation, or bring it as a strategy.ToolProvider", name)
+	}
 	var names []string
 	for _, d := range a.offered {
-		if def, _ := o.tool(a, d.Name); def != nil {
+		if def, _ := o.tool(a, messages.ToolCall{Name: d.Name}); def != nil {
 			names = append(names, d.Name)
 		}
 	}
