@@ -3,8 +3,6 @@ package machine
 import (
 	"encoding/json"
 	"fmt"
-	"maps"
-	"slices"
 
 	"github.com/segue-go/segue/delegation"
 	"github.com/segue-go/segue/messages"
@@ -184,12 +182,8 @@ func (m *Machine) waitFor(r *Replied) (*effect, *wait, error) {
 		return nil, nil, &ReplyError{Run: m.run, WaitID: id, Problem: problem}
 	}
 	e, ok := m.waits[id]
-	switch {
-	case ok:
-	case len(m.waits) == 0:
-		return refused("the run does not wait for anything")
-	default:
-		return refused(fmt.Sprintf("the run does not wait for it; it waits for %q", slices.Sorted(maps.Keys(m.waits))))
+	if !ok {
+		return nil, nil, NoSuchWait(m.run, id, m.Waits())
 	}
 	w := e.openWait(func(w *wait) bool { return w.ID == id })
 	if r.Expired && (w.Expires.IsZero() || r.At.Before(w.Expires)) {

@@ -100,14 +100,37 @@ type ReplyError struct {
 	Run     string
 	WaitID  string
 	Problem string
+	Waits   []Wait // those of the run, if it does not have the wait of the reply
 }
 
-// Error names the wait; a note has none.
-func (e *ReplyError) Error() string {
-	if e.WaitID == "" {
-		return fmt.Sprintf("machine: run %.64q: this cannot be said to it: %s", e.Run, e.Problem)
+// NoSuchWait returns the error for a reply to a wait that is not one of the waits of the run.
+func NoSuchWait(run, id string, waits []Wait) *ReplyError {
+	e := &ReplyError{Run: run, WaitID: id, Problem: "the run does not wait for it", Waits: waits}
+	if len(waits) == 0 {
+		e.Problem = "the run does not wait for anything"
+	} else if id == "" {
+		e.Problem = "it names no wait"
 	}
-	return fmt.Sprintf("machine: run %.64q: the reply to the wait %.64q cannot be taken: %s", e.Run, e.WaitID, e.Problem)
+	return e
+}
+
+// Error names the wait, which a note does not have, and those of the run.
+func (e *ReplyError) Error() string {
+	about := "the reply cannot be taken"
+	if e.WaitID != "" {
+		about = fmt.Sprintf("the reply to the wait %.64q cannot be taken", e.WaitID)
+	} else if len(e.Waits) == 0 {
+		about = "this cannot be said to it"
+	}
+	text := fmt.Sprintf("machine: run %.64q: %s: %s", e.Run, about, e.Problem)
+	for i, w := range e.Waits {
+		text += []string{"; its waits are ", ", "}[min(i, 1)] + fmt.Sprintf("%q (%s", w.ID, w.Kind)
+		if w.Tool != "" {
+			text += " of " + w.Tool
+		}
+		text += ")"
+	}
+	return text
 }
 
 // LimitError reports that a limit was reached. It is the cause of an output's error with

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -259,7 +260,8 @@ func (r *run) applyReply(reply Reply, posted time.Time) (bool, error) {
 
 // Answer replies to a wait of a run, from any process. The process that works on the run takes the
 // reply within [Config].InboxEvery. If no process does, the reply stays in the inbox until the run
-// is resumed, for example by [Orchestrator.Recover]. The first reply to a wait counts.
+// is resumed: at once by an [Orchestrator.Recover] of the same Orchestrator, by others when they
+// look next. The first reply to a wait counts.
 //
 // The error is a [*ReplyError] if the run has ended or does not have that wait, if the wait has
 // expired or is a timer, or if a question has neither Text nor Reason for an answer; a
@@ -270,28 +272,33 @@ func (o *Orchestrator) Answer(ctx context.Context, key checkpoint.Key, reply Rep
 	if err != nil {
 		return err
 	}
-	if problem := problemOf(&head.Header, &reply); problem != "" {
-		return &ReplyError{Run: key.Run, WaitID: reply.WaitID, Problem: problem}
+	if err := refusalOf(key.Run, &head.Header, &reply); err != nil {
+		return err
 	}
 	return o.post(ctx, key, posting{Type: postedReply, Reply: &reply})
 }
 
-// problemOf returns why a run would refuse a reply that was posted now; "" if it would not.
-func problemOf(h *checkpoint.Header, reply *Reply) string {
-	if h.Status.Ended() {
-		return "the run has ended"
-	}
-	for _, w := range h.Waits {
-		switch {
-		case w.ID != reply.WaitID:
-			continue
-		case w.Kind == WaitTimer:
-			return "nobody is asked: it is a timer, which ends by itself"
-		default:
-			return (&Wait{Kind: w.Kind, Expires: w.Expires}).Problem(reply, time.Now())
+// refusalOf returns the error with which a run would refuse a reply that was posted now; nil if it
+// would not.
+func refusalOf(run string, h *checkpoint.Header, reply *Reply) error {
+	problem := "the run has ended"
+	if !h.Status.Ended() {
+		waits := make([]Wait, len(h.Waits))
+		for i, w := range h.Waits {
+			waits[i] = Wait{ID: w.ID, Kind: w.Kind, Expires: w.Expires}
+		}
+		i := slices.IndexFunc(waits, func(w Wait) bool { return w.ID == reply.WaitID })
+		if i < 0 {
+			return machine.NoSuchWait(run, reply.WaitID, waits)
+		}
+		if problem = waits[i].Problem(reply, time.Now()); waits[i].Kind == WaitTimer {
+			problem = "nobody is asked: it is a timer, which ends by itself"
 		}
 	}
-	return "the run does not wait for it"
+	if problem == "" {
+		return nil
+	}
+	return &ReplyError{Run: run, WaitID: reply.WaitID, Problem: problem}
 }
 
 // Stop stops a run, from any process: after the step in progress, or at once if now is true, like
@@ -342,6 +349,11 @@ func (o *Orchestrator) post(ctx context.Context, key checkpoint.Key, p posting) 
 	}
 	if r := o.keeper.get(key); r != nil {
 		o.keeper.collect(o, []*run{r}) // reads the inbox, because of messages that were posted before
+		return nil
+	}
+	select {
+	case o.posted <- struct{}{}:
+	default: // Recover, if there is one, will look
 	}
 	return nil
 }

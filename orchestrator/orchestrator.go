@@ -213,6 +213,7 @@ type Orchestrator struct {
 	snapshots     checkpoint.SnapshotStore
 	values        checkpoint.ValueStore // for LargeResults; nil: they are off, or kept in memory
 	keeper        keeper
+	posted        chan struct{} // wakes Recover: a message was posted to a run on which nobody works here
 	followers     followers
 	workspaces    sync.Pool // of *workspace
 }
@@ -229,6 +230,7 @@ func New(cfg Config) (*Orchestrator, error) {
 		cfg:     cfg,
 		runner:  tools.Runner{Timeout: cfg.Timeouts.Tool, MaxResult: cfg.MaxToolResult}.WithDefaults(),
 		approve: cfg.Approve.policy(),
+		posted:  make(chan struct{}, 1),
 	}
 	if err := o.configureLarge(&cfg); err != nil {
 		return nil, err

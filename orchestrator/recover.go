@@ -18,7 +18,7 @@ import (
 
 // Recovery configures [Orchestrator.Recover]. The zero value is ready to use.
 type Recovery struct {
-	Every    time.Duration   // how often it looks for runs; 0: every third of Config.Lease
+	Every    time.Duration   // how often it looks for runs at least; 0: every third of Config.Lease
 	Parallel int             // most runs in progress at once; 0: 16
 	Unknown  machine.Unknown // as in [Resumption]
 
@@ -36,8 +36,8 @@ const mostRecoveries = 3
 
 // Recover resumes runs of the Store, until ctx is done: runs whose process has died, so that their
 // lease has run out; runs whose timer has come or whose wait has expired; and runs that have
-// messages in their inbox. Every process of a server may call it; each run is resumed by one of
-// them. When ctx is done, Recover interrupts the runs it works on, see [ErrInterrupted], and
+// messages in their inbox, at once if they were posted through this Orchestrator. Every process of a
+// server may call it; each run is resumed by one of them. When ctx is done, Recover interrupts the runs it works on, see [ErrInterrupted], and
 // returns the cause of ctx.
 //
 // A run that cannot continue is parked: its head gets the status checkpoint.StatusParked and the
@@ -68,9 +68,16 @@ func (o *Orchestrator) Recover(ctx context.Context, how Recovery) error {
 		busy: map[checkpoint.Key]bool{}, later: map[checkpoint.Key]time.Time{}, parked: map[checkpoint.Key]int{},
 	}
 	defer r.all.Wait()
-	for {
-		r.look(ctx)
-		if !sleep(ctx, how.Every) {
+	for next := time.Now(); ; {
+		all := !time.Now().Before(next)
+		if all {
+			next = time.Now().Add(how.Every)
+		}
+		r.look(ctx, all)
+		select {
+		case <-time.After(time.Until(next)):
+		case <-o.posted:
+		case <-ctx.Done():
 			return context.Cause(ctx)
 		}
 	}
@@ -93,18 +100,22 @@ type recoverer struct {
 	parked map[checkpoint.Key]int
 }
 
-// look resumes the runs that should continue now.
-func (c *recoverer) look(ctx context.Context) {
+// look resumes the runs that should continue now: all, or those that have messages.
+func (c *recoverer) look(ctx context.Context, all bool) {
 	c.mu.Lock()
 	maps.DeleteFunc(c.later, func(_ checkpoint.Key, at time.Time) bool { return time.Now().After(at) })
 	c.mu.Unlock()
 	open := []checkpoint.Status{checkpoint.StatusRunning, checkpoint.StatusWaiting}
-	for _, q := range []checkpoint.Query{
+	queries := []checkpoint.Query{
+		{Status: open, Posted: true},
 		{Status: []checkpoint.Status{"", checkpoint.StatusRunning}},
 		{Status: open, Due: time.Now()},
-		{Status: open, Posted: true},
 		{Status: []checkpoint.Status{checkpoint.StatusParked}},
-	} {
+	}
+	if !all {
+		queries = queries[:1]
+	}
+	for _, q := range queries {
 		q.All, q.Unleased, q.Limit = true, true, 1000
 		for {
 			var page checkpoint.Page
