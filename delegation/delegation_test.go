@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 	"testing"
 	"time"
 
@@ -226,4 +227,16 @@ func TestStackLaws(t *testing.T) {
 			},
 		})
 	})
+}
+
+// A limit that there is not is printed as that, alone and within what holds it, and no other is.
+func TestLimits_String(t *testing.T) {
+	none := delegation.Limits{Depth: -1, Steps: -1, ModelCalls: -1, ToolCalls: -1, InputTokens: -1, OutputTokens: -1, TotalTokens: -1, Cost: -1, Duration: -1, Handoffs: -1}
+	require.Equal(t, 10, strings.Count(none.String(), "no limit"))
+	some := delegation.Limits{Steps: 1000, ModelCalls: -7, Cost: messages.Dollar / 2, Duration: -time.Second, TotalTokens: 5}
+	require.Equal(t, "depth 0, steps 1000, model_calls no limit, tool_calls 0, input_tokens 0, output_tokens 0, total_tokens 5, cost $0.50, duration no limit, handoffs 0", some.String())
+	require.NotContains(t, fmt.Sprintf("%+v", struct{ Left delegation.Limits }{none}), "-1")
+	text, err := json.Marshal(none)
+	require.NoError(t, err)
+	require.Contains(t, string(text), `"cost":-1,"duration":-1`)
 }

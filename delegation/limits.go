@@ -1,6 +1,8 @@
 package delegation
 
 import (
+	"fmt"
+	"strings"
 	"time"
 
 	"github.com/segue-go/segue/messages"
@@ -36,4 +38,26 @@ type Limits struct {
 	Cost     messages.Cost `json:"cost,omitempty"`     // millionths of a dollar, such as 2*messages.Dollar; default none. A model without a price costs nothing
 	Duration time.Duration `json:"duration,omitempty"` // default none
 	Handoffs int           `json:"handoffs,omitempty"` // frames that end by naming a successor; default 16
+}
+
+// String names each limit, as in the JSON form, with its amount: "steps 1000, cost no limit".
+func (l Limits) String() string {
+	var parts []string
+	add := func(name string, none bool, amount any) {
+		if none {
+			amount = "no limit"
+		}
+		parts = append(parts, fmt.Sprint(name, " ", amount))
+	}
+	add("depth", l.Depth < 0, l.Depth)
+	add("steps", l.Steps < 0, l.Steps)
+	add("model_calls", l.ModelCalls < 0, l.ModelCalls)
+	add("tool_calls", l.ToolCalls < 0, l.ToolCalls)
+	add("input_tokens", l.InputTokens < 0, l.InputTokens)
+	add("output_tokens", l.OutputTokens < 0, l.OutputTokens)
+	add("total_tokens", l.TotalTokens < 0, l.TotalTokens)
+	add("cost", l.Cost < 0, l.Cost)
+	add("duration", l.Duration < 0, l.Duration)
+	add("handoffs", l.Handoffs < 0, l.Handoffs)
+	return strings.Join(parts, ", ")
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/segue-go/segue/cmd/segue/config"
 	"github.com/segue-go/segue/cmd/segue/internal/doctor"
+	"github.com/segue-go/segue/cmd/segue/internal/plaintext"
 	"github.com/segue-go/segue/cmd/segue/internal/terminal"
 	"github.com/segue-go/segue/cmd/segue/internal/textpolicy"
 	"github.com/segue-go/segue/markdownpolicy"
@@ -25,6 +26,7 @@ type serverFlags struct {
 
 	timeout time.Duration
 	form    choice
+	all     bool // the command is about all models of the server
 }
 
 // whichServer are the flags that decide which server is asked, and for which model.
@@ -94,7 +96,14 @@ func (c *cli) server(ctx context.Context, f *serverFlags) (doctor.Config, error)
 	if err != nil {
 		return doctor.Config{}, err
 	}
-	cfg, err := c.configOf(ctx, &f.runFlags, place, c.screen(output{}))
+	s := c.screen(output{})
+	if place.Origin == config.OriginFound {
+		if cfg, err := place.Read(); err == nil && f.needsNothingOf(cfg) && !c.trusts(cfg) {
+			s.ShowProgress(plaintext.Visible("configuration " + place.Path + " is not trusted, and not used"))
+			place = config.Place{}
+		}
+	}
+	cfg, err := c.configOf(ctx, &f.runFlags, place, s)
 	if err != nil {
 		return doctor.Config{}, err
 	}
@@ -113,6 +122,16 @@ func (c *cli) server(ctx context.Context, f *serverFlags) (doctor.Config, error)
 	}
 	at, err := c.serverOf(f, cfg)
 	return doctor.Config{Client: at.Client, KeyVariable: at.KeyVariable, Policy: at.Policy, Timeout: f.timeout}, err
+}
+
+// needsNothingOf reports whether the flags, or else the environment, say which server and model it
+// is, whatever the configuration says.
+func (f *serverFlags) needsNothingOf(cfg *config.Config) bool {
+	if f.agent != "" || f.source != "" || f.settings.profile != "" {
+		return false
+	}
+	_, named := cfg.Models[f.model]
+	return len(cfg.Models) == 0 || f.baseURL != "" && !named && (f.all || f.model != "")
 }
 
 // serverOf returns the server of the model of the agent, or without a configuration that of the

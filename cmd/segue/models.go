@@ -16,7 +16,7 @@ import (
 )
 
 func (c *cli) modelsCommand() *cobra.Command {
-	f := &serverFlags{}
+	f := &serverFlags{all: true}
 	cmd := &cobra.Command{
 		Use:   "models [WORD]...",
 		Short: "List the models of the server",

@@ -17,6 +17,7 @@ type access struct {
 	namespace string // of its runs; "" without Config.Namespace
 	owner     string // "": there is no Config.Owner
 	authorize func(r *http.Request, run string) error
+	may       string // the run that the request may name, and has named; "": none so far
 }
 
 // accessKey is the key of the access in the context of a request.
@@ -24,14 +25,16 @@ type accessKey struct{}
 
 // accessOf returns the access of a request. A request that did not pass through a Handler has no
 // rule.
-func accessOf(r *http.Request) access {
-	a, _ := r.Context().Value(accessKey{}).(access)
-	return a
+func accessOf(r *http.Request) *access {
+	if a, ok := r.Context().Value(accessKey{}).(*access); ok {
+		return a
+	}
+	return new(access)
 }
 
 // withAccess calls Config.Namespace and Owner, and returns the request with its access.
 func (h *Handler) withAccess(r *http.Request) (*http.Request, error) {
-	a := access{authorize: h.cfg.Authorize}
+	a := &access{authorize: h.cfg.Authorize}
 	if h.cfg.Namespace != nil {
 		namespace, err := h.cfg.Namespace(r)
 		if err != nil {
@@ -86,12 +89,12 @@ func Authorized(r *http.Request, run string) error {
 	if !a.nameable(run) {
 		return denied(run, errors.New("the id is not one that the request may name"))
 	}
-	if a.authorize == nil {
-		return nil
+	if a.authorize != nil {
+		if err := a.authorize(r, run); err != nil {
+			return denied(run, err)
+		}
 	}
-	if err := a.authorize(r, run); err != nil {
-		return denied(run, err)
-	}
+	a.may = run
 	return nil
 }
 
@@ -101,7 +104,7 @@ const mostID = 256
 // nameable reports whether the form of an id allows a request to name the run. The ids of an owner
 // begin with the owner and a colon, followed by text without a colon, so no id belongs to two
 // owners. An id holds no slash, because ids are used in paths and in the keys of calls.
-func (a access) nameable(run string) bool {
+func (a *access) nameable(run string) bool {
 	name, within := run, true
 	if a.owner != "" {
 		name, within = strings.CutPrefix(run, a.owner+":")
@@ -111,7 +114,7 @@ func (a access) nameable(run string) bool {
 }
 
 // newID returns an id for a run without one; "" means that the Orchestrator makes the id.
-func (a access) newID() string {
+func (a *access) newID() string {
 	if a.owner == "" {
 		return ""
 	}
@@ -135,8 +138,8 @@ func denied(run string, cause error) error {
 	return noRun(fmt.Errorf("run %.64q is refused: %w", run, cause))
 }
 
-// noRun returns the error for every run that is not available. It is the same for every reason, so
-// that it does not reveal whether the run exists.
+// noRun returns the error for every run that is not available, except for one's own that is in use.
+// It is the same for every reason, so that it does not reveal whether the run exists.
 func noRun(cause error) *Error {
 	return &Error{Status: http.StatusForbidden, Code: CodeRun, Message: "the run cannot be started or resumed", Err: cause}
 }

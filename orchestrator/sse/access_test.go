@@ -165,7 +165,6 @@ func TestAccess_idsCannotBeProbed(t *testing.T) {
 		to       *httptest.Server
 		as, body string
 	}{
-		"taken, and one's own":       {s.tasks, "alice", `{"run": "alice:1", "goal": "x"}`},
 		"taken by somebody else":     {s.tasks, "bob", `{"run": "alice:1", "goal": "x"}`},
 		"free, and somebody else's":  {s.tasks, "bob", `{"run": "alice:2", "goal": "x"}`},
 		"to go on with a stranger's": {s.replies, "bob", `{"run": "alice:1"}`},
@@ -180,7 +179,12 @@ func TestAccess_idsCannotBeProbed(t *testing.T) {
 		answers[text] = name
 	}
 	require.Len(t, answers, 1, "%v", answers)
-	require.Len(t, s.told, 8, "who runs the server hears what the client does not")
+	require.Len(t, s.told, 7, "who runs the server hears what the client does not")
+
+	status, text := s.post(s.tasks, "alice", `{"run": "alice:1", "goal": "x"}`)
+	require.Equal(t, http.StatusConflict, status, "one's own is no secret")
+	require.Contains(t, text, `"code":"in_use"`)
+	require.NotContains(t, text, "alice")
 }
 
 // The ids of an owner name no run of another one, nor that of an agent.

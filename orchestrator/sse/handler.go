@@ -168,7 +168,7 @@ func (h *Handler) run(w http.ResponseWriter, r *http.Request) {
 	if h.cfg.MaxBody > 0 {
 		r.Body = http.MaxBytesReader(w, r.Body, h.cfg.MaxBody)
 	}
-	events, err := h.start(r)
+	r, events, err := h.start(r)
 	if err != nil {
 		h.refuse(w, r, err)
 		return
@@ -207,17 +207,18 @@ func (h *Handler) run(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// start determines the access of a request, and starts its run.
-func (h *Handler) start(r *http.Request) (iter.Seq2[orchestrator.Event, error], error) {
+// start determines the access of a request, and starts its run. It returns the request with its
+// access.
+func (h *Handler) start(r *http.Request) (*http.Request, iter.Seq2[orchestrator.Event, error], error) {
 	r, err := h.withAccess(r)
 	if err != nil {
-		return nil, err
+		return r, nil, err
 	}
 	events, err := h.cfg.Start(r)
 	if err == nil && events == nil {
 		err = errors.New("sse: Config.Start returned neither events nor an error")
 	}
-	return events, err
+	return r, events, err
 }
 
 // breakOff ends a stream that has no last event: with a refusal if it has not begun.

@@ -22,13 +22,14 @@ import (
 //	os.ErrDeadlineExceeded           408   CodeTimeout
 //	*strategy.UnknownError           404   CodeUnknownStrategy
 //	checkpoint.ErrNotFound           403   CodeRun; [Config].OnError is called
-//	checkpoint.ErrConflict           403   CodeRun; [Config].OnError is called
+//	checkpoint.ErrConflict           409   CodeInUse, if the request may name the run: see [Authorized]
+//	checkpoint.ErrConflict           403   CodeRun otherwise; [Config].OnError is called
 //	checkpoint.ErrRunID              400   CodeBadRequest
 //	*orchestrator.ReplyError         409   CodeReply
 //	any other                        500   CodeInternal, without its text; [Config].OnError is called
 //
-// An unknown run, a run that is in use, and a run that the client may not name are refused in the
-// same way, so that clients learn nothing about the runs of others.
+// An unknown run and a run that the client may not name are refused in the same way, in use or not,
+// so that clients learn nothing about the runs of others.
 type Error struct {
 	Status  int    // an HTTP status; 0 means 500
 	Code    string // for programs
@@ -55,8 +56,9 @@ const (
 	CodeTooLarge        = "too_large"
 	CodeTimeout         = "timeout" // the body did not arrive in time
 	CodeUnknownStrategy = "unknown_strategy"
-	CodeRun             = "run"   // the run is unknown, exists already, is in progress, or belongs to another client
-	CodeReply           = "reply" // a reply does not fit any open wait of the run
+	CodeRun             = "run"    // the run is unknown, or belongs to another client
+	CodeInUse           = "in_use" // a run of the client's exists already, or is in progress
+	CodeReply           = "reply"  // a reply does not fit any open wait of the run
 	CodeInternal        = "internal"
 )
 
@@ -89,6 +91,9 @@ func refusal(err error) *Error {
 // refuse answers a request that was refused.
 func (h *Handler) refuse(w http.ResponseWriter, r *http.Request, err error) {
 	e := refusal(err)
+	if e.Code == CodeRun && errors.Is(err, checkpoint.ErrConflict) && accessOf(r).may != "" {
+		e = &Error{Status: http.StatusConflict, Code: CodeInUse, Message: "the run exists already, or is in progress: wait until it has ended, or choose another id", Err: err}
+	}
 	status := e.Status
 	if status == 0 {
 		status = http.StatusInternalServerError

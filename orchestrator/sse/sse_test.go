@@ -425,7 +425,7 @@ func TestReplies(t *testing.T) {
 	require.Equal(t, orchestrator.StatusWaiting, end.Status)
 	require.Equal(t, "Which file?", end.Waits[0].Text)
 
-	refused(t, post(t, t.Context(), start, `{"run": "r", "goal": "go"}`), http.StatusForbidden, sse.CodeRun, "the run cannot be started or resumed")
+	refused(t, post(t, t.Context(), start, `{"run": "r", "goal": "go"}`), http.StatusConflict, sse.CodeInUse, "the run exists already, or is in progress")
 	refused(t, post(t, t.Context(), resume, `{"run": "other"}`), http.StatusForbidden, sse.CodeRun, "the run cannot be started or resumed")
 	refused(t, post(t, t.Context(), start, `{"run": "a\u0000b", "goal": "go"}`), http.StatusForbidden, sse.CodeRun, "the run cannot be started or resumed")
 	refused(t, post(t, t.Context(), resume, `{"run": "r", "replies": [{"wait_id": "x"}]}`), http.StatusConflict, sse.CodeReply, "the run does not wait for it")

@@ -196,6 +196,9 @@ func (c *Config) checkAgent(name string) []Problem {
 
 func (c *Config) checkChild(name string, i int, child Child) []Problem {
 	at := within(within("/agents", name)+"/children", i)
+	if _, given := c.at[at+"/agent"]; !given {
+		return nil // the schema reports it
+	}
 	if found := c.knownAgent(at+"/agent", child.Agent); found != nil {
 		return found
 	}
@@ -214,6 +217,9 @@ func (c *Config) checkChild(name string, i int, child Child) []Problem {
 
 func (c *Config) checkRule(i int) []Problem {
 	r, at := c.Rules[i], within("/rules", i)
+	if _, given := c.at[at+"/agent"]; !given {
+		return nil // the schema reports it
+	}
 	found := c.knownAgent(at+"/agent", r.Agent)
 	given := 0
 	for key, empty := range map[string]bool{"source": r.Source == "", "keywords": len(r.Keywords) == 0, "pattern": r.Pattern == ""} {

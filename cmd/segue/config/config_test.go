@@ -132,7 +132,13 @@ func TestConfig_problems(t *testing.T) {
 		"UTF-32":             {"\xff\xfe\x00\x00a\x00\x00\x00", []string{"1:1: the file is in UTF-32: save it as UTF-8"}},
 		"zero":               {"agents:\n  ä: \x00\n", []string{"2:6: a byte is zero, which no text has: write the file anew, as a text in UTF-8"}},
 		"list for mapping":   {"agents:\n  - a: {}\n", []string{"1:1: agents: this is a list, and must be a mapping: write NAME: VALUE in each line, without the -"}},
-		"mapping for list":   {"agents: {a: {children: {agent: b}}}", []string{"1:14: agents.a.children: this is a mapping, and must be a list: begin each entry with -"}},
+		"mapping for list":   {"agents: {a: {children: {agent: b}}}", []string{"1:14: agents.a.children: this is a mapping, and must be a list: write children: [{agent: NAME, as: tool}]"}},
+		"name for a child":   {"agents: {a: {children: [b]}, b: {}}", []string{"1:25: agents.a.children[0]: this is a text, and must be a mapping: write children: [{agent: NAME, as: tool}]"}},
+		"name for children":  {"agents: {a: {children: b}, b: {}}", []string{"1:14: agents.a.children: this is a text, and must be a list: write children: [{agent: NAME, as: tool}]"}},
+		"child by name":      {"agents: {a: {children: [{name: b}]}, b: {}}", []string{`1:25: agents.a.children[0]: missing "agent": write children: [{agent: NAME, as: tool}]`, "1:26: agents.a.children[0].name: there is no such key"}},
+		"rule by a word":     {"agents: {a: {}, b: {}}\nrules: [b]", []string{"2:9: rules[0]: this is a text, and must be a mapping: write rules: [{source: WORD, agent: NAME}]"}},
+		"child without name": {"agents: {a: {children: [{agent: ''}]}}", []string{`1:26: agents.a.children[0].agent: no agent ""; there are: a`}},
+		"agent called so":    {"agents: {children: b}", []string{"1:10: agents.children: this is a text, and must be a mapping"}},
 		"meant": {
 			"models: {main: {modeel: x, model: y}, other: {model: z}}\nagents:\n  planner: {strategy: reflexion, model: mian, children: [{agent: helpr}]}\n  helper: {description: d, model: other, tools: [read_flie], approval: {tools: {write_flie: ask}}}\ndefault: plannr\nprofils: {}\n",
 			[]string{

@@ -22,10 +22,27 @@ var typeWords = map[string]string{
 // timed are the keys of values that are times, with an example.
 var timed = map[string]string{"timeout": "90s or 10m", "connect_timeout": "90s or 10m", "idle_timeout": "90s or 10m", "keep": "30d or 8w"}
 
+// mappings matches the pointers of lists of mappings, and of their entries. The forms are those of
+// the lists.
+var (
+	mappings = regexp.MustCompile(`^/(?:agents/[^/]+/)?(children|rules)(?:/\d+)?$`)
+	forms    = map[string]string{
+		"children": ": write children: [{agent: NAME, as: tool}]",
+		"rules":    ": write rules: [{source: WORD, agent: NAME}]",
+	}
+)
+
 // inWords says in words what a schema says of the value at a pointer.
 func inWords(pointer, message string) string {
+	form := ""
+	if list := mappings.FindStringSubmatch(pointer); list != nil {
+		form = forms[list[1]]
+	}
 	parts := wrongType.FindStringSubmatch(message)
 	if parts == nil {
+		if strings.HasPrefix(message, "missing ") {
+			message += form
+		}
 		return message
 	}
 	var wanted []string
@@ -42,6 +59,9 @@ func inWords(pointer, message string) string {
 		return "this is a number without a unit: write it with one, such as " + example
 	}
 	text := "this is " + got + ", and must be " + strings.Join(wanted, " or ")
+	if form != "" {
+		return text + form
+	}
 	switch parts[1] + " " + parts[2] {
 	case "array object":
 		text += ": write NAME: VALUE in each line, without the -"
