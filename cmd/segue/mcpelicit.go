@@ -83,6 +83,8 @@ func replyOf(res *mcp.ElicitResult, approves bool) orchestrator.Reply {
 		return orchestrator.Reply{Reason: text("reason")}
 	case res.Action == "accept" && text("answer") != "":
 		return orchestrator.Reply{Text: text("answer")}
+	case res.Action == "decline":
+		return orchestrator.Reply{Reason: "the person was asked, and declined"}
 	default:
 		return orchestrator.Reply{Reason: "the person was asked, and gave no answer"}
 	}
@@ -183,7 +185,7 @@ func (e *elicitor) requests() mcp.InputRequestMap {
 }
 
 // answer passes on the answers of a client. A question that it was sent and has not answered counts
-// as declined.
+// as cancelled.
 func (e *elicitor) answer(given mcp.InputResponseMap) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -193,7 +195,7 @@ func (e *elicitor) answer(given mcp.InputResponseMap) {
 		}
 		res, ok := given[id].(*mcp.ElicitResult)
 		if !ok || res == nil {
-			res = &mcp.ElicitResult{Action: "decline"}
+			res = &mcp.ElicitResult{Action: "cancel"}
 		}
 		q.sent = false
 		q.result <- res

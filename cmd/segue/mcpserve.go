@@ -128,6 +128,11 @@ func (c *cli) serveMCP(ctx context.Context, f *runFlags, agents []string) error 
 	if agents, err = s.offered(agents); err != nil {
 		return err
 	}
+	for _, name := range agents {
+		if err := s.try(ctx, name); err != nil {
+			return err
+		}
+	}
 	if s.runs, err = c.keepRuns(ctx, &f.store, s.cfg, s.screen); err != nil {
 		return err
 	}
@@ -155,6 +160,18 @@ func (s *agentServer) offered(named []string) ([]string, error) {
 		return nil, errors.New("no agent of the configuration has a description: give one to the agents to offer, or name them with --agent")
 	}
 	return named, nil
+}
+
+// try makes the job of an agent, so that one that can make no run, such as one that needs --dir, is
+// refused before a client calls it. It asks no model and no MCP server.
+func (s *agentServer) try(ctx context.Context, agent string) error {
+	f := *s.flags
+	f.agent, f.reads, f.mute, f.unconnected = agent, true, true, true
+	j, err := s.jobOf(ctx, &f, s.cfg, s.screen)
+	if err == nil {
+		j.close()
+	}
+	return err
 }
 
 // serve serves until the input ends, or a signal comes. The runs that are in progress then are

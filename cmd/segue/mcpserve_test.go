@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/segue-go/segue/messages"
+	"github.com/segue-go/segue/orchestrator"
 	"github.com/segue-go/segue/tools"
 	"github.com/segue-go/segue/tools/mcptools"
 )
@@ -132,9 +133,19 @@ func TestMCPServe_calls(t *testing.T) {
 		require.Equal(t, textOfCall(res), answer["answer"])
 		require.NotEmpty(t, textOfCall(res))
 
-		for _, wrong := range []map[string]any{{"task": ""}, {}, {"task": 1}} {
-			res, err := s.call(t.Context(), "helper", wrong)
-			require.True(t, err != nil || res.IsError, wrong)
+		const noTask = "the argument task must be a text that says what the agent is to do"
+		for _, wrong := range []struct {
+			given map[string]any
+			said  string
+		}{
+			{map[string]any{"task": ""}, noTask}, {map[string]any{"task": " \n"}, noTask}, {map[string]any{}, noTask}, {map[string]any{"task": 1}, noTask},
+			{map[string]any{"task": "x", "zzz": 1}, `there is no argument "zzz": the arguments are task and data`},
+			{map[string]any{"Task": "x"}, `there is no argument "Task": the arguments are task and data`},
+		} {
+			res, err := s.call(t.Context(), "helper", wrong.given)
+			require.NoError(t, err)
+			require.True(t, res.IsError)
+			require.Equal(t, wrong.said, textOfCall(res))
 		}
 		s.close()
 		s.mu.Lock()
@@ -246,6 +257,63 @@ func TestMCPServe_ends(t *testing.T) {
 		return err == nil && strings.Contains(string(out), `"status":"interrupted"`)
 	}, 20*time.Second, 100*time.Millisecond)
 	s.close()
+}
+
+// A client hears of a run that is at work every few seconds, whatever the run does meanwhile.
+func TestMCPServe_silence(t *testing.T) {
+	t.Parallel()
+	for _, version := range servedVersions {
+		s := serveAgents(t, version, nil)
+		go func() {
+			<-s.model.asked
+			time.Sleep(3 * silence) // the server of the model is silent
+			s.model.replies <- isDone
+		}()
+		res, err := s.call(t.Context(), "helper", map[string]any{"task": "Say it"})
+		require.NoError(t, err)
+		require.False(t, res.IsError, textOfCall(res))
+		s.close()
+		s.mu.Lock()
+		alive := 0
+		for _, text := range s.progress {
+			if strings.HasSuffix(text, " so far)") {
+				alive++
+			}
+		}
+		require.GreaterOrEqual(t, alive, 2, s.progress)
+		s.mu.Unlock()
+	}
+}
+
+// What the run does is told, and a person's no as what it is.
+func TestMCPServe_words(t *testing.T) {
+	r := &servedRun{}
+	r.tell(orchestrator.Event{Kind: orchestrator.EventTextDelta, Text: "So"})
+	require.Equal(t, "the model writes", r.doing)
+	r.tell(orchestrator.Event{Kind: orchestrator.EventRetryWaiting, Detail: orchestrator.RetryWaiting{Model: "m", Wait: 30 * time.Second}})
+	require.Equal(t, "asks the model m again in 30s", r.doing)
+	for action, reason := range map[string]string{
+		"decline": "the person was asked, and declined", "cancel": "the person was asked, and gave no answer", "": "the person was asked, and gave no answer",
+	} {
+		for _, approves := range []bool{true, false} {
+			require.Equal(t, orchestrator.Reply{Reason: reason}, replyOf(&mcp.ElicitResult{Action: action}, approves))
+		}
+	}
+}
+
+// An agent that can make no run as it is served is refused at the start, offered by name or not.
+func TestMCPServe_withoutFolder(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "agents.yaml"), []byte(servedConfig), 0o600))
+	for _, args := range [][]string{nil, {"--agent", "helper"}} {
+		cmd := exec.CommandContext(t.Context(), "segue", append([]string{"mcp", "serve", "--config", "agents.yaml", "--store", "none"}, args...)...)
+		cmd.Dir = dir
+		out, err := cmd.CombinedOutput()
+		require.Error(t, err)
+		require.Contains(t, string(out), "agent helper: it uses write_file: name the folder with --dir")
+		require.Equal(t, exitUsage, cmd.ProcessState.ExitCode())
+	}
 }
 
 // Segue uses segue: the agents of one are the tools of another.

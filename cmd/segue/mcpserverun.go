@@ -6,6 +6,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -28,6 +31,8 @@ type servedRun struct {
 
 	mu       sync.Mutex
 	progress func(text string) // to the request in progress; nil: there is none
+	doing    string            // what the client was told last, or what the run does since
+	told     time.Time         // when the client was told something
 	result   *mcp.CallToolResult
 }
 
@@ -44,6 +49,10 @@ type servedAnswer struct {
 // maxAbsence is how long a run waits for a client that was asked something.
 const maxAbsence = time.Hour
 
+// silence is how long a client hears nothing of a run that is at work, before it is told so. Clients
+// give up after a minute.
+const silence = 4 * time.Second
+
 // call makes a run of an agent, or goes on with one whose questions the client has answered.
 func (s *agentServer) call(ctx context.Context, agent string, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 	r, err := s.runOf(agent, req)
@@ -51,8 +60,12 @@ func (s *agentServer) call(ctx context.Context, agent string, req *mcp.CallToolR
 		return failedCall(err.Error(), nil), nil
 	}
 	defer r.report(nil)
+	began, beat := time.Now(), time.NewTicker(silence / 4)
+	defer beat.Stop()
 	for {
 		select {
+		case <-beat.C:
+			r.alive(time.Since(began))
 		case <-r.done:
 			return r.result, nil
 		case <-ctx.Done():
@@ -101,18 +114,12 @@ func (s *agentServer) park(r *servedRun, asked mcp.InputRequestMap) *mcp.CallToo
 
 // begin begins a run.
 func (s *agentServer) begin(agent string, req *mcp.CallToolRequest) (*servedRun, error) {
-	var in struct {
-		Task string
-		Data json.RawMessage
-	}
-	if err := json.Unmarshal(req.Params.Arguments, &in); err != nil {
-		return nil, errors.New("the arguments are no object with a task: " + plainwords.Line(err))
-	}
-	if in.Task == "" {
-		return nil, errors.New("the task is empty: say what the agent is to do")
+	task, data, err := argumentsOf(req.Params.Arguments)
+	if err != nil {
+		return nil, err
 	}
 	ctx, end := context.WithCancelCause(s.life)
-	r := &servedRun{agent: agent, end: end, asks: newElicitor(req.Session), done: make(chan struct{})}
+	r := &servedRun{agent: agent, end: end, asks: newElicitor(req.Session), done: make(chan struct{}), doing: "the run begins"}
 	f := *s.flags
 	f.agent, f.noAsk = agent, !r.asks.able
 	j, err := s.jobOf(ctx, &f, s.cfg, s.screen)
@@ -125,9 +132,9 @@ func (s *agentServer) begin(agent string, req *mcp.CallToolRequest) (*servedRun,
 		end(err)
 		return nil, err
 	}
-	j.task.Input = delegation.Input{Goal: in.Task, Data: in.Data}
-	if len(in.Data) > 0 {
-		j.task.Input.Goal += "\n\nData:\n" + string(in.Data)
+	j.task.Input = delegation.Input{Goal: task, Data: data}
+	if len(data) > 0 {
+		j.task.Input.Goal += "\n\nData:\n" + string(data)
 	}
 	r.asks.job = &j
 	j.reply = r.asks.reply
@@ -147,6 +154,24 @@ func (s *agentServer) begin(agent string, req *mcp.CallToolRequest) (*servedRun,
 		s.follow(ctx, r, j, o)
 	})
 	return r, nil
+}
+
+// argumentsOf returns the task and the data of a call, as the schema of the tools has them. The
+// error says in a sentence what is wrong.
+func argumentsOf(arguments json.RawMessage) (task string, data json.RawMessage, err error) {
+	var given map[string]json.RawMessage
+	if json.Unmarshal(arguments, &given) != nil {
+		return "", nil, errors.New("the arguments must be an object with a task")
+	}
+	for _, name := range slices.Sorted(maps.Keys(given)) {
+		if name != "task" && name != "data" {
+			return "", nil, fmt.Errorf("there is no argument %.64q: the arguments are task and data", name)
+		}
+	}
+	if json.Unmarshal(given["task"], &task) != nil || strings.TrimSpace(task) == "" {
+		return "", nil, errors.New("the argument task must be a text that says what the agent is to do")
+	}
+	return task, given["data"], nil
 }
 
 // follow shows a run to the client and the log until it ends, and notes the result.
@@ -245,10 +270,34 @@ func (r *servedRun) tell(e orchestrator.Event) {
 		text = d.Output.ToolName + " has ended"
 	case orchestrator.WaitStarted:
 		text = "waits for somebody"
+	case orchestrator.RetryWaiting:
+		text = "asks the model " + d.Model + " again in " + d.Wait.Round(time.Second).String()
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if text != "" && r.progress != nil {
-		r.progress(plaintext.Head(plaintext.Visible(plaintext.OneLine(text)), 300))
+	switch e.Kind {
+	case orchestrator.EventTextDelta, orchestrator.EventThoughtDelta, orchestrator.EventCallDelta:
+		r.doing = "the model writes"
+	default:
+	}
+	if text != "" {
+		r.say(plaintext.Head(plaintext.Visible(plaintext.OneLine(text)), 300))
+		r.doing = text
+	}
+}
+
+// alive tells the client that a run is at work, if the client has heard nothing for a while.
+func (r *servedRun) alive(since time.Duration) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if time.Since(r.told) >= silence {
+		r.say(fmt.Sprintf("%s (%s so far)", plaintext.Head(plaintext.Visible(plaintext.OneLine(r.doing)), 300), since.Round(time.Second)))
+	}
+}
+
+// say tells the client of the request in progress, if that asks for it.
+func (r *servedRun) say(text string) {
+	if r.told = time.Now(); r.progress != nil {
+		r.progress(text)
 	}
 }
