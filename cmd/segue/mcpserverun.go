@@ -60,7 +60,7 @@ func (s *agentServer) call(ctx context.Context, agent string, req *mcp.CallToolR
 		return failedCall(err.Error(), nil), nil
 	}
 	defer r.report(nil)
-	began, beat := time.Now(), time.NewTicker(silence / 4)
+	began, beat := time.Now(), time.NewTicker(silence/4)
 	defer beat.Stop()
 	for {
 		select {
