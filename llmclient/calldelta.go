@@ -5,6 +5,7 @@ import "context"
 // CallDelta is a piece of a tool call while a reply streams.
 type CallDelta struct {
 	Index int    // tells the calls of one reply apart; from 0
+	ID    string // the id of the call in the Response; "" if it is not known yet
 	Tool  string // the name of the tool, whole
 	Text  string // a piece of the arguments, which are JSON
 }

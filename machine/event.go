@@ -38,6 +38,7 @@ const (
 	EventTextDelta    EventKind = "text_delta"    // Text: a piece of a model's reply
 	EventThoughtDelta EventKind = "thought_delta" // Text: a piece of a model's thoughts
 	EventCallDelta    EventKind = "call_delta"    // CallDelta, Text: a piece of the arguments of a tool call that a model writes
+	EventStepSnapshot EventKind = "step_snapshot" // StepSnapshot: all that has come of a reply, for who follows a run and has missed deltas
 	EventToolStarted  EventKind = "tool_started"  // ToolStarted
 	EventToolProgress EventKind = "tool_progress" // ToolProgress; Text is the progress
 	EventToolFinished EventKind = "tool_finished" // ToolFinished; one for each call, started or not
@@ -139,11 +140,27 @@ type StepTaken struct {
 	Unpriced int `json:"unpriced,omitempty"` // model calls of this step that Cost does not include, because they have no price
 }
 
-// CallDelta tells which call of a reply the event's Text is a piece of. The reply is not there yet,
-// and the call has no id.
+// CallDelta tells which call of a reply the event's Text is a piece of. The reply is not there yet.
 type CallDelta struct {
-	Index    int    `json:"index"`     // tells the calls of one reply apart; from 0
-	ToolName string `json:"tool_name"` // as the model writes it
+	Index    int    `json:"index"`             // tells the calls of one reply apart; from 0
+	CallID   string `json:"call_id,omitempty"` // the id of the call in the reply; "" if it is not known yet
+	ToolName string `json:"tool_name"`         // as the model writes it
+}
+
+// StepSnapshot replaces everything that was told of a reply before. Deltas that come after it
+// continue it.
+type StepSnapshot struct {
+	Text     string         `json:"text,omitempty"`
+	Thoughts string         `json:"thoughts,omitempty"`
+	Calls    []CallSnapshot `json:"calls,omitempty"` // as far as CallDeltas told them; read-only
+	Later    bool           `json:"later,omitempty"` // what has come is not known here: a snapshot that is Whole follows, and no delta
+	Whole    bool           `json:"whole,omitempty"` // Text and Thoughts are those of the reply as it was stored; its calls are in ToolStarted
+}
+
+// CallSnapshot is what has come of a call.
+type CallSnapshot struct {
+	CallDelta
+	Arguments string `json:"arguments"`
 }
 
 // ToolStarted describes a call that starts.
@@ -244,6 +261,7 @@ func (FrameEntered) isDetail()   {}
 func (StateChanged) isDetail()   {}
 func (StepTaken) isDetail()      {}
 func (CallDelta) isDetail()      {}
+func (StepSnapshot) isDetail()   {}
 func (ToolStarted) isDetail()    {}
 func (ToolProgress) isDetail()   {}
 func (ToolFinished) isDetail()   {}

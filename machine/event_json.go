@@ -39,6 +39,7 @@ var details = map[EventKind]Detail{
 	EventTextDelta:    nil,
 	EventThoughtDelta: nil,
 	EventCallDelta:    CallDelta{},
+	EventStepSnapshot: StepSnapshot{},
 	EventToolStarted:  ToolStarted{},
 	EventToolProgress: ToolProgress{},
 	EventToolFinished: ToolFinished{},

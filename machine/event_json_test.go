@@ -105,6 +105,7 @@ func TestEventsPage_hasEveryField(t *testing.T) {
 		machine.StateChanged{},
 		machine.StepTaken{},
 		machine.CallDelta{},
+		machine.StepSnapshot{},
 		machine.ToolStarted{},
 		machine.ToolProgress{},
 		machine.ToolFinished{},

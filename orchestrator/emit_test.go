@@ -47,6 +47,7 @@ func ownKinds() map[orchestrator.EventKind]orchestrator.Detail {
 		orchestrator.EventTextDelta:    nil,
 		orchestrator.EventThoughtDelta: nil,
 		orchestrator.EventCallDelta:    orchestrator.CallDelta{},
+		orchestrator.EventStepSnapshot: orchestrator.StepSnapshot{},
 		orchestrator.EventToolStarted:  orchestrator.ToolStarted{},
 		orchestrator.EventToolFinished: orchestrator.ToolFinished{},
 		orchestrator.EventRetryWaiting: orchestrator.RetryWaiting{},

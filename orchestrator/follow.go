@@ -5,11 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"reflect"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/segue-go/segue/checkpoint"
+	"github.com/segue-go/segue/machine"
 )
 
 // Position is a place in the events of a run: behind the event of that Record and Index. The zero
@@ -53,14 +55,21 @@ func (p Position) before(e *Event) bool {
 // Events are told once they are stored, each once and in order, however slowly they are taken: what
 // was not taken yet stands in the journal. Of a run in progress in this Orchestrator they come at
 // once, and with them the deltas, the progress and the notices of retries of the steps in progress,
-// as far as somebody streams the run and the follower is not far behind: those are kept nowhere. A
-// run that another process works on is looked at every Config.InboxEvery (every second where that
-// is negative).
+// as far as somebody streams the run; a follower that is more than 1,024 of them behind misses
+// progress and notices. A run that another process works on is looked at every Config.InboxEvery
+// (every second where that is negative).
 //
 // The last event is RunFinished, with the error of the run, as in [Orchestrator.Stream]; there is
 // none if it stands before the position. A run that waits has not ended: its WaitStarted events say
 // what for, and Follow waits with it, as it does for a run whose process has died until somebody
 // goes on with it. End it by ctx, whose cause is the error then, or by breaking out.
+//
+// Deltas are kept nowhere, so a follower may come or be too late for some of them. A [StepSnapshot]
+// replaces what it has of the reply: the deltas so far of a step in progress, followed by the rest of
+// them; or, before the events of the record that holds a reply, its whole text, if the deltas that
+// were told are not that. Where the deltas of a step are not to be had, because another process works
+// on the run, or it is not streamed, or the reply is longer than 1 MiB, a snapshot says that the text
+// comes Later.
 //
 // Errors end it. They are those of [Orchestrator.Replay]; a store that fails is tried again for
 // Config.Timeouts.Store.
@@ -71,10 +80,10 @@ func (o *Orchestrator) Follow(ctx context.Context, key checkpoint.Key, after Pos
 			yield(Event{}, err)
 			return
 		}
-		f := following{rd: rd, after: after, yield: yield, taken: map[string]int{}}
-		hears := o.followers.add(key)
-		defer o.followers.remove(key, hears)
-		f.run(ctx, hears)
+		rd.follows = true
+		f := following{rd: rd, after: after, yield: yield, hears: o.followers.add(key), heard: map[string]*replySoFar{}}
+		defer o.followers.remove(key, f.hears)
+		f.run(ctx)
 	}
 }
 
@@ -83,29 +92,33 @@ type following struct {
 	rd      *reading
 	after   Position
 	yield   func(Event, error) bool
-	taken   map[string]int // the last step of each frame that has its answer
-	failing time.Time      // since when the store fails; zero: it does not
-	gone    bool           // whoever listened wants no more
+	hears   *follower
+	passing []Event                // what it heard and has not told
+	heard   map[string]*replySoFar // what it has told, by frame
+	failing time.Time              // since when the store fails; zero: it does not
+	gone    bool                   // whoever listened wants no more
 }
 
-func (f *following) run(ctx context.Context, hears *follower) {
+func (f *following) run(ctx context.Context) {
 	every := f.rd.o.cfg.InboxEvery
 	if every <= 0 {
 		every = time.Second
 	}
 	timer := time.NewTimer(every)
 	defer timer.Stop()
-	for f.catchUp(ctx) {
+	for {
+		here := f.rd.o.tellsDeltas(f.rd.key) // before the journal is read: what begins then is told here
+		f.take()
+		if !f.catchUp(ctx) || !f.tellPassing(f.rd.last) || !here && !f.tellLater() {
+			return
+		}
 		timer.Reset(every)
 		select {
 		case <-ctx.Done():
 			f.yield(Event{}, causeOfContext(ctx))
 			return
 		case <-timer.C:
-		case <-hears.ready:
-			if !f.tellPassing(ctx, hears.take()) {
-				return
-			}
+		case <-f.hears.ready:
 		}
 	}
 }
@@ -118,10 +131,15 @@ func (f *following) catchUp(ctx context.Context) bool {
 			failed = err
 			return false
 		}
-		if e.Kind == EventStepTaken {
-			f.taken[e.Frame] = e.Seq
+		before := f.after.before(&e)
+		if whole := f.rd.whole; whole != nil {
+			f.rd.whole = nil
+			if !f.tellPassing(f.rd.last-1) || before && f.lacks(whole) && !f.tellNow(whole) {
+				return false
+			}
+			f.of(whole).taken = whole.Seq
 		}
-		if f.after.before(&e) {
+		if before {
 			f.gone = !f.yield(e, err)
 		}
 		return !f.gone
@@ -154,18 +172,72 @@ func (f *following) isPassing(ctx context.Context, err error) bool {
 	return now.Sub(f.failing) < f.rd.o.cfg.Timeouts.Store
 }
 
-// tellPassing tells what is kept nowhere, unless its step has its answer already. It returns false
-// if the following is over.
-func (f *following) tellPassing(ctx context.Context, passing []Event) bool {
-	for i := range passing {
-		e := &passing[i]
-		if e.Record > f.rd.last && !f.catchUp(ctx) {
+// tellsDeltas reports whether the deltas of a run come from this process.
+func (o *Orchestrator) tellsDeltas(key checkpoint.Key) bool {
+	r := o.keeper.get(key)
+	return r != nil && r.streams && !o.heldBack()
+}
+
+// of returns what was told of the frame of an event.
+func (f *following) of(e *Event) *replySoFar {
+	h := f.heard[e.Frame]
+	if h == nil {
+		h = new(replySoFar)
+		f.heard[e.Frame] = h
+	}
+	return h
+}
+
+// lacks reports whether a snapshot may differ from what the reader has of its step. Before the first
+// event of a step that began before the position, nobody knows what that is.
+func (f *following) lacks(e *Event) bool {
+	told, h, d := StepSnapshot{}, f.of(e), e.Detail.(StepSnapshot)
+	switch {
+	case h.event.Seq == e.Seq:
+		told = h.snapshot()
+	case e.Record <= f.after.Record:
+		return true
+	}
+	switch {
+	case d.Later:
+		return !h.later
+	case d.Whole:
+		return told.Later || told.Text != d.Text || told.Thoughts != d.Thoughts
+	default:
+		return !reflect.DeepEqual(told, d)
+	}
+}
+
+// tellNow tells an event that is kept nowhere, unless its step has its answer already, or its text
+// comes later. It returns false if the following is over.
+func (f *following) tellNow(e *Event) bool {
+	if h := f.of(e); e.Seq > h.taken && !(h.add(e) && h.later) {
+		f.gone = !f.yield(*e, nil)
+	}
+	return !f.gone
+}
+
+// tellLater says of each reply in progress, once, that its text comes later. It returns false if the
+// following is over.
+func (f *following) tellLater() bool {
+	for _, x := range f.rd.m.Open() {
+		e := snapshotOf(eventOf(&x, f.rd.m.Now().Local()), StepSnapshot{Later: true})
+		if x.Kind == machine.EffectModel && !isAside(&x) && f.lacks(&e) && !f.tellNow(&e) {
 			return false
 		}
-		if e.Record > f.rd.last || e.Seq <= f.taken[e.Frame] {
-			continue
-		}
-		if f.gone = !f.yield(*e, nil); f.gone {
+	}
+	return true
+}
+
+func (f *following) take() { f.passing = append(f.passing, f.rd.o.take(f.rd.key, f.hears)...) }
+
+// tellPassing tells what is kept nowhere, as far as it was released by the records up to last. It
+// returns false if the following is over.
+func (f *following) tellPassing(last int) bool {
+	for f.take(); len(f.passing) > 0 && f.passing[0].Record <= last; {
+		e := &f.passing[0]
+		f.passing = f.passing[1:]
+		if _, ok := e.Detail.(StepSnapshot); (!ok || f.lacks(e)) && !f.tellNow(e) {
 			return false
 		}
 	}

@@ -22,15 +22,16 @@ type follower struct {
 
 	mu      sync.Mutex
 	passing []Event
+	lost    bool // it has not heard all that was told of the steps in progress
 }
 
-// mostPassing bounds what is kept for a follower that does not take it. Pieces behind it are lost
-// to that follower.
+// mostPassing bounds what is kept for a follower that does not take it. What is told behind it is
+// lost to that follower, but for snapshots of the steps in progress.
 const mostPassing = 1024
 
 // add returns a new follower of a run.
 func (s *followers) add(key checkpoint.Key) *follower {
-	f := &follower{ready: make(chan struct{}, 1)}
+	f := &follower{ready: make(chan struct{}, 1), lost: true}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.of == nil {
@@ -73,7 +74,7 @@ func (s *followers) told(key checkpoint.Key, e *Event) {
 
 func (f *follower) add(e *Event) {
 	f.mu.Lock()
-	if len(f.passing) < mostPassing {
+	if f.lost = f.lost || len(f.passing) >= mostPassing; !f.lost {
 		f.passing = append(f.passing, *e)
 	}
 	f.mu.Unlock()
@@ -87,11 +88,22 @@ func (f *follower) signal() {
 	}
 }
 
-// take returns what was added since the last take.
-func (f *follower) take() []Event {
+// take returns what was told since the last take and, to a follower that has lost some of it, the
+// snapshots of the steps in progress.
+func (o *Orchestrator) take(key checkpoint.Key, f *follower) []Event {
+	r := o.keeper.get(key)
+	if r != nil {
+		r.progress.mu.Lock() // so that nothing is told between the snapshots and what follows them
+		defer r.progress.mu.Unlock()
+	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	passing := f.passing
-	f.passing = nil
+	if f.passing = nil; f.lost && r != nil {
+		for _, s := range r.progress.frames {
+			passing = append(passing, snapshotOf(s.event, s.snapshot()))
+		}
+	}
+	f.lost = f.lost && r == nil && o.keeper.get(key) != nil // a run that has just begun
 	return passing
 }

@@ -109,9 +109,11 @@ func (x *execution) emit(e Event) {
 }
 
 // event returns an event of the effect, with the time at which it began.
-func (x *execution) event() Event {
-	e := x.effect
-	return Event{Run: e.Run, Frame: e.Frame, Depth: e.Depth, Seq: e.ID.Seq, Record: e.Record, Time: x.began}
+func (x *execution) event() Event { return eventOf(x.effect, x.began) }
+
+// eventOf returns the common fields of the events of an effect.
+func eventOf(e *machine.Effect, at time.Time) Event {
+	return Event{Run: e.Run, Frame: e.Frame, Depth: e.Depth, Seq: e.ID.Seq, Record: e.Record, Time: at}
 }
 
 // perform is the innermost Handler.

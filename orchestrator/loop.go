@@ -38,6 +38,7 @@ func (r *run) drive(yield func(Event, error) bool) {
 	}
 	if r.journal != nil {
 		r.consumer.followed = r
+		r.progress.frames = map[string]*replySoFar{}
 	}
 	if r.observation != nil {
 		r.consumer.observe = r.observeEvent

@@ -28,6 +28,10 @@ type (
 	StepTaken = machine.StepTaken
 	// CallDelta is [machine.CallDelta].
 	CallDelta = machine.CallDelta
+	// StepSnapshot is [machine.StepSnapshot].
+	StepSnapshot = machine.StepSnapshot
+	// CallSnapshot is [machine.CallSnapshot].
+	CallSnapshot = machine.CallSnapshot
 	// ToolStarted is [machine.ToolStarted].
 	ToolStarted = machine.ToolStarted
 	// ToolProgress is [machine.ToolProgress].
@@ -99,6 +103,7 @@ const (
 	EventTextDelta    = machine.EventTextDelta
 	EventThoughtDelta = machine.EventThoughtDelta
 	EventCallDelta    = machine.EventCallDelta
+	EventStepSnapshot = machine.EventStepSnapshot
 	EventToolStarted  = machine.EventToolStarted
 	EventToolProgress = machine.EventToolProgress
 	EventToolFinished = machine.EventToolFinished

@@ -133,7 +133,7 @@ func (x *execution) callDelta(d llmclient.CallDelta) {
 	if r.aside {
 		return
 	}
-	if now := (CallDelta{Index: d.Index, ToolName: d.Tool}); r.call != now || r.detail == nil {
+	if now := (CallDelta{Index: d.Index, CallID: d.ID, ToolName: d.Tool}); r.call != now || r.detail == nil {
 		r.call, r.detail = now, now // put into an interface once a call, and not once a piece
 	}
 	x.emit(Event{Kind: EventCallDelta, Text: d.Text, Detail: r.detail})

@@ -22,6 +22,9 @@ type reading struct {
 	last int    // the place of the last record that was applied
 	end  *Event // the last event, to be told once the journal was read to its end
 
+	follows bool   // whole is used
+	whole   *Event // the snapshot of the reply that the last record holds, to be told before its events; nil: none
+
 	factory func() strategy.Strategy // where Config.Factory has none; may be nil
 
 	head *checkpoint.Head // of a run that is not in the store; nil: it is

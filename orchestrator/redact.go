@@ -199,7 +199,7 @@ func (r *run) heldBackDelta(e *machine.Effect) *Event {
 	if !r.streams || !r.o.heldBack() || isAside(e) {
 		return nil
 	}
-	return &Event{Run: e.Run, Frame: e.Frame, Depth: e.Depth, Seq: e.ID.Seq, Record: e.Record, Time: r.now}
+	return new(eventOf(e, r.now))
 }
 
 // deliverRedacted emits the text of the reply that was applied last, in the place of the deltas

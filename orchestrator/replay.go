@@ -66,5 +66,8 @@ func (rd *reading) read(ctx context.Context, stored checkpoint.Record) ([]Event,
 	if err != nil {
 		return nil, err
 	}
+	if rd.follows {
+		rd.whole = rd.wholeReply(rec)
+	}
 	return rd.apply(ctx, rec)
 }

@@ -30,6 +30,7 @@ type run struct {
 	ending    stopping
 	streams   bool
 	consumer  consumer
+	progress  progress
 	now       time.Time // time of the last record, or later
 
 	box        mailbox

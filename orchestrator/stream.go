@@ -14,7 +14,7 @@ type consumer struct {
 	yield    func(Event, error) bool
 	log      func(Event) // logs the events; may be nil
 	observe  func(Event) // observes the events; may be nil
-	followed *run        // the run, whose followers get the events that no journal keeps; nil: it has no journal
+	followed *run        // the run, if it has a journal, so that it can be followed; else nil
 	cancel   context.CancelCauseFunc
 	gone     bool // the consumer broke out, or got the last event
 
@@ -32,8 +32,8 @@ func (c *consumer) deliver(e *Event) {
 	if c.log != nil {
 		c.log(*e)
 	}
-	if c.followed != nil && e.Index == 0 {
-		c.followed.o.followers.told(c.followed.journal.key, e)
+	if c.followed != nil {
+		c.followed.tell(e)
 	}
 	c.yielding = true
 	listens := c.yield(*e, nil)

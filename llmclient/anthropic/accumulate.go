@@ -140,7 +140,7 @@ func (a *accumulator) continues(index int64, raw []byte) {
 	b.take(&p, raw)
 	a.write(b, p.text)
 	if b.kind == blockCall && a.onCall != nil && b.name != "" && len(p.arguments) > 0 {
-		a.onCall(llmclient.CallDelta{Index: b.call, Tool: b.name, Text: string(p.arguments)})
+		a.onCall(llmclient.CallDelta{Index: b.call, ID: b.id, Tool: b.name, Text: string(p.arguments)})
 	}
 }
 

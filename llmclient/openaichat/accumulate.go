@@ -2,6 +2,7 @@ package openaichat
 
 import (
 	"bytes"
+	"cmp"
 	"slices"
 	"strings"
 	"unicode"
@@ -180,8 +181,14 @@ func (a *accumulator) tell(at int) {
 		return
 	}
 	piece := string(c.args[c.told:])
-	c.told = len(c.args)
-	a.onCall(llmclient.CallDelta{Index: at, Tool: c.name, Text: piece})
+	if c.told = len(c.args); c.id == "" && c.made == "" {
+		c.made = a.names.Next(nil)
+	}
+	id := cmp.Or(c.made, c.id)
+	if slices.ContainsFunc(a.calls.list[:at], func(o *call) bool { return o.id == id }) {
+		id = "" // the call repeats the other one, or gets another id
+	}
+	a.onCall(llmclient.CallDelta{Index: at, ID: id, Tool: c.name, Text: piece})
 }
 
 // message returns the message so far. If the reply was cut, an incomplete last call is left out.

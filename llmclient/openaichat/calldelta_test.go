@@ -26,23 +26,33 @@ func TestStream_callDeltas(t *testing.T) {
 	}{
 		"pieces": {
 			[]string{callPiece(0, first, ""), callPiece(0, more, `{"x`), callPiece(0, more, `":`), callPiece(0, more, `1}`)},
-			[]llmclient.CallDelta{{Tool: "f", Text: `{"x`}, {Tool: "f", Text: `":`}, {Tool: "f", Text: `1}`}},
+			[]llmclient.CallDelta{{ID: "a", Tool: "f", Text: `{"x`}, {ID: "a", Tool: "f", Text: `":`}, {ID: "a", Tool: "f", Text: `1}`}},
 		},
 		"two calls": {
 			[]string{callPiece(0, first, `{"x":1}`), callPiece(1, `"id":"b","function":{"name":"g",`, `{"y"`), callPiece(1, more, `:2}`)},
-			[]llmclient.CallDelta{{Tool: "f", Text: `{"x":1}`}, {Index: 1, Tool: "g", Text: `{"y"`}, {Index: 1, Tool: "g", Text: `:2}`}},
+			[]llmclient.CallDelta{{ID: "a", Tool: "f", Text: `{"x":1}`}, {Index: 1, ID: "b", Tool: "g", Text: `{"y"`}, {Index: 1, ID: "b", Tool: "g", Text: `:2}`}},
 		},
 		"an empty object that is replaced": {
 			[]string{callPiece(0, first, `{}`), callPiece(0, more, ` {"x":`), callPiece(0, more, `1}`)},
-			[]llmclient.CallDelta{{Tool: "f", Text: ` {"x":`}, {Tool: "f", Text: `1}`}},
+			[]llmclient.CallDelta{{ID: "a", Tool: "f", Text: ` {"x":`}, {ID: "a", Tool: "f", Text: `1}`}},
 		},
 		"a name that comes late": {
 			[]string{callPiece(0, `"id":"a","function":{`, `{"x":`), callPiece(0, `"function":{"name":"f",`, `1}`)},
-			[]llmclient.CallDelta{{Tool: "f", Text: `{"x":1}`}},
+			[]llmclient.CallDelta{{ID: "a", Tool: "f", Text: `{"x":1}`}},
+		},
+		"no id, and the same one twice": {
+			[]string{
+				callPiece(0, `"function":{"name":"f",`, `{"x"`), callPiece(0, more, `:1}`), callPiece(1, `"id":"b","function":{"name":"g",`, `{"y":2}`),
+				callPiece(2, `"id":"b","function":{"name":"g",`, `{"y":3}`),
+			},
+			[]llmclient.CallDelta{
+				{ID: "call_1_0", Tool: "f", Text: `{"x"`}, {ID: "call_1_0", Tool: "f", Text: `:1}`}, {Index: 1, ID: "b", Tool: "g", Text: `{"y":2}`},
+				{Index: 2, Tool: "g", Text: `{"y":3}`},
+			},
 		},
 		"one piece for the whole": {
 			[]string{callPiece(0, first, `{"x":1}`)},
-			[]llmclient.CallDelta{{Tool: "f", Text: `{"x":1}`}},
+			[]llmclient.CallDelta{{ID: "a", Tool: "f", Text: `{"x":1}`}},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -55,6 +65,9 @@ func TestStream_callDeltas(t *testing.T) {
 			joined := map[int]string{}
 			for _, d := range got {
 				joined[d.Index] += d.Text
+				if d.ID != "" {
+					require.Equal(t, resp.Message.Calls()[d.Index].ID, d.ID)
+				}
 			}
 			for i, call := range resp.Message.Calls() {
 				require.Equal(t, call.Arguments, joined[i])

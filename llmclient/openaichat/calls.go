@@ -2,6 +2,7 @@ package openaichat
 
 import (
 	"bytes"
+	"cmp"
 	"slices"
 	"strings"
 
@@ -14,6 +15,7 @@ import (
 type call struct {
 	index  int64 // -1 if the server sends none
 	id     string
+	made   string // the id that was told before the server sent one
 	name   string
 	args   []byte
 	object object // the state of args
@@ -242,7 +244,7 @@ func (cs *calls) tools(cut bool, names *wire.IDs) []messages.ToolCall {
 
 // tool returns the call in the form of a message part.
 func (c *call) tool() messages.ToolCall {
-	return messages.ToolCall{ID: c.id, Name: c.name, Arguments: wire.Arguments(c.args), Extras: c.extras}
+	return messages.ToolCall{ID: cmp.Or(c.made, c.id), Name: c.name, Arguments: wire.Arguments(c.args), Extras: c.extras}
 }
 
 // merge appends a call unless it repeats one with the same id. Empty arguments are replaced by

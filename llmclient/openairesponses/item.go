@@ -302,7 +302,7 @@ func (a *accumulator) tell(o *output, args []byte) {
 	}
 	piece := string(args[o.told:])
 	o.told = len(args)
-	a.onCall(llmclient.CallDelta{Index: o.number, Tool: string(o.name), Text: piece})
+	a.onCall(llmclient.CallDelta{Index: o.number, ID: string(orElse(o.callID, []byte(o.id))), Tool: string(o.name), Text: piece})
 }
 
 // keep keeps the fields of a call that stand for themselves.

@@ -194,7 +194,7 @@ func TestStream_callDeltas(t *testing.T) {
 	ctx := llmclient.WithCallDeltas(t.Context(), func(d llmclient.CallDelta) { got = append(got, d) })
 	_, err := newClient(t, s).Complete(ctx, hello(), func(llmclient.Delta) {})
 	require.NoError(t, err)
-	want := []llmclient.CallDelta{{Tool: "f", Text: `{"x`}, {Tool: "f", Text: `":1}`}, {Index: 1, Tool: "g", Text: `{}`}}
+	want := []llmclient.CallDelta{{ID: "a", Tool: "f", Text: `{"x`}, {ID: "a", Tool: "f", Text: `":1}`}, {Index: 1, ID: "b", Tool: "g", Text: `{}`}}
 	require.Equal(t, want, got)
 	_, err = newClient(t, s).Complete(ctx, hello(), nil)
 	require.NoError(t, err)

@@ -39,7 +39,8 @@
 //
 // A browser's EventSource reconnects by itself when its connection breaks, and sends the id of its
 // last event in the header Last-Event-ID. The stream continues after that event, from the journal
-// and then live. No event of the journal is lost or repeated, and no second run starts. Following
+// and then live. No event of the journal is lost or repeated, and no second run starts. The event
+// step_snapshot replaces what the client has of a reply that was cut, so no text is lost. Following
 // neither stops nor slows a run, even while the server is still closing the old connection. A
 // client that has all events of a run that has ended gets the status 204 (No Content), which makes
 // EventSource stop. Without Follow, every request with a Last-Event-ID gets it.
@@ -47,8 +48,8 @@
 // # Whose runs are whose
 //
 // Every client that can post can start runs, with any messages. Use other handlers around this one
-// to authenticate clients, and to control requests from other sites. The rules here decide which
-// runs an authenticated client may name:
+// to authenticate clients. Pages of other sites are let in by [Config].Origins. The rules here
+// decide which runs an authenticated client may name:
 //
 //	sse.Config{
 //		Start: sse.Replies(o),

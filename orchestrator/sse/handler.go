@@ -3,8 +3,10 @@ package sse
 import (
 	"context"
 	"errors"
+	"fmt"
 	"iter"
 	"net/http"
+	"net/url"
 	"slices"
 	"strings"
 	"time"
@@ -74,13 +76,19 @@ type Config struct {
 	// else's conversation, and answer for them.
 	Authorize func(r *http.Request, run string) error
 
+	// Origins are the origins, such as "https://app.example.com", whose pages may use the handler from
+	// another site (CORS); "*" is any. Preflight requests are answered, so route OPTIONS to the
+	// handler, too: with a pattern without a method. Nil: no page of another origin.
+	Origins     []string
+	Credentials bool // pages of Origins may send cookies; "*" is refused then
+
 	ReadTimeout  time.Duration // time for the client to send the body; overrides the server's; 0: 30 seconds; negative: the server's
 	KeepAlive    time.Duration // a comment is sent after this time without an event; 0: 15 seconds; negative: never
 	WriteTimeout time.Duration // time for the client to receive an event; overrides the server's; 0: 30 seconds; negative: none
 
 	// Filter reports whether an event is sent. It may change the event, but nothing that the event
 	// points to. Nil sends all events. Use it to remove data that the client must not see:
-	// run_finished holds the whole conversation.
+	// run_finished holds the whole conversation, and step_snapshot texts and thoughts.
 	Filter func(e *orchestrator.Event) bool
 
 	// OnError gets errors that the client does not see: why the server could not start a run, why a
@@ -125,9 +133,15 @@ func (c *Config) check() error {
 		return errors.New("sse: Config.Detached needs Config.Follow: nobody could hear of a run again whose client is gone")
 	case c.Follow != nil && slices.Contains(c.Methods, http.MethodGet):
 		return errors.New("sse: Config.Methods has GET, which Config.Follow is for")
-	default:
-		return nil
+	case c.Credentials && (len(c.Origins) == 0 || slices.Contains(c.Origins, "*")):
+		return errors.New("sse: Config.Credentials needs Config.Origins that name the sites: each of them acts for the user")
 	}
+	for _, o := range c.Origins {
+		if u, err := url.Parse(o); o != "*" && (err != nil || u.Host == "" || o != u.Scheme+"://"+strings.ToLower(u.Host)) {
+			return fmt.Errorf("sse: Config.Origins has %.64q, which is no origin: it is \"*\", or as \"https://app.example.com\"", o)
+		}
+	}
+	return nil
 }
 
 func withDefault[N int64 | time.Duration](n, otherwise N) N {
@@ -140,6 +154,9 @@ func withDefault[N int64 | time.Duration](n, otherwise N) N {
 // ServeHTTP starts a run or follows one, and streams its events until it ends. If Start or Filter
 // panics, the work on the run ends and the panic reaches the server.
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if h.cors(w, r, h.allow) {
+		return
+	}
 	limitReads(w, h.cfg.ReadTimeout)
 	switch {
 	case !slices.Contains(h.cfg.Methods, r.Method):
@@ -154,6 +171,30 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	default:
 		h.run(w, r)
 	}
+}
+
+// cors tells the browser whether a page of another origin may use the handler. It returns true if the
+// request only asked that.
+func (h *Handler) cors(w http.ResponseWriter, r *http.Request, methods string) bool {
+	origin, header := r.Header.Get("Origin"), w.Header()
+	if len(h.cfg.Origins) == 0 {
+		return false
+	}
+	header.Add("Vary", "Origin")
+	if origin == "" || !slices.Contains(h.cfg.Origins, "*") && !slices.Contains(h.cfg.Origins, origin) {
+		return false
+	}
+	header.Set("Access-Control-Allow-Origin", origin)
+	if h.cfg.Credentials {
+		header.Set("Access-Control-Allow-Credentials", "true")
+	}
+	if r.Method != http.MethodOptions || r.Header.Get("Access-Control-Request-Method") == "" {
+		return false
+	}
+	header.Set("Access-Control-Allow-Methods", methods)
+	header.Set("Access-Control-Allow-Headers", r.Header.Get("Access-Control-Request-Headers"))
+	w.WriteHeader(http.StatusNoContent)
+	return true
 }
 
 // run streams one run.

@@ -22,6 +22,9 @@ import (
 // the Orchestrator must be a [checkpoint.Inbox].
 func (h *Handler) Notes(o *orchestrator.Orchestrator) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if h.cors(w, r, http.MethodPost) {
+			return
+		}
 		limitReads(w, h.cfg.ReadTimeout)
 		if r.Method != http.MethodPost {
 			w.Header().Set("Allow", http.MethodPost)

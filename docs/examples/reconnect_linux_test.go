@@ -1,0 +1,148 @@
+package examples
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/segue-go/segue"
+	"github.com/segue-go/segue/checkpoint"
+	"github.com/segue-go/segue/llmclient"
+	"github.com/segue-go/segue/messages"
+	"github.com/segue-go/segue/orchestrator"
+	"github.com/segue-go/segue/orchestrator/sse"
+)
+
+// words are what the model of a cuttingSite says, a word at a time.
+const words = "one two three four five six seven eight nine ten"
+
+// cuttingSite serves a run that takes a second, and cuts every stream but each third one in its midst.
+func cuttingSite(t *testing.T, page string) string {
+	t.Helper()
+	model := llmclient.ClientFunc(func(_ context.Context, _ *llmclient.Request, onDelta func(llmclient.Delta)) (*llmclient.Response, error) {
+		for word := range strings.SplitAfterSeq(words, " ") {
+			time.Sleep(100 * time.Millisecond)
+			onDelta(llmclient.Delta{Text: word})
+		}
+		return &llmclient.Response{Message: messages.AssistantText(words)}, nil
+	})
+	agent := segue.Agent{Model: model, Configure: func(c *orchestrator.Config) { c.Store = new(checkpoint.Memory) }}
+	runs, err := agent.Orchestrator()
+	require.NoError(t, err)
+	handler, err := sse.New(sse.Config{Start: sse.Tasks(runs), Follow: runs, Detached: true, Authorize: func(*http.Request, string) error { return nil }})
+	require.NoError(t, err)
+	site, asked := http.NewServeMux(), atomic.Int32{}
+	site.HandleFunc("/runs/{run}", func(w http.ResponseWriter, r *http.Request) {
+		n := asked.Add(1)
+		if n%3 == 0 {
+			handler.ServeHTTP(w, r)
+			return
+		}
+		ctx, cut := context.WithTimeout(r.Context(), time.Duration(150+80*n)*time.Millisecond)
+		defer cut()
+		handler.ServeHTTP(w, r.WithContext(ctx))
+		panic(http.ErrAbortHandler) // the connection breaks
+	})
+	site.Handle("/runs", handler)
+	site.HandleFunc("GET /{$}", func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, page) })
+	server := httptest.NewServer(site)
+	t.Cleanup(server.Close)
+	return server.URL
+}
+
+// A browser's EventSource that is cut in the middle of a reply has the whole text in the end.
+func TestEventSource_cutInChromium(t *testing.T) {
+	t.Parallel()
+	b := newBrowser(t)
+	b.open(cuttingSite(t, `<!doctype html><title>Events</title><p id="text"></p><p id="end"></p><script type="module">
+const put = (id, text) => document.getElementById(id).textContent = text
+await fetch('/runs', {method: 'POST', headers: {'Content-Type': 'application/json'}, body: '{"run": "r", "goal": "go"}'})
+const events = new EventSource('/runs/r')
+let text = '', opened = 0
+const on = (kind, then) => events.addEventListener(kind, e => { then(JSON.parse(e.data)); put('text', text) })
+events.onopen = () => opened++
+on('text_delta', e => text += e.text)
+on('step_snapshot', e => text = e.detail.text ?? '')
+on('run_finished', () => put('end', opened > 1 ? 'reconnected' : 'never cut'))
+</script>`))
+	b.reads("#end", "reconnected")
+	b.reads("#text", words)
+}
+
+// httpxSSE is the version of httpx-sse that this test was written for.
+const httpxSSE = "httpx-sse==0.4.3"
+
+// pythonClient returns a Python with httpx-sse, which is installed once in the user's cache.
+func pythonClient(t *testing.T) string {
+	t.Helper()
+	python, err := exec.LookPath("python3")
+	if err != nil {
+		t.Skip("python3 is missing: install it to try the client httpx-sse from PyPI")
+	}
+	cache, err := os.UserCacheDir()
+	require.NoError(t, err)
+	root := filepath.Join(cache, "segue-test")
+	require.NoError(t, os.MkdirAll(root, 0o755))
+	dir := filepath.Join(root, "pypi-"+httpxSSE)
+	if _, err := os.Stat(dir); err == nil {
+		return dir
+	}
+	made, err := os.MkdirTemp(root, "making-") // and moved into place, as another process may do the same
+	require.NoError(t, err)
+	defer os.RemoveAll(made)
+	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
+	defer cancel()
+	install := exec.CommandContext(ctx, python, "-m", "pip", "install", "--quiet", "--target", made, httpxSSE, "httpx")
+	if out, err := install.CombinedOutput(); err != nil {
+		t.Skipf("httpx-sse cannot be installed from PyPI: %v\n%.1000s", err, out)
+	}
+	if err := os.Rename(made, dir); err != nil {
+		_, err = os.Stat(dir) // another process was faster
+		require.NoError(t, err)
+	}
+	return dir
+}
+
+// A Python program with httpx-sse that is cut, and asks again with the id of its last event, has the
+// whole text in the end.
+func TestHTTPXSSE_cut(t *testing.T) {
+	t.Parallel()
+	packages := pythonClient(t)
+	client := exec.Command("python3", "-c", `
+import httpx, json, sys
+from httpx_sse import connect_sse
+base, text, last, over, streams = sys.argv[1], '', None, False, 0
+with httpx.Client(timeout=30) as client:
+    with client.stream('POST', base + '/runs', json={'run': 'r', 'goal': 'go'}):
+        pass
+    while not over:
+        streams += 1
+        try:
+            with connect_sse(client, 'GET', base + '/runs/r', headers={'Last-Event-ID': last} if last else {}) as source:
+                for event in source.iter_sse():
+                    last = event.id or last
+                    if event.event == 'text_delta':
+                        text += event.json()['text']
+                    if event.event == 'step_snapshot':
+                        text = event.json()['detail'].get('text', '')
+                    over = over or event.event == 'run_finished'
+        except httpx.TransportError:
+            pass
+print(streams > 1, text)
+`, cuttingSite(t, ""))
+	client.Env = append(os.Environ(), "PYTHONPATH="+packages)
+	out, err := client.CombinedOutput()
+	require.NoError(t, err, "%s", out)
+	require.Equal(t, fmt.Sprintln("True", words), string(out))
+}
