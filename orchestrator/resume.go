@@ -370,10 +370,10 @@ func (r *run) applyResumption(how *Resumption) error {
 	asked := r.m.Waits()
 	for _, reply := range how.Replies {
 		its := func(w Wait) bool { return w.ID == reply.WaitID }
-		if !r.replied[reply.WaitID] && slices.ContainsFunc(asked, its) && !slices.ContainsFunc(r.m.Waits(), its) {
+		err := r.apply(machine.Replied{At: r.now, Reply: reply})
+		if err != nil && !r.replied[reply.WaitID] && slices.ContainsFunc(asked, its) && !slices.ContainsFunc(r.m.Waits(), its) {
 			continue // what came of an earlier reply has closed the wait
 		}
-		err := r.apply(machine.Replied{At: r.now, Reply: reply})
 		if errors.Is(err, machine.ErrDone) {
 			err = &ReplyError{Run: r.id, WaitID: reply.WaitID, Problem: "the run has ended"}
 		}
