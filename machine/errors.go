@@ -2,6 +2,7 @@ package machine
 
 import (
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/segue-go/segue/internal/guard"
@@ -123,14 +124,16 @@ func (e *ReplyError) Error() string {
 		about = "this cannot be said to it"
 	}
 	text := fmt.Sprintf("machine: run %.64q: %s: %s", e.Run, about, e.Problem)
-	for i, w := range e.Waits {
-		text += []string{"; its waits are ", ", "}[min(i, 1)] + fmt.Sprintf("%q (%s", w.ID, w.Kind)
-		if w.Tool != "" {
-			text += " of " + w.Tool
-		}
-		text += ")"
+	if len(e.Waits) == 0 {
+		return text
 	}
-	return text
+	waits := make([]string, len(e.Waits))
+	for i, w := range e.Waits {
+		if waits[i] = fmt.Sprintf("%q (%s)", w.ID, w.Kind); w.Tool != "" {
+			waits[i] = fmt.Sprintf("%q (%s of %s)", w.ID, w.Kind, w.Tool)
+		}
+	}
+	return text + "; its waits are " + strings.Join(waits, ", ")
 }
 
 // LimitError reports that a limit was reached. It is the cause of an output's error with

@@ -211,7 +211,7 @@ func (f *following) lacks(e *Event) bool {
 // tellNow tells an event that is kept nowhere, unless its step has its answer already, or its text
 // comes later. It returns false if the following is over.
 func (f *following) tellNow(e *Event) bool {
-	if h := f.of(e); e.Seq > h.taken && !(h.add(e) && h.later) {
+	if h := f.of(e); e.Seq > h.taken && (!h.add(e) || !h.later) {
 		f.gone = !f.yield(*e, nil)
 	}
 	return !f.gone

@@ -53,7 +53,7 @@ func TestFollow_snapshots(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := new(checkpoint.Memory)
 		here, far := solver(t, repeating("ab", 10), stored(store)), solver(t, scripted.New(), stored(store))
-		go func() { _, _ = collect(t, here, task("go")) }()
+		go func() { _, _ = collect(t, here, task("go")) }() //nolint:testifylint // it ends before the test
 		synctest.Wait()
 		first := startFollowing(t.Context(), here, orchestrator.Position{}, nil)
 		time.Sleep(3500 * time.Millisecond)
@@ -90,7 +90,7 @@ func TestFollow_behind(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				o := solver(t, repeating(c.piece, c.times), stored(new(checkpoint.Memory)), func(cfg *orchestrator.Config) { cfg.Timeouts.Model = -1 })
-				go func() { _, _ = collect(t, o, task("go")) }()
+				go func() { _, _ = collect(t, o, task("go")) }() //nolint:testifylint // it ends before the test
 				synctest.Wait()
 				busy := startFollowing(t.Context(), o, orchestrator.Position{}, func(e orchestrator.Event) {
 					if e.Text != "" {
@@ -119,13 +119,13 @@ func TestFollow_stepBegunAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := struct{ checkpoint.Store }{new(checkpoint.Memory)} // without leases: another process takes a run over at once
 		here, there := solver(t, repeating("old", 100), stored(store)), solver(t, repeating("new", 10), stored(store))
-		go func() { _, _ = collect(t, here, task("go")) }()
+		go func() { _, _ = collect(t, here, task("go")) }() //nolint:testifylint // it ends before the test
 		synctest.Wait()
 		both := map[string]*heard{
 			"here": startFollowing(t.Context(), here, orchestrator.Position{}, nil), "there": startFollowing(t.Context(), there, orchestrator.Position{}, nil),
 		}
 		time.Sleep(5500 * time.Millisecond)
-		go func() { _, _ = resumed(t, there, "r") }()
+		go func() { _, _ = resumed(t, there, "r") }() //nolint:testifylint // it ends before the test
 		time.Sleep(time.Hour)
 		synctest.Wait()
 		for name, h := range both {

@@ -33,7 +33,7 @@ func installed(t *testing.T, name, program string, args func(dir string) []strin
 		return dir
 	}
 	require.NoError(t, os.MkdirAll(above, 0o755))
-	beside, err := os.MkdirTemp(above, name+"-")
+	beside, err := os.MkdirTemp(above, name+"-") //nolint:usetesting // moved into place, so on the same disk
 	require.NoError(t, err)
 	defer os.RemoveAll(beside)
 	if out, err := exec.CommandContext(t.Context(), path, args(beside)...).CombinedOutput(); err != nil {

@@ -138,7 +138,10 @@ func TestMCPServe_calls(t *testing.T) {
 			given map[string]any
 			said  string
 		}{
-			{map[string]any{"task": ""}, noTask}, {map[string]any{"task": " \n"}, noTask}, {map[string]any{}, noTask}, {map[string]any{"task": 1}, noTask},
+			{map[string]any{"task": ""}, noTask},
+			{map[string]any{"task": " \n"}, noTask},
+			{map[string]any{}, noTask},
+			{map[string]any{"task": 1}, noTask},
 			{map[string]any{"task": "x", "zzz": 1}, `there is no argument "zzz": the arguments are task and data`},
 			{map[string]any{"Task": "x"}, `there is no argument "Task": the arguments are task and data`},
 		} {

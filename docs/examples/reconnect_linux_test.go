@@ -98,7 +98,7 @@ func pythonClient(t *testing.T) string {
 	if _, err := os.Stat(dir); err == nil {
 		return dir
 	}
-	made, err := os.MkdirTemp(root, "making-") // and moved into place, as another process may do the same
+	made, err := os.MkdirTemp(root, "making-") //nolint:usetesting // moved into place, so on the same disk
 	require.NoError(t, err)
 	defer os.RemoveAll(made)
 	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)

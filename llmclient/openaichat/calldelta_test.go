@@ -46,7 +46,9 @@ func TestStream_callDeltas(t *testing.T) {
 				callPiece(2, `"id":"b","function":{"name":"g",`, `{"y":3}`),
 			},
 			[]llmclient.CallDelta{
-				{ID: "call_1_0", Tool: "f", Text: `{"x"`}, {ID: "call_1_0", Tool: "f", Text: `:1}`}, {Index: 1, ID: "b", Tool: "g", Text: `{"y":2}`},
+				{ID: "call_1_0", Tool: "f", Text: `{"x"`},
+				{ID: "call_1_0", Tool: "f", Text: `:1}`},
+				{Index: 1, ID: "b", Tool: "g", Text: `{"y":2}`},
 				{Index: 2, Tool: "g", Text: `{"y":3}`},
 			},
 		},

@@ -63,7 +63,7 @@ func TestStream_piecesOfCalls(t *testing.T) {
 			inCalls(`{"index":0,"function":{"arguments":"{\"city\":\"Oslo\"}"}}`),
 		}, oslo},
 		"the same without an id": {[]string{
-			inCalls(`{"index":0,"function":{"name":"get"}}`), inCalls(`{"index":0,"function":{"name":"_wea"}}`), inCalls(`{"index":0,"function":{"name":"ther","arguments":"{\"city\":\"Oslo\"}"}}`),
+			inCalls(`{"index":0,"function":{"name":"get"}}`), inCalls(`{"index":0,"function":{"name":"_weath"}}`), inCalls(`{"index":0,"function":{"name":"er","arguments":"{\"city\":\"Oslo\"}"}}`),
 		}, []messages.ToolCall{call("call_1_0", "get_weather", `{"city":"Oslo"}`)}},
 		"name repeated whole": {[]string{
 			inCalls(`{"index":0,"id":"a","function":{"name":"get_weather","arguments":"{\"city\":"}}`),
