@@ -117,10 +117,15 @@ func TestStream_piecesOfCalls(t *testing.T) {
 // Arguments came, and nobody can tell for which call.
 func TestCalls_argumentsAstray(t *testing.T) {
 	for name, calls := range map[string]string{
-		"another place":    `{"index":0,"id":"a","function":{"name":"f","arguments":""}},{"index":1,"function":{"arguments":"{\"x\":1}"}}`,
-		"no name anywhere": `{"index":0,"id":"b","function":{"arguments":"{\"x\":1}"}},{"index":1,"id":"a","function":{"name":"f","arguments":null}}`,
+		"another place":     `{"index":0,"id":"a","function":{"name":"f","arguments":""}},{"index":1,"function":{"arguments":"{\"x\":1}"}}`,
+		"joined to another": `{"index":0,"id":"a","function":{"name":"f"}},{"index":1,"id":"b","function":{"name":"f"}}`,
+		"no name anywhere":  `{"index":0,"id":"b","function":{"arguments":"{\"x\":1}"}},{"index":1,"id":"a","function":{"name":"f","arguments":null}}`,
 	} {
-		resp, err := ask(t, sayEvents(t, chunk(`"content":"I look."`), inCalls(calls), chunk(``, `"finish_reason":"tool_calls"`)))
+		more := chunk(``)
+		if name == "joined to another" { // neither an index nor an id says to which of the two calls
+			more = inCalls(`{"function":{"arguments":"{\"x\":1}"}},{"function":{"arguments":" {\"x\":2}"}}`)
+		}
+		resp, err := ask(t, sayEvents(t, chunk(`"content":"I look."`), inCalls(calls), more, chunk(``, `"finish_reason":"tool_calls"`)))
 		require.Nil(t, resp, name)
 		require.Equal(t, llmclient.CodeBadResponse, err.Code, name)
 		require.Contains(t, err.Message, "arguments", name)

@@ -6,6 +6,7 @@ import (
 	"reflect"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/segue-go/segue/llmclient"
 	"github.com/segue-go/segue/messages"
@@ -51,20 +52,22 @@ func Contradiction(call string) *llmclient.Error {
 	return &llmclient.Error{Code: llmclient.CodeBadResponse, Message: "the events of the reply differ in " + what}
 }
 
-// astray returns an error if arguments have come without the name of their call while another call
-// has none: nobody knows what the model gave.
+// astray returns an error if arguments have come without the name of their call, or behind the whole
+// arguments of another one, while a call has none: nobody knows what the model gave.
 func astray(calls []messages.ToolCall) *llmclient.Error {
-	nameless, bare := false, ""
+	lost, bare := false, ""
 	for i := range calls {
+		d, whole := json.NewDecoder(strings.NewReader(calls[i].Arguments)), json.RawMessage(nil)
+		joined := d.Decode(&whole) == nil && d.More()
 		switch c := &calls[i]; {
-		case c.Name == "":
-			nameless = nameless || !NoArguments(c.Arguments)
+		case c.Name == "", joined:
+			lost = lost || joined || !NoArguments(c.Arguments)
 		case bare == "" && NoArguments(c.Arguments):
 			bare = c.Name
 		}
 	}
-	if !nameless || bare == "" {
+	if !lost || bare == "" {
 		return nil
 	}
-	return &llmclient.Error{Code: llmclient.CodeBadResponse, Message: "arguments came without the name of their call, and the call " + strconv.Quote(bare) + " has none"}
+	return &llmclient.Error{Code: llmclient.CodeBadResponse, Message: "arguments came that belong to no call, and the call " + strconv.Quote(bare) + " has none"}
 }
