@@ -65,11 +65,11 @@ func (p Position) before(e *Event) bool {
 // goes on with it. End it by ctx, whose cause is the error then, or by breaking out.
 //
 // Deltas are kept nowhere, so a follower may come or be too late for some of them. A [StepSnapshot]
-// replaces what it has of the reply: the deltas so far of a step in progress, followed by the rest of
-// them; or, before the events of the record that holds a reply, its whole text, if the deltas that
-// were told are not that. Where the deltas of a step are not to be had, because another process works
-// on the run, or it is not streamed, or the reply is longer than 1 MiB, a snapshot says that the text
-// comes Later.
+// replaces what the follower has of the reply: the deltas so far of a step in progress, followed by
+// the rest of them; or, before the events of the record that holds a reply, its whole text, if the
+// follower was told another. A snapshot says that the text comes Later where no deltas of a step can
+// be had: another process works on the run, the run is not streamed, or the reply is longer than
+// 1 MiB.
 //
 // Errors end it. They are those of [Orchestrator.Replay]; a store that fails is tried again for
 // Config.Timeouts.Store.

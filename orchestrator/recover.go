@@ -37,8 +37,8 @@ const mostRecoveries = 3
 // Recover resumes runs of the Store, until ctx is done: runs whose process has died, so that their
 // lease has run out; runs whose timer has come or whose wait has expired; and runs that have
 // messages in their inbox, at once if they were posted through this Orchestrator. Every process of a
-// server may call it; each run is resumed by one of them. When ctx is done, Recover interrupts the runs it works on, see [ErrInterrupted], and
-// returns the cause of ctx.
+// server may call it; each run is resumed by one of them. When ctx is done, Recover interrupts the
+// runs it works on, see [ErrInterrupted], and returns the cause of ctx.
 //
 // A run that cannot continue is parked: its head gets the status checkpoint.StatusParked and the
 // reason. So is one whose records are damaged, see [checkpoint.ErrCorrupt]. A run is also parked if
