@@ -23,7 +23,11 @@ func Arguments(args []byte) string {
 
 // NoArguments reports whether arguments say nothing: blanks, null, {}, or what servers write for {}.
 func NoArguments[T string | []byte](args T) bool {
-	return slices.Contains([]string{"", "null", "{}", "[]", `""`}, string(bytes.Join(bytes.Fields([]byte(args)), nil)))
+	said := bytes.TrimSpace([]byte(args))
+	if n := len(said); n >= 2 && (said[0] == '{' && said[n-1] == '}' || said[0] == '[' && said[n-1] == ']') {
+		return len(bytes.TrimSpace(said[1:n-1])) == 0
+	}
+	return len(said) == 0 || string(said) == "null" || string(said) == `""`
 }
 
 // JoinArguments returns the arguments of a call that a provider has told twice: in pieces, which may
@@ -55,19 +59,14 @@ func Contradiction(call string) *llmclient.Error {
 // astray returns an error if arguments have come without the name of their call, or behind the whole
 // arguments of another one, while a call has none: nobody knows what the model gave.
 func astray(calls []messages.ToolCall) *llmclient.Error {
-	lost, bare := false, ""
-	for i := range calls {
-		d, whole := json.NewDecoder(strings.NewReader(calls[i].Arguments)), json.RawMessage(nil)
-		joined := d.Decode(&whole) == nil && d.More()
-		switch c := &calls[i]; {
-		case c.Name == "", joined:
-			lost = lost || joined || !NoArguments(c.Arguments)
-		case bare == "" && NoArguments(c.Arguments):
-			bare = c.Name
-		}
+	bare := slices.IndexFunc(calls, func(c messages.ToolCall) bool { return c.Name != "" && NoArguments(c.Arguments) })
+	lost := func(c messages.ToolCall) bool {
+		d := json.NewDecoder(strings.NewReader(c.Arguments))
+		joined := d.Decode(&json.RawMessage{}) == nil && d.More()
+		return joined || c.Name == "" && !NoArguments(c.Arguments)
 	}
-	if !lost || bare == "" {
+	if bare < 0 || !slices.ContainsFunc(calls, lost) {
 		return nil
 	}
-	return &llmclient.Error{Code: llmclient.CodeBadResponse, Message: "arguments came that belong to no call, and the call " + strconv.Quote(bare) + " has none"}
+	return &llmclient.Error{Code: llmclient.CodeBadResponse, Message: "arguments came that belong to no call, and the call " + strconv.Quote(calls[bare].Name) + " has none"}
 }
