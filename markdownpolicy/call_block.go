@@ -316,9 +316,12 @@ func (b *callBlock) plain(text string, final bool) verdict {
 		if b.tried = at + len(mark); within && mark != "" && !b.limited {
 			continue
 		}
-		_, mark = firstMark(b.ends, text, b.first)
+		v, err := verdict{}, b.err
 		closed, repairs := closeParameter(text[b.pos:b.first], b.pos, b.Mode)
-		v, err := b.readTo(closed, b.first, mark)
+		if repairs != nil {
+			_, mark = firstMark(b.ends, text, b.first)
+			v, err = b.readTo(closed, b.first, mark)
+		}
 		if err != nil {
 			v = b.broken(b.err, b.first)
 		}
