@@ -2,21 +2,26 @@ package tools
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
+	"github.com/segue-go/segue/tools/internal/boundschema"
 	"github.com/segue-go/segue/tools/internal/schemamemo"
 )
 
 // Schema is a compiled JSON Schema. It is safe for concurrent use. A schema without "$schema" is
 // read as draft 2020-12. The keyword "format" is an annotation, as in that draft. A reference to
 // another document is an error.
+//
+// A schema may come from a stranger: one of more than 128 levels is an error, and a check ends where
+// it becomes too much work.
 type Schema struct {
-	compiled *jsonschema.Schema
-	plain    *plainSchema // nil if the schema needs the validator
+	bounded *boundschema.Schema
+	plain   *plainSchema // nil if the schema needs the validator
 }
 
 // What CompileSchema and compileInferred have compiled last.
@@ -37,37 +42,32 @@ func compileText(schema json.RawMessage) (*Schema, error) {
 }
 
 func compile(doc any, c *jsonschema.Compiler) (*Schema, error) {
-	const address = "schema:///own"
-	c.UseLoader(noDocuments{})
-	if err := c.AddResource(address, doc); err != nil {
-		return nil, fmt.Errorf("tools: the schema: %w", err)
-	}
-	compiled, err := c.Compile(address)
+	compiled, err := boundschema.Compile(doc, c)
 	if err != nil {
 		return nil, fmt.Errorf("tools: the schema: %w", err)
 	}
-	return &Schema{compiled: compiled, plain: newPlainSchema(compiled)}, nil
-}
-
-// noDocuments keeps a schema from reading files.
-type noDocuments struct{}
-
-func (noDocuments) Load(url string) (any, error) {
-	return nil, fmt.Errorf("refers to another document, %s", url)
+	plain := newPlainSchema(compiled) // before it is changed
+	return &Schema{bounded: boundschema.Watch(compiled), plain: plain}, nil
 }
 
 // Check checks a JSON text against the schema. It returns a [*SchemaError] with all problems. It
 // refuses a text that is nested deeper than 64 levels, has more than 100,000 values, or has a name
-// twice in an object.
-func (s *Schema) Check(text string) error {
-	if found := s.problems([]byte(text)); found != nil {
+// twice in an object, and a check that is too much work.
+func (s *Schema) Check(text string) error { return s.CheckContext(context.Background(), text) }
+
+// CheckContext is [Schema.Check], which ends when ctx does, with the cause.
+func (s *Schema) CheckContext(ctx context.Context, text string) error {
+	switch found := s.problems(ctx, []byte(text)); {
+	case ctx.Err() != nil:
+		return context.Cause(ctx)
+	case found != nil:
 		return &SchemaError{Problems: found}
 	}
 	return nil
 }
 
 // problems returns the problems of a JSON text.
-func (s *Schema) problems(text []byte) []Problem {
+func (s *Schema) problems(ctx context.Context, text []byte) []Problem {
 	if s.plain.accepts(text) {
 		return nil
 	}
@@ -75,12 +75,12 @@ func (s *Schema) problems(text []byte) []Problem {
 	if problem != nil {
 		return []Problem{*problem}
 	}
-	err := s.compiled.Validate(v)
+	err := s.bounded.Validate(ctx, v)
 	if err == nil {
 		return nil
 	}
 	if invalid, ok := errors.AsType[*jsonschema.ValidationError](err); ok {
 		return problems(invalid)
 	}
-	return []Problem{{Message: "does not fit the schema"}}
+	return []Problem{{Message: err.Error()}} // boundschema.ErrWork
 }

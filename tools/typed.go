@@ -101,11 +101,11 @@ func (p *parameters) decode(ctx context.Context, arguments string, in any) []Pro
 		arguments = "{}"
 	}
 	text := []byte(arguments)
-	if found := p.schema.problems(text); found != nil {
+	if found := p.schema.problems(ctx, text); found != nil {
 		return found
 	}
 	if p.shape != nil {
-		if found := p.shape.problems(text); found != nil {
+		if found := p.shape.problems(ctx, text); found != nil {
 			return found
 		}
 	}

@@ -59,6 +59,7 @@ var acting = []string{
 	"checkpoint/sealed",
 	"tools",
 	"tools/filetools",
+	"tools/internal/boundschema",
 	"tools/internal/schemamemo",
 	"llmclient",
 	"llmclient/llmclienttest",

@@ -220,7 +220,7 @@ func TestOffers_sameName(t *testing.T) {
 	require.NoError(t, err)
 	s := &Toolset{cfg: cfg, redact: newRedactor(&cfg)}
 	schema := map[string]any{"type": "object"}
-	offers, found := s.offers([]*mcp.Tool{
+	offers, found := s.offers(t.Context(), []*mcp.Tool{
 		{Name: "a.b", InputSchema: schema},
 		{Name: mapped, InputSchema: schema},
 		nil,

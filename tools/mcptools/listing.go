@@ -117,7 +117,10 @@ func (s *Toolset) list(ctx context.Context, l *link) error {
 		all, listing.More = all[:most], true
 	}
 	var found []tools.Tool
-	listing.Offers, found = s.offers(all)
+	listing.Offers, found = s.offers(ctx, all)
+	if err := ctx.Err(); err != nil {
+		return s.failure("list its tools", unlessLate(ctx, err))
+	}
 	if !listing.More {
 		listing.Unknown = s.unknown(all)
 	}
@@ -145,8 +148,8 @@ func (s *Toolset) unknown(list []*mcp.Tool) []string {
 	})
 }
 
-// offers decides which tools of a server's list are offered.
-func (s *Toolset) offers(list []*mcp.Tool) (offers []Offer, found []tools.Tool) {
+// offers decides which tools of a server's list are offered, until ctx ends.
+func (s *Toolset) offers(ctx context.Context, list []*mcp.Tool) (offers []Offer, found []tools.Tool) {
 	a := admission{set: s, owner: map[string]string{}, admitted: map[string]bool{}}
 	for _, plain := range []bool{true, false} { // a name that stays as it is wins over one that is mapped
 		for _, t := range list {
@@ -156,6 +159,9 @@ func (s *Toolset) offers(list []*mcp.Tool) (offers []Offer, found []tools.Tool) 
 		}
 	}
 	for _, t := range list {
+		if ctx.Err() != nil {
+			return nil, nil
+		}
 		if t == nil {
 			continue
 		}

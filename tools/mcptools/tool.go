@@ -36,7 +36,7 @@ func (t *tool) Call(ctx context.Context, arguments string) (string, error) {
 	if strings.TrimSpace(arguments) == "" {
 		arguments = "{}"
 	}
-	if err := t.schema.Check(arguments); err != nil {
+	if err := t.schema.CheckContext(ctx, arguments); err != nil {
 		if wrong, ok := errors.AsType[*tools.SchemaError](err); ok {
 			return "", &tools.ArgumentError{Tool: t.def.Name, Problems: wrong.Problems}
 		}

@@ -1,0 +1,138 @@
+// Package boundschema compiles JSON Schemas of strangers, and checks values against them, so that
+// neither holds a CPU for long.
+package boundschema
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"reflect"
+	"slices"
+	"sync"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+)
+
+// maxDepth bounds the lists and objects within each other in a schema: the time to compile it grows
+// with the cube of their number.
+const maxDepth = 128
+
+// maxWork bounds how often a check looks at a value with a part of the schema. References make a
+// short schema look at a value as often as they like.
+const maxWork = 500_000
+
+// ErrWork is the error of a check that was too much work, or whose context has ended.
+var ErrWork = errors.New("is too much work to check against the schema")
+
+// Compile compiles a schema, which may not refer to other documents.
+func Compile(doc any, c *jsonschema.Compiler) (*jsonschema.Schema, error) {
+	const address = "schema:///own"
+	if isDeeper(doc, maxDepth) {
+		return nil, fmt.Errorf("is nested deeper than %d levels", maxDepth)
+	}
+	c.UseLoader(noDocuments{})
+	if err := c.AddResource(address, doc); err != nil {
+		return nil, err
+	}
+	return c.Compile(address)
+}
+
+// noDocuments keeps a schema from reading files.
+type noDocuments struct{}
+
+func (noDocuments) Load(url string) (any, error) {
+	return nil, fmt.Errorf("refers to another document, %s", url)
+}
+
+// isDeeper reports whether a JSON value has more levels.
+func isDeeper(v any, levels int) bool {
+	var parts []any
+	switch v := v.(type) {
+	case map[string]any:
+		parts = slices.Collect(maps.Values(v))
+	case []any:
+		parts = v
+	default:
+		return false
+	}
+	return levels == 0 || slices.ContainsFunc(parts, func(v any) bool { return isDeeper(v, levels-1) })
+}
+
+// Schema is a compiled schema whose work is counted. It is safe for concurrent use: one check after
+// the other is made.
+type Schema struct {
+	schema *jsonschema.Schema
+	mu     sync.Mutex
+	ctx    context.Context //nolint:containedctx // of the check
+	left   int
+}
+
+// Watch counts the work of a schema from now on. The schema is changed: only the result may check
+// values.
+func Watch(schema *jsonschema.Schema) *Schema {
+	s := &Schema{schema: schema}
+	s.watch(reflect.ValueOf(schema), map[*jsonschema.Schema]bool{})
+	return s
+}
+
+// Validate checks a value. The error is ErrWork if that was not done.
+func (s *Schema) Validate(ctx context.Context, v any) (err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.ctx, s.left = ctx, maxWork
+	defer func() {
+		if p := recover(); p == ErrWork { //nolint:errorlint // the same value
+			err = ErrWork
+		} else if p != nil {
+			panic(p)
+		}
+	}()
+	return s.schema.Validate(v)
+}
+
+// watch watches all schemas that a value of Go holds.
+func (s *Schema) watch(v reflect.Value, seen map[*jsonschema.Schema]bool) {
+	switch v.Kind() { //nolint:exhaustive // the others hold no schemas
+	case reflect.Interface:
+		s.watch(v.Elem(), seen)
+	case reflect.Pointer:
+		part, ok := reflect.TypeAssert[*jsonschema.Schema](v)
+		if v.IsNil() || seen[part] {
+			return
+		}
+		if ok {
+			seen[part] = true
+			part.Format = s.watched(part.Format)
+		}
+		s.watch(v.Elem(), seen)
+	case reflect.Struct:
+		for field, value := range v.Fields() {
+			if field.IsExported() {
+				s.watch(value, seen)
+			}
+		}
+	case reflect.Slice:
+		for i := range v.Len() {
+			s.watch(v.Index(i), seen)
+		}
+	case reflect.Map:
+		for entry := v.MapRange(); entry.Next(); {
+			s.watch(entry.Value(), seen)
+		}
+	}
+}
+
+// watched returns a format that counts: the validator asks for it before it looks at the parts of a
+// schema.
+func (s *Schema) watched(f *jsonschema.Format) *jsonschema.Format {
+	if f == nil {
+		f = &jsonschema.Format{Validate: func(any) error { return nil }}
+	}
+	return &jsonschema.Format{Name: f.Name, Validate: func(v any) error {
+		if s.left--; s.left < 0 || s.left%256 == 0 && s.ctx.Err() != nil {
+			panic(ErrWork)
+		}
+		return f.Validate(v)
+	}}
+}

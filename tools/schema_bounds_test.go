@@ -1,0 +1,81 @@
+package tools_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/segue-go/segue/tools"
+)
+
+// doubling is a schema of n definitions, each of which has a form with two references to the next.
+func doubling(n int, form, last, top string) json.RawMessage {
+	var b strings.Builder
+	b.WriteString(`{"$schema":"` + top + `","type":"object","$defs":{`)
+	for i := range n {
+		ref := fmt.Sprintf(`{"$ref":"#/$defs/n%d"}`, i+1)
+		fmt.Fprintf(&b, `"n%d":`+form+`,`, i, ref, ref)
+	}
+	fmt.Fprintf(&b, `"n%d":%s},"properties":{"x":{"$ref":"#/$defs/n0"}}}`, n, last)
+	return json.RawMessage(b.String())
+}
+
+// The schema of a stranger holds no CPU, whatever it is made of: the check ends, and says so.
+func TestSchema_workIsBounded(t *testing.T) {
+	const now, before = "https://json-schema.org/draft/2020-12/schema", "http://json-schema.org/draft-07/schema#"
+	deep := strings.Repeat(`{"a":`, 40) + `1` + strings.Repeat(`}`, 40)
+	for name, test := range map[string]struct{ form, last, top, value string }{
+		"allOf":            {`{"allOf":[%s,%s]}`, `{"type":"string"}`, now, `"a"`},
+		"anyOf that fails": {`{"anyOf":[%s,%s]}`, `{"type":"integer"}`, now, `"a"`},
+		"oneOf":            {`{"oneOf":[%s,%s]}`, `{"type":"string"}`, now, `"a"`},
+		"if and else":      {`{"if":%s,"else":%s}`, `{"type":"integer"}`, now, `"a"`},
+		"not in anyOf":     {`{"not":{"anyOf":[%s,%s]}}`, `{"type":"integer"}`, now, `"a"`},
+		"patterns":         {`{"patternProperties":{"a":%s,"^a":%s}}`, `{"type":"integer"}`, now, deep},
+		"draft 7":          {`{"format":"regex","allOf":[%s,%s]}`, `{"type":"string"}`, before, `"a"`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s, err := tools.CompileSchema(doubling(40, test.form, test.last, test.top))
+			require.NoError(t, err)
+			began := time.Now()
+			err = s.Check(`{"x":` + test.value + `}`)
+			require.ErrorContains(t, err, "is too much work to check against the schema")
+			require.ErrorAs(t, err, new(*tools.SchemaError))
+			require.Less(t, time.Since(began), 10*time.Second)
+
+			over, cancel := context.WithCancelCause(t.Context())
+			cancel(errors.New("the call is over"))
+			require.EqualError(t, s.CheckContext(over, `{"x":`+test.value+`}`), "the call is over")
+			require.NoError(t, s.Check(`{}`), "the next check has all its work to do")
+
+			few, err := tools.CompileSchema(doubling(4, test.form, test.last, test.top))
+			require.NoError(t, err)
+			if err := few.Check(`{"x":` + test.value + `}`); err != nil {
+				require.NotContains(t, err.Error(), "too much work")
+			}
+		})
+	}
+	long, err := tools.CompileSchema(json.RawMessage(`{"type":"array","items":{"allOf":[{"minimum":0},{"maximum":9}]}}`))
+	require.NoError(t, err)
+	require.NoError(t, long.Check("["+strings.Repeat("1,", 90_000)+"1]"), "the longest texts are checked")
+}
+
+// A schema is compiled in time that its size bounds: a deep one is refused.
+func TestCompileSchema_depth(t *testing.T) {
+	nested := func(open, end string, n int) json.RawMessage {
+		return json.RawMessage(strings.Repeat(open, n) + `{}` + strings.Repeat(end, n))
+	}
+	for open, end := range map[string]string{`{"items":`: `}`, `{"properties":{"a":`: `}}`, `{"allOf":[`: `]}`, `{"default":`: `}`} {
+		began := time.Now()
+		_, err := tools.CompileSchema(nested(open, end, 950))
+		require.EqualError(t, err, "tools: the schema: is nested deeper than 128 levels")
+		_, err = tools.CompileSchema(nested(open, end, 60))
+		require.NoError(t, err)
+		require.Less(t, time.Since(began), 2*time.Second)
+	}
+}
