@@ -10,7 +10,6 @@ import (
 	"net/http"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"testing"
 	"time"
 
@@ -18,6 +17,7 @@ import (
 
 	"github.com/segue-go/segue/checkpoint"
 	"github.com/segue-go/segue/delegation"
+	"github.com/segue-go/segue/internal/prove/installed"
 	"github.com/segue-go/segue/machine"
 	"github.com/segue-go/segue/nextstep"
 	"github.com/segue-go/segue/orchestrator"
@@ -27,50 +27,19 @@ import (
 // a2aSDK is the server's library, in the version that these tests were written for.
 const a2aSDK = "1.3.0"
 
-// pythonPackages returns a Python and a folder of packages from PyPI, which are installed once in
-// the user's cache. They are installed beside the folder and moved into place, so that no process
-// finds half of them.
-func pythonPackages(t *testing.T, name string, packages ...string) (python, dir string) {
-	t.Helper()
-	python, err := exec.LookPath("python3")
-	if err != nil {
-		t.Skip("python3 is missing: install Python 3.10 or later to try the A2A server from PyPI")
-	}
-	cache, err := os.UserCacheDir()
-	require.NoError(t, err)
-	dir = filepath.Join(cache, "segue-test", name)
-	if _, err := os.Stat(dir); err == nil {
-		return python, dir
-	}
-	require.NoError(t, os.MkdirAll(filepath.Dir(dir), 0o755))
-	beside, err := os.MkdirTemp(filepath.Dir(dir), name+"-") //nolint:usetesting // it has to be on the same disk
-	require.NoError(t, err)
-	defer func() { _ = os.RemoveAll(beside) }()
-	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
-	defer cancel()
-	install := exec.CommandContext(ctx, python, append([]string{"-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--target", beside}, packages...)...)
-	if out, err := install.CombinedOutput(); err != nil {
-		t.Skipf("%q cannot be installed from PyPI: %v\n%.1000s", packages, err, out)
-	}
-	if err := os.Rename(beside, dir); err != nil { // another process was faster
-		require.DirExists(t, dir, "%v", err)
-	}
-	return python, dir
-}
-
 // painter is an A2A server in a process of its own, by its address.
 type painter string
 
 // startPainter starts the server.
 func startPainter(t *testing.T) painter {
 	t.Helper()
-	python, packages := pythonPackages(t, "a2a-sdk-"+a2aSDK, "a2a-sdk[http-server]=="+a2aSDK, "uvicorn==0.54.0")
+	python, packages := installed.PyPI(t, "a2a-sdk-"+a2aSDK, "a2a-sdk[http-server]=="+a2aSDK, "uvicorn==0.54.0")
 	free, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
 	at := free.Addr().(*net.TCPAddr)
 	require.NoError(t, free.Close())
 	server := exec.Command(python, "testdata/a2a/server.py", fmt.Sprint(at.Port))
-	server.Env = append(os.Environ(), "PYTHONPATH="+packages, "PYTHONDONTWRITEBYTECODE=1")
+	server.Env = append(os.Environ(), packages, "PYTHONDONTWRITEBYTECODE=1")
 	var said bytes.Buffer
 	server.Stdout, server.Stderr = &said, &said
 	require.NoError(t, server.Start())

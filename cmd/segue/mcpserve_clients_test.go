@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/segue-go/segue/internal/prove/installed"
 )
 
 // The clients of the MCP project, in the versions that these tests were written for.
@@ -16,34 +18,6 @@ const (
 	npmClient  = "@modelcontextprotocol/sdk@1.32.2"
 	pypiClient = "mcp==2.3.0"
 )
-
-// installed returns a folder in the user's cache in which a client is installed. It is installed
-// beside it and moved into place, so that it is whole or not there, whoever else installs it.
-func installed(t *testing.T, name, program string, args func(dir string) []string) (dir string) {
-	t.Helper()
-	path, err := exec.LookPath(program)
-	if err != nil {
-		t.Skipf("%s is missing: install it to try the MCP client %s", program, name)
-	}
-	cache, err := os.UserCacheDir()
-	require.NoError(t, err)
-	above := filepath.Join(cache, "segue-test")
-	dir = filepath.Join(above, name)
-	if _, err := os.Stat(dir); err == nil {
-		return dir
-	}
-	require.NoError(t, os.MkdirAll(above, 0o755))
-	beside, err := os.MkdirTemp(above, name+"-") //nolint:usetesting // moved into place, so on the same disk
-	require.NoError(t, err)
-	defer os.RemoveAll(beside)
-	if out, err := exec.CommandContext(t.Context(), path, args(beside)...).CombinedOutput(); err != nil {
-		t.Skipf("the MCP client %s cannot be installed: %v\n%.1000s", name, err, out)
-	}
-	if err := os.Rename(beside, dir); err != nil {
-		require.DirExists(t, dir, "somebody else has installed it meanwhile: %v", err)
-	}
-	return dir
-}
 
 // clientReport is what a client prints of its calls.
 type clientReport struct {
@@ -95,13 +69,7 @@ func heardBy(t *testing.T, client *exec.Cmd) {
 // TestMCPServe_typescript serves the client of the MCP project for TypeScript.
 func TestMCPServe_typescript(t *testing.T) {
 	t.Parallel()
-	node, err := exec.LookPath("node")
-	if err != nil {
-		t.Skip("node is missing: install Node.js to try the MCP client from npm")
-	}
-	dir := installed(t, "mcp-client-npm-1.32.2", "npm", func(dir string) []string {
-		return []string{"install", "--no-audit", "--no-fund", "--ignore-scripts", "--prefix", dir, npmClient}
-	})
+	node, dir := installed.NPM(t, "mcp-client-1.32.2", npmClient)
 	beside := t.TempDir() // node finds packages beside a script
 	if err := os.Symlink(filepath.Join(dir, "node_modules"), filepath.Join(beside, "node_modules")); err != nil {
 		t.Skipf("no link can be made: %v", err)
@@ -116,10 +84,8 @@ func TestMCPServe_typescript(t *testing.T) {
 // TestMCPServe_python serves the client of the MCP project for Python.
 func TestMCPServe_python(t *testing.T) {
 	t.Parallel()
-	dir := installed(t, "mcp-client-pypi-2.3.0", "python3", func(dir string) []string {
-		return []string{"-m", "pip", "install", "--quiet", "--target", dir, pypiClient}
-	})
-	client := exec.CommandContext(t.Context(), "python3", "testdata/mcpclients/client.py")
-	client.Env = []string{"PYTHONPATH=" + dir}
+	python, packages := installed.PyPI(t, "mcp-client-2.3.0", pypiClient)
+	client := exec.CommandContext(t.Context(), python, "testdata/mcpclients/client.py")
+	client.Env = []string{packages}
 	heardBy(t, client)
 }

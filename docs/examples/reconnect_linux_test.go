@@ -8,7 +8,6 @@ import (
 	"net/http/httptest"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -18,6 +17,7 @@ import (
 
 	"github.com/segue-go/segue"
 	"github.com/segue-go/segue/checkpoint"
+	"github.com/segue-go/segue/internal/prove/installed"
 	"github.com/segue-go/segue/llmclient"
 	"github.com/segue-go/segue/messages"
 	"github.com/segue-go/segue/orchestrator"
@@ -83,43 +83,12 @@ on('run_finished', () => put('end', opened > 1 ? 'reconnected' : 'never cut'))
 // httpxSSE is the version of httpx-sse that this test was written for.
 const httpxSSE = "httpx-sse==0.4.3"
 
-// pythonClient returns a Python with httpx-sse, which is installed once in the user's cache.
-func pythonClient(t *testing.T) string {
-	t.Helper()
-	python, err := exec.LookPath("python3")
-	if err != nil {
-		t.Skip("python3 is missing: install it to try the client httpx-sse from PyPI")
-	}
-	cache, err := os.UserCacheDir()
-	require.NoError(t, err)
-	root := filepath.Join(cache, "segue-test")
-	require.NoError(t, os.MkdirAll(root, 0o755))
-	dir := filepath.Join(root, "pypi-"+httpxSSE)
-	if _, err := os.Stat(dir); err == nil {
-		return dir
-	}
-	made, err := os.MkdirTemp(root, "making-") //nolint:usetesting // moved into place, so on the same disk
-	require.NoError(t, err)
-	defer os.RemoveAll(made)
-	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
-	defer cancel()
-	install := exec.CommandContext(ctx, python, "-m", "pip", "install", "--quiet", "--target", made, httpxSSE, "httpx")
-	if out, err := install.CombinedOutput(); err != nil {
-		t.Skipf("httpx-sse cannot be installed from PyPI: %v\n%.1000s", err, out)
-	}
-	if err := os.Rename(made, dir); err != nil {
-		_, err = os.Stat(dir) // another process was faster
-		require.NoError(t, err)
-	}
-	return dir
-}
-
 // A Python program with httpx-sse that is cut, and asks again with the id of its last event, has the
 // whole text in the end.
 func TestHTTPXSSE_cut(t *testing.T) {
 	t.Parallel()
-	packages := pythonClient(t)
-	client := exec.Command("python3", "-c", `
+	python, packages := installed.PyPI(t, "httpx-sse-0.4.3", httpxSSE, "httpx")
+	client := exec.Command(python, "-c", `
 import httpx, json, sys
 from httpx_sse import connect_sse
 base, text, last, over, streams = sys.argv[1], '', None, False, 0
@@ -141,7 +110,7 @@ with httpx.Client(timeout=30) as client:
             pass
 print(streams > 1, text)
 `, cuttingSite(t, ""))
-	client.Env = append(os.Environ(), "PYTHONPATH="+packages)
+	client.Env = append(os.Environ(), packages)
 	out, err := client.CombinedOutput()
 	require.NoError(t, err, "%s", out)
 	require.Equal(t, fmt.Sprintln("True", words), string(out))

@@ -68,6 +68,7 @@ var allowed = map[string][]string{
 	"internal/growth":               {},
 	"internal/pgtest":               {},
 	"internal/prove":                {},
+	"internal/prove/installed":      {},
 	"internal/release":              {},
 	"internal/scenetest":            {"messages", "delegation", "tools", "llmclient", "nextstep", "strategy"},
 	"internal/live":                 {},

@@ -83,6 +83,7 @@ var acting = []string{
 	"internal/live",
 	"internal/pgtest",
 	"internal/prove",
+	"internal/prove/installed",
 	"internal/release",
 }
 

@@ -1,7 +1,6 @@
 package mcptools_test
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
 	"net"
@@ -14,10 +13,14 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/segue-go/segue/internal/prove/installed"
 	"github.com/segue-go/segue/messages"
 	"github.com/segue-go/segue/tools"
 	"github.com/segue-go/segue/tools/mcptools"
 )
+
+// npmVersion is the name of npmServers.
+const npmVersion = "mcp-2026.8.31"
 
 // npmServers are the servers of the MCP project, and what makes servers, in the versions that these
 // tests were written for.
@@ -29,27 +32,10 @@ var npmServers = []string{
 	"zod@4.6.7",
 }
 
-// npmInstalled returns node, and the folder of what is installed once in the user's cache.
-func npmInstalled(t *testing.T) (node, dir string) {
-	t.Helper()
-	node, err := exec.LookPath("node")
-	if err != nil {
-		t.Skip("node is missing: install Node.js to try the servers from npm")
-	}
-	npm, err := exec.LookPath("npm")
-	if err != nil {
-		t.Skip("npm is missing: install it to try the servers from npm")
-	}
-	dir = installed(t, "mcp-npm-2026.8.31", func(ctx context.Context, dir string) error {
-		return execute(ctx, npm, append([]string{"install", "--no-audit", "--no-fund", "--ignore-scripts", "--prefix", dir}, npmServers...)...)
-	})
-	return node, dir
-}
-
 // npmServer returns the script of a server.
 func npmServer(t *testing.T, name string) (node, script string) {
 	t.Helper()
-	node, dir := npmInstalled(t)
+	node, dir := installed.NPM(t, npmVersion, npmServers...)
 	return node, filepath.Join(dir, "node_modules", "@modelcontextprotocol", "server-"+name, "dist", "index.js")
 }
 

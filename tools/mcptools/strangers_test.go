@@ -8,6 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/segue-go/segue/internal/prove/installed"
 	"github.com/segue-go/segue/tools"
 	"github.com/segue-go/segue/tools/mcptools"
 )
@@ -20,13 +21,19 @@ func serverFile(t *testing.T, name string) string {
 	return path
 }
 
+// pypiServers returns what runs the servers of PyPI.
+func pypiServers(t *testing.T) (python, packages string) {
+	t.Helper()
+	return installed.PyPI(t, "mcp-4.2.3", "fastmcp==4.2.3", "mcp==2.3.0")
+}
+
 // Each result of a FastMCP server reaches the model once, whatever is its type, and its lines on
 // standard output disturb nothing.
 func TestPyPI_fastmcp(t *testing.T) {
 	t.Parallel()
-	python := pypiPython(t)
+	python, packages := pypiServers(t)
 	for _, protocol := range []string{"", "2025-11-25"} {
-		set := connect(t, mcptools.Config{Name: "stock", Command: []string{python, serverFile(t, "fastmcp_server.py")}, Protocol: protocol})
+		set := connect(t, mcptools.Config{Name: "stock", Command: []string{python, serverFile(t, "fastmcp_server.py")}, Env: []string{packages}, Protocol: protocol})
 		t.Log(set.Listing().Title, set.Listing().Protocol)
 		for name, want := range map[string]string{"amount": "3", "names": `["nut","bolt"]`, "item": `{"name":"nut","amount":3}`, "chatty": "done"} {
 			require.Equal(t, want, callNamed(t, set, name, map[bool]string{true: `{"name":"nut"}`, false: "{}"}[name == "amount"]).Output)
@@ -48,7 +55,8 @@ func TestPyPI_fastmcp(t *testing.T) {
 // Each item of a list of the package mcp is a text of its own, and none is told twice.
 func TestPyPI_mcp(t *testing.T) {
 	t.Parallel()
-	set := connect(t, mcptools.Config{Name: "lists", Command: []string{pypiPython(t), serverFile(t, "mcp_server.py")}})
+	python, packages := pypiServers(t)
+	set := connect(t, mcptools.Config{Name: "lists", Command: []string{python, serverFile(t, "mcp_server.py")}, Env: []string{packages}})
 	require.Equal(t, "Oslo\nRome", callNamed(t, set, "cities", "{}").Output)
 	require.Equal(t, `{"temperature":21.0}`, strings.Join(strings.Fields(callNamed(t, set, "weather", `{"city":"Oslo"}`).Output), ""))
 	out := callNamed(t, set, "move", "{}")
@@ -61,7 +69,7 @@ func TestPyPI_mcp(t *testing.T) {
 // Tools whose schemas zod has made are offered, with what can be checked of them checked.
 func TestNPM_zod(t *testing.T) {
 	t.Parallel()
-	node, dir := npmInstalled(t)
+	node, dir := installed.NPM(t, npmVersion, npmServers...)
 	home := t.TempDir() // imports are looked up beside the script
 	require.NoError(t, os.Symlink(filepath.Join(dir, "node_modules"), filepath.Join(home, "node_modules")))
 	script, err := os.ReadFile(serverFile(t, "zod_server.mjs"))
