@@ -23,8 +23,7 @@ type cli struct {
 	stderr io.Writer
 	getenv func(string) string
 
-	args        []string // of the command line
-	interactive bool     // somebody can be asked: at stdin and stderr, or at tty and stderr
+	interactive bool // somebody can be asked: at stdin and stderr, or at tty and stderr
 	mcp         *mcpServers
 	ahead       []byte   // what was typed for the next prompt while a run was at work
 	tty         *os.File // the terminal of the process, if stdin is something else and somebody can be asked there; or nil
@@ -54,7 +53,6 @@ func (c *cli) keyboard() io.Reader {
 }
 
 func (c *cli) run(args []string) int {
-	c.args = args
 	root := c.root()
 	root.SetArgs(args)
 	err := inOurWords(root.Execute())
@@ -104,7 +102,6 @@ func (c *cli) root() *cobra.Command {
 	root.AddCommand(c.runCommand(), c.chatCommand(), c.demoCommand())
 	root.AddCommand(c.runsCommand(), c.showCommand(), c.resumeCommand(), c.answerCommand(), c.noteCommand(), c.stopCommand(), c.pruneCommand(), c.forgetCommand())
 	root.AddCommand(c.replayCommand(), c.diffCommand(), c.forkCommand(), c.exportCommand(), c.importCommand(), c.sessionsCommand())
-	root.AddCommand(c.simulateCrashCommand())
 	root.AddCommand(c.agentsCommand(), c.configCommand(), c.doctorCommand(), c.modelsCommand(), c.graphCommand(), c.boundCommand(), c.checkCommand(), c.parseCommand(), c.policiesCommand(), c.trustCommand(), c.toolsCommand(), c.mcpCommand(), c.versionCommand())
 	root.AddCommand(c.manCommand(root))
 	root.InitDefaultHelpCmd()

@@ -60,7 +60,7 @@ func taken(f *pflag.Flag) string {
 		return listed(c.words)
 	}
 	switch f.Value.Type() {
-	case "int", "int64", "uint", "uint64":
+	case "int", "int64":
 		return "a whole number"
 	case "float64":
 		return "a number"

@@ -7,7 +7,6 @@
 //	segue runs                     the runs that are kept; show, answer, stop, prune, forget, replay, diff, fork,
 //	                               export and import are about runs too
 //	segue sessions                 the conversations that are kept
-//	segue simulate-crash AGENT     cut runs of an agent off wherever a process can die
 //	segue agents [FILE]            the agents of a configuration
 //	segue config check [FILE]      the problems of a configuration; segue config schema: its JSON Schema
 //	segue doctor                   what works at the server of a model, and what to set

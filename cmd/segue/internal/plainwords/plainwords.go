@@ -33,7 +33,7 @@ var codes = map[llmclient.Code]string{
 var named = []string{
 	"llmclient", "openaichat", "openairesponses", "anthropic", "policyclient", "scripted", "orchestrator", "machine", "nextstep", "delegation", "checkpoint",
 	"sqlitestore", "filestore", "pgstore", "sealed", "markdownpolicy", "filetools", "stepagent", "plantext", "builtin", "sse", "mcptools", "compaction", "toolsearch",
-	"completetask", "planreviseexecute", "planandexecute", "reasonactobserve", "toolfirst", "llmonly", "crash", "segue", "segueotel",
+	"completetask", "planreviseexecute", "planandexecute", "reasonactobserve", "toolfirst", "llmonly", "segue", "segueotel",
 }
 
 // worded are the packages with names that a provider or a file may use, too: they are removed only

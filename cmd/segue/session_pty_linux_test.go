@@ -1,0 +1,36 @@
+package main
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/segue-go/segue/cmd/segue/internal/terminal/terminaltest"
+)
+
+// TestTerminal_session goes on with a conversation at a terminal, where its second turn asks.
+func TestTerminal_session(t *testing.T) {
+	t.Parallel()
+	state := "XDG_STATE_HOME=" + t.TempDir()
+	turn := func(task string) *process {
+		p := &process{Terminal: terminaltest.New(t), model: newSlowModel(t), dir: t.TempDir(), read: make(chan struct{}), env: []string{state}}
+		p.start("run", "--session", "notes", "--base-url", p.model.URL, "--dir", p.dir, "--json", task)
+		<-p.model.asked
+		return p
+	}
+	first := turn("first task")
+	first.model.replies <- isDone
+	first.end(exitDone, "done")
+	second := turn("second task")
+	second.model.replies <- wantsToWrite
+	second.Await(mayWrite)
+	second.Types("y\n")
+	second.Await(mayWrite)
+	second.Types("y\n")
+	<-second.model.asked
+	second.model.replies <- isDone
+	second.end(exitDone, "done")
+	require.True(t, second.has("b"))
+	require.Contains(t, second.stdout.String(), "first task", "the conversation so far")
+	require.Contains(t, second.stdout.String(), `"run":"notes.2"`)
+}
