@@ -14,7 +14,6 @@ import (
 	"github.com/segue-go/segue/cmd/segue/config"
 	"github.com/segue-go/segue/cmd/segue/internal/plaintext"
 	"github.com/segue-go/segue/cmd/segue/internal/strategies"
-	"github.com/segue-go/segue/cmd/segue/internal/terminal"
 	"github.com/segue-go/segue/cmd/segue/internal/workfolder"
 	"github.com/segue-go/segue/delegation"
 	"github.com/segue-go/segue/llmclient/scripted"
@@ -36,33 +35,16 @@ const (
 
 func (c *cli) demoCommand() *cobra.Command {
 	var out output
-	var store storeFlag
-	crashes := false
 	cmd := &cobra.Command{
 		Use:   "demo",
 		Short: "Run a task with a scripted model: no key, no network",
 		Long: `Demo runs a task on real files in a temporary folder, with the strategy plan-revise-execute. All is as in segue run, except
 that the model reads its replies from a script. Its first plan is rejected; a step of the second one is planned in turn;
 there a tool call is wrong, and is mended, and a step fails, and is planned anew. Nothing is asked: all tool calls are
-approved. The folder is left for you to look at.
-
-With --crash the process that runs the task is killed (kill -9) in the middle, and another one goes on with it: it asks the
-model for nothing that was answered, makes no call again, and comes to the same end.`,
+approved. The folder is left for you to look at.`,
 		Args: noArguments,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			switch doomed := c.getenv(crashVariable); {
-			case crashes:
-				return c.demoCrash(cmd.Context(), out)
-			case doomed != "":
-				return c.demoDoomed(cmd.Context(), out, &store, doomed)
-			default:
-				return c.demo(cmd.Context(), out)
-			}
-		},
+		RunE: func(cmd *cobra.Command, _ []string) error { return c.demo(cmd.Context(), out) },
 	}
-	cmd.Flags().BoolVar(&crashes, "crash", false, "kill the process in the middle, and go on in another")
-	store.offer(cmd)
-	_ = cmd.Flags().MarkHidden("store") // the only error is an unknown flag
 	out.flags(cmd)
 	return cmd
 }
@@ -73,46 +55,13 @@ func (c *cli) demo(ctx context.Context, out output) error {
 	if err != nil {
 		return failed(fmt.Errorf("cannot make the folder of the demo: %w", err))
 	}
-	j, err := demoJob(dir, 0)
+	j, err := demoJob(dir)
 	if err != nil {
 		return failed(err)
 	}
 	defer j.close()
 	s := c.screen(out)
 	s.ShowProgress("scripted model, no network; the files are in " + dir)
-	return c.demoDone(ctx, j, out, s, dir)
-}
-
-// demoJob makes the job of the demo in a folder. The model has given so many of its replies.
-func demoJob(dir string, given int) (job, error) {
-	script, err := demoFiles.ReadFile("demo/script.json")
-	if err != nil {
-		return job{}, err
-	}
-	replies, err := scripted.Load(bytes.NewReader(script))
-	if err != nil {
-		return job{}, err
-	}
-	set, err := strategies.Set(strategies.Settings{System: demoSystem})
-	if err != nil {
-		return job{}, err
-	}
-	files, err := workfolder.Open(dir, nil)
-	if err != nil {
-		return job{}, err
-	}
-	return job{
-		client:     scripted.New(replies[min(given, len(replies)):]...),
-		strategies: set,
-		tools:      files.Tools(),
-		files:      files,
-		approve:    config.NewApprovalPolicies(config.ApproveAlways, nil),
-		task:       orchestrator.Task{Run: "demo", Strategy: pre.Name, Input: delegation.Input{Goal: demoTask}},
-	}, nil
-}
-
-// demoDone runs the demo, or goes on with it, and shows the report.
-func (c *cli) demoDone(ctx context.Context, j job, out output, s *terminal.Screen, dir string) error {
 	if err := c.perform(ctx, j, out, s); err != nil {
 		return err
 	}
@@ -131,6 +80,34 @@ func (c *cli) demoDone(ctx context.Context, j job, out output, s *terminal.Scree
 	}
 	s.ShowProgress("the report is in " + filepath.Join(dir, demoReport))
 	return nil
+}
+
+// demoJob makes the job of the demo in a folder.
+func demoJob(dir string) (job, error) {
+	script, err := demoFiles.ReadFile("demo/script.json")
+	if err != nil {
+		return job{}, err
+	}
+	replies, err := scripted.Load(bytes.NewReader(script))
+	if err != nil {
+		return job{}, err
+	}
+	set, err := strategies.Set(strategies.Settings{System: demoSystem})
+	if err != nil {
+		return job{}, err
+	}
+	files, err := workfolder.Open(dir, nil)
+	if err != nil {
+		return job{}, err
+	}
+	return job{
+		client:     scripted.New(replies...),
+		strategies: set,
+		tools:      files.Tools(),
+		files:      files,
+		approve:    config.NewApprovalPolicies(config.ApproveAlways, nil),
+		task:       orchestrator.Task{Run: "demo", Strategy: pre.Name, Input: delegation.Input{Goal: demoTask}},
+	}, nil
 }
 
 // demoFolder makes a temporary folder with the notes.

@@ -35,7 +35,6 @@ type job struct {
 	task       orchestrator.Task
 	models     []string                                                             // the providers' names of the models that may be asked
 	runs       *runStore                                                            // where the run is kept; nil if it is not
-	wrap       func(checkpoint.Store) checkpoint.Store                              // around the store of the runs; nil: nothing is
 	fed        bool                                                                 // text from outside came with the task, from standard input
 	resume     *orchestrator.Resumption                                             // the run to go on with, instead of the task; nil if there is none
 	mcp        mcpTools                                                             // the tools of MCP servers among the tools
@@ -59,9 +58,6 @@ func (j job) orchestrator(asker *approval.Asker) (*orchestrator.Orchestrator, er
 	cfg := orchestrator.Config{Client: j.client, Strategies: j.strategies, Tools: j.tools, Version: programVersion(), Lease: lease, LargeResults: j.large, Reply: j.reply}
 	if j.runs != nil {
 		cfg.Store = j.runs.Store
-		if j.wrap != nil {
-			cfg.Store = j.wrap(j.runs.Store)
-		}
 	}
 	policy := j.policy()
 	if asker != nil {

@@ -52,7 +52,7 @@ func TestScreens_plan(t *testing.T) {
 			c := &cli{stdin: strings.NewReader(""), stdout: tty, stderr: tty, getenv: none}
 			dir, err := demoFolder()
 			require.NoError(t, err)
-			j, err := demoJob(dir, 0)
+			j, err := demoJob(dir)
 			require.NoError(t, err)
 			defer j.close()
 			o, err := j.orchestrator(nil)
