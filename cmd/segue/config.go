@@ -262,17 +262,6 @@ func (c *cli) listAgents(cfg *config.Config, form string) error {
 	return write(c.stdout, b.String())
 }
 
-// completeAgents completes the names of the agents of a configuration, as the first argument.
-func (c *cli) completeAgents(path *string) cobra.CompletionFunc {
-	complete := c.completeAgentFlag(path)
-	return func(cmd *cobra.Command, args []string, begin string) ([]cobra.Completion, cobra.ShellCompDirective) {
-		if len(args) > 0 {
-			return nil, cobra.ShellCompDirectiveNoFileComp
-		}
-		return complete(cmd, args, begin)
-	}
-}
-
 // completeAgentFlag completes the names of the agents of a configuration.
 func (c *cli) completeAgentFlag(path *string) cobra.CompletionFunc {
 	return func(cmd *cobra.Command, _ []string, begin string) ([]cobra.Completion, cobra.ShellCompDirective) {

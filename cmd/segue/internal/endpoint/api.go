@@ -28,7 +28,6 @@ const (
 
 // maker is who has made an API: the variables that are meant for its server, and that server.
 type maker struct {
-	name        string
 	prefix      string // of all variables that are meant for the server alone
 	key, server string // variables
 	usual       string // the server if its variable is not set
@@ -37,8 +36,8 @@ type maker struct {
 }
 
 var (
-	openAI    = maker{"OpenAI", "OPENAI_", KeyVariable, ServerVariable, "https://api.openai.com/v1", "chat/completions", ""}
-	anthropic = maker{"Anthropic", "ANTHROPIC_", AnthropicKeyVariable, AnthropicServerVariable, "https://api.anthropic.com", "messages", "/v1"}
+	openAI    = maker{"OPENAI_", KeyVariable, ServerVariable, "https://api.openai.com/v1", "chat/completions", ""}
+	anthropic = maker{"ANTHROPIC_", AnthropicKeyVariable, AnthropicServerVariable, "https://api.anthropic.com", "messages", "/v1"}
 )
 
 // makerOf returns the maker of an API; "" is Chat.
@@ -66,9 +65,6 @@ func meantFor(variable string) (maker, bool) {
 
 // SameMaker reports whether two APIs have the same variables and the same usual server.
 func SameMaker(a, b string) bool { return makerOf(a) == makerOf(b) }
-
-// MakerName returns the name of the maker of an API.
-func MakerName(api string) string { return makerOf(api).name }
 
 // KeyVariableOf returns the variable with the key of the default model of an API.
 func KeyVariableOf(api string) string { return makerOf(api).key }
