@@ -115,36 +115,3 @@ func (c *ApprovalConfig) check(names []string) error {
 	}
 	return &ConfigError{Field: "Approve", Err: fmt.Errorf("rules name tools that do not exist: %s; %s", strings.Join(unknown, ", "), thereAre(names))}
 }
-
-// nearest returns the name that is most similar to a misspelt one; "" if none is similar.
-func nearest(name string, names []string) string {
-	best, least := "", 1+max(1, len(name)/3)
-	for _, k := range names {
-		if d := edits(strings.ToLower(name), strings.ToLower(k)); d < least {
-			best, least = k, d
-		}
-	}
-	return best
-}
-
-// edits returns the Levenshtein distance of two names: the number of letters to insert, delete or
-// replace.
-func edits(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			replaced := diagonal
-			if a[i] != b[j] {
-				replaced++
-			}
-			diagonal = row[j+1]
-			row[j+1] = min(replaced, row[j]+1, row[j+1]+1)
-		}
-	}
-	return row[len(b)]
-}

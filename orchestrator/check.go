@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/segue-go/segue/internal/guard"
+	"github.com/segue-go/segue/internal/similar"
 	"github.com/segue-go/segue/machine"
 	"github.com/segue-go/segue/strategy"
 	"github.com/segue-go/segue/tools"
@@ -192,7 +193,7 @@ func (c *check) unknown(name string, known []string) error {
 
 // meant returns a question with a similar name; "" if there is none.
 func meant(name string, names []string) string {
-	if near := nearest(name, names); near != "" {
+	if near := similar.Nearest(name, names); near != "" {
 		return fmt.Sprintf(" (did you mean %q?)", near)
 	}
 	return ""

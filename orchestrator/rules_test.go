@@ -59,6 +59,7 @@ func TestNew_refusesRulesOfNoTool(t *testing.T) {
 				`"wrtie_file" (did you mean "write_file"?); the tools are: read_file, submit, write_file`)
 		})
 	}
+	require.ErrorContains(t, build(rules("write")), `"write" (did you mean "write_file"?); the tools are`)
 	require.ErrorContains(t, build(rules("rm", "Submitt")), `"Submitt" (did you mean "submit"?), "rm"; the tools are`)
 	require.Zero(t, called.Load(), "no Handler is called by New")
 }

@@ -14,9 +14,9 @@ import (
 	"github.com/segue-go/segue/cmd/segue/config"
 	"github.com/segue-go/segue/cmd/segue/internal/attachment"
 	"github.com/segue-go/segue/cmd/segue/internal/plaintext"
-	"github.com/segue-go/segue/cmd/segue/internal/similar"
 	"github.com/segue-go/segue/cmd/segue/internal/terminal"
 	"github.com/segue-go/segue/cmd/segue/internal/transcript"
+	"github.com/segue-go/segue/internal/similar"
 	"github.com/segue-go/segue/messages"
 )
 

@@ -8,8 +8,8 @@ import (
 	"strings"
 
 	"github.com/segue-go/segue/cmd/segue/internal/plaintext"
-	"github.com/segue-go/segue/cmd/segue/internal/similar"
 	"github.com/segue-go/segue/cmd/segue/internal/workfolder"
+	"github.com/segue-go/segue/internal/similar"
 	"github.com/segue-go/segue/machine"
 	"github.com/segue-go/segue/nextstep"
 	"github.com/segue-go/segue/strategy"

@@ -12,8 +12,8 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/segue-go/segue/cmd/segue/internal/plainwords"
-	"github.com/segue-go/segue/cmd/segue/internal/similar"
 	"github.com/segue-go/segue/cmd/segue/internal/terminal"
+	"github.com/segue-go/segue/internal/similar"
 )
 
 // cli holds the streams and the environment of the commands.

@@ -10,7 +10,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/segue-go/segue/cmd/segue/internal/similar"
+	"github.com/segue-go/segue/internal/similar"
 )
 
 // noArguments returns an error if a command has arguments.

@@ -16,8 +16,8 @@ import (
 	"github.com/segue-go/segue/cmd/segue/config"
 	"github.com/segue-go/segue/cmd/segue/internal/approval"
 	"github.com/segue-go/segue/cmd/segue/internal/plaintext"
-	"github.com/segue-go/segue/cmd/segue/internal/similar"
 	"github.com/segue-go/segue/cmd/segue/internal/terminal"
+	"github.com/segue-go/segue/internal/similar"
 	"github.com/segue-go/segue/messages"
 	"github.com/segue-go/segue/tools"
 )

@@ -46,6 +46,7 @@ var pure = []string{
 	"internal/jsonprefix",
 	"internal/prompts",
 	"internal/scenetest",
+	"internal/similar",
 	"machine",
 	"machine/bound",
 }

@@ -4,8 +4,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/segue-go/segue/cmd/segue/internal/similar"
 	"github.com/segue-go/segue/cmd/segue/internal/workfolder"
+	"github.com/segue-go/segue/internal/similar"
 	"github.com/segue-go/segue/orchestrator"
 )
 

@@ -10,9 +10,9 @@ import (
 	"time"
 
 	"github.com/segue-go/segue/cmd/segue/internal/plainwords"
-	"github.com/segue-go/segue/cmd/segue/internal/similar"
 	"github.com/segue-go/segue/cmd/segue/internal/strategies"
 	"github.com/segue-go/segue/cmd/segue/internal/workfolder"
+	"github.com/segue-go/segue/internal/similar"
 	"github.com/segue-go/segue/llmclient/scripted"
 	"github.com/segue-go/segue/orchestrator"
 	"github.com/segue-go/segue/strategy/builtin"

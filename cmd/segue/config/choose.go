@@ -7,7 +7,7 @@ import (
 	"strings"
 	"unicode"
 
-	"github.com/segue-go/segue/cmd/segue/internal/similar"
+	"github.com/segue-go/segue/internal/similar"
 )
 
 // Request holds the data by which the agent for a task is chosen.

@@ -9,9 +9,9 @@ import (
 	"strings"
 
 	"github.com/segue-go/segue/cmd/segue/internal/regularfile"
-	"github.com/segue-go/segue/cmd/segue/internal/similar"
 	"github.com/segue-go/segue/cmd/segue/internal/strategies"
 	"github.com/segue-go/segue/delegation"
+	"github.com/segue-go/segue/internal/similar"
 	"github.com/segue-go/segue/strategy/completetask"
 	"github.com/segue-go/segue/tools"
 )

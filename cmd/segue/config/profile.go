@@ -8,8 +8,8 @@ import (
 	"strings"
 
 	"github.com/segue-go/segue/cmd/segue/internal/plainwords"
-	"github.com/segue-go/segue/cmd/segue/internal/similar"
 	"github.com/segue-go/segue/cmd/segue/internal/workfolder"
+	"github.com/segue-go/segue/internal/similar"
 )
 
 // Profile is a set of settings that the command uses together. Each means what the flag of that

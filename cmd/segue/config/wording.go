@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/segue-go/segue/cmd/segue/internal/similar"
+	"github.com/segue-go/segue/internal/similar"
 	"github.com/segue-go/segue/strategy/builtin"
 )
 

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/segue-go/segue/cmd/segue/internal/similar"
+	"github.com/segue-go/segue/internal/similar"
 	"github.com/segue-go/segue/markdownpolicy"
 )
 
