@@ -8,9 +8,9 @@ import (
 	"io/fs"
 	"iter"
 	"os"
-	"path/filepath"
 
 	"github.com/segue-go/segue/delegation"
+	"github.com/segue-go/segue/internal/wholefile"
 	"github.com/segue-go/segue/messages"
 	"github.com/segue-go/segue/orchestrator"
 )
@@ -89,26 +89,10 @@ func (c *Chat) keep(out delegation.Output) error {
 	}
 	data, err := json.Marshal(c.History)
 	if err == nil {
-		err = replaceFile(c.file, data)
+		err = wholefile.Replace(c.file, data)
 	}
 	if err != nil {
 		return fmt.Errorf("segue: the conversation cannot be kept: %w", err)
 	}
 	return nil
-}
-
-// replaceFile replaces a file as a whole; only its owner can read it.
-func replaceFile(path string, data []byte) error {
-	f, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".*")
-	if err != nil {
-		return err
-	}
-	_, err = f.Write(data)
-	if err = errors.Join(err, f.Sync(), f.Close()); err == nil {
-		err = os.Rename(f.Name(), path)
-	}
-	if err != nil {
-		_ = os.Remove(f.Name())
-	}
-	return err
 }

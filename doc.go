@@ -73,6 +73,7 @@
 //	internal/prove                       how much a test run does of what takes long: cases, depth
 //	internal/prove/installed             installs what tests need from npm and PyPI
 //	internal/similar                     the name that somebody meant who misspelt it
+//	internal/wholefile                   replaces a file as a whole
 //	tools/internal/boundschema           compiles and checks schemas of strangers in bounded time
 //	tools/internal/schemamemo            keeps what was compiled last
 //	tools/internal/typeschema            JSON Schemas of Go types

@@ -71,9 +71,10 @@ var allowed = map[string][]string{
 	"internal/prove/installed":      {},
 	"internal/release":              {},
 	"internal/similar":              {},
+	"internal/wholefile":            {},
 	"internal/scenetest":            {"messages", "delegation", "tools", "llmclient", "nextstep", "strategy"},
 	"internal/live":                 {},
-	".":                             {"messages", "delegation", "tools", "llmclient", "strategy", "strategy/compaction", "strategy/completetask", "orchestrator", "internal/jsonform", "internal/jsonprefix"},
+	".":                             {"messages", "delegation", "tools", "llmclient", "strategy", "strategy/compaction", "strategy/completetask", "orchestrator", "internal/jsonform", "internal/jsonprefix", "internal/wholefile"},
 
 	"strategy/planreviseexecute/planorder": {"delegation", "strategy/planreviseexecute/plantext"},
 	"strategy/planreviseexecute/plantext":  {},

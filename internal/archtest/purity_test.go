@@ -86,6 +86,7 @@ var acting = []string{
 	"internal/prove",
 	"internal/prove/installed",
 	"internal/release",
+	"internal/wholefile",
 }
 
 // forbidden imports, with the reason.

@@ -6,7 +6,8 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"path/filepath"
+
+	"github.com/segue-go/segue/internal/wholefile"
 )
 
 // Pins are the definitions of tools that somebody has accepted, as fingerprints, for a file beside
@@ -53,32 +54,8 @@ func (p *Pins) Write(path string) error {
 	if err != nil {
 		return fmt.Errorf("mcptools: the pins: %w", err)
 	}
-	if err := replaceFile(path, append(data, '\n')); err != nil {
+	if err := wholefile.Replace(path, append(data, '\n')); err != nil {
 		return fmt.Errorf("mcptools: writing the pins: %w", err)
 	}
 	return nil
-}
-
-func replaceFile(path string, data []byte) (err error) {
-	f, err := os.CreateTemp(filepath.Dir(path), ".pins-*")
-	if err != nil {
-		return err
-	}
-	defer func() {
-		if err != nil {
-			_ = os.Remove(f.Name())
-		}
-	}()
-	if _, err = f.Write(data); err != nil {
-		_ = f.Close()
-		return err
-	}
-	if err = f.Sync(); err != nil {
-		_ = f.Close()
-		return err
-	}
-	if err = f.Close(); err != nil {
-		return err
-	}
-	return os.Rename(f.Name(), path)
 }

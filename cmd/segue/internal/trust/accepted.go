@@ -14,6 +14,7 @@ import (
 
 	"github.com/segue-go/segue/cmd/segue/internal/regularfile"
 	"github.com/segue-go/segue/cmd/segue/internal/xdg"
+	"github.com/segue-go/segue/internal/wholefile"
 )
 
 const acceptedVersion = 1
@@ -105,5 +106,5 @@ func (s AcceptedStore) Accept(server string, tools map[string]AcceptedTool) (err
 	if err != nil {
 		return err
 	}
-	return replaceFile(s.Path, append(data, '\n'))
+	return wholefile.Replace(s.Path, append(data, '\n'))
 }

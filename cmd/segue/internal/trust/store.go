@@ -9,7 +9,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -21,6 +20,7 @@ import (
 
 	"github.com/segue-go/segue/cmd/segue/internal/regularfile"
 	"github.com/segue-go/segue/cmd/segue/internal/xdg"
+	"github.com/segue-go/segue/internal/wholefile"
 )
 
 const (
@@ -164,36 +164,12 @@ func (s Store) change(edit func(*Record) error) error {
 		err = errors.New("it would be too long; remove a file with segue trust --remove")
 	}
 	if err == nil {
-		err = replaceFile(s.Path, append(data, '\n'))
+		err = wholefile.Replace(s.Path, append(data, '\n'))
 	}
 	if err != nil {
 		return fmt.Errorf("cannot write the record of trusted files: %w", err)
 	}
 	return nil
-}
-
-// replaceFile writes a file that only the user can read. It writes the whole file or nothing.
-func replaceFile(path string, data []byte) (err error) {
-	f, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".*") // CreateTemp makes a file that only the user can read
-	if err != nil {
-		return err
-	}
-	defer func() {
-		if err != nil {
-			_ = os.Remove(f.Name())
-		}
-	}()
-	_, err = io.Copy(f, bytes.NewReader(data))
-	if err == nil {
-		err = f.Sync()
-	}
-	if closed := f.Close(); err == nil {
-		err = closed
-	}
-	if err != nil {
-		return err
-	}
-	return os.Rename(f.Name(), path)
 }
 
 // Path returns the path under which a file is trusted. It is absolute, and the links in it are
