@@ -1,6 +1,8 @@
 package main
 
 import (
+	"bytes"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -54,6 +56,32 @@ func TestTerminal_hangup(t *testing.T) {
 		if args == nil { // else the output broke off before the run
 			require.Contains(t, said, "note: an answer broke off here: The quick brown")
 		}
+	}
+}
+
+// failing is a writer that fails with an error.
+type failing struct{ error }
+
+func (w failing) Write([]byte) (int, error) { return 0, w.error }
+
+// TestRun_hungUp writes to a terminal that was closed, before a signal says so or without one, and
+// to what only fails in the same way.
+func TestRun_hungUp(t *testing.T) {
+	t.Setenv("TMPDIR", t.TempDir())
+	user, closed := pseudoTerminal(t)
+	require.NoError(t, user.Close())
+	full, err := os.OpenFile("/dev/full", os.O_WRONLY, 0)
+	require.NoError(t, err)
+	for _, args := range [][]string{{"demo", "-q"}, {"demo", "-q", "--json"}, {"demo", "-q", "--output", "jsonl"}, {"graph", "complete-task"}} {
+		ends := func(code int, said string, stdout io.Writer) {
+			var stderr bytes.Buffer
+			none := func(string) string { return "" }
+			require.Equal(t, code, run(args, strings.NewReader(""), stdout, &stderr, none), args)
+			require.Equal(t, said, stderr.String(), args)
+		}
+		ends(exitHungUp, "segue: hung up\n", closed)
+		ends(exitFailed, "segue: cannot write the output: write /dev/full: no space left on device\n", full)
+		ends(exitFailed, "segue: cannot write the output: input/output error\n", failing{unix.EIO})
 	}
 }
 

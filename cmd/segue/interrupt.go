@@ -57,6 +57,13 @@ func endedBySignal(ctx context.Context) error {
 	return &exitError{code: exitInterrupted, err: errors.New("interrupted")}
 }
 
+// hangsUp returns the error of a command whose terminal was closed, which a write to it may say
+// before the signal does. From then on a SIGHUP does not end the process.
+func hangsUp() error {
+	signal.Notify(make(chan os.Signal, 1), syscall.SIGHUP)
+	return &exitError{code: exitHungUp, err: &signalError{signal: syscall.SIGHUP}}
+}
+
 // hungUp reports whether a context ended because the terminal was closed: nobody reads what is
 // written.
 func hungUp(ctx context.Context) bool {

@@ -3,10 +3,13 @@ package main
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
+	"os"
 	"slices"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -217,12 +220,25 @@ func encode(w io.Writer, v any) error {
 	return send(w, plaintext.Escaped(line.String()))
 }
 
+// closed reports whether err is the error of a write to a terminal that was closed.
+func closed(w io.Writer, err error) bool {
+	f, ok := w.(*os.File)
+	if !ok || !errors.Is(err, syscall.EIO) {
+		return false
+	}
+	info, err := f.Stat()
+	return err == nil && info.Mode()&os.ModeCharDevice != 0
+}
+
 // write writes a text without terminal control characters, also to a pipe, because its reader may
 // show the text.
 func write(w io.Writer, text string) error { return send(w, plaintext.Printable(text)) }
 
 func send(w io.Writer, text string) error {
 	if _, err := io.WriteString(w, text); err != nil {
+		if closed(w, err) {
+			return hangsUp()
+		}
 		return failed(fmt.Errorf("cannot write the output: %w", err))
 	}
 	return nil
