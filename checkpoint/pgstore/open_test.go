@@ -233,7 +233,7 @@ func TestOpen_atOnce(t *testing.T) {
 // program changes it meanwhile. The newer one brings an older schema up to date.
 func TestSchema_newer(t *testing.T) {
 	// Each migration has to do one of these, also beside statements that the server has prepared.
-	for what, text := range map[string]string{"drops": "DROP FUNCTION $name;", "renames": "ALTER FUNCTION $name RENAME TO newer_$number;"} {
+	for what, text := range map[string]string{"drops": "DROP FUNCTION $name CASCADE;", "renames": "ALTER FUNCTION $name RENAME TO newer_$number;"} {
 		t.Run(what, func(t *testing.T) { testNewer(t, text) })
 	}
 }

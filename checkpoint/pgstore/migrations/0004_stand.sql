@@ -19,6 +19,17 @@ ALTER TABLE runs ADD COLUMN stand uuid; -- of last, epoch, recoveries, lease_wri
 UPDATE runs SET stand = stand_4(namespace, run, last, epoch, recoveries, lease_writer, lease_until);
 ALTER TABLE runs ALTER COLUMN stand SET NOT NULL;
 
+-- older_4 refuses what a call of an older program changes that began before this migration: the call
+-- runs to its end with the text that its function had.
+CREATE FUNCTION older_4() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  RAISE undefined_function USING MESSAGE = 'a newer program has changed the schema';
+END $$;
+CREATE TRIGGER older AFTER UPDATE ON runs FOR EACH ROW
+  WHEN (NEW.stand = OLD.stand AND (NEW.last, NEW.epoch, NEW.recoveries, NEW.lease_writer, NEW.lease_until)
+    IS DISTINCT FROM (OLD.last, OLD.epoch, OLD.recoveries, OLD.lease_writer, OLD.lease_until))
+  EXECUTE FUNCTION older_4();
+
 -- append_4 is append_3 that checks the checksum of the run, and writes another: 'damaged' says that
 -- it does not match.
 CREATE OR REPLACE FUNCTION append_4(

@@ -327,6 +327,17 @@ ALTER TABLE runs ADD COLUMN stand uuid; -- of last, epoch, recoveries, lease_wri
 UPDATE runs SET stand = stand_4(namespace, run, last, epoch, recoveries, lease_writer, lease_until);
 ALTER TABLE runs ALTER COLUMN stand SET NOT NULL;
 
+-- older_4 refuses what a call of an older program changes that began before this migration: the call
+-- runs to its end with the text that its function had.
+CREATE FUNCTION older_4() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  RAISE undefined_function USING MESSAGE = 'a newer program has changed the schema';
+END $$;
+CREATE TRIGGER older AFTER UPDATE ON runs FOR EACH ROW
+  WHEN (NEW.stand = OLD.stand AND (NEW.last, NEW.epoch, NEW.recoveries, NEW.lease_writer, NEW.lease_until)
+    IS DISTINCT FROM (OLD.last, OLD.epoch, OLD.recoveries, OLD.lease_writer, OLD.lease_until))
+  EXECUTE FUNCTION older_4();
+
 -- append_4 is append_3 that checks the checksum of the run, and writes another: 'damaged' says that
 -- it does not match.
 CREATE OR REPLACE FUNCTION append_4(
@@ -491,15 +502,15 @@ END $$;
 CREATE TABLE segue_schema (version integer PRIMARY KEY, at timestamptz NOT NULL DEFAULT clock_timestamp());
 
 INSERT INTO segue_schema OVERRIDING SYSTEM VALUE SELECT * FROM json_populate_recordset(NULL::segue_schema, $$
-[{"version":1,"at":"2026-11-27T05:16:15.894812+00:00"}, 
- {"version":2,"at":"2026-11-27T05:16:15.899551+00:00"}, 
- {"version":3,"at":"2026-11-27T05:16:15.907412+00:00"}, 
- {"version":4,"at":"2026-11-27T05:16:15.909597+00:00"}]
+[{"version":1,"at":"2026-11-27T09:08:15.791728+00:00"}, 
+ {"version":2,"at":"2026-11-27T09:08:15.806215+00:00"}, 
+ {"version":3,"at":"2026-11-27T09:08:15.832552+00:00"}, 
+ {"version":4,"at":"2026-11-27T09:08:15.836209+00:00"}]
 $$);
 
 INSERT INTO runs OVERRIDING SYSTEM VALUE SELECT * FROM json_populate_recordset(NULL::runs, $$
-[{"id":1,"namespace":"","run":"runs","last":1,"recoveries":0,"epoch":1,"created":"2026-11-27T05:16:15.910921+00:00","updated":"2026-11-27T05:16:15.910921+00:00","lease_until":null,"due":null,"state":"e574f208-8f49-132f-589d-e9e8b4899642","crc":-582655858,"writer":"w","lease_writer":"","marks":["f27e75ce-c9e8-3457-1837-3e8b227946fd"],"header":{"status":"running","strategy":"s"},"stand":"7c5cd69f-dbcc-e875-82f2-852014883179"}, 
- {"id":2,"namespace":"","run":"waits","last":2,"recoveries":0,"epoch":1,"created":"2026-11-27T05:16:15.913493+00:00","updated":"2026-11-27T05:16:15.914547+00:00","lease_until":"2026-11-27T06:16:15.913493+00:00","due":1927857906000000007,"state":"d9e7d784-52f1-f3a4-9908-962a37098c27","crc":-1097432665,"writer":"w","lease_writer":"w","marks":["83e0e3a7-b9eb-5a43-a2f6-869b5ec054c0","d2d4d847-b024-a3a8-281f-6127e7d87419","dfe82d09-41d3-0fce-2914-37e35555939d","f27e75ce-c9e8-3457-1837-3e8b227946fd"],"header":{"status":"waiting","strategy":"s","waits":[{"id":"1","kind":"approval"}],"due":"2031-02-03T04:05:06.000000007Z","origin":{"run":"runs","record":1},"labels":{"team":"red"}},"stand":"25d96cb7-185d-996d-1f55-af181ef84b5e"}]
+[{"id":1,"namespace":"","run":"runs","last":1,"recoveries":0,"epoch":1,"created":"2026-11-27T09:08:15.838316+00:00","updated":"2026-11-27T09:08:15.838316+00:00","lease_until":null,"due":null,"state":"e574f208-8f49-132f-589d-e9e8b4899642","crc":-582655858,"writer":"w","lease_writer":"","marks":["f27e75ce-c9e8-3457-1837-3e8b227946fd"],"header":{"status":"running","strategy":"s"},"stand":"7c5cd69f-dbcc-e875-82f2-852014883179"}, 
+ {"id":2,"namespace":"","run":"waits","last":2,"recoveries":0,"epoch":1,"created":"2026-11-27T09:08:15.846171+00:00","updated":"2026-11-27T09:08:15.85083+00:00","lease_until":"2026-11-27T10:08:15.846171+00:00","due":1927857906000000007,"state":"d9e7d784-52f1-f3a4-9908-962a37098c27","crc":-1097432665,"writer":"w","lease_writer":"w","marks":["83e0e3a7-b9eb-5a43-a2f6-869b5ec054c0","d2d4d847-b024-a3a8-281f-6127e7d87419","dfe82d09-41d3-0fce-2914-37e35555939d","f27e75ce-c9e8-3457-1837-3e8b227946fd"],"header":{"status":"waiting","strategy":"s","waits":[{"id":"1","kind":"approval"}],"due":"2031-02-03T04:05:06.000000007Z","origin":{"run":"runs","record":1},"labels":{"team":"red"}},"stand":"f013c3f5-94d5-47b2-10ad-bdf728d6e72e"}]
 $$);
 
 INSERT INTO records OVERRIDING SYSTEM VALUE SELECT * FROM json_populate_recordset(NULL::records, $$
@@ -509,7 +520,7 @@ INSERT INTO records OVERRIDING SYSTEM VALUE SELECT * FROM json_populate_recordse
 $$);
 
 INSERT INTO inbox OVERRIDING SYSTEM VALUE SELECT * FROM json_populate_recordset(NULL::inbox, $$
-[{"id":1,"run":2,"at":"2026-11-27T05:16:15.915733+00:00","crc":-1465909241,"message":"m","data":"\\x796573"}]
+[{"id":1,"run":2,"at":"2026-11-27T09:08:15.852062+00:00","crc":-1465909241,"message":"m","data":"\\x796573"}]
 $$);
 
 SELECT setval(pg_get_serial_sequence('runs', 'id'), 1000);
