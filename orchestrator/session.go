@@ -253,10 +253,7 @@ func (o *Orchestrator) endTurn(ctx context.Context, last *checkpoint.Head, takeO
 	case h.Status.Ended() || !here && !leased && !unknown:
 		return nil
 	case !here && takeOver:
-		h.Status, h.Reason, h.Version = checkpoint.StatusParked, "the next turn of its session took it over", ""
-		err := o.guard(ctx, last.Key.Run, "Append", func() error {
-			return o.cfg.Store.Append(ctx, checkpoint.Batch{Key: last.Key, Writer: rand.Text(), Epoch: last.Epoch + 1, Header: &h})
-		})
+		err := o.guard(ctx, last.Key.Run, "Append", func() error { return o.parkFenced(ctx, last) })
 		if err != nil {
 			return &JournalError{Run: last.Key.Run, Err: err}
 		}
@@ -265,4 +262,20 @@ func (o *Orchestrator) endTurn(ctx context.Context, last *checkpoint.Head, takeO
 		cause = errNoLease
 	}
 	return &RunExistsError{Run: last.Key.Run, InProgress: true, Err: cause}
+}
+
+// parkFenced fences off who works on a run, and parks the run unless it has ended, or waits, by
+// then.
+func (o *Orchestrator) parkFenced(ctx context.Context, last *checkpoint.Head) error {
+	b := checkpoint.Batch{Key: last.Key, Writer: rand.Text(), Epoch: last.Epoch + 1}
+	if err := o.cfg.Store.Append(ctx, b); err != nil {
+		return err
+	}
+	now, err := o.cfg.Store.Head(ctx, last.Key)
+	if err != nil || now.Header.Status.Ended() || now.Header.Status == checkpoint.StatusWaiting {
+		return err
+	}
+	b.Header = &now.Header
+	b.Header.Status, b.Header.Reason, b.Header.Version = checkpoint.StatusParked, "the next turn of its session took it over", ""
+	return o.cfg.Store.Append(ctx, b)
 }

@@ -1,0 +1,59 @@
+package orchestrator_test
+
+import (
+	"context"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/segue-go/segue/checkpoint"
+	"github.com/segue-go/segue/llmclient"
+	"github.com/segue-go/segue/llmclient/scripted"
+	"github.com/segue-go/segue/orchestrator"
+)
+
+// lateList lets something happen between a list and what its reader does with it.
+type lateList struct {
+	checkpoint.Store
+	lister checkpoint.Lister
+	then   func()
+}
+
+func (s *lateList) List(ctx context.Context, q checkpoint.Query) (checkpoint.Page, error) {
+	page, err := s.lister.List(ctx, q)
+	if then := s.then; then != nil {
+		s.then = nil
+		then()
+	}
+	return page, err
+}
+
+// A turn that ended while the next one was to take it over stays as it ended.
+func TestSession_endedBeforeTakeOver(t *testing.T) {
+	none := func(c *orchestrator.Config) { c.Lease = -1 }
+	store := new(checkpoint.Memory)
+	asked, release := make(chan struct{}), make(chan struct{})
+	slow := solver(t, always(func(*llmclient.Request) scripted.Reply {
+		close(asked)
+		<-release
+		return scripted.Text("late")
+	}), stored(store), none)
+	over := make(chan orchestrator.Result, 1)
+	go func() {
+		res, _ := slow.Run(context.WithoutCancel(t.Context()), turn("a"))
+		over <- res
+	}()
+	<-asked
+	list := &lateList{Store: store, lister: store, then: func() {
+		close(release)
+		require.Equal(t, orchestrator.StatusDone, (<-over).Status)
+	}}
+	next := turn("b")
+	next.TakeOver = true
+	_, err := solver(t, scripted.New(scripted.Text("ok")), stored(list), none).Run(t.Context(), next)
+	require.NoError(t, err)
+	head, err := store.Head(t.Context(), checkpoint.Key{Run: "chat.1"})
+	require.NoError(t, err)
+	require.Equal(t, checkpoint.StatusDone, head.Header.Status)
+	require.Empty(t, head.Header.Reason)
+}
