@@ -1,0 +1,60 @@
+package orchestrator_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/segue-go/segue/checkpoint"
+	"github.com/segue-go/segue/machine"
+	"github.com/segue-go/segue/orchestrator"
+	"github.com/segue-go/segue/strategy"
+)
+
+// A file that holds how its run was carried over a change of code lets no agent work either: without
+// the record of that the run cannot be imported, and the refusal says which record allows too much.
+// What the policy here allows, what the caller takes over, and what has ended is imported.
+func TestImport_migrated(t *testing.T) {
+	of := func(p orchestrator.ApprovalPolicy) func(*orchestrator.Config) {
+		return approving(orchestrator.ApprovalConfig{Default: orchestrator.AllowAlways, Tools: map[string]orchestrator.ApprovalPolicy{"clerk": p, "pay": orchestrator.AskAlways}})
+	}
+	b := &bank{t: t, store: new(checkpoint.Memory)}
+	wait := b.waiting()
+	before := exported(t, b.program(1), keyOfRun)
+	goOn(t, b.program(2, migrating), "r", orchestrator.Reply{WaitID: wait, Approve: true})
+	whole := exported(t, b.program(2), keyOfRun)
+	migrated := placeOf(t, recordsIn(t, b.store, "r"), any1[machine.Migrated])
+	replied := placeOf(t, recordsIn(t, b.store, "r"), any1[machine.Replied])
+	edits := []func(*orchestrator.Config){migrating}
+	imported := func(file string, policy orchestrator.ApprovalPolicy, how ...orchestrator.ImportOption) (checkpoint.Head, error) {
+		return (&bank{t: t, store: new(checkpoint.Memory)}).program(2, append(edits, of(policy))...).Import(t.Context(), strings.NewReader(file), how...)
+	}
+	for n := migrated; n <= replied+1; n++ {
+		file := firstRecords(whole, n)
+		for _, policy := range []orchestrator.ApprovalPolicy{orchestrator.AskAlways, orchestrator.AllowNever} {
+			_, err := imported(file, policy)
+			require.ErrorContains(t, err, "record 6 approves or allows a call that has no result, and without that the run cannot be imported")
+			head, err := imported(file, policy, orchestrator.WithApprovals())
+			require.NoError(t, err)
+			require.Equal(t, n, head.Last)
+		}
+		head, err := imported(file, orchestrator.AllowAlways)
+		require.NoError(t, err)
+		require.Equal(t, min(n, replied-1), head.Last, "the payment is asked about again")
+	}
+	_, err := imported(before, orchestrator.AskAlways)
+	require.ErrorContains(t, err, `no strategy "planner"`)
+	head, err := imported(whole, orchestrator.AskAlways)
+	require.NoError(t, err)
+	require.Equal(t, checkpoint.StatusDone, head.Header.Status)
+
+	edits = append(edits, func(c *orchestrator.Config) { // a program that has the old strategy, too
+		c.Strategies["planner"] = func() strategy.Strategy { return &plan{fsm: planTable("working").New(nil), version: 1} }
+	})
+	for _, file := range []string{before, firstRecords(whole, migrated), firstRecords(whole, replied+1)} {
+		head, err := imported(file, orchestrator.AskAlways)
+		require.NoError(t, err)
+		require.Equal(t, 2, head.Last, "it ends before the agent was allowed")
+	}
+}
