@@ -37,7 +37,8 @@ func (m *Machine) execute(f *frame, next nextstep.NextStep) nextstep.NextStep {
 	if limit == nil && outside == 0 {
 		limit = m.countInnerMove(f)
 	}
-	if limit != nil {
+	told := limit != nil && m.tellLimit(f, limit)
+	if limit != nil && !told {
 		f.seq = m.seq
 		m.answerUnstarted(f, calls, limit.reason)
 		return m.endAtLimit(f, limit)
@@ -47,9 +48,14 @@ func (m *Machine) execute(f *frame, next nextstep.NextStep) nextstep.NextStep {
 	b := &f.batch
 	b.starting = true
 	for i := range b.calls {
-		if e := &b.calls[i]; e.def == nil {
+		switch e := &b.calls[i]; {
+		case e.def == nil:
 			m.endCall(e, m.callOutput(e, messages.StatusFailed, ReasonNotOffered, f.refusal(&e.call)))
-		} else {
+		case told:
+			out := notStarted(e.call, limit.reason)
+			out.Reason, e.reserved = messages.ReasonLimit, delegation.Counts{}
+			m.endCall(e, out)
+		default:
 			m.judge(e)
 		}
 	}

@@ -100,9 +100,10 @@
 // # Stops, waits and places
 //
 // A [Stopped] ends the run, or one frame of it. Queued effects and waits are closed at once.
-// Effects in progress finish, or with Now they are withdrawn. Limits end frames in the same way. No
-// frame ends while one of its effects is open, so the run has ended only when Done returns true,
-// not when the stop was applied.
+// Effects in progress finish, or with Now they are withdrawn. Limits end frames in the same way,
+// but a limit of tool calls first answers the calls of a reply that exceed it. No frame ends while
+// one of its effects is open, so the run has ended only when Done returns true, not when the stop
+// was applied.
 //
 // A run waits when [Machine.Status] is [StatusWaiting]: it needs an answer from a person. Other
 // frameworks call this an interrupt. There is no record of it. An engine that cannot ask anybody

@@ -246,6 +246,10 @@ func TestMachine_toolFinishedForEachCall(t *testing.T) {
 
 	e = begin(t, only(caller("a")), offering("a"), limited(delegation.Limits{ToolCalls: 1}))
 	e.answer("1", calling("a", "a"))
+	require.Equal(t, []machine.EventKind{machine.EventStepTaken, machine.EventToolFinished, machine.EventToolFinished, machine.EventStepTaken}, order(e))
+
+	e = begin(t, only(caller("a")), offering("a"), limited(delegation.Limits{Steps: 1}))
+	e.answer("1", calling("a", "a"))
 	require.Equal(t, machine.StatusLimit, e.m.Status())
 	require.Equal(t, []machine.EventKind{machine.EventStepTaken, machine.EventToolFinished, machine.EventToolFinished}, order(e))
 }

@@ -62,6 +62,7 @@ type frame struct {
 	children int
 	heard    int     // the notes up to this number are not for it, or were heard
 	ending   *ending // nil: the frame may continue
+	told     bool    // a limit of tool calls, its own or one above it, was told to it or to a frame below it
 	digester *digester
 	context  Share
 }
@@ -281,6 +282,10 @@ func (f *frame) ofReply(id string) bool {
 	}
 	return f.replied[id]
 }
+
+// replying reports whether the frame makes calls right after a reply, so that they are those that its
+// model asked for, whatever their ids.
+func (f *frame) replying() bool { return len(f.answers) == 1 && f.answers[0].reply != nil }
 
 func lookup(defs []tools.Definition, name string) *tools.Definition {
 	for i := range defs {

@@ -83,7 +83,7 @@ func (m *Machine) successor(f *frame, s *nextstep.Successor, known []string) (*f
 	next.name, next.depth, next.up, next.branch = f.name, f.depth, f.up, f.branch
 	next.call, next.place, next.after = f.call, f.place, f.strategy
 	next.input, next.context = s.Input, shareOf(f, s.Input)
-	next.limits, next.began, next.children, next.heard = f.limits, f.began, f.children, f.heard
+	next.limits, next.began, next.children, next.heard, next.told = f.limits, f.began, f.children, f.heard, f.told
 	next.allowed = narrow(f.allowed, s.Tools)
 	return next, nil
 }

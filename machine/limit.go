@@ -2,6 +2,7 @@ package machine
 
 import (
 	"cmp"
+	"errors"
 	"math"
 	"time"
 
@@ -180,6 +181,30 @@ func (m *Machine) reached(f *frame, more amounts) (end *ending) {
 		}
 	}
 	return end
+}
+
+// tellLimit reports whether the calls of frame f that a limit refuses are answered, so that its
+// strategy can conclude: those of a reply, and once for each limit of tool calls.
+func (m *Machine) tellLimit(f *frame, e *ending) bool {
+	cause, _ := errors.AsType[*LimitError](e.err)
+	if !m.started.Conclude || cause == nil || cause.Limit != limitNames[toolCalls] || e.frame.told || !f.replying() || m.reserve(f, 0, 0) != nil {
+		return false
+	}
+	for g := f; g != e.frame.up; g = g.up {
+		g.told = true
+	}
+	return true
+}
+
+// limitTold returns the limit of tool calls that a frame was told; nil if it was told none.
+func (m *Machine) limitTold(f *frame) *delegation.Error {
+	if !f.told {
+		return nil
+	}
+	for f.up != nil && f.up.told {
+		f = f.up
+	}
+	return m.limitReached(f, limitNames[toolCalls], f.limits[toolCalls]).err
 }
 
 func (m *Machine) limitReached(f *frame, limit string, most int64) *ending {

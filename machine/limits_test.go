@@ -70,7 +70,8 @@ func TestS0_18_steps(t *testing.T) {
 	require.Equal(t, int64(33), e.m.Output().Usage.Total)
 }
 
-// Each limit of the run ends it with an error that names it, and is reached but never passed.
+// Each limit of the run ends it with an error that names it, and is reached but never passed. A
+// strategy that calls tools after it was told of their limit has one more model call.
 func TestMachine_limits(t *testing.T) {
 	for _, test := range []struct {
 		limits delegation.Limits
@@ -79,7 +80,7 @@ func TestMachine_limits(t *testing.T) {
 		tools  int
 	}{
 		{delegation.Limits{ModelCalls: 2}, "model_calls", 2, 4},
-		{delegation.Limits{ToolCalls: 3}, "tool_calls", 2, 2},
+		{delegation.Limits{ToolCalls: 3}, "tool_calls", 3, 2},
 		{delegation.Limits{InputTokens: 15}, "input_tokens", 2, 4},
 		{delegation.Limits{OutputTokens: 3}, "output_tokens", 3, 6},
 		{delegation.Limits{TotalTokens: 22}, "total_tokens", 2, 4},

@@ -48,6 +48,10 @@ type Started struct {
 	Namespace string            `json:"namespace,omitempty"` // the tenant of the run, if one store holds runs of several tenants
 	Origin    *Origin           `json:"origin,omitempty"`    // the run that this one was made from
 
+	// Conclude says that calls beyond a limit of tool calls are answered once, so that the strategy
+	// can conclude. [Config.Start] sets it; in journals of earlier releases it is false.
+	Conclude bool `json:"conclude,omitempty"`
+
 	// Nonce tells the run from others that had the same id before and were deleted: a random text,
 	// without a slash, that is in the keys of its effects. "" for an id that is not used again.
 	Nonce string `json:"nonce,omitempty"`

@@ -49,7 +49,7 @@ var everyRecord = []Record{
 		}},
 		Expires: time.Hour, StopNote: "[stopped]", MaxResult: 1000, Model: "m", Temperature: new(0.5),
 		Metadata: map[string]string{"user": "u"}, Labels: map[string]string{"team": "t"}, Namespace: "n", Origin: &Origin{Run: "r0", Record: 7},
-		TaskStrategy: true, Fingerprints: map[string]string{"solve": "abc"}, Library: "v0.1.0", Nonce: "QK3V",
+		TaskStrategy: true, Fingerprints: map[string]string{"solve": "abc"}, Library: "v0.1.0", Nonce: "QK3V", Conclude: true,
 	},
 	Started{At: at, Run: "r2", Strategy: "solve", Parallel: 1, Tools: []tools.Definition{}},
 	Resumed{At: at, Limits: delegation.Limits{Steps: 5}, Unknown: UnknownTell},
@@ -128,7 +128,7 @@ var snapshotOfAll = Snapshot{
 			Used: UsageSnapshot{
 				Counts: delegation.Counts{Steps: 2, ModelCalls: 1, ToolCalls: 3}, Tokens: messages.Usage{Total: 9}, Cost: 5, Unpriced: 1, Elapsed: time.Second,
 			},
-			Began: time.Second, Children: 2, Heard: 1, Branch: &BranchSnapshot{Untrusted: true, Source: "1/1 out"}, Took: 7,
+			Began: time.Second, Children: 2, Heard: 1, Told: true, Branch: &BranchSnapshot{Untrusted: true, Source: "1/1 out"}, Took: 7,
 			Calls: []EffectSnapshot{
 				{
 					Kind: EffectTool, Call: messages.ToolCall{ID: "c1", Name: "look"}, Result: &messages.ToolOutput{CallID: "c1", ToolName: "look", Status: messages.StatusOK},

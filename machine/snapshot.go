@@ -60,6 +60,7 @@ type FrameSnapshot struct {
 	Began    time.Duration     `json:"began,omitempty"`    // active time of the run when it began
 	Children int               `json:"children,omitempty"` // the number of frames that it has started
 	Heard    int               `json:"heard,omitempty"`    // the notes up to this number are not for it, or were heard
+	Told     bool              `json:"told,omitempty"`     // a limit of tool calls was told, to it or to a frame below it
 
 	Branch *BranchSnapshot  `json:"branch,omitempty"` // of the root, and of the first frame of a branch
 	Effect *EffectSnapshot  `json:"effect,omitempty"` // the request or remote delegation that it waits for

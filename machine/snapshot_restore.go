@@ -102,7 +102,7 @@ func (r *restorer) frame(s *FrameSnapshot) (*frame, error) {
 		f.allowed = narrow(r.m.started.Tools, s.Tools)
 	}
 	f.seq, f.input, f.request, f.unseen = s.Seq, s.Input, s.Request, s.Unseen
-	f.limits, f.began, f.children, f.heard = amountsOf(s.Limits), s.Began, s.Children, s.Heard
+	f.limits, f.began, f.children, f.heard, f.told = amountsOf(s.Limits), s.Began, s.Children, s.Heard, s.Told
 	f.used = usage{Counts: s.Used.Counts, tokens: s.Used.Tokens, cost: s.Used.Cost, unpriced: s.Used.Unpriced, elapsed: s.Used.Elapsed}
 	for _, name := range s.Offered {
 		f.offered = append(f.offered, tools.Definition{Name: name}) // only the names are used

@@ -40,7 +40,7 @@ func (m *Machine) snapshotError(f *frame, problem string, err error) *SnapshotEr
 func (m *Machine) snapshotOf(f *frame) (FrameSnapshot, error) {
 	s := FrameSnapshot{
 		Name: f.name, Strategy: f.strategy, Seq: f.seq, Input: f.input, Request: f.request, Unseen: f.unseen,
-		Tools: m.toolNames(f), After: f.after, Limits: f.limits.limits(), Began: f.began, Children: f.children, Heard: f.heard,
+		Tools: m.toolNames(f), After: f.after, Limits: f.limits.limits(), Began: f.began, Children: f.children, Heard: f.heard, Told: f.told,
 		Used: UsageSnapshot{Counts: f.used.Counts, Tokens: f.used.tokens, Cost: f.used.cost, Unpriced: f.used.unpriced, Elapsed: f.used.elapsed},
 	}
 	if err := m.remember(f, &s); err != nil {

@@ -1,6 +1,7 @@
 package machine
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"reflect"
@@ -98,6 +99,9 @@ func (m *Machine) complete(f *frame, next nextstep.NextStep) {
 	case nextstep.ReportError:
 		out = f.withUnseen(step.Output)
 		out.Err = m.reported(f, step.Err)
+		if out.Err.Code == delegation.CodeLimit {
+			out.Err = cmp.Or(m.limitTold(f), out.Err)
+		}
 	}
 	m.leave(f, f.output(out))
 }

@@ -50,6 +50,10 @@ func (r Repair) String() string {
 	return fmt.Sprintf("message %d: ", r.Index) + strings.Replace(text, "%s", fmt.Sprintf("%.64q", r.CallID), 1)
 }
 
+// ReasonLimit is the reason of a result whose call was not made because of a limit of tool calls. A
+// strategy should then conclude: further calls end it.
+const ReasonLimit = "limit"
+
 // [History.Repair] answers an open call with this text and reason, and with [StatusUnknown].
 const (
 	ReasonInterrupted = "interrupted"

@@ -50,7 +50,7 @@ func TestAsk_limitBeforeAnybodyIsAsked(t *testing.T) {
 			}
 		})
 		do := task("go")
-		do.Limits = delegation.Limits{ToolCalls: 2}
+		do.Limits = delegation.Limits{Steps: 3}
 		for e, err := range o.Stream(t.Context(), do) {
 			if e.Kind == orchestrator.EventTextDelta {
 				close(asks)

@@ -19,7 +19,7 @@ type driver struct {
 // drive begins a run.
 func drive(cfg *machine.Config, in delegation.Input) (*driver, error) {
 	d := &driver{m: machine.New(cfg)}
-	return d, d.apply(machine.Started{Run: "conform", Strategy: "subject", Input: in, Parallel: -1})
+	return d, d.apply(cfg.Start(machine.Started{Run: "conform", Strategy: "subject", Input: in, Parallel: -1}))
 }
 
 // apply applies a record, and the records that are due after it. An intent may withdraw others.

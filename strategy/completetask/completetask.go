@@ -208,15 +208,16 @@ func (s *completeTask) ProcessToolResults(results []messages.ToolOutput) nextste
 	return s.goOn(answered, exhausted)
 }
 
-// goOn asks again or, if no model call with tools is left, for a conclusion.
+// goOn asks again or, if no model call with tools or no call of a tool is left, for a conclusion.
 func (s *completeTask) goOn(on, last strategy.Trigger) nextstep.NextStep {
+	why := frame.MustConclude(s.history)
 	switch {
-	case s.Can(on):
+	case why == "" && s.Can(on):
 		return s.askModel(on, s.request())
 	case s.OnLimit == LimitFail:
-		return s.Then(gaveUp, s.limited(s.reached("")))
+		return s.Then(gaveUp, s.limited(why, s.reached("")))
 	default:
-		s.say("Conclude", map[string]any{"Calls": s.asked})
+		s.say("Conclude", map[string]any{"Calls": s.asked, "Why": why})
 		return s.askModel(last, s.concluding())
 	}
 }
@@ -331,13 +332,14 @@ func unfenced(text string) string {
 
 // conclusion processes the last reply. Calls in it are not run.
 func (s *completeTask) conclusion(resp llmclient.Response) nextstep.NextStep {
+	why := frame.MustConclude(s.history)
 	s.asked++
 	s.finish = resp.Finish
 	if !resp.Message.Empty() {
 		s.history = append(s.history, resp.Message)
 		s.closeCalls(resp.Message.Calls())
 	}
-	return s.Then(concluded, s.limited(cmp.Or(resp.Message.Text(), s.reached(""))))
+	return s.Then(concluded, s.limited(why, cmp.Or(resp.Message.Text(), s.reached(""))))
 }
 
 // ProcessFailure implements strategy.FailureHandler. A forced choice that the provider refuses is

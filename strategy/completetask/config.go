@@ -124,7 +124,7 @@ const (
 // default.
 type Prompts struct {
 	Arguments  string `json:"arguments,omitempty"`   // the result of a call of the final tool with invalid arguments. Data: .Final, the tool's name, .Problem
-	Conclude   string `json:"conclude,omitempty"`    // no model call with tools is left. Data: .Calls, the number of model calls made
+	Conclude   string `json:"conclude,omitempty"`    // no model call with tools is left. Data: .Calls, the number of model calls made, .Why, which is limit if no call of a tool is left
 	Continue   string `json:"continue,omitempty"`    // the text was cut off. No data
 	CutCall    string `json:"cut_call,omitempty"`    // the result of a call in a reply that was cut off, which was not run. Data: .Tool
 	Empty      string `json:"empty,omitempty"`       // the reply was empty. No data
@@ -140,7 +140,7 @@ type Prompts struct {
 
 var defaultPrompts = Prompts{
 	Arguments:  "Your answer is not of the form that was asked for: {{.Problem}}\nCall {{.Final}} again with the whole answer.",
-	Conclude:   "You have made {{.Calls}} requests, which is all that this task allows. Do not call any more tools. Answer the task now with what you know, and say what is missing.",
+	Conclude:   "{{if eq .Why \"limit\"}}You have called tools as often as this task allows.{{else}}You have made {{.Calls}} requests, which is all that this task allows.{{end}} Do not call any more tools. Answer the task now with what you know, and say what is missing.",
 	Continue:   "Your reply was cut off at the length limit. Go on exactly where it stopped; do not repeat anything.",
 	CutCall:    "This call was not run: the reply was cut off at the length limit, and the call may be incomplete. Make it again, with shorter arguments or in smaller parts.",
 	Empty:      "Your reply was empty. Answer the task, or call a tool.",
@@ -274,7 +274,7 @@ func checkSchemaName(name string) error {
 // samples are data to test the prompts with; prompts that are not listed have no data.
 var samples = map[string]any{
 	"Arguments":  map[string]any{"Final": "a tool", "Problem": "a problem"},
-	"Conclude":   map[string]any{"Calls": 1},
+	"Conclude":   map[string]any{"Calls": 1, "Why": ""},
 	"CutCall":    map[string]any{"Tool": "a tool"},
 	"Final":      map[string]any{"Final": "a tool"},
 	"NotAlone":   map[string]any{"Final": "a tool"},

@@ -23,12 +23,12 @@ func (s *completeTask) fail(code delegation.Code, err error) nextstep.NextStep {
 	return s.Fail(delegation.NewError(code, err), s.output())
 }
 
-// limited ends because no model call is left.
-func (s *completeTask) limited(result string) nextstep.NextStep {
+// limited ends because no model call is left, or for the reason of [frame.MustConclude].
+func (s *completeTask) limited(why, result string) nextstep.NextStep {
 	out := s.output()
 	out.Result = textOf(result)
 	return nextstep.ReportError{
-		Err:    &delegation.Error{Code: delegation.CodeLimit, Message: fmt.Sprintf("completetask: the limit of %d model calls is reached", s.Caps[capRounds]+1)},
+		Err:    frame.LimitReached("completetask", why, fmt.Sprintf("of %d model calls", s.Caps[capRounds]+1)),
 		Output: out,
 	}
 }

@@ -22,14 +22,11 @@ func (s *react) fail(code delegation.Code, err error) nextstep.NextStep {
 	return s.Fail(delegation.NewError(code, err), s.output())
 }
 
-// limited ends because no step is left.
-func (s *react) limited(result *string) nextstep.NextStep {
+// limited ends because no step is left, or for the reason of [frame.MustConclude].
+func (s *react) limited(why string, result *string) nextstep.NextStep {
 	out := s.output()
 	out.Result = result
-	return nextstep.ReportError{
-		Err:    &delegation.Error{Code: delegation.CodeLimit, Message: fmt.Sprintf("react: the limit of %d steps is reached", s.MaxSteps)},
-		Output: out,
-	}
+	return nextstep.ReportError{Err: frame.LimitReached("react", why, fmt.Sprintf("of %d steps", s.MaxSteps)), Output: out}
 }
 
 // output returns the work done so far, with the available part of an answer. It includes the last

@@ -185,16 +185,17 @@ func (s *react) took(results []messages.ToolOutput, on strategy.Trigger) nextste
 	return s.goOn(on)
 }
 
-// goOn asks for the next turn, or ends if no step is left.
+// goOn asks for the next turn, or ends if no step or no call of a tool is left.
 func (s *react) goOn(on strategy.Trigger) nextstep.NextStep {
 	s.tell()
+	why := frame.MustConclude(s.history)
 	switch {
-	case s.Can(on):
+	case why == "" && s.Can(on):
 		return s.askModel(on, s.request())
 	case s.OnLimit == LimitFail:
-		return s.Then(gaveUp, s.limited(s.part))
+		return s.Then(gaveUp, s.limited(why, s.part))
 	}
-	if err := s.say("Conclude", PromptData{}); err != nil {
+	if err := s.say("Conclude", PromptData{Why: why}); err != nil {
 		return s.fail(delegation.CodeInvalid, err)
 	}
 	return s.askModel(exhausted, s.concluding())

@@ -11,6 +11,7 @@ import (
 	"github.com/segue-go/segue/markdownpolicy"
 	"github.com/segue-go/segue/messages"
 	"github.com/segue-go/segue/nextstep"
+	"github.com/segue-go/segue/strategy/internal/frame"
 	"github.com/segue-go/segue/tools"
 )
 
@@ -159,14 +160,15 @@ func (s *react) again(reply string, data PromptData) nextstep.NextStep {
 
 // conclusion processes the last reply. An action in it is not run.
 func (s *react) conclusion(resp llmclient.Response) nextstep.NextStep {
+	why := frame.MustConclude(s.history)
 	s.finish = resp.Finish
 	turn, err := s.read(resp.Message)
 	if err != nil || turn.Answer == nil || strings.TrimSpace(*turn.Answer) == "" {
 		s.scrap = strings.TrimSpace(resp.Message.Text())
-		return s.Then(concluded, s.limited(s.part))
+		return s.Then(concluded, s.limited(why, s.part))
 	}
 	s.keep(resp.Message, turn)
-	return s.Then(concluded, s.limited(turn.Answer))
+	return s.Then(concluded, s.limited(why, turn.Answer))
 }
 
 // asSaid returns a turn as a message: native thoughts of the model, the turn's thought, and its

@@ -13,6 +13,7 @@ import (
 	"github.com/segue-go/segue/llmclient"
 	"github.com/segue-go/segue/messages"
 	"github.com/segue-go/segue/nextstep"
+	"github.com/segue-go/segue/strategy/internal/frame"
 	"github.com/segue-go/segue/tools"
 )
 
@@ -127,6 +128,9 @@ func (s *reasonActObserve) executed(results []messages.ToolOutput) nextstep.Next
 	}
 	s.refused = nil
 	s.take(all)
+	if frame.MustConclude(s.history) != "" {
+		return s.next()
+	}
 	return s.then(acted, s.observe())
 }
 

@@ -95,6 +95,7 @@ type PromptData struct {
 	Results  []PromptResult // for Observe: what was done in this step
 	Problem  string
 	Repeats  int
+	Why      string // for Conclude: limit, if no call of a tool is left
 }
 
 // PromptResult is the result of a call.
@@ -129,7 +130,7 @@ or, if only the user can tell what is missing:
 {{end}}
 Call {{.Tool}}: say in observation what was learned, and whether the task should_continue; if not, put the whole answer into final_answer.`,
 	Answer:   `Answer the task now.`,
-	Conclude: `All {{.MaxSteps}} steps are used up. Do not call any more tools. Answer the task now with what you know, and say what is missing.`,
+	Conclude: `{{if eq .Why "limit"}}You have called tools as often as this task allows.{{else}}All {{.MaxSteps}} steps are used up.{{end}} Do not call any more tools. Answer the task now with what you know, and say what is missing.`,
 	NoAnswer: `The user did not answer: {{.Problem}}`,
 	Noted:    `Noted.`,
 	NotRun:   `This call was not run: {{.Tool}} cannot be called here.`,

@@ -26,6 +26,7 @@ func (s *reasonActObserve) answered(reply messages.Assistant) nextstep.NextStep 
 
 // concluded processes the last reply, after the steps were used up.
 func (s *reasonActObserve) concluded(reply messages.Assistant) nextstep.NextStep {
+	why := frame.MustConclude(s.history)
 	s.record(reply, "NotRun")
 	text := reply.Text()
 	if s.OnLimit == LimitAccept && text != "" && s.finish != llmclient.FinishLength {
@@ -35,7 +36,7 @@ func (s *reasonActObserve) concluded(reply messages.Assistant) nextstep.NextStep
 	if text != "" {
 		result = &text
 	}
-	return s.Then(concluded, s.limited(result))
+	return s.Then(concluded, s.limited(why, result))
 }
 
 // done ends with an answer, and adds it as the last message if it is not already there.
@@ -52,15 +53,12 @@ func (s *reasonActObserve) done(answer string) nextstep.NextStep {
 	return s.Then(finished, nextstep.Complete{Output: out})
 }
 
-// limited ends because no step is left.
-func (s *reasonActObserve) limited(result *string) nextstep.NextStep {
+// limited ends because no step is left, or for the reason of [frame.MustConclude].
+func (s *reasonActObserve) limited(why string, result *string) nextstep.NextStep {
 	out := s.output()
 	out.Result = result
 	_ = out.Metadata.Set("limited", true)
-	return nextstep.ReportError{
-		Err:    &delegation.Error{Code: delegation.CodeLimit, Message: fmt.Sprintf("reasonactobserve: the limit of %d steps is reached", s.step)},
-		Output: out,
-	}
+	return nextstep.ReportError{Err: frame.LimitReached(pkg, why, fmt.Sprintf("of %d steps", s.step)), Output: out}
 }
 
 // fail ends with an error and the work done so far.

@@ -9,6 +9,7 @@ import (
 	"github.com/segue-go/segue/llmclient"
 	"github.com/segue-go/segue/messages"
 	"github.com/segue-go/segue/nextstep"
+	"github.com/segue-go/segue/strategy/internal/frame"
 	"github.com/segue-go/segue/tools"
 )
 
@@ -124,15 +125,19 @@ func (s *reasonActObserve) observed(reply messages.Assistant) nextstep.NextStep 
 // next begins the next step, or ends if none is left.
 func (s *reasonActObserve) next() nextstep.NextStep {
 	s.tell()
+	why := frame.MustConclude(s.history)
 	switch {
-	case s.Can(again):
+	case why == "" && s.Can(again):
 		s.step++
 		s.results = nil
 		return s.askModel(again, s.reason())
 	case s.OnLimit == LimitFail:
-		return s.Then(gaveUp, s.limited(nil))
+		return s.Then(gaveUp, s.limited(why, nil))
 	default:
-		s.say("Conclude", PromptData{})
+		s.say("Conclude", PromptData{Why: why})
+		if why != "" { // no compaction leads there
+			return s.then(exhausted, s.request(s.history))
+		}
 		return s.askModel(exhausted, s.request(s.history))
 	}
 }

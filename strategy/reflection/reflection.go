@@ -191,7 +191,7 @@ func (s *reflection) ProcessToolResults(results []messages.ToolOutput) nextstep.
 		return s.OutOfTurn()
 	}
 	s.history = frame.Results(s.history, results)
-	if s.Can(answered) {
+	if frame.MustConclude(s.history) == "" && s.Can(answered) {
 		return s.Then(answered, s.request())
 	}
 	s.say("Conclude", PromptData{})
@@ -264,6 +264,7 @@ func (s *reflection) critique(resp llmclient.Response) nextstep.NextStep {
 
 // conclusion processes the last draft, which was requested without tools.
 func (s *reflection) conclusion(resp llmclient.Response) nextstep.NextStep {
+	why := frame.MustConclude(s.history)
 	s.hear(resp.Message)
 	s.notRun(resp.Message.Calls(), whyLimit)
 	text := resp.Message.Text()
@@ -275,8 +276,8 @@ func (s *reflection) conclusion(resp llmclient.Response) nextstep.NextStep {
 			s.draft = &text
 		}
 	}
-	err := fmt.Errorf("reflection: the limit of %d tool rounds is reached", s.MaxToolRounds)
-	return s.Then(concluded, nextstep.ReportError{Err: delegation.NewError(delegation.CodeLimit, err), Output: s.output()})
+	err := frame.LimitReached("reflection", why, fmt.Sprintf("of %d tool rounds", s.MaxToolRounds))
+	return s.Then(concluded, nextstep.ReportError{Err: err, Output: s.output()})
 }
 
 // ProcessFailure implements strategy.FailureHandler: a call that the provider could not read is

@@ -86,7 +86,7 @@ func (w *walk) start(cfg *machine.Config, in delegation.Input) error {
 	w.open, w.events, w.made = w.open[:0], w.events[:0], w.made[:0]
 	w.stopped, w.started = false, false
 	if w.first == nil {
-		w.first = machine.Started{Run: "explored", Strategy: Subject, Input: in, Parallel: -1}
+		w.first = cfg.Start(machine.Started{Run: "explored", Strategy: Subject, Input: in, Parallel: -1})
 	}
 	return w.apply(w.first)
 }

@@ -1,6 +1,9 @@
 package frame
 
 import (
+	"slices"
+
+	"github.com/segue-go/segue/delegation"
 	"github.com/segue-go/segue/messages"
 )
 
@@ -21,6 +24,32 @@ func NotRun(call messages.ToolCall, reason, output string) messages.Tool {
 	return messages.Tool{ToolOutput: messages.ToolOutput{
 		CallID: call.ID, ToolName: call.Name, Status: messages.StatusFailed, Reason: reason, Output: output,
 	}}
+}
+
+// MustConclude returns the reason for which a strategy may make no more calls after the last results
+// of a conversation, behind which only user messages may stand: [messages.ReasonLimit], or "".
+func MustConclude(h messages.History) string {
+	for _, m := range slices.Backward(h) {
+		switch m := m.(type) {
+		case messages.User:
+		case messages.Tool:
+			if m.Reason == messages.ReasonLimit {
+				return m.Reason
+			}
+		default:
+			return ""
+		}
+	}
+	return ""
+}
+
+// LimitReached returns the error of a strategy that concludes for that reason, or because of the limit of
+// its Config that the text names.
+func LimitReached(pkg, why, limit string) *delegation.Error {
+	if why == messages.ReasonLimit {
+		limit = "of tool calls"
+	}
+	return &delegation.Error{Code: delegation.CodeLimit, Message: pkg + ": the limit " + limit + " is reached"}
 }
 
 // Results appends results as messages.
