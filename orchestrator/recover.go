@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"maps"
 	"runtime/debug"
+	"strings"
 	"sync"
 	"time"
 
@@ -253,20 +254,21 @@ func (c *recoverer) recover(ctx context.Context, h *checkpoint.Head) error {
 	return nil
 }
 
-// tryAgain lets this version try a run once that another one has parked because its recoveries
-// ended the process. It parks a run that is not parked: under the version that has tried it again,
-// so that this one leaves it alone.
+// tryAgain lets this version try a run once that others have parked because its recoveries ended the
+// process: the reason names who has tried. It parks a run that is not parked: under the version that
+// has tried it last.
 func (r *run) tryAgain(now *checkpoint.Head) error {
-	h := now.Header
-	if h.Status == checkpoint.StatusParked {
-		h.Status, h.Version = checkpoint.StatusRunning, r.o.cfg.Version
-		return r.keepHeader(h) // its reason says that it was tried
+	h, mine := now.Header, fmt.Sprintf("with version %q", r.o.cfg.Version)
+	switch {
+	case h.Status == checkpoint.StatusParked && strings.Contains(h.Reason, mine):
+		return errParked
+	case h.Status == checkpoint.StatusParked:
+		h.Status, h.Version, h.Reason = checkpoint.StatusRunning, r.o.cfg.Version, h.Reason+", and then "+mine
+		return r.keepHeader(h)
+	case h.Reason == "":
+		return r.parkHere(fmt.Sprintf("its recovery has ended the process %d times, %s", now.Recoveries-1, mine))
 	}
-	reason := fmt.Sprintf("its recovery has ended the process %d times", now.Recoveries-1)
-	if h.Reason == "" {
-		return r.parkHere(reason)
-	}
-	h.Status, h.Reason = checkpoint.StatusParked, reason
+	h.Status = checkpoint.StatusParked
 	return cmp.Or(r.keepHeader(h), errParked)
 }
 

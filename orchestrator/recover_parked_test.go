@@ -100,11 +100,11 @@ func TestRecover_endedTheProcessOfAnotherVersion(t *testing.T) {
 				require.NoError(t, left.Append(t.Context(), checkpoint.Batch{Key: keyOfRun, Writer: time.Now().String(), Epoch: headOf(t, left, "r").Epoch, Header: &dies}))
 			}
 		}
-		for _, v := range []string{"1", "2", "2"} {
+		for _, v := range []string{"1", "2", "2", "1", "2"} { // in a rolling deployment each of the two begins again
 			h = look(v, orchestrator.Recovery{})
 			require.Equal(t, checkpoint.StatusParked, h.Status, v)
 			require.Equal(t, "2", h.Version)
-			require.Contains(t, h.Reason, "5 times")
+			require.Equal(t, `its recovery has ended the process 5 times, with version "1", and then with version "2"`, h.Reason)
 			require.EqualValues(t, 1, asked.Load())
 		}
 		require.Equal(t, checkpoint.StatusDone, look("3", orchestrator.Recovery{}).Status)
