@@ -17,8 +17,8 @@ import (
 // read as draft 2020-12. The keyword "format" is an annotation, as in that draft. A reference to
 // another document is an error.
 //
-// A schema may come from a stranger: one of more than 128 levels is an error, and a check ends where
-// it becomes too much work.
+// A schema may come from a stranger: one of more than 128 levels is an error, as are patterns that
+// repeat very much, and a check ends where it becomes too much work.
 type Schema struct {
 	bounded *boundschema.Schema
 	plain   *plainSchema // nil if the schema needs the validator

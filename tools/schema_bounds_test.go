@@ -65,6 +65,59 @@ func TestSchema_workIsBounded(t *testing.T) {
 	require.NoError(t, long.Check("["+strings.Repeat("1,", 90_000)+"1]"), "the longest texts are checked")
 }
 
+// Work is counted where the validator comes to a part of the schema by a dynamic reference alone, and
+// where it compares a value with much that it does not fit.
+func TestSchema_hiddenWorkIsBounded(t *testing.T) {
+	bomb := func(n int, last string) string {
+		var b strings.Builder
+		for i := range n {
+			fmt.Fprintf(&b, `"n%d":{"allOf":[{"$ref":"#/$defs/n%d"},{"$ref":"#/$defs/n%d"}]},`, i, i+1, i+1)
+		}
+		return fmt.Sprintf(`"$defs":{%s"n%d":%s`, b.String(), n, last)
+	}
+	one, many := `{"a":2}`, "["+strings.Repeat("3,", 40_000)+"3]"
+	for name, test := range map[string]struct{ schema, value string }{
+		"dynamic anchor": {
+			`{"$id":"http://a/root","$ref":"inner",` + bomb(40, `{"type":"object"}`) +
+				`,"inner":{"$id":"inner","$dynamicRef":"#node","$defs":{"x":{"$dynamicAnchor":"node"}}},"more":{"$dynamicAnchor":"node","allOf":[{"$ref":"#/$defs/n0"}]}}}`, one,
+		},
+		"types":  {`{"$ref":"#/$defs/n0",` + bomb(20, `{"anyOf":[`+strings.Repeat(`{"type":"null"},`, 3000)+`{}]}}}`), one},
+		"consts": {`{"$ref":"#/$defs/n0",` + bomb(20, `{"anyOf":[`+strings.Repeat(`{"const":1},`, 3000)+`{}]}}}`), one},
+		"enum":   {`{"items":{"enum":[` + strings.Repeat(`12345678,`, 6000) + `1]}}`, many},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s, err := tools.CompileSchema(json.RawMessage(test.schema))
+			require.NoError(t, err)
+			began := time.Now()
+			require.ErrorContains(t, s.Check(test.value), "is too much work to check against the schema")
+			ctx, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
+			defer cancel()
+			require.Error(t, s.CheckContext(ctx, test.value))
+			require.Less(t, time.Since(began), 20*time.Second)
+		})
+	}
+	codes, err := tools.CompileSchema(json.RawMessage(`{"items":{"enum":[` + strings.Repeat(`"AA",`, 249) + `"ZZ"]}}`))
+	require.NoError(t, err)
+	require.NoError(t, codes.Check("["+strings.Repeat(`"ZZ",`, 10_000)+`"ZZ"]`), "a list of countries, say")
+}
+
+// Patterns that repeat much are refused before they are compiled. What is usual is not.
+func TestCompileSchema_patterns(t *testing.T) {
+	big := strings.Repeat("(a?){1000}", 100)
+	for _, schema := range []string{
+		`{"pattern":"` + big + `"}`, `{"patternProperties":{"` + big + `":{}}}`,
+		`{"allOf":[` + strings.Repeat(`{"pattern":"^(a?){1000}(b?){1000}$"},`, 60) + `{}]}`,
+	} {
+		began := time.Now()
+		_, err := tools.CompileSchema(json.RawMessage(schema))
+		require.ErrorContains(t, err, "the schema")
+		require.Less(t, time.Since(began), 2*time.Second)
+	}
+	s, err := tools.CompileSchema(json.RawMessage(`{"items":{"anyOf":[` + strings.Repeat(`{"pattern":"^[a-z]{1,63}$","maxLength":63},`, 200) + `{"pattern":"^.{1000}$"}]}}`))
+	require.NoError(t, err)
+	require.NoError(t, s.Check(`["`+strings.Repeat("a", 1000)+`"]`))
+}
+
 // A schema is compiled in time that its size bounds: a deep one is refused.
 func TestCompileSchema_depth(t *testing.T) {
 	nested := func(open, end string, n int) json.RawMessage {

@@ -7,7 +7,10 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"math"
 	"reflect"
+	"regexp"
+	"regexp/syntax"
 	"slices"
 	"sync"
 
@@ -18,9 +21,13 @@ import (
 // with the cube of their number.
 const maxDepth = 128
 
-// maxWork bounds how often a check looks at a value with a part of the schema. References make a
-// short schema look at a value as often as they like.
-const maxWork = 500_000
+// maxPatterns bounds the parts of all patterns together, each as often as it is repeated: the time to
+// compile them, and to look at a text with them, grows with their number.
+const maxPatterns = 100_000
+
+// maxWork bounds the work of a check: how often it looks at a value with a part of the schema, and
+// compares it with a value there. References make a short schema look as often as they like.
+const maxWork = 600_000
 
 // ErrWork is the error of a check that was too much work, or whose context has ended.
 var ErrWork = errors.New("is too much work to check against the schema")
@@ -32,10 +39,34 @@ func Compile(doc any, c *jsonschema.Compiler) (*jsonschema.Schema, error) {
 		return nil, fmt.Errorf("is nested deeper than %d levels", maxDepth)
 	}
 	c.UseLoader(noDocuments{})
+	left := 2 * maxPatterns               // each is compiled twice: to see whether it is one
+	defer func() { left = math.MaxInt }() // a format compiles texts that are checked, too
+	c.UseRegexpEngine(func(text string) (jsonschema.Regexp, error) {
+		tree, err := syntax.Parse(text, syntax.Perl)
+		if err != nil {
+			return nil, err
+		}
+		if left -= parts(tree); left < 0 {
+			return nil, fmt.Errorf("the patterns have more than %d parts", maxPatterns)
+		}
+		return regexp.Compile(text)
+	})
 	if err := c.AddResource(address, doc); err != nil {
 		return nil, err
 	}
 	return c.Compile(address)
+}
+
+// parts returns how many parts a pattern has, each as often as it is repeated.
+func parts(tree *syntax.Regexp) int {
+	n := max(1, len(tree.Rune))
+	for _, sub := range tree.Sub {
+		n += parts(sub)
+	}
+	if tree.Op == syntax.OpRepeat {
+		n *= max(tree.Min, tree.Max, 1)
+	}
+	return n
 }
 
 // noDocuments keeps a schema from reading files.
@@ -66,12 +97,13 @@ type Schema struct {
 	mu     sync.Mutex
 	ctx    context.Context //nolint:containedctx // of the check
 	left   int
+	each   int // work for each item of a list and each member of an object
 }
 
 // Watch counts the work of a schema from now on. The schema is changed: only the result may check
 // values.
 func Watch(schema *jsonschema.Schema) *Schema {
-	s := &Schema{schema: schema}
+	s := &Schema{schema: schema, each: 1}
 	s.watch(reflect.ValueOf(schema), map[*jsonschema.Schema]bool{})
 	return s
 }
@@ -97,18 +129,21 @@ func (s *Schema) watch(v reflect.Value, seen map[*jsonschema.Schema]bool) {
 	case reflect.Interface:
 		s.watch(v.Elem(), seen)
 	case reflect.Pointer:
-		part, ok := reflect.TypeAssert[*jsonschema.Schema](v)
-		if v.IsNil() || seen[part] {
-			return
-		}
-		if ok {
+		if v.Type() == reflect.TypeFor[*jsonschema.Schema]() {
+			part := (*jsonschema.Schema)(v.UnsafePointer())
+			if v.IsNil() || seen[part] {
+				return
+			}
 			seen[part] = true
-			part.Format = s.watched(part.Format)
+			part.Format = s.watched(part)
+			if part.Enum != nil { // is compared with before the validator asks for a format
+				s.each = max(s.each, len(part.Enum.Values)/10)
+			}
 		}
 		s.watch(v.Elem(), seen)
 	case reflect.Struct:
 		for field, value := range v.Fields() {
-			if field.IsExported() {
+			if field.IsExported() || field.Name == "resource" || field.Name == "dynamicAnchors" {
 				s.watch(value, seen)
 			}
 		}
@@ -123,14 +158,17 @@ func (s *Schema) watch(v reflect.Value, seen map[*jsonschema.Schema]bool) {
 	}
 }
 
-// watched returns a format that counts: the validator asks for it before it looks at the parts of a
-// schema.
-func (s *Schema) watched(f *jsonschema.Format) *jsonschema.Format {
+// watched returns the format of a part, which counts: the validator asks for it before it looks at
+// the parts of that part.
+func (s *Schema) watched(part *jsonschema.Schema) *jsonschema.Format {
+	f, own := part.Format, 1+len(part.AllOf)+len(part.AnyOf)+len(part.OneOf)
 	if f == nil {
 		f = &jsonschema.Format{Validate: func(any) error { return nil }}
 	}
 	return &jsonschema.Format{Name: f.Name, Validate: func(v any) error {
-		if s.left--; s.left < 0 || s.left%256 == 0 && s.ctx.Err() != nil {
+		list, _ := v.([]any)
+		members, _ := v.(map[string]any)
+		if s.left -= own + s.each*(len(list)+len(members)); s.left < 0 || s.ctx.Err() != nil {
 			panic(ErrWork)
 		}
 		return f.Validate(v)
