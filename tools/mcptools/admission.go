@@ -2,11 +2,11 @@ package mcptools
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
-	"regexp"
 	"slices"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -96,7 +96,7 @@ func schemaOf(t *mcp.Tool, most int) (data json.RawMessage, compiled *tools.Sche
 	return data, compiled, unchecked, nil
 }
 
-// withoutPatterns returns a schema without the patterns that regexp does not know, and these,
+// withoutPatterns returns a schema without the patterns that cannot be checked, and these,
 // sorted.
 func withoutPatterns(schema json.RawMessage) (json.RawMessage, []string) {
 	var v any
@@ -107,11 +107,11 @@ func withoutPatterns(schema json.RawMessage) (json.RawMessage, []string) {
 	return asJSON(v), slices.Compact(found)
 }
 
-// dropPatterns takes the patterns that regexp does not know out of a schema. With one for names it
-// takes out what would refuse these names.
+// dropPatterns takes the patterns that cannot be checked out of a schema. With one for names it
+// takes out what would refuse these names, and so with one in what says when something does not fit.
 func dropPatterns(v any, found *[]string) {
 	unknown := func(pattern string) bool {
-		_, err := regexp.Compile(pattern)
+		_, err := tools.CompileSchema(asJSON(object{"pattern": asJSON(pattern)}))
 		if err != nil {
 			*found = append(*found, clean(pattern, 200))
 		}
@@ -129,8 +129,21 @@ func dropPatterns(v any, found *[]string) {
 	if pattern, ok := schema["pattern"].(string); ok && unknown(pattern) {
 		delete(schema, "pattern")
 	}
-	for _, one := range slices.AppendSeq(list, maps.Values(schema)) {
+	for _, one := range list {
 		dropPatterns(one, found)
+	}
+	for key, one := range maps.Clone(schema) {
+		before := len(*found)
+		if dropPatterns(one, found); len(*found) == before {
+			continue
+		}
+		switch key {
+		case "oneOf": // more of them fit now
+			schema["anyOf"] = cmp.Or[any](schema["anyOf"], one)
+			delete(schema, key)
+		case "not", "if":
+			delete(schema, key)
+		}
 	}
 }
 

@@ -179,6 +179,22 @@ func TestListing_patterns(t *testing.T) {
 	}
 }
 
+// What says that something does not fit goes with the pattern in it: without the pattern it would
+// refuse what the server takes. A pattern that repeats too much is one that cannot be checked.
+func TestListing_patternsWithin(t *testing.T) {
+	big := strings.Repeat("(a?){1000}", 200)
+	s := offering(t, nil, &mcp.Tool{Name: "invite", InputSchema: json.RawMessage(`{"type":"object","properties":{
+		"a":{"type":"string","not":{"pattern":"^(?!x)"}},
+		"b":{"oneOf":[{"type":"string","pattern":"^(?=x)"},{"type":"string","pattern":"^(?=y)"}]},
+		"c":{"if":{"pattern":"^(?=z)"},"then":{"maxLength":1}},
+		"d":{"type":"string","pattern":"` + big + `"}}}`)})
+	o := s.Listing().Offers[0]
+	require.Empty(t, o.LeftOut)
+	require.Len(t, o.Unchecked, 5)
+	require.Empty(t, call(t.Context(), named(t, s, "invite"), `{"a":"x","b":"x","c":"long","d":"a"}`).Reason)
+	require.Equal(t, tools.ReasonArguments, call(t.Context(), named(t, s, "invite"), `{"a":7}`).Reason)
+}
+
 func TestListing_invalidSchema(t *testing.T) {
 	s := offering(t, nil, &mcp.Tool{Name: "odd", InputSchema: json.RawMessage(`{"type":"object","properties":{"a":{"type":7}}}`)}, &mcp.Tool{Name: "fine"})
 	require.Contains(t, s.Listing().Offers[1].LeftOut, "its input schema is invalid")
