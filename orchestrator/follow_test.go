@@ -5,6 +5,7 @@ import (
 	"errors"
 	"iter"
 	"slices"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -222,4 +223,38 @@ func TestPosition(t *testing.T) {
 	for _, wrong := range []string{"", "7", "/", "7/x", "-1/2", "1/-2", "1/2/3"} {
 		require.Error(t, p.UnmarshalText([]byte(wrong)), wrong)
 	}
+}
+
+// A client that cuts characters in two tells pieces that are no text. Who follows gets the whole
+// reply when it is stored.
+func TestFollow_halfCharacters(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const reply = "aé日b"
+		model := llmclient.ClientFunc(func(_ context.Context, _ *llmclient.Request, onDelta func(llmclient.Delta)) (*llmclient.Response, error) {
+			time.Sleep(time.Second)
+			for i := range len(reply) {
+				onDelta(llmclient.Delta{Kind: llmclient.DeltaText, Text: reply[i : i+1]})
+			}
+			time.Sleep(time.Second)
+			return &llmclient.Response{Message: messages.AssistantText(reply)}, nil
+		})
+		o := solver(t, model, stored(new(checkpoint.Memory)))
+		go func() {
+			for range o.Stream(t.Context(), task("go")) { // to its end
+			}
+		}()
+		synctest.Wait()
+		text := ""
+		for e, err := range o.Follow(t.Context(), keyOfRun, orchestrator.Position{}) {
+			require.NoError(t, err)
+			switch d := e.Detail.(type) {
+			case orchestrator.StepSnapshot:
+				text = d.Text
+			case nil:
+				text += strings.ToValidUTF8(e.Text, "\ufffd") // as JSON does
+			default:
+			}
+		}
+		require.Equal(t, reply, text)
+	})
 }

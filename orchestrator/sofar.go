@@ -86,7 +86,7 @@ func (s *replySoFar) add(e *Event) bool {
 		}
 	}
 	if s.size += len(e.Text); s.size <= mostSoFar {
-		to.WriteString(e.Text)
+		to.WriteString(strings.ToValidUTF8(e.Text, "\ufffd")) // as readers see halves of characters
 	}
 	return true
 }
