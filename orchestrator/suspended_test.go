@@ -55,7 +55,7 @@ func TestSuspendedRuns(t *testing.T) {
 	history, err := json.Marshal(said[:len(said)-1]) // the last answers for the person, and is not in the journal
 	require.NoError(t, err)
 	var grown []int
-	before := heapInUse()
+	before := settledHeap()
 	for i := range waits {
 		copy(waits[i][:], start(fmt.Sprintf("run-%06d", i)).Waits[0].ID)
 		if (i+1)%(len(waits)/batches) != 0 {
@@ -104,4 +104,19 @@ func heapInUse() uint64 {
 	runtime.GC() // the first may leave what pools hold
 	runtime.ReadMemStats(&stats)
 	return stats.HeapAlloc
+}
+
+// settledHeap returns the bytes that are in use once they do not become fewer any more: what earlier
+// tests have left is gone then.
+func settledHeap() uint64 {
+	least := heapInUse()
+	for range 40 {
+		time.Sleep(50 * time.Millisecond)
+		now := heapInUse()
+		if now+1<<10 >= least {
+			return now
+		}
+		least = now
+	}
+	return least
 }
