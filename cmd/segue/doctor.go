@@ -98,8 +98,12 @@ func (c *cli) server(ctx context.Context, f *serverFlags) (doctor.Config, error)
 	}
 	s := c.screen(output{})
 	if place.Origin == config.OriginFound {
-		if cfg, err := place.Read(); err == nil && f.needsNothingOf(cfg) && !c.trusts(cfg) {
-			s.ShowProgress(plaintext.Visible("configuration " + place.Path + " is not trusted, and not used"))
+		cfg, err := place.Read()
+		if why := "is not trusted"; f.needsNothingOf(cfg) && (err != nil || !c.trusts(cfg)) {
+			if err != nil {
+				why = "cannot be read"
+			}
+			s.ShowProgress(plaintext.Visible("configuration " + place.Path + " " + why + ", and not used"))
 			place = config.Place{}
 		}
 	}
@@ -125,13 +129,16 @@ func (c *cli) server(ctx context.Context, f *serverFlags) (doctor.Config, error)
 }
 
 // needsNothingOf reports whether the flags, or else the environment, say which server and model it
-// is, whatever the configuration says.
+// is, whatever the configuration says; nil is one that cannot be read.
 func (f *serverFlags) needsNothingOf(cfg *config.Config) bool {
 	if f.agent != "" || f.source != "" || f.settings.profile != "" {
 		return false
 	}
-	_, named := cfg.Models[f.model]
-	return len(cfg.Models) == 0 || f.baseURL != "" && !named && (f.all || f.model != "")
+	named := false
+	if cfg != nil {
+		_, named = cfg.Models[f.model]
+	}
+	return cfg != nil && len(cfg.Models) == 0 || f.baseURL != "" && !named && (f.all || f.model != "")
 }
 
 // serverOf returns the server of the model of the agent, or without a configuration that of the

@@ -25,6 +25,7 @@ func TestServer_untrusted(t *testing.T) {
 	t.Cleanup(server.Close)
 	const withModels = "models: {main: {model: m, base_url: 'http://127.0.0.1:1/v1'}}\nagents: {a: {}}\n"
 	const withoutModels = "agents: {a: {}}\n"
+	const broken = "agents: [\n"
 	at := func(command string, more ...string) []string {
 		return append([]string{command, "--base-url", server.URL + "/v1", "--timeout", "5s"}, more...)
 	}
@@ -39,6 +40,9 @@ func TestServer_untrusted(t *testing.T) {
 		{withModels, at("doctor", "--model", "small"), false},
 		{withoutModels, []string{"models"}, false},
 		{withoutModels, []string{"doctor", "--timeout", "5s"}, false},
+		{broken, at("models"), false},
+		{broken, at("doctor", "--model", "small"), false},
+		{broken, []string{"models"}, true},
 		{withModels, []string{"models"}, true},
 		{withModels, at("doctor"), true},                               // the model is that of the file
 		{withModels, at("doctor", "--model", "main"), true},            // and so is this one
@@ -52,11 +56,12 @@ func TestServer_untrusted(t *testing.T) {
 			code := run(try.args, strings.NewReader(""), &stdout, &stderr, func(name string) string { return env[name] })
 			if try.stops {
 				require.Equal(t, exitUsage, code)
-				require.Contains(t, stderr.String(), "segue trust")
+				require.Contains(t, stderr.String(), map[bool]string{true: "segue.yaml:", false: "segue trust"}[try.file == broken])
 				require.Zero(t, asked)
 				return
 			}
-			require.Contains(t, stderr.String(), "configuration segue.yaml is not trusted, and not used\n")
+			why := map[bool]string{true: "cannot be read", false: "is not trusted"}[try.file == broken]
+			require.Contains(t, stderr.String(), "configuration segue.yaml "+why+", and not used\n")
 			require.NotEqual(t, exitUsage, code, stderr.String())
 			require.NotZero(t, asked)
 		})
