@@ -79,7 +79,7 @@ func into(ctx context.Context, dir string, install func(ctx context.Context, dir
 		}
 		time.Sleep(20 * time.Millisecond)
 	}
-	defer os.Remove(lock)
+	defer func() { _ = os.Remove(lock) }()
 	if _, err := os.Stat(dir); err == nil {
 		return nil
 	}
@@ -87,7 +87,7 @@ func into(ctx context.Context, dir string, install func(ctx context.Context, dir
 	if err != nil {
 		return err
 	}
-	defer os.RemoveAll(made)
+	defer func() { _ = os.RemoveAll(made) }()
 	ctx, cancel := context.WithTimeout(ctx, mostInstall)
 	defer cancel()
 	if err := install(ctx, made); err != nil {
