@@ -28,7 +28,10 @@ func rareBuiltins() []subject {
 	late := rao.Prompts{Reason: `{{if gt .Step 1}}{{slice .Goal 99}}{{end}}Decide.`}
 	onResults := rao.Prompts{Observe: `{{range .Results}}{{if .OK}}{{slice .Tool 5}}{{end}}{{end}}Observe.`}
 	writer := completetask.New(completetask.Config{MaxModelCalls: 1, MaxRetries: -1, OnLimit: completetask.LimitFail})
+	oneCall := explore.Options{Tools: tool, World: alphabet.Decisions, Limits: delegation.Limits{ToolCalls: 1}}
 	list := []subject{
+		{"reason-act-observe, concluding at a limit of calls", rao.New(rao.Config{MaxSteps: 2}), oneCall},
+		{"reason-act-observe, failing at a limit of calls", rao.New(rao.Config{MaxSteps: 2, OnLimit: rao.LimitFail}), oneCall},
 		{"reason-act-observe, in texts", rao.New(rao.Config{MaxSteps: 1, OnLimit: rao.LimitAccept}), explore.Options{Tools: tool, World: decidedInTexts}},
 		{
 			"reason-act-observe, with data sources alone", rao.New(rao.Config{MaxSteps: 1, Tools: []string{}, Retrieval: rao.Retrieval{Tool: "look"}}),
