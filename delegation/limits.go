@@ -16,9 +16,9 @@ import (
 // replies that are on their way then may exceed them: one, and one for each agent that works beside
 // others.
 //
-// The calls of a reply that exceed ToolCalls are answered once, each with a result that says so, and
-// the strategy may ask its model for a last answer. The error is that of the limit nevertheless.
-// Other limits end a frame at once.
+// The calls of a reply that exceed ToolCalls are answered once: the result of each names the limit,
+// and the strategy may ask its model for a last answer. The run ends with the error of the limit
+// nevertheless. Other limits end a frame at once.
 //
 // Duration counts from the beginning of the run or subtree. It is checked before each step; work in
 // progress is not cut off. Two kinds of time do not count: time in which the run only waits for

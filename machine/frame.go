@@ -283,8 +283,8 @@ func (f *frame) ofReply(id string) bool {
 	return f.replied[id]
 }
 
-// replying reports whether the frame makes calls right after a reply, so that they are those that its
-// model asked for, whatever their ids.
+// replying reports whether the frame makes calls right after a reply: then its model asked for the
+// calls, whatever their ids are.
 func (f *frame) replying() bool { return len(f.answers) == 1 && f.answers[0].reply != nil }
 
 func lookup(defs []tools.Definition, name string) *tools.Definition {

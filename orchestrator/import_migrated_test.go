@@ -12,8 +12,9 @@ import (
 	"github.com/segue-go/segue/strategy"
 )
 
-// A file that holds how its run was carried over a change of code lets no agent work either: without
-// the record of that the run cannot be imported, and the refusal says which record allows too much.
+// The file of a run that was carried over a change of code lets no agent work either: without the
+// record of the change the run cannot be imported, and the refusal names the record that allows
+// too much.
 // What the policy here allows, what the caller takes over, and what has ended is imported.
 func TestImport_migrated(t *testing.T) {
 	of := func(p orchestrator.ApprovalPolicy) func(*orchestrator.Config) {

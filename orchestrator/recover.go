@@ -254,9 +254,9 @@ func (c *recoverer) recover(ctx context.Context, h *checkpoint.Head) error {
 	return nil
 }
 
-// tryAgain lets this version try a run once that others have parked because its recoveries ended the
-// process: the reason names who has tried. It parks a run that is not parked: under the version that
-// has tried it last.
+// tryAgain lets this version try a run once, if other versions have parked it because its recoveries
+// ended the process: the reason names the versions that have tried. It parks a run that is not
+// parked, under the version that has tried last.
 func (r *run) tryAgain(now *checkpoint.Head) error {
 	h, mine := now.Header, fmt.Sprintf("with version %q", r.o.cfg.Version)
 	switch {

@@ -28,22 +28,29 @@ func (s *lateList) List(ctx context.Context, q checkpoint.Query) (checkpoint.Pag
 	return page, err
 }
 
-// A turn that ended while the next one was to take it over stays as it ended.
-func TestSession_endedBeforeTakeOver(t *testing.T) {
-	none := func(c *orchestrator.Config) { c.Lease = -1 }
-	store := new(checkpoint.Memory)
-	asked, release := make(chan struct{}), make(chan struct{})
-	slow := solver(t, always(func(*llmclient.Request) scripted.Reply {
+// slowTurn begins the turn "a", whose model waits until release is closed.
+func slowTurn(t *testing.T, store checkpoint.Store, change func(*orchestrator.Config)) (slow *orchestrator.Orchestrator, release chan struct{}, over chan orchestrator.Result) {
+	t.Helper()
+	asked := make(chan struct{})
+	release, over = make(chan struct{}), make(chan orchestrator.Result, 1)
+	slow = solver(t, always(func(*llmclient.Request) scripted.Reply {
 		close(asked)
 		<-release
 		return scripted.Text("late")
-	}), stored(store), none)
-	over := make(chan orchestrator.Result, 1)
+	}), stored(store), change)
 	go func() {
 		res, _ := slow.Run(context.WithoutCancel(t.Context()), turn("a"))
 		over <- res
 	}()
 	<-asked
+	return slow, release, over
+}
+
+// A turn that ended while the next one was to take it over stays as it ended.
+func TestSession_endedBeforeTakeOver(t *testing.T) {
+	none := func(c *orchestrator.Config) { c.Lease = -1 }
+	store := new(checkpoint.Memory)
+	_, release, over := slowTurn(t, store, none)
 	list := &lateList{Store: store, lister: store, then: func() {
 		close(release)
 		require.Equal(t, orchestrator.StatusDone, (<-over).Status)

@@ -197,18 +197,7 @@ func TestSession_withoutLeases(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			store := wrap(new(checkpoint.Memory))
-			asked, release := make(chan struct{}), make(chan struct{})
-			slow := solver(t, always(func(*llmclient.Request) scripted.Reply {
-				close(asked)
-				<-release
-				return scripted.Text("late")
-			}), stored(store), none)
-			over := make(chan orchestrator.Result, 1)
-			go func() {
-				res, _ := slow.Run(context.WithoutCancel(t.Context()), turn("a"))
-				over <- res
-			}()
-			<-asked
+			slow, release, over := slowTurn(t, store, none)
 			fast := solver(t, scripted.New(scripted.Text("ok"), scripted.Calls(question("A?", "1")), scripted.Text("ok")), stored(store), none, with(tools.AskUser()))
 			_, err := fast.Run(t.Context(), turn("b"))
 			busy := new(orchestrator.RunExistsError)

@@ -106,8 +106,8 @@ func heapInUse() uint64 {
 	return stats.HeapAlloc
 }
 
-// settledHeap returns the bytes that are in use once they do not become fewer any more: what earlier
-// tests have left is gone then.
+// settledHeap returns the bytes that are in use once they become fewer no more: then nothing is
+// left of earlier tests.
 func settledHeap() uint64 {
 	least := heapInUse()
 	for range 40 {

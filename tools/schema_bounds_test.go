@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -42,11 +41,9 @@ func TestSchema_workIsBounded(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s, err := tools.CompileSchema(doubling(40, test.form, test.last, test.top))
 			require.NoError(t, err)
-			began := time.Now()
 			err = s.Check(`{"x":` + test.value + `}`)
 			require.ErrorContains(t, err, "is too much work to check against the schema")
 			require.ErrorAs(t, err, new(*tools.SchemaError))
-			require.Less(t, time.Since(began), 10*time.Second)
 
 			over, cancel := context.WithCancelCause(t.Context())
 			cancel(errors.New("the call is over"))
@@ -65,8 +62,22 @@ func TestSchema_workIsBounded(t *testing.T) {
 	require.NoError(t, long.Check("["+strings.Repeat("1,", 90_000)+"1]"), "the longest texts are checked")
 }
 
-// Work is counted where the validator comes to a part of the schema by a dynamic reference alone, and
-// where it compares a value with much that it does not fit.
+// endsWithin is a context that ends when it was looked at a number of times.
+type endsWithin struct {
+	context.Context
+	looks int // left; negative after the end
+	end   func()
+}
+
+func (c *endsWithin) Err() error {
+	if c.looks--; c.looks == 0 {
+		c.end()
+	}
+	return c.Context.Err()
+}
+
+// Work is counted where the validator comes to a part of the schema by a dynamic reference alone,
+// and where it compares a value with much that it does not fit.
 func TestSchema_hiddenWorkIsBounded(t *testing.T) {
 	bomb := func(n int, last string) string {
 		var b strings.Builder
@@ -88,12 +99,14 @@ func TestSchema_hiddenWorkIsBounded(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s, err := tools.CompileSchema(json.RawMessage(test.schema))
 			require.NoError(t, err)
-			began := time.Now()
 			require.ErrorContains(t, s.Check(test.value), "is too much work to check against the schema")
-			ctx, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
-			defer cancel()
-			require.Error(t, s.CheckContext(ctx, test.value))
-			require.Less(t, time.Since(began), 20*time.Second)
+			if name == "enum" {
+				return // the first look is too much, and the context is not asked
+			}
+			over, cancel := context.WithCancelCause(t.Context())
+			ends := &endsWithin{Context: over, looks: 3, end: func() { cancel(errors.New("the call is over")) }}
+			require.EqualError(t, s.CheckContext(ends, test.value), "the call is over")
+			require.GreaterOrEqual(t, ends.looks, -2, "the check ends as the context does")
 		})
 	}
 	codes, err := tools.CompileSchema(json.RawMessage(`{"items":{"enum":[` + strings.Repeat(`"AA",`, 249) + `"ZZ"]}}`))
@@ -108,10 +121,8 @@ func TestCompileSchema_patterns(t *testing.T) {
 		`{"pattern":"` + big + `"}`, `{"patternProperties":{"` + big + `":{}}}`,
 		`{"allOf":[` + strings.Repeat(`{"pattern":"^(a?){1000}(b?){1000}$"},`, 60) + `{}]}`,
 	} {
-		began := time.Now()
 		_, err := tools.CompileSchema(json.RawMessage(schema))
 		require.ErrorContains(t, err, "the schema")
-		require.Less(t, time.Since(began), 2*time.Second)
 	}
 	s, err := tools.CompileSchema(json.RawMessage(`{"items":{"anyOf":[` + strings.Repeat(`{"pattern":"^[a-z]{1,63}$","maxLength":63},`, 200) + `{"pattern":"^.{1000}$"}]}}`))
 	require.NoError(t, err)
@@ -124,11 +135,9 @@ func TestCompileSchema_depth(t *testing.T) {
 		return json.RawMessage(strings.Repeat(open, n) + `{}` + strings.Repeat(end, n))
 	}
 	for open, end := range map[string]string{`{"items":`: `}`, `{"properties":{"a":`: `}}`, `{"allOf":[`: `]}`, `{"default":`: `}`} {
-		began := time.Now()
 		_, err := tools.CompileSchema(nested(open, end, 950))
 		require.EqualError(t, err, "tools: the schema: is nested deeper than 128 levels")
 		_, err = tools.CompileSchema(nested(open, end, 60))
 		require.NoError(t, err)
-		require.Less(t, time.Since(began), 2*time.Second)
 	}
 }

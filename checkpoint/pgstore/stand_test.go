@@ -101,8 +101,8 @@ func TestStand_migrated(t *testing.T) {
 	require.ErrorIs(t, err, checkpoint.ErrCorrupt)
 }
 
-// A call of an older program that began before the schema was migrated, and waited for that, changes
-// nothing: the older program knows of no checksum. It is told so by a code of missing functions.
+// A call of an older program that began before the migration of the schema, and waited for its end,
+// changes nothing: the older program knows of no checksum. The code of missing functions tells it.
 func TestStand_olderInFlight(t *testing.T) {
 	for name, call := range map[string]string{
 		"a record": `SELECT append_3('', 'r', 'w', 1, -1, false, 1, true, 2, 2, '{7}', '{t}', '{x}', NULL, NULL, NULL, NULL, NULL, NULL)`,

@@ -26,8 +26,8 @@ func NotRun(call messages.ToolCall, reason, output string) messages.Tool {
 	}}
 }
 
-// MustConclude returns the reason for which a strategy may make no more calls after the last results
-// of a conversation, behind which only user messages may stand: [messages.ReasonLimit], or "".
+// MustConclude returns the reason why a strategy may make no more calls after the last results of a
+// conversation, behind which only user messages may stand: [messages.ReasonLimit], or "".
 func MustConclude(h messages.History) string {
 	for _, m := range slices.Backward(h) {
 		switch m := m.(type) {
@@ -43,8 +43,8 @@ func MustConclude(h messages.History) string {
 	return ""
 }
 
-// LimitReached returns the error of a strategy that concludes for that reason, or because of the limit of
-// its Config that the text names.
+// LimitReached returns the error of a strategy that concludes for a reason of [MustConclude], or else
+// because of the limit of its Config that the text names.
 func LimitReached(pkg, why, limit string) *delegation.Error {
 	if why == messages.ReasonLimit {
 		limit = "of tool calls"

@@ -21,15 +21,15 @@ import (
 // with the cube of their number.
 const maxDepth = 128
 
-// maxPatterns bounds the parts of all patterns together, each as often as it is repeated: the time to
-// compile them, and to look at a text with them, grows with their number.
+// maxPatterns bounds the parts of all patterns together, each as often as it is repeated: the time
+// to compile the patterns, and to look at a text with them, grows with the number of parts.
 const maxPatterns = 100_000
 
 // maxWork bounds the work of a check: how often it looks at a value with a part of the schema, and
 // compares it with a value there. References make a short schema look as often as they like.
 const maxWork = 600_000
 
-// ErrWork is the error of a check that was too much work, or whose context has ended.
+// ErrWork is the error of a check that was too much work, or whose context ended meanwhile.
 var ErrWork = errors.New("is too much work to check against the schema")
 
 // Compile compiles a schema, which may not refer to other documents.
