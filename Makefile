@@ -156,8 +156,8 @@ archives: $(GORELEASER) manual ## build the archives of a release into dist, and
 $(GORELEASER):
 	GOBIN=$(TOOLS) GOFLAGS=-buildvcs=false $(GO) install github.com/goreleaser/goreleaser/v2@$(GORELEASER_VERSION)
 
-live: ## run every strategy on a real model: OPENAI_API_KEY, OPENAI_BASE_URL, SEGUE_MODEL
-	@SEGUE_LIVE=1 $(GO) test -count 1 -timeout 30m -run '^TestLive' -v ./internal/live
+live: ## have a real model do the tasks of internal/live, and record it: OPENAI_API_KEY, OPENAI_BASE_URL, SEGUE_MODEL; KEEP=1: ask only what is not recorded
+	@SEGUE_LIVE=1 SEGUE_LIVE_KEEP=$(KEEP) $(GO) test -count 1 -timeout 0 -run '^TestLive$$' -v ./internal/live
 
 fuzz: ## run each fuzz target for FUZZTIME (default 10s)
 	@for dir in $(MODULES); do (cd $$dir && for pkg in $$($(GO) list ./...); do \

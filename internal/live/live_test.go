@@ -1,121 +1,128 @@
 package live
 
 import (
-	"bytes"
-	"errors"
-	"net/http"
+	"flag"
+	"fmt"
 	"os"
 	"path/filepath"
-	"regexp"
+	"strings"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
-	"github.com/segue-go/segue/llmclient"
-	"github.com/segue-go/segue/llmclient/openaichat"
-	"github.com/segue-go/segue/llmclient/scripted"
+	"github.com/segue-go/segue/markdownpolicy"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// fromEnvironment returns the server that the environment names, and which variables are missing.
-func fromEnvironment(getenv func(string) string) (cfg openaichat.Config, missing []string) {
-	for _, name := range []string{"OPENAI_API_KEY", "SEGUE_MODEL"} {
-		if getenv(name) == "" {
-			missing = append(missing, name)
-		}
-	}
-	return openaichat.Config{
-		Model:   getenv("SEGUE_MODEL"),
-		APIKey:  getenv("OPENAI_API_KEY"),
-		BaseURL: getenv("OPENAI_BASE_URL"),
-	}, missing
-}
+var rewrite = flag.Bool("rewrite", false, "write the tables of recordings anew")
 
-// folder returns the folder for the recordings of a model.
-func folder(dir, model string) string {
-	return filepath.Join(dir, regexp.MustCompile(`[^A-Za-z0-9.-]+`).ReplaceAllString(model, "_"))
-}
+const (
+	recordings = "testdata"
+	page       = "../../docs/local-models.md"
+)
 
-// TestLive asks a real model, and then replays its answers.
+// TestLive asks a real model, records its replies, and writes the tables.
 func TestLive(t *testing.T) {
 	if os.Getenv("SEGUE_LIVE") == "" {
 		t.Skip("make live asks a real model")
 	}
-	cfg, missing := fromEnvironment(os.Getenv)
-	require.Empty(t, missing, "set these variables in the environment to ask a real model")
-	live(t, cfg, folder("testdata", cfg.Model))
-}
-
-// live asks a model, with its own connections that it closes at the end, and replays the
-// recordings.
-func live(t *testing.T, cfg openaichat.Config, dir string) {
-	if cfg.HTTPClient == nil {
-		transport := http.DefaultTransport.(*http.Transport).Clone()
-		transport.ResponseHeaderTimeout = 10 * time.Minute // as in a client of openaichat
-		t.Cleanup(transport.CloseIdleConnections)
-		cfg.HTTPClient = &http.Client{Transport: transport}
-	}
-	model, err := openaichat.New(cfg)
+	m, missing, err := fromEnvironment(os.Getenv)
 	require.NoError(t, err)
-	require.NoError(t, os.MkdirAll(dir, 0o755))
-	t.Run("live", func(t *testing.T) {
-		suite(t, func(t *testing.T, name string) llmclient.Client {
-			return record(t, llmclient.Retry(model, llmclient.RetryConfig{AfterOutput: true}), cfg.APIKey, filepath.Join(dir, name+".jsonl"))
-		})
-	})
-	t.Run("replayed", func(t *testing.T) { replay(t, dir) })
+	require.Empty(t, missing, "set these variables in the environment to ask a real model")
+	require.NoError(t, os.MkdirAll(recordings, 0o755))
+	rec := &recording{file: fileOf(recordings, m.name), key: m.key}
+	all := record(t, m, rec, rows(markdownpolicy.Names()), os.Getenv("SEGUE_LIVE_KEEP") != "")
+	t.Logf("\n%s", tables(all))
+	*rewrite = true
+	replayed := replay(t, rec.file)
+	require.Equal(t, tables(all), tables(replayed), "a replay has other figures: were requests repeated?")
 }
 
-// record records a model until the test ends, even if the test fails. A recording that contains the
-// key is not written.
-func record(t *testing.T, model llmclient.Client, key, file string) llmclient.Client {
-	var recording bytes.Buffer
-	t.Cleanup(func() { require.NoError(t, write(file, recording.Bytes(), key)) })
-	return scripted.Record(model, &recording)
-}
-
-// write writes a recording, unless it contains the key.
-func write(file string, recording []byte, key string) error {
-	if bytes.Contains(recording, []byte(key)) {
-		return errors.New("the recording is not written: it holds the key; where the server wants none, choose one that is no word of a conversation")
+// record has all rows done by a real model, and records its replies. With keep it asks only what
+// the recording does not answer.
+func record(t *testing.T, m model, rec *recording, all []row, keep bool) []outcome {
+	if !keep {
+		require.NoError(t, os.RemoveAll(rec.file))
 	}
-	return os.WriteFile(file, recording, 0o644)
+	_, err := rec.read()
+	require.NoError(t, err)
+	for key := range rec.replies {
+		if strings.Contains(key, " ") { // the time was over: it may not be today
+			delete(rec.replies, key)
+		}
+	}
+	require.NoError(t, rec.write(m.name, false))
+	s := newServer(m.name, &m, rec)
+	defer s.Close()
+	done := runAll(t.Context(), all, s, func(o outcome) { t.Log(o.String()) })
+	require.NoError(t, rec.write(m.name, true))
+	return done
 }
 
-// replay replays the recordings of a model. Each must be used completely.
-func replay(t *testing.T, dir string) {
-	suite(t, func(t *testing.T, name string) llmclient.Client {
-		recording, err := os.ReadFile(filepath.Join(dir, name+".jsonl"))
-		require.NoError(t, err, "run make live with this model")
-		player, err := scripted.Replay(bytes.NewReader(recording))
-		require.NoError(t, err)
-		t.Cleanup(func() { player.AssertComplete(t) })
-		return player
+// replay has all rows done by a recording, and holds the outcomes against the golden file.
+func replay(t *testing.T, file string) []outcome {
+	rec := &recording{file: file}
+	name, err := rec.read()
+	require.NoError(t, err)
+	s := newServer(name, nil, rec)
+	defer s.Close()
+	var missing []string
+	done := runAll(t.Context(), rows(markdownpolicy.Names()), s, func(o outcome) {
+		if o.missing > 0 {
+			missing = append(missing, fmt.Sprint(o.row, " ", o.task.name))
+		}
 	})
+	require.Empty(t, missing, "tasks with requests that the recording of %s does not answer: record anew with make live KEEP=1", name)
+	require.Zero(t, rec.unused(), "replies of %s that no request asks for: record anew with make live KEEP=1", file)
+	goldenIs(t, strings.TrimSuffix(file, ".jsonl")+".txt", golden(done))
+	sectionIs(t, name, tables(done))
+	return done
+}
+
+// golden is the tables, and a line for each outcome.
+func golden(done []outcome) string {
+	var b strings.Builder
+	b.WriteString(tables(done) + "\n")
+	for _, o := range done {
+		b.WriteString(o.String() + "\n")
+	}
+	return b.String()
+}
+
+const anew = "run: go test ./internal/live -run '^TestRecordings$' -rewrite"
+
+// goldenIs holds a file against a text.
+func goldenIs(t *testing.T, file, want string) {
+	if *rewrite {
+		require.NoError(t, os.WriteFile(file, []byte(want), 0o644))
+		return
+	}
+	have, err := os.ReadFile(file)
+	require.NoError(t, err, anew)
+	require.Equal(t, string(have), want, anew)
+}
+
+// sectionIs holds the section of a model against its tables, if the page has one.
+func sectionIs(t *testing.T, model, want string) {
+	text, err := os.ReadFile(page)
+	require.NoError(t, err)
+	begin, end := "<!-- "+model+": make live -->\n", "<!-- end of "+model+" -->\n"
+	before, rest, ok := strings.Cut(string(text), begin)
+	if !ok {
+		return
+	}
+	_, after, ok := strings.Cut(rest, end)
+	require.True(t, ok, "%s has no %q", page, end)
+	goldenIs(t, page, before+begin+want+end+after)
 }
 
 // TestRecordings replays recordings of real models.
 func TestRecordings(t *testing.T) {
-	dirs, err := filepath.Glob("testdata/*/")
+	files, err := filepath.Glob(filepath.Join(recordings, "*.jsonl"))
 	require.NoError(t, err)
-	if len(dirs) == 0 {
-		t.Skip("no model was recorded yet: make live records one")
+	for _, file := range files {
+		t.Run(filepath.Base(file), func(t *testing.T) { replay(t, file) })
 	}
-	for _, dir := range dirs {
-		t.Run(filepath.Base(dir), func(t *testing.T) { replay(t, dir) })
-	}
-}
-
-func TestFromEnvironment(t *testing.T) {
-	env := map[string]string{}
-	_, missing := fromEnvironment(func(name string) string { return env[name] })
-	require.Equal(t, []string{"OPENAI_API_KEY", "SEGUE_MODEL"}, missing)
-	env["OPENAI_API_KEY"], env["SEGUE_MODEL"] = "k", "m"
-	cfg, missing := fromEnvironment(func(name string) string { return env[name] })
-	require.Empty(t, missing)
-	require.Equal(t, openaichat.Config{APIKey: "k", Model: "m"}, cfg)
-	require.Equal(t, filepath.Join("x", "meta_llama-3.1_8b"), folder("x", "meta/llama-3.1:8b"))
 }

@@ -3,156 +3,199 @@ package live
 import (
 	"context"
 	"encoding/json"
-	"slices"
+	"fmt"
 	"strings"
-	"sync/atomic"
-	"testing"
+	"sync"
 
-	"github.com/stretchr/testify/require"
-
-	"github.com/segue-go/segue/delegation"
-	"github.com/segue-go/segue/llmclient"
-	"github.com/segue-go/segue/llmclient/policyclient"
-	"github.com/segue-go/segue/markdownpolicy"
-	"github.com/segue-go/segue/orchestrator"
-	"github.com/segue-go/segue/strategy"
-	"github.com/segue-go/segue/strategy/builtin"
-	"github.com/segue-go/segue/strategy/stepagent"
 	"github.com/segue-go/segue/tools"
 )
 
-const (
-	sum     = "Add 19.5 and 22.5 with the tool add. Answer with the sum."
-	sums    = "First add 19.5 and 22.5 with the tool add. Then add 8 to that sum with the tool add. Answer with the last sum."
-	capital = "What is the capital of France? Answer with its name alone."
-	country = `{"type":"object","properties":{"city":{"type":"string"},"country":{"type":"string"}},"required":["city","country"],"additionalProperties":false}`
+// task is a small task, and what shows that it was done.
+type task struct {
+	name, goal string
+	calls      []string // a part of a call that has to be made; "|" stands between alternatives
+	noCalls    bool     // no tool may be called
+	answer     []string // a part of the answer, as in calls
+}
+
+// twelve are tasks that need a step or two.
+var twelve = []task{
+	{
+		name: "add", goal: "Add 19.5 and 22.5 with the tool add. Answer with the sum.",
+		calls: []string{`add{"a":19.5,"b":22.5}|add{"a":22.5,"b":19.5}`}, answer: []string{"42"},
+	},
+	{
+		name: "chain", goal: "First add 19.5 and 22.5 with the tool add. Then add 8 to that sum with the tool add. Answer with the last sum.",
+		calls: []string{`add{"a":19.5,"b":22.5}|add{"a":22.5,"b":19.5}`, `add{"a":42,"b":8}|add{"a":8,"b":42}`}, answer: []string{"50"},
+	},
+	{
+		name: "weather", goal: "How is the weather in Bergen today?",
+		calls: []string{`get_weather{"city":"Bergen`}, answer: []string{"-4|minus 4|−4"},
+	},
+	{
+		name: "order", goal: "My order is A-23. Who carries it to me?",
+		calls: []string{`order_status{"id":"A-23"}`}, answer: []string{"Bluebird"},
+	},
+	{
+		name: "file", goal: "How many lemons does stock.txt list?",
+		calls: []string{`read_file{"path":"stock.txt"|read_file{"path":"./stock.txt"`}, answer: []string{"14|fourteen"},
+	},
+	{
+		name: "twofiles", goal: "Look into stock.txt and growers.txt. How many lemons are in stock, and who grows them?",
+		calls: []string{"stock.txt", "growers.txt"}, answer: []string{"14|fourteen", "Clara"},
+	},
+	{
+		name: "notool", goal: "Which city is the capital of Italy? Answer with its name.",
+		noCalls: true, answer: []string{"Rome"},
+	},
+	{
+		name: "parallel", goal: "Is it warmer in Lyon or in Turin? Compare the weather of both.",
+		calls: []string{`get_weather{"city":"Lyon`, `get_weather{"city":"Turin`}, answer: []string{"Turin"},
+	},
+	{
+		name: "nested", goal: "Put an event into the calendar: Garden party on 2027-05-08, with Clara and Denis.",
+		calls: []string{`create_event{"title":"Garden party","date":"2027-05-08","attendees":["Clara`},
+	},
+	{
+		name: "text", goal: "Write a file greet.py that prints \"good day\" once for each number from 1 to 4. Its first line is a comment.",
+		calls: []string{`write_file{"path":"greet.py"|write_file{"path":"./greet.py"`, "range"},
+	},
+	{
+		name: "recover", goal: "What is the status of order 61?",
+		calls: []string{`order_status{"id":"61"}|order_status{"id":"A-61"}`, `order_status{"id":"A-61"}`}, answer: []string{"shipped"},
+	},
+	{
+		name: "mixed", goal: "Look up how warm it is in Turin, and add 6 to it with the tool add. Answer with the sum.",
+		calls: []string{`get_weather{"city":"Turin`, `add{"a":21,"b":6}|add{"a":6,"b":21}`}, answer: []string{"27"},
+	},
+}
+
+// several are tasks whose later steps need what the earlier ones found.
+var several = []task{
+	{
+		name: "errand", goal: "The file errand.txt names an order. Look up the status of this order, and write the name of its carrier into the file carrier.txt.",
+		calls: []string{"errand.txt", `order_status{"id":"A-23"}`, `write_file{"path":"carrier.txt","text":"Bluebird|write_file{"path":"./carrier.txt","text":"Bluebird`},
+	},
+	{
+		name: "total", goal: "The file bill.txt lists three prices. Add all three with the tool add, two at a time. Answer with the total.",
+		calls: []string{"bill.txt", ":21.5|:29.25|:20.25"}, answer: []string{"35.5"},
+	},
+	{
+		name: "trip", goal: "The file trip.txt names two cities. Look up the weather of each, and write the name of the colder city into the file pack.txt.",
+		calls: []string{"trip.txt", `get_weather{"city":"Bergen`, `get_weather{"city":"Lyon`, `write_file{"path":"pack.txt","text":"Bergen|write_file{"path":"./pack.txt","text":"Bergen`},
+	},
+	{
+		name: "invite", goal: "The file club.txt says who is in the chess club and when it meets. Create an event named Chess on that day, with all members.",
+		calls: []string{"club.txt", `create_event{"title":"Chess","date":"2027-03-19","attendees":["`, "Emil", "Farah"},
+	},
+	{
+		name: "trail", goal: "Begin with the file start.txt. Each file names the next one to read, until one holds a number. Add 9 to this number with the tool add, and answer with the sum.",
+		calls: []string{"start.txt", "attic.txt", "chest.txt", `add{"a":31,"b":9}|add{"a":9,"b":31}`}, answer: []string{"40|forty"},
+	},
+	{
+		name: "repair", goal: "Look up the status of order 61. Then write its status into the file note.txt, read note.txt again, and answer with what it says.",
+		calls: []string{`order_status{"id":"A-61"}`, `write_file{"path":"note.txt"|write_file{"path":"./note.txt"`, `read_file{"path":"note.txt"|read_file{"path":"./note.txt"`}, answer: []string{"shipped"},
+	},
+}
+
+// world is what the tools of one run work on.
+type world struct {
+	mu    sync.Mutex
+	calls []string // name and arguments as JSON
+	files map[string]string
+}
+
+func newWorld() *world {
+	return &world{files: map[string]string{
+		"stock.txt":   "oranges 6\nlemons 14\nlimes 9\n",
+		"growers.txt": "lemons Clara\nlimes Denis\n",
+		"errand.txt":  "Please look after order A-23.\n",
+		"bill.txt":    "bread 6.25\ncheese 15.25\ntea 14\n",
+		"trip.txt":    "Bergen\nLyon\n",
+		"club.txt":    "Members: Emil, Farah\nNext meeting: 2027-03-19\n",
+		"start.txt":   "Read attic.txt next.\n",
+		"attic.txt":   "Read chest.txt next.\n",
+		"chest.txt":   "The number is 31.\n",
+	}}
+}
+
+// note notes a call. It holds the lock of the world until the tool has returned.
+func (w *world) note(name string, in any) (done func()) {
+	args, err := json.Marshal(in)
+	if err != nil {
+		panic(err)
+	}
+	w.mu.Lock()
+	w.calls = append(w.calls, name+string(args))
+	return w.mu.Unlock
+}
+
+type (
+	numbers struct {
+		A float64 `json:"a"`
+		B float64 `json:"b"`
+	}
+	place struct {
+		City string `json:"city"`
+		Unit string `json:"unit,omitempty" jsonschema:"celsius or fahrenheit"`
+	}
+	order struct {
+		ID string `json:"id" jsonschema:"such as A-17"`
+	}
+	path struct {
+		Path string `json:"path"`
+	}
+	content struct {
+		Path string `json:"path"`
+		Text string `json:"text"`
+	}
+	event struct {
+		Title     string   `json:"title"`
+		Date      string   `json:"date" jsonschema:"YYYY-MM-DD"`
+		Attendees []string `json:"attendees"`
+	}
 )
 
-// task is a task that is easy for any useful model, and the check that the model did it.
-type task struct {
-	name   string
-	specs  map[string]builtin.Spec // strategies by name; the one named "it" is run
-	step   stepagent.Func          // the step of a step-agent, instead of specs
-	policy markdownpolicy.Policy   // how tool calls are written as text; nil means native calls
-	goal   string
-	answer string // what the answer must contain
-	asData bool   // the answer is JSON
-	adds   int    // the least number of runs of the tool add
-}
-
-func one(strategy, config string) map[string]builtin.Spec {
-	return map[string]builtin.Spec{"it": {Strategy: strategy, Config: json.RawMessage(config)}}
-}
-
-func with(strategy, config string) map[string]builtin.Spec {
-	specs := one(strategy, config)
-	specs["work"] = builtin.Spec{Strategy: "complete-task"}
-	return specs
-}
-
-var tasks = []task{
-	{name: "complete-task", specs: one("complete-task", `{"system":"Be brief."}`), goal: sum, answer: "42", adds: 1},
-	{name: "tool-first", specs: one("tool-first", ``), goal: sum, answer: "42", adds: 1},
-	{name: "llm-only", specs: one("llm-only", ``), goal: capital, answer: "Paris"},
-	{name: "plan-revise-execute", specs: with("plan-revise-execute", `{"executor":"work"}`), goal: sums, answer: "50", adds: 2},
-	{name: "plan-and-execute", specs: with("plan-and-execute", `{"executor":"work"}`), goal: sums, answer: "50", adds: 2},
-	{name: "react", specs: one("react", ``), goal: sum, answer: "42", adds: 1},
-	{name: "reason-act-observe", specs: one("reason-act-observe", `{"no_input":true}`), goal: sum, answer: "42", adds: 1},
-	{name: "reflection", specs: one("reflection", ``), goal: sum, answer: "42", adds: 1},
-	{name: "retry", specs: with("retry", `{"strategy":"work"}`), goal: sum, answer: "42", adds: 1},
-	{name: "step-agent", step: askOnce, goal: capital, answer: "Paris"},
-	{
-		name: "schema", specs: one("complete-task", `{"tools":[],"schema":{"name":"place","strict":true,"schema":`+country+`}}`),
-		goal: "Which city is the capital of France?", answer: "Paris", asData: true,
-	},
-	{name: "fenced", specs: one("complete-task", ``), policy: markdownpolicy.Fenced{}, goal: sum, answer: "42", adds: 1},
-}
-
-// askOnce is the step of an agent that asks a model and returns its reply as the answer.
-func askOnce(stepagent.Step) stepagent.StepResult {
-	return stepagent.Ask(llmclient.Request{}, func(resp llmclient.Response) stepagent.StepResult {
-		return stepagent.Finish(resp.Message.Text())
-	})
-}
-
-// modes are the ways in which a model is asked.
-var modes = []struct {
-	name string
-	run  func(context.Context, *orchestrator.Orchestrator, orchestrator.Task) (orchestrator.Result, error)
-}{
-	{"whole", func(ctx context.Context, o *orchestrator.Orchestrator, t orchestrator.Task) (orchestrator.Result, error) {
-		return o.Run(ctx, t)
-	}},
-	{"streamed", func(ctx context.Context, o *orchestrator.Orchestrator, t orchestrator.Task) (orchestrator.Result, error) {
-		return orchestrator.Collect(o.Stream(ctx, t))
-	}},
-}
-
-// suite runs every task in every mode. client makes the model of each; name is the name of its
-// recording.
-func suite(t *testing.T, client func(t *testing.T, name string) llmclient.Client) {
-	for _, task := range tasks {
-		for _, mode := range modes {
-			name := task.name + "-" + mode.name
-			t.Run(name, func(t *testing.T) {
-				var additions atomic.Int64
-				o, err := orchestrator.New(task.config(t, client(t, name), &additions))
-				require.NoError(t, err)
-				result, err := mode.run(t.Context(), o, orchestrator.Task{
-					Strategy: "it",
-					Input:    delegation.Input{Goal: task.goal},
-					Limits:   delegation.Limits{ModelCalls: 40},
-				})
-				require.NoError(t, err)
-				task.check(t, result, int(additions.Load()))
-			})
-		}
-	}
-}
-
-func (k task) config(t *testing.T, model llmclient.Client, additions *atomic.Int64) orchestrator.Config {
-	set := strategy.Set{"it": stepagent.New(stepagent.Config{Step: k.step})}
-	if k.step == nil {
-		var err error
-		set, err = builtin.Set(k.specs)
-		require.NoError(t, err)
-	}
-	if k.policy != nil {
-		model = policyclient.Wrap(model, k.policy)
-	}
-	add := tools.New(tools.Definition{Name: "add", Description: "Adds two numbers."},
-		func(_ context.Context, in struct{ A, B float64 }) (float64, error) {
-			additions.Add(1)
+// tools are six tools that read and change the world.
+func (w *world) tools() []tools.Tool {
+	return []tools.Tool{
+		tool(w, tools.Definition{Name: "add", Description: "Adds two numbers.", ReadOnly: true}, func(in numbers) (any, error) {
 			return in.A + in.B, nil
-		})
-	return orchestrator.Config{Client: model, Strategies: set, Tools: []tools.Tool{add}}
-}
-
-func (k task) check(t *testing.T, result orchestrator.Result, additions int) {
-	out := result.Output
-	require.Nil(t, out.Err)
-	require.Equal(t, orchestrator.StatusDone, result.Status)
-	require.NoError(t, out.Messages.Validate())
-	require.GreaterOrEqual(t, additions, k.adds, "runs of the tool add")
-	require.Contains(t, out.Text(), k.answer)
-	if k.asData {
-		var place struct{ City, Country string }
-		require.NoError(t, json.Unmarshal(out.Data, &place))
-		require.Equal(t, k.answer, place.City)
+		}),
+		tool(w, tools.Definition{Name: "get_weather", Description: "Returns the weather of a city.", ReadOnly: true}, func(in place) (any, error) {
+			city, _, _ := strings.Cut(in.City, ",")
+			degrees, ok := map[string]int{"bergen": -4, "lyon": 16, "turin": 21}[strings.ToLower(city)]
+			if !ok {
+				return nil, fmt.Errorf("the weather of %q is not known", in.City)
+			}
+			return fmt.Sprintf("%d degrees celsius, light wind", degrees), nil
+		}),
+		tool(w, tools.Definition{Name: "order_status", Description: "Returns the status of an order.", ReadOnly: true}, func(in order) (any, error) {
+			if !strings.HasPrefix(in.ID, "A-") {
+				return nil, fmt.Errorf("no order has the id %q: ids begin with A-, such as A-%s", in.ID, in.ID)
+			}
+			return map[string]string{"id": in.ID, "status": "shipped", "carrier": "Bluebird"}, nil
+		}),
+		tool(w, tools.Definition{Name: "read_file", Description: "Returns the text of a file.", ReadOnly: true}, func(in path) (any, error) {
+			text, ok := w.files[strings.TrimPrefix(in.Path, "./")]
+			if !ok {
+				return nil, fmt.Errorf("there is no file named %q", in.Path)
+			}
+			return text, nil
+		}),
+		tool(w, tools.Definition{Name: "write_file", Description: "Writes a file."}, func(in content) (any, error) {
+			w.files[strings.TrimPrefix(in.Path, "./")] = in.Text
+			return "written", nil
+		}),
+		tool(w, tools.Definition{Name: "create_event", Description: "Creates a calendar event."}, func(event) (any, error) {
+			return "event 31 is created", nil
+		}),
 	}
 }
 
-// Every built-in strategy has a task.
-func TestTasks_coverEveryStrategy(t *testing.T) {
-	var names []string
-	for _, task := range tasks {
-		for _, spec := range task.specs {
-			names = append(names, spec.Strategy)
-		}
-	}
-	for _, name := range builtin.Names() {
-		require.Contains(t, names, name)
-	}
-	require.True(t, slices.ContainsFunc(tasks, func(k task) bool { return k.step != nil }))
-	require.False(t, slices.ContainsFunc(tasks, func(k task) bool { return strings.Contains(k.name, "/") }), "names are files")
+func tool[In any](w *world, def tools.Definition, run func(In) (any, error)) tools.Tool {
+	return tools.New(def, func(_ context.Context, in In) (any, error) {
+		defer w.note(def.Name, in)()
+		return run(in)
+	})
 }
