@@ -319,7 +319,8 @@ func TestRows(t *testing.T) {
 
 // TestJudge says of each outcome what the table counts.
 func TestJudge(t *testing.T) {
-	add, notool, several := twelve[0], twelve[6], several[1]
+	add, notool, nested, several := twelve[0], twelve[6], twelve[8], several[1]
+	party := []string{`create_event{"title":"Garden party","date":"2027-05-08","attendees":["Clara","Denis"]}`}
 	made := []string{`add{"a":19.5,"b":22.5}`}
 	for _, test := range []struct {
 		k      task
@@ -341,6 +342,8 @@ func TestJudge(t *testing.T) {
 		{notool, nil, "Rome", "called clean DONE"},
 		{notool, made, "Rome", "clean"},
 		{notool, nil, "Paris", "called"},
+		{nested, party, "I have created the event.", "called clean DONE"},
+		{nested, party, "It is sunny in Paris.", "called"},
 		{several, []string{`read_file{"path":"bill.txt"}`, `add{"a":6.25,"b":15.25}`, `add{"a":21.5,"b":14}`}, "35.5", "called clean DONE"},
 		{several, []string{`read_file{"path":"bill.txt"}`, `add{"a":6.25,"b":15.25}`}, "35.5", "clean"},
 	} {

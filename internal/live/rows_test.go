@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/segue-go/segue/delegation"
 	"github.com/segue-go/segue/llmclient"
@@ -80,8 +81,8 @@ func (r row) orchestrator(w *world, model, baseURL string) (*orchestrator.Orches
 	if err != nil {
 		return nil, err
 	}
-	// The server of the suite needs no key: it adds that of the environment.
-	chat, err := openaichat.New(openaichat.Config{Model: model, BaseURL: baseURL, NoEnvironment: true})
+	// The server of the suite adds the key, and limits the time.
+	chat, err := openaichat.New(openaichat.Config{Model: model, BaseURL: baseURL, NoEnvironment: true, IdleTimeout: time.Hour})
 	if err != nil {
 		return nil, err
 	}

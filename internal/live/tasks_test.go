@@ -18,6 +18,9 @@ type task struct {
 	answer     []string // a part of the answer, as in calls
 }
 
+// said is what every answer of a task says in which something had to be made.
+var said = []string{"reated|rote|ritten|dded|cheduled|aved|been|party|vent|file|.py|.txt|one"}
+
 // twelve are tasks that need a step or two.
 var twelve = []task{
 	{
@@ -54,11 +57,11 @@ var twelve = []task{
 	},
 	{
 		name: "nested", goal: "Put an event into the calendar: Garden party on 2027-05-08, with Clara and Denis.",
-		calls: []string{`create_event{"title":"Garden party","date":"2027-05-08","attendees":["Clara`},
+		calls: []string{`create_event{"title":"Garden party","date":"2027-05-08","attendees":["Clara`}, answer: said,
 	},
 	{
 		name: "text", goal: "Write a file greet.py that prints \"good day\" once for each number from 1 to 4. Its first line is a comment.",
-		calls: []string{`write_file{"path":"greet.py"|write_file{"path":"./greet.py"`, "range"},
+		calls: []string{`write_file{"path":"greet.py"|write_file{"path":"./greet.py"`, "range"}, answer: said,
 	},
 	{
 		name: "recover", goal: "What is the status of order 61?",
@@ -74,7 +77,7 @@ var twelve = []task{
 var several = []task{
 	{
 		name: "errand", goal: "The file errand.txt names an order. Look up the status of this order, and write the name of its carrier into the file carrier.txt.",
-		calls: []string{"errand.txt", `order_status{"id":"A-23"}`, `write_file{"path":"carrier.txt","text":"Bluebird|write_file{"path":"./carrier.txt","text":"Bluebird`},
+		calls: []string{"errand.txt", `order_status{"id":"A-23"}`, `write_file{"path":"carrier.txt","text":"Bluebird|write_file{"path":"./carrier.txt","text":"Bluebird`}, answer: said,
 	},
 	{
 		name: "total", goal: "The file bill.txt lists three prices. Add all three with the tool add, two at a time. Answer with the total.",
@@ -82,11 +85,11 @@ var several = []task{
 	},
 	{
 		name: "trip", goal: "The file trip.txt names two cities. Look up the weather of each, and write the name of the colder city into the file pack.txt.",
-		calls: []string{"trip.txt", `get_weather{"city":"Bergen`, `get_weather{"city":"Lyon`, `write_file{"path":"pack.txt","text":"Bergen|write_file{"path":"./pack.txt","text":"Bergen`},
+		calls: []string{"trip.txt", `get_weather{"city":"Bergen`, `get_weather{"city":"Lyon`, `write_file{"path":"pack.txt","text":"Bergen|write_file{"path":"./pack.txt","text":"Bergen`}, answer: said,
 	},
 	{
 		name: "invite", goal: "The file club.txt says who is in the chess club and when it meets. Create an event named Chess on that day, with all members.",
-		calls: []string{"club.txt", `create_event{"title":"Chess","date":"2027-03-19","attendees":["`, "Emil", "Farah"},
+		calls: []string{"club.txt", `create_event{"title":"Chess","date":"2027-03-19","attendees":["`, "Emil", "Farah"}, answer: said,
 	},
 	{
 		name: "trail", goal: "Begin with the file start.txt. Each file names the next one to read, until one holds a number. Add 9 to this number with the tool add, and answer with the sum.",
