@@ -4,7 +4,7 @@ import "context"
 
 // Client asks a model.
 //
-// With a nil onDelta the reply is fetched as a whole. Otherwise it is streamed: onDelta is called
+// With a nil onDelta the reply is fetched as a whole, or as [WithWatch] says. Otherwise it is streamed: onDelta is called
 // for each piece, in order, on the goroutine that called Complete, and never after Complete has
 // returned. The pieces of one kind, joined, equal that part of the Response. Deltas are only for
 // display: the Response holds everything.
@@ -46,3 +46,22 @@ const (
 	DeltaText    DeltaKind = iota // visible text
 	DeltaThought                  // the model's thoughts
 )
+
+type watchKey struct{}
+
+// WithWatch returns a context in which a [Client] may stream a reply although onDelta is nil, and
+// then passes the pieces to fn, and those of calls to the function of [WithCallDeltas]. Nobody is
+// shown them: a reply that breaks off is asked for again as if none had come. Of replies that were
+// asked for again, fn gets the pieces of each. It is called as onDelta is.
+func WithWatch(ctx context.Context, fn func(Delta)) context.Context {
+	return context.WithValue(ctx, watchKey{}, fn)
+}
+
+// Watch returns onDelta or, if that is nil, the function that [WithWatch] put into ctx; nil if there
+// is none. It is for those who write clients that can stream.
+func Watch(ctx context.Context, onDelta func(Delta)) func(Delta) {
+	if onDelta == nil {
+		onDelta, _ = ctx.Value(watchKey{}).(func(Delta))
+	}
+	return onDelta
+}

@@ -30,6 +30,7 @@ const (
 	FinishLength        FinishReason = "length"         // cut off at the token limit
 	FinishContentFilter FinishReason = "content_filter" // withheld by the provider
 	FinishRefusal       FinishReason = "refusal"        // the model declined; the text says how
+	FinishRepetition    FinishReason = "repetition"     // cut off, because the model went on repeating itself; no client says so
 )
 
 // Attempt is a request that a wrapper made in addition to the one whose outcome it returned: a

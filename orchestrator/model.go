@@ -18,6 +18,7 @@ type request struct {
 	event  Event
 	call   CallDelta // the last that was told a piece of
 	detail Detail    // the same
+	loop   loopWatch
 }
 
 // askModel asks a model.
@@ -35,26 +36,30 @@ func (x *execution) askModel(ctx context.Context, e *machine.Effect) (nextstep.A
 		ctx, cancel = context.WithTimeoutCause(ctx, t, fmt.Errorf("orchestrator: no reply within %v: %w", t, context.DeadlineExceeded))
 		defer cancel()
 	}
-	var onDelta func(llmclient.Delta)
-	if x.run.streams {
-		onDelta = x.deltas()
-		if o.cfg.CallDeltas {
-			ctx = llmclient.WithCallDeltas(ctx, x.callDelta)
-		}
-		if t := o.cfg.Timeouts.ModelIdle; t > 0 {
-			ctx, x.idle = newIdleTimer(ctx, t)
-			defer func() {
-				x.idle.stop()
-				x.idle = nil
-			}()
-			onDelta = x.idle.around(onDelta)
-		}
+	if t := o.cfg.Timeouts.ModelIdle; t > 0 {
+		ctx, x.idle = newIdleTimer(ctx, t, !x.run.streams)
+		defer func() {
+			x.idle.stop()
+			x.idle = nil
+		}()
 	}
 	x.request.aside = step.Aside
 	x.request.Request = step.Request // the client must not keep it
+	ask := x.asks(ctx)
+	if !x.inline || ctx != x.run.ctx {
+		defer ask.cut(nil)
+	}
+	x.request.event = x.event()
+	x.request.loop.begin(&o.cfg.Repetition, ask.cut)
 	x.where = "the client"
-	resp, err := o.cfg.Client.Complete(x.withNotices(ctx), &x.request.Request, onDelta)
+	resp, err := o.cfg.Client.Complete(ask.ctx, &x.request.Request, ask.onDelta)
 	x.where = ""
+	if resp != nil {
+		x.request.loop.whole(resp.Message.Calls())
+	}
+	if x.request.loop.found && outer.Err() == nil {
+		resp, err = x.cutReply(resp, err), nil
+	}
 	if err != nil {
 		return nil, timedOut(ctx, outer, x.readError(err, "the client"))
 	}
@@ -67,41 +72,92 @@ func (x *execution) askModel(ctx context.Context, e *machine.Effect) (nextstep.A
 	return nextstep.APIResponse{Response: resp}, nil
 }
 
-// withNotices returns ctx with a function that receives the notices of the client's wrappers, if
-// the run has a consumer of events. For the execution on the loop's own goroutine, which makes most
-// requests, the function is made once.
-func (x *execution) withNotices(ctx context.Context) context.Context {
-	r := x.run
-	switch {
-	case !r.observed():
-		return ctx
-	case !x.inline || ctx != r.ctx:
-		return llmclient.WithNotify(ctx, x.notice)
-	case r.asking == nil:
-		r.asking = llmclient.WithNotify(ctx, func(n llmclient.Notice) {
-			if x := r.inline; x != nil { // else the run is over
-				x.notice(n)
-			}
-		})
-	}
-	return r.asking
+// asking is how a run asks the client: the context, with functions for what the client tells, the
+// function for deltas, which is nil if nobody is shown them, and what ends the reply.
+type asking struct {
+	ctx     context.Context
+	onDelta func(llmclient.Delta)
+	cut     context.CancelCauseFunc
 }
 
-// deltas returns the function that emits the deltas of a model.
-func (x *execution) deltas() func(llmclient.Delta) {
-	x.request.event = x.event()
+// asks returns how to ask the client with ctx. For the execution on the loop's own goroutine, which
+// makes most requests, it is made once.
+func (x *execution) asks(ctx context.Context) *asking {
 	r := x.run
-	if !x.inline {
-		return x.delta
-	}
-	if r.onDelta == nil {
-		r.onDelta = func(d llmclient.Delta) {
-			if x := r.inline; x != nil { // else the run is over
-				x.delta(d)
-			}
+	if x.inline && ctx == r.ctx {
+		if a := &r.asking; a.ctx == nil || a.ctx.Err() != nil {
+			a.tell(ctx, r, r)
 		}
+		return &r.asking
 	}
-	return r.onDelta
+	a := new(asking)
+	a.tell(ctx, r, x)
+	return a
+}
+
+// listener is what a client tells: an execution, or a run for the one on its loop's goroutine.
+type listener interface {
+	hear(d llmclient.Delta)
+	hearCall(d llmclient.CallDelta)
+	notice(n llmclient.Notice)
+}
+
+// tell has the client tell to.
+func (a *asking) tell(ctx context.Context, r *run, to listener) {
+	a.ctx = ctx
+	if r.observed() {
+		a.ctx = llmclient.WithNotify(a.ctx, to.notice)
+	}
+	if most := &r.o.cfg.Repetition; r.streams {
+		a.onDelta = to.hear
+	} else if most.Times > 0 || most.Calls > 0 || r.o.cfg.Timeouts.ModelIdle > 0 {
+		a.ctx = llmclient.WithWatch(a.ctx, to.hear)
+	}
+	a.ctx = llmclient.WithCallDeltas(a.ctx, to.hearCall)
+	a.ctx, a.cut = context.WithCancelCause(a.ctx)
+}
+
+// A run passes on what a client tells the execution on the loop's goroutine, unless it is over.
+func (r *run) hear(d llmclient.Delta) {
+	if x := r.inline; x != nil {
+		x.hear(d)
+	}
+}
+
+func (r *run) hearCall(d llmclient.CallDelta) {
+	if x := r.inline; x != nil {
+		x.hearCall(d)
+	}
+}
+
+func (r *run) notice(n llmclient.Notice) {
+	if x := r.inline; x != nil {
+		x.notice(n)
+	}
+}
+
+// hear receives a piece of a reply.
+func (x *execution) hear(d llmclient.Delta) {
+	if w := x.idle; w != nil {
+		w.pieces.Add(1) // odd while the consumer handles a delta: that time does not count as the model's
+		defer w.pieces.Add(1)
+	}
+	x.request.loop.text(d.Text)
+	if x.run.streams {
+		x.delta(d)
+	}
+}
+
+// hearCall receives a piece of a tool call that a model writes.
+func (x *execution) hearCall(d llmclient.CallDelta) {
+	if w := x.idle; w != nil {
+		w.pieces.Add(1)
+		defer w.pieces.Add(1)
+	}
+	x.request.loop.call(d)
+	if x.run.streams && x.run.o.cfg.CallDeltas {
+		x.callDelta(d)
+	}
 }
 
 // delta emits a piece of a reply.
@@ -125,10 +181,6 @@ func (x *execution) delta(d llmclient.Delta) {
 
 // callDelta tells a piece of a tool call that a model writes.
 func (x *execution) callDelta(d llmclient.CallDelta) {
-	if w := x.idle; w != nil {
-		w.pieces.Add(1) // as idleTimer.around does
-		defer w.pieces.Add(1)
-	}
 	r := x.request
 	if r.aside {
 		return
@@ -167,6 +219,7 @@ func (x *execution) notice(n llmclient.Notice) {
 	}
 	if n.Discard {
 		x.sawDelta = false // the deltas so far were discarded
+		x.request.loop.begin(x.request.loop.most, x.request.loop.cut)
 	}
 	x.emit(Event{Kind: EventRetryWaiting, Detail: d})
 }

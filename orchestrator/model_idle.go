@@ -13,6 +13,7 @@ import (
 // period, because resetting a timer for each delta would cost more than the delta.
 type idleTimer struct {
 	pieces      atomic.Int64
+	later       bool // the silence before the first piece does not count: the reply may not be streamed
 	cancel      context.CancelCauseFunc
 	timer       *time.Timer
 	seen        int64
@@ -24,9 +25,9 @@ type idleTimer struct {
 
 const idleLooks = 4
 
-func newIdleTimer(ctx context.Context, limit time.Duration) (context.Context, *idleTimer) {
+func newIdleTimer(ctx context.Context, limit time.Duration, later bool) (context.Context, *idleTimer) {
 	ctx, cancel := context.WithCancelCause(ctx)
-	w := &idleTimer{cancel: cancel}
+	w := &idleTimer{cancel: cancel, later: later}
 	every := max(limit/idleLooks, time.Millisecond)
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -40,7 +41,7 @@ func (w *idleTimer) look(limit, every time.Duration) {
 	if w.done {
 		return
 	}
-	if n := w.pieces.Load(); n != w.seen || n%2 == 1 || time.Now().Before(w.pausedUntil) {
+	if n := w.pieces.Load(); n != w.seen || n%2 == 1 || n == 0 && w.later || time.Now().Before(w.pausedUntil) {
 		w.seen, w.silentLooks = n, 0
 	} else {
 		w.silentLooks++
@@ -57,14 +58,6 @@ func (w *idleTimer) pause(wait time.Duration) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.pausedUntil, w.silentLooks = time.Now().Add(wait), 0
-}
-
-func (w *idleTimer) around(next func(llmclient.Delta)) func(llmclient.Delta) {
-	return func(d llmclient.Delta) {
-		w.pieces.Add(1) // odd while the consumer handles a delta: that time does not count as the model's
-		next(d)
-		w.pieces.Add(1)
-	}
 }
 
 func (w *idleTimer) stop() {

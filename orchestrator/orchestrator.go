@@ -31,6 +31,7 @@ type Config struct {
 	Limits     delegation.Limits // limits of each run; zero fields are the defaults
 	Prices     llmclient.Prices  // prices that extend and override [llmclient.KnownPrices]; nil: only those
 	Timeouts   Timeouts
+	Repetition Repetition   // how often a reply may repeat itself before it is cut off
 	Middleware []Middleware // wraps every model call, tool call and remote delegation; the first is the outermost
 
 	// Approve says which tool calls need a person's approval. Nil means only calls of tools whose
@@ -176,7 +177,7 @@ type Remote func(ctx context.Context, step nextstep.Delegate) (delegation.Output
 type Timeouts struct {
 	Run       time.Duration // of a whole run; the run is stopped when it expires
 	Model     time.Duration // of one request to a model, including attempts inside the client
-	ModelIdle time.Duration // between two pieces of a streamed reply; the client may have its own, shorter one
+	ModelIdle time.Duration // between two pieces of a streamed reply, also of Run; the client may have its own, shorter one
 	Tool      time.Duration // of one tool call whose definition has none; 0: 60 seconds; negative: none
 	Store     time.Duration // how long a failing append is retried; 0: 10 seconds; negative: not at all
 }
@@ -225,7 +226,7 @@ type Orchestrator struct {
 // [strategy.Delegator]). A strategy that is not a [strategy.Tabler] has no table to check; it is
 // accepted, and Logger gets a warning. Errors are joined [*ConfigError] values.
 func New(cfg Config) (*Orchestrator, error) {
-	cfg.Strategies, cfg.Remote = maps.Clone(cfg.Strategies), maps.Clone(cfg.Remote)
+	cfg.Strategies, cfg.Remote, cfg.Repetition = maps.Clone(cfg.Strategies), maps.Clone(cfg.Remote), cfg.Repetition.withDefaults()
 	o := &Orchestrator{
 		cfg:     cfg,
 		runner:  tools.Runner{Timeout: cfg.Timeouts.Tool, MaxResult: cfg.MaxToolResult}.WithDefaults(),
@@ -312,7 +313,8 @@ func (o *Orchestrator) wrap(around []Middleware) error {
 }
 
 // Run runs a task until it ends or waits. It uses the same loop as [Orchestrator.Stream], except
-// that it requests replies without streaming. The error is the Err of the output, with its cause;
+// that nobody is shown replies while they come: the client streams them only so that silence and
+// repetition are noticed ([llmclient.WithWatch]), or not at all if it cannot. The error is the Err of the output, with its cause;
 // the Result is filled in either way. For a run that waits, the error is nil if the run can be
 // resumed, an [*UnansweredError] if it cannot, and a [*ReplyError] if Config.Reply answered another
 // wait than the one it was asked about. If the task cannot be started, the error is a

@@ -11,7 +11,6 @@ import (
 
 	"github.com/segue-go/segue/checkpoint"
 	"github.com/segue-go/segue/delegation"
-	"github.com/segue-go/segue/llmclient"
 	"github.com/segue-go/segue/machine"
 )
 
@@ -37,8 +36,7 @@ type run struct {
 	executions map[machine.EffectID]*execution // effects on their own goroutines
 	graced     bool                            // they have their grace period after a stop
 	inline     *execution                      // the execution on the loop's goroutine; nil when the run is over
-	asking     context.Context                 // context of the run for the client; see withNotices
-	onDelta    func(llmclient.Delta)           // function for the deltas of inline
+	asking     asking                          // how inline asks the client
 	timer      *time.Timer
 	nextLook   time.Time // when the timer fires; zero: it is not set
 	agents     []agentDeadline

@@ -89,7 +89,7 @@ func TestFollow_behind(t *testing.T) {
 	}{"many pieces": {"x", 3000, false}, "a long reply": {strings.Repeat("y", 1<<19), 10, true}} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				o := solver(t, repeating(c.piece, c.times), stored(new(checkpoint.Memory)), func(cfg *orchestrator.Config) { cfg.Timeouts.Model = -1 })
+				o := solver(t, repeating(c.piece, c.times), stored(new(checkpoint.Memory)), func(cfg *orchestrator.Config) { cfg.Timeouts.Model, cfg.Repetition.Times = -1, -1 })
 				go func() { _, _ = collect(t, o, task("go")) }() //nolint:testifylint // it ends before the test
 				synctest.Wait()
 				busy := startFollowing(t.Context(), o, orchestrator.Position{}, func(e orchestrator.Event) {

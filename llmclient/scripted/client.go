@@ -69,7 +69,7 @@ func (c *Client) Complete(ctx context.Context, req *llmclient.Request, onDelta f
 			return nil, err
 		}
 	}
-	if err := stream(ctx, req.Model, t.deltas, onDelta); err != nil {
+	if err := stream(ctx, req.Model, t.deltas, llmclient.Watch(ctx, onDelta)); err != nil {
 		return nil, err
 	}
 	if t.err != nil {

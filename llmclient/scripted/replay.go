@@ -88,7 +88,7 @@ func (p *Replayer) Complete(ctx context.Context, req *llmclient.Request, onDelta
 	if rec == nil {
 		return nil, &llmclient.Error{Code: llmclient.CodeBadRequest, Type: "replay_miss", Model: req.Model, Err: p.miss(key, request)}
 	}
-	if err := stream(ctx, req.Model, rec.deltas, onDelta); err != nil {
+	if err := stream(ctx, req.Model, rec.deltas, llmclient.Watch(ctx, onDelta)); err != nil {
 		return nil, err
 	}
 	return rec.resp, rec.err

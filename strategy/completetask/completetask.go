@@ -162,6 +162,7 @@ func (s *completeTask) ProcessAPIResponse(resp llmclient.Response) nextstep.Next
 		return s.OutOfTurn()
 	}
 	s.compact.Answered(resp.Usage)
+	resp = s.Once(resp, s.history)
 	s.was = s.form()
 	s.asked++
 	s.finish = resp.Finish
@@ -174,7 +175,7 @@ func (s *completeTask) ProcessAPIResponse(resp llmclient.Response) nextstep.Next
 		s.closeCalls(calls)
 		step := s.fail(delegation.Code(llmclient.CodeContentFilter), errors.New("completetask: the provider withheld the reply, or a part of it"))
 		return withResult(step, s.reached(resp.Message.Text()))
-	case len(calls) > 0 && resp.Finish == llmclient.FinishLength:
+	case len(calls) > 0 && frame.CutOff(resp.Finish):
 		return s.reissue(calls)
 	case s.finalCall(calls) >= 0:
 		return s.submitted(calls, s.finalCall(calls))
@@ -235,7 +236,7 @@ func (s *completeTask) concluding() nextstep.GetChatCompletion {
 // answer processes a reply without calls.
 func (s *completeTask) answer(text string) nextstep.NextStep {
 	switch {
-	case s.finish == llmclient.FinishLength:
+	case frame.CutOff(s.finish):
 		return s.cutOff(text)
 	case text == "" && len(s.pieces) == 0:
 		return s.empty()
@@ -263,7 +264,7 @@ func (s *completeTask) cutOff(text string) nextstep.NextStep {
 		s.pieces = append(s.pieces, text)
 		return s.again("Continue", nil)
 	default:
-		step := s.fail(delegation.CodeTruncated, errors.New("completetask: the answer was cut off at the token limit"))
+		step := s.fail(delegation.CodeTruncated, errors.New("completetask: the answer was cut off "+frame.CutWhere(s.finish)))
 		return withResult(step, s.reached(text))
 	}
 }
@@ -273,7 +274,7 @@ func (s *completeTask) cutOff(text string) nextstep.NextStep {
 func (s *completeTask) reissue(calls []messages.ToolCall) nextstep.NextStep {
 	s.closeCalls(calls)
 	if !s.Can(reasked) {
-		step := s.fail(delegation.CodeTruncated, errors.New("completetask: the model's tool calls were cut off at the token limit"))
+		step := s.fail(delegation.CodeTruncated, errors.New("completetask: the model's tool calls were cut off "+frame.CutWhere(s.finish)))
 		return withResult(step, s.reached(""))
 	}
 	return s.askModel(reasked, s.request())
@@ -334,6 +335,7 @@ func unfenced(text string) string {
 func (s *completeTask) conclusion(resp llmclient.Response) nextstep.NextStep {
 	why := frame.MustConclude(s.history)
 	s.asked++
+	resp, _ = frame.Once(resp, nil)
 	s.finish = resp.Finish
 	if !resp.Message.Empty() {
 		s.history = append(s.history, resp.Message)

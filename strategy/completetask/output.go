@@ -6,7 +6,6 @@ import (
 	"strconv"
 
 	"github.com/segue-go/segue/delegation"
-	"github.com/segue-go/segue/llmclient"
 	"github.com/segue-go/segue/nextstep"
 	"github.com/segue-go/segue/strategy/internal/frame"
 )
@@ -58,7 +57,7 @@ func (s *completeTask) output() delegation.Output {
 func (s *completeTask) metadata() delegation.Metadata {
 	m := delegation.Metadata{"model_calls": strconv.AppendInt(nil, int64(s.asked), 10)}
 	frame.SetFinish(&m, s.finish)
-	if s.finish == llmclient.FinishLength {
+	if frame.CutOff(s.finish) {
 		_ = m.Set("truncated", true)
 	}
 	if s.unforced {

@@ -18,12 +18,12 @@ func (s *planReviseExecute) answer(resp llmclient.Response, calls []messages.Too
 	s.close(calls, "NotRun")
 	text := resp.Message.Text()
 	switch {
-	case resp.Finish == llmclient.FinishLength:
+	case frame.CutOff(resp.Finish):
 		out := s.partial()
 		if text != "" {
 			out.Result = &text
 		}
-		return s.Fail(delegation.NewError(delegation.CodeTruncated, errors.New("planreviseexecute: the answer was cut off at the token limit")), out)
+		return s.Fail(delegation.NewError(delegation.CodeTruncated, errors.New("planreviseexecute: the answer was cut off "+frame.CutWhere(resp.Finish))), out)
 	case text == "":
 		return s.fail(delegation.CodeFailed, errors.New("planreviseexecute: the model's answer was empty"))
 	default:

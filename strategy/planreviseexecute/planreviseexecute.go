@@ -186,6 +186,7 @@ func (s *planReviseExecute) ProcessAPIResponse(resp llmclient.Response) nextstep
 	default:
 		return s.OutOfTurn()
 	}
+	resp, note := frame.Once(resp, s.history)
 	if !resp.Message.Empty() {
 		s.history = append(s.history, resp.Message)
 	}
@@ -196,9 +197,12 @@ func (s *planReviseExecute) ProcessAPIResponse(resp llmclient.Response) nextstep
 		return s.fail(delegation.Code(llmclient.CodeContentFilter), errors.New("planreviseexecute: the provider withheld the reply, or a part of it"))
 	case s.State() == Synthesizing:
 		return s.answer(resp, calls)
-	case resp.Finish == llmclient.FinishLength:
+	case frame.CutOff(resp.Finish):
 		s.close(calls, "CutCall")
-		return s.remind(delegation.CodeTruncated, errors.New("planreviseexecute: the model's reply was cut off at the token limit"))
+		if note != "" {
+			s.history = append(s.history, messages.UserText(note))
+		}
+		return s.remind(delegation.CodeTruncated, errors.New("planreviseexecute: the model's reply was cut off "+frame.CutWhere(resp.Finish)))
 	case len(calls) > 0:
 		s.calls = calls
 		return s.Then(submitted, nextstep.ExecuteTools{Calls: calls})

@@ -17,6 +17,7 @@ import (
 
 // judge acts on a reply.
 func (s *react) judge(resp llmclient.Response) nextstep.NextStep {
+	resp = s.Once(resp, s.history)
 	s.finish = resp.Finish
 	turn, err := s.read(resp.Message)
 	s.scrap = strings.TrimSpace(resp.Message.Text())
@@ -26,7 +27,7 @@ func (s *react) judge(resp llmclient.Response) nextstep.NextStep {
 	switch {
 	case resp.Finish == llmclient.FinishContentFilter:
 		return s.fail(delegation.Code(llmclient.CodeContentFilter), errors.New("react: the provider withheld the reply, or a part of it"))
-	case resp.Finish == llmclient.FinishLength && !whole(turn, s.scrap):
+	case frame.CutOff(resp.Finish) && !whole(turn, s.scrap):
 		return s.cutOff()
 	case err != nil:
 		return s.unread(turn, err)
@@ -122,7 +123,7 @@ func (s *react) cutOff() nextstep.NextStep {
 	if s.Can(reasked) {
 		return s.again(s.scrap, PromptData{Why: whyCutOff})
 	}
-	return s.fail(delegation.CodeTruncated, errors.New("react: the reply was cut off at the token limit"))
+	return s.fail(delegation.CodeTruncated, errors.New("react: the reply was cut off "+frame.CutWhere(s.finish)))
 }
 
 // unread processes a reply that is neither an action nor an answer. err is nil if its answer is
@@ -161,6 +162,7 @@ func (s *react) again(reply string, data PromptData) nextstep.NextStep {
 // conclusion processes the last reply. An action in it is not run.
 func (s *react) conclusion(resp llmclient.Response) nextstep.NextStep {
 	why := frame.MustConclude(s.history)
+	resp, _ = frame.Once(resp, nil)
 	s.finish = resp.Finish
 	turn, err := s.read(resp.Message)
 	if err != nil || turn.Answer == nil || strings.TrimSpace(*turn.Answer) == "" {

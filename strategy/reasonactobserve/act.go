@@ -3,14 +3,11 @@ package reasonactobserve
 import (
 	"bytes"
 	"encoding/json"
-	"errors"
 	"slices"
 	"strings"
 	"unicode/utf8"
 
-	"github.com/segue-go/segue/delegation"
 	"github.com/segue-go/segue/internal/jsonform"
-	"github.com/segue-go/segue/llmclient"
 	"github.com/segue-go/segue/messages"
 	"github.com/segue-go/segue/nextstep"
 	"github.com/segue-go/segue/strategy/internal/frame"
@@ -59,11 +56,11 @@ func (s *reasonActObserve) acted(reply messages.Assistant) nextstep.NextStep {
 		return s.then(acted, s.observe())
 	case len(calls) == 0:
 		s.record(reply, "")
-		if s.finish == llmclient.FinishLength {
-			return s.failWith(said, delegation.CodeTruncated, errors.New("reasonactobserve: the answer was cut off at the token limit"))
+		if frame.CutOff(s.finish) {
+			return s.cutOff(said)
 		}
 		return s.done(said)
-	case s.finish == llmclient.FinishLength:
+	case frame.CutOff(s.finish):
 		s.record(reply, "CutCall")
 		for _, m := range s.history[len(s.history)-len(calls):] {
 			s.show(m.(messages.Tool).ToolOutput, calls)

@@ -15,8 +15,8 @@ import (
 func (s *reasonActObserve) answered(reply messages.Assistant) nextstep.NextStep {
 	s.record(reply, "NotRun")
 	switch text := reply.Text(); {
-	case s.finish == llmclient.FinishLength:
-		return s.failWith(text, delegation.CodeTruncated, errors.New("reasonactobserve: the answer was cut off at the token limit"))
+	case frame.CutOff(s.finish):
+		return s.cutOff(text)
 	case text == "":
 		return s.fail(delegation.CodeFailed, errors.New("reasonactobserve: the model said that it is done, and gave no answer"))
 	default:
@@ -24,12 +24,21 @@ func (s *reasonActObserve) answered(reply messages.Assistant) nextstep.NextStep 
 	}
 }
 
+// cutOff ends with a part of an answer, or asks for another one if the model went on repeating
+// itself, and has not been told so before.
+func (s *reasonActObserve) cutOff(part string) nextstep.NextStep {
+	if s.finish == llmclient.FinishRepetition && s.hasNews() {
+		return s.goOn()
+	}
+	return s.failWith(part, delegation.CodeTruncated, errors.New("reasonactobserve: the answer was cut off "+frame.CutWhere(s.finish)))
+}
+
 // concluded processes the last reply, after the steps were used up.
 func (s *reasonActObserve) concluded(reply messages.Assistant) nextstep.NextStep {
 	why := frame.MustConclude(s.history)
 	s.record(reply, "NotRun")
 	text := reply.Text()
-	if s.OnLimit == LimitAccept && text != "" && s.finish != llmclient.FinishLength {
+	if s.OnLimit == LimitAccept && text != "" && !frame.CutOff(s.finish) {
 		return s.done(text)
 	}
 	var result *string
@@ -83,7 +92,7 @@ func (s *reasonActObserve) output() delegation.Output {
 	set("model_calls", s.asked)
 	frame.SetList(&m, "tools", s.used)
 	frame.SetFinish(&m, s.finish)
-	if s.finish == llmclient.FinishLength {
+	if frame.CutOff(s.finish) {
 		set("truncated", true)
 	}
 	if s.State() == Concluding {

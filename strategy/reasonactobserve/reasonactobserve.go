@@ -165,6 +165,7 @@ func (s *reasonActObserve) ProcessAPIResponse(resp llmclient.Response) nextstep.
 	}
 	s.compact.Answered(resp.Usage)
 	s.asked++
+	resp = s.Once(resp, s.history)
 	s.finish = resp.Finish
 	text := resp.Message.Text()
 	switch resp.Finish {

@@ -159,13 +159,14 @@ func (s *reflection) ProcessAPIResponse(resp llmclient.Response) nextstep.NextSt
 
 // reply processes a reply that may be a draft.
 func (s *reflection) reply(resp llmclient.Response) nextstep.NextStep {
+	resp = s.Once(resp, s.history)
 	s.hear(resp.Message)
 	calls, text := resp.Message.Calls(), resp.Message.Text()
 	switch {
 	case resp.Finish == llmclient.FinishContentFilter:
 		s.keep(text)
 		return s.withheld(calls)
-	case resp.Finish == llmclient.FinishLength:
+	case frame.CutOff(resp.Finish):
 		s.keep(text)
 		s.notRun(calls, whyCutOff)
 		return s.again(PromptData{Why: whyCutOff}, delegation.CodeTruncated, "was cut off at the length limit")
@@ -233,6 +234,7 @@ func (s *reflection) judge(text string, data json.RawMessage) nextstep.NextStep 
 
 // critique processes the judgement of a draft.
 func (s *reflection) critique(resp llmclient.Response) nextstep.NextStep {
+	resp, _ = frame.Once(resp, nil)
 	s.hear(resp.Message)
 	calls := resp.Message.Calls()
 	if resp.Finish == llmclient.FinishContentFilter {
@@ -240,7 +242,7 @@ func (s *reflection) critique(resp llmclient.Response) nextstep.NextStep {
 	}
 	s.notRun(calls, whyCritique)
 	c := read(resp.Message.Text())
-	c.Approved = c.Approved && resp.Finish != llmclient.FinishLength // the missing part is unknown
+	c.Approved = c.Approved && !frame.CutOff(resp.Finish) // the missing part is unknown
 	data := PromptData{Critique: c.Feedback}
 	s.critiques = append(s.critiques, c)
 	switch {

@@ -9,6 +9,7 @@ import (
 	"github.com/segue-go/segue/llmclient"
 	"github.com/segue-go/segue/messages"
 	"github.com/segue-go/segue/nextstep"
+	"github.com/segue-go/segue/strategy/internal/frame"
 )
 
 // prompt fills in a template.
@@ -37,7 +38,7 @@ func (s *stepAgent) makePlan() nextstep.NextStep {
 func (s *stepAgent) planned(resp llmclient.Response) nextstep.NextStep {
 	text := strings.TrimSpace(resp.Message.Text())
 	switch {
-	case resp.Finish == llmclient.FinishContentFilter || resp.Finish == llmclient.FinishRefusal || resp.Finish == llmclient.FinishLength:
+	case resp.Finish == llmclient.FinishContentFilter || resp.Finish == llmclient.FinishRefusal || frame.CutOff(resp.Finish):
 		return s.unplanned(fmt.Errorf("stepagent: the reply is not a plan: the model stopped for the reason %q", resp.Finish))
 	case text == "":
 		return s.unplanned(errors.New("stepagent: the reply is not a plan: it is empty"))

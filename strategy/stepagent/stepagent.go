@@ -186,6 +186,7 @@ func (s *stepAgent) ProcessAPIResponse(resp llmclient.Response) nextstep.NextSte
 		return s.planned(resp)
 	case Asking:
 		s.asked++
+		resp, _ = frame.Once(resp, nil)
 		s.begun.replies = append(s.begun.replies, resp)
 		then := s.then
 		s.reply, s.then = &resp.Message, nil

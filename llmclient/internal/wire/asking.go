@@ -2,6 +2,8 @@ package wire
 
 import (
 	"context"
+	"net/http"
+	"regexp"
 
 	"github.com/segue-go/segue/llmclient"
 	"github.com/segue-go/segue/messages"
@@ -17,11 +19,12 @@ type Asking struct {
 	Once func(ctx context.Context, req *llmclient.Request, model string, onDelta func(llmclient.Delta)) (*llmclient.Response, *llmclient.Error)
 
 	leftOut *Refused // tools that are not sent
+	whole   *Refused // models that cannot stream
 }
 
 // Client returns the client. Its errors and its responses name the model that was asked.
 func (a Asking) Client() llmclient.Client {
-	a.leftOut = &Refused{}
+	a.leftOut, a.whole = &Refused{}, &Refused{}
 	client := llmclient.Client(llmclient.ClientFunc(a.once))
 	if a.Retries > 0 {
 		client = llmclient.Retry(client, llmclient.RetryConfig{MaxAttempts: a.Retries + 1, AfterOutput: true})
@@ -38,7 +41,7 @@ func (a Asking) once(ctx context.Context, req *llmclient.Request, onDelta func(l
 		return nil, &llmclient.Error{Code: llmclient.CodeBadRequest, Message: a.Package + ": no model: set Request.Model or Config.Model"}
 	}
 	alive := ctx.Err() == nil
-	resp, err := a.ask(ctx, req, model, onDelta)
+	resp, err := a.watched(ctx, req, model, onDelta)
 	if err == nil {
 		if resp.Usage == (messages.Usage{}) {
 			resp.Usage = estimated(resp.Usage, resp.Message)
@@ -62,4 +65,35 @@ func (a Asking) once(ctx context.Context, req *llmclient.Request, onDelta func(l
 		resp.Asked = model
 	}
 	return resp, nil
+}
+
+// watched asks for a stream if somebody watches the reply, unless the server has said that this
+// model cannot stream. A refused request is listed among the attempts.
+func (a Asking) watched(ctx context.Context, req *llmclient.Request, model string, onDelta func(llmclient.Delta)) (*llmclient.Response, *llmclient.Error) {
+	watch := llmclient.Watch(ctx, onDelta)
+	if onDelta != nil || watch == nil || a.whole.Has(model, nil) {
+		return a.ask(ctx, req, model, onDelta)
+	}
+	resp, refused := a.ask(ctx, req, model, watch)
+	if refused == nil || !refusesStream(refused) {
+		return resp, refused
+	}
+	resp, err := a.ask(ctx, req, model, nil)
+	attempts := append(refused.Attempts, llmclient.Attempt{Model: model, Usage: refused.Usage, Code: refused.Code, Error: refused.Error()})
+	if err != nil {
+		err.Attempts = append(attempts, err.Attempts...)
+		return nil, err
+	}
+	a.whole.Add(model, nil)
+	resp.Attempts = append(attempts, resp.Attempts...)
+	return resp, nil
+}
+
+// aboutStreams is how servers refuse a stream.
+var aboutStreams = regexp.MustCompile(`(?i)\bstream(s|ed|ing|_options)?\b`)
+
+// refusesStream reports whether a server has refused a request because it asks for a stream.
+func refusesStream(err *llmclient.Error) bool {
+	return err.Status >= http.StatusBadRequest && err.Status <= http.StatusNotImplemented && err.Status != http.StatusTooManyRequests &&
+		len(err.Partial.Content) == 0 && aboutStreams.MatchString(err.Message)
 }

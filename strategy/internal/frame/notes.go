@@ -36,5 +36,8 @@ func (n *Notes) TakeNotes() []string {
 // SetNotes replaces the untold notes, by those of a snapshot.
 func (n *Notes) SetNotes(untold []string) { n.untold = untold }
 
-// SetUnused adds the notes that had no effect to the metadata of an output, if there are any.
-func SetUnused(m *delegation.Metadata, notes []string) { SetList(m, "unused_notes", notes) }
+// SetUnused adds the notes of people that had no effect to the metadata of an output, if there are
+// any.
+func SetUnused(m *delegation.Metadata, notes []string) {
+	SetList(m, "unused_notes", slices.DeleteFunc(slices.Clone(notes), func(note string) bool { return note == RepeatsNote }))
+}
