@@ -26,6 +26,8 @@ const (
 	NoticeRateLimit NoticeKind = "rate_limit" // the call has to wait before its first try
 	NoticeRepair    NoticeKind = "repair"     // a reply is sent back for correction
 	NoticeNoCall    NoticeKind = "no_call"    // a reply says that it calls a tool, and has no call: its text is the answer
+	// NoticeTextCall: calls were read that the server had left in the text of a reply.
+	NoticeTextCall NoticeKind = "text_call"
 	// NoticeToolLeftOut: a client asks again without a tool whose schema the server refuses. Err
 	// names the tool.
 	NoticeToolLeftOut NoticeKind = "tool_left_out"

@@ -15,6 +15,7 @@ type Response struct {
 	Model    string             `json:"model,omitempty"`    // the model that answered, as named by the provider
 	Asked    string             `json:"asked,omitempty"`    // the model that the client asked for, where Model is another name; it may have a price by this one
 	ID       string             `json:"id,omitempty"`       // the provider's id of the reply
+	Read     int                `json:"read,omitempty"`     // how many of the calls, the last ones, were read from the text, where the server had left them
 	Raw      json.RawMessage    `json:"raw,omitempty"`      // the body as received, if the client was told to keep it; otherwise nil
 	Attempts []Attempt          `json:"attempts,omitempty"` // earlier failures, inside wrappers; oldest first
 }

@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"slices"
 
 	"github.com/segue-go/segue/internal/jsonform"
 	"github.com/segue-go/segue/messages"
@@ -112,6 +113,13 @@ func (m *Machine) judge(e *effect) {
 
 // verdict calls the policy, which is foreign code. If it panics, a person is asked.
 func (m *Machine) verdict(e *effect) (v Verdict) {
+	if v = m.policy(e); v == VerdictAllow && e.isDoubtful() {
+		v = VerdictAsk
+	}
+	return v
+}
+
+func (m *Machine) policy(e *effect) (v Verdict) {
 	if m.cfg.Approve == nil {
 		if e.def.NeedsApproval || e.def.ApprovalNote != "" {
 			return VerdictAsk
@@ -132,6 +140,18 @@ func (m *Machine) verdict(e *effect) (v Verdict) {
 		v = VerdictAsk
 	}
 	return v
+}
+
+// isDoubtful reports whether a call of a tool that is not read-only was read from the text of a
+// reply, after the run had read text from outside, which may have caused it.
+func (e *effect) isDoubtful() bool {
+	f := e.frame
+	if !f.branch.untrusted || e.def.ReadOnly || len(f.answers) == 0 || f.answers[0].reply == nil {
+		return false
+	}
+	calls := f.answers[0].reply.Message.Calls()
+	read := calls[max(0, len(calls)-f.answers[0].reply.Read):]
+	return slices.ContainsFunc(read, func(c messages.ToolCall) bool { return c.ID == e.call.ID })
 }
 
 // Unapproved reports whether an effect is an open call of an agent that neither the policy allows

@@ -34,6 +34,7 @@
 //     as a name and its arguments, and with arguments as plain text, which may contain marks.
 //   - prompt.go, telling.go: what a model receives: the instructions, past replies and results; and
 //     these as chat templates write them. models.go: which model knows which format.
+//   - left.go, left_read.go: calls of any format that a server left at the end of a text.
 //   - chain.go, think.go and think_parser.go: policies made from other policies.
 //   - internal/jsonscan: the only scanner of JSON. internal/jsonrepair repairs JSON.
 //   - internal/pyliteral: Python literals and calls. internal/commonmark: code in Markdown.

@@ -97,6 +97,9 @@ func appendAPIResponse(dst []byte, r *llmclient.Response) ([]byte, error) {
 	dst = appendText(dst, `,"model":`, r.Model)
 	dst = appendText(dst, `,"asked":`, r.Asked)
 	dst = appendText(dst, `,"id":`, r.ID)
+	if r.Read != 0 {
+		dst = strconv.AppendInt(append(dst, `,"read":`...), int64(r.Read), 10)
+	}
 	if dst, err = appendAttempts(dst, r.Attempts); err != nil {
 		return nil, err
 	}

@@ -64,7 +64,7 @@ func sequentialAgent(replies ...scripted.Reply) *orchestrator.Orchestrator {
 
 // The events under the names of a flat stream.
 func Example_runStream() {
-	first := scripted.Stream("a", "b")
+	first := scripted.Stream("A", "b")
 	first.Calls = []messages.ToolCall{scripted.Call("one", "{}", "1"), scripted.Call("two", "{}", "2")}
 	o := sequentialAgent(first, scripted.Stream("c"))
 	for event := range o.Stream(context.Background(), orchestrator.Task{Input: delegation.Input{Goal: "Do both."}}) {
@@ -74,7 +74,7 @@ func Example_runStream() {
 	}
 	// Output:
 	// RunStart
-	// TextDelta a
+	// TextDelta A
 	// TextDelta b
 	// ToolStart one
 	// ToolEnd one

@@ -52,7 +52,7 @@ func (x *execution) askModel(ctx context.Context, e *machine.Effect) (nextstep.A
 	x.request.event = x.event()
 	x.request.loop.begin(&o.cfg.Repetition, ask.cut)
 	x.where = "the client"
-	resp, err := o.cfg.Client.Complete(ask.ctx, &x.request.Request, ask.onDelta)
+	resp, err := o.left.complete(&x.request.Request, ask, !o.cfg.KeepTextCalls && !step.Aside)
 	x.where = ""
 	if resp != nil {
 		x.request.loop.whole(resp.Message.Calls())
@@ -73,10 +73,11 @@ func (x *execution) askModel(ctx context.Context, e *machine.Effect) (nextstep.A
 }
 
 // asking is how a run asks the client: the context, with functions for what the client tells, the
-// function for deltas, which is nil if nobody is shown them, and what ends the reply.
+// function for deltas, which is nil if nobody is shown them, who hears them, and what ends the reply.
 type asking struct {
 	ctx     context.Context
 	onDelta func(llmclient.Delta)
+	to      listener
 	cut     context.CancelCauseFunc
 }
 
@@ -97,14 +98,16 @@ func (x *execution) asks(ctx context.Context) *asking {
 
 // listener is what a client tells: an execution, or a run for the one on its loop's goroutine.
 type listener interface {
-	hear(d llmclient.Delta)
+	hear(d llmclient.Delta) // watches and shows it
+	watch(d llmclient.Delta)
+	show(d llmclient.Delta)
 	hearCall(d llmclient.CallDelta)
 	notice(n llmclient.Notice)
 }
 
 // tell has the client tell to.
 func (a *asking) tell(ctx context.Context, r *run, to listener) {
-	a.ctx = ctx
+	a.ctx, a.to = ctx, to
 	if r.observed() {
 		a.ctx = llmclient.WithNotify(a.ctx, to.notice)
 	}
@@ -124,6 +127,18 @@ func (r *run) hear(d llmclient.Delta) {
 	}
 }
 
+func (r *run) watch(d llmclient.Delta) {
+	if x := r.inline; x != nil {
+		x.watch(d)
+	}
+}
+
+func (r *run) show(d llmclient.Delta) {
+	if x := r.inline; x != nil {
+		x.show(d)
+	}
+}
+
 func (r *run) hearCall(d llmclient.CallDelta) {
 	if x := r.inline; x != nil {
 		x.hearCall(d)
@@ -138,14 +153,28 @@ func (r *run) notice(n llmclient.Notice) {
 
 // hear receives a piece of a reply.
 func (x *execution) hear(d llmclient.Delta) {
+	x.watch(d)
+	x.show(d)
+}
+
+// watch notices silence and repetition.
+func (x *execution) watch(d llmclient.Delta) {
+	if w := x.idle; w != nil {
+		w.pieces.Add(2)
+	}
+	x.request.loop.text(d.Text)
+}
+
+// show shows a piece of a reply, if anybody is shown them.
+func (x *execution) show(d llmclient.Delta) {
+	if !x.run.streams {
+		return
+	}
 	if w := x.idle; w != nil {
 		w.pieces.Add(1) // odd while the consumer handles a delta: that time does not count as the model's
 		defer w.pieces.Add(1)
 	}
-	x.request.loop.text(d.Text)
-	if x.run.streams {
-		x.delta(d)
-	}
+	x.delta(d)
 }
 
 // hearCall receives a piece of a tool call that a model writes.

@@ -124,6 +124,10 @@ type Config struct {
 	// wants whole calls needs no pieces: EventToolStarted has them.
 	CallDeltas bool
 
+	// KeepTextCalls leaves calls in the text of replies. Without it, calls that a server has left
+	// there are made, as it says in the package comment.
+	KeepTextCalls bool
+
 	Parallel      int // most model calls, tool calls and remote delegations of a run at once; 0: 8; negative: any number
 	MaxToolResult int // maximum size of a tool's result in bytes, the rest is cut; 0: 256 KiB; negative: no maximum
 
@@ -198,6 +202,7 @@ type Result struct {
 // its effects. It is safe for concurrent use; any number of runs may be in progress at once.
 type Orchestrator struct {
 	cfg     Config
+	left    leftReader
 	tools   *tools.Set
 	runner  tools.Runner
 	approve ApprovalPolicy
@@ -229,6 +234,7 @@ func New(cfg Config) (*Orchestrator, error) {
 	cfg.Strategies, cfg.Remote, cfg.Repetition = maps.Clone(cfg.Strategies), maps.Clone(cfg.Remote), cfg.Repetition.withDefaults()
 	o := &Orchestrator{
 		cfg:     cfg,
+		left:    leftReader{client: cfg.Client},
 		runner:  tools.Runner{Timeout: cfg.Timeouts.Tool, MaxResult: cfg.MaxToolResult}.WithDefaults(),
 		approve: cfg.Approve.policy(),
 		posted:  make(chan struct{}, 1),

@@ -50,7 +50,7 @@ var allowed = map[string][]string{
 	"strategy/stepagent":            {"messages", "delegation", "tools", "llmclient", "nextstep", "strategy", "strategy/internal/frame", "internal/prompts"},
 	"machine":                       {"messages", "delegation", "tools", "llmclient", "nextstep", "strategy", "internal/guard", "internal/jsonform"},
 	"machine/bound":                 {"machine", "messages", "delegation", "llmclient", "nextstep", "strategy", "tools"},
-	"orchestrator":                  {"machine", "machine/bound", "checkpoint", "internal/asktime", "internal/guard", "internal/repeats", "internal/similar", "messages", "delegation", "tools", "llmclient", "nextstep", "strategy", "github.com/google/uuid"},
+	"orchestrator":                  {"machine", "machine/bound", "checkpoint", "internal/asktime", "internal/guard", "internal/repeats", "internal/similar", "messages", "delegation", "tools", "llmclient", "markdownpolicy", "nextstep", "strategy", "github.com/google/uuid"},
 	"orchestrator/sse":              {"messages", "delegation", "checkpoint", "strategy", "orchestrator"},
 	"strategy/builtin":              {"llmclient", "tools", "strategy", "strategy/completetask", "strategy/planreviseexecute", "strategy/reflection", "strategy/retry", "strategy/react", "strategy/reasonactobserve"},
 	"strategytest/explore":          {"messages", "delegation", "tools", "llmclient", "nextstep", "strategy", "machine"},

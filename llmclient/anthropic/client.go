@@ -72,6 +72,12 @@ func (cfg Config) options() []option.RequestOption {
 	return append(opts, option.WithMaxRetries(0))
 }
 
+// CallsNatively implements [llmclient.NativeCaller].
+func (c *Client) CallsNatively(*llmclient.Request) bool {
+	host, _ := wire.HostOf(c.cfg.BaseURL)
+	return wire.CallsNatively(host)
+}
+
 // Complete asks the model. All errors are of type [*llmclient.Error].
 //
 // With onDelta the request asks for a stream. Complete also reads an answer in the other form: a

@@ -15,6 +15,7 @@ type Client struct {
 	server   *openaiapi.Server
 	readings sync.Pool        // of *reading
 	asking   llmclient.Client // c itself with retries; makes the requests
+	native   bool             // the server is known to return each call as such
 }
 
 var _ llmclient.Client = (*Client)(nil)
@@ -28,12 +29,16 @@ func New(cfg Config) (*Client, error) {
 		return nil, err
 	}
 	c := &Client{
+		native:  wire.CallsNatively(hostname),
 		dialect: newDialect(cfg, hostname),
 		server:  openaiapi.NewServer("openaichat", "chat/completions", cfg.settings(), full),
 	}
 	c.asking = wire.Asking{Package: "openaichat", Model: cfg.Model, Retries: full.MaxRetries, Once: c.once}.Client()
 	return c, nil
 }
+
+// CallsNatively implements [llmclient.NativeCaller].
+func (c *Client) CallsNatively(*llmclient.Request) bool { return c.native }
 
 // Complete asks the model. All errors are of type [*llmclient.Error].
 //

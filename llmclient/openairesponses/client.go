@@ -15,6 +15,7 @@ type Client struct {
 	server   *openaiapi.Server
 	readings sync.Pool        // of *reading
 	asking   llmclient.Client // c itself with retries; makes the requests
+	native   bool             // the server is known to return each call as such
 	plain    sync.Map         // of the names of models that have no encrypted reasoning
 }
 
@@ -24,11 +25,12 @@ var _ llmclient.Client = (*Client)(nil)
 // New returns a [*ConfigError] if the config cannot be used: an invalid base URL, or a key that
 // cannot be in a header.
 func New(cfg Config) (*Client, error) {
-	full, _, field, problem := cfg.settings().Full()
+	full, hostname, field, problem := cfg.settings().Full()
 	if problem != "" {
 		return nil, &ConfigError{Field: field, Problem: problem}
 	}
 	c := &Client{
+		native: wire.CallsNatively(hostname),
 		style:  style{effort: cfg.Effort, summary: cfg.Summary, refused: &wire.Refused{}},
 		server: openaiapi.NewServer("openairesponses", "responses", cfg.settings(), full),
 	}
@@ -44,6 +46,9 @@ func MustNew(cfg Config) *Client {
 	}
 	return c
 }
+
+// CallsNatively implements [llmclient.NativeCaller].
+func (c *Client) CallsNatively(*llmclient.Request) bool { return c.native }
 
 // Complete asks the model. All errors are of type [*llmclient.Error].
 //

@@ -39,6 +39,9 @@ type client struct {
 // Unwrap returns the wrapped client.
 func (c *client) Unwrap() llmclient.Client { return c.inner }
 
+// CallsNatively implements [llmclient.NativeCaller]: the policy has read the text of a reply.
+func (c *client) CallsNatively(*llmclient.Request) bool { return true }
+
 // Complete asks until a reply can be read, or the limit of repairs is reached. Once ctx is done, an
 // unreadable reply is not sent back.
 func (c *client) Complete(ctx context.Context, req *llmclient.Request, onDelta func(llmclient.Delta)) (*llmclient.Response, error) {

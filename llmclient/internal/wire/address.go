@@ -3,6 +3,7 @@ package wire
 import (
 	"fmt"
 	"net/url"
+	"slices"
 	"strings"
 )
 
@@ -24,4 +25,10 @@ func HostOf(base string) (host, problem string) {
 // BadKey reports whether a key cannot be in a header.
 func BadKey(key string) bool {
 	return strings.ContainsFunc(key, func(r rune) bool { return r < ' ' || r == 0x7f })
+}
+
+// CallsNatively reports whether the server with a host name is known to return each call as such:
+// those of OpenAI, of OpenAI at Azure, and of Anthropic.
+func CallsNatively(host string) bool {
+	return slices.ContainsFunc([]string{".openai.com", ".openai.azure.com", ".anthropic.com"}, func(domain string) bool { return strings.HasSuffix(host, domain) })
 }

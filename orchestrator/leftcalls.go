@@ -1,0 +1,291 @@
+package orchestrator
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/segue-go/segue/llmclient"
+	"github.com/segue-go/segue/machine"
+	"github.com/segue-go/segue/markdownpolicy"
+	"github.com/segue-go/segue/messages"
+	"github.com/segue-go/segue/tools"
+)
+
+// leftReader asks a client, and reads the calls that its server left in the text of a reply. It
+// does so until the server has returned a call for the model.
+type leftReader struct {
+	client llmclient.Client
+	native sync.Map // names of models for which the server has returned a call
+}
+
+// reads reports whether calls are read in the text of the reply to a request.
+func (l *leftReader) reads(req *llmclient.Request) bool {
+	if len(req.Tools) == 0 || req.ToolFormat == llmclient.ToolsText || req.ToolChoice.Mode == llmclient.ChooseNone {
+		return false
+	}
+	_, native := l.native.Load(req.Model)
+	return !native && !llmclient.CallsNatively(l.client, req)
+}
+
+// complete makes a request; wanted says whether calls may be read.
+func (l *leftReader) complete(req *llmclient.Request, ask *asking, wanted bool) (*llmclient.Response, error) {
+	ctx, hear := ask.ctx, ask.onDelta
+	if !wanted || !l.reads(req) {
+		return l.client.Complete(ctx, req, hear)
+	}
+	r, inner := &leftReply{req: req, to: ask.to}, ctx
+	r.begin()
+	if hear != nil {
+		hear = r.hear
+		inner = llmclient.WithNotify(ctx, func(n llmclient.Notice) {
+			if n.Discard {
+				r.begin()
+			}
+			llmclient.Notify(ctx, n)
+		})
+	}
+	resp, err := l.client.Complete(inner, req, hear)
+	if err != nil || resp == nil || machine.BadReply(resp) != "" {
+		r.release(r.text.Len())
+		return resp, err
+	}
+	if len(resp.Message.Calls()) > 0 {
+		l.native.Store(req.Model, true)
+		r.release(r.text.Len())
+		return resp, nil
+	}
+	return r.read(ctx, resp)
+}
+
+// leftReply is a reply that may end with calls in its text.
+type leftReply struct {
+	req  *llmclient.Request
+	to   listener
+	left *markdownpolicy.LeftCalls
+	text strings.Builder // what was streamed
+	told int             // how much of it was released
+}
+
+func (r *leftReply) begin() {
+	r.left, r.told = markdownpolicy.NewLeftCalls(r.req.Tools), 0
+	r.text.Reset()
+}
+
+// hear releases what can no longer be a part of calls.
+func (r *leftReply) hear(d llmclient.Delta) {
+	r.to.watch(d)
+	if d.Kind != llmclient.DeltaText {
+		r.to.show(d)
+		return
+	}
+	r.text.WriteString(d.Text)
+	r.release(r.left.Held(r.text.String()))
+}
+
+func (r *leftReply) release(to int) {
+	if from := r.told; to > from {
+		r.told = to
+		r.to.show(llmclient.Delta{Text: r.text.String()[from:to]})
+	}
+}
+
+// read returns the response with the calls at the end of its text, or an error that tells the model
+// why they cannot be made.
+func (r *leftReply) read(ctx context.Context, resp *llmclient.Response) (*llmclient.Response, error) {
+	text := resp.Message.Text()
+	if r.text.String() != text { // not streamed, or otherwise than promised
+		r.release(r.text.Len())
+		r.left = markdownpolicy.NewLeftCalls(r.req.Tools)
+	}
+	left, ok := r.found(text, resp)
+	if !ok {
+		r.release(r.text.Len())
+		return resp, nil
+	}
+	model := cmp.Or(resp.Asked, resp.Model, r.req.Model)
+	if left.Problem != "" {
+		r.release(r.text.Len())
+		return nil, &llmclient.Error{
+			Code: llmclient.CodeMalformedToolCall, Model: model, Message: left.Problem, Partial: resp.Message, Usage: resp.Usage, Attempts: resp.Attempts,
+		}
+	}
+	own := *resp
+	own.Message.Content = withCalls(resp.Message.Content, len(text)-left.Start, r.identified(left.Calls))
+	own.Read = len(left.Calls)
+	if cmp.Or(own.Finish, llmclient.FinishStop) == llmclient.FinishStop {
+		own.Finish = llmclient.FinishToolCalls
+	}
+	r.release(min(len(own.Message.Text()), r.text.Len()))
+	llmclient.Notify(ctx, llmclient.Notice{
+		Kind: llmclient.NoticeTextCall, Model: model,
+		Err: fmt.Errorf("orchestrator: read %d calls that the server had left in the text of the reply, the first of the tool %q", own.Read, left.Calls[0].Name),
+	})
+	return &own, nil
+}
+
+// found returns the calls that end a complete reply, or their problem, unless they are an answer or
+// shown, or somebody told the model to write them.
+func (r *leftReply) found(text string, resp *llmclient.Response) (left markdownpolicy.Left, ok bool) {
+	switch resp.Finish {
+	case "", llmclient.FinishStop, llmclient.FinishToolCalls:
+		left, ok = r.left.Read(text)
+	default:
+	}
+	last := lastText(resp.Message.Content)
+	if !ok || last < 0 || len(text)-left.Start > len(resp.Message.Content[last].(messages.Text).Text) || r.isAnswer(text, left.Problem) {
+		return left, false
+	}
+	if left.Problem != "" {
+		return left, !r.stands(text[left.Start:])
+	}
+	return left, !slices.ContainsFunc(left.Calls, r.isTold)
+}
+
+// isAnswer reports whether a reply is one that the request asks to be JSON.
+func (r *leftReply) isAnswer(text, problem string) bool {
+	if r.req.Schema == nil {
+		return false
+	}
+	schema, err := tools.CompileSchema(r.req.Schema.Schema)
+	object, _ := markdownpolicy.FindObject(text)
+	return problem != "" || err == nil && schema.Check(cmp.Or(object, text)) == nil
+}
+
+func lastText(content []messages.AssistantContent) int {
+	for i, c := range slices.Backward(content) {
+		if _, ok := c.(messages.Text); ok {
+			return i
+		}
+	}
+	return -1
+}
+
+// withCalls returns the content with calls in the place of the last n bytes of its text.
+func withCalls(content []messages.AssistantContent, n int, calls []messages.AssistantContent) []messages.AssistantContent {
+	last := lastText(content)
+	t := content[last].(messages.Text)
+	t.Text = strings.TrimRight(t.Text[:len(t.Text)-n], " \t\r\n\v\f")
+	t.Citations = slices.DeleteFunc(slices.Clone(t.Citations), func(c messages.Citation) bool { return c.End > len(t.Text) })
+	kept := slices.Clone(content)
+	if kept[last] = t; t.Text == "" {
+		kept = slices.Delete(kept, last, last+1)
+	}
+	return append(kept, calls...)
+}
+
+// identified gives calls ids that are new in the conversation.
+func (r *leftReply) identified(calls []messages.ToolCall) (content []messages.AssistantContent) {
+	taken := map[string]bool{}
+	for _, m := range r.req.Messages {
+		if a, ok := m.(messages.Assistant); ok {
+			for _, c := range a.Calls() {
+				taken[c.ID] = true
+			}
+		}
+	}
+	n := 0
+	for _, c := range calls {
+		for c.ID = ""; c.ID == "" || taken[c.ID]; {
+			n++
+			c.ID = fmt.Sprintf("call_%d_%d", len(r.req.Messages), n)
+		}
+		content = append(content, c)
+	}
+	return content
+}
+
+// isTold reports whether a call is not the model's own: it, or a request to write its arguments,
+// stands in a message of a user or a tool, or the user asks to be shown a call of the tool.
+func (r *leftReply) isTold(c messages.ToolCall) bool {
+	var members map[string]json.RawMessage
+	_ = json.Unmarshal([]byte(c.Arguments), &members) // they fit a schema
+	for i, m := range slices.Backward(r.req.Messages) {
+		text, byTool := saidOutside(m)
+		if !strings.Contains(text, c.Name) {
+			continue
+		}
+		if !byTool && i == r.lastUser() && asksToShow.MatchString(text) {
+			return true
+		}
+		plain := packed(text)
+		if len(members) == 0 && emptyCall.MatchString(plain) || len(members) > 0 && tellsAll(plain, c.Name, members, byTool) {
+			return true
+		}
+	}
+	return false
+}
+
+// tellsAll reports whether each argument stands in a packed text with its name: as in a call or,
+// where a tool wrote the text, in any words.
+func tellsAll(text, tool string, members map[string]json.RawMessage, byTool bool) bool {
+	inPython := strings.Contains(text, tool+"(")
+	if byTool {
+		text = unmarked.Replace(text)
+	}
+	for key, value := range members {
+		key, value := packed(key), packed(string(value))
+		switch {
+		case byTool && strings.Contains(text, unmarked.Replace(key+value)):
+		case !byTool && (strings.Contains(text, `"`+key+`":`+value) || inPython && strings.Contains(text, key+"="+value)):
+		default:
+			return false
+		}
+	}
+	return true
+}
+
+// stands reports whether a text stands in a message of a user or a tool.
+func (r *leftReply) stands(text string) bool {
+	return slices.ContainsFunc(r.req.Messages, func(m messages.Message) bool {
+		said, _ := saidOutside(m)
+		return strings.Contains(packed(said), packed(text))
+	})
+}
+
+func (r *leftReply) lastUser() int {
+	for i, m := range slices.Backward(r.req.Messages) {
+		if m.Role() == messages.RoleUser {
+			return i
+		}
+	}
+	return -1
+}
+
+// saidOutside returns the text of a message that a user or a tool wrote.
+func saidOutside(m messages.Message) (text string, byTool bool) {
+	switch m := m.(type) {
+	case messages.User:
+		return m.Text(), m.Untrusted
+	case messages.Tool:
+		return m.Output, true
+	default:
+		return "", false
+	}
+}
+
+var (
+	// asksToShow finds a request for the text of a call.
+	asksToShow = regexp.MustCompile(`(?is)\b(show|example|looks? like|write|print|quote|demonstrate)\b.*\bcalls?\b|\bcalls?\b.*\b(looks? like|example)\b|\b(do not|don't|never|without)\s+(actually\s+)?(call|mak|us|execut|run)`)
+
+	// emptyCall finds a call without arguments in a packed text.
+	emptyCall = regexp.MustCompile(`"(arguments|parameters)":"?\{\}|\(\)`)
+
+	// unmarked removes what stands between a name and its value, however they are written.
+	unmarked = strings.NewReplacer(`"`, "", "'", "", "`", "", ":", "", "=", "", ",", "", "*", "")
+)
+
+// packed removes blanks and the backslashes of escapes, which differ where a text is quoted.
+func packed(text string) string {
+	return strings.Map(func(c rune) rune {
+		if c == '\\' || c <= ' ' {
+			return -1
+		}
+		return c
+	}, text)
+}
