@@ -6,8 +6,8 @@ type NativeCaller interface {
 	CallsNatively(req *Request) bool
 }
 
-// CallsNatively reports whether a client, or the one that it wraps, is a [NativeCaller] that says so
-// of a request. A [Router] asks the client of the model, and a [Fallback] all of its candidates.
+// CallsNatively reports whether a client, or the one that it wraps, is a [NativeCaller] that says
+// so of a request. A [Router] asks the client of the model, and a [Fallback] all of its candidates.
 func CallsNatively(c Client, req *Request) bool {
 	n, ok := As[NativeCaller](c)
 	return ok && n.CallsNatively(req)
@@ -31,3 +31,7 @@ func (f *fallback) CallsNatively(req *Request) bool {
 	}
 	return true
 }
+
+// StopTaker is a [Client] that knows whether its server takes stop sequences ([Request].Stop). All
+// other clients are asked with them.
+type StopTaker interface{ TakesStop() bool }

@@ -14,14 +14,14 @@
 // they happen. Independent effects run in parallel, up to [Config].Parallel: the calls of a batch,
 // and agents that are called as tools ([AgentTool]).
 //
-// Some servers leave the calls of a model in the text of its reply. If the request offers tools, and
-// the reply has no native call, calls that end the text are made as if the server had returned them
-// ([markdownpolicy.LeftCalls]); [Config].KeepTextCalls turns this off. They stay text
+// Some servers leave the calls of a model in the text of its reply. If the request offers tools,
+// and the reply has no native call, calls that end the text are made as if the server had returned
+// them ([markdownpolicy.LeftCalls]); [Config].KeepTextCalls turns this off. They stay text
 //
-//   - if the server is known to return calls as such ([llmclient.NativeCaller]), or has returned one
-//     for the model;
-//   - if a message of a user or a tool holds the call, or names its tool and gives its arguments, or
-//     the user asks to be shown a call of the tool;
+//   - if the server is known to return calls as such ([llmclient.NativeCaller]), or has returned
+//     one for the model;
+//   - if a message of a user or a tool holds the call, or names its tool and gives its arguments,
+//     or the user asks to be shown a call of the tool;
 //   - if the reply was cut off, or is the JSON that the request asks for.
 //
 // After text from outside was read, such a call needs a person's approval, unless its tool is

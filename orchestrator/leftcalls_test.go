@@ -302,6 +302,7 @@ func TestLeftCalls_stream(t *testing.T) {
 		{[]string{"So:\n", "```js", "on\n{\"na", "me\": \"Ada\"}\n```", "\nShe."}, []string{"So:", "\n```json\n{\"name\": \"Ada\"}\n```\nShe."}},
 		{[]string{"So:\n", "```go", "\nx", " := 1\n", "```"}, []string{"So:", "\n```go\nx", " := 1\n", "```"}},
 		{[]string{"I look.\n", listMonday[:10], listMonday[10:], "\n"}, []string{"I look.", "Done."}},
+		{[]string{listMonday, "\n<tool_resp", "onse>\nLinden\n</tool_response>\n", "Linden is free."}, []string{"Done."}},
 		{[]string{listMonday[:10], listMonday[10:], "\nThis", " lists."}, []string{listMonday + "\nThis", " lists."}},
 	} {
 		var got []string

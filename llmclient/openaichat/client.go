@@ -37,6 +37,9 @@ func New(cfg Config) (*Client, error) {
 	return c, nil
 }
 
+// TakesStop implements [llmclient.StopTaker]: models of OpenAI that reason take none.
+func (c *Client) TakesStop() bool { return !c.native }
+
 // CallsNatively implements [llmclient.NativeCaller].
 func (c *Client) CallsNatively(*llmclient.Request) bool { return c.native }
 

@@ -47,6 +47,9 @@ func MustNew(cfg Config) *Client {
 	return c
 }
 
+// TakesStop implements [llmclient.StopTaker]: the Responses API has no stop sequences.
+func (*Client) TakesStop() bool { return false }
+
 // CallsNatively implements [llmclient.NativeCaller].
 func (c *Client) CallsNatively(*llmclient.Request) bool { return c.native }
 

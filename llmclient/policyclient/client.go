@@ -56,10 +56,15 @@ func (c *client) Complete(ctx context.Context, req *llmclient.Request, onDelta f
 	if err != nil {
 		return nil, &llmclient.Error{Code: llmclient.CodeBadRequest, Model: req.Model, Message: err.Error(), Err: err}
 	}
+	mark := ""
+	if len(req.Tools) > 0 {
+		mark = resultMark(c.policy)
+		first.Stop = c.stopsAt(mark, first.Stop)
+	}
 	next := first
 	var attempts []llmclient.Attempt
 	for n := 1; ; n++ {
-		r := &reply{policy: c.policy, asked: req, onDelta: onDelta}
+		r := &reply{policy: c.policy, asked: req, onDelta: onDelta, mark: mark}
 		resp, err := r.fetch(ctx, c.inner, next)
 		if err != nil {
 			return nil, errorAfter(attempts, r.brokenOff(err))

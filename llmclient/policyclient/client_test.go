@@ -287,5 +287,5 @@ func TestPolicyOfWholeReplies(t *testing.T) {
 	again, err := policyclient.Wrap(model, lines{}).Complete(t.Context(), question(), nil)
 	require.NoError(t, err)
 	require.Equal(t, again.Message, resp.Message)
-	require.Nil(t, model.Requests()[0].Stop)
+	require.Equal(t, []string{"\nresult "}, model.Requests()[0].Stop)
 }

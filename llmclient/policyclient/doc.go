@@ -9,7 +9,8 @@
 // Policy.FormatQuery. Tools are not sent. Neither is a choice of tools or a schema, because a
 // server that forces JSON leaves a model no room for calls as text. Both are described in words
 // instead ([Prompts]), so the caller must check an answer against its schema. The stop sequences of
-// the policy, if any, are added.
+// the policy, if any, are added, and one for the mark of its results, unless the client is a
+// [llmclient.StopTaker] that takes none.
 //
 // A request with llmclient.ToolsText is passed on unchanged: its caller describes the tools and
 // reads the replies.
@@ -31,6 +32,9 @@
 // listed in Response.Attempts with its usage. If the last one is unreadable too, the error is an
 // [*llmclient.Error] with CodeMalformedToolCall that wraps the [*markdownpolicy.ParseError]. Its
 // Partial holds what was read, its Generated the whole text.
+//
+// Results are given to the model, and never written by it. A line that begins with the mark of a
+// result ends the reply if a call precedes it; if nothing does, the reply is unreadable.
 //
 // In some cases nothing is sent back, and calls and unreadable text stay text, as written: if no
 // tools were offered, if none may be called, if the model refused, or if its reply was withheld. If

@@ -17,6 +17,9 @@ func (r *reply) response(attempts []llmclient.Attempt, resp *llmclient.Response)
 	own.Message.Content = r.content
 	own.Attempts = slices.Concat(attempts, resp.Attempts)
 	calls := own.Message.Calls() != nil
+	if r.ended && own.Finish == llmclient.FinishLength {
+		own.Finish = llmclient.FinishStop
+	}
 	switch {
 	case calls && cmp.Or(own.Finish, llmclient.FinishStop) == llmclient.FinishStop:
 		own.Finish = llmclient.FinishToolCalls

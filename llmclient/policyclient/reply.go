@@ -1,6 +1,7 @@
 package policyclient
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -20,6 +21,12 @@ type reply struct {
 	emitted bool                  // onDelta was called
 	cut     bool                  // it was cut off
 
+	raw      strings.Builder // what came
+	mark     string          // of results; "": there is none
+	line     int             // the beginning of a line in raw; no line before it begins with the mark
+	ended    bool            // an invented result begins at line: the rest of raw is not read
+	patience int             // how many bytes may yet be read again to find out whether a result is invented
+
 	parser  markdownpolicy.Parser
 	text    strings.Builder       // the input of the parser
 	certain []markdownpolicy.Part // what the parser released before its end
@@ -37,6 +44,8 @@ func (r *reply) begin() {
 		r.parser = &whole{policy: r.policy}
 	}
 	r.text.Reset()
+	r.raw.Reset()
+	r.line, r.ended, r.patience = 0, false, 1<<20
 	r.certain, r.seam, r.said = nil, seam{}, messages.Assistant{}
 }
 
@@ -63,13 +72,17 @@ func (r *reply) fetch(ctx context.Context, c llmclient.Client, req *llmclient.Re
 // hear processes a piece that the client streams.
 func (r *reply) hear(d llmclient.Delta) {
 	if d.Kind == llmclient.DeltaText {
-		r.write(d.Text)
+		r.write(d.Text, false)
 		return
 	}
 	r.emit(d.Kind, d.Text)
 }
 
-func (r *reply) write(piece string) {
+// write reads the next piece. final means that no other comes.
+func (r *reply) write(piece string, final bool) {
+	r.raw.WriteString(piece)
+	text := r.raw.String()
+	piece = text[r.text.Len():max(r.text.Len(), r.readable(text, final))]
 	if piece == "" {
 		return
 	}
@@ -175,9 +188,10 @@ func (r *reply) finish(m messages.Assistant, cut, callable bool) *markdownpolicy
 		return nil
 	}
 	r.catchUp(m.Text())
+	cut = cut && !r.ended
 	r.cut = cut
 	doc, rest, err := r.parser.Close()
-	problem := asParseError(err)
+	problem := cmp.Or(r.unfounded(), asParseError(err))
 	parts := doc.Parts
 	switch {
 	case problem == nil || cut || !callable:
@@ -275,10 +289,10 @@ func asParseError(err error) *markdownpolicy.ParseError {
 // catchUp passes the parser what was not streamed. If a client returned another text than it
 // streamed, it broke its promise: the returned text counts.
 func (r *reply) catchUp(text string) {
-	rest, ok := strings.CutPrefix(text, r.text.String())
+	rest, ok := strings.CutPrefix(text, r.raw.String())
 	if !ok {
 		r.begin()
 		r.onDelta, rest = nil, text
 	}
-	r.write(rest)
+	r.write(rest, true)
 }
