@@ -72,6 +72,7 @@
 //	internal/prompts                     templates of prompts
 //	internal/prove                       how much a test run does of what takes long: cases, depth
 //	internal/prove/installed             installs what tests need from npm and PyPI
+//	internal/repeats                     notices a text that goes on repeating one block
 //	internal/similar                     the name that somebody meant who misspelt it
 //	internal/wholefile                   replaces a file as a whole
 //	tools/internal/boundschema           compiles and checks schemas of strangers in bounded time

@@ -22,7 +22,7 @@ var layers = []struct {
 	packages []string
 }{
 	{"what knows nothing of agents", []string{
-		"internal/asktime", "internal/guard", "internal/jsonform", "internal/jsonprefix", "internal/prompts", "internal/prove", "internal/prove/installed", "internal/similar", "internal/wholefile", "markdownpolicy/internal/textscan", "tools/internal/boundschema", "tools/internal/schemamemo", "tools/internal/typeschema",
+		"internal/asktime", "internal/guard", "internal/jsonform", "internal/jsonprefix", "internal/prompts", "internal/prove", "internal/prove/installed", "internal/repeats", "internal/similar", "internal/wholefile", "markdownpolicy/internal/textscan", "tools/internal/boundschema", "tools/internal/schemamemo", "tools/internal/typeschema",
 	}},
 	{"readers of JSON and code in texts", []string{"markdownpolicy/internal/jsonscan", "markdownpolicy/internal/commonmark", "markdownpolicy/internal/reactscan"}},
 	{"readers of JSON with mistakes", []string{"markdownpolicy/internal/jsonrepair"}},

@@ -45,6 +45,7 @@ var pure = []string{
 	"internal/jsonform",
 	"internal/jsonprefix",
 	"internal/prompts",
+	"internal/repeats",
 	"internal/scenetest",
 	"internal/similar",
 	"machine",
