@@ -111,7 +111,7 @@ func undoubled(body string) []string {
 	if !strings.HasPrefix(body, "{{") || !strings.HasSuffix(body, "}}") {
 		return []string{body}
 	}
-	return []string{body[1 : len(body)-1], strings.NewReplacer("{{", "{", "}}", "}").Replace(body)}
+	return []string{body[1 : len(body)-1], strings.ReplaceAll(strings.ReplaceAll(body, "{{", "{"), "}}", "}")}
 }
 
 // wrong says what is wrong with a call; "" if it can be made.
