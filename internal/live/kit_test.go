@@ -121,8 +121,8 @@ func TestRecord_andReplay(t *testing.T) {
 
 | policy | strategy | called | clean | done | marked | invented | late | requests | tokens |
 |---|---|---|---|---|---|---|---|---|---|
-| native | complete-task | 2 | 1 | 1 of 3 | 0 | 0 | 0 | 4 | 60 |
-| native | retry | 2 | 1 | 1 of 3 | 0 | 0 | 0 | 4 | 60 |
+| native | complete-task | 2 | 1 | 1 of 3 | 0 | 1 | 0 | 4 | 60 |
+| native | retry | 2 | 1 | 1 of 3 | 0 | 1 | 0 | 4 | 60 |
 `, tables(done))
 	require.Equal(t, `twelve/native/complete-task add: called clean DONE; 2 requests, 30 tokens; ["add{\"a\":19.5,\"b\":22.5}"]; "The sum is 42."`, done[0].String())
 
@@ -330,7 +330,7 @@ func TestJudge(t *testing.T) {
 	}{
 		{add, made, "The sum is 42.", "called clean DONE"},
 		{add, []string{`add{"a":22.5,"b":19.5}`}, "42", "called clean DONE"},
-		{add, nil, "The sum is 42.", "clean"},
+		{add, nil, "The sum is 42.", "clean invented"},
 		{add, []string{`add{"a":1,"b":2}`}, "3", "nothing"},
 		{add, made, "```tool_call\n{\"name\":\"add\"}\n``` 42", "called marked"},
 		{add, nil, `{"name": "add", "arguments": {"a": 19.5, "b": 22.5}}`, "marked"},
@@ -360,7 +360,9 @@ func TestJudge(t *testing.T) {
 	kept := orchestrator.Result{Status: orchestrator.StatusDone, Output: delegation.Output{
 		Messages: messages.History{messages.AssistantText("<tool_response>42</tool_response>")},
 	}}
-	out := judge(row{}, add, nil, kept, nil)
+	out := judge(row{}, add, made, kept, nil)
+	require.Equal(t, []string{"called", "invented"}, out.verdict())
+	out = judge(row{}, add, nil, kept, errors.New("the limit is reached"))
 	require.Equal(t, []string{"invented"}, out.verdict())
 }
 

@@ -21,7 +21,7 @@ type outcome struct {
 	called   bool   // the right calls were made
 	clean    bool   // the answer has the right value, and no mark
 	marked   bool   // the run ended as done, and its answer holds a mark, a call or a result
-	invented bool   // the model wrote a result itself, and it was kept
+	invented bool   // the model wrote a result itself, and it was kept, or it answered without any of the calls it needs
 	requests int
 	tokens   int64
 
@@ -97,7 +97,7 @@ func judge(r row, k task, made []string, res orchestrator.Result, err error) out
 			out.clean = out.clean && holds(out.text, want)
 		}
 	}
-	out.invented = marksOfResults.MatchString(out.text)
+	out.invented = marksOfResults.MatchString(out.text) || (out.failed == "" && !out.marked && !k.noCalls && len(made) == 0)
 	for _, m := range res.Output.Messages {
 		if a, ok := m.(messages.Assistant); ok {
 			out.invented = out.invented || marksOfResults.MatchString(a.Text())
