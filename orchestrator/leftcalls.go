@@ -39,7 +39,7 @@ func (l *leftReader) complete(req *llmclient.Request, ask *asking, wanted bool) 
 	if !wanted || !l.reads(req) {
 		return l.client.Complete(ctx, req, hear)
 	}
-	r, inner := &leftReply{req: req, to: ask.to}, ctx
+	r, inner := &leftReply{req: req, ask: ask}, ctx
 	r.begin()
 	if hear != nil {
 		hear = r.hear
@@ -66,7 +66,7 @@ func (l *leftReader) complete(req *llmclient.Request, ask *asking, wanted bool) 
 // leftReply is a reply that may end with calls in its text.
 type leftReply struct {
 	req  *llmclient.Request
-	to   listener
+	ask  *asking
 	left *markdownpolicy.LeftCalls
 	text strings.Builder // what was streamed
 	told int             // how much of it was released
@@ -79,9 +79,9 @@ func (r *leftReply) begin() {
 
 // hear releases what can no longer be a part of calls.
 func (r *leftReply) hear(d llmclient.Delta) {
-	r.to.watch(d)
+	r.ask.watch(d)
 	if d.Kind != llmclient.DeltaText {
-		r.to.show(d)
+		r.ask.show(d)
 		return
 	}
 	r.text.WriteString(d.Text)
@@ -91,7 +91,7 @@ func (r *leftReply) hear(d llmclient.Delta) {
 func (r *leftReply) release(to int) {
 	if from := r.told; to > from {
 		r.told = to
-		r.to.show(llmclient.Delta{Text: r.text.String()[from:to]})
+		r.ask.show(llmclient.Delta{Text: r.text.String()[from:to]})
 	}
 }
 

@@ -54,8 +54,11 @@ func (x *execution) askModel(ctx context.Context, e *machine.Effect) (nextstep.A
 	x.where = "the client"
 	resp, err := o.left.complete(&x.request.Request, ask, !o.cfg.KeepTextCalls && !step.Aside)
 	x.where = ""
-	if resp != nil {
-		x.request.loop.whole(resp.Message.Calls())
+	if loop := &x.request.loop; resp != nil && !loop.found {
+		loop.begin(loop.most, ask.cut)
+		for i, c := range resp.Message.Calls() { // not every client streams them
+			loop.call(llmclient.CallDelta{Index: i, Tool: c.Name, Text: c.Arguments})
+		}
 	}
 	if x.request.loop.found && outer.Err() == nil {
 		resp, err = x.cutReply(resp, err), nil
@@ -73,81 +76,49 @@ func (x *execution) askModel(ctx context.Context, e *machine.Effect) (nextstep.A
 }
 
 // asking is how a run asks the client: the context, with functions for what the client tells, the
-// function for deltas, which is nil if nobody is shown them, who hears them, and what ends the reply.
+// function for deltas, which watches and shows them and is nil if nobody is shown them, and what ends
+// the reply.
 type asking struct {
-	ctx     context.Context
-	onDelta func(llmclient.Delta)
-	to      listener
-	cut     context.CancelCauseFunc
+	ctx                  context.Context
+	onDelta, watch, show func(llmclient.Delta)
+	cut                  context.CancelCauseFunc
 }
 
 // asks returns how to ask the client with ctx. For the execution on the loop's own goroutine, which
 // makes most requests, it is made once.
 func (x *execution) asks(ctx context.Context) *asking {
 	r := x.run
-	if x.inline && ctx == r.ctx {
-		if a := &r.asking; a.ctx == nil || a.ctx.Err() != nil {
-			a.tell(ctx, r, r)
-		}
-		return &r.asking
+	if !x.inline || ctx != r.ctx {
+		return r.asks(ctx, x)
 	}
-	a := new(asking)
-	a.tell(ctx, r, x)
+	if r.asking == nil || r.asking.ctx.Err() != nil {
+		r.asking = r.asks(ctx, nil)
+	}
+	return r.asking
+}
+
+// asks has the client tell an execution; nil is that on the loop's goroutine, unless the run is over.
+func (r *run) asks(ctx context.Context, x *execution) *asking {
+	a := &asking{ctx: ctx}
+	if r.observed() {
+		a.ctx = llmclient.WithNotify(a.ctx, tells(r, x, (*execution).notice))
+	}
+	if most := &r.o.cfg.Repetition; r.streams {
+		a.onDelta, a.watch, a.show = tells(r, x, (*execution).hear), tells(r, x, (*execution).watch), tells(r, x, (*execution).show)
+	} else if most.Times > 0 || most.Calls > 0 || r.o.cfg.Timeouts.ModelIdle > 0 {
+		a.ctx = llmclient.WithWatch(a.ctx, tells(r, x, (*execution).hear))
+	}
+	a.ctx = llmclient.WithCallDeltas(a.ctx, tells(r, x, (*execution).hearCall))
+	a.ctx, a.cut = context.WithCancelCause(a.ctx)
 	return a
 }
 
-// listener is what a client tells: an execution, or a run for the one on its loop's goroutine.
-type listener interface {
-	hear(d llmclient.Delta) // watches and shows it
-	watch(d llmclient.Delta)
-	show(d llmclient.Delta)
-	hearCall(d llmclient.CallDelta)
-	notice(n llmclient.Notice)
-}
-
-// tell has the client tell to.
-func (a *asking) tell(ctx context.Context, r *run, to listener) {
-	a.ctx, a.to = ctx, to
-	if r.observed() {
-		a.ctx = llmclient.WithNotify(a.ctx, to.notice)
-	}
-	if most := &r.o.cfg.Repetition; r.streams {
-		a.onDelta = to.hear
-	} else if most.Times > 0 || most.Calls > 0 || r.o.cfg.Timeouts.ModelIdle > 0 {
-		a.ctx = llmclient.WithWatch(a.ctx, to.hear)
-	}
-	a.ctx = llmclient.WithCallDeltas(a.ctx, to.hearCall)
-	a.ctx, a.cut = context.WithCancelCause(a.ctx)
-}
-
-// A run passes on what a client tells the execution on the loop's goroutine, unless it is over.
-func (r *run) hear(d llmclient.Delta) {
-	if x := r.inline; x != nil {
-		x.hear(d)
-	}
-}
-
-func (r *run) watch(d llmclient.Delta) {
-	if x := r.inline; x != nil {
-		x.watch(d)
-	}
-}
-
-func (r *run) show(d llmclient.Delta) {
-	if x := r.inline; x != nil {
-		x.show(d)
-	}
-}
-
-func (r *run) hearCall(d llmclient.CallDelta) {
-	if x := r.inline; x != nil {
-		x.hearCall(d)
-	}
-}
-
-func (r *run) notice(n llmclient.Notice) {
-	if x := r.inline; x != nil {
-		x.notice(n)
+// tells returns a function that passes what it is told to an execution; see [run.asks].
+func tells[T any](r *run, x *execution, hear func(*execution, T)) func(T) {
+	return func(told T) {
+		if x := cmp.Or(x, r.inline); x != nil {
+			hear(x, told)
+		}
 	}
 }
 

@@ -78,17 +78,6 @@ func (w *loopWatch) call(d llmclient.CallDelta) {
 	w.text(d.Text)
 }
 
-// whole looks at the calls of a reply that has ended: not every client streams them.
-func (w *loopWatch) whole(calls []messages.ToolCall) {
-	same := 0
-	for i, c := range calls {
-		if same++; i > 0 && (c.Name != calls[i-1].Name || c.Arguments != calls[i-1].Arguments) {
-			same = 1
-		}
-	}
-	w.found = w.found || w.most.Calls > 0 && same > w.most.Calls
-}
-
 // end cuts the reply off.
 func (w *loopWatch) end() {
 	if !w.found {

@@ -36,7 +36,7 @@ type run struct {
 	executions map[machine.EffectID]*execution // effects on their own goroutines
 	graced     bool                            // they have their grace period after a stop
 	inline     *execution                      // the execution on the loop's goroutine; nil when the run is over
-	asking     asking                          // how inline asks the client
+	asking     *asking                         // how inline asks the client
 	timer      *time.Timer
 	nextLook   time.Time // when the timer fires; zero: it is not set
 	agents     []agentDeadline

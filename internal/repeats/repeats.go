@@ -25,7 +25,6 @@ type Tail struct {
 	since  int    // bytes since the last look
 	period int    // of the end; 0: none is known
 	run    int    // how many bytes at the end equal the byte a period before
-	border []int32
 }
 
 // Reset begins another text.
@@ -65,8 +64,11 @@ func (t *Tail) look() {
 	t.since = 0
 	end := len(t.recent)
 	if t.period == 0 && end >= 2*t.Block {
-		t.period = t.recurs(t.recent[end-t.Block:], t.recent[end-2*t.Block:end-1])
-		if t.period > 0 {
+		last, before := t.recent[end-t.Block:], t.recent[end-2*t.Block:end-1]
+		if !bytes.Contains(before, last[max(0, t.Block-16):]) {
+			// As in nearly every text.
+		} else if at := bytes.LastIndex(before, last); at >= 0 {
+			t.period = t.Block - at
 			for i := end - 1; i >= t.period && t.recent[i] == t.recent[i-t.period]; i-- {
 				t.run++
 			}
@@ -75,36 +77,6 @@ func (t *Tail) look() {
 	if kept := 3 * t.Block; end > kept {
 		t.recent = t.recent[:copy(t.recent, t.recent[end-kept:])]
 	}
-}
-
-// recurs returns how many bytes before its place a block stands once more in what is before it,
-// which ends one byte earlier than the block; 0: nowhere. It reads both from their ends, in linear
-// time as Knuth, Morris and Pratt do.
-func (t *Tail) recurs(block, before []byte) int {
-	n := len(block)
-	if !bytes.Contains(before, block[max(0, n-16):]) {
-		return 0 // as in nearly every text
-	}
-	at := func(i int) byte { return block[n-1-i] }
-	t.border = append(t.border[:0], 0, 0) // of the last i bytes
-	extend := func(k int, b byte) int {
-		for k > 0 && b != at(k) {
-			k = int(t.border[k])
-		}
-		if b == at(k) {
-			k++
-		}
-		return k
-	}
-	for i := 1; i < n; i++ {
-		t.border = append(t.border, int32(extend(int(t.border[i]), at(i))))
-	}
-	for i, k := 0, 0; i < len(before); i++ {
-		if k = extend(k, before[len(before)-1-i]); k == n {
-			return i + 2 - n
-		}
-	}
-	return 0
 }
 
 // Once returns a text without the repetitions at its end: the block stands there once, or nearly.

@@ -41,7 +41,7 @@ func (a Asking) once(ctx context.Context, req *llmclient.Request, onDelta func(l
 		return nil, &llmclient.Error{Code: llmclient.CodeBadRequest, Message: a.Package + ": no model: set Request.Model or Config.Model"}
 	}
 	alive := ctx.Err() == nil
-	resp, err := a.watched(ctx, req, model, onDelta)
+	resp, err := a.ask(ctx, req, model, onDelta)
 	if err == nil {
 		if resp.Usage == (messages.Usage{}) {
 			resp.Usage = estimated(resp.Usage, resp.Message)
@@ -67,33 +67,11 @@ func (a Asking) once(ctx context.Context, req *llmclient.Request, onDelta func(l
 	return resp, nil
 }
 
-// watched asks for a stream if somebody watches the reply, unless the server has said that this
-// model cannot stream. A refused request is listed among the attempts.
-func (a Asking) watched(ctx context.Context, req *llmclient.Request, model string, onDelta func(llmclient.Delta)) (*llmclient.Response, *llmclient.Error) {
-	watch := llmclient.Watch(ctx, onDelta)
-	if onDelta != nil || watch == nil || a.whole.Has(model, nil) {
-		return a.ask(ctx, req, model, onDelta)
-	}
-	resp, refused := a.ask(ctx, req, model, watch)
-	if refused == nil || !refusesStream(refused) {
-		return resp, refused
-	}
-	resp, err := a.ask(ctx, req, model, nil)
-	attempts := append(refused.Attempts, llmclient.Attempt{Model: model, Usage: refused.Usage, Code: refused.Code, Error: refused.Error()})
-	if err != nil {
-		err.Attempts = append(attempts, err.Attempts...)
-		return nil, err
-	}
-	a.whole.Add(model, nil)
-	resp.Attempts = append(attempts, resp.Attempts...)
-	return resp, nil
-}
-
 // aboutStreams is how servers refuse a stream.
 var aboutStreams = regexp.MustCompile(`(?i)\bstream(s|ed|ing|_options)?\b`)
 
 // refusesStream reports whether a server has refused a request because it asks for a stream.
 func refusesStream(err *llmclient.Error) bool {
-	return err.Status >= http.StatusBadRequest && err.Status <= http.StatusNotImplemented && err.Status != http.StatusTooManyRequests &&
+	return err != nil && err.Status >= http.StatusBadRequest && err.Status <= http.StatusNotImplemented && err.Status != http.StatusTooManyRequests &&
 		len(err.Partial.Content) == 0 && aboutStreams.MatchString(err.Message)
 }

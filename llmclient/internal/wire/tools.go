@@ -24,30 +24,45 @@ func Parameters(schema []byte) []byte {
 	return WithMembers(schema, map[string][]byte{"properties": []byte("{}")})
 }
 
-// ask makes a request, and again at once without a tool whose schema the server refuses, as long as
+// ask makes a request, as a stream if somebody watches the reply, and again at once as a whole if the
+// server cannot stream this model, which it is not asked for again, or without a tool whose schema the server refuses, as long as
 // it names one. A tool that was left out so is not sent again to that model with that schema,
 // except where the choice of tools needs it. The refused requests are listed among the attempts.
 func (a Asking) ask(ctx context.Context, req *llmclient.Request, model string, onDelta func(llmclient.Delta)) (*llmclient.Response, *llmclient.Error) {
 	var left [][]byte
 	var attempts []llmclient.Attempt
+	watch, cannot := onDelta, false
+	if !a.whole.Has(model, nil) {
+		watch = llmclient.Watch(ctx, onDelta)
+	}
+	again := func(err *llmclient.Error) {
+		attempts = append(append(attempts, err.Attempts...), llmclient.Attempt{Model: model, Usage: err.Usage, Code: err.Code, Error: err.Error()})
+	}
 	for i := len(req.Tools) - 1; i >= 0 && a.leftOut.Any(); i-- {
 		if a.leftOut.Has(model, sealOfTool(req, i)) && dispensable(req, i) {
 			req = withoutTool(req, i)
 		}
 	}
 	for {
-		resp, err := a.Once(ctx, req, model, onDelta)
+		resp, err := a.Once(ctx, req, model, watch)
 		i := refusedTool(req, err)
 		switch {
 		case i >= 0 && dispensable(req, i):
 			err.Message += fmt.Sprintf(" (the tool %q is left out)", req.Tools[i].Name)
-			attempts = append(append(attempts, err.Attempts...), llmclient.Attempt{Model: model, Usage: err.Usage, Code: err.Code, Error: err.Error()})
+			again(err)
 			llmclient.Notify(ctx, llmclient.Notice{Kind: llmclient.NoticeToolLeftOut, Model: model, Attempt: len(attempts), Err: err})
 			left, req = append(left, sealOfTool(req, i)), withoutTool(req, i)
+			continue
+		case onDelta == nil && watch != nil && refusesStream(err):
+			again(err)
+			watch, cannot = nil, true
 			continue
 		case err != nil:
 			err.Attempts = append(attempts, err.Attempts...)
 			return nil, err
+		}
+		if cannot {
+			a.whole.Add(model, nil)
 		}
 		for _, seal := range left {
 			a.leftOut.Add(model, seal)

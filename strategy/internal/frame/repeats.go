@@ -32,30 +32,27 @@ func Once(reply llmclient.Response, h messages.History) (once llmclient.Response
 		return reply, ""
 	}
 	var parts []messages.AssistantContent
+	made := map[string]bool{}
 	for _, c := range reply.Message.Content {
 		switch part := c.(type) {
 		case messages.Text:
 			part.Text = repeats.Once(part.Text)
-			parts = append(parts, part)
+			c = part
 		case messages.Thought:
 			part.Text = repeats.Once(part.Text)
-			parts = append(parts, part)
+			c = part
 		case messages.ToolCall:
-			if !slices.ContainsFunc(parts, func(c messages.AssistantContent) bool {
-				o, ok := c.(messages.ToolCall)
-				return ok && o.Name == part.Name && o.Arguments == part.Arguments
-			}) {
-				parts = append(parts, part)
+			call := part.Name + " " + part.Arguments
+			if made[call] {
+				continue
 			}
-		default:
-			parts = append(parts, part)
+			made[call] = true
 		}
+		parts = append(parts, c)
 	}
 	reply.Message.Content = parts
-	for _, m := range h {
-		if u, ok := m.(messages.User); ok && u.Text() == RepeatsNote {
-			return reply, ""
-		}
+	if slices.ContainsFunc(h, func(m messages.Message) bool { u, ok := m.(messages.User); return ok && u.Text() == RepeatsNote }) {
+		return reply, ""
 	}
 	return reply, RepeatsNote
 }
