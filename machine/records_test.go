@@ -110,6 +110,12 @@ var everyRecord = []Record{
 		},
 	},
 	Intended{At: at, Effect: EffectID{Seq: 4}, Frame: "0.1", Kind: EffectRemote, Digest: "d4", Verdict: VerdictAllow},
+	Answered{
+		At: at, Effect: EffectID{Seq: 9}, Frame: "0", Kind: EffectModel,
+		Answer: nextstep.APIResponse{Response: &llmclient.Response{
+			Message: messages.AssistantText("so so so so"), Finish: llmclient.FinishRepetition, Usage: messages.Usage{Input: 1, Output: 3, Total: 4, Estimated: 4},
+		}},
+	},
 }
 
 // snapshotOfAll has every field of a snapshot set, in some frame or effect of it.

@@ -155,6 +155,7 @@ func (x *execution) hearCall(d llmclient.CallDelta) {
 		defer w.pieces.Add(1)
 	}
 	x.request.loop.call(d)
+	x.request.loop.text(d.Text)
 	if x.run.streams && x.run.o.cfg.CallDeltas {
 		x.callDelta(d)
 	}

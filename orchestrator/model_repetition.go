@@ -56,7 +56,7 @@ func (w *loopWatch) text(piece string) {
 	}
 }
 
-// call receives a piece of a call.
+// call receives a piece of a call, of which text receives the arguments, too.
 func (w *loopWatch) call(d llmclient.CallDelta) {
 	if d.Index != w.index {
 		switch sum := w.last.Sum64(); {
@@ -75,7 +75,6 @@ func (w *loopWatch) call(d llmclient.CallDelta) {
 	if w.most.Calls > 0 && w.same >= w.most.Calls && w.last.Sum64() == w.before {
 		w.end()
 	}
-	w.text(d.Text)
 }
 
 // end cuts the reply off.

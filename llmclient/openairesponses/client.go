@@ -55,9 +55,9 @@ func (c *Client) CallsNatively(*llmclient.Request) bool { return c.native }
 
 // Complete asks the model. All errors are of type [*llmclient.Error].
 //
-// With onDelta the request asks for a stream. Complete also reads an answer in the other form: a
-// whole answer to a streamed request is passed to onDelta at once, and without onDelta a stream is
-// read to its end.
+// With onDelta, or if the reply is watched ([llmclient.WithWatch]) and the server can, the request
+// asks for a stream. Complete also reads an answer in the other form: a whole answer to a streamed
+// request is passed to onDelta at once, and without onDelta a stream is read to its end.
 func (c *Client) Complete(ctx context.Context, req *llmclient.Request, onDelta func(llmclient.Delta)) (*llmclient.Response, error) {
 	return c.asking.Complete(ctx, req, onDelta)
 }
