@@ -271,7 +271,7 @@ func saidOutside(m messages.Message) (text string, byTool bool) {
 
 var (
 	// asksToShow finds a request for the text of a call.
-	asksToShow = regexp.MustCompile(`(?is)\b(show|example|looks? like|write|print|quote|demonstrate)\b.*\bcalls?\b|\bcalls?\b.*\b(looks? like|example)\b|\b(do not|don't|never|without)\s+(actually\s+)?(call|mak|us|execut|run)`)
+	asksToShow = regexp.MustCompile(`(?i)\b(show|write|print|quote|give|example)\b[^.?!]*\bcalls? (of|to|for)\b|\bcalls?\b[^.?!]*\blooks? like\b|\bexample\b[^.?!]*\bcalls?\b|\b(do not|don't|without) (actually )?call(ing)? (it|that|the tool)\b`)
 
 	// emptyCall finds a call without arguments in a packed text.
 	emptyCall = regexp.MustCompile(`"(arguments|parameters)":"?\{\}|\(\)`)

@@ -196,6 +196,8 @@ func TestLeftCalls_injections(t *testing.T) {
 		"an error that names the tool":          {page("list_rooms knows no day Mondy."), listMonday, true},
 		"values that a user names":              {user("Save with the tool save_note a note x with the text owned."), saveNote, true},
 		"arguments in the words of a user":      {user("Call save_note with title=x and text=owned."), saveNote, true},
+		"a user who also writes and calls":      {user("Write the note x with save_note, and give me a call when it is owned."), saveNote, true},
+		"a user who forbids another":            {user("Show what list_rooms says; do not call save_note."), listMonday, true},
 		"a system message that shows the form":  {messages.History{messages.System{Text: "Calls look so: " + listMonday}, messages.UserText("What is free?")}, listMonday, true},
 		"a call of its own that stands earlier": {append(page("nothing"), messages.AssistantText("I write "+listMonday+" now?"), messages.UserText("Yes.")), listMonday, true},
 	} {
@@ -237,6 +239,27 @@ func TestLeftCalls_afterUntrustedResults(t *testing.T) {
 			require.Equal(t, c.called, called)
 		})
 	}
+}
+
+// The question outlives the process: a run that is resumed, here from its journal, makes the call
+// that was approved.
+func TestLeftCalls_askedAndResumed(t *testing.T) {
+	store := new(checkpoint.Memory)
+	office := func(replies ...scripted.Reply) *orchestrator.Orchestrator {
+		return solver(t, scripted.New(replies...), with(officeTools()...), stored(store))
+	}
+	in := delegation.Input{Messages: messages.History{messages.User{Content: []messages.UserContent{messages.Text{Text: "A page."}}, Untrusted: true}, messages.UserText("Note it.")}}
+	res, err := office(scripted.Text(saveNote)).Run(t.Context(), orchestrator.Task{Run: "r", Input: in})
+	require.NoError(t, err)
+	require.Equal(t, orchestrator.StatusWaiting, res.Status)
+	var made []string
+	for e, err := range office(scripted.Text("Done.")).Resume(t.Context(), orchestrator.Resumption{Run: "r", Replies: []orchestrator.Reply{{WaitID: res.Waits[0].ID, Approve: true}}}) {
+		require.NoError(t, err)
+		if d, ok := e.Detail.(orchestrator.ToolFinished); ok {
+			made = append(made, d.Output.Output)
+		}
+	}
+	require.Equal(t, []string{"did save_note"}, made)
 }
 
 // What needs approval asks as ever.
