@@ -1,6 +1,7 @@
 package markdownpolicy
 
 import (
+	"encoding/json"
 	"errors"
 	"slices"
 	"strings"
@@ -14,7 +15,7 @@ import (
 // chain decides. Without a call, the earliest thought decides. Without a thought, the reply is
 // text. [Document].Policy names the policy that matched.
 //
-// Instructions, rendering and stop sequences are those of the first policy. Rendered text is read
+// Instructions, rendering, schemas and stop sequences are those of the first policy. Rendered text is read
 // back correctly, unless it contains a call or thought of another policy of the chain, which the
 // first policy does not escape. An empty chain means [Fenced] alone.
 type Chain []Policy
@@ -50,6 +51,11 @@ func (c Chain) FormatQuery(h messages.History) (messages.History, error) {
 
 // Render implements [Renderer]. If the first policy is not a Renderer, it renders as [Fenced] does.
 func (c Chain) Render(parts []messages.AssistantContent) string { return render(c.first(), parts) }
+
+// ReplySchema implements [Schemer].
+func (c Chain) ReplySchema(defs []tools.Definition, must bool, answer json.RawMessage) json.RawMessage {
+	return replySchema(c.first(), defs, must, answer)
+}
 
 // Stop implements [Stopper].
 func (c Chain) Stop() []string { return stops(c.first()) }

@@ -34,6 +34,7 @@ func TestFormatQuery_passesOnWhatIsNoText(t *testing.T) {
 		markdownpolicy.Llama{},
 		markdownpolicy.Mistral{},
 		markdownpolicy.Pythonic{},
+		markdownpolicy.Structured{},
 		markdownpolicy.Think{},
 		markdownpolicy.Chain{markdownpolicy.Hermes{}},
 	} {

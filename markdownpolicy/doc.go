@@ -4,8 +4,8 @@
 //
 // The built-in policies are [Fenced] (the default), [XML], [ReAct], and the text formats that open
 // models were trained on: [Hermes], [Llama], [Pythonic], [Mistral], [GLM], [Kimi], [DeepSeek],
-// [Harmony] (gpt-oss), [Gemma]. [ForModel] finds the one of a model. [Chain] tries several policies
-// and uses the one that matches first. [Think] separates a model's thoughts, between <think> tags,
+// [Harmony] (gpt-oss), [Gemma]. [ForModel] finds the one of a model. [Structured] is for servers that
+// hold a reply to a JSON Schema. [Chain] tries several policies and uses the one that matches first. [Think] separates a model's thoughts, between <think> tags,
 // from the reply, and works with each of the others.
 //
 // Every policy obeys these laws:
@@ -28,7 +28,8 @@
 //   - marks.go: marks that are fixed texts, such as tags, and calls without marks.
 //   - format_*.go: one format each. fenced_block.go, xml_element.go and react_action.go read the
 //     blocks of the large formats, and hermes_thoughts.go the thoughts of Hermes that have no
-//     beginning or no end.
+//     beginning or no end. structured_reply.go reads the replies of Structured, and
+//     structured_schema.go writes their schema.
 //   - call_json.go, call_block.go, call_body.go, call_function.go, call_named.go, arguments.go: calls
 //     as several formats write them: as JSON, between two marks, in other forms, as <function=name>,
 //     as a name and its arguments, and with arguments as plain text, which may contain marks.

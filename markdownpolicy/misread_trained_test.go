@@ -186,6 +186,7 @@ func init() {
 	})
 	for i := range misreadings {
 		m := &misreadings[i]
+		m.none["structured"] = "a reply is an object of its own form"
 		also := trainedMisreadings[m.name]
 		m.cases = append(m.cases, also.cases...)
 		maps.Copy(m.none, also.none)

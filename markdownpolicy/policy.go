@@ -17,6 +17,7 @@ import (
 //	Streamer  NewParser() Parser                                   reads a reply while it arrives
 //	Renderer  Render(parts []messages.AssistantContent) string     writes what ParseResponse reads
 //	Stopper   Stop() []string                                      stop sequences for providers that take them
+//	Schemer   ReplySchema(defs, must, answer) json.RawMessage      a schema for servers that hold a reply to one
 type Policy interface {
 	// FormatInstructions returns the instructions for a model about the format and the tools. They
 	// go into the system prompt, once. Without tools they describe only the rest of the format, and
@@ -108,6 +109,7 @@ var builtins = []struct {
 	{"deepseek", func(o Options) Policy { return DeepSeek{Options: o} }},
 	{"harmony", func(o Options) Policy { return Harmony{Options: o} }},
 	{"gemma", func(o Options) Policy { return Gemma{o} }},
+	{"structured", func(o Options) Policy { return Structured{Options: o} }},
 }
 
 // Names returns the names of the built-in policies, the default first.

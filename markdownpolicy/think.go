@@ -1,6 +1,7 @@
 package markdownpolicy
 
 import (
+	"encoding/json"
 	"slices"
 	"strings"
 
@@ -66,11 +67,16 @@ func (t Think) FormatInstructions(defs []tools.Definition) string {
 	return t.policy().FormatInstructions(defs)
 }
 
+// ReplySchema implements [Schemer].
+func (t Think) ReplySchema(defs []tools.Definition, must bool, answer json.RawMessage) json.RawMessage {
+	return replySchema(t.policy(), defs, must, answer)
+}
+
 // FormatQuery implements [Policy]. Past thoughts are written between tags. [GLM], [Kimi], [DeepSeek]
 // and [Harmony] write them as their models know them, and leave out those that are not told again.
 func (t Think) FormatQuery(h messages.History) (messages.History, error) {
 	switch p := t.policy().(type) {
-	case GLM, Kimi, DeepSeek, Harmony:
+	case GLM, Kimi, DeepSeek, Harmony, Structured:
 		return p.FormatQuery(h)
 	}
 	return formatQuery(h, t.Render, t.results)

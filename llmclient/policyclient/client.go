@@ -3,6 +3,7 @@ package policyclient
 import (
 	"cmp"
 	"context"
+	"sync"
 
 	"github.com/segue-go/segue/internal/prompts"
 	"github.com/segue-go/segue/llmclient"
@@ -25,7 +26,7 @@ func Wrap(c llmclient.Client, p markdownpolicy.Policy) llmclient.Client { return
 // used.
 func (cfg Config) Wrap(c llmclient.Client, p markdownpolicy.Policy) llmclient.Client {
 	set, err := prompts.Parse("policyclient", cfg.Prompts, defaultPrompts, samples)
-	return &client{inner: c, policy: p, repairs: max(0, cmp.Or(cfg.MaxRepairs, 2)), prompts: set, err: err}
+	return &client{inner: c, policy: p, repairs: max(0, cmp.Or(cfg.MaxRepairs, 2)), prompts: set, err: err, refused: new(sync.Map)}
 }
 
 type client struct {
@@ -33,7 +34,8 @@ type client struct {
 	policy  markdownpolicy.Policy
 	repairs int // the greatest number
 	prompts *prompts.Set
-	err     error // of the Config
+	err     error     // of the Config
+	refused *sync.Map // by model: the schemas of replies that its server refused, as a holding
 }
 
 // Unwrap returns the wrapped client.
@@ -61,11 +63,16 @@ func (c *client) Complete(ctx context.Context, req *llmclient.Request, onDelta f
 		mark = resultMark(c.policy)
 		first.Stop = c.stopsAt(mark, first.Stop)
 	}
+	if len(req.Tools) == 0 && c.schemas() { // the server can hold the answer to the caller's schema
+		first.Schema = req.Schema
+		return c.inner.Complete(ctx, first, onDelta)
+	}
 	next := first
 	var attempts []llmclient.Attempt
 	for n := 1; ; n++ {
 		r := &reply{policy: c.policy, asked: req, onDelta: onDelta, mark: mark}
-		resp, err := r.fetch(ctx, c.inner, next)
+		resp, refused, err := c.held(ctx, r, next)
+		attempts = append(attempts, refused...)
 		if err != nil {
 			return nil, errorAfter(attempts, r.brokenOff(err))
 		}

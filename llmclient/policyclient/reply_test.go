@@ -27,6 +27,9 @@ func TestOuterBlanks(t *testing.T) {
 			require.Equal(t, messages.AssistantText(text), resp.Message, name)
 			require.Equal(t, text, h.text, name)
 		}
+		if name == "structured" { // without tools it reads nothing
+			continue
+		}
 		resp, h, err := ask(t, policyclient.Wrap(scripted.New(scripted.Text(" \n")), policy), &llmclient.Request{Messages: question().Messages})
 		require.NoError(t, err, name)
 		require.Empty(t, resp.Message.Content, name)

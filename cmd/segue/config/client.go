@@ -160,7 +160,11 @@ func withRetries(c llmclient.Client, retries *int, api, policy string) (llmclien
 	if err != nil {
 		return nil, err
 	}
-	return policyclient.Wrap(c, markdownpolicy.Think{Policy: p}), nil
+	think := markdownpolicy.Think{Policy: p}
+	if s, ok := p.(markdownpolicy.Schemer); ok && s.ReplySchema(nil, false, nil) != nil { // a reply begins with no thought
+		think.Start = markdownpolicy.ThinkTagged
+	}
+	return policyclient.Wrap(c, think), nil
 }
 
 // policyFor returns the text format for a model with an API. The Responses API takes no stop

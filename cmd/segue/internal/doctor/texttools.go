@@ -114,10 +114,14 @@ func (x *examiner) askInText(ctx context.Context, format string) answer {
 	if err != nil {
 		return answer{err: &llmclient.Error{Message: err.Error()}, x: &exchange{}}
 	}
-	return x.ask(ctx, llmclient.Request{Messages: messages.History{
+	req := llmclient.Request{Messages: messages.History{
 		messages.System{Text: p.FormatInstructions([]tools.Definition{weather})},
 		messages.UserText("How warm is it in Paris? Call the tool."),
-	}}, false)
+	}}
+	if s, ok := p.(markdownpolicy.Schemer); ok {
+		req.Schema = &llmclient.Schema{Name: "reply", Schema: s.ReplySchema([]tools.Definition{weather}, false, nil)}
+	}
+	return x.ask(ctx, req, false)
 }
 
 // readBy returns the name of the policy that reads a call of weather in a text; "" if none does.

@@ -1,0 +1,125 @@
+package markdownpolicy
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"github.com/segue-go/segue/markdownpolicy/internal/jsonscan"
+	"github.com/segue-go/segue/messages"
+	"github.com/segue-go/segue/tools"
+)
+
+// Structured is for servers that hold a reply to a JSON Schema, such as llama.cpp, Ollama, vLLM, LM
+// Studio and OpenAI: it is a [Schemer]. A reply is an object whose member "reply" is a call, a list
+// of calls, or an answer, which is released while it arrives:
+//
+//	{"reply": {"tool": "get_weather", "arguments": {"city": "Oslo"}}}
+//	{"reply": {"answer": "It is cold in Oslo."}}
+//
+// Past calls and results are told in sentences, so that the model does not imitate them. The object
+// is also read at the beginning of any line, in a code block, and without "reply", if it is an
+// answer or a call of a known tool; other text stays text. The zero value is ready to use.
+type Structured struct {
+	Options
+	Thoughts bool // the model writes a thought before each reply, in a member "thought"
+}
+
+// structuredForm is the form of a call as JSON.
+var structuredForm = callForm{name: "tool", arguments: "arguments"}
+
+// Name implements [Namer].
+func (Structured) Name() string { return "structured" }
+
+// WithTools implements [Tooled].
+func (s Structured) WithTools(defs []tools.Definition) Policy {
+	s.Options = s.withTools(defs)
+	return s
+}
+
+// ParseResponse implements [Policy].
+func (s Structured) ParseResponse(text string) (Document, error) { return parse(s.NewParser(), text) }
+
+// NewParser implements [Streamer].
+func (s Structured) NewParser() Parser {
+	return newMarkParser(s.Name(), s.Mode, &structuredSyntax{Options: s.Options})
+}
+
+// Render implements [Renderer]. Parts that are not a single call or answer are written as a list.
+func (s Structured) Render(parts []messages.AssistantContent) string {
+	member := func(key string) func(string) string {
+		return func(text string) string { return `{"` + key + `": ` + jsonscan.Quote(text) + "}" }
+	}
+	parts = joinTexts(parts)
+	before := ""
+	if len(parts) > 1 && isThought(parts[0]) {
+		before = strings.TrimSuffix(member("thought")(parts[0].(messages.Thought).Text)[1:], "}") + ", "
+		parts = parts[1:]
+	}
+	text := writeParts(parts, ", ", member("answer"), member("thought"), structuredForm.write)
+	if len(parts) > 1 {
+		text = "[" + text + "]"
+	}
+	if text == "" {
+		return ""
+	}
+	return "{" + before + `"reply": ` + text + "}"
+}
+
+// FormatQuery implements [Policy]. After the results the model is told what to do next.
+func (s Structured) FormatQuery(history messages.History) (messages.History, error) {
+	return thoughtsAll.tell(history, tellParts, tellResults)
+}
+
+// tellParts writes a reply in sentences.
+func tellParts(parts []messages.AssistantContent) string {
+	same := func(text string) string { return text }
+	return writeParts(parts, "\n", same, same, func(c messages.ToolCall) string {
+		var with []string
+		if jsonscan.Valid(c.Arguments) && c.Arguments[jsonscan.SkipBlanks(c.Arguments, 0)] == '{' {
+			for name, value := range jsonscan.Members(strings.TrimSpace(c.Arguments)) {
+				with = append(with, name+" = "+value)
+			}
+		} else if c.Arguments != "" {
+			with = []string{jsonscan.Quote(c.Arguments)}
+		}
+		return "I use the tool " + c.Name + " with " + cmp.Or(strings.Join(with, ", "), "no arguments") + "."
+	})
+}
+
+// tellResults writes results, and what to do next.
+func tellResults(outputs []messages.ToolOutput) string {
+	next := "If this is all that was asked for, give the answer. Otherwise go on with the next call."
+	if slices.ContainsFunc(outputs, func(o messages.ToolOutput) bool { return mendable(o) }) {
+		next = "Correct the arguments and try again."
+	}
+	return joinEach(outputs, "\n\n", func(o messages.ToolOutput) string {
+		about := "The tool " + o.ToolName + " returned:\n"
+		if !o.OK() {
+			about = "The tool " + o.ToolName + " has no result, " + resultStatus(o) + ":\n"
+		}
+		return about + resultText(o)
+	}) + "\n\n" + next
+}
+
+// mendable reports whether a call failed in a way that other arguments may mend.
+func mendable(o messages.ToolOutput) bool {
+	return o.Status == messages.StatusFailed && (o.Reason == "" || o.Reason == tools.ReasonError || o.Reason == tools.ReasonArguments)
+}
+
+// FormatInstructions implements [Policy].
+func (s Structured) FormatInstructions(defs []tools.Definition) string {
+	if len(defs) == 0 {
+		return ""
+	}
+	thought, thinks := "", ""
+	if s.Thoughts {
+		thought, thinks = `"thought": TEXT, `, " In TEXT, say what to do next and why."
+	}
+	return describeTools(defs) + `
+
+Each reply is one JSON object. To use a tool, write {` + thought + `"reply": {"tool": its name, "arguments": its arguments}}. ` +
+		`To use several at once, write {` + thought + `"reply": [one such object for each]}; do so only if none needs the result of another. ` +
+		`What the tools return comes in the next message. ` +
+		`When all that was asked for is done, write {` + thought + `"reply": {"answer": the answer as text}}.` + thinks
+}

@@ -1,0 +1,334 @@
+package markdownpolicy
+
+import (
+	"strings"
+
+	"github.com/segue-go/segue/markdownpolicy/internal/jsonscan"
+	"github.com/segue-go/segue/markdownpolicy/internal/textscan"
+	"github.com/segue-go/segue/messages"
+)
+
+// structuredSyntax is the syntax of [Structured]: a JSON object is read token by token, so that an
+// answer in it is released while it arrives.
+type structuredSyntax struct {
+	Options
+	depth  int     // open brackets
+	key    string  // the member whose value comes next; "" if none does
+	fenced bool    // the object is in a code block
+	within region  // what the next byte is part of
+	value  jsonEnd // for inRawAnswer: its end
+}
+
+// region is what a byte of a reply is part of.
+type region uint8
+
+const (
+	inProse      region = iota // text outside of an object
+	inObject                   // between the values of an object
+	inAnswer                   // an answer that is a string
+	inRawAnswer                // an answer that is an object or an array
+	inBareAnswer               // an answer that is another value
+)
+
+var (
+	structuredLeads = textscan.NewByteSet("{[`")
+	structuredStops = textscan.NewByteSet(`"\`)
+)
+
+// find implements [syntax].
+func (s *structuredSyntax) find(text string, from int, final bool) (int, bool) {
+	if s.within != inProse {
+		return from, true
+	}
+	for at := from; ; at++ {
+		if at = structuredLeads.Next(text, at); at == len(text) {
+			return at, false
+		}
+		switch _, yes, partly := s.head(text, at); {
+		case yes:
+			return at, true
+		case partly && !final:
+			return at, false
+		}
+	}
+}
+
+// head returns where the object begins that stands at a position, perhaps after the mark
+// of a code block; a call without "reply" only if its tool is known. If none stands there, partly means that the text may end within its head.
+func (s *structuredSyntax) head(text string, at int) (object int, yes, partly bool) {
+	const most = 64 // blanks
+	line := strings.TrimRight(text[max(0, at-most):at], " \t")
+	if line != "" && line[len(line)-1] != '\n' || line == "" && at > most {
+		return 0, false, false
+	}
+	for _, fence := range []string{"```json", "```"} {
+		stands, wait := textscan.StandsAt(text, at, fence, false)
+		if wait {
+			return 0, false, true
+		}
+		if stands {
+			at = jsonscan.SkipBlanks(text[:min(len(text), at+most)], at+len(fence))
+			break
+		}
+	}
+	l := jsonscan.Lookahead{Text: text, Pos: at}
+	for deep := 0; deep < most && l.Skip('['); deep++ {
+	}
+	if l.Skip('{') {
+		key, ok := l.Key()
+		yes = ok && (key == "reply" || key == "thought" || key == "answer")
+		if ok && key == structuredForm.name {
+			name, whole := l.Value()
+			yes = whole && s.tool(name) != nil
+		}
+	}
+	return at, yes, !yes && l.Partial
+}
+
+// begin implements [syntax].
+func (s *structuredSyntax) begin(text string, at int) block {
+	switch s.within {
+	case inProse:
+		object, _, _ := s.head(text, at)
+		s.depth, s.key, s.fenced, s.within = 0, "", object > at, inObject
+		if s.fenced {
+			return fixedBlock{kind: isParts, end: object}
+		}
+	case inObject:
+	default:
+		return &answerBlock{structuredSyntax: s, start: at}
+	}
+	return &tokenBlock{structuredSyntax: s, start: at, call: jsonEnd{scan: jsonscan.At(at)}}
+}
+
+// tokenBlock reads a blank, a bracket, a comma, the name of a member, a thought or a call.
+type tokenBlock struct {
+	*structuredSyntax
+	start   int
+	call    jsonEnd
+	thought strings.Builder // what has come of it
+	pos     int             // where the rest of the thought begins; 0: no thought has begun
+}
+
+func (b *tokenBlock) read(text string, final bool) verdict {
+	l := jsonscan.Lookahead{Text: text, Pos: b.start}
+	switch c := text[b.start]; {
+	case b.pos > 0:
+		return b.readThought(text, final)
+	case jsonscan.SkipBlanks(text[:b.start+1], b.start) > b.start:
+	case b.key != "":
+		return b.readValue(text, final)
+	case c == '"':
+		key, ok := l.Key()
+		switch {
+		case l.Partial && !final:
+			return verdict{}
+		case !ok:
+			return b.broken(text, b.start+1)
+		}
+		b.key = key
+		return verdict{kind: isParts, end: l.Pos}
+	case c == '{':
+		l.Pos++
+		key, _ := l.Key()
+		switch {
+		case l.Partial && !final:
+			return verdict{}
+		case key == structuredForm.name:
+			return b.readCall(text, final)
+		}
+		b.depth++
+	case c == '[':
+		b.depth++
+	case c == '}' || c == ']':
+		return b.leave(text, b.start, final)
+	case c != ',':
+		return b.broken(text, b.start+1)
+	}
+	return verdict{kind: isParts, end: b.start + 1}
+}
+
+// broken ends the object with an error.
+func (b *tokenBlock) broken(text string, end int) verdict {
+	b.within, b.key = inProse, ""
+	return verdict{kind: isBroken, end: end, err: brokenFrom(text, b.start,
+		`a JSON object {"reply": …} with {"tool": …, "arguments": {…}}, a list of such objects, or {"answer": …}`)}
+}
+
+// leave reads a bracket that closes the object, or what is in it, and the end of its code block.
+func (b *tokenBlock) leave(text string, bracket int, final bool) verdict {
+	const most = 64 // blanks
+	end := bracket + 1
+	if b.depth <= 1 {
+		if b.fenced {
+			at := jsonscan.SkipBlanks(text[:min(len(text), end+most)], end)
+			closed, wait := textscan.StandsAt(text, at, "```", final)
+			if wait {
+				return verdict{}
+			}
+			if closed {
+				end = at + len("```")
+			}
+		}
+		b.within = inProse
+	}
+	b.depth--
+	return verdict{kind: isParts, end: end}
+}
+
+// readCall reads a call.
+func (b *tokenBlock) readCall(text string, final bool) verdict {
+	if !b.call.find(text, final) {
+		return verdict{}
+	}
+	v := verdict{kind: isParts, end: b.call.end}
+	if b.depth == 0 {
+		if v = b.leave(text, v.end-1, final); v.kind == more {
+			return v
+		}
+	}
+	call, repairs, err := structuredForm.read(text[b.start:b.call.end], b.start, b.Mode)
+	if err != nil {
+		v = b.broken(text, b.call.end)
+		v.err = err
+		return v
+	}
+	v.parts, v.repairs = []Part{{Content: call, Start: b.start, End: b.call.end, Open: b.call.cut}}, repairs
+	return v
+}
+
+// readValue reads a thought, or what precedes the value of another member.
+func (b *tokenBlock) readValue(text string, final bool) verdict {
+	key, c := b.key, text[b.start]
+	b.key = ""
+	switch {
+	case key == "thought" && c == '"':
+		b.pos = b.start + 1
+		return b.readThought(text, final)
+	case (key == "answer" || key == "reply") && c == '"':
+		b.within = inAnswer
+		return verdict{kind: isParts, end: b.start + 1}
+	case key == "reply":
+		return b.read(text, final)
+	case key != "answer" || strings.IndexByte(",]}", c) >= 0:
+		return b.broken(text, b.start+1)
+	case c == '{' || c == '[':
+		b.within, b.value = inRawAnswer, jsonEnd{scan: jsonscan.At(b.start)}
+	default:
+		b.within = inBareAnswer
+	}
+	return (&answerBlock{b.structuredSyntax, b.start}).read(text, final)
+}
+
+func (b *tokenBlock) readThought(text string, final bool) verdict {
+	end, closed := unquoteSome(text, b.pos, final, func(said string, _, _ int) { b.thought.WriteString(said) })
+	if b.pos = end; !closed && !final {
+		return verdict{}
+	}
+	return verdict{kind: isParts, end: end, parts: []Part{{Content: messages.Thought{Text: b.thought.String()}, Start: b.start, End: end}}}
+}
+
+// answerBlock reads what has come of an answer.
+type answerBlock struct {
+	*structuredSyntax
+	start int
+}
+
+func (b *answerBlock) read(text string, final bool) verdict {
+	var parts []Part
+	add := func(said string, start, end int) {
+		parts = append(parts, Part{Content: messages.Text{Text: said}, Start: start, End: end})
+	}
+	end, closed := len(text), false
+	switch b.within {
+	case inAnswer:
+		if end, closed = unquoteSome(text, b.start, final, add); end == b.start {
+			return verdict{}
+		}
+	case inRawAnswer:
+		if closed = b.value.find(text, false); closed {
+			end = b.value.end
+		}
+		add(text[b.start:end], b.start, end)
+	default:
+		if i := strings.IndexAny(text[b.start:], ",]} \t\r\n"); i > 0 {
+			end, closed = b.start+i, true
+		} else if i == 0 {
+			b.within = inObject
+			return (&tokenBlock{structuredSyntax: b.structuredSyntax, start: b.start}).read(text, final)
+		}
+		add(text[b.start:end], b.start, end)
+	}
+	if closed {
+		b.within = inObject
+	}
+	return verdict{kind: isParts, end: end, parts: parts}
+}
+
+// unquoteSome calls add with the content of a JSON string from a position within it, as far as its
+// characters have come, and returns the position after them: after the closing quote, if that has
+// come. What is no JSON stays as it is.
+func unquoteSome(text string, at int, final bool, add func(said string, start, end int)) (end int, closed bool) {
+	for at < len(text) {
+		stop := structuredStops.Next(text, at)
+		if stop > at {
+			add(text[at:stop], at, stop)
+		}
+		if at = stop; at == len(text) {
+			break
+		}
+		if text[at] == '"' {
+			return at + 1, true
+		}
+		escape := text[at : at+escapeLength(text[at:])]
+		if at+len(escape) == len(text) && !final && !isWhole(escape) {
+			break
+		}
+		said := escape
+		if decoded := jsonscan.Unquote(`"` + escape + `"`); decoded != "" {
+			said = decoded
+		}
+		add(said, at, at+len(escape))
+		at += len(escape)
+	}
+	return at, false
+}
+
+// escapeLength returns the length of the escape at the beginning of a text, or of what has come of
+// it; of two escapes, if the first is half a character.
+func escapeLength(text string) int {
+	n := unicodeEscape(text)
+	if n < 0 {
+		return min(len(text), 2)
+	}
+	if isHighHalf(text[:n]) {
+		n += max(0, unicodeEscape(text[n:]))
+	}
+	return n
+}
+
+// unicodeEscape returns the length of what may be \u and four digits at the beginning of a text, or
+// -1.
+func unicodeEscape(text string) int {
+	text = text[:min(len(text), len(`\u0000`))]
+	if strings.HasPrefix(`\u`, text) || strings.HasPrefix(text, `\u`) && textscan.IsHex(text[2:]) {
+		return len(text)
+	}
+	return -1
+}
+
+// isWhole reports whether no more text can change what an escape means.
+func isWhole(escape string) bool {
+	switch {
+	case len(escape) < 2 || isHighHalf(escape):
+		return false
+	case escape[1] != 'u' || unicodeEscape(escape) < 0:
+		return true
+	default:
+		return len(escape)%len(`\u0000`) == 0
+	}
+}
+
+func isHighHalf(escape string) bool {
+	return len(escape) == len(`\u0000`) && (escape[2] == 'd' || escape[2] == 'D') && strings.IndexByte("89abAB", escape[3]) >= 0
+}
