@@ -20,6 +20,8 @@ import (
 // A LeftCalls is for one reply, which may arrive in pieces. It reads each byte once.
 type LeftCalls struct {
 	options Options
+	heads   []leftHead // what a line may begin with
+	python  []leftHead // those of calls in Python
 
 	pos    int // the text before it was read; the beginning of a line, or of what began one
 	run    int // where the calls begin that may end the reply; -1: there are none so far
@@ -33,12 +35,17 @@ type LeftCalls struct {
 
 // leftUnit is a text that may hold calls, and nothing else.
 type leftUnit struct {
-	form       leftForm
+	leftHead
 	start, end int
-	scan       jsonscan.Scanner
-	python     pyliteral.Scanner
+	scan       pyliteral.Scanner
 	fence      commonmark.Fence
-	closing    *textscan.Finder // nil: it ends with the reply
+	closing    textscan.Finder
+}
+
+// leftHead is what a unit begins with.
+type leftHead struct {
+	form leftForm
+	tagPair
 }
 
 type leftForm uint8
@@ -47,16 +54,22 @@ const (
 	leftNone   leftForm = iota
 	leftResult          // a result that the model invented
 	leftCode            // a block of other code
-	leftJSON
-	leftPython
-	leftTag
-	leftNamed // between tags with the name of a tool
-	leftBlock // a block that begins as one of these
+	leftCall            // a call in brackets: JSON or Python
+	leftTag             // between tags; without a closing one it extends to the end of the reply
+	leftNamed           // between tags with the name of a tool
+	leftBlock           // a block that begins as one of these
 )
 
 // NewLeftCalls returns a LeftCalls for a reply in which these tools may be called.
 func NewLeftCalls(offered []tools.Definition) *LeftCalls {
-	return &LeftCalls{options: Options{Mode: ModeRepair, Tools: offered}, run: -1}
+	l := &LeftCalls{options: Options{Mode: ModeRepair, Tools: offered}, run: -1, heads: slices.Clip(leftHeads)}
+	for i := range offered {
+		name := offered[i].Name
+		python := leftHead{leftCall, tagPair{open: name + "("}}
+		l.python = append(l.python, python)
+		l.heads = append(l.heads, python, leftHead{leftNamed, tagPair{open: "<" + name + ">", close: "</" + name + ">"}}, leftHead{leftNamed, tagPair{open: "<" + name + "/>", close: "/>"}})
+	}
+	return l
 }
 
 // Held returns the position from which the text so far may still be calls, with the blanks before
@@ -108,10 +121,8 @@ func (l *LeftCalls) beginLine(text string, final bool) bool {
 		return false
 	}
 	u := leftUnit{start: at}
-	if commonmark.LineStart(text, at) >= 0 {
-		if l.opens(&u, text, at, final) {
-			return false
-		}
+	if commonmark.LineStart(text, at) >= 0 && l.opens(&u, text, at, final) {
+		return false
 	}
 	switch {
 	case u.form == leftResult && l.run >= 0:
@@ -138,19 +149,15 @@ func (l *LeftCalls) endUnit(text string, final bool) bool {
 	u := &l.units[len(l.units)-1]
 	if u.end == 0 {
 		switch u.form {
-		case leftJSON:
-			u.end, _ = u.scan.End(text)
-		case leftPython:
-			u.end = u.python.End(text, final)
+		case leftCall:
+			u.end = u.scan.End(text, final)
 		case leftBlock:
 			if u.fence.FindEnd(text, final) {
 				u.end = u.fence.End
 			}
-		case leftTag, leftNamed:
-			if u.closing != nil {
-				if i := u.closing.Next(text, u.start); i >= 0 {
-					u.end = i + len(u.closing.Mark)
-				}
+		default:
+			if i := u.closing.Next(text, u.start); i >= 0 && u.close != "" {
+				u.end = i + len(u.close)
 			}
 		}
 		if u.end == 0 && !final {
@@ -178,30 +185,36 @@ func (l *LeftCalls) endUnit(text string, final bool) bool {
 
 // opens finds out which unit begins at a position.
 func (l *LeftCalls) opens(u *leftUnit, text string, at int, final bool) (wait bool) {
-	rest := text[at:]
-	for _, mark := range leftResults {
-		if strings.HasPrefix(rest, mark) {
-			u.form = leftResult
-			return false
+	heads, from := l.heads, at
+	if u.leftHead, wait = headAt(text, at, l.heads, final); u.form == leftNone && !wait {
+		switch c := text[at]; c {
+		case '`', '~':
+			return l.opensBlock(u, text, at, final)
+		case '{', '[':
+			for from < len(text) && from-at < mostBlanks && strings.IndexByte("{[ \t\r\n", text[from]) >= 0 {
+				from++
+			}
+			if heads = l.python; strings.Contains(text[at:from], "{") {
+				heads = leftKeys
+			}
+			u.leftHead, wait = headAt(text, from, heads, final)
 		}
-		wait = wait || !final && l.run >= 0 && strings.HasPrefix(mark, rest)
 	}
-	switch c := rest[0]; {
-	case wait:
-	case c == '`' || c == '~':
-		return l.opensBlock(u, text, at, final)
-	case c == '{' || c == '[':
-		return l.opensJSON(u, text, at, final)
-	case c == '<':
-		return l.opensTag(u, text, at, final)
-	default:
-		return l.opensPython(u, text, at, at, final)
-	}
+	u.scan, u.closing.Mark = pyliteral.At(at), u.close
 	return wait
 }
 
-// leftResults are the marks of results that models invent after their calls.
-var leftResults = []string{"<tool_response>", "<tool_result>", "```tool_result", "```tool_response", "~~~tool_result"}
+// headAt returns the head at a position.
+func headAt(text string, at int, heads []leftHead, final bool) (found leftHead, wait bool) {
+	rest := text[at:]
+	for i := range heads {
+		if strings.HasPrefix(rest, heads[i].open) {
+			return heads[i], false
+		}
+		wait = wait || !final && strings.HasPrefix(heads[i].open, rest)
+	}
+	return leftHead{}, wait
+}
 
 // opensBlock reads the line that opens a block, and what the block begins with.
 func (l *LeftCalls) opensBlock(u *leftUnit, text string, at int, final bool) (wait bool) {
@@ -229,7 +242,7 @@ func (l *LeftCalls) opensBlock(u *leftUnit, text string, at int, final bool) (wa
 	}
 	var held leftUnit
 	wait = l.opens(&held, text, begins, final)
-	if held.form >= leftJSON {
+	if held.form >= leftCall {
 		u.form = leftBlock
 	}
 	return wait
@@ -240,98 +253,24 @@ var leftInfos = []string{
 	"", "json", infoCall, "tool_calls", "function_call", "function_calls", "tool_code", "tool_use", "python", "xml", "text", "plaintext",
 }
 
-// opensJSON looks at the first key behind the opening brackets.
-func (l *LeftCalls) opensJSON(u *leftUnit, text string, at int, final bool) (wait bool) {
-	key := at
-	for key < len(text) && key-at < mostBlanks && (textscan.IsBlank(text[key]) || text[key] == '{' || text[key] == '[') {
-		key++
-	}
-	if key == len(text) {
-		return !final
-	}
-	if text[key] != '"' && text[key] != '\'' {
-		if !strings.Contains(text[at:key], "{") {
-			return l.opensList(u, text, at, key, final)
-		}
-		return false
-	}
-	for _, name := range leftKeys {
-		quoted := text[key:key+1] + name + text[key:key+1]
-		switch rest := text[key:]; {
-		case strings.HasPrefix(rest, quoted):
-			u.form, u.scan = leftJSON, jsonscan.At(at)
-			return false
-		case strings.HasPrefix(quoted, rest):
-			wait = !final
-		}
-	}
-	return wait
-}
+var (
+	// leftKeys are the keys that an object of a call may begin with.
+	leftKeys = headsOf(leftCall, `"name"`, `"arguments"`, `"parameters"`, `"type"`, `"function"`, `"id"`, `"index"`, `"call_id"`, `"tool_call_id"`, `'name'`, `'arguments'`)
 
-// leftKeys are the keys that an object of a call may begin with.
-var leftKeys = []string{"name", "arguments", "parameters", "type", "function", "id", "index", "call_id", "tool_call_id"}
+	// leftHeads are the marks of the formats, and of results that models invent after their calls.
+	leftHeads = slices.Concat(
+		headsOf(leftResult, "<tool_response>", "<tool_result>", "```tool_result", "```tool_response", "~~~tool_result"),
+		[]leftHead{
+			{leftTag, tagPair{open: "<tool_call>", close: "</tool_call>"}}, {leftTag, tagPair{open: functionMark, close: functionEnd}},
+			{leftTag, tagPair{open: "<function_calls>", close: "</function_calls>"}}, {leftTag, tagPair{open: "<start_function_call>", close: "<end_function_call>"}},
+		},
+		headsOf(leftTag, mistralMark, "<|tool_call", kimiSection, pythonTag, pythonStart, "<｜tool▁call", "<|tool▁call", harmonyStart+"assistant", harmonyChannel),
+	)
+)
 
-// opensList reads a list in Python, or the mark of Mistral, which begins like one.
-func (l *LeftCalls) opensList(u *leftUnit, text string, at, name int, final bool) (wait bool) {
-	switch rest := text[at:]; {
-	case strings.HasPrefix(rest, mistralMark):
-		u.form = leftTag
-		return false
-	case strings.HasPrefix(mistralMark, rest) && !final:
-		return true
-	default:
-		return l.opensPython(u, text, at, name, final)
+func headsOf(form leftForm, marks ...string) (heads []leftHead) {
+	for _, mark := range marks {
+		heads = append(heads, leftHead{form, tagPair{open: mark}})
 	}
-}
-
-// opensPython looks for the name of a tool with a parenthesis behind it.
-func (l *LeftCalls) opensPython(u *leftUnit, text string, at, name int, final bool) (wait bool) {
-	for i := range l.options.Tools {
-		switch head, rest := l.options.Tools[i].Name+"(", text[name:]; {
-		case strings.HasPrefix(rest, head):
-			u.form, u.python = leftPython, pyliteral.At(at)
-			return false
-		case strings.HasPrefix(head, rest):
-			wait = !final
-		}
-	}
-	return wait
-}
-
-// opensTag looks for the marks of calls.
-func (l *LeftCalls) opensTag(u *leftUnit, text string, at int, final bool) (wait bool) {
-	rest := text[at:]
-	found := func(open, closing string) bool {
-		if strings.HasPrefix(rest, open) {
-			u.form = leftTag
-			if closing != "" {
-				u.closing = &textscan.Finder{Mark: closing}
-			}
-			return true
-		}
-		wait = wait || strings.HasPrefix(open, rest) && !final
-		return false
-	}
-	for _, mark := range leftMarks {
-		if found(mark.open, mark.close) {
-			return false
-		}
-	}
-	for i := range l.options.Tools {
-		name := l.options.Tools[i].Name
-		if found("<"+name+">", "</"+name+">") || found("<"+name+"/>", "/>") {
-			u.form = leftNamed
-			return false
-		}
-	}
-	return wait
-}
-
-// leftMarks begin calls of the formats with tags. A call without a closing mark here extends to the
-// end of the reply.
-var leftMarks = []tagPair{
-	{open: "<tool_call>", close: "</tool_call>"}, {open: functionMark, close: functionEnd},
-	{open: "<function_calls>", close: "</function_calls>"}, {open: "<start_function_call>", close: "<end_function_call>"},
-	{open: "<|tool_call"}, {open: kimiSection}, {open: pythonTag}, {open: pythonStart}, {open: "<｜tool▁call"}, {open: "<|tool▁call"},
-	{open: harmonyStart + "assistant"}, {open: harmonyChannel},
+	return heads
 }

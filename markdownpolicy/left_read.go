@@ -16,12 +16,14 @@ import (
 type Left struct {
 	Start   int                 // where it begins in the text
 	Calls   []messages.ToolCall // the calls, without ids, each of an offered tool with arguments that fit its schema
+	Ended   bool                // an invented result follows, so that the reply is complete here
 	Problem string              // for the model: why what is plainly a call is none; then there are no Calls
 }
 
 // Read reads the whole text of a reply. ok is false if it ends with no calls.
 func (l *LeftCalls) Read(text string) (left Left, ok bool) {
 	l.advance(text, true)
+	left.Ended = l.over
 	var units [][]messages.ToolCall // from the last
 	for _, u := range slices.Backward(l.units) {
 		calls, problem := l.calls(text, &u)
@@ -141,11 +143,10 @@ func (l *LeftCalls) wrong(c messages.ToolCall) string {
 // isPlain reports whether a text is meant as a call, whatever is wrong with it: it begins with a
 // mark of calls, is the one call of an offered tool in Python, or an object with the keys of a call.
 func (l *LeftCalls) isPlain(body string) bool {
-	var held leftUnit
-	switch l.opens(&held, body, 0, true); held.form {
+	switch head, _ := headAt(strings.TrimLeft(body, "["), 0, l.heads, true); head.form {
 	case leftTag:
 		return true
-	case leftPython:
+	case leftCall:
 		return !strings.Contains(body, "\n")
 	}
 	return (strings.Contains(body, `"name"`) || strings.Contains(body, `"function"`)) && (strings.Contains(body, `"arguments"`) || strings.Contains(body, `"parameters"`))

@@ -133,7 +133,8 @@ func TestLeftCalls_wrong(t *testing.T) {
 		"<tool_call>\nMonday!\n</tool_call>":                                       `cannot be read: `,
 		"<function=send_mail>\n<parameter=to>Sol</parameter>\n</function>":         `"send_mail", which does not exist`,
 		`{"name": "list_rooms", "arguments": {"day": "Monday"}, "why": "to know"}`: `cannot be read: `,
-		`list_rooms("Monday")`: `cannot be read: `,
+		`[list_rooms("Monday")]`:                                                   `cannot be read: `,
+		`list_rooms("Monday")`:                                                     `cannot be read: `,
 	} {
 		require.Contains(t, left(text), want, text)
 		require.Contains(t, left(text), "wrong: ", text)

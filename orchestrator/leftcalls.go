@@ -118,9 +118,7 @@ func (r *leftReply) read(ctx context.Context, resp *llmclient.Response) (*llmcli
 	own := *resp
 	own.Message.Content = withCalls(resp.Message.Content, len(text)-left.Start, r.identified(left.Calls))
 	own.Read = len(left.Calls)
-	if cmp.Or(own.Finish, llmclient.FinishStop) == llmclient.FinishStop {
-		own.Finish = llmclient.FinishToolCalls
-	}
+	own.Finish = llmclient.FinishToolCalls
 	r.release(min(len(own.Message.Text()), r.text.Len()))
 	llmclient.Notify(ctx, llmclient.Notice{
 		Kind: llmclient.NoticeTextCall, Model: model,
@@ -135,6 +133,9 @@ func (r *leftReply) found(text string, resp *llmclient.Response) (left markdownp
 	switch resp.Finish {
 	case "", llmclient.FinishStop, llmclient.FinishToolCalls:
 		left, ok = r.left.Read(text)
+	case llmclient.FinishLength:
+		left, ok = r.left.Read(text)
+		ok = ok && left.Ended
 	default:
 	}
 	last := lastText(resp.Message.Content)

@@ -109,6 +109,15 @@ func TestLeftCalls_goOnNatively(t *testing.T) {
 	require.Contains(t, log.String(), "kind=text_call")
 }
 
+// A reply that was cut off has no calls, unless its calls and an invented result came before.
+func TestLeftCalls_cutOff(t *testing.T) {
+	for text, want := range map[string]int{listMonday: 0, listMonday + "\n<tool_response>\nLinden, A": 1} {
+		o := solver(t, scripted.New(scripted.Reply{Text: text, Finish: llmclient.FinishLength}, scripted.Text("Linden.")), with(officeTools()...))
+		called, _ := calledIn(t, o, delegation.Input{Goal: "Go."})
+		require.Len(t, called, want)
+	}
+}
+
 // Ids of made calls are new in the conversation.
 func TestLeftCalls_ids(t *testing.T) {
 	before := messages.History{
