@@ -65,7 +65,7 @@ func (r *reader) reply(req *llmclient.Request) scripted.Reply {
 		}
 	}
 	if calls < 2 {
-		return scripted.Reply{Calls: []messages.ToolCall{scripted.Call("look", fmt.Sprintf(`{"at":%d}`, r.turn), fmt.Sprintf("c%d_%d", r.turn, calls))}, Usage: used}
+		return scripted.Reply{Calls: []messages.ToolCall{scripted.Call("look", fmt.Sprintf(`{"at":%d}`, 10*r.turn+calls), fmt.Sprintf("c%d_%d", r.turn, calls))}, Usage: used}
 	}
 	return scripted.Reply{Text: fmt.Sprintf("That is the answer of turn %d. %s", r.turn, strings.Repeat("More is to be said. ", 10)), Usage: used}
 }

@@ -10,6 +10,7 @@ type Code string
 const (
 	CodeFailed      Code = "failed"      // the strategy gave up
 	CodeLimit       Code = "limit"       // a limit was reached
+	CodeRepetition  Code = "repetition"  // a model made the same call again and again
 	CodeTruncated   Code = "truncated"   // a model's reply was cut off
 	CodeInvalid     Code = "invalid"     // the input, an answer or a step was invalid
 	CodePanic       Code = "panic"       // the strategy panicked

@@ -186,6 +186,7 @@ func (m *Machine) modelAnswered(e *effect, r *Answered) {
 
 func (m *Machine) remoteAnswered(e *effect, r *Answered) {
 	f, out := e.frame, r.Answer.(nextstep.DelegationResult).Output
+	f.branch.news++
 	m.chargeRemote(e, &out, r.Elapsed)
 	if out.Untrusted || holdsUntrusted(out.Messages) {
 		f.branch.taint(e.id.String() + " a remote")

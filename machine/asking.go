@@ -152,6 +152,9 @@ func (m *Machine) replied(rec Record) error {
 	m.begin(r.At)
 	delete(m.waits, w.ID)
 	w.closed = true
+	if w.Kind != WaitUnknown { // which is about a call that was made
+		e.frame.hasNews()
+	}
 	end := WaitEnded{WaitID: w.ID, Err: r.Err}
 	switch {
 	case r.Expired && w.Kind == WaitTimer: // what it waited for has come

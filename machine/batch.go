@@ -17,7 +17,7 @@ func (m *Machine) execute(f *frame, next nextstep.NextStep) nextstep.NextStep {
 	if len(calls) == 0 {
 		return m.defect(f, "ExecuteTools", "holds no calls", nil)
 	}
-	ids := map[string]bool{}
+	ids, again := map[string]bool{}, m.repeated(f, calls)
 	offered, outside := 0, 0
 	for i := range calls {
 		id := calls[i].ID
@@ -26,7 +26,7 @@ func (m *Machine) execute(f *frame, next nextstep.NextStep) nextstep.NextStep {
 		}
 		ids[id] = true
 		var e effect
-		if m.lookUp(&e, f, &calls[i]); e.def != nil {
+		if m.lookUp(&e, f, &calls[i]); e.def != nil && (again == nil || !again[i]) {
 			offered++
 			if e.agent == nil {
 				outside++
@@ -51,6 +51,9 @@ func (m *Machine) execute(f *frame, next nextstep.NextStep) nextstep.NextStep {
 		switch e := &b.calls[i]; {
 		case e.def == nil:
 			m.endCall(e, m.callOutput(e, messages.StatusFailed, ReasonNotOffered, f.refusal(&e.call)))
+		case again != nil && again[i]:
+			e.reserved = delegation.Counts{}
+			m.endCall(e, m.callOutput(e, messages.StatusFailed, messages.ReasonRepetition, textRepetition))
 		case told:
 			out := notStarted(e.call, limit.reason)
 			out.Reason, e.reserved = messages.ReasonLimit, delegation.Counts{}
@@ -111,6 +114,9 @@ func (m *Machine) answerUnstarted(f *frame, calls []messages.ToolCall, reason st
 
 // ReasonNotStarted is the reason of a result whose call was never made because its frame ended.
 const ReasonNotStarted = "not_started"
+
+// textRepetition is the text of a result with messages.ReasonRepetition.
+const textRepetition = "this call was not made: it was made before with the same arguments and had the same result, and nothing has changed since"
 
 func notStarted(c messages.ToolCall, reason string) messages.ToolOutput {
 	return messages.ToolOutput{
@@ -205,6 +211,7 @@ func (m *Machine) endCall(e *effect, out messages.ToolOutput) {
 
 // batchAnswered passes the results of a batch to its strategy, in the order of the calls.
 func (m *Machine) batchAnswered(f *frame) {
+	m.noteCalls(f)
 	b := &f.batch
 	results, made, cut := b.results, b.made, b.cut && m.endingOf(f) != nil
 	for i := range results {

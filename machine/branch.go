@@ -40,6 +40,7 @@ func AgentOf(t tools.Tool) *Agent {
 type branch struct {
 	untrusted bool
 	source    string // the first source of untrusted text, for people
+	news      int    // see Machine.news
 }
 
 // taint marks the branch as untrusted.

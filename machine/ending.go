@@ -190,6 +190,7 @@ func (m *Machine) stopped(rec Record) error {
 		}
 	}
 	m.begin(r.At)
+	f.hasNews()
 	reason := r.Reason
 	m.end(&ending{
 		frame: f, reason: reason, note: m.started.StopNote, now: r.Now,

@@ -60,9 +60,10 @@ type frame struct {
 	used     usage
 	began    time.Duration // active time of the run when the frame began
 	children int
-	heard    int     // the notes up to this number are not for it, or were heard
-	ending   *ending // nil: the frame may continue
-	told     bool    // a limit of tool calls, its own or one above it, was told to it or to a frame below it
+	heard    int        // the notes up to this number are not for it, or were heard
+	ending   *ending    // nil: the frame may continue
+	made     []madeCall // the last calls of its model
+	told     bool       // a limit of tool calls, its own or one above it, was told to it or to a frame below it
 	digester *digester
 	context  Share
 }

@@ -3,6 +3,7 @@ package machine_test
 import (
 	"errors"
 	"runtime"
+	"strconv"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -99,7 +100,7 @@ func TestMachine_limits(t *testing.T) {
 				x := e.open[0]
 				if x.Kind == machine.EffectTool {
 					calls++
-					e.answer(x.ID.String(), result(x.Call.ID, ""))
+					e.answer(x.ID.String(), result(x.Call.ID, strconv.Itoa(calls)))
 					continue
 				}
 				models++

@@ -20,6 +20,13 @@ type Config struct {
 	Parallel   int                // most effects in progress at once, without questions to people; 0: 8
 	MaxResult  int                // maximum size of an agent's result in bytes, the rest is cut; 0: 256 KiB; negative: no maximum
 
+	// Repeats is how often a model may make the same call again: with the same arguments, as JSON,
+	// while it has the same result and nothing is new. Each result that is the same has
+	// [messages.ReasonSame], and a further call is not made: its result has
+	// [messages.ReasonRepetition]. New is a call that is not read-only, a reply of a person, and a
+	// note; a tool that is Repeatable is left out. 0: 2; negative: any number.
+	Repeats int
+
 	// Approve judges calls. If it is nil, a person is asked about calls of tools whose Definition
 	// says NeedsApproval, and all other calls are allowed. Approve must be pure: the same request
 	// gets the same verdict.

@@ -63,9 +63,10 @@ func (m *Machine) start(r Record) error {
 
 // Start returns s with missing fields filled in from the Config: limits, Parallel, tools and other
 // settings of a run. Apply does the same, but for what journals of earlier releases do not have:
-// Conclude. The journal must store the result of Start.
+// Conclude and Repeats. The journal must store the result of Start.
 func (c *Config) Start(s Started) Started {
 	c.fill(&s)
+	s.Repeats = cmp.Or(s.Repeats, c.Repeats, DefaultRepeats)
 	s.Conclude = true
 	return s
 }

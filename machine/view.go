@@ -35,9 +35,20 @@ type FrameView struct {
 	Elapsed time.Duration // sum of the durations of the effects of it and all frames below it
 	ToHear  int           // number of notes that its strategy hears before its next answer; 0 if it is no [strategy.Listener]
 
+	Made []CallView // the last calls of its model, oldest first, as far as a repetition of them is noticed
+	Told bool       // a limit of tool calls was told, to it or to a frame below it
+
 	Untrusted bool   // whether its branch has read text from outside
 	Source    string // the source of that text, for people; "" if there is none
 	Ending    string // why it must end; "" if it may continue
+}
+
+// CallView is a call that a model has made, and may repeat.
+type CallView struct {
+	Call   string              // the name and the arguments, as canonical JSON
+	Beside string              // the calls of that batch that are not read-only
+	Times  int                 // in how many batches it had the result, with nothing new between them
+	Output messages.ToolOutput // the result, without CallID and Elapsed
 }
 
 // EffectView is the state of an effect that a frame waits for.
@@ -97,10 +108,15 @@ func (m *Machine) view(f *frame) FrameView {
 	v := FrameView{
 		Name: f.name, Depth: f.depth, Strategy: f.strategy, Seq: f.seq, Branch: f.call != nil,
 		Limits: f.limits.limits(), Left: m.remaining(f).limits(), Used: f.used.Counts, Usage: f.used.tokens, Cost: f.used.cost, Elapsed: f.used.elapsed, ToHear: m.toHear(f),
-		Untrusted: f.branch.untrusted, Source: f.branch.source,
+		Untrusted: f.branch.untrusted, Source: f.branch.source, Told: f.told,
 	}
 	if f.stater != nil {
 		v.State = f.state
+	}
+	for i := range f.made {
+		if c := &f.made[i]; c.news == m.news(f) {
+			v.Made = append(v.Made, CallView{Call: c.form, Beside: c.beside, Times: c.times, Output: c.out})
+		}
 	}
 	if f.call != nil {
 		v.Call = f.call.id

@@ -50,9 +50,12 @@ func (r Repair) String() string {
 	return fmt.Sprintf("message %d: ", r.Index) + strings.Replace(text, "%s", fmt.Sprintf("%.64q", r.CallID), 1)
 }
 
-// ReasonLimit is the reason of a result whose call was not made because of a limit of tool calls. A
-// strategy should then conclude: further calls end it.
-const ReasonLimit = "limit"
+// These reasons tell a strategy what it should do besides reading the result.
+const (
+	ReasonLimit      = "limit"      // the call was not made, because of a limit of tool calls: conclude, as further calls end the strategy
+	ReasonRepetition = "repetition" // the call was not made, because it was made before with the same result and nothing is new: conclude
+	ReasonSame       = "same"       // the call was made, and the result is the same as before: tell the model
+)
 
 // [History.Repair] answers an open call with this text and reason, and with [StatusUnknown].
 const (

@@ -21,7 +21,8 @@ type APIResponse struct {
 }
 
 // ToolResult answers one call of an [ExecuteTools]. The strategy receives the results of all calls
-// together, in call order.
+// together, in call order. The Reason of an output may tell it what to do besides:
+// [messages.ReasonLimit], [messages.ReasonRepetition] and [messages.ReasonSame].
 type ToolResult struct {
 	Output messages.ToolOutput `json:"output"`
 

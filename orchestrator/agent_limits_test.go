@@ -94,7 +94,7 @@ func TestAgentTool_sharesWithThoseThatWait(t *testing.T) {
 			}
 			return scripted.Calls(scripted.Call("worker", `{"goal":"a"}`, "1"), scripted.Call("worker2", `{"goal":"b"}`, "2"))
 		}
-		return scripted.Calls(scripted.Call("again", "{}", fmt.Sprint(len(req.Messages))))
+		return scripted.Calls(scripted.Call("again", fmt.Sprint(len(req.Messages)), fmt.Sprint(len(req.Messages))))
 	})
 	bounded := worker(func(a *orchestrator.Agent) { a.Limits.ModelCalls = 4 })
 	second := worker(func(a *orchestrator.Agent) { a.Definition.Name = "worker2" })

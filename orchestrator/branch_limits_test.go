@@ -149,7 +149,7 @@ func TestBranches_useWhatIsLeft(t *testing.T) {
 		case goal == "go" && !answered(req):
 			return scripted.Calls(scripted.Call("worker", `{"goal":"short"}`, "1"), scripted.Call("worker", `{"goal":"long"}`, "2"))
 		case goal == "long" && toolMessages(req) < 6:
-			return scripted.Calls(scripted.Call("again", "{}", fmt.Sprint(len(req.Messages))))
+			return scripted.Calls(scripted.Call("again", fmt.Sprint(len(req.Messages)), fmt.Sprint(len(req.Messages))))
 		default:
 			return scripted.Text("did " + goal)
 		}

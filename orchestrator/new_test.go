@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strconv"
 	"sync"
 	"testing"
 
@@ -110,7 +111,7 @@ func TestS1_5_fiftyCalls(t *testing.T) {
 	calls := 0
 	again := scripted.Func(func(*llmclient.Request) scripted.Reply {
 		calls++
-		return scripted.Calls(scripted.Call("a", "{}", "1"))
+		return scripted.Calls(scripted.Call("a", strconv.Itoa(calls), "1"))
 	})
 	again.Times = -1
 	o := solver(t, scripted.New(again), with(echo("a")), func(c *orchestrator.Config) {
@@ -150,7 +151,7 @@ func TestS1_10_concurrentRuns(t *testing.T) {
 		}
 		return &llmclient.Response{Message: messages.AssistantText("done " + goal)}, nil
 	})
-	o := solver(t, client, with(echo("echo")))
+	o := solver(t, client, with(echo("echo")), func(c *orchestrator.Config) { c.Repeats = -1 })
 	var group sync.WaitGroup
 	for i := range 100 {
 		group.Go(func() {

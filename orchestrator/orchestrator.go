@@ -128,6 +128,14 @@ type Config struct {
 	// there are made, as it says in the package comment.
 	KeepTextCalls bool
 
+	// Repeats is how often a model may make the same call of a tool again while it has the same
+	// result and nothing is new: a call that is not read-only, a reply of a person, a note. The
+	// model is told that the result is the same. A further call is not made: the strategies of this
+	// library ask the model for an answer then, and end with the code delegation.CodeRepetition. A
+	// tool for which repeating is right says so by tools.Definition.Repeatable. 0: 2; negative: any
+	// number.
+	Repeats int
+
 	Parallel      int // most model calls, tool calls and remote delegations of a run at once; 0: 8; negative: any number
 	MaxToolResult int // maximum size of a tool's result in bytes, the rest is cut; 0: 256 KiB; negative: no maximum
 
@@ -285,7 +293,7 @@ func (o *Orchestrator) configure() {
 	cfg := &o.cfg
 	o.full = machine.Config{
 		Strategies: cfg.Strategies, Tools: o.tools.Definitions(), Agents: map[string]*machine.Agent{}, Remote: slices.Sorted(maps.Keys(cfg.Remote)),
-		Limits: cfg.Limits, Parallel: cfg.Parallel, MaxResult: cfg.MaxToolResult, Approve: o.approve, StopNote: cfg.StopNote,
+		Limits: cfg.Limits, Repeats: cfg.Repeats, Parallel: cfg.Parallel, MaxResult: cfg.MaxToolResult, Approve: o.approve, StopNote: cfg.StopNote,
 		Durable: cfg.Store != nil, Strict: cfg.Strict,
 	}
 	if cfg.Approve != nil {

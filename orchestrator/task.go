@@ -98,7 +98,7 @@ func (e *FactoryError) Unwrap() error { return e.Err }
 func (o *Orchestrator) started(task *Task, s *machine.Started) error {
 	*s = machine.Started{
 		Strategy: cmp.Or(task.Strategy, o.cfg.Default), Input: task.Input, Limits: task.Limits, Library: version(),
-		Model: task.Model, Metadata: task.Metadata, Labels: task.Labels, Namespace: task.Namespace, Nonce: task.nonce, Conclude: true,
+		Model: task.Model, Metadata: task.Metadata, Labels: task.Labels, Namespace: task.Namespace, Nonce: task.nonce, Conclude: true, Repeats: cmp.Or(o.cfg.Repeats, machine.DefaultRepeats),
 	}
 	if task.continues != "" {
 		s.Origin = &machine.Origin{Run: task.continues}

@@ -204,7 +204,7 @@ func TestToolCalls_leaveNoGoroutine(t *testing.T) {
 		}
 		return scripted.Calls(callsTo("raw", "short", "short", "raw")...)
 	})
-	o := solver(t, model, with(echo("raw"), sleeper("short", time.Microsecond)))
+	o := solver(t, model, with(echo("raw"), sleeper("short", time.Microsecond)), func(c *orchestrator.Config) { c.Repeats = -1 })
 	events, err := collect(t, o, task("go"))
 	require.NoError(t, err)
 	require.Equal(t, "done", finished(t, events).Output.Text())

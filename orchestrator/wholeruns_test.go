@@ -122,7 +122,7 @@ func callsIn(script []scripted.Reply) (n int) {
 // says that there were two.
 func TestS1_7_stoppedBehindTheSecondRound(t *testing.T) {
 	stop := make(chan struct{})
-	model := scripted.New(scripted.Calls(scripted.Call("a", "{}", "1")), scripted.Calls(scripted.Call("a", "{}", "2")), scripted.Text("never"))
+	model := scripted.New(scripted.Calls(scripted.Call("a", "1", "1")), scripted.Calls(scripted.Call("a", "2", "2")), scripted.Text("never"))
 	ta, rounds := task("go"), 0
 	ta.Stop = stop
 	var end orchestrator.RunFinished
@@ -141,7 +141,7 @@ func TestS1_7_stoppedBehindTheSecondRound(t *testing.T) {
 	require.Len(t, h, 6)
 	for i, id := range []string{"1", "2"} {
 		require.Equal(t, id, h[1+2*i].(messages.Assistant).Calls()[0].ID)
-		require.Equal(t, "a{}", h[2+2*i].(messages.Tool).Output)
+		require.Equal(t, "a"+id, h[2+2*i].(messages.Tool).Output)
 		require.Equal(t, id, h[2+2*i].(messages.Tool).CallID)
 	}
 	require.Equal(t, messages.AssistantText("[stopped]"), h[5])

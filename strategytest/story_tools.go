@@ -16,7 +16,7 @@ import (
 func (s *story) addTool(t *testing.T, d *datadriven.TestData) {
 	t.Helper()
 	if len(d.CmdArgs) == 0 {
-		d.Fatalf(t, "usage: tool NAME [failed] [panics] [read-only] [idempotent] [sequential] [needs-approval] [untrusted]")
+		d.Fatalf(t, "usage: tool NAME [failed] [panics] [read-only] [repeatable] [idempotent] [sequential] [needs-approval] [untrusted]")
 	}
 	def := tools.Definition{Name: d.CmdArgs[0].Key}
 	output, fails, panics := d.Input, false, false
@@ -28,6 +28,8 @@ func (s *story) addTool(t *testing.T, d *datadriven.TestData) {
 			panics = true
 		case "read-only":
 			def.ReadOnly = true
+		case "repeatable":
+			def.Repeatable = true
 		case "idempotent":
 			def.Idempotent = true
 		case "sequential":

@@ -25,6 +25,7 @@ type Definition struct {
 	ReadOnly   bool `json:"read_only,omitempty"`  // changes nothing: it may run again
 	Idempotent bool `json:"idempotent,omitempty"` // with the same [IdempotencyKey] it has its effect only once
 	Sequential bool `json:"sequential,omitempty"` // never runs at the same time as another call; the caller of the Runner ensures this
+	Repeatable bool `json:"repeatable,omitempty"` // may be called with the same arguments again and again, such as a tool that waits: this is never a loop
 	Untrusted  bool `json:"untrusted,omitempty"`  // its results come from outside and are marked as untrusted
 
 	// NeedsApproval says that a person must approve each call, unless a rule of the orchestrator

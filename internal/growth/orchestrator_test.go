@@ -158,7 +158,7 @@ func TestOrchestrator_steps(t *testing.T) {
 			if len(req.Messages) >= 2*n {
 				return scripted.Text("enough")
 			}
-			return scripted.Calls(scripted.Call("t", "{}", fmt.Sprintf("c%d", len(req.Messages))))
+			return scripted.Calls(scripted.Call("t", fmt.Sprintf(`{"n":%8d}`, len(req.Messages)), fmt.Sprintf("c%d", len(req.Messages))))
 		})
 		model.Times = -1
 		o := solving(t, orchestrator.Config{

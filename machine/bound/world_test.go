@@ -41,6 +41,7 @@ type run struct {
 func (w *world) begin(t require.TestingT) *run {
 	r := &run{w: w, t: t, ended: map[int]string{}}
 	cfg := w.cfg
+	cfg.Repeats = -1 // calls of a run may differ as they like, and here they do not
 	cfg.Strategies = strategy.Set{}
 	for name, factory := range w.cfg.Strategies {
 		cfg.Strategies[name] = func() strategy.Strategy {

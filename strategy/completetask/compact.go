@@ -6,6 +6,7 @@ import (
 	"github.com/segue-go/segue/nextstep"
 	"github.com/segue-go/segue/strategy"
 	"github.com/segue-go/segue/strategy/compaction"
+	"github.com/segue-go/segue/strategy/internal/frame"
 )
 
 // compactions returns the greatest number of model calls that Compact adds: for summaries, and for
@@ -94,9 +95,10 @@ func (s *completeTask) tooLong(f nextstep.Failure) nextstep.NextStep {
 	}
 }
 
-// compacting returns the conversation while a summary of it is awaited, and nil otherwise.
+// compacting returns the conversation while a summary of it is awaited, or an answer to a request
+// that tells it in words, and nil otherwise.
 func (s *completeTask) compacting() messages.History {
-	if s.State() != Compacting {
+	if s.State() != Compacting && frame.MustConclude(s.history) != messages.ReasonRepetition {
 		return nil
 	}
 	return s.history.Clip()

@@ -205,7 +205,11 @@ func (s *completeTask) ProcessToolResults(results []messages.ToolOutput) nextste
 	if s.search.Active() {
 		results = s.search.Complete(frame.OpenCalls(s.history), results)
 	}
-	s.history = s.Told(frame.Results(s.history, results))
+	s.history = frame.Results(s.history, results)
+	if tool := frame.Same(results); tool != "" {
+		s.say("Same", map[string]any{"Tool": tool})
+	}
+	s.history = s.Told(s.history)
 	return s.goOn(answered, exhausted)
 }
 
@@ -219,6 +223,9 @@ func (s *completeTask) goOn(on, last strategy.Trigger) nextstep.NextStep {
 		return s.Then(gaveUp, s.limited(why, s.reached("")))
 	default:
 		s.say("Conclude", map[string]any{"Calls": s.asked, "Why": why})
+		if why != "" { // a compaction would forget why
+			return s.Then(last, s.concluding())
+		}
 		return s.askModel(last, s.concluding())
 	}
 }
@@ -229,6 +236,9 @@ func (s *completeTask) concluding() nextstep.GetChatCompletion {
 	step.Request.Tools, step.Request.ToolChoice = nil, llmclient.ToolChoice{}
 	if step.Anew = nil; len(s.tools) > 0 || s.was.offersFinal {
 		step.Anew = anewConclusion
+	}
+	if frame.MustConclude(s.history) == messages.ReasonRepetition {
+		step.Request.Messages, step.Anew = frame.InWords(s.history)
 	}
 	return step
 }
@@ -369,7 +379,11 @@ func (s *completeTask) ProcessFailure(f nextstep.Failure) nextstep.NextStep {
 		}
 		return s.again("Malformed", map[string]any{"Problem": f.Message, "Generated": f.Partial.Text()})
 	}
-	return s.Fail(frame.ErrorOf(f), s.Conclude("")) // the Machine has the messages, including the received part of a reply
+	out := s.Conclude("") // otherwise the Machine has the messages, including the received part of a reply
+	if out.Messages != nil && s.State() == Concluding && !f.Partial.Empty() {
+		out.Messages = append(out.Messages, f.Partial)
+	}
+	return s.Fail(frame.ErrorOf(f), out)
 }
 
 // Conclude implements strategy.Concluder.

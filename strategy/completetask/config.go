@@ -124,7 +124,7 @@ const (
 // default.
 type Prompts struct {
 	Arguments  string `json:"arguments,omitempty"`   // the result of a call of the final tool with invalid arguments. Data: .Final, the tool's name, .Problem
-	Conclude   string `json:"conclude,omitempty"`    // no model call with tools is left. Data: .Calls, the number of model calls made, .Why, which is limit if no call of a tool is left
+	Conclude   string `json:"conclude,omitempty"`    // no model call with tools is left. Data: .Calls, the number of model calls made, .Why: limit if no call of a tool is left, repetition if a call was made again and again
 	Continue   string `json:"continue,omitempty"`    // the text was cut off. No data
 	CutCall    string `json:"cut_call,omitempty"`    // the result of a call in a reply that was cut off, which was not run. Data: .Tool
 	Empty      string `json:"empty,omitempty"`       // the reply was empty. No data
@@ -135,12 +135,13 @@ type Prompts struct {
 	NotAlone   string `json:"not_alone,omitempty"`   // the result of a call of the final tool that was not taken, because of the other calls of the reply. Data: .Final
 	NotRun     string `json:"not_run,omitempty"`     // the result of another call in the reply that calls the final tool. Data: .Tool, .Final
 	Received   string `json:"received,omitempty"`    // result of the call of the final tool. No data
+	Same       string `json:"same,omitempty"`        // the result of a call is the same as before. Data: .Tool
 	Schema     string `json:"schema,omitempty"`      // the answer does not fit the schema. Data: .Problem
 }
 
 var defaultPrompts = Prompts{
 	Arguments:  "Your answer is not of the form that was asked for: {{.Problem}}\nCall {{.Final}} again with the whole answer.",
-	Conclude:   "{{if eq .Why \"limit\"}}You have called tools as often as this task allows.{{else}}You have made {{.Calls}} requests, which is all that this task allows.{{end}} Do not call any more tools. Answer the task now with what you know, and say what is missing.",
+	Conclude:   frame.WhyRepetition + "{{if eq .Why \"limit\"}}You have called tools as often as this task allows.{{else}}You have made {{.Calls}} requests, which is all that this task allows.{{end}}{{end}} Do not call any more tools. Answer the task now with what you know, and say what is missing.",
 	Continue:   "Your reply was cut off at the length limit. Go on exactly where it stopped; do not repeat anything.",
 	CutCall:    "This call was not run: the reply was cut off at the length limit, and the call may be incomplete. Make it again, with shorter arguments or in smaller parts.",
 	Empty:      "Your reply was empty. Answer the task, or call a tool.",
@@ -151,6 +152,7 @@ var defaultPrompts = Prompts{
 	NotAlone:   "This answer was not taken: other calls of the reply were not run. Call {{.Final}} once and alone, when the answer is whole.",
 	NotRun:     "This call was not run: {{.Final}} was called in the same reply. Call {{.Final}} alone, when the answer is whole.",
 	Received:   "The answer is taken.",
+	Same:       frame.SamePrompt,
 	Schema:     "Your answer is not of the form that was asked for: {{.Problem}}\nAnswer again with the JSON alone.",
 }
 
@@ -275,6 +277,7 @@ func checkSchemaName(name string) error {
 var samples = map[string]any{
 	"Arguments":  map[string]any{"Final": "a tool", "Problem": "a problem"},
 	"Conclude":   map[string]any{"Calls": 1, "Why": ""},
+	"Same":       map[string]any{"Tool": "a tool"},
 	"CutCall":    map[string]any{"Tool": "a tool"},
 	"Final":      map[string]any{"Final": "a tool"},
 	"NotAlone":   map[string]any{"Final": "a tool"},

@@ -75,14 +75,15 @@ type Prompts struct {
 	Again    string `json:"again,omitempty"`    // the reply was not a turn
 	Unknown  string `json:"unknown,omitempty"`  // the observation for an unknown tool
 	Conclude string `json:"conclude,omitempty"` // no step is left
+	Same     string `json:"same,omitempty"`     // the result of an action is the same as before
 }
 
 // PromptData is the data for the prompts.
 type PromptData struct {
-	Why      string   // for Again: no_turn, cut_off, empty, no_answer (it is blank), malformed (a native call) or unread; for Conclude: limit, if no call of a tool is left
+	Why      string   // for Again: no_turn, cut_off, empty, no_answer (it is blank), malformed (a native call) or unread; for Conclude: limit, if no call of a tool is left, or repetition
 	Missing  string   // for Again: what the reply lacks, as in markdownpolicy.Turn; "" if it was unusable for another reason
 	Problem  string   // for Again: with no_turn what Policy says in sentences; with malformed what the provider says; with unread the error of Policy
-	Tool     string   // for Unknown: the name that the model wrote
+	Tool     string   // for Unknown: the name that the model wrote; for Same: of the action
 	Known    []string // the names of the tools
 	Steps    int      // steps taken, including this one
 	MaxSteps int      // negative means no limit
@@ -107,7 +108,8 @@ Write it again, as text in the format that you were given.
 {{- else if eq .Why "unread"}}Your reply could not be read: {{.Problem}}
 {{- else}}{{.Problem}}{{end}}`,
 	Unknown:  `there is no tool "{{.Tool}}"; {{if .Known}}the tools are: {{range $i, $name := .Known}}{{if $i}}, {{end}}{{$name}}{{end}}{{else}}no tools can be used{{end}}`,
-	Conclude: `{{if eq .Why "limit"}}You have used tools as often as this task allows.{{else}}You have taken {{.Steps}} steps, which is all that this task allows.{{end}} Do not write another action. Write the Final Answer now with what you know, and say what is missing.`,
+	Conclude: frame.WhyRepetition + `{{if eq .Why "limit"}}You have used tools as often as this task allows.{{else}}You have taken {{.Steps}} steps, which is all that this task allows.{{end}}{{end}} Do not write another action. Write the Final Answer now with what you know, and say what is missing.`,
+	Same:     frame.SamePrompt,
 }
 
 // settings is a checked and compiled Config.

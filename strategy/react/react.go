@@ -182,6 +182,11 @@ func (s *react) took(results []messages.ToolOutput, on strategy.Trigger) nextste
 			return s.fail(delegation.CodeInvalid, err)
 		}
 	}
+	if tool := frame.Same(results); tool != "" {
+		if err := s.say("Same", PromptData{Tool: tool}); err != nil {
+			return s.fail(delegation.CodeInvalid, err)
+		}
+	}
 	return s.goOn(on)
 }
 
@@ -198,6 +203,9 @@ func (s *react) goOn(on strategy.Trigger) nextstep.NextStep {
 	if err := s.say("Conclude", PromptData{Why: why}); err != nil {
 		return s.fail(delegation.CodeInvalid, err)
 	}
+	if why != "" { // a compaction would forget why
+		return s.Then(exhausted, s.concluding())
+	}
 	return s.askModel(exhausted, s.concluding())
 }
 
@@ -205,6 +213,10 @@ func (s *react) goOn(on strategy.Trigger) nextstep.NextStep {
 func (s *react) concluding() nextstep.GetChatCompletion {
 	step := s.request()
 	step.Request.Tools = nil
+	if frame.MustConclude(s.history) == messages.ReasonRepetition {
+		words, anew := frame.InWords(s.history)
+		step.Request.Messages, step.Anew = append(words, s.text.Last()), anew
+	}
 	return step
 }
 

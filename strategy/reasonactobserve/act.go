@@ -95,7 +95,7 @@ func (s *reasonActObserve) execute(calls []messages.ToolCall) nextstep.NextStep 
 			continue
 		}
 		key := c.Name + " " + jsonform.Canonical(c.Arguments)
-		if n := s.runs[key]; s.MaxRepeats > 0 && n >= s.MaxRepeats {
+		if n := s.runs[key]; s.MaxRepeats > 0 && n >= s.MaxRepeats && !s.repeatable(c.Name) {
 			s.refused = append(s.refused, messages.ToolOutput{
 				CallID: c.ID, ToolName: c.Name, Status: messages.StatusFailed, Reason: "repeated",
 				Output: s.prompt("Repeated", PromptData{Tool: c.Name, Repeats: n}),
@@ -112,6 +112,11 @@ func (s *reasonActObserve) execute(calls []messages.ToolCall) nextstep.NextStep 
 	return s.then(called, nextstep.ExecuteTools{Calls: admitted})
 }
 
+// repeatable reports whether a tool may be called with the same arguments any number of times.
+func (s *reasonActObserve) repeatable(tool string) bool {
+	return slices.ContainsFunc(s.tools, func(d tools.Definition) bool { return d.Name == tool && d.Repeatable })
+}
+
 // executed processes the results of the calls that ran, and inserts those of the refused calls.
 func (s *reasonActObserve) executed(results []messages.ToolOutput) nextstep.NextStep {
 	all, refused := make([]messages.ToolOutput, 0, len(s.calls)), s.refused
@@ -125,6 +130,9 @@ func (s *reasonActObserve) executed(results []messages.ToolOutput) nextstep.Next
 	}
 	s.refused = nil
 	s.take(all)
+	if tool := frame.Same(all); tool != "" {
+		s.say("Same", PromptData{Tool: tool})
+	}
 	if frame.MustConclude(s.history) != "" {
 		return s.next()
 	}

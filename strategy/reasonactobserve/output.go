@@ -38,7 +38,7 @@ func (s *reasonActObserve) concluded(reply messages.Assistant) nextstep.NextStep
 	why := frame.MustConclude(s.history)
 	s.record(reply, "NotRun")
 	text := reply.Text()
-	if s.OnLimit == LimitAccept && text != "" && !frame.CutOff(s.finish) {
+	if s.OnLimit == LimitAccept && why != messages.ReasonRepetition && text != "" && !frame.CutOff(s.finish) {
 		return s.done(text)
 	}
 	var result *string

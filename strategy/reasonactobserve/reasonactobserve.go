@@ -16,8 +16,9 @@
 //
 // A question to the user runs as the tool [RequestInput], so that the run waits for an answer. The
 // answer is added to the conversation as a user message, and the next step begins. A call with the
-// same arguments is refused after MaxRepeats runs, and the model is told. With [Config.Retrieval],
-// the data sources in the input are searched before the first act turn.
+// same arguments is refused after MaxRepeats runs, and the model is told, unless the tool is
+// Repeatable. With [Config.Retrieval], the data sources in the input are searched before the first
+// act turn.
 //
 // At most MaxSteps steps are made, and a last request without tools when they are used up: at most
 // 4 * MaxSteps + 2 model calls ([Config.Bound]). Its answer is the Result, in addition to an error
@@ -25,7 +26,7 @@
 //
 // The metadata of an output holds "steps" and "model_calls" (numbers). If they apply it also holds
 // "tools" (the names of the tools that ran, in the order of their first run), "finish" (why the
-// model stopped, if not by itself), "truncated" (true), "limited" (true: the steps were used up),
+// model stopped, if not by itself), "truncated" (true), "limited" (true: it had to conclude),
 // and "repaired" (the repairs of the input messages), "compactions" (how often the conversation
 // became shorter, by [Config].Compact) and "summaries_failed".
 //

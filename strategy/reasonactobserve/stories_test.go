@@ -34,6 +34,7 @@ var broken = rao.Prompts{
 var set = strategy.Set{
 	"reason-act-observe":      rao.New(rao.Config{}),
 	"three-steps":             rao.New(rao.Config{MaxSteps: 3, Prompts: brief}),
+	"three-steps-accept":      rao.New(rao.Config{MaxSteps: 3, OnLimit: rao.LimitAccept, Prompts: brief}),
 	"two-steps":               rao.New(rao.Config{MaxSteps: 2, Prompts: brief}),
 	"two-steps-accept":        rao.New(rao.Config{MaxSteps: 2, OnLimit: rao.LimitAccept, Prompts: brief}),
 	"two-steps-fail":          rao.New(rao.Config{MaxSteps: 2, OnLimit: rao.LimitFail, Prompts: brief}),

@@ -135,8 +135,12 @@ func (s *reasonActObserve) next() nextstep.NextStep {
 		return s.Then(gaveUp, s.limited(why, nil))
 	default:
 		s.say("Conclude", PromptData{Why: why})
-		if why != "" { // no compaction leads there
-			return s.then(exhausted, s.request(s.history))
+		if why != "" { // a compaction would forget why
+			step := s.request(s.history)
+			if why == messages.ReasonRepetition {
+				step.Request.Messages, step.Anew = frame.InWords(s.history, DecideNext, ObserveDecide)
+			}
+			return s.then(exhausted, step)
 		}
 		return s.askModel(exhausted, s.request(s.history))
 	}

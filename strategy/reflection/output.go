@@ -102,7 +102,9 @@ func (s *reflection) broken() delegation.Output {
 	switch s.State() {
 	case DelegatingDraft, DelegatingRevision:
 	default:
-		out.Messages = nil
+		if frame.MustConclude(s.history) != messages.ReasonRepetition { // the request tells it in words
+			out.Messages = nil
+		}
 	}
 	return out
 }

@@ -192,14 +192,21 @@ func (s *reflection) ProcessToolResults(results []messages.ToolOutput) nextstep.
 		return s.OutOfTurn()
 	}
 	s.history = frame.Results(s.history, results)
-	if frame.MustConclude(s.history) == "" && s.Can(answered) {
+	if tool := frame.Same(results); tool != "" {
+		s.say("Same", PromptData{Tool: tool})
+	}
+	why := frame.MustConclude(s.history)
+	if why == "" && s.Can(answered) {
 		return s.Then(answered, s.request())
 	}
-	s.say("Conclude", PromptData{})
+	s.say("Conclude", PromptData{Why: why})
 	step := s.request()
 	step.Request.Tools = nil
 	if len(s.tools) > 0 {
 		step.Anew = anewConclusion
+	}
+	if why == messages.ReasonRepetition {
+		step.Request.Messages, step.Anew = frame.InWords(s.history)
 	}
 	return s.then(exhausted, step)
 }
@@ -293,7 +300,11 @@ func (s *reflection) ProcessFailure(f nextstep.Failure) nextstep.NextStep {
 		return s.again(PromptData{Why: whyMalformed, Problem: f.Message}, f.Code, "held a call that could not be read: "+f.Message)
 	}
 	s.keep(text)
-	return s.Fail(frame.ErrorOf(f), s.broken())
+	out := s.broken()
+	if out.Messages != nil && s.State() == Concluding && !f.Partial.Empty() {
+		out.Messages = append(out.Messages, f.Partial)
+	}
+	return s.Fail(frame.ErrorOf(f), out)
 }
 
 // Inherit implements strategy.Inheritor: the available part of a first draft is better than none.

@@ -7,6 +7,7 @@ import (
 
 	"github.com/segue-go/segue/internal/prove"
 	"github.com/segue-go/segue/llmclient/scripted"
+	"github.com/segue-go/segue/messages"
 	"github.com/segue-go/segue/orchestrator"
 	"github.com/segue-go/segue/strategy"
 	pre "github.com/segue-go/segue/strategy/planreviseexecute"
@@ -46,6 +47,7 @@ func TestCrash_compositions(t *testing.T) {
 
 func compositions() map[string]crash.Case {
 	text, calls := scripted.Text, scripted.Calls
+	again := func(id, name string) messages.ToolCall { return scripted.Call(name, `{"goal":"the same"}`, id) }
 	set := strategy.Set{"main": worker, "worker": worker}
 	plain, careful := agent(tools.Definition{Name: "agent"}), agent(tools.Definition{Name: "careful", NeedsApproval: true})
 	sign := echo(tools.Definition{Name: "sign", NeedsApproval: true})
@@ -84,6 +86,10 @@ func compositions() map[string]crash.Case {
 		"approvals": of(set, append(every, plain, careful, sign),
 			calls(call("c1", "careful"), call("c2", "sign"), call("c3", "agent")),
 			calls(call("c1", "sign")), text("careful"), calls(call("c1", "pay")), text("plain"), text("done")),
+		"repetition": of(set, append(every, plain),
+			calls(again("c1", "look")), calls(again("c2", "look")), calls(again("c3", "pay")), calls(again("c4", "look")),
+			calls(again("c5", "agent")), calls(again("c6", "pay")), calls(again("c7", "pay")), calls(again("c8", "pay")), text("paid"),
+			calls(again("c9", "look"), again("c10", "pay")), calls(again("c11", "look"), again("c12", "pay")), calls(again("c13", "look"), again("c14", "pay")), text("done")),
 		"questions": of(set, append(every, plain, later, asks(tools.Definition{Name: "ask", ReadOnly: true}), asks(tools.Definition{Name: "order"})),
 			calls(call("c1", "agent"), call("c2", "ask"), call("c3", "order"), call("c4", "later")),
 			calls(call("c1", "order")), text("agent"), text("done")),

@@ -131,6 +131,8 @@ type actor struct {
 	since    []messages.Message      // what came after it
 	aside    messages.Assistant      // the reply of a request aside, until the next step
 	ended    []strategy.BranchOutput // of the agents that it has called in this batch
+	news     *int                    // what was new: to it, or others on the same stack
+	made     map[string]*madeCall    // the calls that its model has made
 	outside  *bool                   // text from outside was read: by it, or others on the same stack
 	state    strategy.State
 	requests int
@@ -160,7 +162,7 @@ func (o *oracle) run(ctx context.Context) (out delegation.Output, err error) {
 	if err != nil {
 		return out, err
 	}
-	root.allowed, root.outside = defs, new(holdsUntrusted(o.task.Input.Messages))
+	root.allowed, root.outside, root.news = defs, new(holdsUntrusted(o.task.Input.Messages)), new(int)
 	o.happened.add(root.name, orchestrator.EventRunStarted, orchestrator.RunStarted{
 		Strategy: root.strategy, Goal: root.in.Goal, Metadata: o.task.Metadata,
 	})

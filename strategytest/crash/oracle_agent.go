@@ -34,7 +34,7 @@ func (o *oracle) branches(ctx context.Context, a *actor, c messages.ToolCall, de
 			a.ended = append(a.ended, strategy.BranchOutput{CallID: c.ID, NoChild: true, Output: delegation.Output{Err: &delegation.Error{Code: delegation.CodeInvalid, Message: err.Error()}}})
 			continue
 		}
-		child.allowed, child.outside = a.allowed, new(*a.outside || holdsUntrusted(in.Messages))
+		child.allowed, child.outside, child.news = a.allowed, new(*a.outside || holdsUntrusted(in.Messages)), new(int)
 		if agent.Tools != nil {
 			child.allowed = named(a.allowed, agent.Tools)
 		}

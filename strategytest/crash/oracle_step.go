@@ -144,7 +144,7 @@ func (o *oracle) delegate(ctx context.Context, a *actor, s nextstep.Delegate) ne
 	if err != nil { // the reply of a request aside is still the last one
 		return o.failed(a, nextstep.Failure{Source: nextstep.SourceStrategy, Code: delegation.CodeInvalid, Message: err.Error()}, orchestrator.StepTaken{Kind: nextstep.KindDelegate})
 	}
-	child.allowed, child.outside, a.aside = a.allowed, a.outside, messages.Assistant{}
+	child.allowed, child.outside, child.news, a.aside = a.allowed, a.outside, a.news, messages.Assistant{}
 	if s.Tools != nil {
 		child.allowed = named(a.allowed, s.Tools)
 	}
@@ -166,18 +166,26 @@ func (a *actor) shares(in delegation.Input) orchestrator.Share {
 
 // batch makes calls, one after the other.
 func (o *oracle) batch(ctx context.Context, a *actor, calls []messages.ToolCall) nextstep.NextStep {
-	counts := delegation.Counts{Steps: 1}
-	for _, c := range calls {
-		if def, _ := o.tool(a, c); def != nil {
+	counts, repeats := delegation.Counts{Steps: 1}, o.repeats(a, calls)
+	for i, c := range calls {
+		if def, _ := o.tool(a, c); def != nil && !repeats.refused[i] {
 			counts.ToolCalls++
 		}
 	}
 	a.charge(counts, messages.Usage{}, 0, 0)
 	results := make([]messages.ToolOutput, len(calls))
 	for i, c := range calls {
-		results[i] = o.call(ctx, a, c)
+		if repeats.refused[i] {
+			results[i] = messages.ToolOutput{
+				CallID: c.ID, ToolName: c.Name, Status: messages.StatusFailed, Reason: messages.ReasonRepetition,
+				Output: "this call was not made: it was made before with the same arguments and had the same result, and nothing has changed since",
+			}
+		} else {
+			results[i] = o.call(ctx, a, c)
+		}
 		o.happened.add(a.name, orchestrator.EventToolFinished, orchestrator.ToolFinished{Output: results[i]})
 	}
+	repeats.over(a, results)
 	for i := range results {
 		*a.outside = *a.outside || results[i].Untrusted
 		a.since = append(a.since, messages.Tool{ToolOutput: results[i]})
@@ -286,6 +294,7 @@ func (o *oracle) notOffered(a *actor, c messages.ToolCall) string {
 // wait has a person answer.
 func (o *oracle) wait(a *actor, w orchestrator.Wait) orchestrator.Reply {
 	o.happened.waited(a.name, &w)
+	a.hears()
 	return o.person(w)
 }
 
@@ -298,6 +307,7 @@ func (o *oracle) perform(ctx context.Context, a *actor, c messages.ToolCall, too
 		}
 		if q.Kind == orchestrator.WaitTimer {
 			o.happened.waited(a.name, &w)
+			a.hears()
 			return "", nil
 		}
 		reply := o.wait(a, w)

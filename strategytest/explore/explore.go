@@ -49,6 +49,7 @@ type Options struct {
 	Children   []string                  // strategies that it delegates to; they are answered, not run
 	Approve    machine.ApprovalPolicy    // see machine.Config
 	Limits     delegation.Limits         // of the run; zero fields mean no limit, but 32 for the depth
+	Repeats    int                       // see machine.Config: 0: 2; negative: a model may make the same call any number of times
 	Caps       int                       // lowers each cap of the strategies' machines to this, as what happens three times is not new; 0: as they are
 
 	// World returns what the world may do to an effect, besides what it always may: a model calls
@@ -235,7 +236,7 @@ func (o *Options) config(factory func() strategy.Strategy, w *walk) machine.Conf
 	set[Subject] = lowered(factory, o.Caps)
 	return machine.Config{
 		Strategies: w.watched(set), Tools: o.Tools, Agents: o.Agents, Remote: o.Children, Approve: o.Approve,
-		Limits: unlimited(o.Limits), OnPanic: w.reportPanic,
+		Limits: unlimited(o.Limits), Repeats: o.Repeats, OnPanic: w.reportPanic,
 	}
 }
 

@@ -111,6 +111,7 @@ func TestLeads(t *testing.T) {
 // A strategy without a cap lets a model call tools for ever.
 func TestLeads_cycle(t *testing.T) {
 	o := withTools(false)
+	o.Repeats = -1
 	o.Without = allBut("text", "call pay", "tool ok")
 	found := result(t, newWorker(""), o, explore.Leads(explore.Calls("pay"), explore.Ended))
 	require.False(t, found.Holds)

@@ -121,6 +121,15 @@ func (t *keyText) frame(w *walk, f *machine.FrameView) {
 	for _, n := range []int64{f.Left.InputTokens, f.Left.OutputTokens, f.Left.TotalTokens} {
 		t.number(int(min(max(n, -1), manyTokens)))
 	}
+	t.flag(f.Told)
+	for i := range f.Made {
+		c := &f.Made[i]
+		t.text(c.Call)
+		t.text(c.Beside)
+		t.number(c.Times)
+		t.text(string(c.Output.Status))
+		t.text(c.Output.Output)
+	}
 	for i := range f.Effects {
 		e := &f.Effects[i]
 		t.text(string(e.Kind))

@@ -125,6 +125,7 @@ func writeWorld(b *strings.Builder, o *Options) {
 func toolFlags(d *tools.Definition) string {
 	return flags([]flag{
 		{"read-only", d.ReadOnly},
+		{"repeatable", d.Repeatable},
 		{"idempotent", d.Idempotent},
 		{"sequential", d.Sequential},
 		{"needs-approval", d.NeedsApproval},

@@ -18,8 +18,9 @@ import (
 
 // worldRest is what the commands of stories cannot say of a world.
 type worldRest struct {
-	Task        *delegation.Input  `json:"task,omitempty"`        // instead of a goal
-	Limits      *delegation.Limits `json:"limits,omitempty"`      // of the run
+	Task        *delegation.Input  `json:"task,omitempty"`   // instead of a goal
+	Limits      *delegation.Limits `json:"limits,omitempty"` // of the run
+	Repeats     int                `json:"repeats,omitempty"`
 	Definitions []tools.Definition `json:"definitions,omitempty"` // instead of those of the same names
 	Agents      map[string]ofAgent `json:"agents,omitempty"`      // by their tools
 	Verdicts    []verdict          `json:"verdicts,omitempty"`    // of the approval policy, if there is one
@@ -117,6 +118,7 @@ func (h *heard) rest(o *Options) *worldRest {
 	if o.Approve != nil {
 		r.Approve = "verdicts"
 	}
+	r.Repeats = o.Repeats
 	if o.Limits != known(o.Limits) {
 		r.Limits = &o.Limits
 	}
@@ -154,7 +156,7 @@ func plainly(d *tools.Definition, agent bool) tools.Definition {
 		return made
 	}
 	return tools.Definition{
-		Name: d.Name, ReadOnly: d.ReadOnly, Idempotent: d.Idempotent, Sequential: d.Sequential,
+		Name: d.Name, ReadOnly: d.ReadOnly, Repeatable: d.Repeatable, Idempotent: d.Idempotent, Sequential: d.Sequential,
 		NeedsApproval: d.NeedsApproval, Untrusted: d.Untrusted,
 	}
 }
@@ -227,6 +229,7 @@ func (r *worldRest) apply(o *Options) {
 	if r.Task != nil {
 		o.Input = *r.Task
 	}
+	o.Repeats = r.Repeats
 	if r.Limits != nil {
 		o.Limits = *r.Limits
 	}

@@ -82,6 +82,7 @@ type Config struct {
 type Safety struct {
 	ReadOnly      bool
 	Idempotent    bool
+	Repeatable    bool
 	Sequential    bool
 	NeedsApproval bool
 }

@@ -194,7 +194,8 @@ func (s *Toolset) describe(t *mcp.Tool) Offer {
 		safety.NeedsApproval = o.Hints.Destructive != nil && *o.Hints.Destructive && !safety.ReadOnly
 	}
 	d := &o.Definition
-	d.ReadOnly, d.Idempotent, d.Sequential, d.NeedsApproval = safety.ReadOnly, safety.Idempotent, safety.Sequential, safety.NeedsApproval
+	d.ReadOnly, d.Idempotent, d.Repeatable = safety.ReadOnly, safety.Idempotent, safety.Repeatable
+	d.Sequential, d.NeedsApproval = safety.Sequential, safety.NeedsApproval
 	switch accepted, ok := s.cfg.Pinned[t.Name]; {
 	case s.cfg.Pinned == nil:
 	case !ok:

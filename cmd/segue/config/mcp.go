@@ -38,6 +38,7 @@ type MCPServer struct {
 type MCPSafety struct {
 	ReadOnly      bool `json:"read_only,omitempty" jsonschema:"it changes nothing"`
 	Idempotent    bool `json:"idempotent,omitempty" jsonschema:"the same call made twice has its effect once"`
+	Repeatable    bool `json:"repeatable,omitempty" jsonschema:"it makes sense to call it with the same arguments again and again"`
 	Sequential    bool `json:"sequential,omitempty" jsonschema:"it is never called while another tool runs"`
 	NeedsApproval bool `json:"needs_approval,omitempty" jsonschema:"you are asked about each call, whatever the approval says"`
 }

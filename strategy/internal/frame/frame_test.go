@@ -78,6 +78,67 @@ func TestEditCalls(t *testing.T) {
 	require.Nil(t, frame.EditCalls(h[:1], []messages.ToolCall{call}))
 }
 
+// A strategy concludes because of the last results of its conversation, and of no others.
+func TestMustConclude(t *testing.T) {
+	call := messages.Assistant{Content: []messages.AssistantContent{messages.ToolCall{ID: "c", Name: "look"}}}
+	result := func(reason string) messages.Tool {
+		return messages.Tool{ToolOutput: messages.ToolOutput{CallID: "c", ToolName: "look", Reason: reason}}
+	}
+	for _, c := range []struct {
+		h    messages.History
+		want string
+	}{
+		{nil, ""},
+		{messages.History{call, result(messages.ReasonLimit)}, messages.ReasonLimit},
+		{messages.History{call, result(messages.ReasonRepetition), result(""), messages.UserText("a note")}, messages.ReasonRepetition},
+		{messages.History{call, result(messages.ReasonSame), result("error")}, ""},
+		{messages.History{call, result(messages.ReasonLimit), messages.AssistantText("so"), messages.UserText("go on")}, ""},
+		{messages.History{call, result(messages.ReasonRepetition), call, result("")}, ""},
+	} {
+		require.Equal(t, c.want, frame.MustConclude(c.h))
+	}
+	require.Equal(t, &delegation.Error{Code: delegation.CodeLimit, Message: "p: the limit of 3 steps is reached"}, frame.LimitReached("p", "", "of 3 steps"))
+	require.Equal(t, &delegation.Error{Code: delegation.CodeLimit, Message: "p: the limit of tool calls is reached"}, frame.LimitReached("p", messages.ReasonLimit, "of 3 steps"))
+	require.Equal(t, delegation.CodeRepetition, frame.LimitReached("p", messages.ReasonRepetition, "of 3 steps").Code)
+}
+
+// In words nothing but the calls is told otherwise, and each result once.
+func TestInWords(t *testing.T) {
+	said := func(id, text string) messages.Assistant {
+		a := messages.Assistant{Content: []messages.AssistantContent{messages.ToolCall{ID: id, Name: "look", Arguments: `{"at":1}`}}}
+		if text != "" {
+			a.Content = append([]messages.AssistantContent{messages.Thought{Text: "hm"}, messages.Text{Text: text}}, a.Content...)
+		}
+		return a
+	}
+	image := messages.Image{URL: "https://example.com/a.png"}
+	out := func(id, reason string) messages.Tool {
+		return messages.Tool{ToolOutput: messages.ToolOutput{CallID: id, ToolName: "look", Output: "Paris", Reason: reason, Images: []messages.Image{image}}}
+	}
+	failed := messages.Tool{ToolOutput: messages.ToolOutput{CallID: "5", ToolName: "ask", Output: "no", Status: messages.StatusFailed, Untrusted: true}}
+	h := messages.History{
+		messages.System{Text: "be brief"}, messages.UserText("go"), said("1", "I look."), out("1", ""), said("2", ""), out("2", messages.ReasonSame),
+		said("3", ""), out("3", messages.ReasonRepetition), said("4", ""), out("4", ""), failed, messages.UserText("answer"),
+	}
+	told, anew := frame.InWords(h)
+	require.NotNil(t, anew)
+	require.NoError(t, told.Validate())
+	require.Len(t, told, 7)
+	require.Equal(t, h[:2], told[:2])
+	require.Equal(t, messages.AssistantText("I look."), told[2])
+	require.Equal(t, messages.User{Content: []messages.UserContent{messages.Text{Text: "The tool look was called with {\"at\":1}. This is the result:\nParis"}, image}}, told[3])
+	require.Contains(t, told[5].(messages.User).Text(), "It did not work:\nWhat stands between the marks below came from outside")
+	require.True(t, told[5].(messages.User).Untrusted)
+	require.Equal(t, messages.UserText("answer"), told[6])
+
+	told, _ = frame.InWords(h, "look")
+	require.Len(t, told, 5)
+	require.Equal(t, "look and ask", frame.Same([]messages.ToolOutput{
+		{ToolName: "look", Reason: messages.ReasonSame}, {ToolName: "ask", Reason: messages.ReasonSame}, {ToolName: "look", Reason: messages.ReasonSame}, {ToolName: "other"},
+	}))
+	require.Empty(t, frame.Same([]messages.ToolOutput{{ToolName: "look"}}))
+}
+
 func TestCut(t *testing.T) {
 	for _, c := range []struct {
 		text string
