@@ -142,7 +142,7 @@ func told(req llmclient.Request) (n int) {
 func TestRepetition(t *testing.T) {
 	recorded, err := os.ReadFile("testdata/repeating-reply.txt")
 	require.NoError(t, err)
-	beginning, block, ok := strings.Cut(string(recorded), "----\n")
+	beginning, block, ok := strings.Cut(strings.TrimSuffix(string(recorded), "\n"), "====\n") // SmolLM2-135M, asked for a longer line
 	require.True(t, ok)
 	long := strings.Repeat("a clause, ", 51)
 	for name, c := range map[string]struct {
