@@ -32,8 +32,8 @@ const canary = "sk-canary-7f3a9c51e2"
 type fake struct {
 	*httptest.Server
 	asked atomic.Int64
-	delay time.Duration
-	says  string // its answer, instead of the result
+	delay atomic.Int64 // of an answer, in nanoseconds
+	says  string       // its answer, instead of the result
 }
 
 type wireMessage struct {
@@ -64,7 +64,7 @@ func (f *fake) answer(w http.ResponseWriter, r *http.Request) {
 		refuse(w, "fake: not asked as the suite asks")
 		return
 	}
-	time.Sleep(f.delay)
+	time.Sleep(time.Duration(f.delay.Load()))
 	n := f.asked.Add(1)
 	last := request.Messages[len(request.Messages)-1]
 	delta := `{"content":"The sum is ` + last.Content + `."}`
@@ -161,16 +161,17 @@ func TestReplay_missing(t *testing.T) {
 // asked.
 func TestRecord_late(t *testing.T) {
 	f := newFake(t)
-	f.delay = time.Minute / 500
+	const delay = time.Minute / 500
+	f.delay.Store(int64(delay))
 	m := f.model()
-	m.task = f.delay / 10
+	m.task = delay / 10
 	rec := &recording{file: fileOf(t.TempDir(), "fake")}
 	done := record(t, m, rec, short("add", "notool"), false)
 	require.Contains(t, tables(done), "| native | complete-task | 1 | 0 | 0 of 2 | 0 | 0 | 2 | 2 | 0 |")
 	replayed, _ := again(t, rec.file, short("add", "notool"))
 	require.Equal(t, golden(done), golden(replayed))
 
-	f.delay = 0
+	f.delay.Store(0)
 	done = record(t, f.model(), rec, short("add"), true)
 	require.True(t, done[0].done(), "what was late is asked again")
 
@@ -227,7 +228,7 @@ func TestRecord_failures(t *testing.T) {
 }
 
 // No recording contains the key, whatever the model says.
-func TestRecord_key(t *testing.T) {
+func TestRecordings_holdNoKey(t *testing.T) {
 	f := newFake(t)
 	rec := &recording{file: fileOf(t.TempDir(), "fake"), key: canary}
 	record(t, f.model(), rec, short("add"), false)

@@ -101,7 +101,21 @@ func goldenIs(t *testing.T, file, want string) {
 	}
 	have, err := os.ReadFile(file)
 	require.NoError(t, err, anew)
-	require.Equal(t, string(have), want, anew)
+	was, is := strings.Split(string(have), "\n"), strings.Split(want, "\n")
+	var other []string
+	for i := range max(len(was), len(is)) {
+		if a, b := at(was, i), at(is, i); a != b {
+			other = append(other, "- "+a, "+ "+b)
+		}
+	}
+	require.Empty(t, strings.Join(other, "\n"), "%s is not up to date; %s", file, anew)
+}
+
+func at(lines []string, i int) string {
+	if i < len(lines) {
+		return lines[i]
+	}
+	return ""
 }
 
 // sectionIs holds the section of a model against its tables, if the page has one.

@@ -67,7 +67,7 @@ func (r row) run(ctx context.Context, k task, model, baseURL string) outcome {
 		return outcome{row: r, task: k, failed: err.Error()}
 	}
 	res, err := o.Run(ctx, orchestrator.Task{
-		Strategy: "it", Input: delegation.Input{Goal: k.goal}, Limits: delegation.Limits{ModelCalls: callsOfTask},
+		Run: fmt.Sprint(r, "/", k.name), Strategy: "it", Input: delegation.Input{Goal: k.goal}, Limits: delegation.Limits{ModelCalls: callsOfTask},
 	})
 	return judge(r, k, w.calls, res, err)
 }

@@ -197,6 +197,7 @@ func (w *world) tools() []tools.Tool {
 }
 
 func tool[In any](w *world, def tools.Definition, run func(In) (any, error)) tools.Tool {
+	def.Sequential = true // the calls of one reply are made in its order, each time
 	return tools.New(def, func(_ context.Context, in In) (any, error) {
 		defer w.note(def.Name, in)()
 		return run(in)
