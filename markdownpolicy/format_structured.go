@@ -89,7 +89,7 @@ func tellParts(parts []messages.AssistantContent) string {
 
 // tellResults writes results, and what to do next.
 func tellResults(outputs []messages.ToolOutput) string {
-	next := "If this is all that was asked for, give the answer. Otherwise go on with the next call."
+	next := "Reply with the next call that the task needs. If every part of it is done, reply with the answer."
 	if slices.ContainsFunc(outputs, func(o messages.ToolOutput) bool { return mendable(o) }) {
 		next = "Correct the arguments and try again."
 	}

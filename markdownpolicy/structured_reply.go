@@ -2,6 +2,7 @@ package markdownpolicy
 
 import (
 	"strings"
+	"unicode/utf8"
 
 	"github.com/segue-go/segue/markdownpolicy/internal/jsonscan"
 	"github.com/segue-go/segue/markdownpolicy/internal/textscan"
@@ -280,55 +281,26 @@ func unquoteSome(text string, at int, final bool, add func(said string, start, e
 		if text[at] == '"' {
 			return at + 1, true
 		}
-		escape := text[at : at+escapeLength(text[at:])]
-		if at+len(escape) == len(text) && !final && !isWhole(escape) {
+		const most = 2 * len(`\u0000`)
+		if rest := text[at:]; !final && (len(rest) < 2 || rest[1] == 'u' && len(rest) < most) {
 			break
 		}
-		said := escape
-		if decoded := jsonscan.Unquote(`"` + escape + `"`); decoded != "" {
-			said = decoded
-		}
-		add(said, at, at+len(escape))
-		at += len(escape)
+		said, n := unescape(text[at:min(len(text), at+most)])
+		add(said, at, at+n)
+		at += n
 	}
 	return at, false
 }
 
-// escapeLength returns the length of the escape at the beginning of a text, or of what has come of
-// it; of two escapes, if the first is half a character.
-func escapeLength(text string) int {
-	n := unicodeEscape(text)
-	if n < 0 {
-		return min(len(text), 2)
+// unescape returns the character whose escapes a text begins with, and their length; or the
+// backslash, if the text does not begin with a character.
+func unescape(text string) (said string, n int) {
+	for _, n := range []int{2 * len(`\u0000`), len(`\u0000`), len(`\n`)} {
+		if n <= len(text) {
+			if said = jsonscan.Unquote(`"` + text[:n] + `"`); utf8.RuneCountInString(said) == 1 {
+				return said, n
+			}
+		}
 	}
-	if isHighHalf(text[:n]) {
-		n += max(0, unicodeEscape(text[n:]))
-	}
-	return n
-}
-
-// unicodeEscape returns the length of what may be \u and four digits at the beginning of a text, or
-// -1.
-func unicodeEscape(text string) int {
-	text = text[:min(len(text), len(`\u0000`))]
-	if strings.HasPrefix(`\u`, text) || strings.HasPrefix(text, `\u`) && textscan.IsHex(text[2:]) {
-		return len(text)
-	}
-	return -1
-}
-
-// isWhole reports whether no more text can change what an escape means.
-func isWhole(escape string) bool {
-	switch {
-	case len(escape) < 2 || isHighHalf(escape):
-		return false
-	case escape[1] != 'u' || unicodeEscape(escape) < 0:
-		return true
-	default:
-		return len(escape)%len(`\u0000`) == 0
-	}
-}
-
-func isHighHalf(escape string) bool {
-	return len(escape) == len(`\u0000`) && (escape[2] == 'd' || escape[2] == 'D') && strings.IndexByte("89abAB", escape[3]) >= 0
+	return text[:1], 1
 }
