@@ -17,8 +17,7 @@ func TestSizes(t *testing.T) {
 		folders      []string
 		files, lines int // at most; 0 means any number
 	}{
-		"formats of text": {folders: []string{"markdownpolicy"}, files: 36},
-		"formats of text": {folders: []string{"markdownpolicy"}, files: 37},
+		"formats of text": {folders: []string{"markdownpolicy"}, files: 39},
 		"tools":           {folders: []string{"tools"}, lines: 1780},
 		"plans":           {folders: []string{"strategy/planreviseexecute", "strategy/planreviseexecute/plantext"}, lines: 1650},
 		"order of plans":  {folders: []string{"strategy/planreviseexecute/planorder"}, lines: 500},
