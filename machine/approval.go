@@ -150,7 +150,7 @@ func (e *effect) isDoubtful() bool {
 		return false
 	}
 	calls := f.answers[0].reply.Message.Calls()
-	read := calls[max(0, len(calls)-f.answers[0].reply.Read):]
+	read := calls[max(0, len(calls)-max(0, f.answers[0].reply.Read)):]
 	return slices.ContainsFunc(read, func(c messages.ToolCall) bool { return c.ID == e.call.ID })
 }
 

@@ -53,7 +53,7 @@ func TestStep_JSON(t *testing.T) {
 var answers = []nextstep.Answer{
 	nextstep.APIResponse{Response: &llmclient.Response{
 		Message: conversation[2].(messages.Assistant), Finish: llmclient.FinishStop, Usage: messages.Usage{Input: 1, Output: 2, Total: 3, Cached: 4, Reasoning: 5},
-		Model: "m-1", Asked: "m", ID: "r1", Attempts: []llmclient.Attempt{{Model: "m-0", Code: llmclient.CodeRateLimited, Error: "slow down", Usage: messages.Usage{Total: 1}, Wait: time.Second}},
+		Model: "m-1", Asked: "m", ID: "r1", Read: 1, Attempts: []llmclient.Attempt{{Model: "m-0", Code: llmclient.CodeRateLimited, Error: "slow down", Usage: messages.Usage{Total: 1}, Wait: time.Second}},
 	}},
 	nextstep.ToolResult{Output: messages.ToolOutput{CallID: "c1", ToolName: "add", Output: "3", Status: messages.StatusOK}},
 	nextstep.DelegationResult{Output: delegation.Output{Result: new("r"), Counts: delegation.Counts{Steps: 2}, Untrusted: true, Err: &delegation.Error{Code: "x", Message: "y"}}},
