@@ -40,8 +40,8 @@ func (c *client) stopsAt(mark string, stops []string) []string {
 	return append(slices.Clip(stops), stop)
 }
 
-// readable returns how much of the text so far is the model's own: up to a line that begins with the
-// mark of a result, if a call precedes it or nothing, and up to a line that may yet begin with it.
+// readable returns how much of the text so far is the model's own: up to a line that begins with
+// the mark of a result, if a call precedes it or nothing, and up to a line that may yet begin so.
 func (r *reply) readable(text string, final bool) int {
 	for r.mark != "" && r.mayCall() && !r.ended {
 		line := text[r.line:]
