@@ -82,7 +82,7 @@ func library(client llmclient.Client, offered ...tools.Tool) *orchestrator.Orche
 func agents(client llmclient.Client, a *adder) *orchestrator.Orchestrator {
 	hired := orchestrator.AgentTool(orchestrator.Agent{
 		Definition: tools.Definition{
-			Name: "delegate", Description: "Hands out a task.",
+			Name: "delegate", Description: "Hands out a task.", Repeatable: true,
 			Parameters: json.RawMessage(`{"type":"object","properties":{"task":{"type":"string"}},"required":["task"],"additionalProperties":false}`),
 		},
 		Strategy: "work",

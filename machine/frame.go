@@ -128,8 +128,9 @@ func (m *Machine) newFrame() *frame {
 func (m *Machine) recycle(f *frame) {
 	clear(f.answers)
 	clear(f.batch.calls[:cap(f.batch.calls)])
-	answers, calls := f.answers[:0], f.batch.calls[:0]
-	*f = frame{answers: answers}
+	clear(f.made)
+	answers, calls, made := f.answers[:0], f.batch.calls[:0], f.made[:0]
+	*f = frame{answers: answers, made: made}
 	f.batch.calls = calls
 	const most = 16
 	if len(m.spare) < most && cap(calls) <= most {

@@ -1,7 +1,6 @@
 package machine
 
 import (
-	"cmp"
 	"reflect"
 	"slices"
 	"strings"
@@ -14,15 +13,16 @@ import (
 const DefaultRepeats = 2
 
 // mostMade is how many different calls of a frame are kept to compare later ones with.
-const mostMade = 64
+const mostMade = 16
 
 // madeCall is a call that the model of a frame has made, and what came of it.
 type madeCall struct {
-	form   string // the name and the arguments, as canonical JSON
-	beside string // the forms of the calls in its batch that are not read-only
-	step   int    // the number of its batch
-	news   int    // see Machine.news, after its batch
-	times  int    // in how many batches it had this result, with nothing new between them
+	call   messages.ToolCall
+	weight int                 // of its arguments
+	beside []messages.ToolCall // the calls of its batch that are not read-only
+	step   int                 // the number of its batch
+	news   int                 // see Machine.news, after its batch
+	times  int                 // in how many batches it had this result, with nothing new between them
 	out    messages.ToolOutput
 }
 
@@ -37,54 +37,26 @@ func (f *frame) hasNews() {
 	}
 }
 
-// form returns the form of a call that may be a repetition. It returns "" for a call that the frame
-// may not make, and of a tool that its strategy brings or that is Repeatable.
-func (e *effect) form() string {
-	if e.def == nil || e.own != nil || e.def.Repeatable {
-		return ""
-	}
-	return e.call.Name + " " + jsonform.Canonical(e.call.Arguments)
-}
-
-// besideIn returns the calls of a batch that are not read-only, as one text.
-func besideIn(calls []effect, forms []string) string {
-	var b strings.Builder
-	for i := range calls {
-		if e := &calls[i]; e.def != nil && !e.def.ReadOnly {
-			b.WriteString(cmp.Or(forms[i], e.call.Name+" "+e.call.Arguments) + "\n")
-		}
-	}
-	return b.String()
-}
-
-// formsOf returns the forms of calls, in order.
-func formsOf(calls []effect) []string {
-	forms := make([]string, len(calls))
-	for i := range calls {
-		forms[i] = calls[i].form()
-	}
-	return forms
-}
-
 // notices reports whether the Machine notices that a frame repeats the calls that it is making: its
 // model asked for them, and no journal of an earlier release says otherwise.
 func (m *Machine) notices(f *frame) bool { return m.started.Repeats > 0 && f.replying() }
 
-// repeated returns which of the calls are not made, because they were made as often as they may, with
-// the same result and nothing new since; nil if all are made.
+// mayRepeat reports whether a call may be a repetition: not if the frame may not make it, if its
+// strategy brings the tool, and if the tool is Repeatable.
+func (f *frame) mayRepeat(c *messages.ToolCall) bool {
+	def, own := f.tool(c.Name, c.ID)
+	return def != nil && own < 0 && !def.Repeatable
+}
+
+// repeated returns which of the calls are not made, because they were made as often as they may,
+// with the same result and nothing new since; nil if all are made.
 func (m *Machine) repeated(f *frame, calls []messages.ToolCall) (again []bool) {
 	if len(f.made) == 0 || !m.notices(f) {
 		return nil
 	}
-	batch := make([]effect, len(calls))
 	for i := range calls {
-		batch[i].call = calls[i]
-		m.lookUp(&batch[i], f, &calls[i])
-	}
-	forms := formsOf(batch)
-	beside := besideIn(batch, forms)
-	for i, form := range forms {
-		if c := f.lastMade(form); c != nil && c.times >= m.started.Repeats && c.same(m.news(f), beside) {
+		made := f.lastMade(&calls[i], weigh(calls[i].Arguments))
+		if made != nil && made.times >= m.started.Repeats && f.mayRepeat(&calls[i]) && made.holds(m.news(f), f.changing(calls)) {
 			if again == nil {
 				again = make([]bool, len(calls))
 			}
@@ -94,23 +66,68 @@ func (m *Machine) repeated(f *frame, calls []messages.ToolCall) (again []bool) {
 	return again
 }
 
-// lastMade returns the call of that form; nil if there was none.
-func (f *frame) lastMade(form string) *madeCall {
-	i := slices.IndexFunc(f.made, func(c madeCall) bool { return c.form == form })
-	if i < 0 {
-		return nil
+// changing returns the calls of a batch that are not read-only.
+func (f *frame) changing(calls []messages.ToolCall) (list []messages.ToolCall) {
+	for i := range calls {
+		if def, _ := f.tool(calls[i].Name, calls[i].ID); def != nil && !def.ReadOnly {
+			list = append(list, calls[i])
+		}
 	}
-	return &f.made[i]
+	return list
 }
 
-// same reports whether nothing is new since a call. The calls that ran beside it are not new if they
-// are made together again.
-func (c *madeCall) same(news int, beside string) bool {
-	return c.news == news && (c.beside == "" || c.beside == beside)
+// lastMade returns what is kept of the same call, whose arguments have that weight; nil if nothing
+// is.
+func (f *frame) lastMade(c *messages.ToolCall, weight int) *madeCall {
+	for i := range f.made {
+		made := &f.made[i]
+		if made.call.Name != c.Name {
+			continue
+		}
+		alike := made.weight == weight || made.weight == -1 || weight == -1
+		if made.call.Arguments == c.Arguments || alike && sameArguments(made.call, *c) {
+			return made
+		}
+	}
+	return nil
 }
 
-// noteCalls keeps the calls of a batch that has its results, and marks each result that is the same as
-// that of the same call before.
+func sameArguments(a, b messages.ToolCall) bool {
+	return jsonform.Canonical(a.Arguments) == jsonform.Canonical(b.Arguments)
+}
+
+func sameCall(a, b messages.ToolCall) bool { return a.Name == b.Name && sameArguments(a, b) }
+
+// weigh returns a number that is the same for arguments that are the same as JSON, and that few
+// others have; -1: nobody knows. It adds up the parts between braces and commas, whatever their
+// order.
+func weigh(arguments string) (weight int) {
+	if strings.Contains(arguments, `\u`) || strings.Contains(arguments, `\/`) {
+		return -1 // such a letter may be written otherwise
+	}
+	part := 0
+	for _, c := range []byte(arguments) {
+		switch c {
+		case ' ', '\t', '\n', '\r':
+		case '{', '}', '[', ']', ',': // between which parts may change places
+			weight += part * part
+			part = 0
+		default:
+			part = part*31 + int(c)
+		}
+	}
+	weight += part * part
+	return weight
+}
+
+// holds reports whether nothing is new since a call. The calls that ran beside it are not new if
+// they are made together again.
+func (c *madeCall) holds(news int, beside []messages.ToolCall) bool {
+	return c.news == news && (c.beside == nil || slices.EqualFunc(c.beside, beside, sameCall))
+}
+
+// noteCalls keeps the calls of a batch that has its results, and marks each result that is the same
+// as that of the same call before.
 func (m *Machine) noteCalls(f *frame) {
 	b, before := &f.batch, m.news(f)
 	if slices.ContainsFunc(b.calls, func(e effect) bool { return e.started && !e.def.ReadOnly }) {
@@ -119,23 +136,26 @@ func (m *Machine) noteCalls(f *frame) {
 	if !m.notices(f) {
 		return
 	}
-	forms := formsOf(b.calls)
-	beside := besideIn(b.calls, forms)
-	for i, form := range forms {
-		out := &b.results[i]
-		if form == "" || out.Reason == messages.ReasonRepetition || out.Reason == messages.ReasonLimit {
+	var beside []messages.ToolCall
+	for i := range b.calls {
+		if e := &b.calls[i]; e.def != nil && !e.def.ReadOnly {
+			beside = append(slices.Grow(beside, len(b.calls)-i), e.call)
+		}
+	}
+	for i := range b.calls {
+		e, out := &b.calls[i], &b.results[i]
+		if e.def == nil || e.own != nil || e.def.Repeatable || out.Reason == messages.ReasonRepetition || out.Reason == messages.ReasonLimit {
 			continue
 		}
-		came := *out
+		came, weight := *out, weigh(e.call.Arguments)
 		came.CallID, came.Elapsed = "", 0
-		c := f.lastMade(form)
+		c := f.lastMade(&e.call, weight)
 		if c == nil {
-			f.made = append(f.made[max(0, len(f.made)+1-mostMade):], madeCall{form: form})
-			c = &f.made[len(f.made)-1]
+			c = f.keepCall(madeCall{call: e.call, weight: weight})
 		}
-		switch same := reflect.DeepEqual(c.out, came); {
+		switch same := c.times > 0 && c.out.Output == came.Output && reflect.DeepEqual(c.out, came); {
 		case same && c.step == f.seq: // twice in one batch
-		case same && c.times > 0 && c.same(before, beside):
+		case same && c.holds(before, beside):
 			c.times++
 			out.Reason = messages.ReasonSame
 		default:
@@ -143,4 +163,20 @@ func (m *Machine) noteCalls(f *frame) {
 		}
 		c.step, c.news, c.beside = f.seq, m.news(f), beside
 	}
+}
+
+// keepCall keeps a call, in the place of the one that was made longest ago if there are too many.
+func (f *frame) keepCall(c madeCall) *madeCall {
+	if len(f.made) < mostMade {
+		f.made = append(f.made, c)
+		return &f.made[len(f.made)-1]
+	}
+	oldest := &f.made[0]
+	for i := range f.made {
+		if f.made[i].step < oldest.step {
+			oldest = &f.made[i]
+		}
+	}
+	*oldest = c
+	return oldest
 }

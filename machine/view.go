@@ -45,8 +45,8 @@ type FrameView struct {
 
 // CallView is a call that a model has made, and may repeat.
 type CallView struct {
-	Call   string              // the name and the arguments, as canonical JSON
-	Beside string              // the calls of that batch that are not read-only
+	Call   messages.ToolCall   // as it was made last
+	Beside []messages.ToolCall // the calls of that batch that are not read-only
 	Times  int                 // in how many batches it had the result, with nothing new between them
 	Output messages.ToolOutput // the result, without CallID and Elapsed
 }
@@ -115,7 +115,7 @@ func (m *Machine) view(f *frame) FrameView {
 	}
 	for i := range f.made {
 		if c := &f.made[i]; c.news == m.news(f) {
-			v.Made = append(v.Made, CallView{Call: c.form, Beside: c.beside, Times: c.times, Output: c.out})
+			v.Made = append(v.Made, CallView{Call: c.call, Beside: c.beside, Times: c.times, Output: c.out})
 		}
 	}
 	if f.call != nil {

@@ -124,8 +124,12 @@ func (t *keyText) frame(w *walk, f *machine.FrameView) {
 	t.flag(f.Told)
 	for i := range f.Made {
 		c := &f.Made[i]
-		t.text(c.Call)
-		t.text(c.Beside)
+		t.text(c.Call.Name)
+		t.text(c.Call.Arguments)
+		for i := range c.Beside {
+			t.text(c.Beside[i].Name)
+			t.text(c.Beside[i].Arguments)
+		}
 		t.number(c.Times)
 		t.text(string(c.Output.Status))
 		t.text(c.Output.Output)

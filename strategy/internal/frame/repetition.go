@@ -13,8 +13,8 @@ const SamePrompt = "The result of {{.Tool}} is the same as before, and nothing h
 // WhyRepetition is the beginning of each prompt Conclude after a repetition; another one follows.
 const WhyRepetition = `{{if eq .Why "repetition"}}The same call again would have the same result, so it was not made.{{else}}`
 
-// Same returns the names of the tools whose results are the same as before, as one text; "" if there
-// are none.
+// Same returns the names of the tools whose results are the same as before, as one text; "" if
+// there are none.
 func Same(results []messages.ToolOutput) string {
 	var tools []string
 	for _, r := range results {
