@@ -115,7 +115,7 @@ func (w whim) arguments(tool string) string {
 	case "final":
 		return w.pick(`{"city":"Bern"}`, `{"city":3}`, `{"answer":"Bern"}`)
 	default:
-		return "{}"
+		return fmt.Sprintf(`{"n":%d}`, w.IntN(6)) // the same call again and again is another conversation
 	}
 }
 
@@ -173,6 +173,7 @@ func TestPrefix(t *testing.T) {
 		"the tool for the answer is offered from now on", "another tool is offered, or none", "each turn has tools and a prompt of its own",
 		"a critique is asked for without tools, or as JSON", "a draft is asked for with tools, or as text",
 		"a summary of old messages is asked for", "old messages were summarized or left out",
+		"the calls and their results are told in words, after a repetition",
 		"one of both requests has messages of its own beside the conversation", "tools found: look", "tools found: pay",
 	} {
 		require.Positive(t, declared[why], why)

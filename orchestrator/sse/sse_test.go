@@ -355,7 +355,11 @@ func TestDeadlines(t *testing.T) {
 
 // flood is a model that does not end by itself; it counts the pieces that were taken.
 func flood(taken chan<- struct{}) llmclient.Client {
-	piece := strings.Repeat("x", 64<<10)
+	var numbers []byte // a text that repeats itself would be cut off
+	for n := 0; len(numbers) < 64<<10; n++ {
+		numbers = strconv.AppendInt(numbers, int64(n), 10)
+	}
+	piece := string(numbers)
 	return llmclient.ClientFunc(func(ctx context.Context, _ *llmclient.Request, onDelta func(llmclient.Delta)) (*llmclient.Response, error) {
 		for ctx.Err() == nil {
 			onDelta(llmclient.Delta{Text: piece})
