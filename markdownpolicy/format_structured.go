@@ -116,10 +116,10 @@ func (s Structured) FormatInstructions(defs []tools.Definition) string {
 	if s.Thoughts {
 		thought, thinks = `"thought": TEXT, `, " In TEXT, say what to do next and why."
 	}
-	return describeTools(defs) + `
-
-Each reply is one JSON object. To use a tool, write {` + thought + `"reply": {"tool": its name, "arguments": its arguments}}. ` +
-		`To use several at once, write {` + thought + `"reply": [one such object for each]}; do so only if none needs the result of another. ` +
-		`What the tools return comes in the next message. ` +
-		`When all that was asked for is done, write {` + thought + `"reply": {"answer": the answer as text}}.` + thinks
+	form := "{" + thought + `"reply": `
+	return "Each reply is one JSON object. When all that was asked for is known or done, write " + form + `{"answer": the answer as text}}. ` +
+		"Until then use the tools for what they do, instead of working it out or guessing: write " +
+		form + `{"tool": its name, "arguments": its arguments}}, or ` +
+		form + "[one such object for each]} to use several that do not need each other's results. " +
+		"What the tools return comes in the next message." + thinks + "\n\n" + describeTools(defs)
 }
