@@ -66,9 +66,28 @@ func (s Structured) Render(parts []messages.AssistantContent) string {
 	return "{" + before + `"reply": ` + text + "}"
 }
 
-// FormatQuery implements [Policy]. After the results the model is told what to do next.
+// FormatQuery implements [Policy]. After results the model is told the task again, if it is short,
+// and what to do next: small models forget the rest of a task when they have the first result.
 func (s Structured) FormatQuery(history messages.History) (messages.History, error) {
-	return thoughtsAll.tell(history, tellParts, tellResults)
+	const most = 1000
+	var tasks []string // of the results, one message after another
+	task := ""
+	for i, m := range history {
+		switch m := m.(type) {
+		case messages.User:
+			if task = m.Text(); len(task) > most {
+				task = ""
+			}
+		case messages.Tool:
+			if history[i-1].Role() != messages.RoleTool {
+				tasks = append(tasks, task)
+			}
+		}
+	}
+	return thoughtsAll.tell(history, tellParts, func(outputs []messages.ToolOutput) string {
+		task, tasks = tasks[0], tasks[1:]
+		return tellResults(outputs, task)
+	})
 }
 
 // tellParts writes a reply in sentences.
@@ -88,8 +107,11 @@ func tellParts(parts []messages.AssistantContent) string {
 }
 
 // tellResults writes results, and what to do next.
-func tellResults(outputs []messages.ToolOutput) string {
-	next := "Reply with the next call that the task needs. If every part of it is done, reply with the answer."
+func tellResults(outputs []messages.ToolOutput, task string) string {
+	next := "Reply with the next call that it needs. If each part of it is done, reply with the answer; guess nothing that a tool can return."
+	if task != "" {
+		next = "The task was: " + task + "\n" + next
+	}
 	if slices.ContainsFunc(outputs, func(o messages.ToolOutput) bool { return mendable(o) }) {
 		next = "Correct the arguments and try again."
 	}
