@@ -108,7 +108,7 @@ func tellParts(parts []messages.AssistantContent) string {
 
 // tellResults writes results, and what to do next.
 func tellResults(outputs []messages.ToolOutput, task string) string {
-	next := "Reply with the next call that it needs. If each part of it is done, reply with the answer; guess nothing that a tool can return."
+	next := "Reply with the next call that it needs. If every part of it is done, reply with the answer."
 	if task != "" {
 		next = "The task was: " + task + "\n" + next
 	}

@@ -215,7 +215,7 @@ func TestStructured_tellsThePastInSentences(t *testing.T) {
 		calls(callPart("d", "add", "")),
 		result("d", "add", "not allowed", messages.StatusFailed, "refused"),
 	}
-	const next = "\n\nThe task was: Work.\nReply with the next call that it needs. If each part of it is done, reply with the answer; guess nothing that a tool can return."
+	const next = "\n\nThe task was: Work.\nReply with the next call that it needs. If every part of it is done, reply with the answer."
 	want := []string{
 		"Work.",
 		"Both.\nI look.\nI use the tool add with x = 1, list = [\"b\"].\nI use the tool now with no arguments.",
