@@ -54,7 +54,7 @@ func (r Repair) String() string {
 const (
 	ReasonLimit      = "limit"      // the call was not made, because of a limit of tool calls: conclude, as further calls end the strategy
 	ReasonRepetition = "repetition" // the call was not made, because it was made before with the same result and nothing is new: conclude
-	ReasonSame       = "same"       // the call was made, and the result is the same as before: tell the model
+	ReasonSame       = "same"       // the call was made, and the result is the same as before, as [ToolOutput.ForModel] tells the model
 )
 
 // [History.Repair] answers an open call with this text and reason, and with [StatusUnknown].

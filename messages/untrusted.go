@@ -16,6 +16,8 @@ import (
 //	…
 //	</untrusted-9f86d081>
 //
+// A result with [ReasonSame] is followed by a line that tells the model so.
+//
 // The text cannot imitate the closing mark: the id in the marks is derived from a SHA-256 of the
 // text and does not occur in the text. The same output always gives the same result.
 //
@@ -23,11 +25,19 @@ import (
 // strategy that writes them into a prompt. The marks make a model less likely to follow foreign
 // instructions; they guarantee nothing. Tools, approvals and limits bound what a run may do.
 func (o ToolOutput) ForModel() string {
-	if !o.Untrusted {
-		return o.Output
+	text := o.Output
+	if o.Untrusted {
+		text = o.fenced()
 	}
-	return o.fenced()
+	if o.Reason == ReasonSame {
+		text += "\n\n" + textSame
+	}
+	return text
 }
+
+// textSame is what a model is told of a result that is the same as before. Told by itself, in a
+// message of the user, small models answer the message instead of the task.
+const textSame = "This is the same result as before. If a step of the task is left, call the tool for it. If none is left, say the answer in a sentence."
 
 func (o ToolOutput) fenced() string {
 	through := ""

@@ -50,7 +50,7 @@ func (l *leftReader) complete(req *llmclient.Request, ask *asking, wanted bool) 
 			llmclient.Notify(ctx, n)
 		})
 	}
-	resp, err := l.client.Complete(inner, req, hear)
+	resp, err := l.client.Complete(inner, told(req), hear)
 	if err != nil || resp == nil || machine.BadReply(resp) != "" {
 		r.release(r.text.Len())
 		return resp, err
@@ -194,7 +194,7 @@ func (r *leftReply) identified(calls []messages.ToolCall) (content []messages.As
 	for _, c := range calls {
 		for c.ID = ""; c.ID == "" || taken[c.ID]; {
 			n++
-			c.ID = fmt.Sprintf("call_%d_%d", len(r.req.Messages), n)
+			c.ID = fmt.Sprint(leftID, len(r.req.Messages), "_", n)
 		}
 		content = append(content, c)
 	}

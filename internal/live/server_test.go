@@ -77,6 +77,7 @@ type server struct {
 func newServer(name string, asked *model, rec *recording) *server {
 	s := &server{model: name, asked: asked, rec: rec, spent: map[string]time.Duration{}, late: map[string]bool{}, missing: map[string]int{}}
 	s.to = http.DefaultTransport.(*http.Transport).Clone()
+	s.to.DisableKeepAlives = true // some servers close a connection just when it is used again
 	s.Server = httptest.NewServer(s)
 	return s
 }

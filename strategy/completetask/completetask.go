@@ -206,9 +206,6 @@ func (s *completeTask) ProcessToolResults(results []messages.ToolOutput) nextste
 		results = s.search.Complete(frame.OpenCalls(s.history), results)
 	}
 	s.history = frame.Results(s.history, results)
-	if tool := frame.Same(results); tool != "" {
-		s.say("Same", map[string]any{"Tool": tool})
-	}
 	s.history = s.Told(s.history)
 	return s.goOn(answered, exhausted)
 }

@@ -135,7 +135,6 @@ type Prompts struct {
 	NotAlone   string `json:"not_alone,omitempty"`   // the result of a call of the final tool that was not taken, because of the other calls of the reply. Data: .Final
 	NotRun     string `json:"not_run,omitempty"`     // the result of another call in the reply that calls the final tool. Data: .Tool, .Final
 	Received   string `json:"received,omitempty"`    // result of the call of the final tool. No data
-	Same       string `json:"same,omitempty"`        // the result of a call is the same as before. Data: .Tool
 	Schema     string `json:"schema,omitempty"`      // the answer does not fit the schema. Data: .Problem
 }
 
@@ -152,7 +151,6 @@ var defaultPrompts = Prompts{
 	NotAlone:   "This answer was not taken: other calls of the reply were not run. Call {{.Final}} once and alone, when the answer is whole.",
 	NotRun:     "This call was not run: {{.Final}} was called in the same reply. Call {{.Final}} alone, when the answer is whole.",
 	Received:   "The answer is taken.",
-	Same:       frame.SamePrompt,
 	Schema:     "Your answer is not of the form that was asked for: {{.Problem}}\nAnswer again with the JSON alone.",
 }
 
@@ -277,7 +275,6 @@ func checkSchemaName(name string) error {
 var samples = map[string]any{
 	"Arguments":  map[string]any{"Final": "a tool", "Problem": "a problem"},
 	"Conclude":   map[string]any{"Calls": 1, "Why": ""},
-	"Same":       map[string]any{"Tool": "a tool"},
 	"CutCall":    map[string]any{"Tool": "a tool"},
 	"Final":      map[string]any{"Final": "a tool"},
 	"NotAlone":   map[string]any{"Final": "a tool"},

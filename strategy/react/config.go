@@ -75,7 +75,6 @@ type Prompts struct {
 	Again    string `json:"again,omitempty"`    // the reply was not a turn
 	Unknown  string `json:"unknown,omitempty"`  // the observation for an unknown tool
 	Conclude string `json:"conclude,omitempty"` // no step is left
-	Same     string `json:"same,omitempty"`     // the result of an action is the same as before
 }
 
 // PromptData is the data for the prompts.
@@ -109,7 +108,6 @@ Write it again, as text in the format that you were given.
 {{- else}}{{.Problem}}{{end}}`,
 	Unknown:  `there is no tool "{{.Tool}}"; {{if .Known}}the tools are: {{range $i, $name := .Known}}{{if $i}}, {{end}}{{$name}}{{end}}{{else}}no tools can be used{{end}}`,
 	Conclude: frame.WhyRepetition + `{{if eq .Why "limit"}}You have used tools as often as this task allows.{{else}}You have taken {{.Steps}} steps, which is all that this task allows.{{end}}{{end}} Do not write another action. Write the Final Answer now with what you know, and say what is missing.`,
-	Same:     frame.SamePrompt,
 }
 
 // settings is a checked and compiled Config.

@@ -182,11 +182,6 @@ func (s *react) took(results []messages.ToolOutput, on strategy.Trigger) nextste
 			return s.fail(delegation.CodeInvalid, err)
 		}
 	}
-	if tool := frame.Same(results); tool != "" {
-		if err := s.say("Same", PromptData{Tool: tool}); err != nil {
-			return s.fail(delegation.CodeInvalid, err)
-		}
-	}
 	return s.goOn(on)
 }
 

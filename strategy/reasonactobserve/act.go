@@ -130,9 +130,6 @@ func (s *reasonActObserve) executed(results []messages.ToolOutput) nextstep.Next
 	}
 	s.refused = nil
 	s.take(all)
-	if tool := frame.Same(all); tool != "" {
-		s.say("Same", PromptData{Tool: tool})
-	}
 	if frame.MustConclude(s.history) != "" {
 		return s.next()
 	}

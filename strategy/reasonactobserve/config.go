@@ -77,7 +77,6 @@ type Prompts struct {
 	Observe  string `json:"observe,omitempty"`   // shows what the tools returned, and asks what it means
 	Answer   string `json:"answer,omitempty"`    // the model is done, but has not given the answer
 	Conclude string `json:"conclude,omitempty"`  // no step is left
-	Same     string `json:"same,omitempty"`      // the result of a call is the same as before
 	NoAnswer string `json:"no_answer,omitempty"` // the user did not answer. Data: .Problem
 	Noted    string `json:"noted,omitempty"`     // the result of a control call. Data: .Tool
 	NotRun   string `json:"not_run,omitempty"`   // the result of a call when no tools can be called. Data: .Tool
@@ -132,7 +131,6 @@ or, if only the user can tell what is missing:
 Call {{.Tool}}: say in observation what was learned, and whether the task should_continue; if not, put the whole answer into final_answer.`,
 	Answer:   `Answer the task now.`,
 	Conclude: frame.WhyRepetition + `{{if eq .Why "limit"}}You have called tools as often as this task allows.{{else}}All {{.MaxSteps}} steps are used up.{{end}}{{end}} Do not call any more tools. Answer the task now with what you know, and say what is missing.`,
-	Same:     frame.SamePrompt,
 	NoAnswer: `The user did not answer: {{.Problem}}`,
 	Noted:    `Noted.`,
 	NotRun:   `This call was not run: {{.Tool}} cannot be called here.`,

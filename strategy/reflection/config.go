@@ -73,7 +73,6 @@ type Prompts struct {
 	Again    string `json:"again,omitempty"`    // the reply was not a draft
 	NotRun   string `json:"not_run,omitempty"`  // the result of a call that is not run
 	Conclude string `json:"conclude,omitempty"` // no tool round is left
-	Same     string `json:"same,omitempty"`     // the result of a call is the same as before
 }
 
 // PromptData is the data for the prompts.
@@ -118,7 +117,6 @@ Write the answer again, with this mended. Reply with the whole answer and nothin
 	Again:    `Your reply {{if eq .Why "cut_off"}}was cut off at the length limit{{else if eq .Why "empty"}}was empty{{else}}held a call that could not be read: {{.Problem}}{{end}}. Write the answer, whole, or call a tool.`,
 	NotRun:   `This call was not run: {{if eq .Why "cut_off"}}the reply was cut off at the length limit, and the call may be incomplete{{else if eq .Why "withheld"}}the reply was withheld{{else if eq .Why "critique"}}no tools can be called for a critique{{else}}no more tools can be called{{end}}.`,
 	Conclude: frame.WhyRepetition + `You have called tools as often as this task allows.{{end}} Do not call any more. Write the answer now with what you know, and say what is missing.`,
-	Same:     frame.SamePrompt,
 }
 
 // critiqueSchema is in the subset that providers enforce strictly.

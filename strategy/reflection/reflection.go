@@ -192,9 +192,6 @@ func (s *reflection) ProcessToolResults(results []messages.ToolOutput) nextstep.
 		return s.OutOfTurn()
 	}
 	s.history = frame.Results(s.history, results)
-	if tool := frame.Same(results); tool != "" {
-		s.say("Same", PromptData{Tool: tool})
-	}
 	why := frame.MustConclude(s.history)
 	if why == "" && s.Can(answered) {
 		return s.Then(answered, s.request())

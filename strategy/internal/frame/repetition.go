@@ -2,28 +2,12 @@ package frame
 
 import (
 	"slices"
-	"strings"
 
 	"github.com/segue-go/segue/messages"
 )
 
-// SamePrompt is the default of each prompt Same, for which Same returns the Tool.
-const SamePrompt = "The result of {{.Tool}} is the same as before, and nothing has changed since. Do not make this call again: use the result, or do something else."
-
 // WhyRepetition is the beginning of each prompt Conclude after a repetition; another one follows.
 const WhyRepetition = `{{if eq .Why "repetition"}}The same call again would have the same result, so it was not made.{{else}}`
-
-// Same returns the names of the tools whose results are the same as before, as one text; "" if
-// there are none.
-func Same(results []messages.ToolOutput) string {
-	var tools []string
-	for _, r := range results {
-		if r.Reason == messages.ReasonSame && !slices.Contains(tools, r.ToolName) {
-			tools = append(tools, r.ToolName)
-		}
-	}
-	return strings.Join(tools, " and ")
-}
 
 // anewWords says why the request after a repetition does not extend the last one.
 var anewWords = new("the calls and their results are told in words, after a repetition")
