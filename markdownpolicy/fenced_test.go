@@ -204,7 +204,7 @@ func TestS2_15_QueryIsPlainText(t *testing.T) {
 		messages.System{Text: "Be brief."},
 		messages.UserText("Weather?"),
 		messages.AssistantText("```thought\nuse the tool\n```\n\nOne moment.\n\n```tool_call\n{\"name\": \"weather\", \"arguments\": {\"city\":\"Rome\"}}\n```\n\n```tool_call\n{\"name\": \"news\", \"arguments\": {}}\n```"),
-		messages.UserText("```tool_result name=\"weather\" call_id=\"c1\" status=\"ok\"\n{\"sky\":\"blue\"}\n```\n\n````tool_result name=\"news\" call_id=\"c2\" status=\"failed (timeout)\"\nno ```route```\n````"),
+		messages.UserText("```tool_result name=\"weather\" call_id=\"c1\" status=\"ok\"\n{\"sky\":\"blue\"}\n```\n\n````tool_result name=\"news\" call_id=\"c2\" status=\"failed (timeout)\"\nno ```route```\n````\n\nIf a step of the task is left, call the tool for it. If none is left, say the answer in a sentence."),
 		messages.AssistantText("Blue."),
 	}, got)
 	require.Equal(t, before, h[2].(messages.Assistant).Content[0])

@@ -49,12 +49,8 @@ func (f Fenced) WithTools(defs []tools.Definition) Policy {
 
 // FormatInstructions implements [Policy].
 func (f Fenced) FormatInstructions(defs []tools.Definition) string {
-	return instruct(`# How to reply
-
-To use a tool, write a fenced code block named tool_call. In it stands one JSON object with two keys: "name" is the name of the tool, "arguments" is an object with its arguments.
-Write one block for each call. Several calls in one reply are run together. Stop after the last call: the results come in the next message, in blocks named tool_result. Never write such a block yourself.
-To think before you act, write a fenced code block named thought. Nobody sees it.
-Everything else is text for the user. An answer without a call ends your work. To show a tool_call block to the user instead of using it, write a backslash before it.`, f.examples(), defs)
+	return instruct(`You can call tools. Write each call as a fenced code block named tool_call. In it stands one JSON object with two keys: `+
+		`"name" is the name of the tool, "arguments" is an object that fits its schema. You can make several calls, one block after the other. `+showInstead, f.examples(), defs)
 }
 
 func (f Fenced) examples() []example { return workedExamples(f.Render) }
@@ -78,7 +74,7 @@ func (Fenced) results(outputs []messages.ToolOutput) string {
 		about = jsonscan.AppendString(append(about, ` status=`...), resultStatus(o))
 		blocks[i] = commonmark.WriteFence(strings.ReplaceAll(string(about), "`", "'"), resultText(o))
 	}
-	return strings.Join(blocks, "\n\n")
+	return withNext(blocks, "\n\n", outputs, goOn)
 }
 
 // Render implements [Renderer].

@@ -94,11 +94,8 @@ func (h Hermes) FormatQuery(history messages.History) (messages.History, error) 
 // FormatInstructions implements [Policy].
 func (h Hermes) FormatInstructions(defs []tools.Definition) string {
 	marks := h.Dialect.marks()
-	return instruct(`You can call tools. Write each call as a JSON object with the keys "name" and "arguments" between `+marks.open+
-		` and `+marks.close+`. "arguments" is an object that fits the schema of the tool. You can write several calls, each between marks of its own. `+
-		`The results come in the next message, between <tool_response> and </tool_response>.
-Thoughts that are not for the user stand between <think> and </think>, before the calls. All other text is for the user.
-To write one of these marks as plain text, put a backslash before it.`, h.examples(), defs)
+	return instruct(`You can call tools. Write each call as a JSON object with the keys "name" and "arguments" between `+marks.open+` and `+marks.close+
+		`. "arguments" is an object that fits the schema of the tool. You can make several calls, one after the other. `+showInstead, h.examples(), defs)
 }
 
 func (h Hermes) examples() []example { return workedExamples(h.Render) }

@@ -91,10 +91,7 @@ func (l Llama) FormatQuery(history messages.History) (messages.History, error) {
 // FormatInstructions implements [Policy].
 func (l Llama) FormatInstructions(defs []tools.Definition) string {
 	return instruct(`You can call tools. Write each call as a JSON object with the keys "name" and "parameters", in this order, on a line of its own. `+
-		`"parameters" is an object that fits the schema of the tool. You can write several calls. `+
-		`The results come in the next message, between <tool_response> and </tool_response>.
-Thoughts that are not for the user stand between <think> and </think>, before the calls. All other text is for the user.
-To write such an object or mark as plain text, put a backslash before it.`, l.examples(), defs)
+		`"parameters" is an object that fits the schema of the tool. You can make several calls, one after the other. `+showInstead, l.examples(), defs)
 }
 
 func (l Llama) examples() []example { return workedExamples(l.Render) }

@@ -57,10 +57,7 @@ func (p Pythonic) FormatQuery(history messages.History) (messages.History, error
 // FormatInstructions implements [Policy].
 func (p Pythonic) FormatInstructions(defs []tools.Definition) string {
 	return instruct(`You can call tools. Write the calls as a list in the syntax of Python, on a line of its own: [name(argument=value, …), …]. `+
-		`Values are literals that fit the schema of the tool; write **{"key": value} for a key that is no Python name. `+
-		`The results come in the next message, between <tool_response> and </tool_response>.
-Thoughts that are not for the user stand between <think> and </think>, before the calls. All other text is for the user.
-To write such a list or mark as plain text, put a backslash before it.`, p.examples(), defs)
+		`Values are literals that fit the schema of the tool; write **{"key": value} for a key that is no Python name. `+showInstead, p.examples(), defs)
 }
 
 func (p Pythonic) examples() []example { return workedExamples(p.Render) }

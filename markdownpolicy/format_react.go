@@ -189,6 +189,9 @@ func (r *reactParser) decide(text string, sections []reactscan.Section) *ParseEr
 		end := s.To
 		if i+1 < len(sections) && sections[i+1].Key == reactscan.Input {
 			in := sections[i+1]
+			if a.beside {
+				a.has, a.end = false, 0
+			}
 			if a.has && a.err == nil && a.kind == reactscan.Call && textscan.Trim(text[in.From:in.To]) != "" {
 				a.err = broken(in.Mark, "one input of the action", text[in.Mark:in.To], nil)
 			}
@@ -275,38 +278,25 @@ func trimStray(value string) string {
 
 // FormatInstructions implements [Policy].
 func (p ReAct) FormatInstructions(defs []tools.Definition) string {
-	return instruct(reactFormat, p.examples(), defs)
+	if len(defs) == 0 {
+		return ""
+	}
+	return reactFormat + "\n\n" + describeTools(defs)
 }
 
-const reactFormat = `You work in cycles of thought, action and observation. A reply is either a thought and an action:
+const reactFormat = `You work in cycles of thought, action and observation. To use a tool, write its name and its arguments as one JSON object,
+each on a line of its own, and stop: the observation is given to you. Never write an observation yourself.
 
-Thought: what you know by now, and what to do next
-Action: the name of one tool, as it stands in the list, and nothing else
-Action Input: the arguments, as one JSON object
+Thought: what you need to know or do next
+Action: tool_name
+Action Input: {"argument_name": "value"}
 
-or a thought and the answer, once you know it:
+Use a tool for what it does, instead of working it out or guessing. Once all that was asked for is known or done, write
 
-Thought: why you can answer
-Final Answer: the answer to the question, which may go on over many lines
+Thought: what you know
+Final Answer: the answer
 
-Write one action, and stop after its input: the observation is given to you. Never write an observation yourself. If a line
-of what you think or answer must begin with one of these keywords, write a backslash before it.`
-
-func (p ReAct) examples() []example {
-	shown := []example{
-		{about: "a thought and an action", parts: []messages.AssistantContent{
-			messages.Thought{Text: "The question is about the weather, so I need the tool."},
-			messages.ToolCall{ID: callID(1), Name: "get_weather", Arguments: `{"city":"Paris"}`},
-		}},
-		{about: "a thought and the answer", parts: []messages.AssistantContent{
-			messages.Thought{Text: "I know the weather."}, messages.Text{Text: "It is sunny in Paris."},
-		}},
-	}
-	for i := range shown {
-		shown[i].text = ReAct{}.Render(shown[i].parts)
-	}
-	return shown
-}
+If a line of what you think or answer must begin with one of these keywords, write a backslash before it.`
 
 // FormatQuery implements [Policy].
 func (p ReAct) FormatQuery(history messages.History) (messages.History, error) {
@@ -364,5 +354,5 @@ func (p ReAct) results(outputs []messages.ToolOutput) string {
 		b.WriteString(resultText(o))
 		lines[i] = b.String()
 	}
-	return strings.Join(lines, "\n")
+	return withNext(lines, "\n", outputs, "If a step is left, write the next action. If none is left, write the final answer.")
 }

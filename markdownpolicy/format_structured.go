@@ -112,8 +112,8 @@ func tellResults(outputs []messages.ToolOutput, task string) string {
 	if task != "" {
 		next = "The task was: " + task + "\n" + next
 	}
-	if slices.ContainsFunc(outputs, func(o messages.ToolOutput) bool { return mendable(o) }) {
-		next = "Correct the arguments and try again."
+	if slices.ContainsFunc(outputs, mendable) {
+		next = tryAgain
 	}
 	return joinEach(outputs, "\n\n", func(o messages.ToolOutput) string {
 		about := "The tool " + o.ToolName + " returned:\n"
@@ -122,11 +122,6 @@ func tellResults(outputs []messages.ToolOutput, task string) string {
 		}
 		return about + resultText(o)
 	}) + "\n\n" + next
-}
-
-// mendable reports whether a call failed in a way that other arguments may mend.
-func mendable(o messages.ToolOutput) bool {
-	return o.Status == messages.StatusFailed && (o.Reason == "" || o.Reason == tools.ReasonError || o.Reason == tools.ReasonArguments)
 }
 
 // FormatInstructions implements [Policy].

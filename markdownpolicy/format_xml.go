@@ -65,10 +65,7 @@ func (x XML) FormatQuery(history messages.History) (messages.History, error) {
 // FormatInstructions implements [Policy].
 func (x XML) FormatInstructions(defs []tools.Definition) string {
 	return instruct(`You can call tools. Write each call between <tool_call> and </tool_call>: the name of the tool between <name> and </name>, then the `+
-		`arguments between <arguments> and </arguments>, as a JSON object that fits the schema of the tool. Escape in it what JSON escapes, and nothing else. You can write several calls. `+
-		`The results come in the next message, between <tool_result> and </tool_result>.
-Thoughts that are not for the user stand between <think> and </think>, before the calls. All other text is for the user.
-To write one of these opening tags as plain text, put a backslash before it.`, x.examples(), defs)
+		`arguments between <arguments> and </arguments>, as a JSON object that fits the schema of the tool. Escape in it what JSON escapes, and nothing else. You can make several calls, one after the other. `+showInstead, x.examples(), defs)
 }
 
 func (x XML) examples() []example { return workedExamples(x.Render) }

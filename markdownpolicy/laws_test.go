@@ -252,17 +252,23 @@ func TestS2_2_ExamplesAreWhatTheyShow(t *testing.T) {
 	for _, name := range markdownpolicy.Names() {
 		p, err := markdownpolicy.New(name, markdownpolicy.Options{})
 		require.NoError(t, err)
-		if name == "structured" { // its schema shows the form
+		told := p.FormatInstructions(defs)
+		switch name {
+		case "structured": // its schema shows the form
+			continue
+		case "react":
+			form := "Action: tool_name\nAction Input: {\"argument_name\": \"value\"}"
+			require.Contains(t, told, form)
+			require.Equal(t, []messages.AssistantContent{callPart("call_1", "tool_name", `{"argument_name": "value"}`)}, partsOf(t, p, form))
 			continue
 		}
-		told := p.FormatInstructions(defs)
 		examples := markdownpolicy.ShownBy(p)
 		require.NotEmpty(t, examples)
 		for _, e := range examples {
-			require.Contains(t, told, "<example>\n"+e.Text+"\n</example>", name)
+			require.Contains(t, told, "looks like this:\n\n"+e.Text+"\n\n", name)
 			require.Equal(t, e.Parts, partsOf(t, p, e.Text), "%s: %s", name, e.Text)
 		}
-		require.Equal(t, len(examples), strings.Count(told, "<example>"), "%s: every example is one of these", name)
+		require.Equal(t, len(examples), strings.Count(told, "looks like this:"), "%s: every example is one of these", name)
 	}
 }
 

@@ -84,6 +84,9 @@ func (l *LeftCalls) parts(body string) (parts []Part, err *ParseError) {
 		}
 		return parts, err
 	}
+	if strings.HasPrefix(body, "<name>") {
+		body = "<tool_call>" + body + "</tool_call>"
+	}
 	for _, p := range leftPolicies(l.options) {
 		found, problem := read(p, body)
 		if problem == nil && len(found) > 0 && firstStart[messages.Text](found) < 0 {

@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/segue-go/segue/markdownpolicy/internal/jsonscan"
@@ -23,24 +24,19 @@ type example struct {
 // exemplar is a policy with examples. Each is part of its instructions.
 type exemplar interface{ examples() []example }
 
-// workedExamples returns a thought with a call, two calls, and an answer as examples. The policy
-// itself renders them, so that the instructions agree with the parser.
+// workedExamples returns a call as an example, without words that could leak into an answer. The
+// policy itself renders it, so that the instructions agree with the parser.
 func workedExamples(render func([]messages.AssistantContent) string) []example {
-	call := func(id, city string) messages.ToolCall {
-		return messages.ToolCall{ID: id, Name: "get_weather", Arguments: `{"city":"` + city + `"}`}
-	}
-	shown := []example{
-		{about: "a thought, some text and a call", parts: []messages.AssistantContent{
-			messages.Thought{Text: "The question is about the weather, so I need the tool."}, messages.Text{Text: "Let me look."}, call("call_1", "Paris"),
-		}},
-		{about: "two calls in one reply", parts: []messages.AssistantContent{call("call_1", "Paris"), call("call_2", "Rome")}},
-		{about: "an answer without a call", parts: []messages.AssistantContent{messages.Text{Text: "It is sunny in Paris, and it rains in Rome."}}},
-	}
-	for i := range shown {
-		shown[i].text = render(shown[i].parts)
-	}
-	return shown
+	parts := []messages.AssistantContent{messages.ToolCall{ID: "call_1", Name: "tool_name", Arguments: `{"argument_name":"value"}`}}
+	return []example{{about: "A call looks like this", text: render(parts), parts: parts}}
 }
+
+// howToWork says when to call and when to answer.
+const howToWork = "Call a tool for what it does, instead of working it out or guessing, and stop after the calls: their results come in the next message. " +
+	"When all that was asked for is known or done, answer in words, without a call."
+
+// showInstead says how the text of a call is written that is not made.
+const showInstead = "To show the text of a call to the user, instead of making it, put a backslash before it."
 
 // instruct writes instructions: a description of the format, examples and the tools. Without tools
 // the instructions are empty.
@@ -55,11 +51,10 @@ func instructWith(format string, shown []example, defs []tools.Definition, descr
 	}
 	var b strings.Builder
 	b.WriteString(textscan.Trim(format))
-	b.WriteString("\n\nExamples. The tools in them are made up.")
 	for _, e := range shown {
-		b.WriteString("\n\nExample: " + e.about + ".\n<example>\n" + e.text + "\n</example>")
+		b.WriteString("\n\n" + e.about + ":\n\n" + e.text)
 	}
-	b.WriteString("\n\n" + described)
+	b.WriteString("\n\n" + howToWork + "\n\n" + described)
 	return b.String()
 }
 
@@ -124,6 +119,15 @@ func formatQuery(h messages.History, render func([]messages.AssistantContent) st
 		}
 	}
 	return out.Clip(), nil
+}
+
+// tryAgain follows results of calls that other arguments may mend. Without it small models take the
+// error for the end.
+const tryAgain = "Correct the arguments and try again."
+
+// mendable reports whether a call failed in a way that other arguments may mend.
+func mendable(o messages.ToolOutput) bool {
+	return o.Status == messages.StatusFailed && (o.Reason == "" || o.Reason == tools.ReasonError || o.Reason == tools.ReasonArguments)
 }
 
 // resultText returns a result in the form for a model: JSON objects and arrays without blanks,
@@ -208,6 +212,21 @@ func taggedResults(tag string) func([]messages.ToolOutput) string {
 			}
 			texts[i] = tagPair{open: open + ">", close: "</" + tag + ">"}.write(resultText(o))
 		}
-		return strings.Join(texts, "\n")
+		return withNext(texts, "\n", outputs, goOn)
 	}
+}
+
+// goOn follows other results. Without it small models make calls that the task does not need.
+const goOn = "If a step of the task is left, call the tool for it. If none is left, say the answer in a sentence."
+
+// withNext joins the texts of results, and says what to do next.
+func withNext(texts []string, separator string, outputs []messages.ToolOutput, next string) string {
+	isSame := func(o messages.ToolOutput) bool { return o.Reason == messages.ReasonSame } // its text says it
+	switch {
+	case slices.ContainsFunc(outputs, mendable):
+		next = tryAgain
+	case slices.ContainsFunc(outputs, isSame):
+		return strings.Join(texts, separator)
+	}
+	return strings.Join(texts, separator) + "\n\n" + next
 }

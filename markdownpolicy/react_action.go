@@ -13,14 +13,15 @@ import (
 
 // action is an Action line with its input.
 type action struct {
-	name  string
-	kind  reactscan.ActionKind
-	input string
-	at    int         // the position of the input in the reply
-	has   bool        // there is an input
-	exact bool        // the input is literal text, as in Search["x"]
-	end   int         // the position after that bracket, or after the object that holds the action; 0 if neither
-	err   *ParseError // it cannot be read, or something else may be meant as the input
+	name   string
+	kind   reactscan.ActionKind
+	input  string
+	at     int         // the position of the input in the reply
+	has    bool        // there is an input
+	exact  bool        // the input is literal text, as in Search["x"]
+	beside bool        // the input stands beside the name; an Action Input counts instead
+	end    int         // the position after that bracket, or after the object that holds the action; 0 if neither
+	err    *ParseError // it cannot be read, or something else may be meant as the input
 
 	repairs []Repair // repairs of such an object
 }
@@ -44,6 +45,8 @@ func (p ReAct) readAction(value string, at int) action {
 		a.name, a.input, a.has, a.at = name[:i], value[i+len(inlineInput):], true, at+i+len(inlineInput)
 	} else if open, end := p.brackets(value, name); open > 0 {
 		a.name, a.input, a.has, a.exact, a.at, a.end = name[:open], value[open+1:end], true, true, at+open+1, at+end+1
+	} else if end, open := p.besideName(name); open > 0 {
+		a.name, a.input, a.has, a.beside, a.at, a.end = name[:end], strings.TrimRight(value[open:], ")"), true, true, at+open, at+len(value)
 	} else {
 		a.name = name
 		if isObjectLike(rest) {
@@ -54,6 +57,20 @@ func (p ReAct) readAction(value string, at int) action {
 	}
 	a.name, a.kind = p.readName(a.name)
 	return a
+}
+
+// besideName finds arguments beside the name of a tool, as in look {"at": 1} or look({"at": 1}). It
+// returns the end of the name and the position of the arguments, or 0.
+func (p ReAct) besideName(line string) (end, open int) {
+	open = strings.IndexByte(line, '{')
+	if open <= 0 {
+		return 0, 0
+	}
+	end = len(strings.TrimRight(line[:open], "(,: "))
+	if end == open || p.tool(textscan.Trim(line)) != nil || p.tool(line[:end]) == nil {
+		return 0, 0
+	}
+	return end, open
 }
 
 // readActionObject reads an action that is written as one JSON object,

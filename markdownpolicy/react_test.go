@@ -219,7 +219,7 @@ func TestS1_20_reactCycle(t *testing.T) {
 	require.Equal(t, messages.History{
 		history[0],
 		messages.AssistantText("Thought: I need to check the weather.\nAction: get_weather\nAction Input: {\"location\": \"London\"}"),
-		messages.UserText("Observation: Sunny, 25C"),
+		messages.UserText("Observation: Sunny, 25C\n\nIf a step is left, write the next action. If none is left, write the final answer."),
 	}, plain)
 
 	turn, err = p.ParseTurn("Thought: I have the info.\nAction: FINISH\nAction Input: The weather in London is sunny and 25C.")
@@ -279,7 +279,7 @@ func TestReActResults(t *testing.T) {
 	require.Equal(t, messages.History{
 		history[0],
 		messages.AssistantText("Thought: Both.\nAction: f\nAction Input: {}\nAction: f\nAction Input: {}"),
-		messages.UserText("Observation (f, 1): {\"a\":1}\nObservation (f, 2): failed (error): no such thing"),
+		messages.UserText("Observation (f, 1): {\"a\":1}\nObservation (f, 2): failed (error): no such thing\n\nCorrect the arguments and try again."),
 	}, plain)
 }
 

@@ -64,7 +64,7 @@ func TestS2_3_partsInOrder(t *testing.T) {
 		messages.Thought{Text: "two"},
 	}, resp.Message.Content)
 	require.Equal(t, llmclient.FinishToolCalls, resp.Finish)
-	require.Equal(t, []string{"one", "So", "me\n", "more\n", "two"}, h.pieces, "released as soon as it is certain, and no call")
+	require.Equal(t, []string{"one", "So", "me\n", "more", "\n", "two"}, h.pieces, "released as soon as it is certain, and no call")
 	require.Empty(t, resp.Attempts)
 }
 

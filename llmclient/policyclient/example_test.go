@@ -58,6 +58,8 @@ func ExampleWrap() {
 	// ```tool_result name="add" call_id="call_1_1" status="ok"
 	// 42
 	// ```
+	//
+	// If a step of the task is left, call the tool for it. If none is left, say the answer in a sentence.
 }
 
 // bang is a policy for one-line calls: a line such as !add {"a":1,"b":2} calls a tool; all other

@@ -27,6 +27,9 @@ type reply struct {
 	ended    bool            // an invented result begins at line: the rest of raw is not read
 	patience int             // how many bytes may yet be read again to find out whether a result is invented
 
+	left  *markdownpolicy.LeftCalls // nil if the reply may have no calls
+	found markdownpolicy.Left       // what it found, once the reply is whole
+
 	parser  markdownpolicy.Parser
 	text    strings.Builder       // the input of the parser
 	certain []markdownpolicy.Part // what the parser released before its end
@@ -47,6 +50,9 @@ func (r *reply) begin() {
 	r.raw.Reset()
 	r.line, r.ended, r.patience = 0, false, 1<<20
 	r.certain, r.seam, r.said = nil, seam{}, messages.Assistant{}
+	if r.left, r.found = nil, (markdownpolicy.Left{}); r.mayCall() {
+		r.left = markdownpolicy.NewLeftCalls(r.asked.Tools)
+	}
 }
 
 // fetch asks c, and reads what it streams. If an inner client begins its reply again, so does r.
@@ -82,7 +88,7 @@ func (r *reply) hear(d llmclient.Delta) {
 func (r *reply) write(piece string, final bool) {
 	r.raw.WriteString(piece)
 	text := r.raw.String()
-	piece = text[r.text.Len():max(r.text.Len(), r.readable(text, final))]
+	piece = text[r.text.Len():max(r.text.Len(), r.unread(text, final))]
 	if piece == "" {
 		return
 	}
@@ -191,7 +197,8 @@ func (r *reply) finish(m messages.Assistant, cut, callable bool) *markdownpolicy
 	cut = cut && !r.ended
 	r.cut = cut
 	doc, rest, err := r.parser.Close()
-	problem := cmp.Or(r.unfounded(), asParseError(err))
+	calls, unmade := r.leftParts()
+	problem := cmp.Or(r.unfounded(), asParseError(err), unmade)
 	parts := doc.Parts
 	switch {
 	case problem == nil || cut || !callable:
@@ -203,6 +210,9 @@ func (r *reply) finish(m messages.Assistant, cut, callable bool) *markdownpolicy
 	}
 	if cut || !callable {
 		parts = joined(new(seam).texts(parts, r.text.String(), r.isText(callable)))
+	}
+	if problem == nil {
+		parts = append(slices.Clip(parts), calls...)
 	}
 	r.identify(parts, m.Calls())
 	if r.content = beside(m.Content, parts); thought && problem == nil && !slices.ContainsFunc(r.content, isCall) {

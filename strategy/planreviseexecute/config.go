@@ -118,7 +118,7 @@ type Prompts struct {
 	Plan       string `json:"plan,omitempty"`       // asks for a plan
 	Evaluate   string `json:"evaluate,omitempty"`   // asks for a judgement
 	Revise     string `json:"revise,omitempty"`     // asks for a new plan, after a rejection or a failed step
-	Remind     string `json:"remind,omitempty"`     // the reply held no call of the expected tool
+	Remind     string `json:"remind,omitempty"`     // the reply held no call of the expected tool; with Feedback, one that cannot be read
 	Step       string `json:"step,omitempty"`       // the goal of a child
 	Synthesize string `json:"synthesize,omitempty"` // asks for the answer
 	Received   string `json:"received,omitempty"`   // the result of a usable call
@@ -172,7 +172,7 @@ These steps are done, and stay as they are:
 {{end}}{{end}}
 Make a better plan for what is left of the goal: {{.Goal}}
 Call {{.Tool}} with the steps that are still to do; they may depend on those that are done.{{if .Parallel}} A step without depends_on waits for all steps before it, and one with [] for none.{{end}}`,
-	Remind: `Do not answer in words: call {{.Tool}}.`,
+	Remind: `{{if .Feedback}}The call of {{.Tool}} cannot be read: {{.Feedback}}. Correct it and try again.{{else}}Do not answer in words: call {{.Tool}}.{{end}}`,
 	Step: `{{.Step.Goal}}{{if .Results}}
 
 Results of earlier steps:

@@ -220,10 +220,15 @@ func (s *planReviseExecute) close(calls []messages.ToolCall, name string) {
 
 // remind asks again for the wanted tool, or fails if no retry is left.
 func (s *planReviseExecute) remind(code delegation.Code, err error) nextstep.NextStep {
+	return s.remindOf("", code, err)
+}
+
+// remindOf is remind that says what was wrong.
+func (s *planReviseExecute) remindOf(problem string, code delegation.Code, err error) nextstep.NextStep {
 	if !s.Can(reminded) {
 		return s.fail(code, err)
 	}
-	s.say("Remind", PromptData{Tool: s.wanted().Name})
+	s.say("Remind", PromptData{Tool: s.wanted().Name, Feedback: problem})
 	return s.then(reminded, s.request(s.wanted()))
 }
 
@@ -344,7 +349,7 @@ func (s *planReviseExecute) refuse() nextstep.NextStep {
 // returned to the model for correction.
 func (s *planReviseExecute) ProcessFailure(f nextstep.Failure) nextstep.NextStep {
 	if f.Code == delegation.Code(llmclient.CodeMalformedToolCall) && s.Can(reminded) {
-		return s.remind("", nil)
+		return s.remindOf(f.Message, "", nil)
 	}
 	if s.State() == ExecutingStep {
 		return s.ended(delegation.Output{Err: frame.ErrorOf(f)}, frame.NoChild(f))

@@ -110,9 +110,9 @@ var defaultPrompts = Prompts{
 	Reason: `The task: {{.Goal}}
 
 This is step {{.Step}}{{if .MaxSteps}} of {{.MaxSteps}}{{end}}. Decide what comes next, and call {{.Tool}}:
-- If you can answer the task now, set finish and put the whole answer into final_answer.
+- {{if .Tools}}If one of these tools does or finds out a part of the task that is still open, say so in plan, instead of guessing; you are then given them: {{range $i, $t := .Tools}}{{if $i}}, {{end}}{{$t}}{{end}}.{{else}}If a part of the task is still open, say in plan what to do next.{{end}}
 {{if .CanAsk}}- If something is missing that only the user can tell, ask for it in request_input.
-{{end}}- Otherwise say in plan what to do next.{{if .Tools}} You are then given these tools: {{range $i, $t := .Tools}}{{if $i}}, {{end}}{{$t}}{{end}}.{{end}}`,
+{{end}}- If all that the task asks for is known or done, set finish and put the whole answer into final_answer.`,
 	Decide: `Your reply was empty. Answer with one JSON object and nothing else:
 {"plan": "what to do next", "finish": false}
 or, if you can answer the task now:
@@ -132,7 +132,7 @@ Call {{.Tool}}: say in observation what was learned, and whether the task should
 	Answer:   `Answer the task now.`,
 	Conclude: frame.WhyRepetition + `{{if eq .Why "limit"}}You have called tools as often as this task allows.{{else}}All {{.MaxSteps}} steps are used up.{{end}}{{end}} Do not call any more tools. Answer the task now with what you know, and say what is missing.`,
 	NoAnswer: `The user did not answer: {{.Problem}}`,
-	Noted:    `Noted.`,
+	Noted:    `Noted.{{if eq .Tool "agent_decide_next"}} Do that now: call a tool, or answer the task.{{end}}`,
 	NotRun:   `This call was not run: {{.Tool}} cannot be called here.`,
 	CutCall:  `This call was not run: the reply was cut off at the length limit, and the call may be incomplete. Make it again, with shorter arguments or in smaller parts.`,
 	Repeated: `This call was not run: {{.Tool}} has run with these arguments as often as it may ({{.Repeats}}), and the results stand above. Do something else.`,

@@ -103,6 +103,9 @@ func (p Plan) Revise(next Plan, rules Rules) (Plan, error) {
 	cut := 0
 	for i, s := range next.Steps {
 		s = s.fresh(rules.Parallel)
+		if !slices.Contains(rules.Executors, s.Executor) && len(rules.Executors) == 1 {
+			s.Executor = "" // there is no choice
+		}
 		if len(revised.Steps) >= rules.MaxSteps && !rules.Refuse {
 			if known, _ := find(revised.Steps[:done], s); !known {
 				cut++
@@ -122,6 +125,7 @@ func (p Plan) Revise(next Plan, rules Rules) (Plan, error) {
 		}
 	}
 	revised.number()
+	revised.identify()
 	revised.remember(p)
 	problems = append(problems, revised.check(done, rules)...)
 	if len(problems) > 0 {
@@ -186,6 +190,18 @@ func (p *Plan) number() {
 	}
 }
 
+// identify replaces goals of steps by their ids, where a step depends on what is no id.
+func (p *Plan) identify() {
+	for _, s := range p.Steps {
+		for i, d := range s.DependsOn {
+			at := slices.IndexFunc(p.Steps, func(other Step) bool { return other.Goal == d })
+			if p.Index(d) < 0 && at >= 0 {
+				s.DependsOn[i] = p.Steps[at].ID
+			}
+		}
+	}
+}
+
 // Index returns the index of the step with that id, or -1.
 func (p Plan) Index(id string) int {
 	return slices.IndexFunc(p.Steps, func(s Step) bool { return s.ID == id })
@@ -195,7 +211,7 @@ func (p Plan) Index(id string) int {
 type Rules struct {
 	MaxSteps  int
 	Refuse    bool     // refuse a plan with more steps; otherwise it is cut
-	Executors []string // the executors that a step may name
+	Executors []string // the executors that a step may name; if there is only one, other names stand for it
 	Parallel  bool     // a step may say that it waits for none; otherwise this is as if it said nothing
 }
 
