@@ -70,7 +70,7 @@ func carryOver(t tester, cfg *machine.Config, from *machine.Machine) *machine.Ma
 func alike(t tester, a, b *machine.Machine) {
 	t.Helper()
 	require.Equal(t, a.Status(), b.Status())
-	require.Equal(t, a.Frames(), b.Frames())
+	require.Equal(t, framesOf(a), framesOf(b))
 	require.Equal(t, a.Waits(), b.Waits())
 	require.Equal(t, a.Open(), b.Open())
 	require.Equal(t, a.Output(), b.Output())
@@ -79,6 +79,16 @@ func alike(t tester, a, b *machine.Machine) {
 		require.NoError(t, err)
 		require.Equal(t, snapshotText(t, &taken), snapshotText(t, &again))
 	}
+}
+
+// framesOf returns the frames without the calls that may be repeated. A snapshot leaves them out:
+// what a frame waits for, or one below it, is new to it before it goes on.
+func framesOf(m *machine.Machine) []machine.FrameView {
+	frames := m.Frames()
+	for i := range frames {
+		frames[i].Made = nil
+	}
+	return frames
 }
 
 // A run that goes on from a snapshot, of whatever point at which it waited, has the same effects,
