@@ -18,5 +18,5 @@ func TestReact_showsImagesOfTools(t *testing.T) {
 		CallID: "call_1", ToolName: "get_weather", Output: "rain", Images: []messages.Image{{URL: "https://example.com/rain.png"}},
 	}})
 	last := asked(t, step).Messages.Last().(messages.User)
-	require.Equal(t, []messages.UserContent{messages.Text{Text: "Observation: rain"}, messages.Image{URL: "https://example.com/rain.png"}}, last.Content)
+	require.Equal(t, []messages.UserContent{messages.Text{Text: "Observation: rain" + next}, messages.Image{URL: "https://example.com/rain.png"}}, last.Content)
 }

@@ -40,6 +40,9 @@ func say(text string) llmclient.Response {
 	return llmclient.Response{Message: messages.AssistantText(text), Finish: llmclient.FinishStop}
 }
 
+// next ends each observation.
+const next = "\n\nIf a step is left, write the next action. If none is left, write the final answer."
+
 var goal = delegation.Input{Goal: "How is the weather in London?"}
 
 var weather = tools.Definition{
@@ -97,7 +100,7 @@ func TestS1_20_cycle(t *testing.T) {
 
 	result := messages.ToolOutput{CallID: "call_1", ToolName: "get_weather", Output: "Sunny, 25C", Status: messages.StatusOK}
 	step = s.ProcessToolResults([]messages.ToolOutput{result})
-	require.Equal(t, append(first.Messages, messages.AssistantText(thought), messages.UserText("Observation: Sunny, 25C")), asked(t, step).Messages)
+	require.Equal(t, append(first.Messages, messages.AssistantText(thought), messages.UserText("Observation: Sunny, 25C"+next)), asked(t, step).Messages)
 
 	out := s.ProcessAPIResponse(say("Thought: I have the info.\nAction: FINISH\nAction Input: The weather in London is sunny and 25C.")).(nextstep.Complete).Output
 	require.Equal(t, "The weather in London is sunny and 25C.", out.Text())
@@ -160,7 +163,7 @@ func TestS1_21_invented(t *testing.T) {
 	step := s.ProcessToolResults([]messages.ToolOutput{{CallID: call.ID, ToolName: call.Name, Output: "Sun"}})
 	h := asked(t, step).Messages
 	require.Equal(t, "Action: get_weather\nAction Input: {\"location\": \"London\"}", h[len(h)-2].(messages.Assistant).Text())
-	require.Equal(t, "Observation: Sun", lastText(t, step))
+	require.Equal(t, "Observation: Sun"+next, lastText(t, step))
 }
 
 func TestS1_25_stops(t *testing.T) {
@@ -204,7 +207,7 @@ func TestHistory(t *testing.T) {
 	require.Equal(t, messages.History{
 		messages.UserText("London?"),
 		messages.AssistantText("Action: get_weather\nAction Input: {\"location\":\"London\"}"),
-		messages.UserText("Observation: Sun"),
+		messages.UserText("Observation: Sun" + next),
 		messages.AssistantText("Final Answer: Sunny."),
 	}, h[1:5])
 	call := s.ProcessAPIResponse(say("Action: get_weather\nAction Input: Rome")).(nextstep.ExecuteTools).Calls[0]
@@ -308,7 +311,7 @@ func TestConfig_Check(t *testing.T) {
 func TestPrompts(t *testing.T) {
 	s, _ := start(react.Config{Prompts: react.Prompts{Again: "No {{.Missing}}!", Unknown: "{{.Tool}}? {{.Known}}", Conclude: "{{.Steps}} of {{.MaxSteps}}."}, MaxSteps: 2}, goal)
 	require.Equal(t, "No Action!", lastText(t, s.ProcessAPIResponse(say("Thought: t"))))
-	require.Equal(t, "Observation: failed (not_offered): fly? [get_weather]", lastText(t, s.ProcessAPIResponse(say("Action: fly"))))
+	require.Equal(t, "Observation: failed (not_offered): fly? [get_weather]"+next, lastText(t, s.ProcessAPIResponse(say("Action: fly"))))
 	require.Equal(t, "2 of 2.", lastText(t, s.ProcessAPIResponse(say("Action: fly"))))
 
 	s, _ = start(react.Config{Prompts: react.Prompts{Again: "{{.Why}}"}, MaxRetries: 9}, goal)

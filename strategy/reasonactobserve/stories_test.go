@@ -20,6 +20,7 @@ import (
 var brief = rao.Prompts{
 	Reason:  `Step {{.Step}}{{if .MaxSteps}} of {{.MaxSteps}}{{end}}: decide.`,
 	Decide:  `Decide, in JSON.`,
+	Noted:   `Noted.`,
 	Observe: `Observe:{{range .Results}} [{{or .Tool "unreadable"}} {{.Arguments}}{{if not .OK}} failed{{end}}: {{.Text}}]{{else}} no tools were executed{{end}}`,
 }
 

@@ -133,10 +133,6 @@ func TestInWords(t *testing.T) {
 
 	told, _ = frame.InWords(h, "look")
 	require.Len(t, told, 5)
-	require.Equal(t, "look and ask", frame.Same([]messages.ToolOutput{
-		{ToolName: "look", Reason: messages.ReasonSame}, {ToolName: "ask", Reason: messages.ReasonSame}, {ToolName: "look", Reason: messages.ReasonSame}, {ToolName: "other"},
-	}))
-	require.Empty(t, frame.Same([]messages.ToolOutput{{ToolName: "look"}}))
 }
 
 func TestCut(t *testing.T) {
