@@ -90,9 +90,9 @@ func TestLeftCalls_goOnNatively(t *testing.T) {
 	o := solver(t, model, with(officeTools()...), func(c *orchestrator.Config) { c.Logger = slog.New(slog.NewTextHandler(&log, nil)) })
 	events, err := collect(t, o, task("Which rooms are free on Monday?"))
 	require.NoError(t, err)
-	call := messages.ToolCall{ID: "call_1_1", Name: "list_rooms", Arguments: `{"day": "Monday"}`}
+	call := messages.ToolCall{ID: "text_call_1_1", Name: "list_rooms", Arguments: `{"day": "Monday"}`}
 	require.Equal(t, messages.Assistant{Content: []messages.AssistantContent{messages.Text{Text: "I look."}, call}}, model.Requests()[1].Messages[1])
-	require.Equal(t, "call_1_1", model.Requests()[1].Messages[2].(messages.Tool).CallID)
+	require.Equal(t, "text_call_1_1", model.Requests()[1].Messages[2].(messages.Tool).CallID)
 	var said string
 	var notice orchestrator.RetryWaiting
 	for _, e := range events {
@@ -121,12 +121,12 @@ func TestLeftCalls_cutOff(t *testing.T) {
 // Ids of made calls are new in the conversation.
 func TestLeftCalls_ids(t *testing.T) {
 	before := messages.History{
-		messages.UserText("a"), messages.Assistant{Content: []messages.AssistantContent{messages.ToolCall{ID: "call_4_1", Name: "ping", Arguments: "{}"}}},
-		messages.Tool{ToolOutput: messages.ToolOutput{CallID: "call_4_1", ToolName: "ping"}}, messages.UserText("And on Monday?"),
+		messages.UserText("a"), messages.Assistant{Content: []messages.AssistantContent{messages.ToolCall{ID: "text_call_4_1", Name: "ping", Arguments: "{}"}}},
+		messages.Tool{ToolOutput: messages.ToolOutput{CallID: "text_call_4_1", ToolName: "ping"}}, messages.UserText("And on Monday?"),
 	}
 	_, res := calledIn(t, solver(t, scripted.New(scripted.Text(listMonday+"\n"+listMonday), scripted.Text("Linden.")), with(officeTools()...)), delegation.Input{Messages: before})
 	calls := res.Output.Messages[4].(messages.Assistant).Calls()
-	require.Equal(t, []string{"call_4_2", "call_4_3"}, []string{calls[0].ID, calls[1].ID})
+	require.Equal(t, []string{"text_call_4_2", "text_call_4_3"}, []string{calls[0].ID, calls[1].ID})
 }
 
 // native is a client of a server that is known to return each call as such.
@@ -138,13 +138,12 @@ func (native) CallsNatively(*llmclient.Request) bool { return true }
 func TestLeftCalls_off(t *testing.T) {
 	text := scripted.Text(listMonday)
 	for name, o := range map[string]*orchestrator.Orchestrator{
-		"no tools":           solver(t, scripted.New(text)),
-		"turned off":         solver(t, scripted.New(text), with(officeTools()...), func(c *orchestrator.Config) { c.KeepTextCalls = true }),
-		"a native server":    solver(t, native{scripted.New(text)}, with(officeTools()...)),
-		"wrapped":            solver(t, llmclient.Retry(native{scripted.New(text)}, llmclient.RetryConfig{}), with(officeTools()...)),
-		"routed":             solver(t, llmclient.Router{"": native{scripted.New(text)}}, with(officeTools()...)),
-		"all candidates":     solver(t, llmclient.Fallback([]llmclient.Candidate{{Client: native{scripted.New(text)}}, {Client: native{scripted.New()}}}, llmclient.FallbackConfig{}), with(officeTools()...)),
-		"with a text format": solver(t, policyclient.Wrap(scripted.New(text), markdownpolicy.Hermes{}), with(officeTools()...)),
+		"no tools":        solver(t, scripted.New(text)),
+		"turned off":      solver(t, scripted.New(text), with(officeTools()...), func(c *orchestrator.Config) { c.KeepTextCalls = true }),
+		"a native server": solver(t, native{scripted.New(text)}, with(officeTools()...)),
+		"wrapped":         solver(t, llmclient.Retry(native{scripted.New(text)}, llmclient.RetryConfig{}), with(officeTools()...)),
+		"routed":          solver(t, llmclient.Router{"": native{scripted.New(text)}}, with(officeTools()...)),
+		"all candidates":  solver(t, llmclient.Fallback([]llmclient.Candidate{{Client: native{scripted.New(text)}}, {Client: native{scripted.New()}}}, llmclient.FallbackConfig{}), with(officeTools()...)),
 	} {
 		called, res := calledIn(t, o, delegation.Input{Goal: "Which rooms are free?"})
 		require.Empty(t, called, name)
@@ -155,6 +154,15 @@ func TestLeftCalls_off(t *testing.T) {
 	for host, want := range map[string]bool{"https://api.openai.com/v1": true, "https://x.openai.azure.com/openai/v1": true, "http://127.0.0.1:8080/v1": false, "https://notopenai.com/v1": false} {
 		require.Equal(t, want, llmclient.CallsNatively(openaichat.MustNew(openaichat.Config{BaseURL: host, APIKey: "k"}), &llmclient.Request{}), host)
 	}
+}
+
+// With a text format they are the policy's: it reads them, and says what to do after the results.
+func TestLeftCalls_ofAPolicy(t *testing.T) {
+	model := scripted.New(scripted.Text(listMonday), scripted.Text("Linden."))
+	called, res := calledIn(t, solver(t, policyclient.Wrap(model, markdownpolicy.Hermes{}), with(officeTools()...)), delegation.Input{Goal: "Which rooms are free?"})
+	require.Equal(t, []string{"list_rooms"}, called)
+	require.Equal(t, "call_1_1", res.Output.Messages[2].(messages.Tool).CallID)
+	require.Equal(t, 1, strings.Count(model.Requests()[1].Messages.Last().(messages.User).Text(), "If a step of the task is left"))
 }
 
 // A server that has returned a native call for a model leaves none in the text of that model.
