@@ -211,3 +211,16 @@ type delegator struct{ strategy.Defaults }
 func (delegator) Initialize(delegation.Input) nextstep.NextStep {
 	return nextstep.Delegate{Strategy: "nobody"}
 }
+
+// After a call that cannot be read, the model is told what is wrong with it; after words, that it
+// should call.
+func TestRemind_whatWasWrong(t *testing.T) {
+	last := func(step nextstep.NextStep) string {
+		return step.(nextstep.GetChatCompletion).Request.Messages.Last().(messages.User).Text()
+	}
+	st := pre.New(pre.Config{MaxRetries: 2})()
+	st.Initialize(delegation.Input{Goal: "G"})
+	said := last(st.(strategy.FailureHandler).ProcessFailure(nextstep.Failure{Code: delegation.Code(llmclient.CodeMalformedToolCall), Message: "a comma is missing"}))
+	require.Equal(t, "The call of submit_plan cannot be read: a comma is missing. Correct it and try again.", said)
+	require.Equal(t, "Do not answer in words: call submit_plan.", last(st.ProcessAPIResponse(llmclient.Response{Message: messages.AssistantText("Hello.")})))
+}
