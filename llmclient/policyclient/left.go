@@ -3,6 +3,7 @@ package policyclient
 import (
 	"errors"
 	"slices"
+	"strings"
 
 	"github.com/segue-go/segue/markdownpolicy"
 )
@@ -21,11 +22,15 @@ func (r *reply) unread(text string, final bool) int {
 		return min(to, r.left.Held(text[:to]))
 	}
 	found, ok := r.left.Read(text[:to])
-	if ok && (found.Problem == "" || text[found.Start] != '<') { // a mark may be one of the policy's own
+	if ok && found.Problem != "" && text[found.Start] == '<' && !strings.HasPrefix(text[found.Start:], "<name>") {
+		ok = false // the mark may be one of the policy's own
+	}
+	if ok {
 		doc, err := r.policy.ParseResponse(text[:to])
 		if err == nil && !slices.ContainsFunc(doc.Contents(), isCall) {
 			r.found = found
-			return found.Start
+			r.foundEnd = to
+			return len(strings.TrimRight(text[:found.Start], " \t\r\n"))
 		}
 	}
 	return to
@@ -37,7 +42,7 @@ func (r *reply) leftParts() (parts []markdownpolicy.Part, problem *markdownpolic
 		parts = append(parts, markdownpolicy.Part{Content: c, Start: r.found.Start, End: r.raw.Len()})
 	}
 	if r.found.Problem != "" {
-		problem = &markdownpolicy.ParseError{Line: 1, Offset: r.found.Start, Expected: "a call that can be made", Err: errors.New(r.found.Problem)}
+		problem = &markdownpolicy.ParseError{Line: 1 + strings.Count(r.raw.String()[:r.found.Start], "\n"), Offset: r.found.Start, Expected: "a call that can be made (" + r.found.Problem + ")", Err: errors.New(r.found.Problem)}
 	}
 	return parts, problem
 }

@@ -35,7 +35,7 @@ func (r *reply) unreadable(resp *llmclient.Response, problem *markdownpolicy.Par
 		Code:      llmclient.CodeMalformedToolCall,
 		Message:   problem.Error(),
 		Model:     cmp.Or(resp.Model, r.asked.Model),
-		Generated: r.text.String(),
+		Generated: r.raw.String()[:max(r.text.Len(), r.foundEnd)],
 		Partial:   messages.Assistant{Content: r.content},
 		Usage:     resp.Usage,
 		Attempts:  resp.Attempts,

@@ -27,8 +27,9 @@ type reply struct {
 	ended    bool            // an invented result begins at line: the rest of raw is not read
 	patience int             // how many bytes may yet be read again to find out whether a result is invented
 
-	left  *markdownpolicy.LeftCalls // nil if the reply may have no calls
-	found markdownpolicy.Left       // what it found, once the reply is whole
+	left     *markdownpolicy.LeftCalls // nil if the reply may have no calls
+	found    markdownpolicy.Left       // what it found, once the reply is whole
+	foundEnd int                       // where that ends in raw
 
 	parser  markdownpolicy.Parser
 	text    strings.Builder       // the input of the parser
@@ -50,7 +51,8 @@ func (r *reply) begin() {
 	r.raw.Reset()
 	r.line, r.ended, r.patience = 0, false, 1<<20
 	r.certain, r.seam, r.said = nil, seam{}, messages.Assistant{}
-	if r.left, r.found = nil, (markdownpolicy.Left{}); r.mayCall() {
+	r.left, r.found, r.foundEnd = nil, markdownpolicy.Left{}, 0
+	if r.mayCall() {
 		r.left = markdownpolicy.NewLeftCalls(r.asked.Tools)
 	}
 }
@@ -193,7 +195,7 @@ func (r *reply) finish(m messages.Assistant, cut, callable bool) *markdownpolicy
 		r.content = m.Content
 		return nil
 	}
-	r.catchUp(m.Text())
+	r.catchUp(m.Text(), callable && !cut)
 	cut = cut && !r.ended
 	r.cut = cut
 	doc, rest, err := r.parser.Close()
@@ -297,12 +299,16 @@ func asParseError(err error) *markdownpolicy.ParseError {
 }
 
 // catchUp passes the parser what was not streamed. If a client returned another text than it
-// streamed, it broke its promise: the returned text counts.
-func (r *reply) catchUp(text string) {
+// streamed, it broke its promise: the returned text counts. If it is not whole, or may hold no
+// calls, none is looked for where the policy finds none.
+func (r *reply) catchUp(text string, callable bool) {
 	rest, ok := strings.CutPrefix(text, r.raw.String())
 	if !ok {
 		r.begin()
 		r.onDelta, rest = nil, text
+	}
+	if !callable {
+		r.left = nil
 	}
 	r.write(rest, true)
 }
