@@ -219,7 +219,7 @@ func TestS1_20_reactCycle(t *testing.T) {
 	require.Equal(t, messages.History{
 		history[0],
 		messages.AssistantText("Thought: I need to check the weather.\nAction: get_weather\nAction Input: {\"location\": \"London\"}"),
-		messages.UserText("Observation: Sunny, 25C\n\nIf a step is left, write the next action. If none is left, write the final answer."),
+		messages.UserText("Observation: Sunny, 25C\n\nIf all that was asked for is known or done, write the final answer. If not, write the next action."),
 	}, plain)
 
 	turn, err = p.ParseTurn("Thought: I have the info.\nAction: FINISH\nAction Input: The weather in London is sunny and 25C.")
@@ -293,6 +293,29 @@ func TestReActNamesWithBrackets(t *testing.T) {
 	}
 	p := markdownpolicy.ReAct{Options: markdownpolicy.Options{Tools: def}}
 	require.Equal(t, parts(callPart("call_1", "a[b]", `{"x":"y"}`)), partsOf(t, p, "Action: a[b]\nAction Input: {\"x\":\"y\"}"))
+}
+
+// Arguments may stand beside the name of a known tool. An Action Input counts instead of them.
+func TestReActArgumentsBesideTheName(t *testing.T) {
+	p := markdownpolicy.ReAct{Options: markdownpolicy.Options{Tools: append([]tools.Definition{{Name: "odd {x}"}}, reactTools...)}}
+	for _, c := range []reactCase{
+		{text: `Action: search {"query": "a"}`, tool: "search", args: `{"query": "a"}`},
+		{text: `Action: search({"query": "a"})`, tool: "search", args: `{"query": "a"}`},
+		{text: `Action: search ( {"query": "a)"} )`, tool: "search", args: `{"query": "a)"}`},
+		{text: `Action: search, {"query": "a"}`, tool: "search", args: `{"query": "a"}`},
+		{text: `Action: search: {"query": "a"}`, tool: "search", args: `{"query": "a"}`},
+		{text: "Thought: t\nAction: count {\"n\": 1}\nObservation: 2", tool: "count", args: `{"n": 1}`, thought: "t", invented: true, kept: "Thought: t\nAction: count {\"n\": 1}"},
+		{text: "Action: search {\"query\": \"a\"}\nAction Input: {\"query\": \"b\"}", tool: "search", args: `{"query": "b"}`},
+		{text: "Action: search({\"query\": \"a\"})\nAction Input: b", tool: "search", args: `{"query":"b"}`},
+		{text: `Action: odd {x}`, tool: "odd {x}", args: "{}"},
+		{text: `Action: search {"query": `, missing: "Action Input"},
+		{text: `Action: seek {"query": "a"}`, missing: "Action"},
+	} {
+		c.check(t, p)
+	}
+	doc, err := p.ParseResponse(`Action: {"query": "a"}`)
+	require.Error(t, err)
+	require.NotContains(t, doc.Contents(), callPart("call_1", "search", `{"query": "a"}`))
 }
 
 func TestReActNullIsNoInputWhereOneIsRequired(t *testing.T) {
