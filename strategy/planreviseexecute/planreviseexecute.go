@@ -202,7 +202,7 @@ func (s *planReviseExecute) ProcessAPIResponse(resp llmclient.Response) nextstep
 		if note != "" {
 			s.history = append(s.history, messages.UserText(note))
 		}
-		return s.remind(delegation.CodeTruncated, errors.New("planreviseexecute: the model's reply was cut off "+frame.CutWhere(resp.Finish)))
+		return s.remind("", delegation.CodeTruncated, errors.New("planreviseexecute: the model's reply was cut off "+frame.CutWhere(resp.Finish)))
 	case len(calls) > 0:
 		s.calls = calls
 		return s.Then(submitted, nextstep.ExecuteTools{Calls: calls})
@@ -218,13 +218,9 @@ func (s *planReviseExecute) close(calls []messages.ToolCall, name string) {
 	}
 }
 
-// remind asks again for the wanted tool, or fails if no retry is left.
-func (s *planReviseExecute) remind(code delegation.Code, err error) nextstep.NextStep {
-	return s.remindOf("", code, err)
-}
-
-// remindOf is remind that says what was wrong.
-func (s *planReviseExecute) remindOf(problem string, code delegation.Code, err error) nextstep.NextStep {
+// remind asks again for the wanted tool, and says what was wrong with its call if that is known. It
+// fails if no retry is left.
+func (s *planReviseExecute) remind(problem string, code delegation.Code, err error) nextstep.NextStep {
 	if !s.Can(reminded) {
 		return s.fail(code, err)
 	}
@@ -236,21 +232,21 @@ func (s *planReviseExecute) remindOf(problem string, code delegation.Code, err e
 func (s *planReviseExecute) prose(text string) nextstep.NextStep {
 	if s.State() == EvaluatingPlan {
 		if s.Can(reminded) {
-			return s.remind("", nil)
+			return s.remind("", "", nil)
 		}
 		return s.fail(delegation.CodeInvalid, errors.New("planreviseexecute: the model did not judge the plan"))
 	}
 	if !s.AcceptProse {
-		return s.remind(delegation.CodeInvalid, errNoPlan)
+		return s.remind("", delegation.CodeInvalid, errNoPlan)
 	}
 	plan, listed, err := s.planIn(text)
 	switch {
 	case err != nil:
-		return s.remind(delegation.CodeInvalid, fmt.Errorf("%w: %w", errNoPlan, err))
+		return s.remind("", delegation.CodeInvalid, fmt.Errorf("%w: %w", errNoPlan, err))
 	case listed || !s.Can(reminded):
 		return s.judge(plan)
 	default:
-		return s.remind("", nil)
+		return s.remind("", "", nil)
 	}
 }
 
@@ -349,7 +345,7 @@ func (s *planReviseExecute) refuse() nextstep.NextStep {
 // returned to the model for correction.
 func (s *planReviseExecute) ProcessFailure(f nextstep.Failure) nextstep.NextStep {
 	if f.Code == delegation.Code(llmclient.CodeMalformedToolCall) && s.Can(reminded) {
-		return s.remindOf(f.Message, "", nil)
+		return s.remind(f.Message, "", nil)
 	}
 	if s.State() == ExecutingStep {
 		return s.ended(delegation.Output{Err: frame.ErrorOf(f)}, frame.NoChild(f))
