@@ -26,7 +26,7 @@ func paying(t testing.TB, s *sqlitestore.Store, run string) (answers, intents in
 		if asked++; asked > payments {
 			return &llmclient.Response{Message: messages.AssistantText("paid")}, nil
 		}
-		call := messages.ToolCall{ID: strconv.Itoa(asked), Name: "pay", Arguments: "{}"}
+		call := messages.ToolCall{ID: strconv.Itoa(asked), Name: "pay", Arguments: `{"to":` + strconv.Itoa(asked) + `}`}
 		return &llmclient.Response{Message: messages.Assistant{Content: []messages.AssistantContent{call}}}, nil
 	})
 	pay := tools.NewRaw(tools.Definition{Name: "pay"}, func(context.Context, string) (string, error) { return "done", nil })
