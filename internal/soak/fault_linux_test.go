@@ -74,6 +74,7 @@ func TestFullDisk(t *testing.T) {
 				o, err := build(store, w, payment(&plan{Run: "r"}), func(c *orchestrator.Config) {
 					c.Timeouts.Store, c.Lease = 100*time.Millisecond, 100*time.Millisecond
 					c.MaxToolResult = 1 << 21
+					c.Repetition.Times = -1 // the text of the reply repeats itself
 					c.Client = client(func(req *llmclient.Request) scripted.Reply {
 						if len(req.Messages) > 1 {
 							return scripted.Text("paid")
