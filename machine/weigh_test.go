@@ -19,7 +19,11 @@ func TestFrame_lastMade(t *testing.T) {
 	}
 	for _, same := range [][2]string{
 		{`{"a":1,"b":{"c":[1,2],"d":"x y"}}`, "{ \"b\": {\"d\":\"x y\",\n\t\"c\": [1, 2]}, \"a\": 1 }"},
-		{`{"a":"é"}`, `{"a":"\u00e9"}`}, {`{"a":"/"}`, `{"a":"\/"}`}, {`{"a":"\n"}`, `{"a":"\n"}`}, {`{"a`, `{"a`}, {"", ""},
+		{`{"a":"é"}`, `{"a":"\u00e9"}`},
+		{`{"a":"/"}`, `{"a":"\/"}`},
+		{`{"a":"\n"}`, `{"a":"\n"}`},
+		{`{"a`, `{"a`},
+		{"", ""},
 	} {
 		require.True(t, found(same[0], same[1]), same)
 		require.True(t, found(same[1], same[0]), same)

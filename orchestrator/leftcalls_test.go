@@ -121,8 +121,10 @@ func TestLeftCalls_cutOff(t *testing.T) {
 // Ids of made calls are new in the conversation.
 func TestLeftCalls_ids(t *testing.T) {
 	before := messages.History{
-		messages.UserText("a"), messages.Assistant{Content: []messages.AssistantContent{messages.ToolCall{ID: "text_call_4_1", Name: "ping", Arguments: "{}"}}},
-		messages.Tool{ToolOutput: messages.ToolOutput{CallID: "text_call_4_1", ToolName: "ping"}}, messages.UserText("And on Monday?"),
+		messages.UserText("a"),
+		messages.Assistant{Content: []messages.AssistantContent{messages.ToolCall{ID: "text_call_4_1", Name: "ping", Arguments: "{}"}}},
+		messages.Tool{ToolOutput: messages.ToolOutput{CallID: "text_call_4_1", ToolName: "ping"}},
+		messages.UserText("And on Monday?"),
 	}
 	_, res := calledIn(t, solver(t, scripted.New(scripted.Text(listMonday+"\n"+listMonday), scripted.Text("Linden.")), with(officeTools()...)), delegation.Input{Messages: before})
 	calls := res.Output.Messages[4].(messages.Assistant).Calls()
