@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"encoding/json"
+	"maps"
 	"reflect"
 	"strings"
 
@@ -99,9 +100,7 @@ func (r *repeating) over(a *actor, results []messages.ToolOutput) {
 	if a.made == nil {
 		a.made = map[string]*madeCall{}
 	}
-	for form, m := range now {
-		a.made[form] = m
-	}
+	maps.Copy(a.made, now)
 }
 
 // sorted writes JSON with sorted keys and without blanks, and other text as it is.

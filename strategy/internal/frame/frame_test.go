@@ -117,7 +117,8 @@ func TestInWords(t *testing.T) {
 	}
 	failed := messages.Tool{ToolOutput: messages.ToolOutput{CallID: "5", ToolName: "ask", Output: "no", Status: messages.StatusFailed, Untrusted: true}}
 	h := messages.History{
-		messages.System{Text: "be brief"}, messages.UserText("go"), said("1", "I look."), out("1", ""), said("2", ""), out("2", messages.ReasonSame),
+		messages.System{Text: "be brief"},
+		messages.UserText("go"), said("1", "I look."), out("1", ""), said("2", ""), out("2", messages.ReasonSame),
 		said("3", ""), out("3", messages.ReasonRepetition), said("4", ""), out("4", ""), failed, messages.UserText("answer"),
 	}
 	told, anew := frame.InWords(h)
