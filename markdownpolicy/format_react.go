@@ -287,7 +287,7 @@ func (p ReAct) FormatInstructions(defs []tools.Definition) string {
 const reactFormat = `You work in cycles of thought, action and observation. To use a tool, write its name and its arguments as one JSON object,
 each on a line of its own, and stop: the observation is given to you. Never write an observation yourself.
 
-Thought: what you need to know or do next
+Thought: what the task needs next, and which tool does it
 Action: tool_name
 Action Input: {"argument_name": "value"}
 
@@ -354,5 +354,5 @@ func (p ReAct) results(outputs []messages.ToolOutput) string {
 		b.WriteString(resultText(o))
 		lines[i] = b.String()
 	}
-	return withNext(lines, "\n", outputs, "If a step is left, write the next action. If none is left, write the final answer.")
+	return withNext(lines, "\n", outputs, "If all that was asked for is known or done, write the final answer. If not, write the next action.")
 }

@@ -40,9 +40,9 @@ type reply struct {
 	Events []json.RawMessage `json:"events,omitempty"` // of a stream; a string is an event that only adds to the text
 }
 
-// keyOf returns the key of a request: the beginning of the SHA-256 of its JSON, with sorted names
-// and no blanks.
-func keyOf(request map[string]any) (string, error) {
+// keyOf returns the key of a request: the beginning of the SHA-256 of its JSON without blanks, with
+// its own names sorted.
+func keyOf(request map[string]json.RawMessage) (string, error) {
 	data, err := json.Marshal(request)
 	sum := sha256.Sum256(data)
 	return hex.EncodeToString(sum[:8]), err

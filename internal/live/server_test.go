@@ -11,6 +11,7 @@ import (
 	"net/http/httptest"
 	"path/filepath"
 	"regexp"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -99,14 +100,13 @@ func (s *server) troubles(place string) (late bool, missing int) {
 // ServeHTTP answers one request.
 func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	place, ok := strings.CutSuffix(strings.TrimPrefix(r.URL.Path, "/"), "/v1/chat/completions")
-	var request map[string]any
+	var request map[string]json.RawMessage // in schemas and calls, the order of names is that of the request
 	err := json.NewDecoder(r.Body).Decode(&request)
 	if !ok || err != nil {
 		refuse(w, fmt.Sprintf("live: %s is no request of the suite: %v", r.URL.Path, err))
 		return
 	}
-	request["temperature"] = 0
-	request["max_tokens"] = tokensOfReply
+	request["temperature"], request["max_tokens"] = json.RawMessage("0"), json.RawMessage(strconv.Itoa(tokensOfReply))
 	one, err := s.answer(r.Context(), place, request)
 	if err == nil {
 		err = one.send(w)
@@ -132,7 +132,7 @@ func refusal(why string) json.RawMessage {
 
 // answer returns the reply to a request. That the time of a task was over is a reply, too, to this
 // request of this task alone.
-func (s *server) answer(ctx context.Context, place string, request map[string]any) (reply, error) {
+func (s *server) answer(ctx context.Context, place string, request map[string]json.RawMessage) (reply, error) {
 	key, err := keyOf(request)
 	if err != nil {
 		return reply{}, err
@@ -172,7 +172,7 @@ func (s *server) answer(ctx context.Context, place string, request map[string]an
 }
 
 // ask asks the real model, within the time that is left.
-func (s *server) ask(ctx context.Context, place string, request map[string]any) (status int, answer []byte, err error) {
+func (s *server) ask(ctx context.Context, place string, request map[string]json.RawMessage) (status int, answer []byte, err error) {
 	ctx, cancel := context.WithTimeout(ctx, min(s.asked.task-s.spent[place], timeOfSuite*s.asked.task-s.total))
 	defer cancel()
 	if ctx.Err() != nil {

@@ -41,7 +41,7 @@ func say(text string) llmclient.Response {
 }
 
 // next ends each observation.
-const next = "\n\nIf a step is left, write the next action. If none is left, write the final answer."
+const next = "\n\nIf all that was asked for is known or done, write the final answer. If not, write the next action."
 
 var goal = delegation.Input{Goal: "How is the weather in London?"}
 
