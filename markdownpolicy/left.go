@@ -20,7 +20,7 @@ import (
 // A LeftCalls is for one reply, which may arrive in pieces. It reads each byte once.
 type LeftCalls struct {
 	options Options
-	heads   []leftHead // what a line may begin with
+	own     []leftHead // what a line may begin with, besides leftHeads
 	python  []leftHead // those of calls in Python
 
 	pos    int // the text before it was read; the beginning of a line, or of what began one
@@ -62,12 +62,13 @@ const (
 
 // NewLeftCalls returns a LeftCalls for a reply in which these tools may be called.
 func NewLeftCalls(offered []tools.Definition) *LeftCalls {
-	l := &LeftCalls{options: Options{Mode: ModeRepair, Tools: offered}, run: -1, heads: slices.Clip(leftHeads)}
+	l := &LeftCalls{options: Options{Mode: ModeRepair, Tools: offered}, run: -1}
+	l.own = make([]leftHead, 0, 3*len(offered))
 	for i := range offered {
 		name := offered[i].Name
 		python := leftHead{leftCall, tagPair{open: name + "("}}
 		l.python = append(l.python, python)
-		l.heads = append(l.heads, python, leftHead{leftNamed, tagPair{open: "<" + name + ">", close: "</" + name + ">"}}, leftHead{leftNamed, tagPair{open: "<" + name + "/>", close: "/>"}})
+		l.own = append(l.own, python, leftHead{leftNamed, tagPair{open: "<" + name + ">", close: "</" + name + ">"}}, leftHead{leftNamed, tagPair{open: "<" + name + "/>", close: "/>"}})
 	}
 	return l
 }
@@ -185,8 +186,8 @@ func (l *LeftCalls) endUnit(text string, final bool) bool {
 
 // opens finds out which unit begins at a position.
 func (l *LeftCalls) opens(u *leftUnit, text string, at int, final bool) (wait bool) {
-	heads, from := l.heads, at
-	if u.leftHead, wait = headAt(text, at, l.heads, final); u.form == leftNone && !wait {
+	from := at
+	if u.leftHead, wait = l.headAt(text, at, final); u.form == leftNone && !wait {
 		switch c := text[at]; c {
 		case '`', '~':
 			return l.opensBlock(u, text, at, final)
@@ -194,7 +195,8 @@ func (l *LeftCalls) opens(u *leftUnit, text string, at int, final bool) (wait bo
 			for from < len(text) && from-at < mostBlanks && strings.IndexByte("{[ \t\r\n", text[from]) >= 0 {
 				from++
 			}
-			if heads = l.python; strings.Contains(text[at:from], "{") {
+			heads := l.python
+			if strings.Contains(text[at:from], "{") {
 				heads = leftKeys
 			}
 			u.leftHead, wait = headAt(text, from, heads, final)
@@ -204,7 +206,17 @@ func (l *LeftCalls) opens(u *leftUnit, text string, at int, final bool) (wait bo
 	return wait
 }
 
-// headAt returns the head at a position.
+// headAt returns what a line begins with at a position.
+func (l *LeftCalls) headAt(text string, at int, final bool) (found leftHead, wait bool) {
+	if found, wait = headAt(text, at, leftHeads, final); found.form == leftNone {
+		var other bool
+		found, other = headAt(text, at, l.own, final)
+		wait = found.form == leftNone && (wait || other)
+	}
+	return found, wait
+}
+
+// headAt returns the one of some heads that stands at a position.
 func headAt(text string, at int, heads []leftHead, final bool) (found leftHead, wait bool) {
 	rest := text[at:]
 	for i := range heads {

@@ -146,7 +146,7 @@ func (l *LeftCalls) wrong(c messages.ToolCall) string {
 // isPlain reports whether a text is meant as a call, whatever is wrong with it: it begins with a
 // mark of calls, is one call of an offered tool in Python, or an object with the keys of a call.
 func (l *LeftCalls) isPlain(body string) bool {
-	switch head, _ := headAt(strings.TrimLeft(body, "["), 0, l.heads, true); head.form {
+	switch head, _ := l.headAt(strings.TrimLeft(body, "["), 0, true); head.form { //nolint:exhaustive // others are not plain
 	case leftTag:
 		return true
 	case leftCall:

@@ -221,11 +221,13 @@ const goOn = "If a step of the task is left, call the tool for it. If none is le
 
 // withNext joins the texts of results, and says what to do next.
 func withNext(texts []string, separator string, outputs []messages.ToolOutput, next string) string {
-	isSame := func(o messages.ToolOutput) bool { return o.Reason == messages.ReasonSame } // its text says it
+	saysItself := func(o messages.ToolOutput) bool {
+		return slices.Contains([]string{messages.ReasonSame, messages.ReasonLimit, messages.ReasonRepetition}, o.Reason)
+	}
 	switch {
 	case slices.ContainsFunc(outputs, mendable):
 		next = tryAgain
-	case slices.ContainsFunc(outputs, isSame):
+	case slices.ContainsFunc(outputs, saysItself):
 		return strings.Join(texts, separator)
 	}
 	return strings.Join(texts, separator) + "\n\n" + next

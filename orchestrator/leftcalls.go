@@ -40,7 +40,6 @@ func (l *leftReader) complete(req *llmclient.Request, ask *asking, wanted bool) 
 		return l.client.Complete(ctx, req, hear)
 	}
 	r, inner := &leftReply{req: req, ask: ask}, ctx
-	r.begin()
 	if hear != nil {
 		hear = r.hear
 		inner = llmclient.WithNotify(ctx, func(n llmclient.Notice) {
@@ -73,7 +72,7 @@ type leftReply struct {
 }
 
 func (r *leftReply) begin() {
-	r.left, r.told = markdownpolicy.NewLeftCalls(r.req.Tools), 0
+	r.left, r.told = nil, 0
 	r.text.Reset()
 }
 
@@ -83,6 +82,9 @@ func (r *leftReply) hear(d llmclient.Delta) {
 	if d.Kind != llmclient.DeltaText {
 		r.ask.show(d)
 		return
+	}
+	if r.left == nil {
+		r.left = markdownpolicy.NewLeftCalls(r.req.Tools)
 	}
 	r.text.WriteString(d.Text)
 	r.release(r.left.Held(r.text.String()))
@@ -99,7 +101,7 @@ func (r *leftReply) release(to int) {
 // why they cannot be made.
 func (r *leftReply) read(ctx context.Context, resp *llmclient.Response) (*llmclient.Response, error) {
 	text := resp.Message.Text()
-	if r.text.String() != text { // not streamed, or otherwise than promised
+	if r.left == nil || r.text.String() != text { // not streamed, or otherwise than promised
 		r.release(r.text.Len())
 		r.left = markdownpolicy.NewLeftCalls(r.req.Tools)
 	}

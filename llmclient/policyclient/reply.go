@@ -52,7 +52,7 @@ func (r *reply) begin() {
 	r.line, r.ended, r.patience = 0, false, 1<<20
 	r.certain, r.seam, r.said = nil, seam{}, messages.Assistant{}
 	r.left, r.found, r.foundEnd = nil, markdownpolicy.Left{}, 0
-	if r.mayCall() {
+	if r.mayCall() && r.asked.Schema == nil { // what a schema asks for may look like a call
 		r.left = markdownpolicy.NewLeftCalls(r.asked.Tools)
 	}
 }

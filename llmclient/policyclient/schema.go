@@ -53,7 +53,7 @@ func (c *client) replySchema(req *llmclient.Request, how holding) *llmclient.Sch
 		return nil
 	}
 	defs, choice := slices.Clone(req.Tools), req.ToolChoice
-	switch choice.Mode {
+	switch choice.Mode { //nolint:exhaustive // the others leave all tools
 	case llmclient.ChooseNone:
 		defs = nil
 	case llmclient.ChooseTool:

@@ -40,9 +40,15 @@ func (s *reasonActObserve) offer() nextstep.NextStep {
 	if len(s.tools) == 0 {
 		return s.then(acted, s.observe())
 	}
-	if _, own := s.history.Last().(messages.Assistant); own {
+	switch last := s.history.Last().(type) {
+	case messages.Assistant:
 		s.say("Act", PromptData{})
 		s.before = len(s.history)
+	case messages.Tool:
+		if last.ToolName == DecideNext { // no request has contained it yet
+			last.Output += " " + s.prompt("Act", PromptData{})
+			s.history[len(s.history)-1] = last
+		}
 	}
 	return s.then(decided, s.request(s.history, s.search.Offered()...))
 }

@@ -132,7 +132,7 @@ Call {{.Tool}}: say in observation what was learned, and whether the task should
 	Answer:   `Answer the task now.`,
 	Conclude: frame.WhyRepetition + `{{if eq .Why "limit"}}You have called tools as often as this task allows.{{else}}All {{.MaxSteps}} steps are used up.{{end}}{{end}} Do not call any more tools. Answer the task now with what you know, and say what is missing.`,
 	NoAnswer: `The user did not answer: {{.Problem}}`,
-	Noted:    `Noted.{{if eq .Tool "agent_decide_next"}} Do that now: call a tool, or answer the task.{{end}}`,
+	Noted:    `Noted.`,
 	NotRun:   `This call was not run: {{.Tool}} cannot be called here.`,
 	CutCall:  `This call was not run: the reply was cut off at the length limit, and the call may be incomplete. Make it again, with shorter arguments or in smaller parts.`,
 	Repeated: `This call was not run: {{.Tool}} has run with these arguments as often as it may ({{.Repeats}}), and the results stand above. Do something else.`,
