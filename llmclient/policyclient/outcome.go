@@ -16,6 +16,7 @@ func (r *reply) response(attempts []llmclient.Attempt, resp *llmclient.Response)
 	own := *resp
 	own.Message.Content = r.content
 	own.Attempts = slices.Concat(attempts, resp.Attempts)
+	own.Read = len(r.found.Calls)
 	calls := own.Message.Calls() != nil
 	if r.ended && own.Finish == llmclient.FinishLength {
 		own.Finish = llmclient.FinishStop
