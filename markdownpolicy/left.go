@@ -273,9 +273,11 @@ var (
 	leftHeads = slices.Concat(
 		headsOf(leftResult, "<tool_response>", "<tool_result>", "```tool_result", "```tool_response", "~~~tool_result"),
 		[]leftHead{
-			{leftTag, tagPair{open: "<tool_call>", close: "</tool_call>"}}, {leftTag, tagPair{open: functionMark, close: functionEnd}},
+			{leftTag, tagPair{open: "<tool_call>", close: "</tool_call>"}},
+			{leftTag, tagPair{open: functionMark, close: functionEnd}},
 			{leftTag, tagPair{open: "<name>", close: "</arguments>"}}, // XML, where a server left out the outer tags
-			{leftTag, tagPair{open: "<function_calls>", close: "</function_calls>"}}, {leftTag, tagPair{open: "<start_function_call>", close: "<end_function_call>"}},
+			{leftTag, tagPair{open: "<function_calls>", close: "</function_calls>"}},
+			{leftTag, tagPair{open: "<start_function_call>", close: "<end_function_call>"}},
 		},
 		headsOf(leftTag, mistralMark, "<|tool_call", kimiSection, pythonTag, pythonStart, "<｜tool▁call", "<|tool▁call", harmonyStart+"assistant", harmonyChannel),
 	)
