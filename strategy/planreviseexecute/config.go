@@ -222,10 +222,9 @@ func compile(cfg Config) *settings {
 	s.MaxRetries = frame.Count(s.MaxRetries, 3)
 	s.MaxResult = cmp.Or(s.MaxResult, 4096)
 	s.Caps = strategy.Caps{capRevisions: s.MaxRevisions, capRetries: s.MaxRetries, capSteps: max(0, s.MaxSteps-1)}
-	s.rules = planorder.Rules{MaxSteps: s.MaxSteps, Refuse: s.OnTooLong == TooLongRefuse, Executors: slices.Clone(s.Executors)}
-	if !slices.Contains(s.Executors, s.Executor) {
-		s.rules.Executors = append(s.rules.Executors, s.Executor)
-	}
+	isUsual := func(name string) bool { return name == s.Executor }
+	s.rules = planorder.Rules{MaxSteps: s.MaxSteps, Refuse: s.OnTooLong == TooLongRefuse, Executors: slices.DeleteFunc(slices.Clone(s.Executors), isUsual)}
+	s.rules.Executors = append(s.rules.Executors, s.Executor)
 	s.schemas = map[string]*tools.Schema{}
 	var problems []error
 	for _, def := range []tools.Definition{planDefinition, evaluationDefinition, stepDefinition} {
