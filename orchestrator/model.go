@@ -116,8 +116,12 @@ func (r *run) asks(ctx context.Context, x *execution) *asking {
 // tells returns a function that passes what it is told to an execution; see [run.asks].
 func tells[T any](r *run, x *execution, hear func(*execution, T)) func(T) {
 	return func(told T) {
-		if x := cmp.Or(x, r.inline); x != nil {
-			hear(x, told)
+		to := x
+		if to == nil { // only the loop's goroutine reads inline
+			to = r.inline
+		}
+		if to != nil {
+			hear(to, told)
 		}
 	}
 }
