@@ -57,7 +57,8 @@ func (p Pythonic) FormatQuery(history messages.History) (messages.History, error
 // FormatInstructions implements [Policy].
 func (p Pythonic) FormatInstructions(defs []tools.Definition) string {
 	return instruct(`You can call tools. Write the calls as a list in the syntax of Python, on a line of its own: [name(argument=value, …), …]. `+
-		`Values are literals that fit the schema of the tool; write **{"key": value} for a key that is no Python name. `+showInstead, p.examples(), defs)
+		`Values are literals that fit the schema of the tool; write **{"key": value} for a key that is no Python name.
+To write such a list or mark as plain text, put a backslash before it.`, p.examples(), defs)
 }
 
 func (p Pythonic) examples() []example { return workedExamples(p.Render) }
