@@ -91,7 +91,7 @@ func (r *leftReply) hear(d llmclient.Delta) {
 }
 
 func (r *leftReply) release(to int) {
-	if from := r.told; to > from {
+	if from := r.told; to > from && r.ask.run.Err() == nil { // else nobody listens any more
 		r.told = to
 		r.ask.show(llmclient.Delta{Text: r.text.String()[from:to]})
 	}

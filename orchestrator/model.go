@@ -79,7 +79,7 @@ func (x *execution) askModel(ctx context.Context, e *machine.Effect) (nextstep.A
 // function for deltas, which watches and shows them and is nil if nobody is shown them, and what ends
 // the reply.
 type asking struct {
-	ctx                  context.Context
+	ctx, run             context.Context // of the request, which a cut ends, and the one that it was asked with
 	onDelta, watch, show func(llmclient.Delta)
 	cut                  context.CancelCauseFunc
 }
@@ -99,7 +99,7 @@ func (x *execution) asks(ctx context.Context) *asking {
 
 // asks has the client tell an execution; nil is that on the loop's goroutine, unless the run is over.
 func (r *run) asks(ctx context.Context, x *execution) *asking {
-	a := &asking{ctx: ctx}
+	a := &asking{ctx: ctx, run: ctx}
 	if r.observed() {
 		a.ctx = llmclient.WithNotify(a.ctx, tells(r, x, (*execution).notice))
 	}

@@ -64,8 +64,8 @@ func (f *fake) answer(w http.ResponseWriter, r *http.Request) {
 		refuse(w, "fake: not asked as the suite asks")
 		return
 	}
-	time.Sleep(time.Duration(f.delay.Load()))
 	n := f.asked.Add(1)
+	time.Sleep(time.Duration(f.delay.Load()))
 	last := request.Messages[len(request.Messages)-1]
 	delta := `{"content":"The sum is ` + last.Content + `."}`
 	switch {
