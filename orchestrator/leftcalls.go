@@ -51,12 +51,12 @@ func (l *leftReader) complete(req *llmclient.Request, ask *asking, wanted bool) 
 	}
 	resp, err := l.client.Complete(inner, told(req), hear)
 	if err != nil || resp == nil || machine.BadReply(resp) != "" {
-		r.release(r.text.Len())
+		r.flush()
 		return resp, err
 	}
 	if len(resp.Message.Calls()) > 0 {
 		l.native.Store(req.Model, true)
-		r.release(r.text.Len())
+		r.flush()
 		return resp, nil
 	}
 	return r.read(ctx, resp)
@@ -91,9 +91,16 @@ func (r *leftReply) hear(d llmclient.Delta) {
 }
 
 func (r *leftReply) release(to int) {
-	if from := r.told; to > from && r.ask.run.Err() == nil { // else nobody listens any more
+	if from := r.told; to > from {
 		r.told = to
 		r.ask.show(llmclient.Delta{Text: r.text.String()[from:to]})
+	}
+}
+
+// flush releases all that came, unless the run was stopped: then nobody waits for it.
+func (r *leftReply) flush() {
+	if r.ask.run.Err() == nil {
+		r.release(r.text.Len())
 	}
 }
 
@@ -102,17 +109,17 @@ func (r *leftReply) release(to int) {
 func (r *leftReply) read(ctx context.Context, resp *llmclient.Response) (*llmclient.Response, error) {
 	text := resp.Message.Text()
 	if r.left == nil || r.text.String() != text { // not streamed, or otherwise than promised
-		r.release(r.text.Len())
+		r.flush()
 		r.left = markdownpolicy.NewLeftCalls(r.req.Tools)
 	}
 	left, ok := r.found(text, resp)
 	if !ok {
-		r.release(r.text.Len())
+		r.flush()
 		return resp, nil
 	}
 	model := cmp.Or(resp.Asked, resp.Model, r.req.Model)
 	if left.Problem != "" {
-		r.release(r.text.Len())
+		r.flush()
 		return nil, &llmclient.Error{
 			Code: llmclient.CodeMalformedToolCall, Model: model, Message: left.Problem, Partial: resp.Message, Usage: resp.Usage, Attempts: resp.Attempts,
 		}
