@@ -79,7 +79,7 @@ func (s Structured) FormatQuery(history messages.History) (messages.History, err
 				task = ""
 			}
 		case messages.Tool:
-			if history[i-1].Role() != messages.RoleTool {
+			if i == 0 || history[i-1].Role() != messages.RoleTool {
 				tasks = append(tasks, task)
 			}
 		}

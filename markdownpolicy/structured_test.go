@@ -244,3 +244,10 @@ func FuzzStructured(f *testing.F) {
 	fuzzTags(f, named(policies(f), "structured"), `{"thought": "a", "reply": {"answer": "b\ud83d\ude00"}}`, `a {"reply": [{"tool":"t","arguments":{"a":1}}, {"answer": {"b": []}}]}`,
 		"```json\n{\"tool\": \"t\"}\n```", `{"reply": {"answer": 1, "tool": "t"}}`, `[{"answer":"\u12\x"}`)
 }
+
+// A history that begins with a result is refused by its law.
+func TestStructured_unlawfulHistory(t *testing.T) {
+	_, err := markdownpolicy.Structured{}.FormatQuery(messages.History{messages.Tool{ToolOutput: messages.ToolOutput{CallID: "1"}}})
+	var broken *messages.LawError
+	require.ErrorAs(t, err, &broken)
+}

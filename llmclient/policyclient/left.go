@@ -37,10 +37,10 @@ func (r *reply) unread(text string, final bool) int {
 	return to
 }
 
-// isQuoted reports whether a text stands in a message of a user or a tool, however it is spaced:
-// then it is not the model's own.
+// isQuoted reports whether a text stands in a message of a user or a tool, however it is spaced or
+// escaped: then it is not the model's own.
 func (r *reply) isQuoted(text string) bool {
-	packed := func(s string) string { return strings.Join(strings.Fields(s), "") }
+	packed := func(s string) string { return strings.Join(strings.Fields(strings.ReplaceAll(s, `\`, "")), "") }
 	return slices.ContainsFunc(r.asked.Messages, func(m messages.Message) bool {
 		said := ""
 		switch m := m.(type) {
