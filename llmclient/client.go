@@ -4,9 +4,9 @@ import "context"
 
 // Client asks a model.
 //
-// With a nil onDelta the reply is fetched as a whole, or as [WithWatch] says. Otherwise it is streamed: onDelta is called
-// for each piece, in order, on the goroutine that called Complete, and never after Complete has
-// returned. The pieces of one kind, joined, equal that part of the Response. Deltas are only for
+// With a nil onDelta the reply is fetched as a whole, or as [WithWatch] says. Otherwise it is
+// streamed: onDelta is called for each piece, in order, on the goroutine that called Complete, and
+// never after Complete has returned. The pieces of one kind, joined, equal that part of the Response. Deltas are only for
 // display: the Response holds everything.
 //
 // An error is an [*Error] if the client can say what happened. The cause of a canceled context can

@@ -4,9 +4,10 @@
 //
 // The built-in policies are [Fenced] (the default), [XML], [ReAct], and the text formats that open
 // models were trained on: [Hermes], [Llama], [Pythonic], [Mistral], [GLM], [Kimi], [DeepSeek],
-// [Harmony] (gpt-oss), [Gemma]. [ForModel] finds the one of a model. [Structured] is for servers that
-// hold a reply to a JSON Schema. [Chain] tries several policies and uses the one that matches first. [Think] separates a model's thoughts, between <think> tags,
-// from the reply, and works with each of the others.
+// [Harmony] (gpt-oss), [Gemma]. [ForModel] finds the one of a model. [Structured] is for servers
+// that hold a reply to a JSON Schema. [Chain] tries several policies and uses the one that matches
+// first. [Think] separates a model's thoughts, between <think> tags, from the reply, and works with
+// each of the others.
 //
 // Every policy obeys these laws:
 //

@@ -56,9 +56,10 @@ var leftRead = map[string]string{
 	"```json\n{{\"name\": \"now\", \"arguments\": {{}}}}\n```":                               `|now{}`,
 	"{\n  \"name\": \"list_rooms\",\n  \"parameters\": {\n    \"day\": \"Monday\"\n  }\n}\n": "|list_rooms{\n    \"day\": \"Monday\"\n  }",
 	`{"name": "now"}`: `|now{}`,
-	`{"name": "list_rooms", "arguments": "{\"day\": \"Monday\"}"}`:                         `|list_rooms{"day": "Monday"}`,
-	"<tool_call>\n" + monday + "\n</tool_call>":                                            `|list_rooms{"day": "Monday"}`,
-	"<tool_call>\n" + monday + "\n</tool_call>\n<tool_call>" + tuesday + "</tool_call>\n":  `|list_rooms{"day": "Monday"}|list_rooms{"day": "Tuesday"}`,
+	`{"name": "list_rooms", "arguments": "{\"day\": \"Monday\"}"}`:                        `|list_rooms{"day": "Monday"}`,
+	"<tool_call>\n" + monday + "\n</tool_call>":                                           `|list_rooms{"day": "Monday"}`,
+	"<tool_call>\n" + monday + "\n</tool_call>\n<tool_call>" + tuesday + "</tool_call>\n": `|list_rooms{"day": "Monday"}|list_rooms{"day": "Tuesday"}`,
+
 	"<tool_call>\n" + monday:                                                               `|list_rooms{"day": "Monday"}`,
 	"```xml\n<tool_call>\n" + monday + "\n</tool_call>\n```":                               `|list_rooms{"day": "Monday"}`,
 	"<tool_call><name>now</name><arguments>{}</arguments></tool_call>":                     `|now{}`,

@@ -16,7 +16,6 @@ import (
 
 // example is an example reply in the instructions of a policy, and what it parses to.
 type example struct {
-	about string // what it shows, without a full stop
 	text  string // the text that the model should write
 	parts []messages.AssistantContent
 }
@@ -28,7 +27,7 @@ type exemplar interface{ examples() []example }
 // policy itself renders it, so that the instructions agree with the parser.
 func workedExamples(render func([]messages.AssistantContent) string) []example {
 	parts := []messages.AssistantContent{messages.ToolCall{ID: "call_1", Name: "tool_name", Arguments: `{"argument_name":"value"}`}}
-	return []example{{about: "A call looks like this", text: render(parts), parts: parts}}
+	return []example{{text: render(parts), parts: parts}}
 }
 
 // howToWork says when to call and when to answer.
@@ -52,7 +51,7 @@ func instructWith(format string, shown []example, defs []tools.Definition, descr
 	var b strings.Builder
 	b.WriteString(textscan.Trim(format))
 	for _, e := range shown {
-		b.WriteString("\n\n" + e.about + ":\n\n" + e.text)
+		b.WriteString("\n\nA call looks like this:\n\n" + e.text)
 	}
 	b.WriteString("\n\n" + howToWork + "\n\n" + described)
 	return b.String()

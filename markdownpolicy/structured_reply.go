@@ -54,8 +54,9 @@ func (s *structuredSyntax) find(text string, from int, final bool) (int, bool) {
 	}
 }
 
-// head returns where the object begins that stands at a position, perhaps after the mark
-// of a code block; a call without "reply" only if its tool is known. If none stands there, partly means that the text may end within its head.
+// head returns where the object begins that stands at a position, perhaps after the mark of a code
+// block. A call without "reply" counts only if its tool is known. If no object stands there, partly
+// means that the text may end within its head.
 func (s *structuredSyntax) head(text string, at int) (object int, yes, partly bool) {
 	const most = 64 // blanks
 	line := strings.TrimRight(text[max(0, at-most):at], " \t")

@@ -75,13 +75,13 @@ func (x *execution) askModel(ctx context.Context, e *machine.Effect) (nextstep.A
 	return nextstep.APIResponse{Response: resp}, nil
 }
 
-// asking is how a run asks the client: the context, with functions for what the client tells, the
-// function for deltas, which watches and shows them and is nil if nobody is shown them, and what ends
-// the reply.
+// asking is how a run asks the client, and what it does with the pieces of the reply.
 type asking struct {
-	ctx, run             context.Context // of the request, which a cut ends, and the one that it was asked with
-	onDelta, watch, show func(llmclient.Delta)
-	cut                  context.CancelCauseFunc
+	run         context.Context         // with which the run asks
+	ctx         context.Context         // of the request: what the client tells goes to the run
+	cut         context.CancelCauseFunc // ends ctx
+	onDelta     func(llmclient.Delta)   // watches a piece and shows it; nil: nobody is shown pieces
+	watch, show func(llmclient.Delta)
 }
 
 // asks returns how to ask the client with ctx. For the execution on the loop's own goroutine, which
@@ -97,7 +97,8 @@ func (x *execution) asks(ctx context.Context) *asking {
 	return r.asking
 }
 
-// asks has the client tell an execution; nil is that on the loop's goroutine, unless the run is over.
+// asks returns how an execution asks the client. With nil it is for the execution on the loop's
+// goroutine, and what comes when the run is over is told to nobody.
 func (r *run) asks(ctx context.Context, x *execution) *asking {
 	a := &asking{ctx: ctx, run: ctx}
 	if r.observed() {

@@ -328,11 +328,11 @@ func (o *Orchestrator) wrap(around []Middleware) error {
 
 // Run runs a task until it ends or waits. It uses the same loop as [Orchestrator.Stream], except
 // that nobody is shown replies while they come: the client streams them only so that silence and
-// repetition are noticed ([llmclient.WithWatch]), or not at all if it cannot. The error is the Err of the output, with its cause;
-// the Result is filled in either way. For a run that waits, the error is nil if the run can be
-// resumed, an [*UnansweredError] if it cannot, and a [*ReplyError] if Config.Reply answered another
-// wait than the one it was asked about. If the task cannot be started, the error is a
-// [*ConfigError], or with a Store a [*RunExistsError] or [*JournalError].
+// repetition are noticed ([llmclient.WithWatch]), or not at all if it cannot. The error is the Err
+// of the output, with its cause; the Result is filled in either way. For a run that waits, the error
+// is nil if the run can be resumed, an [*UnansweredError] if it cannot, and a [*ReplyError] if
+// Config.Reply answered another wait than the one it was asked about. If the task cannot be started,
+// the error is a [*ConfigError], or with a Store a [*RunExistsError] or [*JournalError].
 func (o *Orchestrator) Run(ctx context.Context, task Task) (Result, error) {
 	res := Result{Run: task.Run, Status: StatusFailed, Output: delegation.Output{Messages: task.Input.Messages}}
 	var failed error

@@ -44,8 +44,8 @@ func MustConclude(h messages.History) string {
 	return ""
 }
 
-// LimitReached returns the error of a strategy that concludes for a reason of [MustConclude], or else
-// because of the limit of its Config that the text names.
+// LimitReached returns the error of a strategy that concludes for a reason of [MustConclude], or
+// else because of the limit of its Config that the text names.
 func LimitReached(pkg, why, limit string) *delegation.Error {
 	switch why {
 	case messages.ReasonLimit:
