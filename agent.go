@@ -11,6 +11,7 @@ import (
 
 	"github.com/segue-go/segue/delegation"
 	"github.com/segue-go/segue/llmclient"
+	"github.com/segue-go/segue/machine"
 	"github.com/segue-go/segue/messages"
 	"github.com/segue-go/segue/orchestrator"
 	"github.com/segue-go/segue/strategy"
@@ -155,7 +156,7 @@ func answer(res orchestrator.Result, err error) (string, error) {
 }
 
 func unlessWaiting(res orchestrator.Result, err error) error {
-	if err == nil && res.Status == orchestrator.StatusWaiting {
+	if err == nil && res.Status == machine.StatusWaiting {
 		return &WaitingError{Run: res.Run, Waits: res.Waits}
 	}
 	return err
@@ -165,7 +166,7 @@ func unlessWaiting(res orchestrator.Result, err error) error {
 // [orchestrator.Orchestrator.Resume].
 type WaitingError struct {
 	Run   string
-	Waits []orchestrator.Wait
+	Waits []machine.Wait
 }
 
 // Error says what is waited for.
@@ -200,11 +201,11 @@ func (a *Agent) stream(ctx context.Context, task orchestrator.Task, done func(de
 		branches := map[string]bool{}
 		for e, err := range o.Stream(ctx, task) {
 			switch d := e.Detail.(type) {
-			case orchestrator.FrameEntered:
+			case machine.FrameEntered:
 				branches[e.Frame] = d.CallID != "" || branches[parent(e.Frame)]
-			case orchestrator.RunFinished:
+			case machine.RunFinished:
 				_, err = answer(orchestrator.Result{Run: e.Run, Status: d.Status, Output: d.Output, Waits: d.Waits}, err)
-				if done != nil && d.Status != orchestrator.StatusWaiting {
+				if done != nil && d.Status != machine.StatusWaiting {
 					if kept := done(d.Output); kept != nil {
 						err = errors.Join(err, kept)
 					}
@@ -214,7 +215,7 @@ func (a *Agent) stream(ctx context.Context, task orchestrator.Task, done func(de
 				yield("", err)
 				return
 			}
-			if e.Kind == orchestrator.EventTextDelta && !branches[e.Frame] && !yield(e.Text, nil) {
+			if e.Kind == machine.EventTextDelta && !branches[e.Frame] && !yield(e.Text, nil) {
 				return
 			}
 		}

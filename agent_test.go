@@ -17,6 +17,7 @@ import (
 	"github.com/segue-go/segue/delegation"
 	"github.com/segue-go/segue/llmclient"
 	"github.com/segue-go/segue/llmclient/scripted"
+	"github.com/segue-go/segue/machine"
 	"github.com/segue-go/segue/messages"
 	"github.com/segue-go/segue/orchestrator"
 	"github.com/segue-go/segue/strategy/compaction"
@@ -100,7 +101,7 @@ func TestAgent_emptyAnswer(t *testing.T) {
 		require.NoError(t, err)
 		res, err := o.Run(t.Context(), orchestrator.Task{Input: delegation.Input{Goal: "go"}})
 		require.NoError(t, err)
-		require.Equal(t, orchestrator.StatusDone, res.Status)
+		require.Equal(t, machine.StatusDone, res.Status)
 	}
 	answer, err := (&segue.Agent{Model: scripted.New(scripted.Reply{}, scripted.Text("3.")), Strategy: completetask.New(completetask.Config{OnEmpty: completetask.EmptyAsk})}).Ask(t.Context(), "go")
 	require.NoError(t, err)
@@ -380,7 +381,7 @@ func TestAsk_typedWaits(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, 1, configured)
 
-	r := orchestrator.Resumption{Run: waiting.Run, Replies: []orchestrator.Reply{{WaitID: waiting.Waits[0].ID, Text: "In Oslo."}}}
+	r := orchestrator.Resumption{Run: waiting.Run, Replies: []machine.Reply{{WaitID: waiting.Waits[0].ID, Text: "In Oslo."}}}
 	for _, err = range o.Resume(t.Context(), r) {
 	}
 	require.ErrorAs(t, err, new(*orchestrator.FactoryError))
@@ -390,7 +391,7 @@ func TestAsk_typedWaits(t *testing.T) {
 	var got weather
 	for e, err := range o.Resume(t.Context(), r) {
 		require.NoError(t, err)
-		if end, ok := e.Detail.(orchestrator.RunFinished); ok {
+		if end, ok := e.Detail.(machine.RunFinished); ok {
 			require.NoError(t, end.Output.Decode(&got))
 		}
 	}

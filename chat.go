@@ -11,6 +11,7 @@ import (
 
 	"github.com/segue-go/segue/delegation"
 	"github.com/segue-go/segue/internal/wholefile"
+	"github.com/segue-go/segue/machine"
 	"github.com/segue-go/segue/messages"
 	"github.com/segue-go/segue/orchestrator"
 )
@@ -64,7 +65,7 @@ func (c *Chat) Ask(ctx context.Context, text string) (string, error) {
 	}
 	res, err := o.Run(ctx, orchestrator.Task{Input: delegation.Input{Goal: text, Messages: c.History}})
 	said, err := answer(res, err)
-	if res.Status != orchestrator.StatusWaiting {
+	if res.Status != machine.StatusWaiting {
 		if kept := c.keep(res.Output); kept != nil {
 			err = errors.Join(err, kept)
 		}

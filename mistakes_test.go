@@ -14,6 +14,7 @@ import (
 	"github.com/segue-go/segue/delegation"
 	"github.com/segue-go/segue/llmclient"
 	"github.com/segue-go/segue/llmclient/openaichat"
+	"github.com/segue-go/segue/machine"
 	"github.com/segue-go/segue/nextstep"
 	"github.com/segue-go/segue/orchestrator"
 	"github.com/segue-go/segue/strategy"
@@ -121,7 +122,7 @@ func mistakesOfConfig() []mistake {
 		configured("an agent with tools that there are not", `agent tool "helper" names a tool that is not in Tools: "look"`, withTools(agentOf("task", "look"))),
 		configured("an approval of no tool", `did you mean "look"?`, func(cfg *C) {
 			cfg.Tools = []tools.Tool{tool("look")}
-			cfg.Approve = &orchestrator.ApprovalConfig{Tools: map[string]orchestrator.ApprovalPolicy{"lok": orchestrator.AllowAlways}}
+			cfg.Approve = &orchestrator.ApprovalConfig{Tools: map[string]machine.ApprovalPolicy{"lok": machine.AllowAlways}}
 		}),
 		configured("a middleware that is nil", "Middleware: number 0 is nil: leave it out", func(cfg *C) { cfg.Middleware = []orchestrator.Middleware{nil} }),
 		configured("a remote that is nil", `Remote: "far" is nil: give it`, func(cfg *C) { cfg.Remote = map[string]orchestrator.Remote{"far": nil} }),

@@ -8,6 +8,7 @@ import (
 
 	"github.com/segue-go/segue/internal/jsonform"
 	"github.com/segue-go/segue/internal/jsonprefix"
+	"github.com/segue-go/segue/machine"
 	"github.com/segue-go/segue/orchestrator"
 )
 
@@ -53,7 +54,7 @@ func Stream[T any](ctx context.Context, a *Agent, task string) iter.Seq2[Partial
 		p := partials[T]{tool: a.finalTool}
 		for e, err := range o.Stream(ctx, work) {
 			var v T
-			end, over := e.Detail.(orchestrator.RunFinished)
+			end, over := e.Detail.(machine.RunFinished)
 			if over {
 				err = unlessWaiting(orchestrator.Result{Run: e.Run, Status: end.Status, Waits: end.Waits}, err)
 			}
@@ -87,7 +88,7 @@ type partials[T any] struct {
 }
 
 // hear reads the next event, and reports whether v was set.
-func (p *partials[T]) hear(e orchestrator.Event, v *T) bool {
+func (p *partials[T]) hear(e machine.Event, v *T) bool {
 	if e.Frame != "0" { // an agent that is called as a tool
 		return false
 	}
@@ -96,18 +97,18 @@ func (p *partials[T]) hear(e orchestrator.Event, v *T) bool {
 	}
 	switch d := e.Detail.(type) {
 	case nil:
-		return e.Kind == orchestrator.EventTextDelta && p.read(&p.text, e.Text, v)
-	case orchestrator.CallDelta:
+		return e.Kind == machine.EventTextDelta && p.read(&p.text, e.Text, v)
+	case machine.CallDelta:
 		if d.ToolName != p.tool || p.call.begun && d.Index != p.index {
 			return false
 		}
 		p.index = d.Index
 		return p.read(&p.call, e.Text, v)
-	case orchestrator.RetryWaiting:
+	case machine.RetryWaiting:
 		if p.call = (reader{}); d.Discard {
 			p.text = reader{}
 		}
-	case orchestrator.StepTaken:
+	case machine.StepTaken:
 		p.taken = e.Seq
 	default: // it says nothing of an answer
 	}

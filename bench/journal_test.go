@@ -9,6 +9,7 @@ import (
 	"github.com/segue-go/segue/checkpoint"
 	"github.com/segue-go/segue/delegation"
 	"github.com/segue-go/segue/llmclient"
+	"github.com/segue-go/segue/machine"
 	"github.com/segue-go/segue/orchestrator"
 	"github.com/segue-go/segue/strategy"
 	"github.com/segue-go/segue/strategy/completetask"
@@ -42,7 +43,7 @@ func BenchmarkJournal(b *testing.B) {
 				o := journaled(s.client(), new(adder), store())
 				for range 100 {
 					res, err := o.Run(b.Context(), orchestrator.Task{Input: delegation.Input{Goal: goal}})
-					if err != nil || res.Status != orchestrator.StatusDone {
+					if err != nil || res.Status != machine.StatusDone {
 						b.Fatal(err)
 					}
 				}
@@ -92,7 +93,7 @@ func BenchmarkResume(b *testing.B) {
 		return resp, err
 	})
 	res, _ := journaled(cut, new(adder), store).Run(ctx, orchestrator.Task{Run: key.Run, Input: delegation.Input{Goal: goal}})
-	if res.Status != orchestrator.StatusInterrupted {
+	if res.Status != machine.StatusInterrupted {
 		b.Fatalf("the run is %s", res.Status)
 	}
 	var took time.Duration
@@ -111,7 +112,7 @@ func BenchmarkResume(b *testing.B) {
 			if err != nil {
 				b.Fatal(err)
 			}
-			if e.Kind == orchestrator.EventRunResumed {
+			if e.Kind == machine.EventRunResumed {
 				took += cpuTime() - began
 				bytes += allocated() - before
 				n++

@@ -8,6 +8,7 @@ import (
 
 	"github.com/segue-go/segue/delegation"
 	"github.com/segue-go/segue/llmclient"
+	"github.com/segue-go/segue/machine"
 	"github.com/segue-go/segue/orchestrator"
 	"github.com/segue-go/segue/strategy"
 	"github.com/segue-go/segue/strategy/completetask"
@@ -117,14 +118,14 @@ func stream(ctx context.Context, o *orchestrator.Orchestrator, name, goal string
 			return outcome{}, err
 		}
 		switch e.Kind {
-		case orchestrator.EventTextDelta:
+		case machine.EventTextDelta:
 			if e.Frame != frame || e.Run != run {
 				run, frame = e.Run, e.Frame
 				text.Reset()
 			}
 			text.WriteString(e.Text)
-		case orchestrator.EventRunFinished:
-			out = e.Detail.(orchestrator.RunFinished).Output
+		case machine.EventRunFinished:
+			out = e.Detail.(machine.RunFinished).Output
 		default:
 		}
 	}

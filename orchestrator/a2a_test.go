@@ -20,7 +20,6 @@ import (
 	"github.com/segue-go/segue/internal/prove/installed"
 	"github.com/segue-go/segue/machine"
 	"github.com/segue-go/segue/nextstep"
-	"github.com/segue-go/segue/orchestrator"
 	"github.com/segue-go/segue/tools"
 )
 
@@ -175,10 +174,10 @@ func TestRemote_a2a(t *testing.T) {
 
 	o := delegating(t, left, server.remote)
 	res := goOn(t, o, "r")
-	require.Equal(t, orchestrator.StatusWaiting, res.Status, "%v", res.Output.Err)
+	require.Equal(t, machine.StatusWaiting, res.Status, "%v", res.Output.Err)
 	require.Equal(t, "Which colour?", res.Waits[0].Text)
 	res = goOn(t, delegating(t, left, server.remote), "r", answersTo(res, "green")...)
-	require.Equal(t, orchestrator.StatusDone, res.Status, "%v", res.Output.Err)
+	require.Equal(t, machine.StatusDone, res.Status, "%v", res.Output.Err)
 	require.Equal(t, "painted green", res.Output.Text())
 
 	tasks, err := server.list(t.Context(), "")

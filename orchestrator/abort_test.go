@@ -11,6 +11,7 @@ import (
 	"github.com/segue-go/segue/delegation"
 	"github.com/segue-go/segue/llmclient"
 	"github.com/segue-go/segue/llmclient/scripted"
+	"github.com/segue-go/segue/machine"
 	"github.com/segue-go/segue/messages"
 	"github.com/segue-go/segue/orchestrator"
 	"github.com/segue-go/segue/tools"
@@ -34,7 +35,7 @@ func TestS4_6_stopWhileWaiting(t *testing.T) {
 			stop, made := make(chan struct{}), make(chan struct{})
 			model := scripted.New(scripted.Calls(question("Which file?", "1"), scripted.Call("a", "{}", "2")))
 			o := solver(t, model, with(tools.AskUser(), telling("a", made)), func(c *orchestrator.Config) {
-				c.Reply = func(ctx context.Context, _ orchestrator.Wait) (orchestrator.Reply, error) {
+				c.Reply = func(ctx context.Context, _ machine.Wait) (machine.Reply, error) {
 					<-made
 					if kind == "now" {
 						cancel()
@@ -42,14 +43,14 @@ func TestS4_6_stopWhileWaiting(t *testing.T) {
 						close(stop)
 					}
 					<-ctx.Done()
-					return orchestrator.Reply{Text: "too late"}, nil
+					return machine.Reply{Text: "too late"}, nil
 				}
 			})
 			ta := task("go")
 			ta.Stop = stop
 			res, err := o.Run(ctx, ta)
 			require.Error(t, err)
-			require.Equal(t, orchestrator.StatusStopped, res.Status)
+			require.Equal(t, machine.StatusStopped, res.Status)
 			require.Len(t, model.Requests(), 1)
 			require.NoError(t, res.Output.Messages.Validate())
 			metas := res.Output.ToolMetas()
@@ -66,16 +67,16 @@ func TestS4_7_noAnswerInTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		o := solver(t, scripted.New(scripted.Calls(question("Which file?", "1"))), with(tools.AskUser()), func(c *orchestrator.Config) {
 			c.Timeouts.Run = time.Minute
-			c.Reply = func(ctx context.Context, _ orchestrator.Wait) (orchestrator.Reply, error) {
+			c.Reply = func(ctx context.Context, _ machine.Wait) (machine.Reply, error) {
 				<-ctx.Done()
-				return orchestrator.Reply{}, ctx.Err()
+				return machine.Reply{}, ctx.Err()
 			}
 		})
 		began := time.Now()
 		res, err := o.Run(t.Context(), task("go"))
 		require.ErrorIs(t, err, context.DeadlineExceeded)
 		require.ErrorContains(t, err, "longer than 1m")
-		require.Equal(t, orchestrator.StatusStopped, res.Status)
+		require.Equal(t, machine.StatusStopped, res.Status)
 		require.Equal(t, time.Minute, time.Since(began))
 	})
 }
@@ -113,9 +114,9 @@ func TestS1_6_S1_7_S1_8_abort(t *testing.T) {
 	model := scripted.New()
 	events := 0
 	for e, err := range solver(t, model).Stream(ctx, task("go")) {
-		if events++; e.Kind == orchestrator.EventRunFinished {
+		if events++; e.Kind == machine.EventRunFinished {
 			require.ErrorContains(t, err, "stopped")
-			require.Equal(t, orchestrator.StatusStopped, e.Detail.(orchestrator.RunFinished).Status)
+			require.Equal(t, machine.StatusStopped, e.Detail.(machine.RunFinished).Status)
 		}
 	}
 	require.Positive(t, events)
@@ -125,17 +126,17 @@ func TestS1_6_S1_7_S1_8_abort(t *testing.T) {
 	ta := task("go")
 	ta.Stop = stop
 	model = scripted.New(scripted.Calls(scripted.Call("a", "{}", "1")), scripted.Calls(scripted.Call("a", "{}", "2")), scripted.Text("never"))
-	var end orchestrator.RunFinished
+	var end machine.RunFinished
 	rounds := 0
 	for e := range solver(t, model, with(echo("a"))).Stream(t.Context(), ta) {
-		if e.Kind == orchestrator.EventToolFinished {
+		if e.Kind == machine.EventToolFinished {
 			if rounds++; rounds == 2 {
 				close(stop)
 			}
 		}
-		end, _ = e.Detail.(orchestrator.RunFinished)
+		end, _ = e.Detail.(machine.RunFinished)
 	}
-	require.Equal(t, orchestrator.StatusStopped, end.Status)
+	require.Equal(t, machine.StatusStopped, end.Status)
 	require.Len(t, end.Output.ToolMetas(), 2)
 	require.JSONEq(t, "2", string(end.Output.Metadata["model_calls"]))
 
@@ -148,19 +149,19 @@ func TestS1_6_S1_7_S1_8_abort(t *testing.T) {
 		<-ctx.Done()
 		return nil, &llmclient.Error{Code: llmclient.CodeCanceled, Partial: messages.AssistantText("half"), Err: ctx.Err()}
 	})
-	var after []orchestrator.EventKind
+	var after []machine.EventKind
 	for e := range solver(t, client).Stream(ctx, task("go")) {
 		if ctx.Err() != nil {
 			after = append(after, e.Kind)
 		}
-		if e.Kind == orchestrator.EventTextDelta {
+		if e.Kind == machine.EventTextDelta {
 			cancel()
 		}
-		end, _ = e.Detail.(orchestrator.RunFinished)
+		end, _ = e.Detail.(machine.RunFinished)
 	}
 	<-gone
-	require.NotContains(t, after, orchestrator.EventTextDelta)
-	require.Equal(t, orchestrator.EventRunFinished, after[len(after)-1])
+	require.NotContains(t, after, machine.EventTextDelta)
+	require.Equal(t, machine.EventRunFinished, after[len(after)-1])
 	require.Equal(t, "half", end.Output.Texts()[0])
 }
 
@@ -175,7 +176,7 @@ func TestS1_31_noStreaming(t *testing.T) {
 	require.NoError(t, err)
 	var texts []string
 	for _, e := range events {
-		if e.Kind == orchestrator.EventTextDelta || e.Kind == orchestrator.EventThoughtDelta {
+		if e.Kind == machine.EventTextDelta || e.Kind == machine.EventThoughtDelta {
 			texts = append(texts, string(e.Kind)+" "+e.Text)
 		}
 	}

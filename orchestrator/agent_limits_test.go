@@ -14,6 +14,7 @@ import (
 	"github.com/segue-go/segue/delegation"
 	"github.com/segue-go/segue/llmclient"
 	"github.com/segue-go/segue/llmclient/scripted"
+	"github.com/segue-go/segue/machine"
 	"github.com/segue-go/segue/messages"
 	"github.com/segue-go/segue/orchestrator"
 	"github.com/segue-go/segue/strategy/completetask"
@@ -56,7 +57,7 @@ func TestAgentTool_untrusted(t *testing.T) {
 		return scripted.Text("deleted")
 	})
 	o := solver(t, m, withWork, with(worker(), web, del), workAll, stored(new(checkpoint.Memory)), func(c *orchestrator.Config) {
-		c.Approve = &orchestrator.ApprovalConfig{Default: orchestrator.AskIfUntrusted, Tools: map[string]orchestrator.ApprovalPolicy{"worker": orchestrator.AllowAlways}}
+		c.Approve = &orchestrator.ApprovalConfig{Default: machine.AskIfUntrusted, Tools: map[string]machine.ApprovalPolicy{"worker": machine.AllowAlways}}
 	})
 	_, _ = o.Run(t.Context(), task("go"))
 	require.Zero(t, deleted.Load())
@@ -77,7 +78,7 @@ func TestAgentTool_usageOfFanOutThatWaits(t *testing.T) {
 	res, err := o.Run(t.Context(), task("go"))
 	require.NoError(t, err)
 	require.Len(t, res.Waits, 1)
-	res, err = orchestrator.Collect(o.Resume(t.Context(), resuming("r", orchestrator.Reply{WaitID: res.Waits[0].ID, Text: "B"})))
+	res, err = orchestrator.Collect(o.Resume(t.Context(), resuming("r", machine.Reply{WaitID: res.Waits[0].ID, Text: "B"})))
 	require.NoError(t, err)
 	require.EqualValues(t, 11*len(m.Requests()), res.Output.Usage.Total)
 }
@@ -99,7 +100,7 @@ func TestAgentTool_sharesWithThoseThatWait(t *testing.T) {
 	bounded := worker(func(a *orchestrator.Agent) { a.Limits.ModelCalls = 4 })
 	second := worker(func(a *orchestrator.Agent) { a.Definition.Name = "worker2" })
 	o := solver(t, m, withWork, workAll, with(bounded, second, echo("again")), stored(new(checkpoint.Memory)), func(c *orchestrator.Config) {
-		c.Approve = &orchestrator.ApprovalConfig{Default: orchestrator.AllowAlways, Tools: map[string]orchestrator.ApprovalPolicy{"worker2": orchestrator.AskAlways}}
+		c.Approve = &orchestrator.ApprovalConfig{Default: machine.AllowAlways, Tools: map[string]machine.ApprovalPolicy{"worker2": machine.AskAlways}}
 	})
 	ta := task("go")
 	ta.Limits = delegation.Limits{ModelCalls: 11}
@@ -107,9 +108,9 @@ func TestAgentTool_sharesWithThoseThatWait(t *testing.T) {
 	require.NoError(t, err)
 	require.Len(t, res.Waits, 1)
 	require.EqualValues(t, 5, asked.Load(), "the first ended at a limit of its own")
-	res, err = orchestrator.Collect(o.Resume(t.Context(), resuming("r", orchestrator.Reply{WaitID: res.Waits[0].ID, Approve: true})))
+	res, err = orchestrator.Collect(o.Resume(t.Context(), resuming("r", machine.Reply{WaitID: res.Waits[0].ID, Approve: true})))
 	require.Error(t, err)
-	require.Equal(t, orchestrator.StatusLimit, res.Status)
+	require.Equal(t, machine.StatusLimit, res.Status)
 	require.EqualValues(t, 11, asked.Load())
 	require.Equal(t, 11, res.Output.Counts.ModelCalls)
 }
@@ -139,7 +140,7 @@ func TestAgentTool_fanOutBrokenOff(t *testing.T) {
 	})
 	o := solver(t, client, withWork, with(worker(func(a *orchestrator.Agent) { a.FanOut = true })), stored(new(checkpoint.Memory)))
 	for e := range o.Stream(t.Context(), task("go")) {
-		if e.Kind == orchestrator.EventFrameLeft && e.Frame == "0.1" {
+		if e.Kind == machine.EventFrameLeft && e.Frame == "0.1" {
 			<-hang
 			break
 		}
@@ -167,9 +168,9 @@ func TestAgentTool_resumedWithOtherTools(t *testing.T) {
 	o := solver(t, m, withWork, workAll, with(worker(func(a *orchestrator.Agent) { a.Tools = []string{"ask_user"} }), tools.AskUser(), sec), stored(new(checkpoint.Memory)))
 	res, err := o.Run(t.Context(), task("go"))
 	require.NoError(t, err)
-	res, err = orchestrator.Collect(o.Resume(t.Context(), resuming("r", orchestrator.Reply{WaitID: res.Waits[0].ID, Text: "B"})))
+	res, err = orchestrator.Collect(o.Resume(t.Context(), resuming("r", machine.Reply{WaitID: res.Waits[0].ID, Text: "B"})))
 	require.NoError(t, err)
-	require.Equal(t, orchestrator.StatusDone, res.Status)
+	require.Equal(t, machine.StatusDone, res.Status)
 	require.Zero(t, n.Load())
 }
 
@@ -192,7 +193,7 @@ func TestAgentTool_questionsBelowAgents(t *testing.T) {
 	store := new(checkpoint.Memory)
 	build := func() *orchestrator.Orchestrator {
 		return solver(t, m, withWork, workAll, with(worker(), tools.AskUser(), del), stored(store), func(c *orchestrator.Config) {
-			c.Approve = &orchestrator.ApprovalConfig{Default: orchestrator.AllowAlways, Tools: map[string]orchestrator.ApprovalPolicy{"del": orchestrator.AskAlways}}
+			c.Approve = &orchestrator.ApprovalConfig{Default: machine.AllowAlways, Tools: map[string]machine.ApprovalPolicy{"del": machine.AskAlways}}
 		})
 	}
 	res, err := build().Run(t.Context(), task("go"))
@@ -200,9 +201,9 @@ func TestAgentTool_questionsBelowAgents(t *testing.T) {
 	require.Len(t, res.Waits, 8)
 	for len(res.Waits) > 0 {
 		w := res.Waits[len(res.Waits)-1]
-		rep := orchestrator.Reply{WaitID: w.ID, Text: "B"}
-		if w.Kind == orchestrator.WaitApproval {
-			rep = orchestrator.Reply{WaitID: w.ID, Approve: true}
+		rep := machine.Reply{WaitID: w.ID, Text: "B"}
+		if w.Kind == machine.WaitApproval {
+			rep = machine.Reply{WaitID: w.ID, Approve: true}
 		}
 		before := len(res.Waits)
 		res, err = orchestrator.Collect(build().Resume(t.Context(), resuming("r", rep)))
@@ -227,7 +228,7 @@ func TestAgentTool_budgetAfterABreak(t *testing.T) {
 	ta := task("go")
 	ta.Limits = delegation.Limits{ModelCalls: 11}
 	for e := range o.Stream(t.Context(), ta) {
-		if f, ok := e.Detail.(orchestrator.ToolFinished); ok && f.Output.CallID == "1" && e.Run == "r" {
+		if f, ok := e.Detail.(machine.ToolFinished); ok && f.Output.CallID == "1" && e.Run == "r" {
 			break
 		}
 	}
@@ -265,7 +266,7 @@ func TestAgentTool_abandonedIsPaidFor(t *testing.T) {
 			})
 			timeout := func(a *orchestrator.Agent) { a.Definition.Timeout = time.Second }
 			inner := func(a *orchestrator.Agent) { a.Definition.Name = "inner" }
-			for most, status := range map[int]orchestrator.Status{c.used: orchestrator.StatusLimit, c.used + 1: orchestrator.StatusDone} {
+			for most, status := range map[int]machine.Status{c.used: machine.StatusLimit, c.used + 1: machine.StatusDone} {
 				o := solver(t, client, withWork, workAll, with(worker(timeout), worker(inner), stuck))
 				ta := task("go")
 				ta.Limits.ModelCalls = most
@@ -293,20 +294,20 @@ func TestAgentTool_waitsAndIsNotResumed(t *testing.T) {
 	o := solver(t, m, withWork, workAll, with(worker(), tools.AskUser()), stored(new(checkpoint.Memory)))
 	res, err := o.Run(t.Context(), task("go"))
 	require.NoError(t, err)
-	require.Equal(t, orchestrator.StatusWaiting, res.Status)
+	require.Equal(t, machine.StatusWaiting, res.Status)
 	res, err = orchestrator.Collect(o.Resume(t.Context(), resuming("r")))
 	require.NoError(t, err)
-	require.Equal(t, orchestrator.StatusWaiting, res.Status, "nobody answered")
+	require.Equal(t, machine.StatusWaiting, res.Status, "nobody answered")
 	require.Equal(t, 2*tokens.Total, res.Output.Usage.Total)
 
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	var end orchestrator.RunFinished
+	var end machine.RunFinished
 	for e := range o.Resume(ctx, resuming("r")) {
 		cancel()
-		end, _ = e.Detail.(orchestrator.RunFinished)
+		end, _ = e.Detail.(machine.RunFinished)
 	}
-	require.Equal(t, orchestrator.StatusStopped, end.Status)
+	require.Equal(t, machine.StatusStopped, end.Status)
 	require.Equal(t, 2*tokens.Total, end.Output.Usage.Total)
 	again, _ := orchestrator.Collect(o.Resume(t.Context(), resuming("r")))
 	require.Equal(t, end.Output.Usage, again.Output.Usage)
@@ -331,7 +332,7 @@ func TestAgentTool_stoppedAtItsTimeout(t *testing.T) {
 		ta := task("go")
 		ta.Limits.ModelCalls = most
 		res, _ := solver(t, client, withWork, workAll, with(worker(fanOut))).Run(t.Context(), ta)
-		require.Equal(t, orchestrator.StatusLimit, res.Status)
+		require.Equal(t, machine.StatusLimit, res.Status)
 		require.EqualValues(t, most, calls.Load())
 
 		client = func(_ context.Context, req *llmclient.Request, _ func(llmclient.Delta)) (*llmclient.Response, error) {
@@ -348,7 +349,7 @@ func TestAgentTool_stoppedAtItsTimeout(t *testing.T) {
 		})
 		ta.Limits = delegation.Limits{ToolCalls: most}
 		res, _ = solver(t, client, withWork, workAll, with(worker(fanOut), look)).Run(t.Context(), ta)
-		require.Equal(t, orchestrator.StatusLimit, res.Status)
+		require.Equal(t, machine.StatusLimit, res.Status)
 		agents := res.Output.ToolMetas()
 		require.Contains(t, agents[len(agents)-1].Output, "tool_calls")
 		require.EqualValues(t, most-len(agents), looks.Load())

@@ -16,6 +16,7 @@ import (
 	"github.com/segue-go/segue/delegation"
 	"github.com/segue-go/segue/llmclient"
 	"github.com/segue-go/segue/llmclient/scripted"
+	"github.com/segue-go/segue/machine"
 	"github.com/segue-go/segue/messages"
 	"github.com/segue-go/segue/nextstep"
 	"github.com/segue-go/segue/orchestrator"
@@ -91,8 +92,8 @@ func TestAgentTool_batch(t *testing.T) {
 		require.Equal(t, fmt.Sprintf("did part %d", i), m.Output)
 	}
 	require.EqualValues(t, 11*(n+2), end.Output.Usage.Total)
-	require.Equal(t, 1, count(events, orchestrator.EventRunStarted))
-	require.Equal(t, 1, count(events, orchestrator.EventRunFinished))
+	require.Equal(t, 1, count(events, machine.EventRunStarted))
+	require.Equal(t, 1, count(events, machine.EventRunFinished))
 	texts, calls := map[string]string{}, map[string]string{}
 	for _, e := range events {
 		require.Equal(t, "r", e.Run)
@@ -100,11 +101,11 @@ func TestAgentTool_batch(t *testing.T) {
 			continue
 		}
 		require.Equal(t, 2, e.Depth)
-		if d, ok := e.Detail.(orchestrator.FrameEntered); ok {
+		if d, ok := e.Detail.(machine.FrameEntered); ok {
 			require.Equal(t, "worker", d.Tool)
 			calls[d.CallID] = e.Frame
 		}
-		if e.Kind == orchestrator.EventTextDelta {
+		if e.Kind == machine.EventTextDelta {
 			require.Contains(t, slices.Collect(maps.Values(calls)), e.Frame)
 			texts[e.Frame] += e.Text
 		}
@@ -177,17 +178,17 @@ func TestS1_30_limits(t *testing.T) {
 		return res
 	}
 	res := run(delegation.Limits{Depth: 1})
-	require.Equal(t, orchestrator.StatusDone, res.Status)
+	require.Equal(t, machine.StatusDone, res.Status)
 	require.Zero(t, asked.Load())
 	require.Contains(t, res.Output.ToolMetas()[0].Output, "depth")
 
 	res = run(delegation.Limits{ModelCalls: 9})
-	require.Equal(t, orchestrator.StatusLimit, res.Status, "its agents have used up what it had")
+	require.Equal(t, machine.StatusLimit, res.Status, "its agents have used up what it had")
 	require.EqualValues(t, 8, asked.Load())
 	require.Equal(t, 9, res.Output.Counts.ModelCalls)
 
 	res = run(delegation.Limits{ModelCalls: 3})
-	require.Equal(t, orchestrator.StatusLimit, res.Status)
+	require.Equal(t, machine.StatusLimit, res.Status)
 	require.EqualValues(t, 2, asked.Load(), "the run ended with the third, which had nothing left")
 	require.Equal(t, 3, res.Output.Counts.ModelCalls)
 	require.Contains(t, res.Output.ToolMetas()[2].Output, "model_calls")
@@ -243,22 +244,22 @@ func TestAgentTool_suspendAndResume(t *testing.T) {
 	}
 	res, err := build().Run(t.Context(), task("go"))
 	require.NoError(t, err)
-	require.Equal(t, orchestrator.StatusWaiting, res.Status)
+	require.Equal(t, machine.StatusWaiting, res.Status)
 	require.Len(t, res.Waits, 2)
 	require.ElementsMatch(t, []string{"0.1", "0.2"}, []string{res.Waits[0].Frame, res.Waits[1].Frame})
 	require.EqualValues(t, 4, asked.Load())
 
-	b := res.Waits[slices.IndexFunc(res.Waits, func(w orchestrator.Wait) bool { return w.Text == "b?" })]
-	res, err = orchestrator.Collect(build().Resume(t.Context(), resuming("r", orchestrator.Reply{WaitID: b.ID, Text: "B"})))
+	b := res.Waits[slices.IndexFunc(res.Waits, func(w machine.Wait) bool { return w.Text == "b?" })]
+	res, err = orchestrator.Collect(build().Resume(t.Context(), resuming("r", machine.Reply{WaitID: b.ID, Text: "B"})))
 	require.NoError(t, err)
 	require.Len(t, res.Waits, 1)
 	require.Equal(t, "a?", res.Waits[0].Text)
 	require.EqualValues(t, 5, asked.Load())
 
-	events, err := resumed(t, build(), "r", orchestrator.Reply{WaitID: res.Waits[0].ID, Text: "A"})
+	events, err := resumed(t, build(), "r", machine.Reply{WaitID: res.Waits[0].ID, Text: "A"})
 	require.NoError(t, err)
 	end := finished(t, events)
-	require.Equal(t, orchestrator.StatusDone, end.Status)
+	require.Equal(t, machine.StatusDone, end.Status)
 	metas := end.Output.ToolMetas()
 	require.Equal(t, []string{"a knows A", "b knows B", "nothing to ask"}, []string{metas[0].Output, metas[1].Output, metas[2].Output})
 	require.EqualValues(t, 7, asked.Load())
@@ -298,7 +299,7 @@ func TestAgentTool_brokenOff(t *testing.T) {
 		c.Strategies["work"] = completetask.New(completetask.Config{})
 	})
 	for e := range o.Stream(t.Context(), task("go")) {
-		if e.Kind == orchestrator.EventTextDelta && e.Frame == "0.1" {
+		if e.Kind == machine.EventTextDelta && e.Frame == "0.1" {
 			break
 		}
 	}
@@ -314,7 +315,7 @@ func TestAgentTool_brokenOff(t *testing.T) {
 func TestS3_19_changedCalls(t *testing.T) {
 	store := new(checkpoint.Memory)
 	change := func(next orchestrator.Handler) orchestrator.Handler {
-		return func(ctx context.Context, e orchestrator.Effect) (nextstep.Answer, error) {
+		return func(ctx context.Context, e machine.Effect) (nextstep.Answer, error) {
 			if e.Call.ID == "1" {
 				e.Call.Arguments = `{"safe":true}`
 			}

@@ -10,7 +10,7 @@ import (
 
 	"github.com/segue-go/segue/checkpoint"
 	"github.com/segue-go/segue/llmclient/scripted"
-	"github.com/segue-go/segue/orchestrator"
+	"github.com/segue-go/segue/machine"
 	"github.com/segue-go/segue/tools"
 )
 
@@ -29,25 +29,25 @@ func TestAnswer_refusesAtOnce(t *testing.T) {
 				asks("later", tools.Question{Kind: tools.KindTimer, Until: time.Now().Add(time.Hour)})))
 		res, err := o.Run(t.Context(), task("go"))
 		require.NoError(t, err)
-		require.Equal(t, orchestrator.StatusWaiting, res.Status)
+		require.Equal(t, machine.StatusWaiting, res.Status)
 		ids := map[string]string{}
 		for _, w := range res.Waits {
 			ids[w.Kind] = w.ID
 		}
 		refused := func(kind, text, want string) {
 			t.Helper()
-			err := o.Answer(t.Context(), keyOfRun, orchestrator.Reply{WaitID: ids[kind], Text: text})
-			var r *orchestrator.ReplyError
+			err := o.Answer(t.Context(), keyOfRun, machine.Reply{WaitID: ids[kind], Text: text})
+			var r *machine.ReplyError
 			require.ErrorAs(t, err, &r)
 			require.Contains(t, r.Problem, want)
 		}
-		refused(orchestrator.WaitQuestion, "", "a question is answered by Text")
-		refused(orchestrator.WaitTimer, "now", "it is a timer")
+		refused(machine.WaitQuestion, "", "a question is answered by Text")
+		refused(machine.WaitTimer, "now", "it is a timer")
 		time.Sleep(2 * time.Minute)
 		refused("code", "1234", "it has expired")
 		posted, err := store.Posted(t.Context(), keyOfRun)
 		require.NoError(t, err)
 		require.Empty(t, posted)
-		require.NoError(t, o.Answer(t.Context(), keyOfRun, orchestrator.Reply{WaitID: ids[orchestrator.WaitQuestion], Text: "a.txt"}))
+		require.NoError(t, o.Answer(t.Context(), keyOfRun, machine.Reply{WaitID: ids[machine.WaitQuestion], Text: "a.txt"}))
 	})
 }

@@ -22,14 +22,14 @@ import (
 // not wait for calls that do. But the call of a Sequential tool waits for the earlier calls of its
 // batch, and the later calls wait for it.
 type ApprovalConfig struct {
-	Default ApprovalPolicy            // for tools that are not in Tools and do not declare NeedsApproval; nil: AskIfChanging
-	Tools   map[string]ApprovalPolicy // by the name of a tool of the Config or of a strategy
-	Expires time.Duration             // time after which an unanswered approval expires; 0: 24 hours; negative: never
+	Default machine.ApprovalPolicy            // for tools that are not in Tools and do not declare NeedsApproval; nil: AskIfChanging
+	Tools   map[string]machine.ApprovalPolicy // by the name of a tool of the Config or of a strategy
+	Expires time.Duration                     // time after which an unanswered approval expires; 0: 24 hours; negative: never
 }
 
 // policy combines the config into one policy. It returns nil if there is no config: then only calls
 // of tools whose Definition says NeedsApproval are asked about.
-func (c *ApprovalConfig) policy() ApprovalPolicy {
+func (c *ApprovalConfig) policy() machine.ApprovalPolicy {
 	if c == nil {
 		return nil
 	}
@@ -37,12 +37,12 @@ func (c *ApprovalConfig) policy() ApprovalPolicy {
 	if byDefault == nil {
 		byDefault = machine.AskIfChanging
 	}
-	return func(r ApprovalRequest) Verdict {
+	return func(r machine.ApprovalRequest) machine.Verdict {
 		switch policy := byTool[r.Definition.Name]; {
 		case policy != nil:
 			return policy(r)
 		case r.Definition.NeedsApproval:
-			return VerdictAsk
+			return machine.VerdictAsk
 		default:
 			return byDefault(r)
 		}
@@ -52,7 +52,7 @@ func (c *ApprovalConfig) policy() ApprovalPolicy {
 // withNotes returns the policy that asks also about the calls of tools that have an ApprovalNote in
 // these definitions. A run that goes on keeps the definitions that it began with: it may have begun
 // before there was something to note.
-func withNotes(policy ApprovalPolicy, defs []tools.Definition) ApprovalPolicy {
+func withNotes(policy machine.ApprovalPolicy, defs []tools.Definition) machine.ApprovalPolicy {
 	noted := map[string]bool{}
 	for i := range defs {
 		if defs[i].ApprovalNote != "" {
@@ -62,19 +62,19 @@ func withNotes(policy ApprovalPolicy, defs []tools.Definition) ApprovalPolicy {
 	if len(noted) == 0 {
 		return policy
 	}
-	return func(r ApprovalRequest) Verdict {
-		v := VerdictAllow
+	return func(r machine.ApprovalRequest) machine.Verdict {
+		v := machine.VerdictAllow
 		if policy != nil {
 			v = policy(r)
 		}
-		if v == VerdictAllow && (noted[r.Definition.Name] || policy == nil && r.Definition.NeedsApproval) {
-			return VerdictAsk
+		if v == machine.VerdictAllow && (noted[r.Definition.Name] || policy == nil && r.Definition.NeedsApproval) {
+			return machine.VerdictAsk
 		}
 		return v
 	}
 }
 
-// checkArguments returns a [*ReplyError] if a person has changed the arguments of a call to some
+// checkArguments returns a [*machine.ReplyError] if a person has changed the arguments of a call to some
 // that do not fit the schema of its tool.
 func (r *run) checkArguments(rec machine.Record) error {
 	replied, ok := rec.(machine.Replied)
@@ -90,7 +90,7 @@ func (r *run) checkArguments(rec machine.Record) error {
 			return nil //nolint:nilerr // the tool itself says what it thinks of the arguments
 		}
 		if err := schema.Check(replied.Reply.Arguments); err != nil {
-			return &ReplyError{Run: r.id, WaitID: e.Wait.ID, Problem: fmt.Sprintf("its Arguments do not fit the tool %.64q: %v", e.Call.Name, err)}
+			return &machine.ReplyError{Run: r.id, WaitID: e.Wait.ID, Problem: fmt.Sprintf("its Arguments do not fit the tool %.64q: %v", e.Call.Name, err)}
 		}
 	}
 	return nil

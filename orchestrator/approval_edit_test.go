@@ -43,9 +43,9 @@ func payerModel() *scripted.Client {
 func TestApprove_edited(t *testing.T) {
 	var paid []payment
 	model := payerModel()
-	o := solver(t, model, with(payInto(&paid)), approving(orchestrator.ApprovalConfig{}), replying(func(w orchestrator.Wait) (orchestrator.Reply, error) {
+	o := solver(t, model, with(payInto(&paid)), approving(orchestrator.ApprovalConfig{}), replying(func(w machine.Wait) (machine.Reply, error) {
 		require.Equal(t, wantsToPay, w.Arguments)
-		return orchestrator.Reply{Approve: true, Arguments: `{"to": "shop", "amount": 5}`}, nil
+		return machine.Reply{Approve: true, Arguments: `{"to": "shop", "amount": 5}`}, nil
 	}))
 	res, err := o.Run(t.Context(), task("go"))
 	require.NoError(t, err)
@@ -60,8 +60,8 @@ func TestApprove_editedMustFitTheTool(t *testing.T) {
 	const problem = `its Arguments do not fit the tool "pay"`
 	var paid []payment
 	edits := []func(*orchestrator.Config){with(payInto(&paid)), approving(orchestrator.ApprovalConfig{})}
-	wrong := func(w orchestrator.Wait) (orchestrator.Reply, error) {
-		return orchestrator.Reply{Approve: true, Arguments: `{"to":"shop","amount":"five"}`}, nil
+	wrong := func(w machine.Wait) (machine.Reply, error) {
+		return machine.Reply{Approve: true, Arguments: `{"to":"shop","amount":"five"}`}, nil
 	}
 	_, err := solver(t, payerModel(), append(edits, replying(wrong))...).Run(t.Context(), task("go"))
 	require.ErrorContains(t, err, problem)
@@ -74,7 +74,7 @@ func TestApprove_editedMustFitTheTool(t *testing.T) {
 	reply, _ := wrong(res.Waits[0])
 	reply.WaitID = res.Waits[0].ID
 	_, err = resumed(t, o, "r", reply)
-	var refused *orchestrator.ReplyError
+	var refused *machine.ReplyError
 	require.ErrorAs(t, err, &refused)
 	require.Contains(t, refused.Problem, problem)
 
@@ -82,7 +82,7 @@ func TestApprove_editedMustFitTheTool(t *testing.T) {
 	require.NoError(t, o.Answer(t.Context(), key, reply), "whether it fits is seen by whoever goes on with the run")
 	res, err = orchestrator.Collect(o.Resume(t.Context(), resuming("r")))
 	require.NoError(t, err)
-	require.Equal(t, orchestrator.StatusWaiting, res.Status)
+	require.Equal(t, machine.StatusWaiting, res.Status)
 
 	reply.Arguments = `{"to":"shop","amount":5}`
 	require.NoError(t, o.Answer(t.Context(), key, reply))
@@ -95,19 +95,19 @@ func TestApprove_editedMustFitTheTool(t *testing.T) {
 // What a person made of a call is judged: what is refused is not made.
 func TestApprove_editedIsJudged(t *testing.T) {
 	var paid []payment
-	policy := func(r orchestrator.ApprovalRequest) orchestrator.Verdict {
+	policy := func(r machine.ApprovalRequest) machine.Verdict {
 		if strings.Contains(r.Call.Arguments, "thief") {
-			return orchestrator.VerdictRefuse
+			return machine.VerdictRefuse
 		}
-		return orchestrator.VerdictAsk
+		return machine.VerdictAsk
 	}
-	o := solver(t, payerModel(), with(payInto(&paid)), approving(orchestrator.ApprovalConfig{Default: policy}), replying(func(orchestrator.Wait) (orchestrator.Reply, error) {
-		return orchestrator.Reply{Approve: true, Arguments: `{"to":"thief","amount":5}`}, nil
+	o := solver(t, payerModel(), with(payInto(&paid)), approving(orchestrator.ApprovalConfig{Default: policy}), replying(func(machine.Wait) (machine.Reply, error) {
+		return machine.Reply{Approve: true, Arguments: `{"to":"thief","amount":5}`}, nil
 	}))
 	res, err := o.Run(t.Context(), task("go"))
 	require.NoError(t, err)
 	require.Empty(t, paid)
-	require.Equal(t, orchestrator.ReasonRefused, res.Output.ToolMetas()[0].Reason)
+	require.Equal(t, machine.ReasonRefused, res.Output.ToolMetas()[0].Reason)
 }
 
 // Arguments of a person are redacted as everything that somebody wrote.
@@ -122,8 +122,8 @@ func TestApprove_editedIsRedacted(t *testing.T) {
 		return rec, nil
 	}
 	o := solver(t, payerModel(), with(payInto(&paid)), approving(orchestrator.ApprovalConfig{}), stored(store), func(c *orchestrator.Config) { c.Redact = redact },
-		replying(func(orchestrator.Wait) (orchestrator.Reply, error) {
-			return orchestrator.Reply{Approve: true, Arguments: `{"to":"Ann","amount":5}`}, nil
+		replying(func(machine.Wait) (machine.Reply, error) {
+			return machine.Reply{Approve: true, Arguments: `{"to":"Ann","amount":5}`}, nil
 		}))
 	_, err := o.Run(t.Context(), task("go"))
 	require.NoError(t, err)
@@ -142,20 +142,20 @@ func TestApprove_timeOfAPerson(t *testing.T) {
 		ask := tools.AskUser()
 		o := solver(t, scripted.New(scripted.Calls(scripted.Call("pay", wantsToPay, "1")), scripted.Calls(question("A?", "2")), scripted.Text("done")),
 			with(pay, ask), approving(orchestrator.ApprovalConfig{}), func(c *orchestrator.Config) { c.Limits.Duration = time.Minute },
-			replying(func(orchestrator.Wait) (orchestrator.Reply, error) {
+			replying(func(machine.Wait) (machine.Reply, error) {
 				time.Sleep(time.Hour)
-				return orchestrator.Reply{Approve: true, Text: "yes"}, nil
+				return machine.Reply{Approve: true, Text: "yes"}, nil
 			}))
 		events, err := collect(t, o, task("go"))
 		require.NoError(t, err)
 		for _, e := range events {
 			switch d := e.Detail.(type) {
-			case orchestrator.ToolFinished:
+			case machine.ToolFinished:
 				require.True(t, d.Output.OK(), d.Output.Output)
 				require.Less(t, d.Output.Elapsed, time.Minute, d.Output.ToolName)
-			case orchestrator.StepTaken:
+			case machine.StepTaken:
 				require.Less(t, d.Elapsed, time.Minute)
-			case orchestrator.FrameLeft:
+			case machine.FrameLeft:
 				require.Less(t, d.Elapsed, time.Minute)
 			}
 		}

@@ -22,36 +22,36 @@ import (
 	"github.com/segue-go/segue/tools"
 )
 
-func replying(reply func(orchestrator.Wait) (orchestrator.Reply, error)) func(*orchestrator.Config) {
+func replying(reply func(machine.Wait) (machine.Reply, error)) func(*orchestrator.Config) {
 	return func(c *orchestrator.Config) {
-		c.Reply = func(_ context.Context, w orchestrator.Wait) (orchestrator.Reply, error) { return reply(w) }
+		c.Reply = func(_ context.Context, w machine.Wait) (machine.Reply, error) { return reply(w) }
 	}
 }
 
 // Each policy, answered in the process.
 func TestApprove_policies(t *testing.T) {
 	outside := tools.NewRaw(tools.Definition{Name: "browse", ReadOnly: true, Untrusted: true}, func(context.Context, string) (string, error) { return "page", nil })
-	ifForced := func(r orchestrator.ApprovalRequest) orchestrator.Verdict {
+	ifForced := func(r machine.ApprovalRequest) machine.Verdict {
 		if strings.Contains(r.Call.Arguments, "force") {
-			return orchestrator.VerdictAsk
+			return machine.VerdictAsk
 		}
-		return orchestrator.VerdictAllow
+		return machine.VerdictAllow
 	}
 	for name, c := range map[string]struct {
-		policy orchestrator.ApprovalPolicy
+		policy machine.ApprovalPolicy
 		args   string
 		browse bool
 		asked  int
 		output string
 	}{
-		"always":                          {policy: orchestrator.AllowAlways, args: "{}", output: "did risky"},
-		"never":                           {policy: orchestrator.AllowNever, args: "{}", output: "this call is not allowed here"},
-		"ask":                             {policy: orchestrator.AskAlways, args: "{}", asked: 1, output: "a person refused this call: not now"},
+		"always":                          {policy: machine.AllowAlways, args: "{}", output: "did risky"},
+		"never":                           {policy: machine.AllowNever, args: "{}", output: "this call is not allowed here"},
+		"ask":                             {policy: machine.AskAlways, args: "{}", asked: 1, output: "a person refused this call: not now"},
 		"default":                         {args: "{}", asked: 1, output: "a person refused this call: not now"},
 		"arguments do not say so":         {policy: ifForced, args: `{"a":1}`, output: "did risky"},
 		"arguments say so":                {policy: ifForced, args: `{"force":true}`, asked: 1, output: "a person refused this call: not now"},
-		"nothing untrusted before":        {policy: orchestrator.AskIfUntrusted, args: "{}", output: "did risky"},
-		"an untrusted result came before": {policy: orchestrator.AskIfUntrusted, args: "{}", browse: true, asked: 1, output: "a person refused this call: not now"},
+		"nothing untrusted before":        {policy: machine.AskIfUntrusted, args: "{}", output: "did risky"},
+		"an untrusted result came before": {policy: machine.AskIfUntrusted, args: "{}", browse: true, asked: 1, output: "a person refused this call: not now"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var runs atomic.Int32
@@ -62,13 +62,13 @@ func TestApprove_policies(t *testing.T) {
 			}
 			cfg := orchestrator.ApprovalConfig{}
 			if c.policy != nil {
-				cfg.Tools = map[string]orchestrator.ApprovalPolicy{"risky": c.policy}
+				cfg.Tools = map[string]machine.ApprovalPolicy{"risky": c.policy}
 			}
-			o := solver(t, scripted.New(replies...), with(counted("risky", &runs), outside), approving(cfg), replying(func(w orchestrator.Wait) (orchestrator.Reply, error) {
+			o := solver(t, scripted.New(replies...), with(counted("risky", &runs), outside), approving(cfg), replying(func(w machine.Wait) (machine.Reply, error) {
 				asked++
 				require.Equal(t, c.args, w.Arguments, "the approver sees the final arguments")
 				require.Equal(t, c.browse, w.Untrusted)
-				return orchestrator.Reply{Reason: "not now"}, nil
+				return machine.Reply{Reason: "not now"}, nil
 			}))
 			res, err := o.Run(t.Context(), task("go"))
 			require.NoError(t, err)
@@ -78,7 +78,7 @@ func TestApprove_policies(t *testing.T) {
 			if c.output != "did risky" {
 				require.Zero(t, runs.Load())
 				require.Equal(t, messages.StatusFailed, metas[len(metas)-1].Status)
-				require.Equal(t, orchestrator.ReasonRefused, metas[len(metas)-1].Reason)
+				require.Equal(t, machine.ReasonRefused, metas[len(metas)-1].Reason)
 			}
 		})
 	}
@@ -86,7 +86,7 @@ func TestApprove_policies(t *testing.T) {
 
 // changing has every call made with other arguments than those it was asked for with.
 func changing(arguments string) func(*orchestrator.Config) {
-	return handles(func(ctx context.Context, e orchestrator.Effect, next orchestrator.Handler) (nextstep.Answer, error) {
+	return handles(func(ctx context.Context, e machine.Effect, next orchestrator.Handler) (nextstep.Answer, error) {
 		if e.Kind == machine.EffectTool {
 			e.Call.Arguments = arguments
 		}
@@ -97,22 +97,22 @@ func changing(arguments string) func(*orchestrator.Config) {
 // An approval is for the arguments that were shown: whatever changes them afterwards keeps the call
 // from being made, also where the policy would simply allow the call as it is now.
 func TestApprove_changedBehind(t *testing.T) {
-	ifEmpty := func(r orchestrator.ApprovalRequest) orchestrator.Verdict {
+	ifEmpty := func(r machine.ApprovalRequest) machine.Verdict {
 		if r.Call.Arguments == "{}" {
-			return orchestrator.VerdictAsk
+			return machine.VerdictAsk
 		}
-		return orchestrator.VerdictAllow
+		return machine.VerdictAllow
 	}
-	for name, policy := range map[string]orchestrator.ApprovalPolicy{"asks": orchestrator.AskAlways, "asks about what was shown": ifEmpty} {
+	for name, policy := range map[string]machine.ApprovalPolicy{"asks": machine.AskAlways, "asks about what was shown": ifEmpty} {
 		t.Run(name, func(t *testing.T) {
 			var runs atomic.Int32
 			o := solver(t, scripted.New(scripted.Calls(scripted.Call("risky", "{}", "1")), scripted.Text("done")), with(counted("risky", &runs)),
 				approving(orchestrator.ApprovalConfig{Default: policy}), changing(`{"path":"/etc"}`),
-				replying(func(orchestrator.Wait) (orchestrator.Reply, error) { return orchestrator.Reply{Approve: true}, nil }))
+				replying(func(machine.Wait) (machine.Reply, error) { return machine.Reply{Approve: true}, nil }))
 			res, err := o.Run(t.Context(), task("go"))
 			require.NoError(t, err)
 			out := res.Output.ToolMetas()[0]
-			require.Equal(t, orchestrator.ReasonRefused, out.Reason)
+			require.Equal(t, machine.ReasonRefused, out.Reason)
 			require.Equal(t, messages.StatusFailed, out.Status)
 			require.Contains(t, out.Output, "not what a person approved")
 			require.Zero(t, runs.Load())
@@ -123,14 +123,14 @@ func TestApprove_changedBehind(t *testing.T) {
 // A call that was simply allowed is judged again if a middleware changes it, and then made only if
 // it is allowed as it is now.
 func TestApprove_changedCallIsJudgedAgain(t *testing.T) {
-	home := func(r orchestrator.ApprovalRequest) orchestrator.Verdict {
+	home := func(r machine.ApprovalRequest) machine.Verdict {
 		switch r.Call.Arguments {
 		case "{}", `{"path":"/home"}`:
-			return orchestrator.VerdictAllow
+			return machine.VerdictAllow
 		case `{"path":"/tmp"}`:
-			return orchestrator.VerdictAsk
+			return machine.VerdictAsk
 		default:
-			return orchestrator.VerdictRefuse
+			return machine.VerdictRefuse
 		}
 	}
 	for arguments, made := range map[string]bool{`{"path":"/home"}`: true, `{"path":"/tmp"}`: false, `{"path":"/etc"}`: false} {
@@ -147,7 +147,7 @@ func TestApprove_changedCallIsJudgedAgain(t *testing.T) {
 				require.EqualValues(t, 1, runs.Load())
 				continue
 			}
-			require.Equal(t, orchestrator.ReasonRefused, out.Reason, "%s: %s", name, arguments)
+			require.Equal(t, machine.ReasonRefused, out.Reason, "%s: %s", name, arguments)
 			require.Zero(t, runs.Load())
 		}
 	}
@@ -156,27 +156,27 @@ func TestApprove_changedCallIsJudgedAgain(t *testing.T) {
 // In the process, too, an approval expires, and whoever cannot be asked has not approved.
 func TestApprove_noAnswer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		run := func(reply func(context.Context, orchestrator.Wait) (orchestrator.Reply, error)) messages.ToolOutput {
+		run := func(reply func(context.Context, machine.Wait) (machine.Reply, error)) messages.ToolOutput {
 			var runs atomic.Int32
 			o := solver(t, scripted.New(scripted.Calls(scripted.Call("risky", "{}", "1")), scripted.Text("done")), with(counted("risky", &runs)),
 				approving(orchestrator.ApprovalConfig{Expires: time.Minute}), func(c *orchestrator.Config) { c.Reply = reply })
 			events, err := collect(t, o, task("go"))
 			require.NoError(t, err)
 			require.Zero(t, runs.Load())
-			require.Equal(t, 1, count(events, orchestrator.EventWaitStarted))
-			require.Equal(t, 1, count(events, orchestrator.EventWaitEnded))
+			require.Equal(t, 1, count(events, machine.EventWaitStarted))
+			require.Equal(t, 1, count(events, machine.EventWaitEnded))
 			return finished(t, events).Output.ToolMetas()[0]
 		}
-		out := run(func(ctx context.Context, _ orchestrator.Wait) (orchestrator.Reply, error) {
+		out := run(func(ctx context.Context, _ machine.Wait) (machine.Reply, error) {
 			<-ctx.Done()
-			return orchestrator.Reply{Approve: true}, nil
+			return machine.Reply{Approve: true}, nil
 		})
 		require.Equal(t, "nobody approved this call in time", out.Output)
-		out = run(func(context.Context, orchestrator.Wait) (orchestrator.Reply, error) {
-			return orchestrator.Reply{Approve: true}, errors.New("the chat is down, token=s3cret")
+		out = run(func(context.Context, machine.Wait) (machine.Reply, error) {
+			return machine.Reply{Approve: true}, errors.New("the chat is down, token=s3cret")
 		})
 		require.Equal(t, "nobody could be asked to approve this call", out.Output)
-		out = run(func(context.Context, orchestrator.Wait) (orchestrator.Reply, error) { panic("s3cret") })
+		out = run(func(context.Context, machine.Wait) (machine.Reply, error) { panic("s3cret") })
 		require.Equal(t, "nobody could be asked to approve this call", out.Output)
 	})
 }
@@ -187,13 +187,13 @@ func TestAsk_several(t *testing.T) {
 	var both sync.WaitGroup
 	both.Add(2)
 	o := solver(t, scripted.New(scripted.Calls(question("A?", "1"), question("B?", "2")), scripted.Text("done")), with(tools.AskUser()),
-		replying(func(w orchestrator.Wait) (orchestrator.Reply, error) {
+		replying(func(w machine.Wait) (machine.Reply, error) {
 			both.Done()
 			both.Wait()
 			if w.Text == "A?" {
-				return orchestrator.Reply{Reason: "none of your business"}, nil
+				return machine.Reply{Reason: "none of your business"}, nil
 			}
-			return orchestrator.Reply{Text: "b"}, nil
+			return machine.Reply{Text: "b"}, nil
 		}))
 	events, err := collect(t, o, task("go"))
 	require.NoError(t, err)
@@ -201,7 +201,7 @@ func TestAsk_several(t *testing.T) {
 	require.Equal(t, "tools: the person declined to answer: none of your business", metas[0].Output)
 	require.Equal(t, messages.StatusFailed, metas[0].Status)
 	require.Equal(t, "b", metas[1].Output)
-	require.Equal(t, 2, count(events, orchestrator.EventWaitEnded))
+	require.Equal(t, 2, count(events, machine.EventWaitEnded))
 }
 
 // Without anybody to ask, and without a journal, a run waits all the same, says for what, and that
@@ -211,9 +211,9 @@ func TestAsk_nobody(t *testing.T) {
 	res, err := o.Run(t.Context(), task("go"))
 	var lost *orchestrator.UnansweredError
 	require.ErrorAs(t, err, &lost)
-	require.ErrorIs(t, err, orchestrator.ErrSuspended)
+	require.ErrorIs(t, err, tools.ErrSuspended)
 	require.EqualError(t, err, `orchestrator: run "r" waits for 1 answers and cannot go on: nobody can be asked, and without Config.Store nothing was stored to resume`)
-	require.Equal(t, orchestrator.StatusWaiting, res.Status)
+	require.Equal(t, machine.StatusWaiting, res.Status)
 	require.Equal(t, "A?", res.Waits[0].Text)
 	require.Equal(t, res.Waits, lost.Waits)
 	require.NoError(t, res.Output.Messages.Validate())
@@ -247,14 +247,14 @@ func TestResume_approvalThenQuestions(t *testing.T) {
 	}
 	res, err := build(scripted.Calls(scripted.Call("curious", "{}", "1"))).Run(t.Context(), task("go"))
 	require.NoError(t, err)
-	for _, reply := range []orchestrator.Reply{{Approve: true}, {Text: "one"}, {Text: "two"}} {
-		require.Equal(t, orchestrator.StatusWaiting, res.Status)
+	for _, reply := range []machine.Reply{{Approve: true}, {Text: "one"}, {Text: "two"}} {
+		require.Equal(t, machine.StatusWaiting, res.Status)
 		require.Len(t, res.Waits, 1)
 		reply.WaitID = res.Waits[0].ID
 		res, err = orchestrator.Collect(build(scripted.Text("done")).Resume(t.Context(), resuming("r", reply)))
 		require.NoError(t, err)
 	}
-	require.Equal(t, orchestrator.StatusDone, res.Status)
+	require.Equal(t, machine.StatusDone, res.Status)
 	require.Equal(t, "one two", res.Output.ToolMetas()[0].Output)
 	require.Equal(t, 1, effects)
 }
@@ -276,7 +276,7 @@ func TestAsk_afterTheStep(t *testing.T) {
 	})
 	o := solver(t, scripted.New(scripted.Calls(scripted.Call("stubborn", "{}", "1")), scripted.Calls(question("C?", "1")), scripted.Text("done")),
 		with(stubborn, tools.AskUser()), func(c *orchestrator.Config) {
-			c.Reply = func(ctx context.Context, w orchestrator.Wait) (orchestrator.Reply, error) {
+			c.Reply = func(ctx context.Context, w machine.Wait) (machine.Reply, error) {
 				switch w.Text {
 				case "A?":
 					close(asked)
@@ -289,7 +289,7 @@ func TestAsk_afterTheStep(t *testing.T) {
 				default:
 					t.Errorf("%q is asked", w.Text)
 				}
-				return orchestrator.Reply{Text: "yes"}, nil
+				return machine.Reply{Text: "yes"}, nil
 			}
 		})
 	events, err := collect(t, o, task("go"))
@@ -297,7 +297,7 @@ func TestAsk_afterTheStep(t *testing.T) {
 	require.Equal(t, "yes", finished(t, events).Output.ToolMetas()[1].Output)
 	var ends []bool
 	for _, e := range events {
-		if d, ok := e.Detail.(orchestrator.WaitEnded); ok {
+		if d, ok := e.Detail.(machine.WaitEnded); ok {
 			ends = append(ends, d.Reply != nil)
 		}
 	}

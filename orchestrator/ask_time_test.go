@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/segue-go/segue/llmclient/scripted"
+	"github.com/segue-go/segue/machine"
 	"github.com/segue-go/segue/messages"
 	"github.com/segue-go/segue/orchestrator"
 	"github.com/segue-go/segue/tools"
@@ -55,9 +56,9 @@ func TestAsk_timeIsNotTheTools(t *testing.T) {
 					return word, errors.Join(err, work(ctx, tt.after))
 				})
 				o := solver(t, scripted.New(scripted.Calls(scripted.Call("slow", "{}", "1")), scripted.Text("done")), with(slow), func(c *orchestrator.Config) {
-					c.Reply = func(context.Context, orchestrator.Wait) (orchestrator.Reply, error) {
+					c.Reply = func(context.Context, machine.Wait) (machine.Reply, error) {
 						time.Sleep(10 * time.Hour)
-						return orchestrator.Reply{Text: "that"}, nil
+						return machine.Reply{Text: "that"}, nil
 					}
 					if tt.wrapped {
 						c.Middleware = []orchestrator.Middleware{func(next orchestrator.Handler) orchestrator.Handler { return next }}

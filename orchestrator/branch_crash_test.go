@@ -153,17 +153,17 @@ func (f *firm) run(t *testing.T) (res orchestrator.Result, kept map[string]bool,
 			f.made = map[string]int{}
 		case err != nil && !errors.Is(err, checkpoint.ErrNotFound):
 			require.NoError(t, err)
-		case res.Status == orchestrator.StatusDone:
+		case res.Status == machine.StatusDone:
 			return res, kept, made
 		}
 		if runsIn(t, f.store) == nil {
 			res, err = f.build(t).Run(t.Context(), task("go"))
 			continue
 		}
-		var replies []orchestrator.Reply
+		var replies []machine.Reply
 		for _, w := range res.Waits {
-			replies = append(replies, orchestrator.Reply{WaitID: w.ID, Approve: true})
-			if w.Kind == orchestrator.WaitUnknown {
+			replies = append(replies, machine.Reply{WaitID: w.ID, Approve: true})
+			if w.Kind == machine.WaitUnknown {
 				f.unsure[w.Tool+w.Arguments] = true
 			}
 		}

@@ -13,6 +13,7 @@ import (
 	"github.com/segue-go/segue/delegation"
 	"github.com/segue-go/segue/llmclient"
 	"github.com/segue-go/segue/llmclient/scripted"
+	"github.com/segue-go/segue/machine"
 	"github.com/segue-go/segue/messages"
 	"github.com/segue-go/segue/nextstep"
 	"github.com/segue-go/segue/orchestrator"
@@ -90,9 +91,9 @@ func TestBranches_limitsAreExact(t *testing.T) {
 				ta := task("go")
 				ta.Limits = test.limits
 				res, err := c.Run(t.Context(), ta)
-				var limit *orchestrator.LimitError
+				var limit *machine.LimitError
 				require.ErrorAs(t, err, &limit)
-				require.Equal(t, orchestrator.StatusLimit, res.Status)
+				require.Equal(t, machine.StatusLimit, res.Status)
 				require.LessOrEqual(t, int64(test.used(&res)), limit.Max)
 				counts := res.Output.Counts
 				require.EqualValues(t, c.asked.Load(), counts.ModelCalls, "what was asked")
@@ -117,7 +118,7 @@ func TestBranches_tokens(t *testing.T) {
 	ta.Limits.TotalTokens = 10 * tokens.Total
 	res, err := c.Run(t.Context(), ta)
 	require.Error(t, err)
-	require.Equal(t, orchestrator.StatusLimit, res.Status)
+	require.Equal(t, machine.StatusLimit, res.Status)
 	require.EqualValues(t, 10, c.asked.Load())
 	require.Equal(t, 10, res.Output.Counts.ModelCalls, "those that were not begun are given back")
 
@@ -194,7 +195,7 @@ func TestBranches_remoteLimits(t *testing.T) {
 			ta.Limits = delegation.Limits{ModelCalls: 5}
 			res, err := o.Run(t.Context(), ta)
 			require.Error(t, err)
-			require.Equal(t, orchestrator.StatusLimit, res.Status)
+			require.Equal(t, machine.StatusLimit, res.Status)
 			require.Equal(t, test.handed, handed)
 			require.Equal(t, test.counted, res.Output.Counts.ModelCalls)
 		})
@@ -241,7 +242,7 @@ func TestLimits_countsOfRemotes(t *testing.T) {
 		{Steps: math.MaxInt}, {Steps: 1, ModelCalls: math.MaxInt}, {Steps: 1, ToolCalls: math.MaxInt}, {Steps: math.MaxInt - 3, Handoffs: math.MaxInt},
 	} {
 		res, calls := run(t, c, math.MaxInt)
-		require.Equal(t, orchestrator.StatusLimit, res.Status, "%+v", c)
+		require.Equal(t, machine.StatusLimit, res.Status, "%+v", c)
 		require.Equal(t, math.MaxInt, res.Output.Unpriced)
 		got := res.Output.Counts
 		for _, n := range []int{got.Steps, got.ModelCalls, got.ToolCalls, got.Handoffs} {
@@ -251,11 +252,11 @@ func TestLimits_countsOfRemotes(t *testing.T) {
 	}
 	for _, c := range []delegation.Counts{{Steps: 1, Handoffs: -1000}, {Steps: math.MinInt}} {
 		res, calls := run(t, c, 0)
-		require.Equal(t, orchestrator.StatusFailed, res.Status)
+		require.Equal(t, machine.StatusFailed, res.Status)
 		require.Contains(t, res.Output.Err.Message, "negative counts")
 		require.Equal(t, 1, calls)
 	}
 	res, calls := run(t, delegation.Counts{Steps: 3}, 0)
-	require.Equal(t, orchestrator.StatusLimit, res.Status)
+	require.Equal(t, machine.StatusLimit, res.Status)
 	require.LessOrEqual(t, calls, 4)
 }

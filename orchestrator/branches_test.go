@@ -66,10 +66,10 @@ func TestBranches_threeDeep(t *testing.T) {
 
 		calls, texts := map[string]string{}, map[string]string{}
 		for _, e := range events {
-			if d, ok := e.Detail.(orchestrator.FrameEntered); ok {
+			if d, ok := e.Detail.(machine.FrameEntered); ok {
 				calls[e.Frame] = d.CallID
 			}
-			if e.Kind == orchestrator.EventTextDelta {
+			if e.Kind == machine.EventTextDelta {
 				texts[e.Frame] += e.Text
 			}
 		}
@@ -108,7 +108,7 @@ func TestBranches_stopIsNoSuccess(t *testing.T) {
 			res, err := solver(t, stopping, withWork, workAll, with(worker())).Run(ctx, ta)
 			cancel()
 			require.Error(t, err)
-			require.Equal(t, orchestrator.StatusStopped, res.Status)
+			require.Equal(t, machine.StatusStopped, res.Status)
 			require.Equal(t, delegation.CodeStopped, res.Output.Err.Code)
 			require.NoError(t, res.Output.Messages.Validate())
 			for _, out := range res.Output.ToolMetas() {
@@ -148,7 +148,7 @@ func TestBranches_timeout(t *testing.T) {
 	check := func(t *testing.T, res orchestrator.Result, err error) {
 		t.Helper()
 		require.NoError(t, err)
-		require.Equal(t, orchestrator.StatusDone, res.Status)
+		require.Equal(t, machine.StatusDone, res.Status)
 		metas := res.Output.ToolMetas()
 		require.Equal(t, "did quick", metas[0].Output)
 		require.Equal(t, messages.StatusFailed, metas[1].Status)
@@ -163,7 +163,7 @@ func TestBranches_timeout(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		o := solver(t, hanging("quick slow"), withWork, with(late), stored(new(checkpoint.Memory)))
 		for e := range o.Stream(t.Context(), task("go")) {
-			if e.Kind == orchestrator.EventToolFinished {
+			if e.Kind == machine.EventToolFinished {
 				break
 			}
 		}
@@ -198,10 +198,10 @@ func TestBranches_taint(t *testing.T) {
 	})
 	var asked []string
 	o := solver(t, m, withWork, workAll, with(worker(), web, echo("pay")), func(c *orchestrator.Config) {
-		c.Approve = &orchestrator.ApprovalConfig{Default: orchestrator.AskIfUntrusted}
-		c.Reply = func(_ context.Context, w orchestrator.Wait) (orchestrator.Reply, error) {
+		c.Approve = &orchestrator.ApprovalConfig{Default: machine.AskIfUntrusted}
+		c.Reply = func(_ context.Context, w machine.Wait) (machine.Reply, error) {
 			asked = append(asked, w.Frame+" "+w.Tool)
-			return orchestrator.Reply{Approve: true}, nil
+			return machine.Reply{Approve: true}, nil
 		}
 	})
 	res, err := o.Run(t.Context(), task("go"))
@@ -218,10 +218,10 @@ func TestBranches_taintOfRemotes(t *testing.T) {
 	for _, untrusted := range []bool{true, false} {
 		asked := 0
 		o := solver(t, scripted.New(scripted.Calls(scripted.Call("pay", "{}", "1")), scripted.Text("done")), with(echo("pay")), func(c *orchestrator.Config) {
-			c.Approve = &orchestrator.ApprovalConfig{Default: orchestrator.AskIfUntrusted}
-			c.Reply = func(context.Context, orchestrator.Wait) (orchestrator.Reply, error) {
+			c.Approve = &orchestrator.ApprovalConfig{Default: machine.AskIfUntrusted}
+			c.Reply = func(context.Context, machine.Wait) (machine.Reply, error) {
 				asked++
-				return orchestrator.Reply{Approve: true}, nil
+				return machine.Reply{Approve: true}, nil
 			}
 			c.Remote = map[string]orchestrator.Remote{"browse": func(context.Context, nextstep.Delegate) (delegation.Output, error) {
 				page := "pay eve"
@@ -277,7 +277,7 @@ func TestBranches_resumedAtOnce(t *testing.T) {
 		})
 		o := solver(t, client, withWork, workAll, with(worker()), stored(new(checkpoint.Memory)))
 		for e := range o.Stream(t.Context(), task("go")) {
-			if e.Kind == orchestrator.EventFrameLeft && e.Frame == "0.2" {
+			if e.Kind == machine.EventFrameLeft && e.Frame == "0.2" {
 				break
 			}
 		}
@@ -308,7 +308,7 @@ func TestBranches_failingMiddleware(t *testing.T) {
 	lost := errors.New("the audit log is gone")
 	o := solver(t, m, withWork, workAll, with(worker(), pay), func(c *orchestrator.Config) {
 		c.Middleware = []orchestrator.Middleware{func(next orchestrator.Handler) orchestrator.Handler {
-			return func(ctx context.Context, e orchestrator.Effect) (nextstep.Answer, error) {
+			return func(ctx context.Context, e machine.Effect) (nextstep.Answer, error) {
 				answer, err := next(ctx, e)
 				if e.Kind == machine.EffectTool {
 					err = lost
@@ -325,7 +325,7 @@ func TestBranches_failingMiddleware(t *testing.T) {
 	require.Equal(t, 4, end.Output.Counts.ToolCalls)
 	finishedCalls := map[string]messages.Status{}
 	for _, e := range events {
-		if d, ok := e.Detail.(orchestrator.ToolFinished); ok {
+		if d, ok := e.Detail.(machine.ToolFinished); ok {
 			finishedCalls[e.Frame+" "+d.Output.CallID] = d.Output.Status
 		}
 	}

@@ -61,18 +61,18 @@ func TestStream_callDeltas(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			events, err := collect(t, writing(t, 0, edit), task("go"))
 			require.NoError(t, err)
-			joined, taken := map[orchestrator.CallDelta]string{}, false
+			joined, taken := map[machine.CallDelta]string{}, false
 			for _, e := range events {
-				if d, ok := e.Detail.(orchestrator.CallDelta); ok {
+				if d, ok := e.Detail.(machine.CallDelta); ok {
 					require.False(t, taken)
-					require.Equal(t, orchestrator.EventCallDelta, e.Kind)
+					require.Equal(t, machine.EventCallDelta, e.Kind)
 					require.Equal(t, "0", e.Frame)
 					require.Equal(t, 1, e.Seq)
 					joined[d] += e.Text
 				}
-				taken = taken || e.Kind == orchestrator.EventStepTaken
+				taken = taken || e.Kind == machine.EventStepTaken
 			}
-			require.Equal(t, map[orchestrator.CallDelta]string{{ToolName: "a"}: `{"x":1}`, {Index: 1, ToolName: "b"}: `{}`}, joined)
+			require.Equal(t, map[machine.CallDelta]string{{ToolName: "a"}: `{"x":1}`, {Index: 1, ToolName: "b"}: `{}`}, joined)
 		})
 	}
 }
@@ -81,7 +81,7 @@ func TestStream_callDeltas(t *testing.T) {
 func TestStream_callDeltasAreAskedFor(t *testing.T) {
 	events, err := collect(t, writing(t, 0, func(cfg *orchestrator.Config) { cfg.CallDeltas = false }), task("go"))
 	require.NoError(t, err)
-	require.NotContains(t, kinds(events), orchestrator.EventCallDelta)
+	require.NotContains(t, kinds(events), machine.EventCallDelta)
 
 	synctest.Test(t, func(t *testing.T) {
 		idle := func(cfg *orchestrator.Config) { cfg.Timeouts.ModelIdle = time.Second }

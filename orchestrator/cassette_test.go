@@ -253,7 +253,7 @@ type stopper struct {
 }
 
 func (s *stopper) around(next orchestrator.Handler) orchestrator.Handler {
-	return func(ctx context.Context, e orchestrator.Effect) (nextstep.Answer, error) {
+	return func(ctx context.Context, e machine.Effect) (nextstep.Answer, error) {
 		if e.ID.Seq == 1 {
 			s.rounds = 0
 		}

@@ -138,10 +138,10 @@ func TestRecover_contended(t *testing.T) {
 				})
 			}
 			for _, w := range h.Header.Waits {
-				reply := orchestrator.Reply{WaitID: w.ID, Approve: true}
+				reply := machine.Reply{WaitID: w.ID, Approve: true}
 				for range 2 { // twice at once
 					all.Go(func() {
-						var refused *orchestrator.ReplyError
+						var refused *machine.ReplyError
 						if err := build().Answer(ctx, key(i), reply); err != nil && !errors.As(err, &refused) && ctx.Err() == nil {
 							t.Error(err)
 						}

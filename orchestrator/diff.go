@@ -29,13 +29,13 @@ type Difference struct {
 
 	// Effect is all that is asked for now, such as the whole request to a model. Nil where nothing
 	// is. What was asked for then stands in no journal: of that there is the digest.
-	Effect *Effect
+	Effect *machine.Effect
 }
 
 // Decision is what a run came to: an effect, or its end.
 type Decision struct {
-	StepID
-	Ended Status // how the run has ended; "": it asked for an effect
+	machine.StepID
+	Ended machine.Status // how the run has ended; "": it asked for an effect
 }
 
 // String says what was decided, in a line.
@@ -126,18 +126,18 @@ func (o *Orchestrator) Diff(ctx context.Context, key checkpoint.Key) (*Differenc
 	if shaped != nil {
 		return shaped, nil
 	}
-	return cmp.Or(rd.otherEnd(Status(head.Header.Status), head.Last), worded), nil
+	return cmp.Or(rd.otherEnd(machine.Status(head.Header.Status), head.Last), worded), nil
 }
 
 // recorded says which effect of a step a record is about; false if it is about none.
-func recorded(rec machine.Record) (StepID, bool) {
+func recorded(rec machine.Record) (machine.StepID, bool) {
 	switch r := rec.(type) {
 	case machine.Answered:
-		return StepID{Effect: r.Effect, Frame: r.Frame, Kind: r.Kind, Tool: r.Tool, Digest: r.Digest}, true
+		return machine.StepID{Effect: r.Effect, Frame: r.Frame, Kind: r.Kind, Tool: r.Tool, Digest: r.Digest}, true
 	case machine.Intended:
-		return StepID{Effect: r.Effect, Frame: r.Frame, Kind: cmp.Or(r.Kind, machine.EffectTool), Tool: r.Tool, Digest: r.Digest}, true
+		return machine.StepID{Effect: r.Effect, Frame: r.Frame, Kind: cmp.Or(r.Kind, machine.EffectTool), Tool: r.Tool, Digest: r.Digest}, true
 	default:
-		return StepID{}, false
+		return machine.StepID{}, false
 	}
 }
 
@@ -159,12 +159,12 @@ func (rd *reading) worded(rec machine.Record) *Difference {
 	return d
 }
 
-func (rd *reading) newDifference(was StepID) *Difference {
+func (rd *reading) newDifference(was machine.StepID) *Difference {
 	return &Difference{Run: rd.key.Run, Record: rd.last + 1, Seq: was.Effect.Seq, Frame: was.Frame, Recorded: Decision{StepID: was}}
 }
 
 // openAs returns the effect of that id, if it has no answer.
-func (rd *reading) openAs(id machine.EffectID) *Effect {
+func (rd *reading) openAs(id machine.EffectID) *machine.Effect {
 	for _, now := range rd.m.Open() {
 		if now.ID == id {
 			return &now
@@ -181,7 +181,7 @@ func (rd *reading) difference(u *unfitRecord) *Difference {
 	if d.Effect = rd.openAs(was.Effect); d.Effect == nil {
 		d.Effect = rd.open()
 	}
-	switch replay, ok := errors.AsType[*ReplayError](u.err); {
+	switch replay, ok := errors.AsType[*machine.ReplayError](u.err); {
 	case ok:
 		d.Now.StepID = replay.Now
 	case rd.m.Done():
@@ -197,7 +197,7 @@ func (rd *reading) difference(u *unfitRecord) *Difference {
 
 // otherEnd is the difference between how the run has ended and how it ends now; nil if it has not
 // ended, or ends alike.
-func (rd *reading) otherEnd(was Status, last int) *Difference {
+func (rd *reading) otherEnd(was machine.Status, last int) *Difference {
 	now := rd.m.Status()
 	if !checkpoint.Status(was).Ended() || was == now || rd.last < last {
 		return nil

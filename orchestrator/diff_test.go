@@ -71,7 +71,7 @@ func TestDiff(t *testing.T) {
 			Reply: func(llmclient.Response) nextstep.NextStep { return done("enough") },
 		}
 	})
-	require.Equal(t, orchestrator.StatusDone, d.Now.Ended)
+	require.Equal(t, machine.StatusDone, d.Now.Ended)
 	require.Equal(t, "look", d.Recorded.Tool)
 	require.Contains(t, d.String(), "\n+ the run ends: done")
 	require.Len(t, recordsIn(t, store, "r"), headOf(t, store, "r").Last, "nothing is stored")
@@ -88,7 +88,7 @@ func TestDiff_end(t *testing.T) {
 		return &scene{Start: first, Reply: func(llmclient.Response) nextstep.NextStep { return ask("and what else?") }}
 	}).Diff(t.Context(), checkpoint.Key{Run: "r"})
 	require.NoError(t, err)
-	require.Equal(t, orchestrator.StatusDone, d.Recorded.Ended)
+	require.Equal(t, machine.StatusDone, d.Recorded.Ended)
 	require.Equal(t, machine.EffectModel, d.Now.Kind)
 	require.Equal(t, 2, d.Now.Effect.Seq)
 	require.Contains(t, d.String(), "- the run ends: done\n+ model of frame 0")
@@ -99,7 +99,7 @@ func TestDiff_end(t *testing.T) {
 		}}
 	}).Diff(t.Context(), checkpoint.Key{Run: "r"})
 	require.NoError(t, err)
-	require.Equal(t, orchestrator.StatusFailed, d.Now.Ended)
+	require.Equal(t, machine.StatusFailed, d.Now.Ended)
 	require.Contains(t, d.String(), "- the run ends: done\n+ the run ends: failed")
 }
 
@@ -109,7 +109,7 @@ func TestDiff_question(t *testing.T) {
 	o := solver(t, scripted.New(scripted.Calls(question("Which?", "1")), scripted.Text("done")), stored(store), with(tools.AskUser()))
 	res, err := o.Run(t.Context(), task("go"))
 	require.NoError(t, err)
-	goOn(t, o, "r", orchestrator.Reply{WaitID: res.Waits[0].ID, Text: "that"})
+	goOn(t, o, "r", machine.Reply{WaitID: res.Waits[0].ID, Text: "that"})
 	gone := solver(t, scripted.New(), stored(store), func(c *orchestrator.Config) {
 		c.Strategies = strategy.Set{"other": completetask.New(completetask.Config{})}
 	})
@@ -169,7 +169,7 @@ func TestReplay_positionsOfDriftedRun(t *testing.T) {
 		t.Helper()
 		for e, err := range o.Replay(t.Context(), checkpoint.Key{Run: "r"}) {
 			require.NoError(t, err)
-			if e.Kind == orchestrator.EventDrifted {
+			if e.Kind == machine.EventDrifted {
 				drifted++
 				continue
 			}

@@ -19,10 +19,10 @@ import (
 )
 
 // emitting is a run whose middleware emits events before each step.
-func emitting(t *testing.T, emitted ...orchestrator.Event) ([]orchestrator.Event, error) {
+func emitting(t *testing.T, emitted ...machine.Event) ([]machine.Event, error) {
 	t.Helper()
 	o := staged(t, only(func() *scene { return &scene{} }),
-		handles(func(ctx context.Context, e orchestrator.Effect, next orchestrator.Handler) (nextstep.Answer, error) {
+		handles(func(ctx context.Context, e machine.Effect, next orchestrator.Handler) (nextstep.Answer, error) {
 			for _, e := range emitted {
 				orchestrator.Emit(ctx, e)
 			}
@@ -32,29 +32,29 @@ func emitting(t *testing.T, emitted ...orchestrator.Event) ([]orchestrator.Event
 }
 
 // ownKinds are the kinds of the library, each with a detail that fits.
-func ownKinds() map[orchestrator.EventKind]orchestrator.Detail {
+func ownKinds() map[machine.EventKind]machine.Detail {
 	forged := "forged"
-	return map[orchestrator.EventKind]orchestrator.Detail{
-		orchestrator.EventRunStarted:   orchestrator.RunStarted{},
-		orchestrator.EventRunResumed:   orchestrator.RunResumed{},
-		orchestrator.EventNoted:        orchestrator.Noting{},
-		orchestrator.EventNoteHeard:    orchestrator.Noting{},
-		orchestrator.EventNoteUnheard:  orchestrator.Noting{},
-		orchestrator.EventDrifted:      orchestrator.Drifted{},
-		orchestrator.EventFrameEntered: orchestrator.FrameEntered{},
-		orchestrator.EventStateChanged: orchestrator.StateChanged{},
-		orchestrator.EventStepTaken:    orchestrator.StepTaken{},
-		orchestrator.EventTextDelta:    nil,
-		orchestrator.EventThoughtDelta: nil,
-		orchestrator.EventCallDelta:    orchestrator.CallDelta{},
-		orchestrator.EventStepSnapshot: orchestrator.StepSnapshot{},
-		orchestrator.EventToolStarted:  orchestrator.ToolStarted{},
-		orchestrator.EventToolFinished: orchestrator.ToolFinished{},
-		orchestrator.EventRetryWaiting: orchestrator.RetryWaiting{},
-		orchestrator.EventWaitStarted:  orchestrator.WaitStarted{},
-		orchestrator.EventWaitEnded:    orchestrator.WaitEnded{},
-		orchestrator.EventFrameLeft:    orchestrator.FrameLeft{},
-		orchestrator.EventRunFinished:  orchestrator.RunFinished{Status: orchestrator.StatusDone, Output: delegation.Output{Result: &forged}},
+	return map[machine.EventKind]machine.Detail{
+		machine.EventRunStarted:   machine.RunStarted{},
+		machine.EventRunResumed:   machine.RunResumed{},
+		machine.EventNoted:        machine.Noting{},
+		machine.EventNoteHeard:    machine.Noting{},
+		machine.EventNoteUnheard:  machine.Noting{},
+		machine.EventDrifted:      machine.Drifted{},
+		machine.EventFrameEntered: machine.FrameEntered{},
+		machine.EventStateChanged: machine.StateChanged{},
+		machine.EventStepTaken:    machine.StepTaken{},
+		machine.EventTextDelta:    nil,
+		machine.EventThoughtDelta: nil,
+		machine.EventCallDelta:    machine.CallDelta{},
+		machine.EventStepSnapshot: machine.StepSnapshot{},
+		machine.EventToolStarted:  machine.ToolStarted{},
+		machine.EventToolFinished: machine.ToolFinished{},
+		machine.EventRetryWaiting: machine.RetryWaiting{},
+		machine.EventWaitStarted:  machine.WaitStarted{},
+		machine.EventWaitEnded:    machine.WaitEnded{},
+		machine.EventFrameLeft:    machine.FrameLeft{},
+		machine.EventRunFinished:  machine.RunFinished{Status: machine.StatusDone, Output: delegation.Output{Result: &forged}},
 	}
 }
 
@@ -63,16 +63,16 @@ func ownKinds() map[orchestrator.EventKind]orchestrator.Detail {
 func TestEmit_reserved(t *testing.T) {
 	plain, err := emitting(t)
 	require.NoError(t, err)
-	forged := []orchestrator.Event{
+	forged := []machine.Event{
 		{Text: "no kind"},
 		{Kind: "a\xff"},
-		{Kind: orchestrator.EventToolProgress, Detail: orchestrator.RunStarted{}},
-		{Kind: orchestrator.EventToolProgress, Detail: &orchestrator.ToolProgress{}},
+		{Kind: machine.EventToolProgress, Detail: machine.RunStarted{}},
+		{Kind: machine.EventToolProgress, Detail: &machine.ToolProgress{}},
 	}
 	for kind, detail := range ownKinds() {
-		forged = append(forged, orchestrator.Event{Kind: kind, Detail: detail, Text: "x"}, orchestrator.Event{Kind: kind, Text: "x"})
+		forged = append(forged, machine.Event{Kind: kind, Detail: detail, Text: "x"}, machine.Event{Kind: kind, Text: "x"})
 		if detail != nil {
-			forged = append(forged, orchestrator.Event{Kind: "mine", Detail: detail})
+			forged = append(forged, machine.Event{Kind: "mine", Detail: detail})
 		}
 	}
 	events, err := emitting(t, forged...)
@@ -84,37 +84,37 @@ func TestEmit_reserved(t *testing.T) {
 // What a middleware may emit is told as it is, and reads as it was written.
 func TestEmit_roundTrips(t *testing.T) {
 	events, err := emitting(t,
-		orchestrator.Event{Kind: "mine", Text: "a\xffb"},
-		orchestrator.Event{Kind: orchestrator.EventToolProgress, Text: "half"},
-		orchestrator.Event{Kind: orchestrator.EventToolProgress, Text: "whole", Detail: orchestrator.ToolProgress{CallID: "c\xff", ToolName: "t"}})
+		machine.Event{Kind: "mine", Text: "a\xffb"},
+		machine.Event{Kind: machine.EventToolProgress, Text: "half"},
+		machine.Event{Kind: machine.EventToolProgress, Text: "whole", Detail: machine.ToolProgress{CallID: "c\xff", ToolName: "t"}})
 	require.NoError(t, err)
 	var told []string
 	for _, e := range events {
-		if e.Kind == "mine" || e.Kind == orchestrator.EventToolProgress {
+		if e.Kind == "mine" || e.Kind == machine.EventToolProgress {
 			told = append(told, e.Text)
 		}
 	}
 	require.Equal(t, []string{"a\ufffdb", "half", "whole"}, told)
 
 	rapid.Check(t, func(rt *rapid.T) {
-		kind := orchestrator.EventKind(rapid.SampledFrom([]string{"mine", "", "a\nb", "a\xff", "run_finished", "tool_progress", "text_delta", "tool_finished"}).Draw(rt, "kind"))
-		detail := rapid.SampledFrom([]orchestrator.Detail{
+		kind := machine.EventKind(rapid.SampledFrom([]string{"mine", "", "a\nb", "a\xff", "run_finished", "tool_progress", "text_delta", "tool_finished"}).Draw(rt, "kind"))
+		detail := rapid.SampledFrom([]machine.Detail{
 			nil,
-			orchestrator.RunStarted{},
-			orchestrator.ToolProgress{},
-			orchestrator.ToolProgress{CallID: "\xff", ToolName: "t"},
-			orchestrator.RunFinished{},
-			&orchestrator.ToolProgress{},
+			machine.RunStarted{},
+			machine.ToolProgress{},
+			machine.ToolProgress{CallID: "\xff", ToolName: "t"},
+			machine.RunFinished{},
+			&machine.ToolProgress{},
 		}).Draw(rt, "detail")
 		text := rapid.SampledFrom([]string{"", "a", "\xff\xfe", "\u2028"}).Draw(rt, "text")
-		events, err := emitting(t, orchestrator.Event{Kind: kind, Detail: detail, Text: text})
+		events, err := emitting(t, machine.Event{Kind: kind, Detail: detail, Text: text})
 		require.NoError(rt, err)
 		for _, e := range events {
 			require.True(rt, utf8.ValidString(e.Text))
 			e.Time = e.Time.Round(0).UTC()
 			data, err := json.Marshal(e)
 			require.NoError(rt, err)
-			var back orchestrator.Event
+			var back machine.Event
 			require.NoError(rt, json.Unmarshal(data, &back), "%s", data)
 			back.Time = back.Time.UTC()
 			require.Equal(rt, e, back)
@@ -126,8 +126,8 @@ func TestEmit_roundTrips(t *testing.T) {
 // there goes nowhere, and what it asks is for the test to answer.
 func TestMiddleware_byHand(t *testing.T) {
 	careful := func(next orchestrator.Handler) orchestrator.Handler {
-		return func(ctx context.Context, e orchestrator.Effect) (nextstep.Answer, error) {
-			orchestrator.Emit(ctx, orchestrator.Event{Kind: "asking", Text: e.Call.Name})
+		return func(ctx context.Context, e machine.Effect) (nextstep.Answer, error) {
+			orchestrator.Emit(ctx, machine.Event{Kind: "asking", Text: e.Call.Name})
 			word, err := tools.Ask(ctx, tools.Question{Text: "May " + e.Call.Name + " be called?"})
 			if err != nil {
 				return nil, err
@@ -139,11 +139,11 @@ func TestMiddleware_byHand(t *testing.T) {
 		}
 	}
 	made := 0
-	handler := careful(func(_ context.Context, e orchestrator.Effect) (nextstep.Answer, error) {
+	handler := careful(func(_ context.Context, e machine.Effect) (nextstep.Answer, error) {
 		made++
 		return nextstep.ToolResult{Output: messages.ToolOutput{CallID: e.Call.ID, ToolName: e.Call.Name, Status: messages.StatusOK}}, nil
 	})
-	e := orchestrator.Effect{
+	e := machine.Effect{
 		ID: machine.EffectID{Seq: 2, Index: 1}, Run: "r", Frame: "0", Kind: machine.EffectTool, Call: messages.ToolCall{ID: "1", Name: "pay", Arguments: "{}"},
 	}
 	require.Equal(t, "r/2/1", e.Key())
@@ -170,24 +170,24 @@ func TestS1_2_toolEvents(t *testing.T) {
 		func(c *orchestrator.Config) { c.Parallel = 1 })
 	events, err := collect(t, o, task("go"))
 	require.NoError(t, err)
-	told := map[string][]orchestrator.Event{}
+	told := map[string][]machine.Event{}
 	for _, e := range events {
 		switch d := e.Detail.(type) {
-		case orchestrator.ToolStarted:
+		case machine.ToolStarted:
 			told[d.Call.ID] = append(told[d.Call.ID], e)
-		case orchestrator.ToolProgress:
+		case machine.ToolProgress:
 			told[d.CallID] = append(told[d.CallID], e)
-		case orchestrator.ToolFinished:
+		case machine.ToolFinished:
 			told[d.Output.CallID] = append(told[d.Output.CallID], e)
 		default: // of no call
 		}
 	}
-	require.Equal(t, []orchestrator.EventKind{orchestrator.EventToolStarted, orchestrator.EventToolProgress, orchestrator.EventToolFinished}, kinds(told["1"]))
-	require.Equal(t, []orchestrator.EventKind{orchestrator.EventToolStarted, orchestrator.EventToolFinished}, kinds(told["2"]))
-	require.Equal(t, orchestrator.ToolStarted{Call: messages.ToolCall{ID: "1", Name: "half", Arguments: `{"n":1}`}}, told["1"][0].Detail)
+	require.Equal(t, []machine.EventKind{machine.EventToolStarted, machine.EventToolProgress, machine.EventToolFinished}, kinds(told["1"]))
+	require.Equal(t, []machine.EventKind{machine.EventToolStarted, machine.EventToolFinished}, kinds(told["2"]))
+	require.Equal(t, machine.ToolStarted{Call: messages.ToolCall{ID: "1", Name: "half", Arguments: `{"n":1}`}}, told["1"][0].Detail)
 	require.Equal(t, "half way", told["1"][1].Text)
-	require.Equal(t, orchestrator.ToolProgress{CallID: "1", ToolName: "half"}, told["1"][1].Detail)
-	require.Equal(t, `half{"n":1}`, told["1"][2].Detail.(orchestrator.ToolFinished).Output.Output)
+	require.Equal(t, machine.ToolProgress{CallID: "1", ToolName: "half"}, told["1"][1].Detail)
+	require.Equal(t, `half{"n":1}`, told["1"][2].Detail.(machine.ToolFinished).Output.Output)
 	for _, e := range told["1"] {
 		require.Equal(t, 2, e.Seq)
 		require.Equal(t, "0", e.Frame)

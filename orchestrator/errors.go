@@ -9,6 +9,7 @@ import (
 	"github.com/segue-go/segue/internal/guard"
 	"github.com/segue-go/segue/machine"
 	"github.com/segue-go/segue/strategy"
+	"github.com/segue-go/segue/tools"
 )
 
 // ConfigError says which field of a [Config] or a [Task] is invalid, why, and what to do.
@@ -79,10 +80,10 @@ func (e *RunExistsError) Unwrap() error { return e.Err }
 
 // UnansweredError reports that a run waits for answers and cannot be resumed: Config.Reply is nil
 // or did not answer, and Config.Store is nil. The Result beside it has StatusWaiting, the waits and
-// the messages so far. It wraps [ErrSuspended].
+// the messages so far. It wraps [tools.ErrSuspended].
 type UnansweredError struct {
 	Run   string
-	Waits []Wait
+	Waits []machine.Wait
 	Err   error // why Config.Reply did not answer, if known; may be nil
 }
 
@@ -95,10 +96,10 @@ func (e *UnansweredError) Error() string {
 	return text
 }
 
-// Unwrap returns [ErrSuspended], and the cause if there is one.
+// Unwrap returns [tools.ErrSuspended], and the cause if there is one.
 func (e *UnansweredError) Unwrap() []error {
 	if e.Err == nil {
-		return []error{ErrSuspended}
+		return []error{tools.ErrSuspended}
 	}
-	return []error{ErrSuspended, e.Err}
+	return []error{tools.ErrSuspended, e.Err}
 }

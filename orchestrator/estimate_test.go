@@ -15,6 +15,7 @@ import (
 	"github.com/segue-go/segue/delegation"
 	"github.com/segue-go/segue/llmclient"
 	"github.com/segue-go/segue/llmclient/openaichat"
+	"github.com/segue-go/segue/machine"
 	"github.com/segue-go/segue/messages"
 	"github.com/segue-go/segue/orchestrator"
 )
@@ -58,14 +59,14 @@ func TestRun_brokenRepliesHaveAPrice(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
 		pieces := 0
-		var end orchestrator.RunFinished
+		var end machine.RunFinished
 		for e := range o.Stream(ctx, orchestrator.Task{Run: "r", Input: long, Limits: delegation.Limits{TotalTokens: 10_000}}) {
-			if e.Kind == orchestrator.EventTextDelta {
+			if e.Kind == machine.EventTextDelta {
 				if pieces++; pieces == 78 {
 					cancel()
 				}
 			}
-			if last, ok := e.Detail.(orchestrator.RunFinished); ok {
+			if last, ok := e.Detail.(machine.RunFinished); ok {
 				end = last
 			}
 		}

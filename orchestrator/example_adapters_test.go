@@ -8,6 +8,7 @@ import (
 
 	"github.com/segue-go/segue/delegation"
 	"github.com/segue-go/segue/llmclient/scripted"
+	"github.com/segue-go/segue/machine"
 	"github.com/segue-go/segue/messages"
 	"github.com/segue-go/segue/orchestrator"
 	"github.com/segue-go/segue/strategy"
@@ -17,27 +18,27 @@ import (
 
 // runStream tells a run to a consumer that knows a flat stream: RunStart, TextDelta, ToolStart,
 // ToolOutput, ToolEnd, and one of RunEnd and RunError. What it has no name for is "".
-func runStream(e orchestrator.Event) string {
+func runStream(e machine.Event) string {
 	switch d := e.Detail.(type) {
-	case orchestrator.RunStarted, orchestrator.RunResumed:
+	case machine.RunStarted, machine.RunResumed:
 		return "RunStart"
-	case orchestrator.ToolStarted:
+	case machine.ToolStarted:
 		return "ToolStart " + d.Call.Name
-	case orchestrator.ToolProgress:
+	case machine.ToolProgress:
 		return "ToolOutput " + d.ToolName + " " + e.Text
-	case orchestrator.ToolFinished:
+	case machine.ToolFinished:
 		return "ToolEnd " + d.Output.ToolName
-	case orchestrator.RunFinished:
+	case machine.RunFinished:
 		switch d.Status {
-		case orchestrator.StatusDone, orchestrator.StatusWaiting:
+		case machine.StatusDone, machine.StatusWaiting:
 			return "RunEnd"
-		case orchestrator.StatusStopped:
+		case machine.StatusStopped:
 			return "RunEnd aborted"
 		default:
 			return "RunError " + d.Output.Err.Message
 		}
 	}
-	if e.Kind == orchestrator.EventTextDelta {
+	if e.Kind == machine.EventTextDelta {
 		return "TextDelta " + e.Text
 	}
 	return ""

@@ -10,6 +10,7 @@ import (
 	"github.com/segue-go/segue/delegation"
 	"github.com/segue-go/segue/llmclient"
 	"github.com/segue-go/segue/llmclient/scripted"
+	"github.com/segue-go/segue/machine"
 	"github.com/segue-go/segue/messages"
 	"github.com/segue-go/segue/nextstep"
 	"github.com/segue-go/segue/orchestrator"
@@ -73,9 +74,9 @@ func ExampleOrchestrator_Replay() {
 			log.Fatal(err)
 		}
 		switch d := e.Detail.(type) {
-		case orchestrator.ToolFinished:
+		case machine.ToolFinished:
 			fmt.Println(e.Record, d.Output.ToolName, d.Output.Output)
-		case orchestrator.RunFinished:
+		case machine.RunFinished:
 			fmt.Println(e.Record, d.Status, d.Output.Text())
 		default:
 		}

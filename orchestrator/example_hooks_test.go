@@ -20,7 +20,7 @@ import (
 // both. The end of a run is an event. Scenario S3-19.
 func ExampleMiddleware_hooks() {
 	hooks := func(next orchestrator.Handler) orchestrator.Handler {
-		return func(ctx context.Context, e orchestrator.Effect) (nextstep.Answer, error) {
+		return func(ctx context.Context, e machine.Effect) (nextstep.Answer, error) {
 			switch e.Kind {
 			case machine.EffectModel:
 				step := e.Step.(nextstep.GetChatCompletion)
@@ -58,8 +58,8 @@ func ExampleMiddleware_hooks() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	finish := func(e orchestrator.Event) {
-		if end, ok := e.Detail.(orchestrator.RunFinished); ok {
+	finish := func(e machine.Event) {
+		if end, ok := e.Detail.(machine.RunFinished); ok {
 			fmt.Println("finish:", end.Status)
 		}
 	}

@@ -94,17 +94,17 @@ func ExampleConfig_migrate() {
 	}
 	after := release("v2", "greeter", "working", scripted.New(scripted.Text("The money is on its way.")), migrate)
 	for event, err := range after.Resume(context.Background(), orchestrator.Resumption{
-		Run: "r1", Replies: []orchestrator.Reply{{WaitID: res.Waits[0].ID, Approve: true}},
+		Run: "r1", Replies: []machine.Reply{{WaitID: res.Waits[0].ID, Approve: true}},
 	}) {
 		if err != nil {
 			log.Fatal(err)
 		}
 		switch detail := event.Detail.(type) {
-		case orchestrator.RunMigrated:
+		case machine.RunMigrated:
 			fmt.Println("carried over from", detail.From)
-		case orchestrator.ToolFinished:
+		case machine.ToolFinished:
 			fmt.Println(detail.Output.Output)
-		case orchestrator.RunFinished:
+		case machine.RunFinished:
 			fmt.Println(detail.Output.Text())
 		default:
 		}

@@ -9,6 +9,7 @@ import (
 	"github.com/segue-go/segue/checkpoint"
 	"github.com/segue-go/segue/delegation"
 	"github.com/segue-go/segue/llmclient/scripted"
+	"github.com/segue-go/segue/machine"
 	"github.com/segue-go/segue/orchestrator"
 	"github.com/segue-go/segue/strategy"
 	"github.com/segue-go/segue/strategy/completetask"
@@ -32,12 +33,12 @@ func ExampleOrchestrator_Recover() {
 	}
 	ctx, stop := context.WithCancel(context.Background())
 	done := make(chan error)
-	ended := make(chan orchestrator.RunFinished)
+	ended := make(chan machine.RunFinished)
 	go func() {
 		done <- o.Recover(ctx, orchestrator.Recovery{
 			Every: 10 * time.Millisecond,
-			Event: func(_ checkpoint.Key, e orchestrator.Event) {
-				if end, ok := e.Detail.(orchestrator.RunFinished); ok {
+			Event: func(_ checkpoint.Key, e machine.Event) {
+				if end, ok := e.Detail.(machine.RunFinished); ok {
 					ended <- end
 				}
 			},
@@ -49,7 +50,7 @@ func ExampleOrchestrator_Recover() {
 
 	// Later, in any process: a person says yes.
 	key := checkpoint.Key{Run: "r1"}
-	if err := o.Answer(ctx, key, orchestrator.Reply{WaitID: res.Waits[0].ID, Approve: true}); err != nil {
+	if err := o.Answer(ctx, key, machine.Reply{WaitID: res.Waits[0].ID, Approve: true}); err != nil {
 		log.Fatal(err)
 	}
 	end := <-ended

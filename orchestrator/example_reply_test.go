@@ -8,6 +8,7 @@ import (
 	"github.com/segue-go/segue/checkpoint"
 	"github.com/segue-go/segue/delegation"
 	"github.com/segue-go/segue/llmclient/scripted"
+	"github.com/segue-go/segue/machine"
 	"github.com/segue-go/segue/orchestrator"
 	"github.com/segue-go/segue/strategy"
 	"github.com/segue-go/segue/strategy/completetask"
@@ -44,8 +45,8 @@ func ExampleOrchestrator_Resume() {
 		fmt.Println(result.Status, w.Kind, w.Tool, w.Arguments)
 	}
 
-	reply := orchestrator.Reply{WaitID: result.Waits[0].ID, Approve: true}
-	result, err = orchestrator.Collect(o.Resume(ctx, orchestrator.Resumption{Run: "cleanup-1", Replies: []orchestrator.Reply{reply}}))
+	reply := machine.Reply{WaitID: result.Waits[0].ID, Approve: true}
+	result, err = orchestrator.Collect(o.Resume(ctx, orchestrator.Resumption{Run: "cleanup-1", Replies: []machine.Reply{reply}}))
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -65,9 +66,9 @@ func ExampleConfig_reply() {
 		),
 		Strategies: strategy.Set{"solve": completetask.New(completetask.Config{})},
 		Tools:      []tools.Tool{asking},
-		Reply: func(_ context.Context, w orchestrator.Wait) (orchestrator.Reply, error) {
+		Reply: func(_ context.Context, w machine.Wait) (machine.Reply, error) {
 			fmt.Println("the model asks:", w.Text)
-			return orchestrator.Reply{Text: "notes.txt"}, nil
+			return machine.Reply{Text: "notes.txt"}, nil
 		},
 	})
 	if err != nil {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/segue-go/segue/delegation"
 	"github.com/segue-go/segue/llmclient/scripted"
+	"github.com/segue-go/segue/machine"
 	"github.com/segue-go/segue/orchestrator"
 	"github.com/segue-go/segue/strategy"
 	"github.com/segue-go/segue/strategy/completetask"
@@ -53,12 +54,12 @@ func ExampleOrchestrator_Stream() {
 			log.Fatal(err)
 		}
 		switch detail := event.Detail.(type) {
-		case orchestrator.StateChanged:
+		case machine.StateChanged:
 			fmt.Println("state:", detail.To)
-		case orchestrator.RunFinished:
+		case machine.RunFinished:
 			fmt.Println("ended:", detail.Status)
 		case nil:
-			if event.Kind == orchestrator.EventTextDelta { // thoughts are deltas too
+			if event.Kind == machine.EventTextDelta { // thoughts are deltas too
 				fmt.Printf("text: %q\n", event.Text)
 			}
 		default:

@@ -41,7 +41,7 @@ type execution struct {
 	mu       sync.Mutex
 	call     *tools.Running // the running tool; nil: none
 	calls    int            // number of tool calls
-	waits    []Wait         // waits that could not be answered in this process
+	waits    []machine.Wait // waits that could not be answered in this process
 	request  *request       // for a model
 	sawDelta bool           // deltas of the reply were emitted
 	idle     *idleTimer     // timer of the request in progress; nil: none
@@ -189,11 +189,11 @@ func (x *execution) handle(ctx context.Context) (answer nextstep.Answer, err err
 func (x *execution) brokeDown(where string, value any, stack []byte) error {
 	x.panicked(where, value, stack)
 	return &panicked{delegation.NewError(delegation.CodePanic, fmt.Errorf("orchestrator: performing the %s effect %s %w",
-		x.effect.Kind, x.effect.ID, &PanicError{Value: value, Stack: stack}))}
+		x.effect.Kind, x.effect.ID, &machine.PanicError{Value: value, Stack: stack}))}
 }
 
 // panicked is the error of an effect whose Handler panicked. Even if the panic value wraps
-// ErrSuspended, the effect does not wait.
+// tools.ErrSuspended, the effect does not wait.
 type panicked struct{ err *delegation.Error }
 
 func (e *panicked) Error() string { return e.err.Error() }
@@ -299,7 +299,7 @@ func (r *run) finish(x *execution, answer nextstep.Answer, err error) bool {
 	e := x.effect
 	elapsed := max(0, r.now.Sub(x.began)-x.asked.Sum())
 	if err != nil {
-		if _, broke := err.(*panicked); !broke && errors.Is(err, ErrSuspended) { //nolint:errorlint // what the panic wraps does not count
+		if _, broke := err.(*panicked); !broke && errors.Is(err, tools.ErrSuspended) { //nolint:errorlint // what the panic wraps does not count
 			return r.suspend(x, err, elapsed)
 		}
 		answer = r.failure(e.Kind, err)

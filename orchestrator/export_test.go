@@ -89,8 +89,8 @@ func TestImport_goesOn(t *testing.T) {
 	head, err := build(there).Import(t.Context(), strings.NewReader(exported(t, o, checkpoint.Key{Run: "r"})))
 	require.NoError(t, err)
 	require.Equal(t, checkpoint.StatusWaiting, head.Header.Status)
-	require.Equal(t, []checkpoint.Wait{{ID: res.Waits[0].ID, Kind: orchestrator.WaitQuestion}}, head.Header.Waits)
-	end := goOn(t, build(there, scripted.Text("done")), "r", orchestrator.Reply{WaitID: res.Waits[0].ID, Text: "that"})
+	require.Equal(t, []checkpoint.Wait{{ID: res.Waits[0].ID, Kind: machine.WaitQuestion}}, head.Header.Waits)
+	end := goOn(t, build(there, scripted.Text("done")), "r", machine.Reply{WaitID: res.Waits[0].ID, Text: "that"})
 	require.Equal(t, "done", end.Output.Text())
 
 	left := died(t, here, 1, 0)

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/segue-go/segue/delegation"
+	"github.com/segue-go/segue/machine"
 	"github.com/segue-go/segue/nextstep"
 	"github.com/segue-go/segue/strategy"
 )
@@ -110,20 +111,20 @@ var (
 )
 
 // From converts an event of the run to zero, one or two events. Pass each event once, in order.
-func (f *Flat) From(e Event) []FlatEvent {
-	if d, ok := e.Detail.(FrameEntered); ok {
+func (f *Flat) From(e machine.Event) []FlatEvent {
+	if d, ok := e.Detail.(machine.FrameEntered); ok {
 		f.entered(e.Frame, d)
 		return nil
 	}
 	switch d := e.Detail.(type) {
-	case RunStarted:
+	case machine.RunStarted:
 		return []FlatEvent{{Type: FlatStart, Strategy: cmp.Or(f.Strategy, d.Strategy), MaxSteps: f.MaxSteps}}
-	case RunResumed:
+	case machine.RunResumed:
 		f.resumed(d)
 		return nil
-	case WaitStarted:
+	case machine.WaitStarted:
 		return []FlatEvent{{Type: FlatRequestInput, Step: f.Turns, Question: d.Wait.Text}}
-	case RunFinished:
+	case machine.RunFinished:
 		return f.ended(d)
 	}
 	if f.inner[e.Frame] {
@@ -132,21 +133,21 @@ func (f *Flat) From(e Event) []FlatEvent {
 	switch d := e.Detail.(type) {
 	case nil:
 		return f.delta(e)
-	case RetryWaiting:
+	case machine.RetryWaiting:
 		if d.Discard {
 			f.message.Reset() // the reply starts again
 		}
-	case StateChanged:
+	case machine.StateChanged:
 		return f.moved(e.Frame, d)
-	case StepTaken:
+	case machine.StepTaken:
 		if !f.loops[e.Frame] {
 			return f.taken(d)
 		}
-	case ToolStarted:
+	case machine.ToolStarted:
 		if d.Call.Name != requestInputTool {
 			return []FlatEvent{{Type: FlatToolStart, Step: f.Turns, Tool: d.Call.Name, CallID: d.Call.ID}}
 		}
-	case ToolFinished:
+	case machine.ToolFinished:
 		if out := d.Output; out.ToolName != requestInputTool {
 			return []FlatEvent{{Type: FlatToolComplete, Step: f.Turns, Tool: out.ToolName, CallID: out.CallID, Result: out.Output}}
 		}
@@ -156,10 +157,10 @@ func (f *Flat) From(e Event) []FlatEvent {
 }
 
 // resumed notes of the frames that were entered before what it would have noted then.
-func (f *Flat) resumed(d RunResumed) {
+func (f *Flat) resumed(d machine.RunResumed) {
 	f.inner, f.loops = nil, nil
 	for _, o := range d.Open {
-		f.entered(o.Frame, FrameEntered{CallID: o.CallID})
+		f.entered(o.Frame, machine.FrameEntered{CallID: o.CallID})
 		if f.inner[o.Frame] {
 			continue
 		}
@@ -181,7 +182,7 @@ func (f *Flat) loop(frame string) {
 }
 
 // entered records which frames belong to agents.
-func (f *Flat) entered(frame string, d FrameEntered) {
+func (f *Flat) entered(frame string, d machine.FrameEntered) {
 	up := ""
 	if at := strings.LastIndexByte(frame, '.'); at >= 0 {
 		up = frame[:at]
@@ -195,8 +196,8 @@ func (f *Flat) entered(frame string, d FrameEntered) {
 }
 
 // delta stores a piece of the model's text.
-func (f *Flat) delta(e Event) []FlatEvent {
-	if e.Kind != EventTextDelta {
+func (f *Flat) delta(e machine.Event) []FlatEvent {
+	if e.Kind != machine.EventTextDelta {
 		return nil
 	}
 	f.message.WriteString(e.Text)
@@ -221,7 +222,7 @@ func (f *Flat) said(t FlatType) FlatEvent {
 }
 
 // moved converts a state change of a strategy.
-func (f *Flat) moved(frame string, d StateChanged) (events []FlatEvent) {
+func (f *Flat) moved(frame string, d machine.StateChanged) (events []FlatEvent) {
 	if d.From == d.To { // it asks again, in the same turn
 		return nil
 	}
@@ -256,7 +257,7 @@ func (f *Flat) moved(frame string, d StateChanged) (events []FlatEvent) {
 }
 
 // taken converts a step of a strategy.
-func (f *Flat) taken(d StepTaken) []FlatEvent {
+func (f *Flat) taken(d machine.StepTaken) []FlatEvent {
 	switch d.Kind {
 	case nextstep.KindGetChatCompletion:
 		events := f.begin()
@@ -275,11 +276,11 @@ func (f *Flat) taken(d StepTaken) []FlatEvent {
 }
 
 // ended converts the end of the run. An answer is a completion, even if it came at a limit.
-func (f *Flat) ended(d RunFinished) []FlatEvent {
+func (f *Flat) ended(d machine.RunFinished) []FlatEvent {
 	switch {
-	case d.Status == StatusDone, d.Status == StatusLimit && d.Output.Result != nil:
+	case d.Status == machine.StatusDone, d.Status == machine.StatusLimit && d.Output.Result != nil:
 		return []FlatEvent{{Type: FlatCompletion, Steps: f.Turns, Answer: d.Output.Text()}}
-	case d.Status == StatusWaiting: // agent_request_input has reported it
+	case d.Status == machine.StatusWaiting: // agent_request_input has reported it
 		return nil
 	default:
 		err := d.Output.Err

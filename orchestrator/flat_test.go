@@ -36,31 +36,31 @@ func TestS4_1_flatStartAndEnd(t *testing.T) {
 func TestS4_27_oneToOne(t *testing.T) {
 	call, answer := messages.ToolCall{ID: "c1", Name: "look", Arguments: "{}"}, "Done!"
 	flat := orchestrator.Flat{MaxSteps: 3}
-	require.Empty(t, flat.From(orchestrator.Event{Frame: "0", Detail: orchestrator.FrameEntered{Strategy: "react"}}))
+	require.Empty(t, flat.From(machine.Event{Frame: "0", Detail: machine.FrameEntered{Strategy: "react"}}))
 	names := map[string]bool{}
 	for _, c := range []struct {
-		detail orchestrator.Detail
+		detail machine.Detail
 		name   string
 		want   orchestrator.FlatEvent
 	}{
-		{orchestrator.RunStarted{Strategy: "react"}, "agent_start", orchestrator.FlatEvent{Strategy: "react", MaxSteps: 3}},
-		{orchestrator.StateChanged{To: "awaiting_model"}, "agent_turn_start", orchestrator.FlatEvent{Step: 1}},
-		{orchestrator.StepTaken{Kind: nextstep.KindGetChatCompletion}, "agent_reason", orchestrator.FlatEvent{Step: 1, Message: "I look."}},
-		{orchestrator.ToolStarted{Call: call}, "tool_start", orchestrator.FlatEvent{Step: 1, Tool: "look", CallID: "c1"}},
-		{orchestrator.WaitStarted{Wait: machine.Wait{Text: "Which?"}}, "agent_request_input", orchestrator.FlatEvent{Step: 1, Question: "Which?"}},
-		{orchestrator.ToolFinished{Output: messages.ToolOutput{CallID: "c1", ToolName: "look", Output: "seen"}}, "tool_complete", orchestrator.FlatEvent{Step: 1, Tool: "look", CallID: "c1", Result: "seen"}},
-		{orchestrator.StepTaken{Kind: nextstep.KindExecuteTools}, "agent_observe", orchestrator.FlatEvent{Step: 1}},
-		{orchestrator.RunFinished{Status: orchestrator.StatusDone, Output: delegation.Output{Result: &answer}}, "agent_completion", orchestrator.FlatEvent{Steps: 1, Answer: "Done!"}},
-		{orchestrator.RunFinished{Status: orchestrator.StatusFailed, Output: delegation.Output{Err: &delegation.Error{Message: "broken"}}}, "agent_error", orchestrator.FlatEvent{Message: "broken"}},
+		{machine.RunStarted{Strategy: "react"}, "agent_start", orchestrator.FlatEvent{Strategy: "react", MaxSteps: 3}},
+		{machine.StateChanged{To: "awaiting_model"}, "agent_turn_start", orchestrator.FlatEvent{Step: 1}},
+		{machine.StepTaken{Kind: nextstep.KindGetChatCompletion}, "agent_reason", orchestrator.FlatEvent{Step: 1, Message: "I look."}},
+		{machine.ToolStarted{Call: call}, "tool_start", orchestrator.FlatEvent{Step: 1, Tool: "look", CallID: "c1"}},
+		{machine.WaitStarted{Wait: machine.Wait{Text: "Which?"}}, "agent_request_input", orchestrator.FlatEvent{Step: 1, Question: "Which?"}},
+		{machine.ToolFinished{Output: messages.ToolOutput{CallID: "c1", ToolName: "look", Output: "seen"}}, "tool_complete", orchestrator.FlatEvent{Step: 1, Tool: "look", CallID: "c1", Result: "seen"}},
+		{machine.StepTaken{Kind: nextstep.KindExecuteTools}, "agent_observe", orchestrator.FlatEvent{Step: 1}},
+		{machine.RunFinished{Status: machine.StatusDone, Output: delegation.Output{Result: &answer}}, "agent_completion", orchestrator.FlatEvent{Steps: 1, Answer: "Done!"}},
+		{machine.RunFinished{Status: machine.StatusFailed, Output: delegation.Output{Err: &delegation.Error{Message: "broken"}}}, "agent_error", orchestrator.FlatEvent{Message: "broken"}},
 	} {
-		told := flat.From(orchestrator.Event{Frame: "0", Detail: c.detail})
+		told := flat.From(machine.Event{Frame: "0", Detail: c.detail})
 		require.Len(t, told, 1, c.name)
 		require.Equal(t, c.name, told[0].UpdateType())
 		c.want.Type = told[0].Type
 		require.Equal(t, c.want, told[0])
 		names[c.name] = true
 		if c.name == "agent_turn_start" {
-			require.Empty(t, flat.From(orchestrator.Event{Frame: "0", Kind: orchestrator.EventTextDelta, Text: "I look."}))
+			require.Empty(t, flat.From(machine.Event{Frame: "0", Kind: machine.EventTextDelta, Text: "I look."}))
 		}
 	}
 	require.Len(t, names, 9)
@@ -69,11 +69,11 @@ func TestS4_27_oneToOne(t *testing.T) {
 // A model that is asked again in the same state speaks in the same turn.
 func TestFlat_sameState(t *testing.T) {
 	flat := orchestrator.Flat{}
-	flat.From(orchestrator.Event{Frame: "0", Detail: orchestrator.StateChanged{From: "ready", To: "reasoning"}})
-	flat.From(orchestrator.Event{Frame: "0", Kind: orchestrator.EventTextDelta, Text: "hm"})
-	require.Empty(t, flat.From(orchestrator.Event{Frame: "0", Detail: orchestrator.StateChanged{From: "reasoning", To: "reasoning", On: "unforced"}}))
+	flat.From(machine.Event{Frame: "0", Detail: machine.StateChanged{From: "ready", To: "reasoning"}})
+	flat.From(machine.Event{Frame: "0", Kind: machine.EventTextDelta, Text: "hm"})
+	require.Empty(t, flat.From(machine.Event{Frame: "0", Detail: machine.StateChanged{From: "reasoning", To: "reasoning", On: "unforced"}}))
 	require.Equal(t, []orchestrator.FlatEvent{{Type: orchestrator.FlatReason, Step: 1, Message: "hm"}},
-		flat.From(orchestrator.Event{Frame: "0", Detail: orchestrator.StateChanged{From: "reasoning", To: "acting"}}))
+		flat.From(machine.Event{Frame: "0", Detail: machine.StateChanged{From: "reasoning", To: "acting"}}))
 }
 
 // An agent that is called as a tool is told as a tool: of what it does inside, only questions are.
@@ -81,20 +81,20 @@ func TestFlat_agentsAreTools(t *testing.T) {
 	var flat orchestrator.Flat
 	call := messages.ToolCall{ID: "c1", Name: "research"}
 	var told []orchestrator.FlatType
-	for _, e := range []orchestrator.Event{
-		{Frame: "0", Detail: orchestrator.RunStarted{Strategy: "lead"}},
-		{Frame: "0", Detail: orchestrator.FrameEntered{Strategy: "lead"}},
-		{Frame: "0", Detail: orchestrator.StateChanged{To: "awaiting_model"}},
-		{Frame: "0", Detail: orchestrator.StepTaken{Kind: nextstep.KindGetChatCompletion}},
-		{Frame: "0", Detail: orchestrator.ToolStarted{Call: call}},
-		{Frame: "0.1", Detail: orchestrator.FrameEntered{Strategy: "solve", CallID: "c1"}},
-		{Frame: "0.1.1", Detail: orchestrator.FrameEntered{Strategy: "solve"}},
-		{Frame: "0.1.1", Detail: orchestrator.StateChanged{To: "awaiting_model"}},
-		{Frame: "0.1.1", Kind: orchestrator.EventTextDelta, Text: "not told"},
-		{Frame: "0.1.1", Detail: orchestrator.ToolStarted{Call: call}},
-		{Frame: "0.1.1", Detail: orchestrator.WaitStarted{Wait: machine.Wait{Text: "Which?"}}},
-		{Frame: "0", Detail: orchestrator.ToolFinished{Output: messages.ToolOutput{CallID: "c1", ToolName: "research"}}},
-		{Frame: "0", Detail: orchestrator.RunFinished{Status: orchestrator.StatusStopped}},
+	for _, e := range []machine.Event{
+		{Frame: "0", Detail: machine.RunStarted{Strategy: "lead"}},
+		{Frame: "0", Detail: machine.FrameEntered{Strategy: "lead"}},
+		{Frame: "0", Detail: machine.StateChanged{To: "awaiting_model"}},
+		{Frame: "0", Detail: machine.StepTaken{Kind: nextstep.KindGetChatCompletion}},
+		{Frame: "0", Detail: machine.ToolStarted{Call: call}},
+		{Frame: "0.1", Detail: machine.FrameEntered{Strategy: "solve", CallID: "c1"}},
+		{Frame: "0.1.1", Detail: machine.FrameEntered{Strategy: "solve"}},
+		{Frame: "0.1.1", Detail: machine.StateChanged{To: "awaiting_model"}},
+		{Frame: "0.1.1", Kind: machine.EventTextDelta, Text: "not told"},
+		{Frame: "0.1.1", Detail: machine.ToolStarted{Call: call}},
+		{Frame: "0.1.1", Detail: machine.WaitStarted{Wait: machine.Wait{Text: "Which?"}}},
+		{Frame: "0", Detail: machine.ToolFinished{Output: messages.ToolOutput{CallID: "c1", ToolName: "research"}}},
+		{Frame: "0", Detail: machine.RunFinished{Status: machine.StatusStopped}},
 	} {
 		for _, f := range flat.From(e) {
 			require.NotContains(t, f.Message, "not told")
@@ -145,7 +145,7 @@ func TestFlat_resumed(t *testing.T) {
 			})
 			events, err := collect(t, o, task("go"))
 			require.NoError(t, err)
-			events, err = resumed(t, o, "r", orchestrator.Reply{WaitID: finished(t, events).Waits[0].ID, Text: "that"})
+			events, err = resumed(t, o, "r", machine.Reply{WaitID: finished(t, events).Waits[0].ID, Text: "that"})
 			require.NoError(t, err)
 			flat := orchestrator.Flat{Turns: 1}
 			var told []orchestrator.FlatEvent
@@ -161,25 +161,25 @@ func TestFlat_resumed(t *testing.T) {
 // Another strategy may have the state executing, too; a turn that was begun before is not begun
 // again.
 func TestFlat_resumedOthers(t *testing.T) {
-	executing := orchestrator.RunResumed{Open: []orchestrator.OpenFrame{{Frame: "0", State: "executing"}}}
-	asking := orchestrator.RunResumed{Open: []orchestrator.OpenFrame{{Frame: "0", State: "awaiting_model"}}}
+	executing := machine.RunResumed{Open: []machine.OpenFrame{{Frame: "0", State: "executing"}}}
+	asking := machine.RunResumed{Open: []machine.OpenFrame{{Frame: "0", State: "awaiting_model"}}}
 	for name, c := range map[string]struct {
-		events []orchestrator.Detail
+		events []machine.Detail
 		want   []orchestrator.FlatType
 	}{
 		"steps": {
-			[]orchestrator.Detail{executing, orchestrator.StepTaken{Kind: nextstep.KindExecuteTools}, orchestrator.StateChanged{From: "executing", To: "asking"}, orchestrator.StepTaken{Kind: nextstep.KindGetChatCompletion}},
+			[]machine.Detail{executing, machine.StepTaken{Kind: nextstep.KindExecuteTools}, machine.StateChanged{From: "executing", To: "asking"}, machine.StepTaken{Kind: nextstep.KindGetChatCompletion}},
 			[]orchestrator.FlatType{orchestrator.FlatObserve, orchestrator.FlatTurnStart, orchestrator.FlatReason},
 		},
 		"broken off": {
-			[]orchestrator.Detail{asking, orchestrator.StepTaken{Kind: nextstep.KindGetChatCompletion}},
+			[]machine.Detail{asking, machine.StepTaken{Kind: nextstep.KindGetChatCompletion}},
 			[]orchestrator.FlatType{orchestrator.FlatReason},
 		},
 	} {
 		flat := orchestrator.Flat{Turns: 3}
 		var told []orchestrator.FlatType
 		for _, d := range c.events {
-			for _, e := range flat.From(orchestrator.Event{Frame: "0", Detail: d}) {
+			for _, e := range flat.From(machine.Event{Frame: "0", Detail: d}) {
 				told = append(told, e.Type)
 			}
 		}

@@ -23,7 +23,7 @@ type Position struct {
 
 // PositionOf returns the place behind an event. An event that the Machine does not know of, such as
 // a delta, has the Index 0: its place is before the events of its record.
-func PositionOf(e Event) Position { return Position{Record: e.Record, Index: e.Index} }
+func PositionOf(e machine.Event) Position { return Position{Record: e.Record, Index: e.Index} }
 
 // String returns "record/index".
 func (p Position) String() string { return strconv.Itoa(p.Record) + "/" + strconv.Itoa(p.Index) }
@@ -44,7 +44,7 @@ func (p *Position) UnmarshalText(text []byte) error {
 }
 
 // before reports whether an event stands behind the position.
-func (p Position) before(e *Event) bool {
+func (p Position) before(e *machine.Event) bool {
 	return e.Record > p.Record || e.Record == p.Record && e.Index > p.Index
 }
 
@@ -64,7 +64,7 @@ func (p Position) before(e *Event) bool {
 // what for, and Follow waits with it, as it does for a run whose process has died until somebody
 // goes on with it. End it by ctx, whose cause is the error then, or by breaking out.
 //
-// Deltas are kept nowhere, so a follower may come or be too late for some of them. A [StepSnapshot]
+// Deltas are kept nowhere, so a follower may come or be too late for some of them. A [machine.StepSnapshot]
 // replaces what the follower has of the reply: the deltas so far of a step in progress, followed by
 // the rest of them; or, before the events of the record that holds a reply, its whole text, if the
 // follower was told another. A snapshot says that the text comes Later where no deltas of a step can
@@ -73,11 +73,11 @@ func (p Position) before(e *Event) bool {
 //
 // Errors end it. They are those of [Orchestrator.Replay]; a store that fails is tried again for
 // Config.Timeouts.Store.
-func (o *Orchestrator) Follow(ctx context.Context, key checkpoint.Key, after Position) iter.Seq2[Event, error] {
-	return func(yield func(Event, error) bool) {
+func (o *Orchestrator) Follow(ctx context.Context, key checkpoint.Key, after Position) iter.Seq2[machine.Event, error] {
+	return func(yield func(machine.Event, error) bool) {
 		rd, err := o.newReading(key)
 		if err != nil {
-			yield(Event{}, err)
+			yield(machine.Event{}, err)
 			return
 		}
 		rd.follows = true
@@ -91,9 +91,9 @@ func (o *Orchestrator) Follow(ctx context.Context, key checkpoint.Key, after Pos
 type following struct {
 	rd      *reading
 	after   Position
-	yield   func(Event, error) bool
+	yield   func(machine.Event, error) bool
 	hears   *follower
-	passing []Event                // what it heard and has not told
+	passing []machine.Event        // what it heard and has not told
 	heard   map[string]*replySoFar // what it has told, by frame
 	failing time.Time              // since when the store fails; zero: it does not
 	gone    bool                   // whoever listened wants no more
@@ -115,7 +115,7 @@ func (f *following) run(ctx context.Context) {
 		timer.Reset(every)
 		select {
 		case <-ctx.Done():
-			f.yield(Event{}, causeOfContext(ctx))
+			f.yield(machine.Event{}, causeOfContext(ctx))
 			return
 		case <-timer.C:
 		case <-f.hears.ready:
@@ -126,7 +126,7 @@ func (f *following) run(ctx context.Context) {
 // catchUp tells what the journal holds by now. It returns false if that is all there will be.
 func (f *following) catchUp(ctx context.Context) bool {
 	failed := error(nil)
-	f.rd.tell(ctx, func(e Event, err error) bool {
+	f.rd.tell(ctx, func(e machine.Event, err error) bool {
 		if e.Kind == "" {
 			failed = err
 			return false
@@ -155,7 +155,7 @@ func (f *following) catchUp(ctx context.Context) bool {
 	case ctx.Err() != nil:
 		failed = causeOfContext(ctx)
 	}
-	f.yield(Event{}, failed)
+	f.yield(machine.Event{}, failed)
 	return false
 }
 
@@ -179,7 +179,7 @@ func (o *Orchestrator) tellsDeltas(key checkpoint.Key) bool {
 }
 
 // of returns what was told of the frame of an event.
-func (f *following) of(e *Event) *replySoFar {
+func (f *following) of(e *machine.Event) *replySoFar {
 	h := f.heard[e.Frame]
 	if h == nil {
 		h = new(replySoFar)
@@ -190,8 +190,8 @@ func (f *following) of(e *Event) *replySoFar {
 
 // lacks reports whether a snapshot may differ from what the reader has of its step. Before the first
 // event of a step that began before the position, nobody knows what that is.
-func (f *following) lacks(e *Event) bool {
-	told, h, d := StepSnapshot{}, f.of(e), e.Detail.(StepSnapshot)
+func (f *following) lacks(e *machine.Event) bool {
+	told, h, d := machine.StepSnapshot{}, f.of(e), e.Detail.(machine.StepSnapshot)
 	switch {
 	case h.event.Seq == e.Seq:
 		told = h.snapshot()
@@ -210,7 +210,7 @@ func (f *following) lacks(e *Event) bool {
 
 // tellNow tells an event that is kept nowhere, unless its step has its answer already, or its text
 // comes later. It returns false if the following is over.
-func (f *following) tellNow(e *Event) bool {
+func (f *following) tellNow(e *machine.Event) bool {
 	if h := f.of(e); e.Seq > h.taken && (!h.add(e) || !h.later) {
 		f.gone = !f.yield(*e, nil)
 	}
@@ -221,7 +221,7 @@ func (f *following) tellNow(e *Event) bool {
 // following is over.
 func (f *following) tellLater() bool {
 	for _, x := range f.rd.m.Open() {
-		e := snapshotOf(eventOf(&x, f.rd.m.Now().Local()), StepSnapshot{Later: true})
+		e := snapshotOf(eventOf(&x, f.rd.m.Now().Local()), machine.StepSnapshot{Later: true})
 		if x.Kind == machine.EffectModel && !isAside(&x) && f.lacks(&e) && !f.tellNow(&e) {
 			return false
 		}
@@ -237,7 +237,7 @@ func (f *following) tellPassing(last int) bool {
 	for f.take(); len(f.passing) > 0 && f.passing[0].Record <= last; {
 		e := &f.passing[0]
 		f.passing = f.passing[1:]
-		if _, ok := e.Detail.(StepSnapshot); (!ok || f.lacks(e)) && !f.tellNow(e) {
+		if _, ok := e.Detail.(machine.StepSnapshot); (!ok || f.lacks(e)) && !f.tellNow(e) {
 			return false
 		}
 	}

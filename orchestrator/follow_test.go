@@ -16,6 +16,7 @@ import (
 	"github.com/segue-go/segue/checkpoint"
 	"github.com/segue-go/segue/llmclient"
 	"github.com/segue-go/segue/llmclient/scripted"
+	"github.com/segue-go/segue/machine"
 	"github.com/segue-go/segue/messages"
 	"github.com/segue-go/segue/orchestrator"
 	"github.com/segue-go/segue/tools"
@@ -23,7 +24,7 @@ import (
 
 // heard is what somebody has heard who follows a run.
 type heard struct {
-	events []orchestrator.Event
+	events []machine.Event
 	last   time.Time // when the last event came
 	err    error
 	over   atomic.Bool
@@ -31,7 +32,7 @@ type heard struct {
 
 func (h *heard) deltas() (text string) {
 	for _, e := range h.events {
-		if e.Kind == orchestrator.EventTextDelta {
+		if e.Kind == machine.EventTextDelta {
 			text += e.Text
 		}
 	}
@@ -39,7 +40,7 @@ func (h *heard) deltas() (text string) {
 }
 
 // startFollowing follows the run r on a goroutine of its own.
-func startFollowing(ctx context.Context, o *orchestrator.Orchestrator, after orchestrator.Position, each func(orchestrator.Event)) *heard {
+func startFollowing(ctx context.Context, o *orchestrator.Orchestrator, after orchestrator.Position, each func(machine.Event)) *heard {
 	h := new(heard)
 	go func() {
 		defer h.over.Store(true)
@@ -65,7 +66,7 @@ func TestFollow_ended(t *testing.T) {
 	for i := range told {
 		again, err := all(t, o.Follow(t.Context(), checkpoint.Key{Run: "r"}, orchestrator.PositionOf(told[i])))
 		require.NoError(t, err)
-		require.Equal(t, told[i+1:], append([]orchestrator.Event{}, fromMachine(again)...), "behind %s", orchestrator.PositionOf(told[i]))
+		require.Equal(t, told[i+1:], append([]machine.Event{}, fromMachine(again)...), "behind %s", orchestrator.PositionOf(told[i]))
 	}
 	again, err := all(t, o.Follow(t.Context(), checkpoint.Key{Run: "r"}, orchestrator.Position{}))
 	require.NoError(t, err)
@@ -91,7 +92,7 @@ func TestFollow_live(t *testing.T) {
 		here := solver(t, model, stored(store))
 		elsewhere := solver(t, scripted.New(), stored(store))
 		began := time.Now()
-		var told []orchestrator.Event
+		var told []machine.Event
 		over := make(chan time.Duration)
 		go func() {
 			for e := range here.Stream(t.Context(), task("go")) {
@@ -102,7 +103,7 @@ func TestFollow_live(t *testing.T) {
 		synctest.Wait()
 		near := startFollowing(t.Context(), here, orchestrator.Position{}, nil)
 		far := startFollowing(t.Context(), elsewhere, orchestrator.Position{}, nil)
-		slow := startFollowing(t.Context(), here, orchestrator.Position{}, func(orchestrator.Event) { time.Sleep(time.Minute) })
+		slow := startFollowing(t.Context(), here, orchestrator.Position{}, func(machine.Event) { time.Sleep(time.Minute) })
 		gone := 0
 		go func() {
 			for range here.Follow(t.Context(), checkpoint.Key{Run: "r"}, orchestrator.Position{}) {
@@ -132,7 +133,7 @@ func TestFollow_live(t *testing.T) {
 		require.Equal(t, "Well", slow.deltas(), "few enough to be kept for it")
 		for name, h := range map[string]*heard{"near": near, "slow": slow} {
 			list := kinds(h.events)
-			require.Less(t, slices.Index(list, orchestrator.EventTextDelta), slices.Index(list, orchestrator.EventStepTaken), name)
+			require.Less(t, slices.Index(list, machine.EventTextDelta), slices.Index(list, machine.EventStepTaken), name)
 		}
 	})
 }
@@ -150,16 +151,16 @@ func TestFollow_waits(t *testing.T) {
 		time.Sleep(time.Hour)
 		synctest.Wait()
 		require.False(t, h.over.Load())
-		require.Equal(t, orchestrator.EventWaitStarted, h.events[len(h.events)-1].Kind)
+		require.Equal(t, machine.EventWaitStarted, h.events[len(h.events)-1].Kind)
 		_, err = resumed(t, build(), "r")
 		require.NoError(t, err, "somebody looks at it")
-		_, err = resumed(t, build(scripted.Text("done")), "r", orchestrator.Reply{WaitID: res.Waits[0].ID, Text: "that"})
+		_, err = resumed(t, build(scripted.Text("done")), "r", machine.Reply{WaitID: res.Waits[0].ID, Text: "that"})
 		require.NoError(t, err)
 		time.Sleep(2 * time.Second)
 		synctest.Wait()
 		require.True(t, h.over.Load())
 		require.NoError(t, h.err)
-		require.Equal(t, orchestrator.StatusDone, finished(t, h.events).Status)
+		require.Equal(t, machine.StatusDone, finished(t, h.events).Status)
 		seen := map[orchestrator.Position]bool{}
 		for _, e := range h.events {
 			require.False(t, seen[orchestrator.PositionOf(e)], "twice")
@@ -248,7 +249,7 @@ func TestFollow_halfCharacters(t *testing.T) {
 		for e, err := range o.Follow(t.Context(), keyOfRun, orchestrator.Position{}) {
 			require.NoError(t, err)
 			switch d := e.Detail.(type) {
-			case orchestrator.StepSnapshot:
+			case machine.StepSnapshot:
 				text = d.Text
 			case nil:
 				text += strings.ToValidUTF8(e.Text, "\ufffd") // as JSON does

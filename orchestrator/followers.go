@@ -6,6 +6,7 @@ import (
 	"sync/atomic"
 
 	"github.com/segue-go/segue/checkpoint"
+	"github.com/segue-go/segue/machine"
 )
 
 // followers are those who follow runs in this process.
@@ -21,7 +22,7 @@ type follower struct {
 	ready chan struct{} // holds something if there is something to look at
 
 	mu      sync.Mutex
-	passing []Event
+	passing []machine.Event
 	lost    bool // it has not heard all that was told of the steps in progress
 }
 
@@ -68,11 +69,11 @@ func (s *followers) each(key checkpoint.Key, do func(*follower)) {
 func (s *followers) stored(key checkpoint.Key) { s.each(key, (*follower).signal) }
 
 // told hands on an event that is kept nowhere.
-func (s *followers) told(key checkpoint.Key, e *Event) {
+func (s *followers) told(key checkpoint.Key, e *machine.Event) {
 	s.each(key, func(f *follower) { f.add(e) })
 }
 
-func (f *follower) add(e *Event) {
+func (f *follower) add(e *machine.Event) {
 	f.mu.Lock()
 	if f.lost = f.lost || len(f.passing) >= mostPassing; !f.lost {
 		f.passing = append(f.passing, *e)
@@ -90,7 +91,7 @@ func (f *follower) signal() {
 
 // take returns what was told since the last take and, to a follower that has lost some of it, the
 // snapshots of the steps in progress.
-func (o *Orchestrator) take(key checkpoint.Key, f *follower) []Event {
+func (o *Orchestrator) take(key checkpoint.Key, f *follower) []machine.Event {
 	r := o.keeper.get(key)
 	if r != nil {
 		r.progress.mu.Lock() // so that nothing is told between the snapshots and what follows them

@@ -24,7 +24,7 @@ type Fork struct {
 
 	Input  *delegation.Input // of the run: At is 1 or 0, and nothing but this is taken over
 	Answer nextstep.Answer   // of an effect: record At is one of type "answered"
-	Reply  *Reply            // of somebody: record At is one of type "replied". Its WaitID is not read
+	Reply  *machine.Reply    // of somebody: record At is one of type "replied". Its WaitID is not read
 
 	Labels  map[string]string // in the place of those of the other run; nil: those
 	Session string            // the new [Task].Session that the fork begins, as a branch; "": it is of none
@@ -47,7 +47,7 @@ func (e *ForkError) Error() string {
 	return fmt.Sprintf("orchestrator: run %.64q cannot be forked%s: %v", e.From.String(), place, e.Err)
 }
 
-// Unwrap returns the cause, such as a [*ReplayError].
+// Unwrap returns the cause, such as a [*machine.ReplayError].
 func (e *ForkError) Unwrap() error { return e.Err }
 
 // Fork stores a new run that has its beginning in common with another one, and returns its head.

@@ -15,7 +15,7 @@ func (f *forking) adopt(rec machine.Record) (machine.Record, bool) {
 		r.Wait = f.adoptWait(r.Wait, r.Effect)
 		return r, true
 	case machine.Suspended:
-		waits := make([]Wait, len(r.Waits))
+		waits := make([]machine.Wait, len(r.Waits))
 		for i, w := range r.Waits {
 			waits[i] = f.adoptWait(w, r.Effect)
 		}
@@ -65,7 +65,7 @@ func (f *forking) adoptWaits(waits []machine.WaitSnapshot, of machine.EffectID) 
 	for i := range waits {
 		w := &waits[i]
 		asked := of
-		if w.Wait.Kind == WaitApproval || w.Wait.Kind == WaitUnknown {
+		if w.Wait.Kind == machine.WaitApproval || w.Wait.Kind == machine.WaitUnknown {
 			asked.Wait = i + 1
 		}
 		if w.Wait = f.adoptWait(w.Wait, asked); w.Reply != nil {
@@ -85,7 +85,7 @@ func (f *forking) origin() *machine.Origin {
 	return &machine.Origin{Run: f.how.From.Run, Record: common}
 }
 
-func (f *forking) adoptWait(w Wait, of machine.EffectID) Wait {
+func (f *forking) adoptWait(w machine.Wait, of machine.EffectID) machine.Wait {
 	if w.Run == f.how.From.Run {
 		w.Run = f.run
 	}
@@ -100,7 +100,7 @@ func (f *forking) adoptID(id string) string {
 		}
 		was, of := *e.Wait, call(e.ID)
 		was.Run = f.how.From.Run
-		if was.Kind == WaitApproval || was.Kind == WaitUnknown {
+		if was.Kind == machine.WaitApproval || was.Kind == machine.WaitUnknown {
 			of = e.ID
 		}
 		if was.Identified(of).ID == id {

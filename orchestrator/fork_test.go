@@ -45,7 +45,7 @@ func placeOf[R machine.Record](t *testing.T, list []machine.Record, is func(R) b
 func any1[R machine.Record](R) bool { return true }
 
 // goOn resumes a run to its end.
-func goOn(t *testing.T, o *orchestrator.Orchestrator, run string, replies ...orchestrator.Reply) orchestrator.Result {
+func goOn(t *testing.T, o *orchestrator.Orchestrator, run string, replies ...machine.Reply) orchestrator.Result {
 	t.Helper()
 	res, err := orchestrator.Collect(o.Resume(t.Context(), resuming(run, replies...)))
 	require.NoError(t, err)
@@ -79,7 +79,7 @@ func TestFork_editedAnswer(t *testing.T) {
 	requests := model.Requests()
 	require.Equal(t, "something else", requests[2].Messages.Last().(messages.Tool).Output)
 	require.Equal(t, before, recordsIn(t, store, "r"))
-	require.Equal(t, orchestrator.StatusDone, goOn(t, o, "r").Status)
+	require.Equal(t, machine.StatusDone, goOn(t, o, "r").Status)
 }
 
 // Another input is another run; another reply of a model is told by whoever forks.
@@ -118,7 +118,7 @@ func TestFork_carriesNoApprovals(t *testing.T) {
 	res, err := o.Run(t.Context(), task("go"))
 	require.NoError(t, err)
 	wait := res.Waits[0]
-	require.Equal(t, orchestrator.StatusDone, goOn(t, o, "r", orchestrator.Reply{WaitID: wait.ID, Approve: true}).Status)
+	require.Equal(t, machine.StatusDone, goOn(t, o, "r", machine.Reply{WaitID: wait.ID, Approve: true}).Status)
 	require.EqualValues(t, 1, paid.Load())
 	list := recordsIn(t, store, "r")
 	approval := placeOf(t, list, any1[machine.Replied])
@@ -132,9 +132,9 @@ func TestFork_carriesNoApprovals(t *testing.T) {
 		require.Equal(t, checkpoint.StatusWaiting, head.Header.Status)
 		require.Len(t, head.Header.Waits, 1)
 		require.NotEqual(t, wait.ID, head.Header.Waits[0].ID)
-		require.Equal(t, orchestrator.WaitApproval, head.Header.Waits[0].Kind)
-		_, err = orchestrator.Collect(o.Resume(t.Context(), resuming(head.Key.Run, orchestrator.Reply{WaitID: wait.ID, Approve: true})))
-		require.ErrorAs(t, err, new(*orchestrator.ReplyError), "the approval of the other run fits nothing here")
+		require.Equal(t, machine.WaitApproval, head.Header.Waits[0].Kind)
+		_, err = orchestrator.Collect(o.Resume(t.Context(), resuming(head.Key.Run, machine.Reply{WaitID: wait.ID, Approve: true})))
+		require.ErrorAs(t, err, new(*machine.ReplyError), "the approval of the other run fits nothing here")
 		require.EqualValues(t, 1, paid.Load())
 	}
 	head, err := o.Fork(t.Context(), orchestrator.Fork{From: checkpoint.Key{Run: "r"}, At: result})
@@ -144,7 +144,7 @@ func TestFork_carriesNoApprovals(t *testing.T) {
 	require.EqualValues(t, 1, paid.Load())
 
 	// Whoever forks may say yes or no himself.
-	head, err = o.Fork(t.Context(), orchestrator.Fork{From: checkpoint.Key{Run: "r"}, At: approval, Reply: &orchestrator.Reply{Approve: true}})
+	head, err = o.Fork(t.Context(), orchestrator.Fork{From: checkpoint.Key{Run: "r"}, At: approval, Reply: &machine.Reply{Approve: true}})
 	require.NoError(t, err)
 	require.Equal(t, "paid again", goOn(t, o, head.Key.Run).Output.Text())
 	require.EqualValues(t, 2, paid.Load())
@@ -162,8 +162,8 @@ func TestFork_editBehindAnApproval(t *testing.T) {
 	require.Len(t, res.Waits, 2)
 	list := recordsIn(t, store, "r")
 	journal := []machine.Record{ // both answered at once, and then the process died
-		machine.Replied{At: res.Waits[0].Expires.Add(-1), Reply: orchestrator.Reply{WaitID: res.Waits[0].ID, Approve: true}},
-		machine.Replied{At: res.Waits[0].Expires.Add(-1), Reply: orchestrator.Reply{WaitID: res.Waits[1].ID, Text: "that"}},
+		machine.Replied{At: res.Waits[0].Expires.Add(-1), Reply: machine.Reply{WaitID: res.Waits[0].ID, Approve: true}},
+		machine.Replied{At: res.Waits[0].Expires.Add(-1), Reply: machine.Reply{WaitID: res.Waits[1].ID, Text: "that"}},
 	}
 	for i, rec := range journal {
 		data, err := machine.AppendRecord(nil, rec)
@@ -173,7 +173,7 @@ func TestFork_editBehindAnApproval(t *testing.T) {
 		}))
 	}
 	at := len(list) + 2
-	_, err = o.Fork(t.Context(), orchestrator.Fork{From: checkpoint.Key{Run: "r"}, At: at, Run: "f", Reply: &orchestrator.Reply{Text: "this"}})
+	_, err = o.Fork(t.Context(), orchestrator.Fork{From: checkpoint.Key{Run: "r"}, At: at, Run: "f", Reply: &machine.Reply{Text: "this"}})
 	refused := new(orchestrator.ForkError)
 	require.ErrorAs(t, err, &refused)
 	require.Equal(t, at-1, refused.Record)
@@ -193,10 +193,10 @@ func TestFork_questions(t *testing.T) {
 	o := solver(t, model, stored(store), with(tools.AskUser()))
 	res, err := o.Run(t.Context(), task("go"))
 	require.NoError(t, err)
-	goOn(t, o, "r", orchestrator.Reply{WaitID: res.Waits[0].ID, Text: "a.txt"})
+	goOn(t, o, "r", machine.Reply{WaitID: res.Waits[0].ID, Text: "a.txt"})
 	at := placeOf(t, recordsIn(t, store, "r"), any1[machine.Replied])
 
-	head, err := o.Fork(t.Context(), orchestrator.Fork{From: checkpoint.Key{Run: "r"}, At: at, Run: "f", Reply: &orchestrator.Reply{Text: "b.txt"}})
+	head, err := o.Fork(t.Context(), orchestrator.Fork{From: checkpoint.Key{Run: "r"}, At: at, Run: "f", Reply: &machine.Reply{Text: "b.txt"}})
 	require.NoError(t, err)
 	require.Equal(t, at-1, head.Header.Origin.Record)
 	end := goOn(t, o, "f")
@@ -226,7 +226,7 @@ func TestFork_refused(t *testing.T) {
 		"two edits":          {orchestrator.Fork{From: from, Input: new(delegation.Input), Answer: said}, "at most one"},
 		"an input there":     {orchestrator.Fork{From: from, At: 2, Input: new(delegation.Input)}, `type "answered"`},
 		"an answer there":    {orchestrator.Fork{From: from, At: 1, Answer: said}, `type "started"`},
-		"a reply there":      {orchestrator.Fork{From: from, At: 2, Reply: new(orchestrator.Reply)}, `type "answered"`},
+		"a reply there":      {orchestrator.Fork{From: from, At: 2, Reply: new(machine.Reply)}, `type "answered"`},
 		"a wrong answer":     {orchestrator.Fork{From: from, At: 2, Answer: nextstep.ToolResult{}}, "answers another kind"},
 		"an impossible call": {orchestrator.Fork{From: from, At: 2, Answer: nextstep.APIResponse{}}, "no response"},
 	} {

@@ -13,6 +13,7 @@ import (
 
 	"github.com/segue-go/segue/checkpoint"
 	"github.com/segue-go/segue/llmclient/scripted"
+	"github.com/segue-go/segue/machine"
 	"github.com/segue-go/segue/orchestrator"
 	"github.com/segue-go/segue/tools"
 )
@@ -77,18 +78,18 @@ func FuzzPosted(f *testing.F) {
 		model := script()
 		res, err := server(t, store, model).Run(t.Context(), task("go"))
 		require.NoError(t, err)
-		require.Equal(t, orchestrator.StatusWaiting, res.Status)
+		require.Equal(t, machine.StatusWaiting, res.Status)
 		wait := res.Waits[0]
 		data := bytes.ReplaceAll([]byte(text), []byte(id), []byte(wait.ID))
 		require.NoError(t, store.Post(t.Context(), checkpoint.Message{ID: "m", Key: keyOfRun, Data: data, At: time.Now()}))
 		res, err = orchestrator.Collect(server(t, store, model).Resume(t.Context(), orchestrator.Resumption{Run: "r"}))
 		switch res.Status {
-		case orchestrator.StatusWaiting:
-			require.Equal(t, []orchestrator.Wait{wait}, res.Waits)
-		case orchestrator.StatusDone:
+		case machine.StatusWaiting:
+			require.Equal(t, []machine.Wait{wait}, res.Waits)
+		case machine.StatusDone:
 			require.Contains(t, string(data), wait.ID)
 		default:
-			require.Equal(t, orchestrator.StatusStopped, res.Status, "%v", err)
+			require.Equal(t, machine.StatusStopped, res.Status, "%v", err)
 		}
 		require.NoError(t, res.Output.Messages.Validate())
 	})

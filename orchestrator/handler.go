@@ -14,12 +14,13 @@ import (
 	"github.com/segue-go/segue/machine"
 	"github.com/segue-go/segue/messages"
 	"github.com/segue-go/segue/nextstep"
+	"github.com/segue-go/segue/tools"
 )
 
 // Handler performs one effect, which is a model call, a tool call or a remote delegation. It
 // returns the answer: a nextstep.APIResponse, ToolResult or DelegationResult. An error means that
 // the effect could not be performed; it becomes a [nextstep.Failure], or the failed result of a
-// tool call. An error that is or wraps [ErrSuspended] says that the effect waits for a person; see
+// tool call. An error that is or wraps [tools.ErrSuspended] says that the effect waits for a person; see
 // [SuspendedError].
 //
 // [Emit] and [tools.Ask] work with the context. Handlers of one run are called concurrently, on
@@ -35,7 +36,7 @@ type Middleware func(next Handler) Handler
 
 // SuspendedError reports that an effect waits for a person, and lists its waits.
 type SuspendedError struct {
-	Waits []Wait
+	Waits []machine.Wait
 	State []byte // JSON; passed to the Handler in Effect.State when the waits are answered, and that of a Remote to tools.Resumed; may be nil
 }
 
@@ -44,16 +45,16 @@ func (e *SuspendedError) Error() string {
 	return fmt.Sprintf("orchestrator: the run waits for %d answers", len(e.Waits))
 }
 
-// Unwrap returns [ErrSuspended].
-func (e *SuspendedError) Unwrap() error { return ErrSuspended }
+// Unwrap returns [tools.ErrSuspended].
+func (e *SuspendedError) Unwrap() error { return tools.ErrSuspended }
 
 // Emit adds an event of the effect of ctx to the stream. It sets run, frame, depth, seq, record and
-// time. The kind is one of your own, without a Detail, or EventToolProgress, with a [ToolProgress]
+// time. The kind is one of your own, without a Detail, or EventToolProgress, with a [machine.ToolProgress]
 // or without a Detail. Only the library emits the other kinds: Emit drops and logs an event of such
 // a kind, with another Detail, or with a kind that is empty or not UTF-8. Emit may be called from
 // any goroutine. It does nothing after the effect has ended, if ctx is not from a run, or if
 // Config.Redact holds events back.
-func Emit(ctx context.Context, e Event) {
+func Emit(ctx context.Context, e machine.Event) {
 	x := executionOf(ctx)
 	if x == nil {
 		return
@@ -69,11 +70,11 @@ func Emit(ctx context.Context, e Event) {
 }
 
 // adopt prepares an event of a middleware to be emitted, as [Emit] says, or says why it cannot be.
-func adopt(e *Event) (problem string) {
+func adopt(e *machine.Event) (problem string) {
 	e.Text = strings.ToValidUTF8(e.Text, "\ufffd")
 	switch {
-	case e.Kind == EventToolProgress:
-		p, ok := e.Detail.(ToolProgress)
+	case e.Kind == machine.EventToolProgress:
+		p, ok := e.Detail.(machine.ToolProgress)
 		if !ok && e.Detail != nil {
 			return "the detail of tool_progress is a ToolProgress"
 		}
@@ -92,7 +93,7 @@ func adopt(e *Event) (problem string) {
 }
 
 // emit adds an event of the effect to the stream.
-func (x *execution) emit(e Event) {
+func (x *execution) emit(e machine.Event) {
 	x.mu.Lock()
 	ended := x.ended
 	x.mu.Unlock()
@@ -109,11 +110,11 @@ func (x *execution) emit(e Event) {
 }
 
 // event returns an event of the effect, with the time at which it began.
-func (x *execution) event() Event { return eventOf(x.effect, x.began) }
+func (x *execution) event() machine.Event { return eventOf(x.effect, x.began) }
 
 // eventOf returns the common fields of the events of an effect.
-func eventOf(e *machine.Effect, at time.Time) Event {
-	return Event{Run: e.Run, Frame: e.Frame, Depth: e.Depth, Seq: e.ID.Seq, Record: e.Record, Time: at}
+func eventOf(e *machine.Effect, at time.Time) machine.Event {
+	return machine.Event{Run: e.Run, Frame: e.Frame, Depth: e.Depth, Seq: e.ID.Seq, Record: e.Record, Time: at}
 }
 
 // perform is the innermost Handler.

@@ -86,7 +86,7 @@ func handed(t *testing.T, history completetask.HandoffHistory) *checkpoint.Memor
 	o = handsOver(t, model, triage(history), completetask.Config{System: "You keep the books."}, stored(store))
 	res, err := o.Run(t.Context(), orchestrator.Task{Run: "r", Strategy: "triage", Input: delegation.Input{Goal: "Sum up."}})
 	require.NoError(t, err)
-	require.Equal(t, orchestrator.StatusDone, res.Status)
+	require.Equal(t, machine.StatusDone, res.Status)
 	require.Equal(t, 1, res.Output.Counts.Handoffs)
 	require.Len(t, notesOf(t, store, keyOfRun), 2)
 	return store
@@ -140,11 +140,11 @@ func TestReplay_handoff(t *testing.T) {
 		o := handsOver(t, scripted.New(), triage(completetask.HistoryAll), books, stored(store), strict)
 		for e, problem := range o.Replay(t.Context(), keyOfRun) {
 			switch d := e.Detail.(type) {
-			case orchestrator.FrameLeft:
+			case machine.FrameLeft:
 				told = append(told, fmt.Sprint("left ", d.Strategy, " ", d.Successor))
-			case orchestrator.FrameEntered:
+			case machine.FrameEntered:
 				told = append(told, fmt.Sprint("entered ", d.Strategy, " ", d.After))
-			case orchestrator.Noting:
+			case machine.Noting:
 				told = append(told, fmt.Sprint(e.Kind, " ", d.Note))
 			}
 			err = errors.Join(err, problem)
@@ -158,7 +158,7 @@ func TestReplay_handoff(t *testing.T) {
 	}, told)
 
 	_, err = replay(completetask.Config{System: "You burn the books."})
-	var other *orchestrator.ReplayError
+	var other *machine.ReplayError
 	require.ErrorAs(t, err, &other)
 	require.Equal(t, "0", other.Now.Frame)
 }
@@ -176,7 +176,7 @@ func TestFork_handoff(t *testing.T) {
 		_, err := o.Fork(t.Context(), orchestrator.Fork{From: keyOfRun, At: i, Run: run})
 		require.NoError(t, err, "record %d", i)
 		res := goOn(t, o, run)
-		require.Equal(t, orchestrator.StatusDone, res.Status)
+		require.Equal(t, machine.StatusDone, res.Status)
 		require.Equal(t, 1, res.Output.Counts.Handoffs)
 		if i >= at {
 			require.Contains(t, fmt.Sprint(res.Output.Messages), "note 2", "record %d", i)
@@ -228,7 +228,7 @@ func TestRedact_handoff(t *testing.T) {
 			require.NotContains(t, seen(t, events), card)
 			require.NotContains(t, whole(t, store), card)
 			require.Contains(t, whole(t, store), "charge [card]")
-			require.Equal(t, orchestrator.StatusDone, finished(t, events).Status)
+			require.Equal(t, machine.StatusDone, finished(t, events).Status)
 
 			at := placeOf(t, recordsIn(t, store, "r"), func(a machine.Answered) bool { return a.Kind == machine.EffectTool })
 			_, err = o.Fork(t.Context(), orchestrator.Fork{From: keyOfRun, At: at, Run: "f"})

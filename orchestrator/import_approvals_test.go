@@ -27,8 +27,8 @@ func TestImport_carriesNoApprovals(t *testing.T) {
 	o := build(here, scripted.Calls(scripted.Call("pay", "{}", "1")), scripted.Text("paid"))
 	res, err := o.Run(t.Context(), task("go"))
 	require.NoError(t, err)
-	yes := orchestrator.Reply{WaitID: res.Waits[0].ID, Approve: true}
-	require.Equal(t, orchestrator.StatusDone, goOn(t, o, "r", yes).Status)
+	yes := machine.Reply{WaitID: res.Waits[0].ID, Approve: true}
+	require.Equal(t, machine.StatusDone, goOn(t, o, "r", yes).Status)
 	list := recordsIn(t, here, "r")
 	approval := placeOf(t, list, any1[machine.Replied])
 	result := placeOf(t, list, func(a machine.Answered) bool { return a.Kind == machine.EffectTool })
@@ -43,8 +43,8 @@ func TestImport_carriesNoApprovals(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, approval-1, head.Last)
 		require.Equal(t, checkpoint.StatusWaiting, head.Header.Status)
-		require.Equal(t, []checkpoint.Wait{{ID: yes.WaitID, Kind: orchestrator.WaitApproval, Expires: res.Waits[0].Expires}}, head.Header.Waits)
-		require.Equal(t, orchestrator.StatusWaiting, goOn(t, build(store), "r").Status)
+		require.Equal(t, []checkpoint.Wait{{ID: yes.WaitID, Kind: machine.WaitApproval, Expires: res.Waits[0].Expires}}, head.Header.Waits)
+		require.Equal(t, machine.StatusWaiting, goOn(t, build(store), "r").Status)
 		require.Zero(t, paid.Load())
 		require.Equal(t, "paid", goOn(t, build(store, scripted.Text("paid")), "r", yes).Output.Text())
 		require.EqualValues(t, 1, paid.Swap(0))
@@ -66,10 +66,10 @@ func TestImport_carriesNoApprovals(t *testing.T) {
 // ends before the call, whether the file was changed or comes from under another policy. What the
 // policy here allows, and an agent that has ended, is taken over.
 func TestImport_agentsAreJudgedHere(t *testing.T) {
-	of := func(p orchestrator.ApprovalPolicy) func(*orchestrator.Config) {
-		return approving(orchestrator.ApprovalConfig{Default: orchestrator.AllowAlways, Tools: map[string]orchestrator.ApprovalPolicy{"worker": p}})
+	of := func(p machine.ApprovalPolicy) func(*orchestrator.Config) {
+		return approving(orchestrator.ApprovalConfig{Default: machine.AllowAlways, Tools: map[string]machine.ApprovalPolicy{"worker": p}})
 	}
-	asks, allows, never := of(orchestrator.AskAlways), of(orchestrator.AllowAlways), of(orchestrator.AllowNever)
+	asks, allows, never := of(machine.AskAlways), of(machine.AllowAlways), of(machine.AllowNever)
 	withAsk := func(c *orchestrator.Config) {
 		c.Strategies["work"] = completetask.New(completetask.Config{Tools: []string{tools.AskUserName}})
 		c.Default = "solve"
@@ -96,7 +96,7 @@ func TestImport_agentsAreJudgedHere(t *testing.T) {
 	require.NoError(t, err)
 	atWork := exported(t, build(store, allows, &asked), keyOfRun)
 	open := headOf(t, store, "r")
-	ended := goOn(t, build(store, allows, &asked), "r", orchestrator.Reply{WaitID: open.Header.Waits[0].ID, Text: "a"})
+	ended := goOn(t, build(store, allows, &asked), "r", machine.Reply{WaitID: open.Header.Waits[0].ID, Text: "a"})
 	require.Equal(t, "done", ended.Output.Text())
 	whole := exported(t, build(store, allows, &asked), keyOfRun)
 	list := recordsIn(t, store, "r")

@@ -26,12 +26,12 @@ const (
 
 // posting is the JSON form of a message to a run.
 type posting struct {
-	Version int    `json:"v"`
-	Type    string `json:"type"`
-	Reply   *Reply `json:"reply,omitempty"`
-	Text    string `json:"text,omitempty"`   // the text of a note; the reason of a stop
-	Now     bool   `json:"now,omitempty"`    // of a stop
-	Remark  bool   `json:"remark,omitempty"` // of a note: no strategy hears it
+	Version int            `json:"v"`
+	Type    string         `json:"type"`
+	Reply   *machine.Reply `json:"reply,omitempty"`
+	Text    string         `json:"text,omitempty"`   // the text of a note; the reason of a stop
+	Now     bool           `json:"now,omitempty"`    // of a stop
+	Remark  bool           `json:"remark,omitempty"` // of a note: no strategy hears it
 }
 
 const postingVersion = 1
@@ -202,8 +202,8 @@ func (r *run) applyMessage(m *checkpoint.Message) (bool, error) {
 
 // replyInTime ends a wait that has expired by a reply that was posted before it did, while nobody
 // worked on the run. It reports whether there is such a reply.
-func (r *run) replyInTime(w *Wait) (bool, error) {
-	if r.o.keeper.inbox == nil || w.Kind == WaitTimer {
+func (r *run) replyInTime(w *machine.Wait) (bool, error) {
+	if r.o.keeper.inbox == nil || w.Kind == machine.WaitTimer {
 		return false, nil
 	}
 	for _, m := range r.o.keeper.posted(r.o, []checkpoint.Key{r.journal.key}) {
@@ -212,7 +212,7 @@ func (r *run) replyInTime(w *Wait) (bool, error) {
 			continue
 		}
 		err := r.apply(machine.Replied{At: r.timeOf(w, m.At), Reply: *p.Reply})
-		if _, refused := errors.AsType[*ReplyError](err); refused { // it came too late, or is none
+		if _, refused := errors.AsType[*machine.ReplyError](err); refused { // it came too late, or is none
 			continue
 		}
 		if err == nil {
@@ -226,7 +226,7 @@ func (r *run) replyInTime(w *Wait) (bool, error) {
 
 // timeOf returns the time of a reply that was posted at a time: now, or if the wait has expired
 // since, that time, unless the run has come further by then.
-func (r *run) timeOf(w *Wait, posted time.Time) time.Time {
+func (r *run) timeOf(w *machine.Wait, posted time.Time) time.Time {
 	switch {
 	case !w.Expired(r.now) || w.Expired(posted):
 		return r.now
@@ -239,7 +239,7 @@ func (r *run) timeOf(w *Wait, posted time.Time) time.Time {
 
 // applyReply applies a reply that was posted at a time. If this process asks a person the same, it
 // stops asking.
-func (r *run) applyReply(reply Reply, posted time.Time) (bool, error) {
+func (r *run) applyReply(reply machine.Reply, posted time.Time) (bool, error) {
 	at := r.now
 	for _, w := range r.m.Waits() {
 		if w.ID == reply.WaitID {
@@ -263,11 +263,11 @@ func (r *run) applyReply(reply Reply, posted time.Time) (bool, error) {
 // is resumed: at once by an [Orchestrator.Recover] of the same Orchestrator, by others when they
 // look next. The first reply to a wait counts.
 //
-// The error is a [*ReplyError] if the run has ended or does not have that wait, if the wait has
+// The error is a [*machine.ReplyError] if the run has ended or does not have that wait, if the wait has
 // expired or is a timer, or if a question has neither Text nor Reason for an answer; a
 // [*JournalError] if there is no such run or the store fails, a [*ConfigError] if the store has no
 // [checkpoint.Inbox], and a [*RedactionError] if the reply cannot be redacted.
-func (o *Orchestrator) Answer(ctx context.Context, key checkpoint.Key, reply Reply) error {
+func (o *Orchestrator) Answer(ctx context.Context, key checkpoint.Key, reply machine.Reply) error {
 	head, err := o.head(ctx, key)
 	if err != nil {
 		return err
@@ -280,25 +280,25 @@ func (o *Orchestrator) Answer(ctx context.Context, key checkpoint.Key, reply Rep
 
 // refusalOf returns the error with which a run would refuse a reply that was posted now; nil if it
 // would not.
-func refusalOf(run string, h *checkpoint.Header, reply *Reply) error {
+func refusalOf(run string, h *checkpoint.Header, reply *machine.Reply) error {
 	problem := "the run has ended"
 	if !h.Status.Ended() {
-		waits := make([]Wait, len(h.Waits))
+		waits := make([]machine.Wait, len(h.Waits))
 		for i, w := range h.Waits {
-			waits[i] = Wait{ID: w.ID, Kind: w.Kind, Expires: w.Expires}
+			waits[i] = machine.Wait{ID: w.ID, Kind: w.Kind, Expires: w.Expires}
 		}
-		i := slices.IndexFunc(waits, func(w Wait) bool { return w.ID == reply.WaitID })
+		i := slices.IndexFunc(waits, func(w machine.Wait) bool { return w.ID == reply.WaitID })
 		if i < 0 {
 			return machine.NoSuchWait(run, reply.WaitID, waits)
 		}
-		if problem = waits[i].Problem(reply, time.Now()); waits[i].Kind == WaitTimer {
+		if problem = waits[i].Problem(reply, time.Now()); waits[i].Kind == machine.WaitTimer {
 			problem = "nobody is asked: it is a timer, which ends by itself"
 		}
 	}
 	if problem == "" {
 		return nil
 	}
-	return &ReplyError{Run: run, WaitID: reply.WaitID, Problem: problem}
+	return &machine.ReplyError{Run: run, WaitID: reply.WaitID, Problem: problem}
 }
 
 // Stop stops a run, from any process: after the step in progress, or at once if now is true, like

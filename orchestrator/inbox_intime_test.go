@@ -10,6 +10,7 @@ import (
 
 	"github.com/segue-go/segue/checkpoint"
 	"github.com/segue-go/segue/llmclient/scripted"
+	"github.com/segue-go/segue/machine"
 	"github.com/segue-go/segue/orchestrator"
 )
 
@@ -22,17 +23,17 @@ func TestAnswer_inTimeAndTakenLate(t *testing.T) {
 				var paid atomic.Int32
 				build := func(script ...scripted.Reply) *orchestrator.Orchestrator {
 					return solver(t, scripted.New(script...), stored(store), with(counted("pay", &paid)),
-						approving(orchestrator.ApprovalConfig{Default: orchestrator.AskAlways, Expires: time.Hour}))
+						approving(orchestrator.ApprovalConfig{Default: machine.AskAlways, Expires: time.Hour}))
 				}
 				res, err := build(scripted.Calls(scripted.Call("pay", "{}", "1"))).Run(t.Context(), task("go"))
 				require.NoError(t, err)
 				time.Sleep(posted)
-				err = build().Answer(t.Context(), keyOfRun, orchestrator.Reply{WaitID: res.Waits[0].ID, Approve: true})
+				err = build().Answer(t.Context(), keyOfRun, machine.Reply{WaitID: res.Waits[0].ID, Approve: true})
 				require.Equal(t, posted < time.Hour, err == nil, err)
 				time.Sleep(2 * time.Hour) // nobody is there
 				r := startRecover(t, build(scripted.Text("done")), orchestrator.Recovery{})
 				time.Sleep(time.Hour)
-				require.Equal(t, orchestrator.StatusDone, r.end("r").Status)
+				require.Equal(t, machine.StatusDone, r.end("r").Status)
 				require.Equal(t, posted < time.Hour, paid.Load() == 1)
 				_, err = all(t, build().Replay(t.Context(), keyOfRun))
 				require.NoError(t, err)

@@ -58,18 +58,18 @@ func (s *ledger) inbox(t *testing.T) (ids []string) {
 }
 
 // waitingRun is a run that waits for the approval of a call.
-func waitingRun(t *testing.T, store checkpoint.Store) orchestrator.Wait {
+func waitingRun(t *testing.T, store checkpoint.Store) machine.Wait {
 	t.Helper()
-	o := solver(t, scripted.New(scripted.Calls(scripted.Call("risky", "{}", "1"))), stored(store), with(echo("risky")), approving(orchestrator.ApprovalConfig{Default: orchestrator.AskAlways}))
+	o := solver(t, scripted.New(scripted.Calls(scripted.Call("risky", "{}", "1"))), stored(store), with(echo("risky")), approving(orchestrator.ApprovalConfig{Default: machine.AskAlways}))
 	res, err := o.Run(t.Context(), task("go"))
 	require.NoError(t, err)
-	require.Equal(t, orchestrator.StatusWaiting, res.Status)
+	require.Equal(t, machine.StatusWaiting, res.Status)
 	return res.Waits[0]
 }
 
 func goingOn(t *testing.T, store checkpoint.Store, script ...scripted.Reply) *orchestrator.Orchestrator {
 	t.Helper()
-	return solver(t, scripted.New(script...), stored(store), with(echo("risky")), approving(orchestrator.ApprovalConfig{Default: orchestrator.AskAlways}))
+	return solver(t, scripted.New(script...), stored(store), with(echo("risky")), approving(orchestrator.ApprovalConfig{Default: machine.AskAlways}))
 }
 
 // The message of a stop leaves the inbox together with the record of the stop: who dies in between
@@ -79,12 +79,12 @@ func TestStop_leavesTheInboxWithItsRecord(t *testing.T) {
 		store := new(ledger)
 		w := waitingRun(t, store)
 		o := goingOn(t, store)
-		require.NoError(t, o.Answer(t.Context(), keyOfRun, orchestrator.Reply{WaitID: w.ID, Approve: true}))
+		require.NoError(t, o.Answer(t.Context(), keyOfRun, machine.Reply{WaitID: w.ID, Approve: true}))
 		require.NoError(t, o.Stop(t.Context(), keyOfRun, "enough", now))
 		stop := store.inbox(t)[1]
 		res, err := orchestrator.Collect(o.Resume(t.Context(), resuming("r")))
 		require.ErrorContains(t, err, "enough")
-		require.Equal(t, orchestrator.StatusStopped, res.Status)
+		require.Equal(t, machine.StatusStopped, res.Status)
 		for _, b := range store.batches {
 			if slices.Contains(b.Taken, stop) {
 				require.True(t, slices.ContainsFunc(b.Records, func(r checkpoint.Record) bool { return r.Type == machine.TypeStopped }), "%v", b.Records)
@@ -109,15 +109,15 @@ func TestStop_whileTheRunIsInterrupted(t *testing.T) {
 		o = solver(t, scripted.New(scripted.Calls(scripted.Call("leave", "{}", "1")), scripted.Text("never")), with(leave), func(c *orchestrator.Config) { c.Store = store })
 		_, err := o.Run(ctx, task("go"))
 		require.ErrorIs(t, err, orchestrator.ErrInterrupted)
-		var events []orchestrator.Event
+		var events []machine.Event
 		for e, failed := range o.Resume(t.Context(), resuming("r")) {
 			events, err = append(events, e), failed
 		}
 		require.ErrorContains(t, err, "enough")
 		end := finished(t, events)
-		require.Equal(t, orchestrator.StatusStopped, end.Status)
+		require.Equal(t, machine.StatusStopped, end.Status)
 		if _, heard := end.Output.Messages.Last().(messages.User); !heard {
-			require.Contains(t, kinds(events), orchestrator.EventNoteUnheard, "the next request was open already")
+			require.Contains(t, kinds(events), machine.EventNoteUnheard, "the next request was open already")
 		}
 		require.Empty(t, store.inbox(t))
 		require.Equal(t, []string{"noted", "stopped"}, typesOf(t, store, "noted", "stopped"))
@@ -137,7 +137,7 @@ func TestStop_afterANote(t *testing.T) {
 	o = solver(t, scripted.New(scripted.Calls(scripted.Call("tell", "{}", "1"))), with(tell), stored(store))
 	res, err := o.Run(t.Context(), task("go"))
 	require.ErrorContains(t, err, "enough")
-	require.Equal(t, orchestrator.StatusStopped, res.Status)
+	require.Equal(t, machine.StatusStopped, res.Status)
 	require.Equal(t, []string{"noted", "stopped"}, typesOf(t, store, "noted", "stopped"))
 	require.Empty(t, store.inbox(t))
 }
@@ -162,7 +162,7 @@ func TestStop_ofAProcessThatDied(t *testing.T) {
 		var again atomic.Int32
 		res, err := orchestrator.Collect(solver(t, model, with(counted("slow", &again)), stored(left)).Resume(t.Context(), resuming("r")))
 		require.ErrorContains(t, err, "enough")
-		require.Equal(t, orchestrator.StatusStopped, res.Status)
+		require.Equal(t, machine.StatusStopped, res.Status)
 		require.Empty(t, model.Requests())
 		require.Equal(t, "did slow", res.Output.ToolMetas()[0].Output)
 		require.EqualValues(t, 1, again.Load())
@@ -191,9 +191,9 @@ func TestInbox_refused(t *testing.T) {
 		time.Sleep(time.Hour)
 		require.Empty(t, store.inbox(t))
 		require.LessOrEqual(t, headOf(t, store, "r").Epoch, int64(2), "it was taken up once")
-		require.NoError(t, o.Answer(t.Context(), keyOfRun, orchestrator.Reply{WaitID: w.ID, Approve: true}))
+		require.NoError(t, o.Answer(t.Context(), keyOfRun, machine.Reply{WaitID: w.ID, Approve: true}))
 		time.Sleep(time.Minute)
-		require.Equal(t, orchestrator.StatusDone, r.end("r").Status)
+		require.Equal(t, machine.StatusDone, r.end("r").Status)
 		r.cancel()
 		<-r.done
 	})
@@ -211,9 +211,9 @@ func TestInbox_laterVersion(t *testing.T) {
 		time.Sleep(time.Hour)
 		require.Equal(t, []string{"1"}, store.inbox(t))
 		require.Equal(t, checkpoint.StatusWaiting, headOf(t, store, "r").Header.Status)
-		require.NoError(t, o.Answer(t.Context(), keyOfRun, orchestrator.Reply{WaitID: w.ID, Approve: true}))
+		require.NoError(t, o.Answer(t.Context(), keyOfRun, machine.Reply{WaitID: w.ID, Approve: true}))
 		time.Sleep(time.Minute)
-		require.Equal(t, orchestrator.StatusDone, r.end("r").Status)
+		require.Equal(t, machine.StatusDone, r.end("r").Status)
 		require.Equal(t, []string{"1"}, store.inbox(t))
 		r.cancel()
 		<-r.done

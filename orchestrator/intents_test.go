@@ -11,6 +11,7 @@ import (
 	"github.com/segue-go/segue/delegation"
 	"github.com/segue-go/segue/llmclient"
 	"github.com/segue-go/segue/llmclient/scripted"
+	"github.com/segue-go/segue/machine"
 	"github.com/segue-go/segue/messages"
 	"github.com/segue-go/segue/orchestrator"
 	"github.com/segue-go/segue/tools"
@@ -24,7 +25,7 @@ func TestAgentTool_limitBeforeTheOthers(t *testing.T) {
 	do := task("go")
 	do.Limits = delegation.Limits{ModelCalls: 1}
 	res, err := o.Run(t.Context(), do)
-	require.Equal(t, orchestrator.StatusLimit, res.Status, "%v", err)
+	require.Equal(t, machine.StatusLimit, res.Status, "%v", err)
 }
 
 // A tool that asks somebody when another branch reaches the limit of the run is told that nobody
@@ -45,19 +46,19 @@ func TestAsk_limitBeforeAnybodyIsAsked(t *testing.T) {
 			return reply(scripted.Call("ask", "{}", "1")), nil
 		})
 		o := solver(t, client, withWork, workAll, with(worker(), ask), func(c *orchestrator.Config) {
-			c.Reply = func(context.Context, orchestrator.Wait) (orchestrator.Reply, error) {
-				return orchestrator.Reply{Text: "that"}, nil
+			c.Reply = func(context.Context, machine.Wait) (machine.Reply, error) {
+				return machine.Reply{Text: "that"}, nil
 			}
 		})
 		do := task("go")
 		do.Limits = delegation.Limits{Steps: 3}
 		for e, err := range o.Stream(t.Context(), do) {
-			if e.Kind == orchestrator.EventTextDelta {
+			if e.Kind == machine.EventTextDelta {
 				close(asks)
 				time.Sleep(2 * time.Second) // until both have something to say
 			}
-			if end, ok := e.Detail.(orchestrator.RunFinished); ok {
-				require.Equal(t, orchestrator.StatusLimit, end.Status, "%v", err)
+			if end, ok := e.Detail.(machine.RunFinished); ok {
+				require.Equal(t, machine.StatusLimit, end.Status, "%v", err)
 			}
 		}
 	})

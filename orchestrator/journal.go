@@ -106,8 +106,8 @@ func (r *run) store() error {
 		r.o.followers.stored(b.Key)
 		return nil
 	}
-	if p, ok := errors.AsType[*PanicError](err); ok {
-		r.o.panicked(r.ctx, &PanicReport{Run: r.id, Seq: r.m.Seq(), Where: "the store in Append", Value: p.Value, Stack: p.Stack})
+	if p, ok := errors.AsType[*machine.PanicError](err); ok {
+		r.o.panicked(r.ctx, &machine.PanicReport{Run: r.id, Seq: r.m.Seq(), Where: "the store in Append", Value: p.Value, Stack: p.Stack})
 	}
 	r.logStoreFault(r.ctx, "a record could not be stored", err)
 	return err
@@ -160,7 +160,7 @@ func (j *journal) append(ctx context.Context, b *checkpoint.Batch) error {
 func (j *journal) tryAppend(ctx context.Context, b *checkpoint.Batch) (err error) {
 	defer func() {
 		if v := recover(); v != nil {
-			err = &PanicError{Value: v, Stack: debug.Stack()}
+			err = &machine.PanicError{Value: v, Stack: debug.Stack()}
 		}
 	}()
 	if err := j.store.Append(ctx, *b); err != nil {
@@ -172,7 +172,7 @@ func (j *journal) tryAppend(ctx context.Context, b *checkpoint.Batch) (err error
 
 // isFinal reports whether an append that failed would fail again.
 func isFinal(err error) bool {
-	_, panicked := errors.AsType[*PanicError](err)
+	_, panicked := errors.AsType[*machine.PanicError](err)
 	return panicked || errors.Is(err, checkpoint.ErrConflict) || errors.Is(err, checkpoint.ErrNotFound) || errors.Is(err, checkpoint.ErrCorrupt) ||
 		errors.Is(err, checkpoint.ErrTooLarge) || errors.Is(err, checkpoint.ErrNoRun) || errors.Is(err, checkpoint.ErrRunID) || errors.Is(err, checkpoint.ErrClosed)
 }
@@ -260,7 +260,7 @@ func (r *run) changedHeader() *checkpoint.Header {
 }
 
 // setWaits says in a header what the run waits for, and until when.
-func setWaits(h *checkpoint.Header, waits []Wait) {
+func setWaits(h *checkpoint.Header, waits []machine.Wait) {
 	h.Waits, h.Due = nil, time.Time{}
 	for i := range waits {
 		w := &waits[i]
@@ -271,8 +271,8 @@ func setWaits(h *checkpoint.Header, waits []Wait) {
 	}
 }
 
-func sameWaits(stored []checkpoint.Wait, now []Wait) bool {
-	return slices.EqualFunc(stored, now, func(a checkpoint.Wait, b Wait) bool { return a.ID == b.ID })
+func sameWaits(stored []checkpoint.Wait, now []machine.Wait) bool {
+	return slices.EqualFunc(stored, now, func(a checkpoint.Wait, b machine.Wait) bool { return a.ID == b.ID })
 }
 
 // header returns the part of a run's header that does not change while a program works on it.

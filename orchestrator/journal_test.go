@@ -15,6 +15,7 @@ import (
 	"github.com/segue-go/segue/delegation"
 	"github.com/segue-go/segue/llmclient"
 	"github.com/segue-go/segue/llmclient/scripted"
+	"github.com/segue-go/segue/machine"
 	"github.com/segue-go/segue/messages"
 	"github.com/segue-go/segue/nextstep"
 	"github.com/segue-go/segue/orchestrator"
@@ -44,7 +45,7 @@ func TestJournal_lookingCostsNothing(t *testing.T) {
 	for range 100 {
 		again, err := orchestrator.Collect(o.Resume(t.Context(), resuming("r")))
 		require.NoError(t, err)
-		require.Equal(t, orchestrator.StatusWaiting, again.Status)
+		require.Equal(t, machine.StatusWaiting, again.Status)
 		require.Equal(t, res.Waits, again.Waits)
 	}
 	require.Equal(t, before, recordsOf(t, store, "r"))
@@ -77,20 +78,20 @@ func TestJournal_resumeOfALiveRun(t *testing.T) {
 	<-in
 	second, err := orchestrator.Collect(build().Resume(t.Context(), orchestrator.Resumption{Run: "r", TakeOver: true}))
 	require.NoError(t, err)
-	require.Equal(t, orchestrator.StatusWaiting, second.Status)
-	require.Equal(t, orchestrator.WaitUnknown, second.Waits[0].Kind)
+	require.Equal(t, machine.StatusWaiting, second.Status)
+	require.Equal(t, machine.WaitUnknown, second.Waits[0].Kind)
 	close(out)
 	live := <-first
 	require.EqualValues(t, 1, paid.Load())
 	require.ErrorIs(t, live.err, checkpoint.ErrConflict, "the run is another's now")
 	require.ErrorIs(t, live.err, orchestrator.ErrTakenOver)
-	require.Equal(t, orchestrator.StatusTakenOver, live.res.Status)
+	require.Equal(t, machine.StatusTakenOver, live.res.Status)
 	require.Equal(t, delegation.CodeTakenOver, live.res.Output.Err.Code)
 
-	reply := orchestrator.Reply{WaitID: second.Waits[0].ID, Text: "it was paid"}
+	reply := machine.Reply{WaitID: second.Waits[0].ID, Text: "it was paid"}
 	second, err = orchestrator.Collect(build().Resume(t.Context(), resuming("r", reply)))
 	require.NoError(t, err)
-	require.Equal(t, orchestrator.StatusDone, second.Status)
+	require.Equal(t, machine.StatusDone, second.Status)
 	require.EqualValues(t, 1, paid.Load())
 }
 
@@ -123,20 +124,20 @@ func TestJournal_storeFails(t *testing.T) {
 			}
 			require.ErrorIs(t, err, full)
 			if from == 1 {
-				require.Equal(t, orchestrator.StatusFailed, res.Status)
+				require.Equal(t, machine.StatusFailed, res.Status)
 				require.Zero(t, asked.Load(), "nothing was begun")
 				return
 			}
-			require.Equal(t, orchestrator.StatusInterrupted, res.Status)
+			require.Equal(t, machine.StatusInterrupted, res.Status)
 			require.Equal(t, delegation.CodeStorage, res.Output.Err.Code)
 			before := paid.Load()
 			res, err = orchestrator.Collect(build(&disk.Memory).Resume(t.Context(), resuming("r")))
 			require.NoError(t, err)
-			if res.Status == orchestrator.StatusWaiting {
+			if res.Status == machine.StatusWaiting {
 				require.EqualValues(t, 1, before)
 				require.EqualValues(t, 1, paid.Load(), "it is not paid again without a person's word")
-				require.Equal(t, orchestrator.WaitUnknown, res.Waits[0].Kind)
-				res, err = orchestrator.Collect(build(&disk.Memory).Resume(t.Context(), resuming("r", orchestrator.Reply{WaitID: res.Waits[0].ID, Text: "it was paid"})))
+				require.Equal(t, machine.WaitUnknown, res.Waits[0].Kind)
+				res, err = orchestrator.Collect(build(&disk.Memory).Resume(t.Context(), resuming("r", machine.Reply{WaitID: res.Waits[0].ID, Text: "it was paid"})))
 				require.NoError(t, err)
 			}
 			require.Equal(t, "done", res.Output.Text())
@@ -180,13 +181,13 @@ func TestJournal_liveCauses(t *testing.T) {
 			}))
 		}
 		for e := range build().Stream(t.Context(), task("go")) {
-			if broken && e.Kind == orchestrator.EventStepTaken && e.Frame == "0" && e.Detail.(orchestrator.StepTaken).Kind == nextstep.KindGetChatCompletion {
+			if broken && e.Kind == machine.EventStepTaken && e.Frame == "0" && e.Detail.(machine.StepTaken).Kind == nextstep.KindGetChatCompletion {
 				break
 			}
 		}
 		res, err := orchestrator.Collect(build().Resume(t.Context(), resuming("r")))
 		require.ErrorContains(t, err, "it is over")
-		require.Equal(t, orchestrator.StatusFailed, res.Status)
+		require.Equal(t, machine.StatusFailed, res.Status)
 		require.Len(t, saw, 2, "live, and in the replay")
 		require.Equal(t, []error{nil, nil}, saw)
 	}
@@ -219,7 +220,7 @@ func TestJournal_rawIsNotShown(t *testing.T) {
 	}
 	taken := 0
 	for e := range build().Stream(t.Context(), task("go")) {
-		if e.Kind == orchestrator.EventStepTaken {
+		if e.Kind == machine.EventStepTaken {
 			if taken++; taken == 2 {
 				break
 			}
@@ -274,7 +275,7 @@ func TestJournal_invalidUTF8(t *testing.T) {
 					return delegation.Output{Result: &bad, Counts: delegation.Counts{Steps: 1}}, nil
 				}}
 			},
-			replying(func(orchestrator.Wait) (orchestrator.Reply, error) { return orchestrator.Reply{Text: bad}, nil }),
+			replying(func(machine.Wait) (machine.Reply, error) { return machine.Reply{Text: bad}, nil }),
 			withClient(func(*llmclient.Request) (*llmclient.Response, error) { return said(bad).Response, nil }))
 	}
 	ta := task("g\xff")
@@ -286,10 +287,10 @@ func TestJournal_invalidUTF8(t *testing.T) {
 		store := new(checkpoint.Memory)
 		taken := 0
 		for e, err := range build(store).Stream(t.Context(), ta) {
-			if e.Kind == orchestrator.EventRunFinished {
+			if e.Kind == machine.EventRunFinished {
 				require.NoError(t, err)
 			}
-			if e.Kind == orchestrator.EventStepTaken {
+			if e.Kind == machine.EventStepTaken {
 				if taken++; taken > steps {
 					break
 				}

@@ -333,7 +333,7 @@ func (r *run) putValue(ctx context.Context, id, text string) error {
 func tryPut(ctx context.Context, values checkpoint.ValueStore, key checkpoint.Key, id string, data []byte) (err error) {
 	defer func() {
 		if v := recover(); v != nil {
-			err = &PanicError{Value: v, Stack: debug.Stack()}
+			err = &machine.PanicError{Value: v, Stack: debug.Stack()}
 		}
 	}()
 	if err := values.PutValue(ctx, key, id, data); err != nil {

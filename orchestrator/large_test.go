@@ -128,9 +128,9 @@ func TestLargeResults_afterResume(t *testing.T) {
 			}
 			res, err := build(scripted.Calls(scripted.Call("dump", "{}", "1")), scripted.Calls(question("Go on?", "2"))).Run(t.Context(), task("go"))
 			require.NoError(t, err)
-			require.Equal(t, orchestrator.StatusWaiting, res.Status)
+			require.Equal(t, machine.StatusWaiting, res.Status)
 			res = goOn(t, build(reads("3", `{"id":%q,"offset":10000,"length":20}`, id), scripted.Calls(scripted.Call("dump", "{}", "4")), scripted.Text("done")), "r",
-				orchestrator.Reply{WaitID: res.Waits[0].ID, Text: "yes"})
+				machine.Reply{WaitID: res.Waits[0].ID, Text: "yes"})
 			outs := res.Output.ToolMetas()
 			if name == "gone" {
 				require.Contains(t, outs[2].Output, "the result was kept, and is not there any more")
@@ -166,7 +166,7 @@ func TestLargeResults_bounds(t *testing.T) {
 	}
 	res, err := build(scripted.Calls(scripted.Call("dump0", "{}", "1"), scripted.Call("dump2", "{}", "2")), scripted.Calls(question("?", "3"))).Run(t.Context(), task("go"))
 	require.NoError(t, err)
-	res = goOn(t, build(scripted.Calls(scripted.Call("dump3", "{}", "4")), scripted.Calls(scripted.Call("dump1", "{}", "5")), scripted.Text("done")), "r", orchestrator.Reply{WaitID: res.Waits[0].ID, Text: "yes"})
+	res = goOn(t, build(scripted.Calls(scripted.Call("dump3", "{}", "4")), scripted.Calls(scripted.Call("dump1", "{}", "5")), scripted.Text("done")), "r", machine.Reply{WaitID: res.Waits[0].ID, Text: "yes"})
 	outs := res.Output.ToolMetas()
 	require.EqualValues(t, 2000, outs[0].Kept.Size)
 	require.Equal(t, strings.Repeat("c", 100), outs[1].Output)
@@ -210,7 +210,7 @@ func TestLargeResults_whatIsShown(t *testing.T) {
 
 	store := new(checkpoint.Memory)
 	res, err = solver(t, scripted.New(scripted.Calls(scripted.Call("dump", "{}", "1")), scripted.Text("done")), with(returning("dump", text)), on, stored(store),
-		handles(func(ctx context.Context, e orchestrator.Effect, next orchestrator.Handler) (nextstep.Answer, error) {
+		handles(func(ctx context.Context, e machine.Effect, next orchestrator.Handler) (nextstep.Answer, error) {
 			a, err := next(ctx, e)
 			if r, ok := a.(nextstep.ToolResult); ok {
 				require.Equal(t, text, r.Output.Output, "the middleware sees the whole")

@@ -11,7 +11,7 @@ import (
 )
 
 // ErrTakenOver reports that another process has resumed the run. This process cannot write its
-// journal any more. See [StatusTakenOver].
+// journal any more. See [machine.StatusTakenOver].
 var ErrTakenOver = errors.New("orchestrator: another process has taken the run over")
 
 // lease is the lease of a run in progress, see [checkpoint.Leaser]. Every append renews it; if no

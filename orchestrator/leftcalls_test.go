@@ -17,6 +17,7 @@ import (
 	"github.com/segue-go/segue/llmclient/openaichat"
 	"github.com/segue-go/segue/llmclient/policyclient"
 	"github.com/segue-go/segue/llmclient/scripted"
+	"github.com/segue-go/segue/machine"
 	"github.com/segue-go/segue/markdownpolicy"
 	"github.com/segue-go/segue/messages"
 	"github.com/segue-go/segue/orchestrator"
@@ -94,12 +95,12 @@ func TestLeftCalls_goOnNatively(t *testing.T) {
 	require.Equal(t, messages.Assistant{Content: []messages.AssistantContent{messages.Text{Text: "I look."}, call}}, model.Requests()[1].Messages[1])
 	require.Equal(t, "text_call_1_1", model.Requests()[1].Messages[2].(messages.Tool).CallID)
 	var said string
-	var notice orchestrator.RetryWaiting
+	var notice machine.RetryWaiting
 	for _, e := range events {
-		if e.Kind == orchestrator.EventTextDelta {
+		if e.Kind == machine.EventTextDelta {
 			said += e.Text
 		}
-		if d, ok := e.Detail.(orchestrator.RetryWaiting); ok {
+		if d, ok := e.Detail.(machine.RetryWaiting); ok {
 			notice = d
 		}
 	}
@@ -248,10 +249,10 @@ func TestLeftCalls_afterUntrustedResults(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			asked := 0
-			o := solver(t, scripted.New(append(c.replies, scripted.Text("Done."))...), with(append(officeTools(), outside)...), replying(func(w orchestrator.Wait) (orchestrator.Reply, error) {
+			o := solver(t, scripted.New(append(c.replies, scripted.Text("Done."))...), with(append(officeTools(), outside)...), replying(func(w machine.Wait) (machine.Reply, error) {
 				asked++
 				require.True(t, w.Untrusted)
-				return orchestrator.Reply{Reason: "no"}, nil
+				return machine.Reply{Reason: "no"}, nil
 			}))
 			called, _ := calledIn(t, o, delegation.Input{Goal: "Go."})
 			require.Equal(t, c.asked, asked)
@@ -270,11 +271,11 @@ func TestLeftCalls_askedAndResumed(t *testing.T) {
 	in := delegation.Input{Messages: messages.History{messages.User{Content: []messages.UserContent{messages.Text{Text: "A page."}}, Untrusted: true}, messages.UserText("Note it.")}}
 	res, err := office(scripted.Text(saveNote)).Run(t.Context(), orchestrator.Task{Run: "r", Input: in})
 	require.NoError(t, err)
-	require.Equal(t, orchestrator.StatusWaiting, res.Status)
+	require.Equal(t, machine.StatusWaiting, res.Status)
 	var made []string
-	for e, err := range office(scripted.Text("Done.")).Resume(t.Context(), orchestrator.Resumption{Run: "r", Replies: []orchestrator.Reply{{WaitID: res.Waits[0].ID, Approve: true}}}) {
+	for e, err := range office(scripted.Text("Done.")).Resume(t.Context(), orchestrator.Resumption{Run: "r", Replies: []machine.Reply{{WaitID: res.Waits[0].ID, Approve: true}}}) {
 		require.NoError(t, err)
-		if d, ok := e.Detail.(orchestrator.ToolFinished); ok {
+		if d, ok := e.Detail.(machine.ToolFinished); ok {
 			made = append(made, d.Output.Output)
 		}
 	}
@@ -284,10 +285,10 @@ func TestLeftCalls_askedAndResumed(t *testing.T) {
 // What needs approval asks as ever.
 func TestLeftCalls_needApproval(t *testing.T) {
 	asked := ""
-	o := solver(t, scripted.New(scripted.Text(listMonday), scripted.Text("Done.")), with(officeTools()...), approving(orchestrator.ApprovalConfig{Default: orchestrator.AskAlways}),
-		replying(func(w orchestrator.Wait) (orchestrator.Reply, error) {
+	o := solver(t, scripted.New(scripted.Text(listMonday), scripted.Text("Done.")), with(officeTools()...), approving(orchestrator.ApprovalConfig{Default: machine.AskAlways}),
+		replying(func(w machine.Wait) (machine.Reply, error) {
 			asked = w.Arguments
-			return orchestrator.Reply{Approve: true}, nil
+			return machine.Reply{Approve: true}, nil
 		}))
 	called, _ := calledIn(t, o, delegation.Input{Goal: "Go."})
 	require.Equal(t, []string{"list_rooms"}, called)
@@ -316,7 +317,7 @@ func TestLeftCalls_wrong(t *testing.T) {
 		o, err := orchestrator.New(orchestrator.Config{Client: again, Tools: officeTools(), Strategies: builtin.All()})
 		require.NoError(t, err)
 		res, _ := o.Run(t.Context(), orchestrator.Task{Strategy: name, Input: delegation.Input{Goal: "Write to Sol."}, Limits: delegation.Limits{ModelCalls: 12}})
-		if res.Status == orchestrator.StatusDone {
+		if res.Status == machine.StatusDone {
 			require.NotContains(t, res.Output.Text(), "send_mail", name)
 		}
 	}
@@ -349,7 +350,7 @@ func TestLeftCalls_stream(t *testing.T) {
 	} {
 		var got []string
 		for e := range solver(t, scripted.New(scripted.Stream(c.pieces...), scripted.Text("Done.")), with(officeTools()...)).Stream(t.Context(), task("go")) {
-			if e.Kind == orchestrator.EventTextDelta {
+			if e.Kind == machine.EventTextDelta {
 				got = append(got, e.Text)
 			}
 		}
@@ -365,10 +366,10 @@ func TestLeftCalls_replay(t *testing.T) {
 	res, err := o.Run(t.Context(), task("Go."))
 	require.NoError(t, err)
 	other := solver(t, scripted.New(), with(officeTools()...), func(c *orchestrator.Config) { c.Store, c.KeepTextCalls = store, true })
-	var last orchestrator.RunFinished
+	var last machine.RunFinished
 	for e, err := range other.Replay(t.Context(), checkpoint.Key{Run: "r"}) {
 		require.NoError(t, err)
-		if d, ok := e.Detail.(orchestrator.RunFinished); ok {
+		if d, ok := e.Detail.(machine.RunFinished); ok {
 			last = d
 		}
 	}

@@ -56,7 +56,7 @@ func (l *line) failed(err *delegation.Error) {
 }
 
 // logEvent logs an event of the run.
-func (r *run) logEvent(e Event) {
+func (r *run) logEvent(e machine.Event) {
 	l := line{open: r.o.cfg.LogContent, attrs: []slog.Attr{
 		slog.String("run", e.Run), slog.String("frame", e.Frame), slog.Int("seq", e.Seq),
 	}}
@@ -67,30 +67,30 @@ func (r *run) logEvent(e Event) {
 }
 
 // describe fills in the log line of an event; it does nothing if the event is not logged.
-func (r *run) describe(l *line, detail Detail) {
+func (r *run) describe(l *line, detail machine.Detail) {
 	l.level = slog.LevelInfo
 	switch d := detail.(type) {
-	case RunStarted:
+	case machine.RunStarted:
 		l.text = "run began"
 		l.add("strategy", d.Strategy)
 		l.content("goal", d.Goal)
-	case RunResumed:
+	case machine.RunResumed:
 		l.text = "run goes on"
 		l.add("strategy", d.Strategy)
 		l.content("goal", d.Goal)
-	case RunFinished:
+	case machine.RunFinished:
 		l.text = "run ended"
-		if d.Status != StatusDone && d.Status != StatusWaiting {
+		if d.Status != machine.StatusDone && d.Status != machine.StatusWaiting {
 			l.level = slog.LevelWarn
 		}
 		l.add("status", string(d.Status), "waits", len(d.Waits), "tokens", d.Output.Usage.Total, "elapsed", d.Output.Elapsed)
 		l.failed(d.Output.Err)
 		l.content("result", d.Output.Text())
-	case WaitStarted:
+	case machine.WaitStarted:
 		l.text = "wait began"
 		l.add("wait", d.Wait.ID, "kind", d.Wait.Kind, "call", d.Wait.CallID, "tool", d.Wait.Tool)
 		l.content("arguments", d.Wait.Arguments, "question", d.Wait.Text)
-	case WaitEnded:
+	case machine.WaitEnded:
 		l.text = "wait ended"
 		l.add("wait", d.WaitID, "answered", d.Reply != nil)
 		if d.Reply != nil {
@@ -98,11 +98,11 @@ func (r *run) describe(l *line, detail Detail) {
 			l.content("reply", d.Reply.Text, "reason", d.Reply.Reason)
 		}
 		l.failed(d.Err)
-	case RetryWaiting:
+	case machine.RetryWaiting:
 		l.level, l.text = slog.LevelWarn, "model asked again"
 		l.add("kind", string(d.Kind), "model", d.Model, "attempt", d.Attempt, "wait", d.Wait)
 		l.content("error", d.Error)
-	case ToolFinished:
+	case machine.ToolFinished:
 		l.called(&d.Output, slices.Contains(r.o.toolNames, d.Output.ToolName))
 	default:
 		l.describeStep(detail)
@@ -110,18 +110,18 @@ func (r *run) describe(l *line, detail Detail) {
 }
 
 // describeStep is describe for the events of each step.
-func (l *line) describeStep(detail Detail) {
+func (l *line) describeStep(detail machine.Detail) {
 	l.level = slog.LevelDebug
 	switch d := detail.(type) {
-	case StepTaken:
+	case machine.StepTaken:
 		l.text = "step taken"
 		l.add("kind", d.Kind.String(), "model", d.Model, "calls", d.Calls, "tokens", d.Usage.Total, "elapsed", d.Elapsed)
 		l.failed(d.Err)
-	case FrameEntered:
+	case machine.FrameEntered:
 		l.text = "strategy began"
 		l.add("strategy", d.Strategy)
 		l.content("goal", d.Goal)
-	case FrameLeft:
+	case machine.FrameLeft:
 		l.text = "strategy ended"
 		l.add("strategy", d.Strategy)
 		if d.Successor != "" {
@@ -137,7 +137,7 @@ func (l *line) describeStep(detail Detail) {
 func (l *line) called(o *messages.ToolOutput, hasTool bool) {
 	l.level, l.text = slog.LevelDebug, "call ended"
 	switch o.Reason {
-	case ReasonRefused, machine.ReasonNotOffered, tools.ReasonUnknownTool:
+	case machine.ReasonRefused, machine.ReasonNotOffered, tools.ReasonUnknownTool:
 		l.level, l.text = slog.LevelWarn, "call refused"
 	}
 	l.add("call", o.CallID)
@@ -151,7 +151,7 @@ func (l *line) called(o *messages.ToolOutput, hasTool bool) {
 }
 
 // logEventRefused logs an event of a middleware that was dropped. It is called from any goroutine.
-func (r *run) logEventRefused(e *Effect, kind EventKind, problem string) {
+func (r *run) logEventRefused(e *machine.Effect, kind machine.EventKind, problem string) {
 	if r.o.cfg.Logger == nil {
 		return
 	}
@@ -166,7 +166,7 @@ func (r *run) logEventRefused(e *Effect, kind EventKind, problem string) {
 }
 
 // logReplyRefused logs a reply that was rejected. It is called from any goroutine.
-func (r *run) logReplyRefused(ctx context.Context, e *ReplyError) {
+func (r *run) logReplyRefused(ctx context.Context, e *machine.ReplyError) {
 	r.o.log(ctx, slog.LevelWarn, "reply refused", slog.String("run", e.Run), slog.String("wait", e.WaitID), slog.String("problem", e.Problem))
 }
 

@@ -16,6 +16,7 @@ import (
 	"github.com/segue-go/segue/delegation"
 	"github.com/segue-go/segue/llmclient"
 	"github.com/segue-go/segue/llmclient/scripted"
+	"github.com/segue-go/segue/machine"
 	"github.com/segue-go/segue/messages"
 	"github.com/segue-go/segue/nextstep"
 	"github.com/segue-go/segue/orchestrator"
@@ -91,16 +92,16 @@ func talkative(t *testing.T, log func(*orchestrator.Config)) {
 	})
 	build := func(store checkpoint.Store) *orchestrator.Orchestrator {
 		return solver(t, client, withWork, stored(store), with(act, sub, tools.AskUser(), echo("pay")), log,
-			approving(orchestrator.ApprovalConfig{Default: orchestrator.AllowAlways, Tools: map[string]orchestrator.ApprovalPolicy{"pay": orchestrator.AskAlways}}),
-			handles(func(ctx context.Context, e orchestrator.Effect, next orchestrator.Handler) (nextstep.Answer, error) {
-				orchestrator.Emit(ctx, orchestrator.Event{Kind: "canary-event", Detail: orchestrator.RunFinished{}})
+			approving(orchestrator.ApprovalConfig{Default: machine.AllowAlways, Tools: map[string]machine.ApprovalPolicy{"pay": machine.AskAlways}}),
+			handles(func(ctx context.Context, e machine.Effect, next orchestrator.Handler) (nextstep.Answer, error) {
+				orchestrator.Emit(ctx, machine.Event{Kind: "canary-event", Detail: machine.RunFinished{}})
 				return next(ctx, e)
 			}),
-			replying(func(w orchestrator.Wait) (orchestrator.Reply, error) {
-				if w.Kind == orchestrator.WaitApproval {
-					return orchestrator.Reply{Reason: "canary-reason"}, nil
+			replying(func(w machine.Wait) (machine.Reply, error) {
+				if w.Kind == machine.WaitApproval {
+					return machine.Reply{Reason: "canary-reason"}, nil
 				}
-				return orchestrator.Reply{Text: "canary-answer"}, nil
+				return machine.Reply{Text: "canary-answer"}, nil
 			}))
 	}
 	ta := orchestrator.Task{Run: "r", Input: delegation.Input{
@@ -168,7 +169,7 @@ func TestLogger_refusedCalls(t *testing.T) {
 	model := scripted.New(scripted.Calls(scripted.Call("dig", "{}", "c1"), scripted.Call("fly", "{}", "c2")), scripted.Text("done"))
 	res, err := solver(t, model, l.at(slog.LevelWarn, false)).Run(t.Context(), task("go"))
 	require.NoError(t, err)
-	require.Equal(t, orchestrator.StatusDone, res.Status)
+	require.Equal(t, machine.StatusDone, res.Status)
 	require.Equal(t, []string{"WARN call refused", "WARN call refused"}, l.lines(t, "r"))
 }
 
@@ -181,10 +182,10 @@ func TestLogger_resume(t *testing.T) {
 	}
 	res, err := build().Run(t.Context(), task("go"))
 	require.NoError(t, err)
-	_, err = resumed(t, build(), "r", orchestrator.Reply{WaitID: "other", Text: "canary"})
+	_, err = resumed(t, build(), "r", machine.Reply{WaitID: "other", Text: "canary"})
 	require.Error(t, err)
-	for e := range build().Resume(t.Context(), resuming("r", orchestrator.Reply{WaitID: res.Waits[0].ID, Text: "canary"})) {
-		if e.Kind == orchestrator.EventWaitEnded {
+	for e := range build().Resume(t.Context(), resuming("r", machine.Reply{WaitID: res.Waits[0].ID, Text: "canary"})) {
+		if e.Kind == machine.EventWaitEnded {
 			break
 		}
 	}

@@ -43,7 +43,7 @@ func (r *run) askTool(l tools.Lookuper, x *execution) (messages.ToolOutput, bool
 	found := make(chan bool, 1)
 	runner := r.o.runner
 	runner.OnPanic = func(call messages.ToolCall, value any, stack []byte) {
-		r.o.panicked(r.ctx, &PanicReport{Run: r.id, Frame: e.Frame, Seq: e.ID.Seq, Where: "the Lookup of the tool " + call.Name, Value: value, Stack: stack})
+		r.o.panicked(r.ctx, &machine.PanicReport{Run: r.id, Frame: e.Frame, Seq: e.ID.Seq, Where: "the Lookup of the tool " + call.Name, Value: value, Stack: stack})
 	}
 	c := runner.Begin(r.ctx, tools.Job{Call: e.Call, Key: e.Key(), MaxResult: x.mostKept(e.Call.Name), Tool: &lookup{Lookuper: l, key: e.Key(), found: found}})
 	done := make(chan messages.ToolOutput, 1)

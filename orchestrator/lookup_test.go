@@ -10,6 +10,7 @@ import (
 
 	"github.com/segue-go/segue/checkpoint"
 	"github.com/segue-go/segue/llmclient/scripted"
+	"github.com/segue-go/segue/machine"
 	"github.com/segue-go/segue/messages"
 	"github.com/segue-go/segue/orchestrator"
 	"github.com/segue-go/segue/tools"
@@ -46,10 +47,10 @@ func TestLookup(t *testing.T) {
 			require.NoError(t, err)
 			require.Equal(t, c.paid, paid.Load())
 			if c.waits {
-				require.Equal(t, orchestrator.WaitUnknown, res.Waits[0].Kind)
+				require.Equal(t, machine.WaitUnknown, res.Waits[0].Kind)
 				return
 			}
-			require.Equal(t, orchestrator.StatusDone, res.Status)
+			require.Equal(t, machine.StatusDone, res.Status)
 			require.Equal(t, c.result, res.Output.ToolMetas()[0].Output)
 			require.Equal(t, messages.StatusOK, res.Output.ToolMetas()[0].Status)
 		})

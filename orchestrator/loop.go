@@ -15,10 +15,10 @@ import (
 )
 
 // loop performs a run. It is the only loop of this package.
-func (o *Orchestrator) loop(ctx context.Context, task *Task, streams bool, yield func(Event, error) bool) {
+func (o *Orchestrator) loop(ctx context.Context, task *Task, streams bool, yield func(machine.Event, error) bool) {
 	r, err := o.begin(ctx, task, streams)
 	if err != nil {
-		yield(Event{}, err)
+		yield(machine.Event{}, err)
 		return
 	}
 	defer r.close()
@@ -26,7 +26,7 @@ func (o *Orchestrator) loop(ctx context.Context, task *Task, streams bool, yield
 }
 
 // drive continues a run until it ends or waits.
-func (r *run) drive(yield func(Event, error) bool) {
+func (r *run) drive(yield func(machine.Event, error) bool) {
 	if d := r.o.cfg.Timeouts.Run; d > 0 {
 		ctx, end := context.WithTimeoutCause(r.ctx, d, fmt.Errorf("the run took longer than %v", d))
 		defer end()
@@ -142,22 +142,22 @@ func (r *run) applyAsIs(rec machine.Record) error {
 }
 
 // deliver yields events. The error of the run comes with the last event.
-func (r *run) deliver(events []Event) {
+func (r *run) deliver(events []machine.Event) {
 	for i := range events {
 		e := &events[i]
 		e.Time = r.now
 		if r.o.agentTimeouts {
 			r.timeAgent(e)
 		}
-		if e.Kind == EventRunFinished {
+		if e.Kind == machine.EventRunFinished {
 			r.consumer.last(e, r.causes.outcome(r.m.Output().Err))
 			return
 		}
 		r.consumer.deliver(e)
 		switch d := e.Detail.(type) {
-		case WaitEnded:
+		case machine.WaitEnded:
 			r.waitClosed(&d)
-		case RunResumed:
+		case machine.RunResumed:
 			r.deliver(r.drifted)
 		}
 	}
@@ -302,13 +302,13 @@ func (r *run) endWaiting() {
 	}
 	r.saveSnapshot()
 	waits := r.m.Waits()
-	e := r.finished(StatusWaiting, r.m.Output())
+	e := r.finished(machine.StatusWaiting, r.m.Output())
 	r.consumer.last(&e, r.unanswered(waits))
 }
 
 // unanswered returns the error of a run that waits: nil if it can be resumed and no reply was
 // rejected.
-func (r *run) unanswered(waits []Wait) error {
+func (r *run) unanswered(waits []machine.Wait) error {
 	refused := errors.Join(r.refused...)
 	if r.o.cfg.Store == nil {
 		return &UnansweredError{Run: r.id, Waits: waits, Err: refused}
@@ -321,9 +321,9 @@ func (r *run) unanswered(waits []Wait) error {
 // not stored are still emitted.
 func (r *run) endBroken(err error) {
 	out := r.m.Output()
-	status, code := StatusInterrupted, delegation.CodeStorage
+	status, code := machine.StatusInterrupted, delegation.CodeStorage
 	if errors.Is(err, checkpoint.ErrConflict) {
-		status, code, err = StatusTakenOver, delegation.CodeTakenOver, errors.Join(ErrTakenOver, err)
+		status, code, err = machine.StatusTakenOver, delegation.CodeTakenOver, errors.Join(ErrTakenOver, err)
 	}
 	out.Err = &delegation.Error{Code: code, Message: err.Error()}
 	e := r.finished(status, out)

@@ -32,7 +32,7 @@ func TestLoop_wrongAnswersAreFailures(t *testing.T) {
 		require.NoError(t, err)
 		res, err := o.Run(t.Context(), task("x"))
 		require.ErrorContains(t, err, want)
-		require.Equal(t, orchestrator.StatusFailed, res.Status)
+		require.Equal(t, machine.StatusFailed, res.Status)
 		require.GreaterOrEqual(t, res.Output.Usage.Total, int64(0))
 	}
 	same := func(a nextstep.Answer) nextstep.Answer { return a }

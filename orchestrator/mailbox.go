@@ -4,6 +4,7 @@ import (
 	"context"
 	"sync"
 
+	"github.com/segue-go/segue/machine"
 	"github.com/segue-go/segue/nextstep"
 )
 
@@ -24,9 +25,9 @@ type mail struct {
 	execution *execution      // the execution that it comes from
 	answer    nextstep.Answer // answer of the effect; or err is set
 	err       error
-	event     *Event    // event to emit
-	ask       *question // question to ask a person
-	reply     *Reply    // reply to the wait of a person's effect; or err is set
+	event     *machine.Event // event to emit
+	ask       *question      // question to ask a person
+	reply     *machine.Reply // reply to the wait of a person's effect; or err is set
 }
 
 // refuse answers the question of the mail with the error that the effect is over.

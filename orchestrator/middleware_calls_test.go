@@ -23,7 +23,7 @@ import (
 
 // twice has each effect of a kind performed a second time, and returns what the second time gave.
 func twice(kind machine.EffectKind) func(*orchestrator.Config) {
-	return handles(func(ctx context.Context, e orchestrator.Effect, next orchestrator.Handler) (nextstep.Answer, error) {
+	return handles(func(ctx context.Context, e machine.Effect, next orchestrator.Handler) (nextstep.Answer, error) {
 		if e.Kind == kind {
 			_, _ = next(ctx, e)
 		}
@@ -66,7 +66,7 @@ func TestMiddleware_callsNextAgain(t *testing.T) {
 // One approval is one payment: neither a middleware that calls next again, nor two goroutines of
 // it, nor a resumed run makes a second of it.
 func TestMiddleware_oneApprovalOnePayment(t *testing.T) {
-	atTheSameTime := handles(func(ctx context.Context, e orchestrator.Effect, next orchestrator.Handler) (nextstep.Answer, error) {
+	atTheSameTime := handles(func(ctx context.Context, e machine.Effect, next orchestrator.Handler) (nextstep.Answer, error) {
 		if e.Kind != machine.EffectTool {
 			return next(ctx, e)
 		}
@@ -98,7 +98,7 @@ func TestMiddleware_oneApprovalOnePayment(t *testing.T) {
 			}
 			res, err := build().Run(t.Context(), task("go"))
 			require.NoError(t, err)
-			yes := orchestrator.Reply{WaitID: res.Waits[0].ID, Approve: true}
+			yes := machine.Reply{WaitID: res.Waits[0].ID, Approve: true}
 			_, err = resumed(t, build(), "r", yes)
 			require.NoError(t, err)
 			require.EqualValues(t, 1, paid.Load())
@@ -112,7 +112,7 @@ func TestMiddleware_oneApprovalOnePayment(t *testing.T) {
 // A middleware asks a person with tools.Ask, in the process or when the run is resumed, and goes on
 // with the answer: also about the request of a model.
 func TestMiddleware_asks(t *testing.T) {
-	careful := handles(func(ctx context.Context, e orchestrator.Effect, next orchestrator.Handler) (nextstep.Answer, error) {
+	careful := handles(func(ctx context.Context, e machine.Effect, next orchestrator.Handler) (nextstep.Answer, error) {
 		word, err := tools.Ask(ctx, tools.Question{Text: "Shall " + string(e.Kind) + " " + e.ID.String() + " be done?"})
 		if err != nil {
 			return nil, err
@@ -133,9 +133,9 @@ func TestMiddleware_asks(t *testing.T) {
 		}), edit...)
 	}
 	asked := 0
-	res, err := build(replying(func(orchestrator.Wait) (orchestrator.Reply, error) {
+	res, err := build(replying(func(machine.Wait) (machine.Reply, error) {
 		asked++
-		return orchestrator.Reply{Text: "yes"}, nil
+		return machine.Reply{Text: "yes"}, nil
 	})).Run(t.Context(), task("go"))
 	require.NoError(t, err)
 	require.Equal(t, "done", res.Output.Text())
@@ -146,9 +146,9 @@ func TestMiddleware_asks(t *testing.T) {
 	res, err = build(stored(store)).Run(t.Context(), task("go"))
 	require.NoError(t, err)
 	var questions []string
-	for res.Status == orchestrator.StatusWaiting {
+	for res.Status == machine.StatusWaiting {
 		questions = append(questions, res.Waits[0].Text)
-		res, err = orchestrator.Collect(build(stored(store)).Resume(t.Context(), resuming("r", orchestrator.Reply{WaitID: res.Waits[0].ID, Text: "yes"})))
+		res, err = orchestrator.Collect(build(stored(store)).Resume(t.Context(), resuming("r", machine.Reply{WaitID: res.Waits[0].ID, Text: "yes"})))
 		require.NoError(t, err)
 	}
 	require.Equal(t, []string{"Shall model 1 be done?", "Shall tool 2/1 be done?", "Shall model 3 be done?"}, questions)
@@ -160,7 +160,7 @@ func TestMiddleware_asks(t *testing.T) {
 type burst struct{}
 
 func (burst) Error() string { return "burst" }
-func (burst) Unwrap() error { return orchestrator.ErrSuspended }
+func (burst) Unwrap() error { return tools.ErrSuspended }
 
 // A panic fails its effect, whatever its value wraps: it suspends nothing.
 func TestPanics_thatWrapErrSuspended(t *testing.T) {
@@ -172,12 +172,12 @@ func TestPanics_thatWrapErrSuspended(t *testing.T) {
 	}
 	for name, edit := range map[string]func(*orchestrator.Config){
 		"client": withClient(func(*llmclient.Request) (*llmclient.Response, error) { panic(burst{}) }),
-		"middleware": handles(func(context.Context, orchestrator.Effect, orchestrator.Handler) (nextstep.Answer, error) {
-			panic(&orchestrator.SuspendedError{Waits: []orchestrator.Wait{{Kind: "mine", Text: "A?"}}})
+		"middleware": handles(func(context.Context, machine.Effect, orchestrator.Handler) (nextstep.Answer, error) {
+			panic(&orchestrator.SuspendedError{Waits: []machine.Wait{{Kind: "mine", Text: "A?"}}})
 		}),
 		"client behind a middleware": func(c *orchestrator.Config) {
 			withClient(func(*llmclient.Request) (*llmclient.Response, error) { panic(burst{}) })(c)
-			handles(func(ctx context.Context, e orchestrator.Effect, next orchestrator.Handler) (nextstep.Answer, error) {
+			handles(func(ctx context.Context, e machine.Effect, next orchestrator.Handler) (nextstep.Answer, error) {
 				answer, err := next(ctx, e)
 				if err != nil {
 					err = fmt.Errorf("behind: %w", err)
@@ -189,7 +189,7 @@ func TestPanics_thatWrapErrSuspended(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			res, err := staged(t, only(func() *scene { return &scene{} }), edit, stored(new(checkpoint.Memory))).Run(t.Context(), task("go"))
-			require.Equal(t, orchestrator.StatusFailed, res.Status)
+			require.Equal(t, machine.StatusFailed, res.Status)
 			require.Equal(t, delegation.CodePanic, res.Output.Err.Code)
 			require.Empty(t, res.Waits)
 			require.Error(t, err)
@@ -201,10 +201,10 @@ func TestPanics_thatWrapErrSuspended(t *testing.T) {
 	})
 	t.Run("reply", func(t *testing.T) {
 		o := solver(t, scripted.New(scripted.Calls(question("A?", "1")), scripted.Text("done")), with(tools.AskUser()),
-			replying(func(orchestrator.Wait) (orchestrator.Reply, error) { panic(burst{}) }))
+			replying(func(machine.Wait) (machine.Reply, error) { panic(burst{}) }))
 		res, err := o.Run(t.Context(), task("go"))
 		require.NoError(t, err)
-		require.Equal(t, orchestrator.StatusDone, res.Status)
+		require.Equal(t, machine.StatusDone, res.Status)
 		require.Equal(t, messages.StatusFailed, res.Output.ToolMetas()[0].Status)
 	})
 }

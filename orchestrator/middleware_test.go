@@ -27,7 +27,7 @@ func TestMiddleware(t *testing.T) {
 	}
 	t.Run("answers", func(t *testing.T) {
 		res, err := run(func(orchestrator.Handler) orchestrator.Handler {
-			return func(_ context.Context, e orchestrator.Effect) (nextstep.Answer, error) {
+			return func(_ context.Context, e machine.Effect) (nextstep.Answer, error) {
 				require.Equal(t, "r/1/0", e.Key())
 				require.Equal(t, machine.EffectModel, e.Kind)
 				return said("from the middleware"), nil
@@ -38,19 +38,19 @@ func TestMiddleware(t *testing.T) {
 	})
 	t.Run("panics", func(t *testing.T) {
 		_, err := run(func(orchestrator.Handler) orchestrator.Handler {
-			return func(context.Context, orchestrator.Effect) (nextstep.Answer, error) { panic("oops") }
+			return func(context.Context, machine.Effect) (nextstep.Answer, error) { panic("oops") }
 		})
 		require.ErrorContains(t, err, "performing the model effect 1 panicked with a string")
 	})
 	t.Run("answers nothing", func(t *testing.T) {
 		_, err := run(func(orchestrator.Handler) orchestrator.Handler {
-			return func(context.Context, orchestrator.Effect) (nextstep.Answer, error) { return nil, nil }
+			return func(context.Context, machine.Effect) (nextstep.Answer, error) { return nil, nil }
 		})
 		require.ErrorContains(t, err, "the answer cannot be used: ")
 	})
 	t.Run("answers something else", func(t *testing.T) {
 		_, err := run(func(orchestrator.Handler) orchestrator.Handler {
-			return func(context.Context, orchestrator.Effect) (nextstep.Answer, error) {
+			return func(context.Context, machine.Effect) (nextstep.Answer, error) {
 				return nextstep.ToolResult{}, nil
 			}
 		})
@@ -58,26 +58,26 @@ func TestMiddleware(t *testing.T) {
 	})
 	t.Run("suspends without saying for what", func(t *testing.T) {
 		res, err := run(func(orchestrator.Handler) orchestrator.Handler {
-			return func(context.Context, orchestrator.Effect) (nextstep.Answer, error) {
+			return func(context.Context, machine.Effect) (nextstep.Answer, error) {
 				return nil, &orchestrator.SuspendedError{}
 			}
 		})
-		require.ErrorIs(t, err, orchestrator.ErrSuspended)
-		require.Equal(t, orchestrator.StatusWaiting, res.Status)
+		require.ErrorIs(t, err, tools.ErrSuspended)
+		require.Equal(t, machine.StatusWaiting, res.Status)
 		require.Len(t, res.Waits, 1)
 	})
 	t.Run("ends the run itself", func(t *testing.T) {
 		o := solver(t, scripted.New(scripted.Text("done")), func(c *orchestrator.Config) {
 			c.Middleware = []orchestrator.Middleware{func(next orchestrator.Handler) orchestrator.Handler {
-				return func(ctx context.Context, e orchestrator.Effect) (nextstep.Answer, error) {
-					orchestrator.Emit(ctx, orchestrator.Event{Kind: orchestrator.EventRunFinished})
+				return func(ctx context.Context, e machine.Effect) (nextstep.Answer, error) {
+					orchestrator.Emit(ctx, machine.Event{Kind: machine.EventRunFinished})
 					return next(ctx, e)
 				}
 			}}
 		})
 		events, err := collect(t, o, task("go"))
 		require.NoError(t, err)
-		require.Equal(t, orchestrator.StatusDone, finished(t, events).Status)
+		require.Equal(t, machine.StatusDone, finished(t, events).Status)
 	})
 	t.Run("loses the result when the run ends", func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
@@ -85,7 +85,7 @@ func TestMiddleware(t *testing.T) {
 		pay := tools.NewRaw(tools.Definition{Name: "pay"}, func(context.Context, string) (string, error) { return "paid", nil })
 		o := solver(t, scripted.New(scripted.Calls(scripted.Call("pay", "{}", "1"))), with(pay), func(c *orchestrator.Config) {
 			c.Middleware = []orchestrator.Middleware{func(next orchestrator.Handler) orchestrator.Handler {
-				return func(ctx context.Context, e orchestrator.Effect) (nextstep.Answer, error) {
+				return func(ctx context.Context, e machine.Effect) (nextstep.Answer, error) {
 					answer, err := next(ctx, e)
 					if e.Kind == machine.EffectTool {
 						cancel()
@@ -100,19 +100,19 @@ func TestMiddleware(t *testing.T) {
 		require.Equal(t, messages.StatusUnknown, res.Output.ToolMetas()[0].Status, "it may have had its effect")
 	})
 	t.Run("suspends", func(t *testing.T) {
-		wait := orchestrator.Wait{ID: "w", Kind: "review", Text: "May I?"}
+		wait := machine.Wait{ID: "w", Kind: "review", Text: "May I?"}
 		res, err := run(func(next orchestrator.Handler) orchestrator.Handler {
-			return func(ctx context.Context, e orchestrator.Effect) (nextstep.Answer, error) {
+			return func(ctx context.Context, e machine.Effect) (nextstep.Answer, error) {
 				if e.Kind == machine.EffectTool {
-					return nil, fmt.Errorf("ask first: %w", &orchestrator.SuspendedError{Waits: []orchestrator.Wait{wait}})
+					return nil, fmt.Errorf("ask first: %w", &orchestrator.SuspendedError{Waits: []machine.Wait{wait}})
 				}
 				return next(ctx, e)
 			}
 		}, scripted.Calls(scripted.Call("a", "{}", "1")))
-		require.ErrorIs(t, err, orchestrator.ErrSuspended)
-		require.Equal(t, orchestrator.StatusWaiting, res.Status)
+		require.ErrorIs(t, err, tools.ErrSuspended)
+		require.Equal(t, machine.StatusWaiting, res.Status)
 		wait.Run, wait.Frame, wait.Seq, wait.CallID, wait.Tool, wait.Arguments = "r", "0", 2, "1", "a", "{}"
-		require.Equal(t, []orchestrator.Wait{wait.Identified(machine.EffectID{Seq: 2, Index: 1})}, res.Waits, "it says whose wait it is, and has an id that fits")
+		require.Equal(t, []machine.Wait{wait.Identified(machine.EffectID{Seq: 2, Index: 1})}, res.Waits, "it says whose wait it is, and has an id that fits")
 		require.NoError(t, res.Output.Messages.Validate())
 	})
 	t.Run("context values reach tools", func(t *testing.T) {
@@ -138,9 +138,9 @@ func TestRetryIsTold(t *testing.T) {
 		ta.Limits.ModelCalls = 2
 		events, err := collect(t, solver(t, model), ta)
 		require.NoError(t, err)
-		require.Contains(t, kinds(events), orchestrator.EventRetryWaiting)
+		require.Contains(t, kinds(events), machine.EventRetryWaiting)
 		for _, e := range events {
-			if d, ok := e.Detail.(orchestrator.RetryWaiting); ok {
+			if d, ok := e.Detail.(machine.RetryWaiting); ok {
 				require.GreaterOrEqual(t, d.Wait, 3*time.Second)
 				require.Equal(t, llmclient.NoticeRetry, d.Kind)
 			}
@@ -160,7 +160,7 @@ func TestBadClients(t *testing.T) {
 	} {
 		res, err := solver(t, client).Run(t.Context(), task("go"))
 		require.ErrorContains(t, err, want)
-		require.Equal(t, orchestrator.StatusFailed, res.Status)
+		require.Equal(t, machine.StatusFailed, res.Status)
 		require.Equal(t, messages.History{messages.UserText("go")}, res.Output.Messages)
 	}
 }
@@ -178,7 +178,7 @@ func TestNoticesAreOfTheRunsOwnModel(t *testing.T) {
 		o := solver(t, scripted.New(scripted.Calls(scripted.Call("asks", "{}", "1")), scripted.Text("done")), with(asks))
 		events, err := collect(t, o, task("go"))
 		require.NoError(t, err)
-		require.NotContains(t, kinds(events), orchestrator.EventRetryWaiting)
+		require.NotContains(t, kinds(events), machine.EventRetryWaiting)
 		time.Sleep(10 * time.Minute) // the abandoned tool comes to its end
 	})
 }

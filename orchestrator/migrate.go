@@ -52,12 +52,12 @@ func (r *run) saveSnapshot() {
 		return
 	}
 	r.o.log(r.ctx, slog.LevelWarn, "a snapshot could not be saved", slog.String("run", r.id))
-	failed := SnapshotFailed{}
+	failed := machine.SnapshotFailed{}
 	if !r.o.heldBack() {
 		failed.Error = err.Error()
 	}
-	r.consumer.deliver(&Event{
-		Run: r.id, Frame: "0", Depth: 1, Seq: r.m.Seq(), Record: r.m.Records(), Time: r.now, Kind: EventSnapshotFailed, Detail: failed,
+	r.consumer.deliver(&machine.Event{
+		Run: r.id, Frame: "0", Depth: 1, Seq: r.m.Seq(), Record: r.m.Records(), Time: r.now, Kind: machine.EventSnapshotFailed, Detail: failed,
 	})
 }
 
@@ -152,8 +152,8 @@ func (r *run) callMigrate(s *machine.Snapshot) error {
 	err := func() (err error) {
 		defer func() {
 			if v := recover(); v != nil {
-				p := &PanicError{Value: v, Stack: debug.Stack()}
-				r.o.panicked(r.ctx, &PanicReport{Run: r.id, Where: "Config.Migrate", Value: v, Stack: p.Stack})
+				p := &machine.PanicError{Value: v, Stack: debug.Stack()}
+				r.o.panicked(r.ctx, &machine.PanicReport{Run: r.id, Where: "Config.Migrate", Value: v, Stack: p.Stack})
 				err = p
 			}
 		}()

@@ -149,7 +149,7 @@ func (b *bank) waiting(edit ...func(*orchestrator.Config)) string {
 	b.t.Helper()
 	res, err := b.program(1, edit...).Run(b.t.Context(), task("Pay Ada"))
 	require.NoError(b.t, err)
-	require.Equal(b.t, orchestrator.StatusWaiting, res.Status)
+	require.Equal(b.t, machine.StatusWaiting, res.Status)
 	require.Equal(b.t, "0.1.1", res.Waits[0].Frame)
 	return res.Waits[0].ID
 }

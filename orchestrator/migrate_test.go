@@ -17,7 +17,7 @@ import (
 	"github.com/segue-go/segue/orchestrator"
 )
 
-func kindsOf(events []orchestrator.Event) (list []orchestrator.EventKind) {
+func kindsOf(events []machine.Event) (list []machine.EventKind) {
 	for _, e := range events {
 		list = append(list, e.Kind)
 	}
@@ -44,20 +44,20 @@ func TestMigrate(t *testing.T) {
 
 			events, err := resumed(t, b.program(2, migrating), "r")
 			require.NoError(t, err)
-			require.Equal(t, []orchestrator.EventKind{orchestrator.EventMigrated, orchestrator.EventRunResumed, orchestrator.EventRunFinished}, kindsOf(events))
-			require.Equal(t, orchestrator.RunMigrated{From: "v1", Skipped: len(before), Open: []orchestrator.OpenFrame{
+			require.Equal(t, []machine.EventKind{machine.EventMigrated, machine.EventRunResumed, machine.EventRunFinished}, kindsOf(events))
+			require.Equal(t, machine.RunMigrated{From: "v1", Skipped: len(before), Open: []machine.OpenFrame{
 				{Frame: "0", Strategy: "manager", State: "managing"},
 				{Frame: "0.1", Strategy: "desk"},
 				{Frame: "0.1.1", Strategy: "clerk", CallID: "c1", Tool: "clerk"},
 			}}, events[0].Detail)
 			require.Equal(t, len(before)+1, events[0].Record)
-			require.Equal(t, wait, events[2].Detail.(orchestrator.RunFinished).Waits[0].ID)
+			require.Equal(t, wait, events[2].Detail.(machine.RunFinished).Waits[0].ID)
 			require.Equal(t, before, b.kinds(), "looking stores nothing")
 			require.Equal(t, head.Header, headOf(t, store, "r").Header)
 
-			told, err := resumed(t, b.program(2, migrating), "r", orchestrator.Reply{WaitID: wait, Approve: true})
+			told, err := resumed(t, b.program(2, migrating), "r", machine.Reply{WaitID: wait, Approve: true})
 			require.NoError(t, err)
-			out := told[len(told)-1].Detail.(orchestrator.RunFinished).Output
+			out := told[len(told)-1].Detail.(machine.RunFinished).Output
 			require.Equal(t, "Pay Ada as planned: paid", out.Text())
 			require.Equal(t, 2, out.Counts.ModelCalls)
 			require.Equal(t, int32(1), b.paid.Load())
@@ -67,7 +67,7 @@ func TestMigrate(t *testing.T) {
 			require.NoError(t, err)
 			require.Equal(t, kindsOf(told), kindsOf(replayed))
 			_, err = all(t, b.program(1).Replay(t.Context(), checkpoint.Key{Run: "r"}))
-			refused, ok := errors.AsType[*orchestrator.SnapshotError](err)
+			refused, ok := errors.AsType[*machine.SnapshotError](err)
 			require.True(t, ok, "%v", err)
 			require.Equal(t, "manager", refused.Strategy)
 			_, err = resumed(t, b.program(1), "r")
@@ -82,26 +82,26 @@ func TestMigrate_cutAnywhere(t *testing.T) {
 	b := &bank{t: t, store: new(checkpoint.Memory)}
 	wait := b.waiting()
 	from := len(b.kinds())
-	_, err := resumed(t, b.program(2, migrating), "r", orchestrator.Reply{WaitID: wait, Approve: true})
+	_, err := resumed(t, b.program(2, migrating), "r", machine.Reply{WaitID: wait, Approve: true})
 	require.NoError(t, err)
 	kinds := b.kinds()
 	for cut := from; cut < len(kinds); cut++ {
 		left := b.left(cut)
 		events, err := resumed(t, left.program(2, migrating), "r")
 		require.NoError(t, err)
-		end := events[len(events)-1].Detail.(orchestrator.RunFinished)
+		end := events[len(events)-1].Detail.(machine.RunFinished)
 		asked := slices.Contains(kinds[:cut], "replied")
 		if !asked {
 			require.Equal(t, wait, end.Waits[0].ID, "after %d records", cut)
 			require.Zero(t, left.paid.Load())
 		}
-		if end.Status == orchestrator.StatusWaiting {
+		if end.Status == machine.StatusWaiting {
 			if slices.Contains(kinds[:cut], "intended") && asked && kinds[cut-1] != "replied" {
-				require.Equal(t, orchestrator.WaitUnknown, end.Waits[0].Kind)
+				require.Equal(t, machine.WaitUnknown, end.Waits[0].Kind)
 			}
-			events, err = resumed(t, left.program(2, migrating), "r", orchestrator.Reply{WaitID: end.Waits[0].ID, Approve: true})
+			events, err = resumed(t, left.program(2, migrating), "r", machine.Reply{WaitID: end.Waits[0].ID, Approve: true})
 			require.NoError(t, err)
-			end = events[len(events)-1].Detail.(orchestrator.RunFinished)
+			end = events[len(events)-1].Detail.(machine.RunFinished)
 		}
 		require.Equal(t, "Pay Ada as planned: paid", end.Output.Text(), "after %d records", cut)
 		require.Equal(t, int32(1), left.paid.Load())
@@ -125,7 +125,7 @@ func TestMigrate_backAndForth(t *testing.T) {
 	require.NoError(t, err)
 	require.Contains(t, b.kinds(), "migrated", "there was something to store")
 	_, err = resumed(t, b.program(1), "r")
-	_, ok := errors.AsType[*orchestrator.SnapshotError](err)
+	_, ok := errors.AsType[*machine.SnapshotError](err)
 	require.True(t, ok, "%v", err)
 	require.ErrorContains(t, err, `"manager"`)
 
@@ -137,12 +137,12 @@ func TestMigrate_backAndForth(t *testing.T) {
 			f.Position.State, f.Memory = "working", []byte(`{"version":1,"goal":"back"}`)
 			return nil
 		}
-	}), "r", orchestrator.Reply{WaitID: wait, Approve: true})
+	}), "r", machine.Reply{WaitID: wait, Approve: true})
 	require.NoError(t, err)
 	require.Equal(t, int32(1), b.paid.Load())
 	events, err := all(t, b.program(1).Replay(t.Context(), checkpoint.Key{Run: "r"}))
 	require.NoError(t, err)
-	require.Equal(t, "back: paid", events[len(events)-1].Detail.(orchestrator.RunFinished).Output.Text())
+	require.Equal(t, "back: paid", events[len(events)-1].Detail.(machine.RunFinished).Output.Text())
 }
 
 // What cannot be carried over stays as it is, and the error has both reasons.
@@ -200,7 +200,7 @@ func TestMigrate_recover(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := &bank{t: t, store: new(checkpoint.Memory)}
 		wait := b.waiting()
-		require.NoError(t, b.program(2).Answer(t.Context(), checkpoint.Key{Run: "r"}, orchestrator.Reply{WaitID: wait, Approve: true}))
+		require.NoError(t, b.program(2).Answer(t.Context(), checkpoint.Key{Run: "r"}, machine.Reply{WaitID: wait, Approve: true}))
 		first := startRecover(t, b.program(2), orchestrator.Recovery{})
 		time.Sleep(time.Minute)
 		first.cancel()
@@ -226,7 +226,7 @@ func TestMigrate_fork(t *testing.T) {
 	wait := b.waiting()
 	from := len(b.kinds())
 	o := b.program(2, migrating)
-	_, err := resumed(t, o, "r", orchestrator.Reply{WaitID: wait, Approve: true})
+	_, err := resumed(t, o, "r", machine.Reply{WaitID: wait, Approve: true})
 	require.NoError(t, err)
 	_, err = o.Fork(t.Context(), orchestrator.Fork{From: checkpoint.Key{Run: "r"}, At: from, Run: "f"})
 	refused, ok := errors.AsType[*orchestrator.ForkError](err)
@@ -237,9 +237,9 @@ func TestMigrate_fork(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, checkpoint.StatusWaiting, head.Header.Status)
 	require.NotEqual(t, wait, head.Header.Waits[0].ID)
-	events, err := resumed(t, o, "f", orchestrator.Reply{WaitID: head.Header.Waits[0].ID, Approve: true})
+	events, err := resumed(t, o, "f", machine.Reply{WaitID: head.Header.Waits[0].ID, Approve: true})
 	require.NoError(t, err)
-	require.Equal(t, "Pay Ada as planned: paid", events[len(events)-1].Detail.(orchestrator.RunFinished).Output.Text())
+	require.Equal(t, "Pay Ada as planned: paid", events[len(events)-1].Detail.(machine.RunFinished).Output.Text())
 	require.Equal(t, int32(2), b.paid.Load())
 }
 
@@ -256,6 +256,6 @@ func TestSnapshots_failing(t *testing.T) {
 	events, err := collect(t, b.program(1), task("Pay Ada"))
 	require.NoError(t, err)
 	last := events[len(events)-2]
-	require.Equal(t, orchestrator.SnapshotFailed{Error: "the disk is full"}, last.Detail)
-	require.Equal(t, orchestrator.StatusWaiting, events[len(events)-1].Detail.(orchestrator.RunFinished).Status)
+	require.Equal(t, machine.SnapshotFailed{Error: "the disk is full"}, last.Detail)
+	require.Equal(t, machine.StatusWaiting, events[len(events)-1].Detail.(machine.RunFinished).Status)
 }

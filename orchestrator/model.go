@@ -15,9 +15,9 @@ import (
 type request struct {
 	llmclient.Request
 	aside  bool // no text of its reply is told
-	event  Event
-	call   CallDelta // the last that was told a piece of
-	detail Detail    // the same
+	event  machine.Event
+	call   machine.CallDelta // the last that was told a piece of
+	detail machine.Detail    // the same
 	loop   loopWatch
 }
 
@@ -173,9 +173,9 @@ func (x *execution) delta(d llmclient.Delta) {
 		return
 	}
 	x.sawDelta = true
-	e.Kind, e.Text = EventTextDelta, d.Text
+	e.Kind, e.Text = machine.EventTextDelta, d.Text
 	if d.Kind == llmclient.DeltaThought {
-		e.Kind = EventThoughtDelta
+		e.Kind = machine.EventThoughtDelta
 	}
 	if x.inline {
 		x.run.consumer.deliver(e)
@@ -191,10 +191,10 @@ func (x *execution) callDelta(d llmclient.CallDelta) {
 	if r.aside {
 		return
 	}
-	if now := (CallDelta{Index: d.Index, CallID: d.ID, ToolName: d.Tool}); r.call != now || r.detail == nil {
+	if now := (machine.CallDelta{Index: d.Index, CallID: d.ID, ToolName: d.Tool}); r.call != now || r.detail == nil {
 		r.call, r.detail = now, now // put into an interface once a call, and not once a piece
 	}
-	x.emit(Event{Kind: EventCallDelta, Text: d.Text, Detail: r.detail})
+	x.emit(machine.Event{Kind: machine.EventCallDelta, Text: d.Text, Detail: r.detail})
 }
 
 // deliverWhole emits the text of a reply without deltas as one delta, because a client need not
@@ -216,7 +216,7 @@ func isAside(e *machine.Effect) bool {
 
 // notice emits an event about what a client's wrapper does.
 func (x *execution) notice(n llmclient.Notice) {
-	d := RetryWaiting{Kind: n.Kind, Model: n.Model, Attempt: n.Attempt, Wait: n.Wait, Discard: n.Discard}
+	d := machine.RetryWaiting{Kind: n.Kind, Model: n.Model, Attempt: n.Attempt, Wait: n.Wait, Discard: n.Discard}
 	if n.Err != nil && !x.run.o.heldBack() {
 		d.Error = x.readError(n.Err, "the client").Error()
 	}
@@ -227,7 +227,7 @@ func (x *execution) notice(n llmclient.Notice) {
 		x.sawDelta = false // the deltas so far were discarded
 		x.request.loop.begin(x.request.loop.most, x.request.loop.cut)
 	}
-	x.emit(Event{Kind: EventRetryWaiting, Detail: d})
+	x.emit(machine.Event{Kind: machine.EventRetryWaiting, Detail: d})
 }
 
 // timedOut adds the cause to an error if the time-out of the request, not of the run, has expired.

@@ -14,6 +14,7 @@ import (
 	"github.com/segue-go/segue/delegation"
 	"github.com/segue-go/segue/llmclient"
 	"github.com/segue-go/segue/llmclient/scripted"
+	"github.com/segue-go/segue/machine"
 	"github.com/segue-go/segue/messages"
 	"github.com/segue-go/segue/nextstep"
 	"github.com/segue-go/segue/orchestrator"
@@ -102,7 +103,7 @@ func bothWays(t *testing.T, c endless, check func(c *endless, first llmclient.Re
 			Client: &own, Strategies: strategy.Set{"main": completetask.New(completetask.Config{})}, Tools: []tools.Tool{echo("a")},
 		}
 		var first *llmclient.Response
-		handles(func(ctx context.Context, e orchestrator.Effect, next orchestrator.Handler) (nextstep.Answer, error) {
+		handles(func(ctx context.Context, e machine.Effect, next orchestrator.Handler) (nextstep.Answer, error) {
 			answer, err := next(ctx, e)
 			if a, ok := answer.(nextstep.APIResponse); ok && first == nil {
 				first = a.Response
@@ -160,7 +161,7 @@ func TestRepetition(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			bothWays(t, c.endless, func(c2 *endless, first llmclient.Response, res orchestrator.Result, err error) {
 				require.NoError(t, err)
-				require.Equal(t, orchestrator.StatusDone, res.Status)
+				require.Equal(t, machine.StatusDone, res.Status)
 				require.Equal(t, "Done.", res.Output.Text())
 				require.Equal(t, llmclient.FinishRepetition, first.Finish)
 				came := 0

@@ -93,13 +93,13 @@ func TestTabler_tellsTheState(t *testing.T) {
 	var s tabled
 	m := machine.New(&machine.Config{Strategies: strategy.Set{"s": s.by(circle("rounds"), strategy.Caps{"rounds": 1})}})
 	require.NoError(t, m.Apply(machine.Started{Strategy: "s"}))
-	var moves []orchestrator.StateChanged
+	var moves []machine.StateChanged
 	for _, e := range m.Ready().Events {
-		if c, ok := e.Detail.(orchestrator.StateChanged); ok {
+		if c, ok := e.Detail.(machine.StateChanged); ok {
 			moves = append(moves, c)
 		}
 	}
-	require.Equal(t, []orchestrator.StateChanged{{Strategy: "s", From: "ready", To: "asking", On: "start"}}, moves)
+	require.Equal(t, []machine.StateChanged{{Strategy: "s", From: "ready", To: "asking", On: "start"}}, moves)
 }
 
 // A strategy whose table New cannot see is taken, and named in one warning.
@@ -164,10 +164,10 @@ func TestNew_copiesWhatItKeeps(t *testing.T) {
 
 // A policy that is put into the map of Config.Approve later is no policy of this Orchestrator.
 func TestApprove_copiesItsRules(t *testing.T) {
-	cfg := orchestrator.ApprovalConfig{Tools: map[string]orchestrator.ApprovalPolicy{"a": orchestrator.AllowAlways}}
+	cfg := orchestrator.ApprovalConfig{Tools: map[string]machine.ApprovalPolicy{"a": machine.AllowAlways}}
 	o := solver(t, scripted.New(scripted.Calls(scripted.Call("a", "!", "1")), scripted.Text("ok")), with(echo("a")),
 		func(c *orchestrator.Config) { c.Approve = &cfg })
-	cfg.Tools["a"] = orchestrator.AllowNever
+	cfg.Tools["a"] = machine.AllowNever
 	res, err := o.Run(t.Context(), task("go"))
 	require.NoError(t, err)
 	require.Equal(t, "a!", res.Output.ToolMetas()[0].Output)

@@ -13,6 +13,7 @@ import (
 	"github.com/segue-go/segue/delegation"
 	"github.com/segue-go/segue/llmclient"
 	"github.com/segue-go/segue/llmclient/scripted"
+	"github.com/segue-go/segue/machine"
 	"github.com/segue-go/segue/messages"
 	"github.com/segue-go/segue/nextstep"
 	"github.com/segue-go/segue/orchestrator"
@@ -85,12 +86,12 @@ func TestUnknownStrategy(t *testing.T) {
 	unknown, ok := errors.AsType[*strategy.UnknownError](err)
 	require.True(t, ok)
 	require.Equal(t, []string{"solve"}, unknown.Known)
-	require.Equal(t, orchestrator.StatusFailed, res.Status)
+	require.Equal(t, machine.StatusFailed, res.Status)
 	require.Equal(t, ta.Input.Messages, res.Output.Messages)
 
 	events, err := collect(t, o, ta)
 	require.Error(t, err)
-	require.Equal(t, []orchestrator.EventKind{""}, kinds(events), "a run that never was has no events")
+	require.Equal(t, []machine.EventKind{""}, kinds(events), "a run that never was has no events")
 }
 
 // S1-4: a request that is meant to have no tools has no tools.
@@ -120,7 +121,7 @@ func TestS1_5_fiftyCalls(t *testing.T) {
 	res, err := o.Run(t.Context(), task("go"))
 	require.ErrorContains(t, err, "the limit of 50 model calls is reached")
 	require.Equal(t, 50, calls)
-	require.Equal(t, orchestrator.StatusLimit, res.Status)
+	require.Equal(t, machine.StatusLimit, res.Status)
 	require.Len(t, res.Output.Messages, 101)
 }
 
@@ -136,7 +137,7 @@ func TestS1_9_perTaskStrategy(t *testing.T) {
 		ta.Strategy = name
 		events, err := collect(t, o, ta)
 		require.NoError(t, err)
-		ran = append(ran, events[0].Detail.(orchestrator.RunStarted).Strategy)
+		ran = append(ran, events[0].Detail.(machine.RunStarted).Strategy)
 	}
 	require.Equal(t, []string{"solve", "other", "solve"}, ran)
 }

@@ -69,7 +69,7 @@ func (r *run) applyNotes() (applied bool) {
 // note applies a note, or a remark.
 func (r *run) note(text string, remark bool) error {
 	if problem := noteProblem(text); problem != "" {
-		return &ReplyError{Run: r.id, Problem: problem}
+		return &machine.ReplyError{Run: r.id, Problem: problem}
 	}
 	return r.apply(machine.Noted{At: r.now, Text: text, Remark: remark})
 }
@@ -80,16 +80,16 @@ func (r *run) hasNotes() bool {
 	return r.notes != nil || r.unapplied != nil || r.journal != nil && r.journal.inbox.some.Load()
 }
 
-// Note adds a text to a run, from any process: to its journal and, as an [EventNoted], to its
+// Note adds a text to a run, from any process: to its journal and, as an [machine.EventNoted], to its
 // events. Strategies that are a [strategy.Listener], as nearly all built-in ones are, hear it right
 // before the answer to the step in progress, and give it to their models as a message of the user;
-// others go on as if there were none. An [EventNoteHeard] tells that a frame has heard it, an
-// [EventNoteUnheard] before the last event that none has.
+// others go on as if there were none. An [machine.EventNoteHeard] tells that a frame has heard it, an
+// [machine.EventNoteUnheard] before the last event that none has.
 //
 // The process that works on the run takes the note within [Config].InboxEvery. If no process does,
 // the note stays in the inbox until the run is resumed. The errors are those of
 // [Orchestrator.Answer]; an empty text, and one of more than [machine.MaxNote] bytes, is a
-// [*ReplyError].
+// [*machine.ReplyError].
 func (o *Orchestrator) Note(ctx context.Context, key checkpoint.Key, text string) error {
 	return o.postNote(ctx, key, posting{Type: postedNote, Text: text})
 }
@@ -102,14 +102,14 @@ func (o *Orchestrator) Remark(ctx context.Context, key checkpoint.Key, text stri
 
 func (o *Orchestrator) postNote(ctx context.Context, key checkpoint.Key, p posting) error {
 	if problem := noteProblem(p.Text); problem != "" {
-		return &ReplyError{Run: key.Run, Problem: problem}
+		return &machine.ReplyError{Run: key.Run, Problem: problem}
 	}
 	head, err := o.head(ctx, key)
 	if err != nil {
 		return err
 	}
 	if head.Header.Status.Ended() {
-		return &ReplyError{Run: key.Run, Problem: "the run has ended"}
+		return &machine.ReplyError{Run: key.Run, Problem: "the run has ended"}
 	}
 	return o.post(ctx, key, p)
 }

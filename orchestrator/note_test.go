@@ -32,9 +32,9 @@ func saying(say func(), replies ...scripted.Reply) llmclient.Client {
 }
 
 // toldNotes lists what events tell of notes.
-func toldNotes(events []orchestrator.Event) (told []string) {
+func toldNotes(events []machine.Event) (told []string) {
 	for _, e := range events {
-		if d, ok := e.Detail.(orchestrator.Noting); ok {
+		if d, ok := e.Detail.(machine.Noting); ok {
 			told = append(told, string(e.Kind)+" "+d.Text)
 		}
 	}
@@ -116,7 +116,7 @@ func TestNote_refused(t *testing.T) {
 	require.NoError(t, err)
 	for text, problem := range map[string]string{"": "the note is empty", strings.Repeat("x", machine.MaxNote+1): "are allowed", strings.Repeat("\xff", machine.MaxNote/2): "are allowed", "a": "the run has ended"} {
 		err := o.Note(t.Context(), keyOfRun, text)
-		require.ErrorAs(t, err, new(*orchestrator.ReplyError))
+		require.ErrorAs(t, err, new(*machine.ReplyError))
 		require.ErrorContains(t, err, problem)
 	}
 }

@@ -7,15 +7,16 @@ import (
 	"sync/atomic"
 
 	"github.com/segue-go/segue/checkpoint"
+	"github.com/segue-go/segue/machine"
 	"github.com/segue-go/segue/nextstep"
 )
 
 // Observation is how one run is observed while this process works on it; see Config.Observe. Nil
 // fields are not used.
 type Observation struct {
-	Context context.Context // the context of the run from now on, derived from the one given; its values reach middleware, models and tools
-	Event   func(Event)     // gets each event of the run before the consumer does
-	End     func()          // called once, after the last event: the process does not work on the run any more
+	Context context.Context     // the context of the run from now on, derived from the one given; its values reach middleware, models and tools
+	Event   func(machine.Event) // gets each event of the run before the consumer does
+	End     func()              // called once, after the last event: the process does not work on the run any more
 }
 
 // beginObservation has a run observed, and returns its context.
@@ -33,7 +34,7 @@ func (r *run) beginObservation(ctx context.Context, key checkpoint.Key) context.
 }
 
 // observeEvent tells an event to whoever observes the run.
-func (r *run) observeEvent(e Event) {
+func (r *run) observeEvent(e machine.Event) {
 	if event := r.observation.Event; event != nil {
 		r.observes(func() { event(e) })
 	}
@@ -56,7 +57,7 @@ func (r *run) observes(call func()) {
 			if ctx == nil {
 				ctx = context.Background()
 			}
-			r.o.panicked(ctx, &PanicReport{Run: r.id, Where: "Config.Observe", Value: v, Stack: debug.Stack()})
+			r.o.panicked(ctx, &machine.PanicReport{Run: r.id, Where: "Config.Observe", Value: v, Stack: debug.Stack()})
 		}
 	}()
 	call()
@@ -97,25 +98,25 @@ func (c *Counters) Observe(context.Context, checkpoint.Key) Observation {
 	return Observation{Event: c.count, End: func() { c.Open.Add(-1) }}
 }
 
-func (c *Counters) count(e Event) {
+func (c *Counters) count(e machine.Event) {
 	switch d := e.Detail.(type) {
-	case RunStarted:
+	case machine.RunStarted:
 		c.Started.Add(1)
-	case RunResumed:
+	case machine.RunResumed:
 		c.Resumed.Add(1)
-	case StepTaken:
+	case machine.StepTaken:
 		c.step(&d)
-	case ToolStarted:
+	case machine.ToolStarted:
 		c.ToolCalls.Add(1)
-	case ToolFinished:
+	case machine.ToolFinished:
 		if !d.Output.OK() {
 			c.FailedTools.Add(1)
 		}
-	case RetryWaiting:
+	case machine.RetryWaiting:
 		c.Retries.Add(1)
-	case WaitStarted:
+	case machine.WaitStarted:
 		c.Waits.Add(1)
-	case RunFinished:
+	case machine.RunFinished:
 		if n := c.of(d.Status); n != nil {
 			n.Add(1)
 		}
@@ -123,7 +124,7 @@ func (c *Counters) count(e Event) {
 	}
 }
 
-func (c *Counters) step(d *StepTaken) {
+func (c *Counters) step(d *machine.StepTaken) {
 	c.Steps.Add(1)
 	if d.Err != nil {
 		c.FailedSteps.Add(1)
@@ -137,10 +138,10 @@ func (c *Counters) step(d *StepTaken) {
 }
 
 // of returns the counter of a status.
-func (c *Counters) of(s Status) *atomic.Int64 {
-	return map[Status]*atomic.Int64{
-		StatusDone: &c.Done, StatusFailed: &c.Failed, StatusLimit: &c.Limit, StatusStopped: &c.Stopped,
-		StatusWaiting: &c.Waiting, StatusInterrupted: &c.Interrupted, StatusTakenOver: &c.TakenOver,
+func (c *Counters) of(s machine.Status) *atomic.Int64 {
+	return map[machine.Status]*atomic.Int64{
+		machine.StatusDone: &c.Done, machine.StatusFailed: &c.Failed, machine.StatusLimit: &c.Limit, machine.StatusStopped: &c.Stopped,
+		machine.StatusWaiting: &c.Waiting, machine.StatusInterrupted: &c.Interrupted, machine.StatusTakenOver: &c.TakenOver,
 	}[s]
 }
 

@@ -12,6 +12,7 @@ import (
 	"github.com/segue-go/segue/checkpoint"
 	"github.com/segue-go/segue/delegation"
 	"github.com/segue-go/segue/llmclient/scripted"
+	"github.com/segue-go/segue/machine"
 	"github.com/segue-go/segue/messages"
 	"github.com/segue-go/segue/orchestrator"
 	"github.com/segue-go/segue/strategy"
@@ -50,7 +51,7 @@ func TestCounters(t *testing.T) {
 	require.Equal(t, map[string]int{
 		"started": 1, "waiting": 1, "steps": 1, "model_calls": 1, "tool_calls": 1, "failed_tools": 1, "waits": 1, "input_tokens": 100, "output_tokens": 20,
 	}, countsOf(t, &c))
-	_, err = all(t, build(scripted.Text("ok")).Resume(t.Context(), resuming("r", orchestrator.Reply{WaitID: res.Waits[0].ID, Text: "this"})))
+	_, err = all(t, build(scripted.Text("ok")).Resume(t.Context(), resuming("r", machine.Reply{WaitID: res.Waits[0].ID, Text: "this"})))
 	require.NoError(t, err)
 	require.Equal(t, map[string]int{
 		"started": 1, "resumed": 1, "waiting": 1, "done": 1, "steps": 3, "model_calls": 2, "tool_calls": 1, "failed_tools": 1, "waits": 1, "input_tokens": 100, "output_tokens": 20,
@@ -90,7 +91,7 @@ func TestObserve(t *testing.T) {
 		log = append(log, key.String())
 		return orchestrator.Observation{
 			Context: context.WithValue(ctx, observedKey{}, "seen"),
-			Event:   func(e orchestrator.Event) { log = append(log, string(e.Kind)) },
+			Event:   func(e machine.Event) { log = append(log, string(e.Kind)) },
 			End:     func() { log = append(log, "end") },
 		}
 	}
@@ -128,7 +129,7 @@ func TestObserve_panics(t *testing.T) {
 	observers := map[string]func(context.Context, checkpoint.Key) orchestrator.Observation{
 		"observe": func(context.Context, checkpoint.Key) orchestrator.Observation { panic("x") },
 		"event": func(context.Context, checkpoint.Key) orchestrator.Observation {
-			return orchestrator.Observation{Event: func(orchestrator.Event) { panic("x") }}
+			return orchestrator.Observation{Event: func(machine.Event) { panic("x") }}
 		},
 		"end": func(context.Context, checkpoint.Key) orchestrator.Observation {
 			return orchestrator.Observation{End: func() { panic("x") }}
@@ -137,7 +138,7 @@ func TestObserve_panics(t *testing.T) {
 	for name, observe := range observers {
 		panics = 0
 		o := solver(t, scripted.New(scripted.Text("ok")), observing(observe), func(c *orchestrator.Config) {
-			c.OnPanic = func(_ context.Context, p orchestrator.PanicReport) {
+			c.OnPanic = func(_ context.Context, p machine.PanicReport) {
 				require.Equal(t, "Config.Observe", p.Where)
 				panics++
 			}

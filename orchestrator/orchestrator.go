@@ -111,8 +111,8 @@ type Config struct {
 	// Reply answers waits in this process: questions from [tools.Ask], and approvals. It may block
 	// as long as a person needs; its context ends with the run, the step, or the expiry of the
 	// wait. It is called concurrently, once for each wait. If Reply is nil, or returns an error
-	// that is or wraps [ErrSuspended], nobody can answer now, and the run is suspended.
-	Reply func(ctx context.Context, w Wait) (Reply, error)
+	// that is or wraps [tools.ErrSuspended], nobody can answer now, and the run is suspended.
+	Reply func(ctx context.Context, w machine.Wait) (machine.Reply, error)
 
 	// StopNote is the text of the assistant message that is added if a stopped conversation ends
 	// with tool results: some providers accept only an assistant message after tool results. "" is
@@ -146,7 +146,7 @@ type Config struct {
 	// strategies, stores and Reply, and of errors whose Error method panics. The context is that of
 	// the run. OnPanic is called concurrently, also on goroutines of tools; its own panics are
 	// ignored.
-	OnPanic func(ctx context.Context, p PanicReport)
+	OnPanic func(ctx context.Context, p machine.PanicReport)
 
 	// Observe is called when this process starts or resumes a run, before the first event. What it
 	// returns observes the run: package otel makes traces and metrics of it, [Counters] counts. The
@@ -197,9 +197,9 @@ type Timeouts struct {
 // Result is the result of a run. In every case Output.Messages holds the conversation so far.
 type Result struct {
 	Run    string
-	Status Status
+	Status machine.Status
 	Output delegation.Output
-	Waits  []Wait // for StatusWaiting
+	Waits  []machine.Wait // for StatusWaiting
 
 	Strategy string            // strategy of the root
 	Limits   delegation.Limits // limits of the run; negative: no limit
@@ -213,7 +213,7 @@ type Orchestrator struct {
 	left    leftReader
 	tools   *tools.Set
 	runner  tools.Runner
-	approve ApprovalPolicy
+	approve machine.ApprovalPolicy
 	handler Handler
 	wrapped bool           // by Middleware
 	full    machine.Config // for runs with a consumer of events
@@ -330,15 +330,15 @@ func (o *Orchestrator) wrap(around []Middleware) error {
 // that nobody is shown replies while they come: the client streams them only so that silence and
 // repetition are noticed ([llmclient.WithWatch]), or not at all if it cannot. The error is the Err
 // of the output, with its cause; the Result is filled in either way. For a run that waits, the error
-// is nil if the run can be resumed, an [*UnansweredError] if it cannot, and a [*ReplyError] if
+// is nil if the run can be resumed, an [*UnansweredError] if it cannot, and a [*machine.ReplyError] if
 // Config.Reply answered another wait than the one it was asked about. If the task cannot be started,
 // the error is a [*ConfigError], or with a Store a [*RunExistsError] or [*JournalError].
 func (o *Orchestrator) Run(ctx context.Context, task Task) (Result, error) {
-	res := Result{Run: task.Run, Status: StatusFailed, Output: delegation.Output{Messages: task.Input.Messages}}
+	res := Result{Run: task.Run, Status: machine.StatusFailed, Output: delegation.Output{Messages: task.Input.Messages}}
 	var failed error
-	o.loop(ctx, &task, false, func(e Event, err error) bool {
+	o.loop(ctx, &task, false, func(e machine.Event, err error) bool {
 		failed = err
-		if end, ok := e.Detail.(RunFinished); ok {
+		if end, ok := e.Detail.(machine.RunFinished); ok {
 			res = result(&end, e.Run)
 		}
 		return true
@@ -352,6 +352,6 @@ func (o *Orchestrator) Run(ctx context.Context, task Task) (Result, error) {
 //
 // Breaking out of the loop ends the work at once and leaves no goroutine. With a Store the run can
 // then be resumed, as after a crash. To end a run for good, cancel its context or close Stop.
-func (o *Orchestrator) Stream(ctx context.Context, task Task) iter.Seq2[Event, error] {
-	return func(yield func(Event, error) bool) { o.loop(ctx, &task, true, yield) }
+func (o *Orchestrator) Stream(ctx context.Context, task Task) iter.Seq2[machine.Event, error] {
+	return func(yield func(machine.Event, error) bool) { o.loop(ctx, &task, true, yield) }
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/segue-go/segue/delegation"
 	"github.com/segue-go/segue/llmclient"
 	"github.com/segue-go/segue/llmclient/scripted"
+	"github.com/segue-go/segue/machine"
 	"github.com/segue-go/segue/messages"
 	"github.com/segue-go/segue/orchestrator"
 	"github.com/segue-go/segue/tools"
@@ -35,13 +36,13 @@ func TestS1_1_eventOrder(t *testing.T) {
 		switch d := e.Detail.(type) {
 		case nil:
 			story = append(story, fmt.Sprintf("%s %s", e.Kind, e.Text))
-		case orchestrator.StateChanged:
+		case machine.StateChanged:
 			story = append(story, fmt.Sprintf("%s %s", e.Kind, d.To))
-		case orchestrator.ToolStarted:
+		case machine.ToolStarted:
 			story = append(story, fmt.Sprintf("%s %s", e.Kind, d.Call.Name))
-		case orchestrator.ToolProgress:
+		case machine.ToolProgress:
 			story = append(story, fmt.Sprintf("%s %s %s", e.Kind, d.ToolName, e.Text))
-		case orchestrator.ToolFinished:
+		case machine.ToolFinished:
 			story = append(story, fmt.Sprintf("%s %s", e.Kind, d.Output.ToolName))
 		default:
 			story = append(story, string(e.Kind))
@@ -67,15 +68,15 @@ func TestRunEqualsStream(t *testing.T) {
 	call := scripted.Calls(scripted.Call("a", "{}", "1"), scripted.Call("nope", "{}", "2"))
 	down := scripted.Error(&llmclient.Error{Code: llmclient.CodeUnavailable, Message: "down"})
 	down.Text = "half"
-	for want, test := range map[orchestrator.Status]struct {
+	for want, test := range map[machine.Status]struct {
 		replies []scripted.Reply
 		limits  delegation.Limits
 		stop    bool
 	}{
-		orchestrator.StatusDone:    {replies: []scripted.Reply{call, scripted.Text("done")}},
-		orchestrator.StatusFailed:  {replies: []scripted.Reply{call, down}},
-		orchestrator.StatusLimit:   {replies: []scripted.Reply{call, call}, limits: delegation.Limits{Steps: 3}},
-		orchestrator.StatusStopped: {replies: []scripted.Reply{call}, stop: true},
+		machine.StatusDone:    {replies: []scripted.Reply{call, scripted.Text("done")}},
+		machine.StatusFailed:  {replies: []scripted.Reply{call, down}},
+		machine.StatusLimit:   {replies: []scripted.Reply{call, call}, limits: delegation.Limits{Steps: 3}},
+		machine.StatusStopped: {replies: []scripted.Reply{call}, stop: true},
 	} {
 		t.Run(string(want), func(t *testing.T) {
 			build := func() (*orchestrator.Orchestrator, orchestrator.Task) {
@@ -113,11 +114,11 @@ func TestS4_21_textBeforeCall(t *testing.T) {
 	require.NoError(t, err)
 	text, closed := "", false
 	for _, e := range events {
-		if e.Kind == orchestrator.EventToolStarted {
+		if e.Kind == machine.EventToolStarted {
 			require.Equal(t, "let me look", text)
 			closed = true
 		}
-		if e.Kind == orchestrator.EventTextDelta {
+		if e.Kind == machine.EventTextDelta {
 			text += e.Text
 		}
 	}
@@ -141,10 +142,10 @@ func TestEvent_JSON(t *testing.T) {
 		e.Time = e.Time.Round(0).UTC()
 		data, err := json.Marshal(e)
 		require.NoError(t, err)
-		var back orchestrator.Event
+		var back machine.Event
 		require.NoError(t, json.Unmarshal(data, &back))
 		require.Equal(t, e, back, "%s", data)
 	}
-	var e orchestrator.Event
+	var e machine.Event
 	require.ErrorContains(t, json.Unmarshal([]byte(`{"kind":"nonsense","detail":{}}`), &e), `event "nonsense": no event of this kind has a detail`)
 }

@@ -13,9 +13,9 @@ import (
 
 // readError converts an error from foreign code to data: from a client, a middleware, a remote, a
 // store, Config.Reply, or the cause of a context. After that no method of the error itself is
-// called. An error whose methods panic, such as a typed nil, becomes a [*PanicError] with
+// called. An error whose methods panic, such as a typed nil, becomes a [*machine.PanicError] with
 // [delegation.CodePanic]; the PanicError is also returned.
-func readError(err error) (unreadable *PanicError, data error) {
+func readError(err error) (unreadable *machine.PanicError, data error) {
 	switch e := err.(type) { //nolint:errorlint // exactly these types are safe
 	case nil:
 		return nil, nil
@@ -28,7 +28,7 @@ func readError(err error) (unreadable *PanicError, data error) {
 	}
 	defer func() {
 		if v := recover(); v != nil {
-			unreadable = &PanicError{Value: v, Stack: debug.Stack()}
+			unreadable = &machine.PanicError{Value: v, Stack: debug.Stack()}
 			data = delegation.NewError(delegation.CodePanic, fmt.Errorf("orchestrator: the Error method of a %T %w", err, unreadable))
 		}
 	}()

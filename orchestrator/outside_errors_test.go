@@ -121,16 +121,16 @@ func withClient(f func(req *llmclient.Request) (*llmclient.Response, error)) fun
 	}
 }
 
-func handles(h func(ctx context.Context, e orchestrator.Effect, next orchestrator.Handler) (nextstep.Answer, error)) func(*orchestrator.Config) {
+func handles(h func(ctx context.Context, e machine.Effect, next orchestrator.Handler) (nextstep.Answer, error)) func(*orchestrator.Config) {
 	return func(c *orchestrator.Config) {
 		c.Middleware = append(c.Middleware, func(next orchestrator.Handler) orchestrator.Handler {
-			return func(ctx context.Context, e orchestrator.Effect) (nextstep.Answer, error) { return h(ctx, e, next) }
+			return func(ctx context.Context, e machine.Effect) (nextstep.Answer, error) { return h(ctx, e, next) }
 		})
 	}
 }
 
 // passing does nothing of its own.
-func passing(ctx context.Context, e orchestrator.Effect, next orchestrator.Handler) (nextstep.Answer, error) {
+func passing(ctx context.Context, e machine.Effect, next orchestrator.Handler) (nextstep.Answer, error) {
 	return next(ctx, e)
 }
 
@@ -168,18 +168,18 @@ func TestForeignErrors(t *testing.T) {
 	for name, hostile := range hostiles() {
 		for where, edit := range map[string]func(*orchestrator.Config){
 			"client": withClient(func(*llmclient.Request) (*llmclient.Response, error) { return nil, hostile }),
-			"middleware": handles(func(context.Context, orchestrator.Effect, orchestrator.Handler) (nextstep.Answer, error) {
+			"middleware": handles(func(context.Context, machine.Effect, orchestrator.Handler) (nextstep.Answer, error) {
 				return nil, hostile
 			}),
 			"middleware within another": func(c *orchestrator.Config) {
-				handles(func(ctx context.Context, e orchestrator.Effect, next orchestrator.Handler) (nextstep.Answer, error) {
+				handles(func(ctx context.Context, e machine.Effect, next orchestrator.Handler) (nextstep.Answer, error) {
 					answer, err := next(ctx, e)
 					if err != nil {
 						err = fmt.Errorf("%w (is it a limit: %v)", err, errors.Is(err, context.Canceled))
 					}
 					return answer, err
 				})(c)
-				handles(func(context.Context, orchestrator.Effect, orchestrator.Handler) (nextstep.Answer, error) {
+				handles(func(context.Context, machine.Effect, orchestrator.Handler) (nextstep.Answer, error) {
 					return nil, hostile
 				})(c)
 			},
@@ -196,7 +196,7 @@ func TestForeignErrors(t *testing.T) {
 			t.Run(name+"/"+where, func(t *testing.T) {
 				res, err := staged(t, only(func() *scene { return &scene{} }), edit).Run(t.Context(), task("go"))
 				require.Error(t, err)
-				require.NotEqual(t, orchestrator.StatusDone, res.Status)
+				require.NotEqual(t, machine.StatusDone, res.Status)
 				require.NotEmpty(t, res.Output.Err.Message)
 				require.NotErrorIs(t, err, errors.ErrUnsupported)
 				_, found := errors.AsType[*messages.LawError](err)
@@ -224,7 +224,7 @@ func TestForeignErrors_causes(t *testing.T) {
 		cancel(hostile)
 		res, err := staged(t, only(func() *scene { return &scene{} })).Run(ctx, task("go"))
 		require.ErrorIs(t, err, context.Canceled, name)
-		require.Equal(t, orchestrator.StatusStopped, res.Status)
+		require.Equal(t, machine.StatusStopped, res.Status)
 	}
 }
 
@@ -258,8 +258,8 @@ func TestForeignErrors_onGoroutinesOfTools(t *testing.T) {
 func TestForeignErrors_reply(t *testing.T) {
 	for name, hostile := range hostiles() {
 		o := solver(t, scripted.New(scripted.Calls(question("A?", "1")), scripted.Text("done")), with(tools.AskUser()), func(c *orchestrator.Config) {
-			c.Reply = func(context.Context, orchestrator.Wait) (orchestrator.Reply, error) {
-				return orchestrator.Reply{}, hostile
+			c.Reply = func(context.Context, machine.Wait) (machine.Reply, error) {
+				return machine.Reply{}, hostile
 			}
 		})
 		res, err := o.Run(t.Context(), task("go"))
@@ -274,7 +274,7 @@ func TestForeignErrors_soundOnes(t *testing.T) {
 	down := &llmclient.Error{Code: llmclient.CodeUnavailable, Message: "down", Err: errors.ErrUnsupported}
 	var seen error
 	o := staged(t, only(func() *scene { return &scene{} }),
-		handles(func(ctx context.Context, e orchestrator.Effect, next orchestrator.Handler) (nextstep.Answer, error) {
+		handles(func(ctx context.Context, e machine.Effect, next orchestrator.Handler) (nextstep.Answer, error) {
 			answer, err := next(ctx, e)
 			seen = err
 			return answer, err
@@ -301,7 +301,7 @@ func TestEditCalls_panics(t *testing.T) {
 	o := staged(t, nil, with(echo("a")), func(c *orchestrator.Config) {
 		c.Strategies["main"] = func() strategy.Strategy { return &editor{scene: *payer("a")()} }
 		c.Client = scripted.New(scripted.Calls(scripted.Call("a", "{}", "1")))
-	}, handles(func(ctx context.Context, e orchestrator.Effect, next orchestrator.Handler) (nextstep.Answer, error) {
+	}, handles(func(ctx context.Context, e machine.Effect, next orchestrator.Handler) (nextstep.Answer, error) {
 		if e.Kind == machine.EffectTool {
 			e.Call.Arguments = "changed"
 		}

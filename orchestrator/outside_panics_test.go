@@ -12,6 +12,7 @@ import (
 	"github.com/segue-go/segue/delegation"
 	"github.com/segue-go/segue/llmclient"
 	"github.com/segue-go/segue/llmclient/scripted"
+	"github.com/segue-go/segue/machine"
 	"github.com/segue-go/segue/messages"
 	"github.com/segue-go/segue/nextstep"
 	"github.com/segue-go/segue/orchestrator"
@@ -38,7 +39,7 @@ func TestForeignErrors_panics(t *testing.T) {
 	for name, hostile := range hostiles() {
 		for where, edit := range map[string]func(*orchestrator.Config){
 			"client": withClient(func(*llmclient.Request) (*llmclient.Response, error) { panic(hostile) }),
-			"middleware": handles(func(context.Context, orchestrator.Effect, orchestrator.Handler) (nextstep.Answer, error) {
+			"middleware": handles(func(context.Context, machine.Effect, orchestrator.Handler) (nextstep.Answer, error) {
 				panic(hostile)
 			}),
 			"store": stored(&bursting{value: hostile}),
@@ -66,7 +67,7 @@ func TestForeignErrors_panics(t *testing.T) {
 					c.Logger, c.LogContent = slog.New(slog.NewTextHandler(t.Output(), nil)), true
 				}
 				res, err := staged(t, only(func() *scene { return &scene{} }), edit, logged).Run(t.Context(), task("go"))
-				require.NotEqual(t, orchestrator.StatusDone, res.Status)
+				require.NotEqual(t, machine.StatusDone, res.Status)
 				require.NotEmpty(t, err.Error())
 				require.NotErrorIs(t, err, errors.ErrUnsupported)
 				_, found := errors.AsType[*messages.LawError](err)
@@ -83,15 +84,15 @@ func TestForeignErrors_panicsOfReply(t *testing.T) {
 	delete(all, "typed nil of a wait") // which suspends the run
 	for name, hostile := range all {
 		o := solver(t, scripted.New(scripted.Calls(scripted.Call("danger", "{}", "1"), question("A?", "2")), scripted.Text("done")), with(echo("danger"), tools.AskUser()),
-			approving(orchestrator.ApprovalConfig{Default: orchestrator.AllowAlways, Tools: map[string]orchestrator.ApprovalPolicy{"danger": orchestrator.AskAlways}}),
+			approving(orchestrator.ApprovalConfig{Default: machine.AllowAlways, Tools: map[string]machine.ApprovalPolicy{"danger": machine.AskAlways}}),
 			func(c *orchestrator.Config) {
-				c.Reply = func(context.Context, orchestrator.Wait) (orchestrator.Reply, error) { panic(hostile) }
+				c.Reply = func(context.Context, machine.Wait) (machine.Reply, error) { panic(hostile) }
 			})
 		res, err := o.Run(t.Context(), task("go"))
 		require.NoError(t, err, name)
 		metas := res.Output.ToolMetas()
 		require.Len(t, metas, 2)
-		require.Equal(t, orchestrator.ReasonRefused, metas[0].Reason, name)
+		require.Equal(t, machine.ReasonRefused, metas[0].Reason, name)
 		require.Equal(t, messages.StatusFailed, metas[1].Status, name)
 	}
 }
@@ -101,7 +102,7 @@ func TestPanicError_value(t *testing.T) {
 	_, err := staged(t, only(func() *scene { return &scene{} }),
 		withClient(func(*llmclient.Request) (*llmclient.Response, error) { panic(errors.ErrUnsupported) })).Run(t.Context(), task("go"))
 	require.ErrorIs(t, err, errors.ErrUnsupported)
-	p, ok := errors.AsType[*orchestrator.PanicError](err)
+	p, ok := errors.AsType[*machine.PanicError](err)
 	require.True(t, ok)
 	require.Equal(t, errors.ErrUnsupported, p.Value)
 }

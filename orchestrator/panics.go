@@ -10,7 +10,7 @@ import (
 )
 
 // panicked reports a panic to Config.OnPanic and the log. OnPanic may panic too.
-func (o *Orchestrator) panicked(ctx context.Context, p *PanicReport) {
+func (o *Orchestrator) panicked(ctx context.Context, p *machine.PanicReport) {
 	if o.cfg.Logger != nil {
 		attrs := []slog.Attr{
 			slog.String("run", p.Run), slog.String("frame", p.Frame), slog.Int("seq", p.Seq), slog.String("where", p.Where),
@@ -31,7 +31,7 @@ func (o *Orchestrator) panicked(ctx context.Context, p *PanicReport) {
 // panicked reports a panic during an effect. It is called from any goroutine.
 func (x *execution) panicked(where string, value any, stack []byte) {
 	e := x.effect
-	x.run.o.panicked(x.run.ctx, &PanicReport{Run: e.Run, Frame: e.Frame, Seq: e.ID.Seq, Where: where, Value: value, Stack: stack})
+	x.run.o.panicked(x.run.ctx, &machine.PanicReport{Run: e.Run, Frame: e.Frame, Seq: e.ID.Seq, Where: where, Value: value, Stack: stack})
 }
 
 // config returns the configuration of the run's Machine: the shared one, or a copy if panics must
@@ -45,7 +45,7 @@ func (o *Orchestrator) config(r *run) *machine.Config {
 		return cfg
 	}
 	own := *cfg
-	own.OnPanic = func(p PanicReport) {
+	own.OnPanic = func(p machine.PanicReport) {
 		if !r.replays {
 			o.panicked(r.ctx, &p)
 		}
@@ -60,8 +60,8 @@ func (r *run) observed() bool { return r.streams || r.o.cfg.Logger != nil || r.o
 func (o *Orchestrator) guard(ctx context.Context, run, method string, call func() error) (err error) {
 	defer func() {
 		if v := recover(); v != nil {
-			p := &PanicError{Value: v, Stack: debug.Stack()}
-			o.panicked(ctx, &PanicReport{Run: run, Where: "the store in " + method, Value: v, Stack: p.Stack})
+			p := &machine.PanicError{Value: v, Stack: debug.Stack()}
+			o.panicked(ctx, &machine.PanicReport{Run: run, Where: "the store in " + method, Value: v, Stack: p.Stack})
 			err = p
 		}
 	}()

@@ -12,6 +12,7 @@ import (
 	"github.com/segue-go/segue/delegation"
 	"github.com/segue-go/segue/llmclient"
 	"github.com/segue-go/segue/llmclient/scripted"
+	"github.com/segue-go/segue/machine"
 	"github.com/segue-go/segue/nextstep"
 	"github.com/segue-go/segue/orchestrator"
 	"github.com/segue-go/segue/strategy"
@@ -21,11 +22,11 @@ import (
 // reports collects what Config.OnPanic is told.
 type reports struct {
 	mu   sync.Mutex
-	list []orchestrator.PanicReport
+	list []machine.PanicReport
 }
 
 func (r *reports) hook(c *orchestrator.Config) {
-	c.OnPanic = func(ctx context.Context, p orchestrator.PanicReport) {
+	c.OnPanic = func(ctx context.Context, p machine.PanicReport) {
 		r.mu.Lock()
 		defer r.mu.Unlock()
 		r.list = append(r.list, p)
@@ -80,14 +81,14 @@ func TestOnPanic(t *testing.T) {
 		},
 		"client within a middleware": {[]func(*orchestrator.Config){
 			withClient(func(*llmclient.Request) (*llmclient.Response, error) { panic("client") }),
-			handles(func(ctx context.Context, e orchestrator.Effect, next orchestrator.Handler) (nextstep.Answer, error) {
+			handles(func(ctx context.Context, e machine.Effect, next orchestrator.Handler) (nextstep.Answer, error) {
 				return next(ctx, e)
 			}),
 		}, []string{"r 0/1: the client: client"}},
-		"middleware": {[]func(*orchestrator.Config){handles(func(context.Context, orchestrator.Effect, orchestrator.Handler) (nextstep.Answer, error) {
+		"middleware": {[]func(*orchestrator.Config){handles(func(context.Context, machine.Effect, orchestrator.Handler) (nextstep.Answer, error) {
 			panic("middleware")
 		})}, []string{"r 0/1: a middleware: middleware"}},
-		"middleware behind the client": {[]func(*orchestrator.Config){handles(func(ctx context.Context, e orchestrator.Effect, next orchestrator.Handler) (nextstep.Answer, error) {
+		"middleware behind the client": {[]func(*orchestrator.Config){handles(func(ctx context.Context, e machine.Effect, next orchestrator.Handler) (nextstep.Answer, error) {
 			_, _ = next(ctx, e)
 			panic("middleware")
 		})}, []string{"r 0/1: a middleware: middleware"}},
@@ -116,7 +117,7 @@ func TestOnPanic(t *testing.T) {
 		"store": {[]func(*orchestrator.Config){stored(new(brittle))}, []string{"r /1: the store in Append: disk"}},
 		"reply": {[]func(*orchestrator.Config){
 			with(tools.AskUser()), calls(tools.AskUserName, `{"question":"A?"}`),
-			replying(func(orchestrator.Wait) (orchestrator.Reply, error) { panic("reply") }),
+			replying(func(machine.Wait) (machine.Reply, error) { panic("reply") }),
 		}, []string{"r 0/2: Config.Reply: reply"}},
 		"agent's client": {[]func(*orchestrator.Config){
 			with(orchestrator.AgentTool(orchestrator.Agent{Definition: tools.Definition{Name: "sub"}, Strategy: "sub"})), calls("sub", `{"goal":"g"}`),
@@ -166,7 +167,7 @@ func TestOnPanic_notOfReplays(t *testing.T) {
 	}, stored(store), told.hook)
 	for e, err := range o.Stream(t.Context(), task("go")) {
 		require.NoError(t, err)
-		if e.Kind == orchestrator.EventFrameLeft {
+		if e.Kind == machine.EventFrameLeft {
 			break
 		}
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/segue-go/segue/delegation"
 	"github.com/segue-go/segue/llmclient"
 	"github.com/segue-go/segue/llmclient/scripted"
+	"github.com/segue-go/segue/machine"
 	"github.com/segue-go/segue/nextstep"
 	"github.com/segue-go/segue/orchestrator"
 )
@@ -53,7 +54,7 @@ func TestStore_finishesThoughTheRunIsCancelled(t *testing.T) {
 		began := time.Now()
 		res, err := o.Run(ctx, task("go"))
 		require.ErrorIs(t, err, context.Canceled)
-		require.Equal(t, orchestrator.StatusStopped, res.Status)
+		require.Equal(t, machine.StatusStopped, res.Status)
 		require.Equal(t, "did pay", res.Output.ToolMetas()[0].Output)
 		require.Equal(t, 5*time.Second, time.Since(began))
 
@@ -132,7 +133,7 @@ func TestStore_stepWithoutJSON(t *testing.T) {
 	o := staged(t, only(endless), model, stored(store))
 	res, err := o.Run(t.Context(), task("go"))
 	require.ErrorContains(t, err, `strategy "main": get_chat_completion has no JSON form`)
-	var defect *orchestrator.StrategyError
+	var defect *machine.StrategyError
 	require.ErrorAs(t, err, &defect)
 	var journal *orchestrator.JournalError
 	require.False(t, errors.As(err, &journal), "nothing is wrong with the store")

@@ -15,6 +15,7 @@ import (
 	"github.com/segue-go/segue/llmclient"
 	"github.com/segue-go/segue/llmclient/openaichat"
 	"github.com/segue-go/segue/llmclient/scripted"
+	"github.com/segue-go/segue/machine"
 	"github.com/segue-go/segue/messages"
 	"github.com/segue-go/segue/nextstep"
 	"github.com/segue-go/segue/orchestrator"
@@ -50,17 +51,17 @@ func TestRun_cost(t *testing.T) {
 	require.Equal(t, messages.Dollar-3000, end.Left.Cost)
 	require.Equal(t, messages.Dollar, end.Limits.Cost)
 	require.Equal(t, "solve", end.Strategy)
-	require.Equal(t, messages.Dollar, events[0].Detail.(orchestrator.RunStarted).Limits.Cost)
-	require.Equal(t, messages.Dollar, events[1].Detail.(orchestrator.FrameEntered).Limits.Cost)
-	require.Equal(t, 16, events[1].Detail.(orchestrator.FrameEntered).Limits.Depth)
+	require.Equal(t, messages.Dollar, events[0].Detail.(machine.RunStarted).Limits.Cost)
+	require.Equal(t, messages.Dollar, events[1].Detail.(machine.FrameEntered).Limits.Cost)
+	require.Equal(t, 16, events[1].Detail.(machine.FrameEntered).Limits.Depth)
 	step := taken(t, events)
 	require.Equal(t, messages.Cost(3000), step.Cost)
 	require.Equal(t, messages.Dollar-3000, step.Left.Cost)
 	require.Equal(t, 999, step.Left.Steps)
 
-	events, err = resumed(t, build(4, scripted.Text("done")), "r", orchestrator.Reply{WaitID: end.Waits[0].ID, Text: "that"})
+	events, err = resumed(t, build(4, scripted.Text("done")), "r", machine.Reply{WaitID: end.Waits[0].ID, Text: "that"})
 	require.NoError(t, err)
-	since := events[0].Detail.(orchestrator.RunResumed)
+	since := events[0].Detail.(machine.RunResumed)
 	require.Equal(t, messages.Dollar-3000, since.Left.Cost)
 	require.Equal(t, messages.Cost(3000), since.Cost, "what it has cost until now")
 	require.Equal(t, messages.Usage{Input: 1000, Output: 100, Total: 1100}, since.Usage)
@@ -76,15 +77,15 @@ func TestRun_cost(t *testing.T) {
 }
 
 // taken is the first step of a run that was performed.
-func taken(t *testing.T, events []orchestrator.Event) orchestrator.StepTaken {
+func taken(t *testing.T, events []machine.Event) machine.StepTaken {
 	t.Helper()
 	for _, e := range events {
-		if step, ok := e.Detail.(orchestrator.StepTaken); ok {
+		if step, ok := e.Detail.(machine.StepTaken); ok {
 			return step
 		}
 	}
 	require.Fail(t, "no step was taken")
-	return orchestrator.StepTaken{}
+	return machine.StepTaken{}
 }
 
 // A model without a price costs nothing, and the output says so; prices of well-known models are
@@ -99,10 +100,10 @@ func TestRun_unpriced(t *testing.T) {
 	events, err := collect(t, unheard(scripted.Calls(question("Which?", "1"))), begin)
 	require.NoError(t, err)
 	require.Equal(t, 1, taken(t, events).Unpriced)
-	events, err = resumed(t, unheard(scripted.Text("hi")), "r", orchestrator.Reply{WaitID: finished(t, events).Waits[0].ID, Text: "that"})
+	events, err = resumed(t, unheard(scripted.Text("hi")), "r", machine.Reply{WaitID: finished(t, events).Waits[0].ID, Text: "that"})
 	require.NoError(t, err)
-	require.Equal(t, 1, events[0].Detail.(orchestrator.RunResumed).Unpriced, "until now")
-	left := events[len(events)-2].Detail.(orchestrator.FrameLeft)
+	require.Equal(t, 1, events[0].Detail.(machine.RunResumed).Unpriced, "until now")
+	left := events[len(events)-2].Detail.(machine.FrameLeft)
 	require.Zero(t, left.Cost)
 	require.Equal(t, 2, left.Unpriced)
 	require.Equal(t, 2, finished(t, events).Output.Unpriced)
@@ -118,10 +119,10 @@ func TestRun_costLimit(t *testing.T) {
 	model := scripted.New(scripted.Calls(scripted.Call("look", "{}", "1")), scripted.Calls(scripted.Call("look", "{}", "2")))
 	o := solver(t, servedBy(model, "gpt-4.1-mini"), with(echo("look")))
 	res, err := o.Run(t.Context(), orchestrator.Task{Input: delegation.Input{Goal: "go"}, Limits: delegation.Limits{Cost: 1000}})
-	var limit *orchestrator.LimitError
+	var limit *machine.LimitError
 	require.ErrorAs(t, err, &limit)
 	require.Equal(t, "cost", limit.Limit)
-	require.Equal(t, orchestrator.StatusLimit, res.Status)
+	require.Equal(t, machine.StatusLimit, res.Status)
 	require.Len(t, model.Requests(), 2)
 	require.Equal(t, messages.Cost(1120), res.Output.Cost)
 	require.Zero(t, res.Left.Cost)
@@ -147,7 +148,7 @@ func TestLeft(t *testing.T) {
 		require.Equal(t, 7, inTool.Steps)
 		edit = append(edit, func(c *orchestrator.Config) {
 			c.Middleware = []orchestrator.Middleware{func(next orchestrator.Handler) orchestrator.Handler {
-				return func(ctx context.Context, e orchestrator.Effect) (nextstep.Answer, error) {
+				return func(ctx context.Context, e machine.Effect) (nextstep.Answer, error) {
 					around = e.Left
 					return next(ctx, e)
 				}

@@ -18,12 +18,12 @@ import (
 // question is a question to a person from an effect in progress.
 type question struct {
 	effect machine.EffectID
-	wait   Wait
+	wait   machine.Wait
 	answer chan answered // has capacity 1
 }
 
 type answered struct {
-	reply Reply
+	reply machine.Reply
 	err   error
 }
 
@@ -44,7 +44,7 @@ func (x *execution) ask(ctx context.Context, a tools.Asked) (string, error) {
 	x.mu.Lock()
 	ended := x.ended
 	for _, ex := range x.replies {
-		if ex.Wait.ID == w.ID || w.Kind == WaitTimer && ex.Wait.Kind == WaitTimer && ex.Wait.Text == w.Text {
+		if ex.Wait.ID == w.ID || w.Kind == machine.WaitTimer && ex.Wait.Kind == machine.WaitTimer && ex.Wait.Text == w.Text {
 			x.mu.Unlock()
 			return answerOf(ex)
 		}
@@ -57,7 +57,7 @@ func (x *execution) ask(ctx context.Context, a tools.Asked) (string, error) {
 	case ended:
 		return "", errOver
 	case x.run.o.cfg.Reply == nil:
-		return "", &SuspendedError{Waits: []Wait{w}}
+		return "", &SuspendedError{Waits: []machine.Wait{w}}
 	}
 	q := &question{effect: e.ID, wait: w, answer: make(chan answered, 1)}
 	x.run.box.post(mail{execution: x, ask: q})
@@ -77,24 +77,24 @@ func (x *execution) ask(ctx context.Context, a tools.Asked) (string, error) {
 
 // kindTaken returns an error if a tool cannot ask a question of that kind.
 func kindTaken(kind string) error {
-	if kind == WaitApproval || kind == WaitUnknown || kind == WaitStep {
+	if kind == machine.WaitApproval || kind == machine.WaitUnknown || kind == machine.WaitStep {
 		return fmt.Errorf("orchestrator: a tool cannot ask for a %q: the kind is taken", kind)
 	}
 	return nil
 }
 
 // waitFor returns the wait of a question of the effect.
-func (x *execution) waitFor(q *tools.Question) (Wait, error) {
+func (x *execution) waitFor(q *tools.Question) (machine.Wait, error) {
 	e := x.effect
-	return x.run.redactWait(e.ID, Wait{
+	return x.run.redactWait(e.ID, machine.Wait{
 		Run: e.Run, Frame: e.Frame, Seq: e.ID.Seq, Kind: q.Kind, CallID: e.Call.ID, Tool: e.Call.Name, Arguments: e.Call.Arguments,
 		Text: q.Text, Options: q.Options, Untrusted: e.Untrusted, Expires: q.Until,
 	})
 }
 
 // suspendedBy stores the wait, if nobody could answer it in this process.
-func (x *execution) suspendedBy(w Wait, err error) {
-	if !errors.Is(err, ErrSuspended) {
+func (x *execution) suspendedBy(w machine.Wait, err error) {
+	if !errors.Is(err, tools.ErrSuspended) {
 		return
 	}
 	x.mu.Lock()
@@ -107,7 +107,7 @@ func answerOf(ex machine.Exchange) (string, error) {
 	switch {
 	case ex.Err != nil:
 		return "", ex.Err
-	case ex.Wait.Kind == WaitTimer:
+	case ex.Wait.Kind == machine.WaitTimer:
 		return "", nil
 	case ex.Reply.Text == "" && ex.Reply.Reason != "":
 		return "", &tools.DeclinedError{Reason: ex.Reply.Reason}
@@ -146,7 +146,7 @@ func (r *run) denyQuestions(id string, err error) {
 
 // waitClosed ends the questions of a closed wait, because their effect ends. Replies, and errors
 // instead of a reply, come with the effect when it continues.
-func (r *run) waitClosed(e *WaitEnded) {
+func (r *run) waitClosed(e *machine.WaitEnded) {
 	if e.Reply == nil && (e.Err.Code == delegation.CodeStopped || e.Err.Code == delegation.CodeLimit) {
 		r.denyQuestions(e.WaitID, &endError{cause: e.Err, err: context.Canceled})
 	}
@@ -177,7 +177,7 @@ func (x *execution) askPerson() {
 	m := mail{execution: x}
 	defer func() {
 		if v := recover(); v != nil {
-			p := &PanicError{Value: v, Stack: debug.Stack()}
+			p := &machine.PanicError{Value: v, Stack: debug.Stack()}
 			x.panicked("Config.Reply", v, p.Stack)
 			m.err = &panicked{delegation.NewError(delegation.CodePanic, fmt.Errorf("orchestrator: Config.Reply %w", p))}
 		}
@@ -194,7 +194,7 @@ func (x *execution) askPerson() {
 		ctx, end = context.WithDeadlineCause(ctx, w.Expires, &ExpiredError{Wait: w})
 		defer end()
 	}
-	if w.Kind == WaitTimer {
+	if w.Kind == machine.WaitTimer {
 		<-ctx.Done()
 		m.err = causeOfEnd(ctx)
 		return
@@ -214,21 +214,21 @@ var errNobody = errors.New("orchestrator: Config.Reply ended its goroutine")
 
 // personReplied handles the reply of Config.Reply, and reports whether it applied a record. It
 // applies none if the wait was cut off: it was withdrawn, or the run ends.
-func (r *run) personReplied(x *execution, reply *Reply, err error, cut bool) bool {
+func (r *run) personReplied(x *execution, reply *machine.Reply, err error, cut bool) bool {
 	w := x.effect.Wait
-	rec := machine.Replied{At: r.now, Reply: Reply{WaitID: w.ID}}
+	rec := machine.Replied{At: r.now, Reply: machine.Reply{WaitID: w.ID}}
 	_, expired := errors.AsType[*ExpiredError](err)
 	_, broke := err.(*panicked) //nolint:errorlint // what the panic wraps does not count
 	switch {
 	case reply != nil && reply.WaitID != "" && reply.WaitID != w.ID:
-		return r.refuseReply(w, &ReplyError{Run: r.id, WaitID: reply.WaitID, Problem: fmt.Sprintf("Config.Reply was asked about the wait %q", w.ID)})
+		return r.refuseReply(w, &machine.ReplyError{Run: r.id, WaitID: reply.WaitID, Problem: fmt.Sprintf("Config.Reply was asked about the wait %q", w.ID)})
 	case reply != nil:
 		rec.Reply = *reply
 		rec.Reply.WaitID = w.ID
 	case expired:
 		rec.Expired = true
-	case !broke && errors.Is(err, ErrSuspended):
-		r.denyQuestions(w.ID, &SuspendedError{Waits: []Wait{*w}})
+	case !broke && errors.Is(err, tools.ErrSuspended):
+		r.denyQuestions(w.ID, &SuspendedError{Waits: []machine.Wait{*w}})
 		return false
 	case cut:
 		r.denyQuestions(w.ID, err)
@@ -238,8 +238,8 @@ func (r *run) personReplied(x *execution, reply *Reply, err error, cut bool) boo
 		r.causes.note(rec.Err.Code, rec.Err.Message, err)
 	}
 	if err := r.apply(rec); err != nil {
-		refused, ok := errors.AsType[*ReplyError](err)
-		if waits := func(have Wait) bool { return have.ID == w.ID }; ok && slices.ContainsFunc(r.m.Waits(), waits) { // otherwise it came too late
+		refused, ok := errors.AsType[*machine.ReplyError](err)
+		if waits := func(have machine.Wait) bool { return have.ID == w.ID }; ok && slices.ContainsFunc(r.m.Waits(), waits) { // otherwise it came too late
 			return r.refuseReply(w, refused)
 		}
 		return false
@@ -248,10 +248,10 @@ func (r *run) personReplied(x *execution, reply *Reply, err error, cut bool) boo
 }
 
 // refuseReply stores why a reply is rejected; the run keeps waiting.
-func (r *run) refuseReply(w *Wait, refused *ReplyError) bool {
+func (r *run) refuseReply(w *machine.Wait, refused *machine.ReplyError) bool {
 	r.logReplyRefused(r.ctx, refused)
 	r.refused = append(r.refused, refused)
-	r.denyQuestions(w.ID, &SuspendedError{Waits: []Wait{*w}})
+	r.denyQuestions(w.ID, &SuspendedError{Waits: []machine.Wait{*w}})
 	return false
 }
 
@@ -274,13 +274,13 @@ func (r *run) suspend(x *execution, err error, elapsed time.Duration) bool {
 	}
 	waits := s.Waits
 	if len(waits) == 0 {
-		waits = []Wait{{Kind: WaitStep, Text: err.Error()}}
+		waits = []machine.Wait{{Kind: machine.WaitStep, Text: err.Error()}}
 	}
 	rec := machine.Suspended{At: r.now, Effect: e.ID, State: s.State, Elapsed: elapsed}
 	seen := map[string]bool{}
 	for _, w := range waits {
 		w.Run, w.Frame, w.Seq = r.id, e.Frame, e.ID.Seq
-		w.Kind = cmp.Or(w.Kind, WaitStep)
+		w.Kind = cmp.Or(w.Kind, machine.WaitStep)
 		w.CallID, w.Tool, w.Arguments = e.Call.ID, e.Call.Name, e.Call.Arguments
 		w.Untrusted = e.Untrusted
 		if w, err = r.redactWait(e.ID, w); err != nil {
@@ -301,8 +301,8 @@ func (r *run) suspend(x *execution, err error, elapsed time.Duration) bool {
 	return true
 }
 
-// ExpiredError reports that nobody answered a [Wait] in time.
-type ExpiredError struct{ Wait Wait }
+// ExpiredError reports that nobody answered a [machine.Wait] in time.
+type ExpiredError struct{ Wait machine.Wait }
 
 // Error names the wait.
 func (e *ExpiredError) Error() string {

@@ -19,11 +19,11 @@ type reading struct {
 	key  checkpoint.Key
 	cfg  machine.Config
 	m    *machine.Machine
-	last int    // the place of the last record that was applied
-	end  *Event // the last event, to be told once the journal was read to its end
+	last int            // the place of the last record that was applied
+	end  *machine.Event // the last event, to be told once the journal was read to its end
 
-	follows bool   // whole is used
-	whole   *Event // the snapshot of the reply that the last record holds, to be told before its events; nil: none
+	follows bool           // whole is used
+	whole   *machine.Event // the snapshot of the reply that the last record holds, to be told before its events; nil: none
 
 	factory func() strategy.Strategy // where Config.Factory has none; may be nil
 
@@ -37,7 +37,7 @@ type unfitRecord struct {
 	place int
 	rec   machine.Record
 	err   error // of [machine.Machine.Apply]
-	now   *Effect
+	now   *machine.Effect
 }
 
 // newReading makes the reading of a run, before its first record.
@@ -97,7 +97,7 @@ func (rd *reading) decode(stored checkpoint.Record) (machine.Record, error) {
 // the record. The events are valid until the next. If the run does not come to the record, that is
 // noted in unfit, and records are left out until one carries the run over a change of code. The
 // error is a [*FactoryError].
-func (rd *reading) apply(ctx context.Context, rec machine.Record) ([]Event, error) {
+func (rd *reading) apply(ctx context.Context, rec machine.Record) ([]machine.Event, error) {
 	if _, ok := rec.(machine.Migrated); !ok && rd.unfit != nil {
 		rd.last++
 		return nil, nil
@@ -189,7 +189,7 @@ func (rd *reading) misfit() error {
 	if !ok {
 		return rd.damaged(u.place, u.err)
 	}
-	e := &ReplayError{Run: rd.key.Run, Record: u.place, Seq: was.Effect.Seq, Recorded: was}
+	e := &machine.ReplayError{Run: rd.key.Run, Record: u.place, Seq: was.Effect.Seq, Recorded: was}
 	if u.now != nil {
 		e.Now = stepIDOf(u.now)
 	}
@@ -197,7 +197,7 @@ func (rd *reading) misfit() error {
 }
 
 // open returns the first effect that somebody but a person has to perform; nil if there is none.
-func (rd *reading) open() *Effect {
+func (rd *reading) open() *machine.Effect {
 	for _, now := range rd.m.Open() {
 		if now.Kind != machine.EffectPerson {
 			return &now
@@ -206,8 +206,8 @@ func (rd *reading) open() *Effect {
 	return nil
 }
 
-func stepIDOf(e *Effect) StepID {
-	return StepID{Effect: e.ID, Frame: e.Frame, Kind: e.Kind, Tool: e.Call.Name, Digest: e.Digest}
+func stepIDOf(e *machine.Effect) machine.StepID {
+	return machine.StepID{Effect: e.ID, Frame: e.Frame, Kind: e.Kind, Tool: e.Call.Name, Digest: e.Digest}
 }
 
 // lister returns the ability of the store to list runs.

@@ -25,7 +25,7 @@ type Recovery struct {
 
 	// Event is called with every event of the runs. It is called concurrently, in order for each
 	// run. It may be nil.
-	Event func(checkpoint.Key, Event)
+	Event func(checkpoint.Key, machine.Event)
 
 	// Factory returns the [Task].Factory of a run that was begun with one, or nil if it does not
 	// know it; then the run is parked. Factory may be nil.
@@ -239,7 +239,7 @@ func (c *recoverer) recover(ctx context.Context, h *checkpoint.Head) error {
 		return r.parkHere(err.Error())
 	}
 	r.collectPosted()
-	r.drive(func(e Event, _ error) bool {
+	r.drive(func(e machine.Event, _ error) bool {
 		if c.how.Event != nil {
 			c.how.Event(h.Key, e)
 		}
@@ -280,8 +280,8 @@ func (c *recoverer) factory(r *run, h *checkpoint.Head, how *Resumption) (err er
 	}
 	defer func() {
 		if v := recover(); v != nil {
-			p := &PanicError{Value: v, Stack: debug.Stack()}
-			c.o.panicked(r.ctx, &PanicReport{Run: r.id, Where: "Recovery.Factory", Value: v, Stack: p.Stack})
+			p := &machine.PanicError{Value: v, Stack: debug.Stack()}
+			c.o.panicked(r.ctx, &machine.PanicReport{Run: r.id, Where: "Recovery.Factory", Value: v, Stack: p.Stack})
 			err = p
 		}
 	}()

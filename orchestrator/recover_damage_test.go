@@ -15,6 +15,7 @@ import (
 
 	"github.com/segue-go/segue/checkpoint"
 	"github.com/segue-go/segue/llmclient/scripted"
+	"github.com/segue-go/segue/machine"
 	"github.com/segue-go/segue/orchestrator"
 )
 
@@ -66,7 +67,7 @@ func TestRecover_damagedRecord(t *testing.T) {
 		left.from = 0
 		res, err := orchestrator.Collect(build(left).Resume(t.Context(), resuming("r")))
 		require.NoError(t, err)
-		require.Equal(t, orchestrator.StatusDone, res.Status)
+		require.Equal(t, machine.StatusDone, res.Status)
 	})
 }
 

@@ -12,6 +12,7 @@ import (
 	"github.com/segue-go/segue/checkpoint"
 	"github.com/segue-go/segue/delegation"
 	"github.com/segue-go/segue/llmclient/scripted"
+	"github.com/segue-go/segue/machine"
 	"github.com/segue-go/segue/orchestrator"
 	"github.com/segue-go/segue/strategy"
 	"github.com/segue-go/segue/tools"
@@ -74,7 +75,7 @@ func TestFollow_storeFailsAtTheEnd(t *testing.T) {
 		events, err := all(t, o.Follow(t.Context(), keyOfRun, orchestrator.Position{}))
 		require.NoError(t, err)
 		require.True(t, store.failed)
-		require.Equal(t, orchestrator.EventRunFinished, events[len(events)-1].Kind)
+		require.Equal(t, machine.EventRunFinished, events[len(events)-1].Kind)
 	})
 }
 

@@ -13,6 +13,7 @@ import (
 	"github.com/segue-go/segue/delegation"
 	"github.com/segue-go/segue/llmclient"
 	"github.com/segue-go/segue/llmclient/scripted"
+	"github.com/segue-go/segue/machine"
 	"github.com/segue-go/segue/orchestrator"
 	"github.com/segue-go/segue/strategy"
 	"github.com/segue-go/segue/strategy/completetask"
@@ -41,7 +42,7 @@ func TestRecover_parkedByEachVersionOnce(t *testing.T) {
 		require.Equal(t, epoch, headOf(t, left, "r").Epoch)
 		three := startRecover(t, build(left, "3"), orchestrator.Recovery{})
 		time.Sleep(time.Minute)
-		require.Equal(t, orchestrator.StatusDone, three.end("r").Status)
+		require.Equal(t, machine.StatusDone, three.end("r").Status)
 		for _, r := range []*recovering{one, two, three} {
 			r.cancel()
 			<-r.done
@@ -118,8 +119,8 @@ func TestRecover_withoutTheToolOfAnOpenCall(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := new(checkpoint.Memory)
 		w := waitingRun(t, store)
-		yes := orchestrator.Reply{WaitID: w.ID, Approve: true}
-		policy := approving(orchestrator.ApprovalConfig{Default: orchestrator.AskAlways})
+		yes := machine.Reply{WaitID: w.ID, Approve: true}
+		policy := approving(orchestrator.ApprovalConfig{Default: machine.AskAlways})
 		without := solver(t, scripted.New(scripted.Text("no")), stored(store), policy, version("1"))
 		_, err := all(t, without.Resume(t.Context(), resuming("r", yes)))
 		require.ErrorAs(t, err, new(*orchestrator.ConfigError))
@@ -134,7 +135,7 @@ func TestRecover_withoutTheToolOfAnOpenCall(t *testing.T) {
 		having := solver(t, scripted.New(scripted.Text("done")), stored(store), policy, version("2"), with(echo("risky")))
 		other := startRecover(t, having, orchestrator.Recovery{})
 		time.Sleep(time.Minute)
-		require.Equal(t, orchestrator.StatusDone, other.end("r").Status)
+		require.Equal(t, machine.StatusDone, other.end("r").Status)
 		require.Contains(t, whole(t, store), "risky{}", "the call was made")
 		for _, r := range []*recovering{r, other} {
 			r.cancel()
@@ -176,13 +177,13 @@ func TestStop_withoutTheToolOfAnOpenCall(t *testing.T) {
 				w := waitingRun(t, store)
 				without := solver(t, scripted.New(), stored(store), version("1"))
 				if approved {
-					require.NoError(t, without.Answer(t.Context(), keyOfRun, orchestrator.Reply{WaitID: w.ID, Approve: true}))
+					require.NoError(t, without.Answer(t.Context(), keyOfRun, machine.Reply{WaitID: w.ID, Approve: true}))
 				}
 				how := resuming("r")
 				ask(t, without, &how)
 				res, err := orchestrator.Collect(without.Resume(t.Context(), how))
 				require.Error(t, err)
-				require.Equal(t, orchestrator.StatusStopped, res.Status, "%v", err)
+				require.Equal(t, machine.StatusStopped, res.Status, "%v", err)
 				require.NotContains(t, whole(t, &store.Memory), "status\":\"error", "the model is not told that there is no such tool")
 				require.Empty(t, store.inbox(t))
 			})

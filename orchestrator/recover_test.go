@@ -23,7 +23,7 @@ import (
 // recovering runs Recover until the test ends, and keeps the last events of the runs.
 type recovering struct {
 	mu     sync.Mutex
-	ends   map[checkpoint.Key]orchestrator.RunFinished
+	ends   map[checkpoint.Key]machine.RunFinished
 	cancel context.CancelFunc
 	done   chan error
 }
@@ -31,9 +31,9 @@ type recovering struct {
 func startRecover(t *testing.T, o *orchestrator.Orchestrator, how orchestrator.Recovery) *recovering {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
-	r := &recovering{ends: map[checkpoint.Key]orchestrator.RunFinished{}, cancel: cancel, done: make(chan error, 1)}
-	how.Event = func(k checkpoint.Key, e orchestrator.Event) {
-		if end, ok := e.Detail.(orchestrator.RunFinished); ok {
+	r := &recovering{ends: map[checkpoint.Key]machine.RunFinished{}, cancel: cancel, done: make(chan error, 1)}
+	how.Event = func(k checkpoint.Key, e machine.Event) {
+		if end, ok := e.Detail.(machine.RunFinished); ok {
 			r.mu.Lock()
 			defer r.mu.Unlock()
 			r.ends[k] = end
@@ -43,7 +43,7 @@ func startRecover(t *testing.T, o *orchestrator.Orchestrator, how orchestrator.R
 	return r
 }
 
-func (r *recovering) end(run string) orchestrator.RunFinished {
+func (r *recovering) end(run string) machine.RunFinished {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.ends[checkpoint.Key{Run: run}]
@@ -91,7 +91,7 @@ func TestRecover_runOfADeadProcess(t *testing.T) {
 		require.Equal(t, "dead", headOf(t, left, "r").Lease.Writer)
 		require.EqualValues(t, 1, paid.Load())
 		time.Sleep(12 * time.Second)
-		require.Equal(t, orchestrator.StatusDone, r.end("r").Status)
+		require.Equal(t, machine.StatusDone, r.end("r").Status)
 		head := headOf(t, left, "r")
 		require.Equal(t, checkpoint.StatusDone, head.Header.Status)
 		require.Equal(t, checkpoint.Lease{}, head.Lease)
@@ -129,7 +129,7 @@ func TestRecover_endsTheProcess(t *testing.T) {
 
 		res, err := orchestrator.Collect(build(left).Resume(t.Context(), resuming("r")))
 		require.NoError(t, err)
-		require.Equal(t, orchestrator.StatusDone, res.Status)
+		require.Equal(t, machine.StatusDone, res.Status)
 		require.Equal(t, checkpoint.StatusDone, headOf(t, left, "r").Header.Status)
 	})
 }
@@ -161,7 +161,7 @@ func TestRecover_otherVersion(t *testing.T) {
 
 		r = startRecover(t, build(left, "1"), orchestrator.Recovery{})
 		time.Sleep(time.Minute)
-		require.Equal(t, orchestrator.StatusDone, r.end("r").Status)
+		require.Equal(t, machine.StatusDone, r.end("r").Status)
 		require.Equal(t, "1", headOf(t, left, "r").Header.Version)
 		r.cancel()
 		<-r.done
@@ -187,8 +187,8 @@ func TestRecover_timer(t *testing.T) {
 		o := build()
 		res, err := o.Run(t.Context(), task("go"))
 		require.NoError(t, err)
-		require.Equal(t, orchestrator.StatusWaiting, res.Status)
-		require.Equal(t, orchestrator.WaitTimer, res.Waits[0].Kind)
+		require.Equal(t, machine.StatusWaiting, res.Status)
+		require.Equal(t, machine.WaitTimer, res.Waits[0].Kind)
 		head := headOf(t, store, "r")
 		require.Equal(t, checkpoint.StatusWaiting, head.Header.Status)
 		require.WithinDuration(t, time.Now().Add(24*time.Hour), head.Header.Due, time.Second)
@@ -197,7 +197,7 @@ func TestRecover_timer(t *testing.T) {
 		require.EqualValues(t, 1, calls.Load())
 		time.Sleep(2 * time.Hour)
 		end := r.end("r")
-		require.Equal(t, orchestrator.StatusDone, end.Status)
+		require.Equal(t, machine.StatusDone, end.Status)
 		require.Equal(t, "it is tomorrow", end.Output.ToolMetas()[0].Output)
 		require.EqualValues(t, 2, calls.Load())
 		r.cancel()
@@ -217,17 +217,17 @@ func TestInbox(t *testing.T) {
 		res, err := build(scripted.Calls(scripted.Call("risky", "{}", "1"))).Run(t.Context(), task("go"))
 		require.NoError(t, err)
 		elsewhere := build()
-		var refused *orchestrator.ReplyError
-		require.ErrorAs(t, elsewhere.Answer(t.Context(), key, orchestrator.Reply{WaitID: "none"}), &refused)
+		var refused *machine.ReplyError
+		require.ErrorAs(t, elsewhere.Answer(t.Context(), key, machine.Reply{WaitID: "none"}), &refused)
 		var missing *orchestrator.JournalError
-		require.ErrorAs(t, elsewhere.Answer(t.Context(), checkpoint.Key{Run: "none"}, orchestrator.Reply{}), &missing)
+		require.ErrorAs(t, elsewhere.Answer(t.Context(), checkpoint.Key{Run: "none"}, machine.Reply{}), &missing)
 		require.NoError(t, elsewhere.Note(t.Context(), key, "a note"))
-		require.NoError(t, elsewhere.Answer(t.Context(), key, orchestrator.Reply{WaitID: res.Waits[0].ID, Approve: true}))
-		require.NoError(t, elsewhere.Answer(t.Context(), key, orchestrator.Reply{WaitID: res.Waits[0].ID, Reason: "no"}), "the first one counts")
+		require.NoError(t, elsewhere.Answer(t.Context(), key, machine.Reply{WaitID: res.Waits[0].ID, Approve: true}))
+		require.NoError(t, elsewhere.Answer(t.Context(), key, machine.Reply{WaitID: res.Waits[0].ID, Reason: "no"}), "the first one counts")
 
 		r := startRecover(t, build(scripted.Text("done")), orchestrator.Recovery{})
 		time.Sleep(time.Minute)
-		require.Equal(t, orchestrator.StatusDone, r.end("r").Status)
+		require.Equal(t, machine.StatusDone, r.end("r").Status)
 		require.EqualValues(t, 1, runs.Load())
 		r.cancel()
 		<-r.done
@@ -276,7 +276,7 @@ func TestInbox_stop(t *testing.T) {
 			time.AfterFunc(10*time.Second, func() { _ = build().Stop(context.Background(), key, "enough", now) })
 			began := time.Now()
 			res, err := build().Run(t.Context(), task("go"))
-			require.Equal(t, orchestrator.StatusStopped, res.Status)
+			require.Equal(t, machine.StatusStopped, res.Status)
 			require.ErrorContains(t, err, "enough")
 			if now {
 				require.Less(t, time.Since(began), 15*time.Second)
@@ -311,13 +311,13 @@ func TestInterrupted(t *testing.T) {
 		time.AfterFunc(time.Minute, func() { cancel(orchestrator.ErrInterrupted) })
 		res, err := build().Run(ctx, task("go"))
 		require.ErrorIs(t, err, orchestrator.ErrInterrupted)
-		require.Equal(t, orchestrator.StatusInterrupted, res.Status)
+		require.Equal(t, machine.StatusInterrupted, res.Status)
 		require.Equal(t, delegation.CodeInterrupted, res.Output.Err.Code)
 		require.NotEmpty(t, res.Output.Messages)
 		require.Equal(t, checkpoint.Lease{}, headOf(t, store, "r").Lease, "others may go on at once")
 		res, err = orchestrator.Collect(build().Resume(t.Context(), resuming("r")))
 		require.NoError(t, err)
-		require.Equal(t, orchestrator.StatusDone, res.Status)
+		require.Equal(t, machine.StatusDone, res.Status)
 		require.Equal(t, "looked", res.Output.ToolMetas()[0].Output)
 	})
 }
@@ -354,7 +354,7 @@ func TestLease_takenOver(t *testing.T) {
 		require.Len(t, first, 1, "its heartbeat has cut it off")
 		live := <-first
 		require.ErrorIs(t, live.err, orchestrator.ErrTakenOver)
-		require.Equal(t, orchestrator.StatusTakenOver, live.res.Status)
+		require.Equal(t, machine.StatusTakenOver, live.res.Status)
 	})
 }
 
@@ -385,7 +385,7 @@ func TestStore_triesAgain(t *testing.T) {
 			func(c *orchestrator.Config) { c.Store = store })
 		res, err := o.Run(t.Context(), task("go"))
 		require.NoError(t, err)
-		require.Equal(t, orchestrator.StatusDone, res.Status)
+		require.Equal(t, machine.StatusDone, res.Status)
 		require.EqualValues(t, 1, paid.Load())
 		require.Greater(t, store.calls, 8)
 	})

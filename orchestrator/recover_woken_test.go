@@ -10,17 +10,18 @@ import (
 
 	"github.com/segue-go/segue/checkpoint"
 	"github.com/segue-go/segue/llmclient/scripted"
+	"github.com/segue-go/segue/machine"
 	"github.com/segue-go/segue/orchestrator"
 )
 
 // What is posted to a run on which nobody works wakes a Recover of the same Orchestrator; another
 // one finds it when it looks next.
 func TestRecover_woken(t *testing.T) {
-	post := map[string]func(*testing.T, *orchestrator.Orchestrator, orchestrator.Wait) error{
-		"a reply": func(t *testing.T, o *orchestrator.Orchestrator, w orchestrator.Wait) error {
-			return o.Answer(t.Context(), keyOfRun, orchestrator.Reply{WaitID: w.ID, Approve: true})
+	post := map[string]func(*testing.T, *orchestrator.Orchestrator, machine.Wait) error{
+		"a reply": func(t *testing.T, o *orchestrator.Orchestrator, w machine.Wait) error {
+			return o.Answer(t.Context(), keyOfRun, machine.Reply{WaitID: w.ID, Approve: true})
 		},
-		"a stop": func(t *testing.T, o *orchestrator.Orchestrator, _ orchestrator.Wait) error {
+		"a stop": func(t *testing.T, o *orchestrator.Orchestrator, _ machine.Wait) error {
 			return o.Stop(t.Context(), keyOfRun, "enough", true)
 		},
 	}
@@ -81,8 +82,8 @@ func TestReply_namesTheWaits(t *testing.T) {
 		"other": `machine: run "r": the reply to the wait "other" cannot be taken: the run does not wait for it; its waits are "` + w.ID + `" (approval`,
 		"":      `machine: run "r": the reply cannot be taken: it names no wait; its waits are "` + w.ID + `" (approval`,
 	} {
-		_, resumed := orchestrator.Collect(o.Resume(t.Context(), resuming("r", orchestrator.Reply{WaitID: id, Approve: true})))
-		posted := o.Answer(t.Context(), keyOfRun, orchestrator.Reply{WaitID: id, Approve: true})
+		_, resumed := orchestrator.Collect(o.Resume(t.Context(), resuming("r", machine.Reply{WaitID: id, Approve: true})))
+		posted := o.Answer(t.Context(), keyOfRun, machine.Reply{WaitID: id, Approve: true})
 		require.EqualError(t, resumed, problem+" of risky)")
 		require.EqualError(t, posted, problem+")")
 	}

@@ -20,7 +20,7 @@ import (
 type RedactionError struct {
 	Run    string
 	Record string // the type of the record, such as "answered"
-	Err    error  // of Config.Redact; a [*PanicError] if it panicked
+	Err    error  // of Config.Redact; a [*machine.PanicError] if it panicked
 }
 
 // Error names the run and the type of the record.
@@ -42,8 +42,8 @@ func (o *Orchestrator) redact(ctx context.Context, run string, rec machine.Recor
 	kind := machine.TypeOf(rec)
 	defer func() {
 		if v := recover(); v != nil {
-			p := &PanicError{Value: v, Stack: debug.Stack()}
-			o.panicked(ctx, &PanicReport{Run: run, Where: "Config.Redact", Value: v, Stack: p.Stack})
+			p := &machine.PanicError{Value: v, Stack: debug.Stack()}
+			o.panicked(ctx, &machine.PanicReport{Run: run, Where: "Config.Redact", Value: v, Stack: p.Stack})
 			redacted, err = nil, &RedactionError{Run: run, Record: kind, Err: p}
 		}
 	}()
@@ -84,7 +84,7 @@ func (r *run) unkept() error {
 
 // redactWait returns a redacted wait with its ID. A tool that asks the same question again, after a
 // resume, gets the same ID.
-func (r *run) redactWait(of machine.EffectID, w Wait) (Wait, error) {
+func (r *run) redactWait(of machine.EffectID, w machine.Wait) (machine.Wait, error) {
 	if r.o.cfg.Redact == nil {
 		return w.Identified(of), nil
 	}
@@ -160,7 +160,7 @@ func withContentOf(rec, other machine.Record) (machine.Record, bool) {
 		if len(rec.Waits) != len(o.Waits) {
 			return rec, false
 		}
-		waits := make([]Wait, len(rec.Waits))
+		waits := make([]machine.Wait, len(rec.Waits))
 		for i := range waits {
 			waits[i] = waitWithContentOf(&rec.Waits[i], &o.Waits[i])
 		}
@@ -184,7 +184,7 @@ func withContentOf(rec, other machine.Record) (machine.Record, bool) {
 	}
 }
 
-func waitWithContentOf(w, other *Wait) Wait {
+func waitWithContentOf(w, other *machine.Wait) machine.Wait {
 	with := *w
 	with.ID, with.Text, with.Options, with.Arguments = other.ID, other.Text, other.Options, other.Arguments
 	return with
@@ -195,7 +195,7 @@ func (o *Orchestrator) heldBack() bool { return o.cfg.Redact != nil && !o.cfg.Te
 
 // heldBackDelta returns an event of an effect for the text of its reply; nil if no delta of the
 // reply was held back.
-func (r *run) heldBackDelta(e *machine.Effect) *Event {
+func (r *run) heldBackDelta(e *machine.Effect) *machine.Event {
 	if !r.streams || !r.o.heldBack() || isAside(e) {
 		return nil
 	}
@@ -204,7 +204,7 @@ func (r *run) heldBackDelta(e *machine.Effect) *Event {
 
 // deliverRedacted emits the text of the reply that was applied last, in the place of the deltas
 // that were held back. A nil delta emits nothing.
-func (r *run) deliverRedacted(delta *Event) {
+func (r *run) deliverRedacted(delta *machine.Event) {
 	if delta == nil {
 		return
 	}
@@ -218,13 +218,13 @@ func (r *run) deliverRedacted(delta *Event) {
 }
 
 // deliverParts emits the text of a reply.
-func (r *run) deliverParts(e *Event, m *messages.Assistant) {
+func (r *run) deliverParts(e *machine.Event, m *messages.Assistant) {
 	for _, part := range m.Content {
 		switch c := part.(type) {
 		case messages.Text:
-			e.Kind, e.Text = EventTextDelta, c.Text
+			e.Kind, e.Text = machine.EventTextDelta, c.Text
 		case messages.Thought:
-			e.Kind, e.Text = EventThoughtDelta, c.Text
+			e.Kind, e.Text = machine.EventThoughtDelta, c.Text
 		default: // calls are told when they are made
 			continue
 		}

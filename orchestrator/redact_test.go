@@ -61,7 +61,7 @@ func whole(t *testing.T, store *checkpoint.Memory) string {
 }
 
 // seen is all that a consumer sees of a run, times aside.
-func seen(t *testing.T, events []orchestrator.Event) string {
+func seen(t *testing.T, events []machine.Event) string {
 	t.Helper()
 	var all strings.Builder
 	for _, e := range events {
@@ -104,13 +104,13 @@ func TestRedact_nothingIsKept(t *testing.T) {
 	ta.Input.Messages = messages.History{messages.UserText("mine is " + card)}
 	events, err := collect(t, o, ta)
 	require.NoError(t, err)
-	end := events[len(events)-1].Detail.(orchestrator.RunFinished)
-	require.Equal(t, orchestrator.StatusWaiting, end.Status)
+	end := events[len(events)-1].Detail.(machine.RunFinished)
+	require.Equal(t, machine.StatusWaiting, end.Status)
 	require.Equal(t, "Is [card] yours?", end.Waits[0].Text)
 	sent := client.Requests()
 
 	key := checkpoint.Key{Run: "r"}
-	require.NoError(t, o.Answer(t.Context(), key, orchestrator.Reply{WaitID: end.Waits[0].ID, Text: "yes, " + card}))
+	require.NoError(t, o.Answer(t.Context(), key, machine.Reply{WaitID: end.Waits[0].ID, Text: "yes, " + card}))
 	require.NoError(t, o.Note(t.Context(), key, "he said "+card))
 	require.NotContains(t, whole(t, store), card, "what is posted")
 
@@ -119,8 +119,8 @@ func TestRedact_nothingIsKept(t *testing.T) {
 	require.NoError(t, err)
 	rest, err := all(t, o.Resume(t.Context(), orchestrator.Resumption{Run: "r"}))
 	require.NoError(t, err)
-	done := rest[len(rest)-1].Detail.(orchestrator.RunFinished)
-	require.Equal(t, orchestrator.StatusDone, done.Status)
+	done := rest[len(rest)-1].Detail.(machine.RunFinished)
+	require.Equal(t, machine.StatusDone, done.Status)
 	require.Equal(t, "Your card is [card].", done.Output.Text())
 	require.Contains(t, whole(t, store), "he said [card]")
 	require.Contains(t, seen(t, rest), "[card] yes, [card]", "the question is asked once, and found again")
@@ -151,10 +151,10 @@ func TestRedact_holdsDeltasBack(t *testing.T) {
 		events, err := collect(t, o, task("go"))
 		require.NoError(t, err)
 		for _, e := range events {
-			if e.Kind == orchestrator.EventTextDelta {
+			if e.Kind == machine.EventTextDelta {
 				text += e.Text
 			}
-			if e.Kind == orchestrator.EventToolProgress {
+			if e.Kind == machine.EventToolProgress {
 				progress += e.Text
 			}
 		}
@@ -197,7 +197,7 @@ func TestRedact_failsSafely(t *testing.T) {
 					store := new(checkpoint.Memory)
 					client := scripted.New(scripted.Calls(scripted.Call("asks", "{}", "1"), scripted.Call("echo", `"`+card+`"`, "2")), scripted.Text(card))
 					o := solver(t, client, stored(store), with(asks, echo("echo")), redacting(breaksAt(kind, way)))
-					var events []orchestrator.Event
+					var events []machine.Event
 					var err error
 					if streams {
 						events, err = collect(t, o, task("go "+card))
@@ -240,15 +240,15 @@ func TestRedact_failsWhereItIsAsked(t *testing.T) {
 	o := solver(t, scripted.New(scripted.Calls(scripted.Call("asks", "{}", "1")), scripted.Text("ok")), stored(store), with(ask), redacting(breaksAt(machine.TypeAsked, fails)))
 	res, err := o.Run(t.Context(), task("go"))
 	require.NoError(t, err)
-	require.Equal(t, orchestrator.StatusDone, res.Status)
+	require.Equal(t, machine.StatusDone, res.Status)
 	require.Contains(t, whole(t, store), "Config.Redact failed")
 
 	store = new(checkpoint.Memory)
 	o = solver(t, scripted.New(scripted.Calls(scripted.Call("asks", "{}", "1"))), stored(store), with(ask), redacting(breaksAt(machine.TypeReplied, fails)))
 	res, err = o.Run(t.Context(), task("go"))
 	require.NoError(t, err)
-	require.Equal(t, orchestrator.StatusWaiting, res.Status)
-	reply := orchestrator.Reply{WaitID: res.Waits[0].ID, Text: card}
+	require.Equal(t, machine.StatusWaiting, res.Status)
+	reply := machine.Reply{WaitID: res.Waits[0].ID, Text: card}
 	err = o.Answer(t.Context(), checkpoint.Key{Run: "r"}, reply)
 	_, ok := errors.AsType[*orchestrator.RedactionError](err)
 	require.True(t, ok, "%v", err)
@@ -263,9 +263,9 @@ func TestRedact_failsWhereItIsAsked(t *testing.T) {
 func TestRedact_withoutAStore(t *testing.T) {
 	o := solver(t, scripted.New(scripted.Text(card)), redacting(breaksAt(machine.TypeAnswered, func(machine.Record) (machine.Record, error) { panic(card) })))
 	res, err := o.Run(t.Context(), task("go"))
-	require.Equal(t, orchestrator.StatusInterrupted, res.Status)
+	require.Equal(t, machine.StatusInterrupted, res.Status)
 	require.Equal(t, delegation.CodeStorage, res.Output.Err.Code)
-	_, ok := errors.AsType[*orchestrator.PanicError](err)
+	_, ok := errors.AsType[*machine.PanicError](err)
 	require.True(t, ok, "%v", err)
 }
 

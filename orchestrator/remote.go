@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 
+	"github.com/segue-go/segue/machine"
 	"github.com/segue-go/segue/messages"
 	"github.com/segue-go/segue/nextstep"
 	"github.com/segue-go/segue/tools"
@@ -38,7 +39,7 @@ func (x *execution) callRemote(ctx context.Context, remote Remote, step nextstep
 		s, ok = tools.Suspension{State: own.State}, true
 		for i := range own.Waits {
 			w := &own.Waits[i]
-			s.Questions = append(s.Questions, tools.Question{Kind: cmp.Or(w.Kind, WaitStep), Text: w.Text, Options: w.Options, Until: w.Expires})
+			s.Questions = append(s.Questions, tools.Question{Kind: cmp.Or(w.Kind, machine.WaitStep), Text: w.Text, Options: w.Options, Until: w.Expires})
 		}
 	}
 	if ok {

@@ -62,10 +62,10 @@ func TestRemote_suspended(t *testing.T) {
 			return tools.Suspend(ctx, state, tools.Question{Text: questions[0]}, tools.Question{Text: questions[1]})
 		},
 		"a SuspendedError": func(context.Context) error {
-			return &orchestrator.SuspendedError{State: state, Waits: []orchestrator.Wait{{Kind: "question", Text: questions[0]}, {Kind: "pick", Text: questions[1]}}}
+			return &orchestrator.SuspendedError{State: state, Waits: []machine.Wait{{Kind: "question", Text: questions[0]}, {Kind: "pick", Text: questions[1]}}}
 		},
 		"a wrapped SuspendedError": func(context.Context) error {
-			return fmt.Errorf("far: %w", &orchestrator.SuspendedError{State: state, Waits: []orchestrator.Wait{{Text: questions[0]}, {Text: questions[1]}}})
+			return fmt.Errorf("far: %w", &orchestrator.SuspendedError{State: state, Waits: []machine.Wait{{Text: questions[0]}, {Text: questions[1]}}})
 		},
 	}
 	for name, suspend := range ways {
@@ -84,7 +84,7 @@ func TestRemote_suspended(t *testing.T) {
 				store := new(checkpoint.Memory)
 				res, err := delegating(t, store, far, edits...).Run(t.Context(), task("go"))
 				require.NoError(t, err)
-				require.Equal(t, orchestrator.StatusWaiting, res.Status)
+				require.Equal(t, machine.StatusWaiting, res.Status)
 				require.Len(t, res.Waits, 2)
 				again := delegating(t, store, far, edits...)
 				res, err = orchestrator.Collect(again.Resume(t.Context(), resuming("r", answersTo(res, "large", "red")...)))
@@ -138,9 +138,9 @@ func TestRemote_asks(t *testing.T) {
 		}
 		return answering(text)
 	}
-	guards := handles(func(ctx context.Context, e orchestrator.Effect, next orchestrator.Handler) (nextstep.Answer, error) {
+	guards := handles(func(ctx context.Context, e machine.Effect, next orchestrator.Handler) (nextstep.Answer, error) {
 		if e.State == nil {
-			return nil, &orchestrator.SuspendedError{State: []byte(`"mine"`), Waits: []orchestrator.Wait{{Kind: "may", Text: "May it?"}}}
+			return nil, &orchestrator.SuspendedError{State: []byte(`"mine"`), Waits: []machine.Wait{{Kind: "may", Text: "May it?"}}}
 		}
 		return next(ctx, e)
 	})
@@ -149,7 +149,7 @@ func TestRemote_asks(t *testing.T) {
 		edits []func(*orchestrator.Config)
 	}{
 		"itself":     {asks, nil},
-		"in process": {asks, []func(*orchestrator.Config){replying(func(orchestrator.Wait) (orchestrator.Reply, error) { return orchestrator.Reply{Text: "large"}, nil })}},
+		"in process": {asks, []func(*orchestrator.Config){replying(func(machine.Wait) (machine.Reply, error) { return machine.Reply{Text: "large"}, nil })}},
 		"middleware": {func(ctx context.Context, _ nextstep.Delegate) (delegation.Output, error) {
 			if _, ok := tools.Resumed(ctx); ok {
 				return delegation.Output{}, errors.New("resumed")
@@ -161,7 +161,7 @@ func TestRemote_asks(t *testing.T) {
 			o := delegating(t, new(checkpoint.Memory), c.far, c.edits...)
 			res, err := o.Run(t.Context(), task("go"))
 			require.NoError(t, err)
-			if res.Status == orchestrator.StatusWaiting {
+			if res.Status == machine.StatusWaiting {
 				res, err = orchestrator.Collect(o.Resume(t.Context(), resuming("r", answersTo(res, "large")...)))
 				require.NoError(t, err)
 			}
@@ -224,7 +224,7 @@ func copyRun(t *testing.T, from, to checkpoint.Store, keep func(machine.Record) 
 func TestRemote_ofAnEarlierRelease(t *testing.T) {
 	const journal = `{"v":2,"type":"started","at":"2026-03-04T05:06:07Z","run":"r","strategy":"main","input":{"goal":"go"},"limits":{},"parallel":4}
 {"v":2,"type":"suspended","at":"2026-03-04T05:06:08Z","effect":"1","waits":[WAIT],"state":"task1"}`
-	wait := orchestrator.Wait{Run: "r", Frame: "0", Seq: 1, Kind: "question", Text: "Size?"}.Identified(machine.EffectID{Seq: 1})
+	wait := machine.Wait{Run: "r", Frame: "0", Seq: 1, Kind: "question", Text: "Size?"}.Identified(machine.EffectID{Seq: 1})
 	data, err := json.Marshal(wait)
 	require.NoError(t, err)
 	store := new(checkpoint.Memory)
@@ -243,7 +243,7 @@ func TestRemote_ofAnEarlierRelease(t *testing.T) {
 		}
 		return answering(string(r.State) + " " + r.Answers[0].Text)
 	})
-	res := goOn(t, o, "r", orchestrator.Reply{WaitID: wait.ID, Text: "large"})
+	res := goOn(t, o, "r", machine.Reply{WaitID: wait.ID, Text: "large"})
 	require.Equal(t, `"task1" large`, res.Output.Text())
 }
 

@@ -11,6 +11,7 @@ import (
 	"github.com/segue-go/segue/delegation"
 	"github.com/segue-go/segue/llmclient"
 	"github.com/segue-go/segue/llmclient/scripted"
+	"github.com/segue-go/segue/machine"
 	"github.com/segue-go/segue/orchestrator"
 	"github.com/segue-go/segue/strategy"
 	"github.com/segue-go/segue/strategy/completetask"
@@ -18,7 +19,7 @@ import (
 )
 
 // fromMachine are the events that a Machine has told, without the times that a loop gives them.
-func fromMachine(events []orchestrator.Event) (list []orchestrator.Event) {
+func fromMachine(events []machine.Event) (list []machine.Event) {
 	for _, e := range events {
 		if e.Index > 0 {
 			e.Time = time.Time{}
@@ -50,12 +51,12 @@ func TestReplay(t *testing.T) {
 	require.Equal(t, head, headOf(t, store, "r"), "nobody was disturbed")
 
 	wait := finished(t, told).Waits[0].ID
-	more, err := resumed(t, build(scripted.Error(&llmclient.Error{Code: llmclient.CodeAuth, Message: "who are you"})), "r", orchestrator.Reply{WaitID: wait, Text: "that"})
+	more, err := resumed(t, build(scripted.Error(&llmclient.Error{Code: llmclient.CodeAuth, Message: "who are you"})), "r", machine.Reply{WaitID: wait, Text: "that"})
 	require.Error(t, err, "the model is not there")
 	again, replayed := all(t, reader.Replay(t.Context(), key))
 	require.Equal(t, fromMachine(append(told, more...)), fromMachine(again))
 	require.EqualError(t, replayed, err.Error())
-	require.Equal(t, orchestrator.StatusFailed, finished(t, again).Status)
+	require.Equal(t, machine.StatusFailed, finished(t, again).Status)
 }
 
 // What cannot be replayed is said by name.
@@ -76,7 +77,7 @@ func TestReplay_refuses(t *testing.T) {
 		c.Strategies["solve"] = func() strategy.Strategy { return &scene{Start: delegates} }
 	})
 	_, err = all(t, other.Replay(t.Context(), checkpoint.Key{Run: "r"}))
-	replay := new(orchestrator.ReplayError)
+	replay := new(machine.ReplayError)
 	require.ErrorAs(t, err, &replay)
 	require.Equal(t, 2, replay.Record)
 	require.Contains(t, replay.Diff(), "- model of frame 0 (effect 1")
@@ -103,7 +104,7 @@ func TestReplay_toolRemoved(t *testing.T) {
 	_, replayed := all(t, without.Replay(t.Context(), checkpoint.Key{Run: "r"}))
 	_, resumed := all(t, without.Resume(t.Context(), resuming("r")))
 	for _, err := range []error{replayed, resumed} {
-		replay := new(orchestrator.ReplayError)
+		replay := new(machine.ReplayError)
 		require.ErrorAs(t, err, &replay)
 		require.Contains(t, replay.Diff(), "- tool risky of frame 0 (effect 2/1")
 		require.Contains(t, replay.Diff(), "\n+ model of frame 0 (effect 3")

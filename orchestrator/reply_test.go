@@ -10,6 +10,7 @@ import (
 	"github.com/segue-go/segue/checkpoint"
 	"github.com/segue-go/segue/delegation"
 	"github.com/segue-go/segue/llmclient/scripted"
+	"github.com/segue-go/segue/machine"
 	"github.com/segue-go/segue/orchestrator"
 	"github.com/segue-go/segue/tools"
 )
@@ -17,9 +18,9 @@ import (
 // An answer of Config.Reply to another wait than the one it was asked about approves nothing: the
 // run is suspended, says why, and can be resumed with the right answer.
 func TestReply_toAnotherWait(t *testing.T) {
-	yes := func(id string) func(orchestrator.Wait) (orchestrator.Reply, error) {
-		return func(orchestrator.Wait) (orchestrator.Reply, error) {
-			return orchestrator.Reply{WaitID: id, Approve: true, Text: "yes"}, nil
+	yes := func(id string) func(machine.Wait) (machine.Reply, error) {
+		return func(machine.Wait) (machine.Reply, error) {
+			return machine.Reply{WaitID: id, Approve: true, Text: "yes"}, nil
 		}
 	}
 	var effects atomic.Int32
@@ -30,28 +31,28 @@ func TestReply_toAnotherWait(t *testing.T) {
 	res, err := build(replying(yes("of somebody else"))).Run(t.Context(), task("go"))
 	var lost *orchestrator.UnansweredError
 	require.ErrorAs(t, err, &lost)
-	var refused *orchestrator.ReplyError
+	var refused *machine.ReplyError
 	require.ErrorAs(t, err, &refused)
 	require.Equal(t, "of somebody else", refused.WaitID)
 	require.ErrorContains(t, err, `cannot be taken: Config.Reply was asked about the wait "`+res.Waits[0].ID+`"`)
-	require.Equal(t, orchestrator.StatusWaiting, res.Status)
+	require.Equal(t, machine.StatusWaiting, res.Status)
 	require.Len(t, res.Waits, 2, "the question as well as the approval")
 
 	store := new(checkpoint.Memory)
 	res, err = build(replying(yes("of somebody else")), stored(store)).Run(t.Context(), task("go"))
 	require.ErrorAs(t, err, &refused)
 	require.False(t, errors.As(err, &lost), "it can be resumed")
-	require.Equal(t, orchestrator.StatusWaiting, res.Status)
+	require.Equal(t, machine.StatusWaiting, res.Status)
 	require.Zero(t, effects.Load())
 
 	o := solver(t, scripted.New(scripted.Text("done")), with(counted("pay", &effects), tools.AskUser()), approving(orchestrator.ApprovalConfig{}), stored(store))
-	res, err = orchestrator.Collect(o.Resume(t.Context(), resuming("r", orchestrator.Reply{WaitID: res.Waits[0].ID, Approve: true}, orchestrator.Reply{WaitID: res.Waits[1].ID, Text: "yes"})))
+	res, err = orchestrator.Collect(o.Resume(t.Context(), resuming("r", machine.Reply{WaitID: res.Waits[0].ID, Approve: true}, machine.Reply{WaitID: res.Waits[1].ID, Text: "yes"})))
 	require.NoError(t, err)
 	require.Equal(t, "done", res.Output.Text())
 	require.EqualValues(t, 1, effects.Load())
 
-	same := func(w orchestrator.Wait) (orchestrator.Reply, error) {
-		return orchestrator.Reply{WaitID: w.ID, Approve: true, Text: "yes"}, nil
+	same := func(w machine.Wait) (machine.Reply, error) {
+		return machine.Reply{WaitID: w.ID, Approve: true, Text: "yes"}, nil
 	}
 	_, err = build(replying(same)).Run(t.Context(), task("go"))
 	require.NoError(t, err, "its own id is right")
@@ -65,14 +66,14 @@ func TestReply_toAnotherWaitOfAnAgent(t *testing.T) {
 		func(c *orchestrator.Config) {
 			c.Client = scripted.New(scripted.Calls(scripted.Call("sub", `{"goal":"g"}`, "1")), scripted.Calls(question("A?", "1")))
 		},
-		replying(func(orchestrator.Wait) (orchestrator.Reply, error) {
-			return orchestrator.Reply{WaitID: "other", Text: "yes"}, nil
+		replying(func(machine.Wait) (machine.Reply, error) {
+			return machine.Reply{WaitID: "other", Text: "yes"}, nil
 		}))
 	res, err := o.Run(t.Context(), task("go"))
-	var refused *orchestrator.ReplyError
+	var refused *machine.ReplyError
 	require.ErrorAs(t, err, &refused)
 	require.Equal(t, "r", refused.Run)
-	require.Equal(t, orchestrator.StatusWaiting, res.Status)
+	require.Equal(t, machine.StatusWaiting, res.Status)
 	require.Equal(t, "0.1", res.Waits[0].Frame)
 }
 
@@ -80,14 +81,14 @@ func TestReply_toAnotherWaitOfAnAgent(t *testing.T) {
 // questions.
 func TestReply_errorIsTold(t *testing.T) {
 	for name, tt := range map[string]struct {
-		reply func(orchestrator.Wait) (orchestrator.Reply, error)
+		reply func(machine.Wait) (machine.Reply, error)
 		want  *delegation.Error
 	}{
-		"error": {func(orchestrator.Wait) (orchestrator.Reply, error) {
-			return orchestrator.Reply{}, errors.New("the mailbox is full")
+		"error": {func(machine.Wait) (machine.Reply, error) {
+			return machine.Reply{}, errors.New("the mailbox is full")
 		}, &delegation.Error{Code: delegation.CodeFailed, Message: "the mailbox is full"}},
 		"panic": {
-			func(orchestrator.Wait) (orchestrator.Reply, error) { panic("secret") },
+			func(machine.Wait) (machine.Reply, error) { panic("secret") },
 			&delegation.Error{Code: delegation.CodePanic, Message: "orchestrator: Config.Reply panicked with a string"},
 		},
 	} {
@@ -99,7 +100,7 @@ func TestReply_errorIsTold(t *testing.T) {
 			require.NoError(t, err)
 			n := 0
 			for _, e := range events {
-				if d, ok := e.Detail.(orchestrator.WaitEnded); ok {
+				if d, ok := e.Detail.(machine.WaitEnded); ok {
 					n++
 					require.Nil(t, d.Reply)
 					require.Equal(t, tt.want, &delegation.Error{Code: d.Err.Code, Message: d.Err.Message})
@@ -126,22 +127,22 @@ func TestResume_replyToWaitThatAnotherClosed(t *testing.T) {
 			res, err := o.Run(t.Context(), ta)
 			require.NoError(t, err)
 			require.Len(t, res.Waits, 3)
-			var replies []orchestrator.Reply
+			var replies []machine.Reply
 			for _, w := range res.Waits {
-				replies = append(replies, orchestrator.Reply{WaitID: w.ID, Approve: true, Text: "yes"})
+				replies = append(replies, machine.Reply{WaitID: w.ID, Approve: true, Text: "yes"})
 			}
-			for _, wrong := range [][]orchestrator.Reply{
+			for _, wrong := range [][]machine.Reply{
 				{replies[0], replies[1], {WaitID: "another"}},
 				{replies[0], replies[0]},
 				{{WaitID: "another"}, replies[0], replies[1]},
 			} {
 				_, err := orchestrator.Collect(o.Resume(t.Context(), resuming("r", wrong...)))
-				require.ErrorAs(t, err, new(*orchestrator.ReplyError))
+				require.ErrorAs(t, err, new(*machine.ReplyError))
 				require.Equal(t, checkpoint.StatusWaiting, headOf(t, store, "r").Header.Status)
 			}
 			res, err = orchestrator.Collect(o.Resume(t.Context(), resuming("r", replies...)))
-			require.NotErrorAs(t, err, new(*orchestrator.ReplyError))
-			require.Equal(t, orchestrator.StatusLimit, res.Status)
+			require.NotErrorAs(t, err, new(*machine.ReplyError))
+			require.Equal(t, machine.StatusLimit, res.Status)
 			require.Equal(t, checkpoint.StatusLimit, headOf(t, store, "r").Header.Status)
 			require.Zero(t, paid.Load())
 			_, err = orchestrator.Collect(o.Resume(t.Context(), resuming("r", replies...)))

@@ -20,7 +20,7 @@ import (
 type Resumption struct {
 	Run       string
 	Namespace string                   // as in the [Task]
-	Replies   []Reply                  // to what it waits for; missing ones are waited for again; moot once an earlier one has closed their wait
+	Replies   []machine.Reply          // to what it waits for; missing ones are waited for again; moot once an earlier one has closed their wait
 	Stop      <-chan struct{}          // as in [Task]
 	Notes     <-chan string            // as in [Task]
 	Factory   func() strategy.Strategy // the Factory of the [Task], if it had one; else nil
@@ -39,21 +39,21 @@ type Resumption struct {
 // Resume goes on with a run from its journal in Config.Store, in whatever process: nothing that has
 // an answer there is done again. A call that was begun and has no answer there, of a tool that is
 // neither read-only nor idempotent, may have had its effect: it is not made again unless somebody
-// says so in reply to a Wait of kind [WaitUnknown]. Of a run that has ended, Resume yields the last
+// says so in reply to a Wait of kind [machine.WaitUnknown]. Of a run that has ended, Resume yields the last
 // event.
 //
 // The first event is RunResumed, or a RunMigrated before it, see [Config].Migrate. What goes wrong
 // before is an error without an event: a [*JournalError] (wrapping checkpoint.ErrNotFound, or
 // ErrConflict where somebody else has resumed the run), a [*RunExistsError] for a run that is in
-// progress in this Orchestrator, a [*ReplayError], a [*SnapshotError] of a run that another version
+// progress in this Orchestrator, a [*machine.ReplayError], a [*machine.SnapshotError] of a run that another version
 // of the program was migrated to, a [*FactoryError], a [*ConfigError] if a tool is missing that the
-// run has called, or a [*ReplyError]; after them the run is as it was. A Resume without a reply, of
+// run has called, or a [*machine.ReplyError]; after them the run is as it was. A Resume without a reply, of
 // a run that waits, changes nothing in its journal. Timeouts count from now.
-func (o *Orchestrator) Resume(ctx context.Context, how Resumption) iter.Seq2[Event, error] {
-	return func(yield func(Event, error) bool) {
+func (o *Orchestrator) Resume(ctx context.Context, how Resumption) iter.Seq2[machine.Event, error] {
+	return func(yield func(machine.Event, error) bool) {
 		r, err := o.load(ctx, &how)
 		if err != nil {
-			yield(Event{}, err)
+			yield(machine.Event{}, err)
 			return
 		}
 		defer r.close()
@@ -62,7 +62,7 @@ func (o *Orchestrator) Resume(ctx context.Context, how Resumption) iter.Seq2[Eve
 			return
 		}
 		if err := r.applyResumption(&how); err != nil {
-			yield(Event{}, err)
+			yield(machine.Event{}, err)
 			return
 		}
 		r.collectPosted()
@@ -71,9 +71,9 @@ func (o *Orchestrator) Resume(ctx context.Context, how Resumption) iter.Seq2[Eve
 }
 
 // ended tells again how a run has ended.
-func (r *run) ended(replies []Reply, yield func(Event, error) bool) {
+func (r *run) ended(replies []machine.Reply, yield func(machine.Event, error) bool) {
 	if len(replies) > 0 {
-		yield(Event{}, &ReplyError{Run: r.id, WaitID: replies[0].WaitID, Problem: "the run has ended"})
+		yield(machine.Event{}, &machine.ReplyError{Run: r.id, WaitID: replies[0].WaitID, Problem: "the run has ended"})
 		return
 	}
 	out := r.m.Output()
@@ -122,8 +122,8 @@ func (o *Orchestrator) open(ctx context.Context, how *Resumption) (*run, checkpo
 func (r *run) openJournal(takeOver bool) (head checkpoint.Head, err error) {
 	defer func() {
 		if v := recover(); v != nil {
-			p := &PanicError{Value: v, Stack: debug.Stack()}
-			r.o.panicked(r.ctx, &PanicReport{Run: r.id, Where: "the store", Value: v, Stack: p.Stack})
+			p := &machine.PanicError{Value: v, Stack: debug.Stack()}
+			r.o.panicked(r.ctx, &machine.PanicReport{Run: r.id, Where: "the store", Value: v, Stack: p.Stack})
 			err = &JournalError{Run: r.id, Err: p}
 		}
 	}()
@@ -179,12 +179,12 @@ func (r *run) read(factory func() strategy.Strategy) (err error) {
 	var unfit *unfitError // the first of the records that the strategies do not come to; nil: they come to all
 	defer func() {
 		r.replays = false
-		if e, ok := errors.AsType[*ReplayError](err); ok {
+		if e, ok := errors.AsType[*machine.ReplayError](err); ok {
 			e.Epoch = r.journal.epoch
 		}
 		if v := recover(); v != nil {
-			p := &PanicError{Value: v, Stack: debug.Stack()}
-			r.o.panicked(r.ctx, &PanicReport{Run: r.id, Where: "reading the journal", Value: v, Stack: p.Stack})
+			p := &machine.PanicError{Value: v, Stack: debug.Stack()}
+			r.o.panicked(r.ctx, &machine.PanicReport{Run: r.id, Where: "reading the journal", Value: v, Stack: p.Stack})
 			err = p
 		}
 		if err != nil && !isRefusal(err) {
@@ -254,9 +254,9 @@ func isRefusal(err error) bool {
 
 // isMisfit reports whether an error says that a run does not fit the strategies of this program.
 func isMisfit(err error) bool {
-	_, replay := errors.AsType[*ReplayError](err)
+	_, replay := errors.AsType[*machine.ReplayError](err)
 	_, factory := errors.AsType[*FactoryError](err)
-	_, snapshot := errors.AsType[*SnapshotError](err)
+	_, snapshot := errors.AsType[*machine.SnapshotError](err)
 	return replay || factory || snapshot
 }
 
@@ -294,7 +294,7 @@ func (r *run) applyStored(data []byte, factory func() strategy.Strategy) error {
 	r.large.note(rec)
 	err = r.m.Apply(rec)
 	for _, e := range r.m.Ready().Events {
-		if e.Kind == EventDrifted { // all else was told when it happened
+		if e.Kind == machine.EventDrifted { // all else was told when it happened
 			r.drifted = append(r.drifted, e)
 		}
 		if r.o.agentTimeouts {
@@ -313,14 +313,14 @@ func (r *run) applyStored(data []byte, factory func() strategy.Strategy) error {
 }
 
 // diverged is the error of a recorded step that the run, as it is now, does not come to.
-func (r *run) diverged(was StepID, err error) error {
-	if _, ok := errors.AsType[*ReplayError](err); ok {
+func (r *run) diverged(was machine.StepID, err error) error {
+	if _, ok := errors.AsType[*machine.ReplayError](err); ok {
 		return err
 	}
-	e := &ReplayError{Run: r.id, Record: r.m.Records() + 1, Seq: was.Effect.Seq, Recorded: was}
+	e := &machine.ReplayError{Run: r.id, Record: r.m.Records() + 1, Seq: was.Effect.Seq, Recorded: was}
 	for _, now := range r.m.Open() {
 		if now.Kind != machine.EffectPerson {
-			e.Now = StepID{Effect: now.ID, Frame: now.Frame, Kind: now.Kind, Tool: now.Call.Name, Digest: now.Digest}
+			e.Now = machine.StepID{Effect: now.ID, Frame: now.Frame, Kind: now.Kind, Tool: now.Call.Name, Digest: now.Digest}
 			break
 		}
 	}
@@ -340,10 +340,10 @@ func (r *run) expire(all bool) error {
 			}
 			continue
 		}
-		if w.Kind != WaitTimer && !all {
+		if w.Kind != machine.WaitTimer && !all {
 			continue
 		}
-		if err := r.apply(machine.Replied{At: r.now, Reply: Reply{WaitID: w.ID}, Expired: true}); err != nil {
+		if err := r.apply(machine.Replied{At: r.now, Reply: machine.Reply{WaitID: w.ID}, Expired: true}); err != nil {
 			return err
 		}
 	}
@@ -369,16 +369,16 @@ func (r *run) applyResumption(how *Resumption) error {
 	r.replied = make(map[string]bool, len(how.Replies))
 	asked := r.m.Waits()
 	for _, reply := range how.Replies {
-		its := func(w Wait) bool { return w.ID == reply.WaitID }
+		its := func(w machine.Wait) bool { return w.ID == reply.WaitID }
 		err := r.apply(machine.Replied{At: r.now, Reply: reply})
 		if err != nil && !r.replied[reply.WaitID] && slices.ContainsFunc(asked, its) && !slices.ContainsFunc(r.m.Waits(), its) {
 			continue // what came of an earlier reply has closed the wait
 		}
 		if errors.Is(err, machine.ErrDone) {
-			err = &ReplyError{Run: r.id, WaitID: reply.WaitID, Problem: "the run has ended"}
+			err = &machine.ReplyError{Run: r.id, WaitID: reply.WaitID, Problem: "the run has ended"}
 		}
 		if err != nil {
-			if refused, ok := errors.AsType[*ReplyError](err); ok {
+			if refused, ok := errors.AsType[*machine.ReplyError](err); ok {
 				r.logReplyRefused(r.ctx, refused)
 			}
 			return err

@@ -10,6 +10,7 @@ import (
 
 	"github.com/segue-go/segue/checkpoint"
 	"github.com/segue-go/segue/llmclient/scripted"
+	"github.com/segue-go/segue/machine"
 	"github.com/segue-go/segue/messages"
 	"github.com/segue-go/segue/orchestrator"
 	"github.com/segue-go/segue/tools"
@@ -30,10 +31,10 @@ func TestResume_brokenOff(t *testing.T) {
 			model := scripted.New(script...)
 			taken := 0
 			for e := range solver(t, model, with(a), stored(store)).Stream(t.Context(), task("go")) {
-				if e.Kind == orchestrator.EventStepTaken {
+				if e.Kind == machine.EventStepTaken {
 					taken++
 				}
-				if taken == steps && e.Kind != orchestrator.EventRunFinished {
+				if taken == steps && e.Kind != machine.EventRunFinished {
 					break
 				}
 			}
@@ -61,22 +62,22 @@ func TestResume_brokenOffInABatch(t *testing.T) {
 	}
 	for name, tt := range map[string]struct {
 		how     orchestrator.Resumption
-		reply   orchestrator.Reply // to the wait, if there is one
+		reply   machine.Reply // to the wait, if there is one
 		waits   int
 		status  messages.Status
 		says    string
 		payings int32
 	}{
-		"told":       {how: orchestrator.Resumption{Unknown: orchestrator.UnknownTell}, status: messages.StatusUnknown, says: "unknown", payings: 1},
-		"made again": {reply: orchestrator.Reply{Approve: true}, waits: 1, status: messages.StatusOK, says: "risky again", payings: 2},
-		"not known":  {reply: orchestrator.Reply{Text: "the bank does not know either"}, waits: 1, status: messages.StatusUnknown, says: "the bank does not know either", payings: 1},
+		"told":       {how: orchestrator.Resumption{Unknown: machine.UnknownTell}, status: messages.StatusUnknown, says: "unknown", payings: 1},
+		"made again": {reply: machine.Reply{Approve: true}, waits: 1, status: messages.StatusOK, says: "risky again", payings: 2},
+		"not known":  {reply: machine.Reply{Text: "the bank does not know either"}, waits: 1, status: messages.StatusUnknown, says: "the bank does not know either", payings: 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var quick, safe, risky atomic.Int32
 			o := solver(t, scripted.New(scripted.Calls(scripted.Call("quick", "{}", "1"), scripted.Call("safe", "{}", "2"), scripted.Call("risky", "{}", "3")), scripted.Text("done")),
 				stored(new(checkpoint.Memory)), with(counted("quick", &quick), hang("safe", &safe, true), hang("risky", &risky, false)))
 			for e := range o.Stream(t.Context(), task("go")) {
-				if d, ok := e.Detail.(orchestrator.ToolFinished); ok && d.Output.ToolName == "quick" {
+				if d, ok := e.Detail.(machine.ToolFinished); ok && d.Output.ToolName == "quick" {
 					require.Eventually(t, func() bool { return safe.Load() == 1 && risky.Load() == 1 }, time.Minute, time.Millisecond)
 					break
 				}
@@ -87,14 +88,14 @@ func TestResume_brokenOffInABatch(t *testing.T) {
 			end := finished(t, events)
 			require.Len(t, end.Waits, tt.waits)
 			if tt.waits > 0 {
-				require.Equal(t, orchestrator.WaitUnknown, end.Waits[0].Kind)
+				require.Equal(t, machine.WaitUnknown, end.Waits[0].Kind)
 				require.Equal(t, "3", end.Waits[0].CallID)
 				tt.reply.WaitID = end.Waits[0].ID
 				events, err = resumed(t, o, "r", tt.reply)
 				require.NoError(t, err)
 				end = finished(t, events)
 			}
-			require.Equal(t, orchestrator.StatusDone, end.Status)
+			require.Equal(t, machine.StatusDone, end.Status)
 			metas := end.Output.ToolMetas()
 			require.Equal(t, "did quick", metas[0].Output)
 			require.Equal(t, "safe again", metas[1].Output)

@@ -33,7 +33,7 @@ func TestResume_approvedAndRefused(t *testing.T) {
 	require.Equal(t, "did free", waiting[0].Output, "what has finished is shown while the rest waits")
 	require.Equal(t, tools.ReasonSuspended, waiting[1].Reason)
 	res, err = orchestrator.Collect(o.Resume(t.Context(), resuming("r",
-		orchestrator.Reply{WaitID: res.Waits[0].ID, Approve: true}, orchestrator.Reply{WaitID: res.Waits[1].ID, Reason: "no"})))
+		machine.Reply{WaitID: res.Waits[0].ID, Approve: true}, machine.Reply{WaitID: res.Waits[1].ID, Reason: "no"})))
 	require.NoError(t, err)
 	metas := res.Output.ToolMetas()
 	require.Equal(t, "did free", metas[0].Output)
@@ -60,8 +60,8 @@ func TestResume_extrasWithMarkup(t *testing.T) {
 	o := solver(t, client, stored(store), with(tools.AskUser(), echo("a")))
 	res, err := o.Run(t.Context(), task("go"))
 	require.NoError(t, err)
-	require.Equal(t, orchestrator.StatusWaiting, res.Status)
-	res, err = orchestrator.Collect(o.Resume(t.Context(), resuming("r", orchestrator.Reply{WaitID: res.Waits[0].ID, Text: "b"})))
+	require.Equal(t, machine.StatusWaiting, res.Status)
+	res, err = orchestrator.Collect(o.Resume(t.Context(), resuming("r", machine.Reply{WaitID: res.Waits[0].ID, Text: "b"})))
 	require.NoError(t, err)
 	require.Equal(t, "done", res.Output.Text())
 	_, err = orchestrator.Collect(o.Resume(t.Context(), resuming("r")))
@@ -78,16 +78,16 @@ func TestResume_inProgress(t *testing.T) {
 			func(c *orchestrator.Config) { c.Lease = lease })
 		res, err := o.Run(t.Context(), task("go"))
 		require.NoError(t, err)
-		for e := range o.Resume(t.Context(), resuming("r", orchestrator.Reply{WaitID: res.Waits[0].ID, Approve: true})) {
-			if e.Kind == orchestrator.EventToolStarted {
-				_, err := orchestrator.Collect(o.Resume(t.Context(), resuming("r", orchestrator.Reply{WaitID: res.Waits[1].ID, Approve: true})))
+		for e := range o.Resume(t.Context(), resuming("r", machine.Reply{WaitID: res.Waits[0].ID, Approve: true})) {
+			if e.Kind == machine.EventToolStarted {
+				_, err := orchestrator.Collect(o.Resume(t.Context(), resuming("r", machine.Reply{WaitID: res.Waits[1].ID, Approve: true})))
 				require.ErrorIs(t, err, checkpoint.ErrConflict)
 			}
 		}
 		require.EqualValues(t, 1, a.Load())
-		res, err = orchestrator.Collect(o.Resume(t.Context(), resuming("r", orchestrator.Reply{WaitID: res.Waits[1].ID, Approve: true})))
+		res, err = orchestrator.Collect(o.Resume(t.Context(), resuming("r", machine.Reply{WaitID: res.Waits[1].ID, Approve: true})))
 		require.NoError(t, err)
-		require.Equal(t, orchestrator.StatusDone, res.Status)
+		require.Equal(t, machine.StatusDone, res.Status)
 		require.EqualValues(t, 1, a.Load())
 	}
 }
@@ -99,16 +99,16 @@ func TestApprove_once(t *testing.T) {
 	var second error
 	o := solver(t, scripted.New(scripted.Calls(scripted.Call("risky", "{}", "1")), scripted.Text("done")), with(counted("risky", &runs)),
 		approving(orchestrator.ApprovalConfig{}),
-		handles(func(ctx context.Context, e orchestrator.Effect, next orchestrator.Handler) (nextstep.Answer, error) {
+		handles(func(ctx context.Context, e machine.Effect, next orchestrator.Handler) (nextstep.Answer, error) {
 			answer, err := next(ctx, e)
 			if e.Kind == machine.EffectTool {
 				_, second = next(ctx, e)
 			}
 			return answer, err
 		}),
-		replying(func(orchestrator.Wait) (orchestrator.Reply, error) {
+		replying(func(machine.Wait) (machine.Reply, error) {
 			asked++
-			return orchestrator.Reply{Approve: true}, nil
+			return machine.Reply{Approve: true}, nil
 		}))
 	res, err := o.Run(t.Context(), task("go"))
 	require.NoError(t, err)
@@ -123,7 +123,7 @@ func TestEmit_late(t *testing.T) {
 	over, emitted := make(chan struct{}), make(chan struct{})
 	stubborn := tools.NewRaw(tools.Definition{Name: "stubborn", Timeout: time.Millisecond}, func(ctx context.Context, _ string) (string, error) {
 		<-over
-		orchestrator.Emit(ctx, orchestrator.Event{Kind: "mine"})
+		orchestrator.Emit(ctx, machine.Event{Kind: "mine"})
 		close(emitted)
 		return "", nil
 	})
@@ -147,16 +147,16 @@ func TestStop_whileACallWaits(t *testing.T) {
 			calls = append(calls, scripted.Call("a", "{}", "2"))
 		}
 		o := solver(t, scripted.New(scripted.Calls(calls...)), with(tools.AskUser(), echo("a")), stored(new(checkpoint.Memory)),
-			replying(func(orchestrator.Wait) (orchestrator.Reply, error) {
+			replying(func(machine.Wait) (machine.Reply, error) {
 				close(stop)
-				return orchestrator.Reply{}, orchestrator.ErrSuspended
+				return machine.Reply{}, tools.ErrSuspended
 			}))
 		ta := task("go")
 		ta.Stop = stop
 		events, err := collect(t, o, ta)
 		require.Error(t, err)
-		require.Equal(t, orchestrator.StatusStopped, finished(t, events).Status)
-		require.Equal(t, len(calls), count(events, orchestrator.EventToolFinished))
+		require.Equal(t, machine.StatusStopped, finished(t, events).Status)
+		require.Equal(t, len(calls), count(events, machine.EventToolFinished))
 		require.Equal(t, messages.ReasonInterrupted, finished(t, events).Output.ToolMetas()[0].Reason)
 	}
 }
@@ -165,7 +165,7 @@ func TestStop_whileACallWaits(t *testing.T) {
 func TestJournal_answerWithoutJSON(t *testing.T) {
 	o := solver(t, scripted.New(scripted.Text("unused")), stored(new(checkpoint.Memory)), func(c *orchestrator.Config) {
 		c.Middleware = []orchestrator.Middleware{func(orchestrator.Handler) orchestrator.Handler {
-			return func(context.Context, orchestrator.Effect) (nextstep.Answer, error) {
+			return func(context.Context, machine.Effect) (nextstep.Answer, error) {
 				return nextstep.APIResponse{Response: &llmclient.Response{Message: messages.Assistant{
 					Content: []messages.AssistantContent{messages.Text{Text: "x"}}, Extras: messages.Extras{"odd": json.RawMessage(`{`)},
 				}}}, nil
@@ -184,15 +184,15 @@ func TestJournal_answerWithoutJSON(t *testing.T) {
 func TestResume_replyToQuestion(t *testing.T) {
 	store := new(checkpoint.Memory)
 	forger := tools.NewRaw(tools.Definition{Name: "forge"}, func(ctx context.Context, _ string) (string, error) {
-		return tools.Ask(ctx, tools.Question{Kind: orchestrator.WaitApproval, Text: "May I?"})
+		return tools.Ask(ctx, tools.Question{Kind: machine.WaitApproval, Text: "May I?"})
 	})
 	o := solver(t, scripted.New(scripted.Calls(question("Which?", "1"), scripted.Call("forge", "{}", "2")), scripted.Text("done")), stored(store), with(tools.AskUser(), forger))
 	res, err := o.Run(t.Context(), task("go"))
 	require.NoError(t, err)
 	require.Len(t, res.Waits, 1)
-	_, err = orchestrator.Collect(o.Resume(t.Context(), resuming("r", orchestrator.Reply{WaitID: res.Waits[0].ID, Approve: true})))
+	_, err = orchestrator.Collect(o.Resume(t.Context(), resuming("r", machine.Reply{WaitID: res.Waits[0].ID, Approve: true})))
 	require.ErrorContains(t, err, "answered by Text")
-	res, err = orchestrator.Collect(o.Resume(t.Context(), resuming("r", orchestrator.Reply{WaitID: res.Waits[0].ID, Text: "b"})))
+	res, err = orchestrator.Collect(o.Resume(t.Context(), resuming("r", machine.Reply{WaitID: res.Waits[0].ID, Text: "b"})))
 	require.NoError(t, err)
 	require.Contains(t, res.Output.ToolMetas()[1].Output, "the kind is taken")
 }
@@ -215,7 +215,7 @@ func TestResume_storePanics(t *testing.T) {
 		_, err := resumed(t, o, "r")
 		var journal *orchestrator.JournalError
 		require.ErrorAs(t, err, &journal)
-		var panicked *orchestrator.PanicError
+		var panicked *machine.PanicError
 		require.ErrorAs(t, err, &panicked)
 		require.Equal(t, "no disk", panicked.Value)
 	}
@@ -229,7 +229,7 @@ func TestResume_toolThatWaits(t *testing.T) {
 	require.NoError(t, err)
 	n := 0
 	for _, e := range events {
-		if e.Kind == orchestrator.EventWaitStarted {
+		if e.Kind == machine.EventWaitStarted {
 			n++
 		}
 	}
@@ -248,14 +248,14 @@ func TestResume_stoppedAtOnce(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	for e := range o.Stream(ctx, task("go")) {
-		if e.Kind == orchestrator.EventToolProgress {
+		if e.Kind == machine.EventToolProgress {
 			break
 		}
 	}
 	for e := range o.Resume(ctx, resuming("r")) {
 		cancel()
-		if end, ok := e.Detail.(orchestrator.RunFinished); ok {
-			require.Equal(t, orchestrator.StatusStopped, end.Status)
+		if end, ok := e.Detail.(machine.RunFinished); ok {
+			require.Equal(t, machine.StatusStopped, end.Status)
 			require.Equal(t, messages.StatusUnknown, end.Output.ToolMetas()[0].Status)
 		}
 	}

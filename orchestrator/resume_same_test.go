@@ -11,6 +11,7 @@ import (
 	"github.com/segue-go/segue/checkpoint"
 	"github.com/segue-go/segue/delegation"
 	"github.com/segue-go/segue/llmclient"
+	"github.com/segue-go/segue/machine"
 	"github.com/segue-go/segue/messages"
 	"github.com/segue-go/segue/orchestrator"
 	"github.com/segue-go/segue/tools"
@@ -18,7 +19,7 @@ import (
 
 // bounds is what a run is told of its bounds from a place on.
 type bounds struct {
-	Wait     orchestrator.Wait
+	Wait     machine.Wait
 	Limits   delegation.Limits
 	Left     delegation.Limits
 	Counts   delegation.Counts
@@ -50,12 +51,12 @@ func boundedBy(t *testing.T, store checkpoint.Store, seen *bounds, other bool) *
 	})
 	fetch := tools.NewRaw(tools.Definition{Name: "fetch", ReadOnly: true, Untrusted: true}, func(context.Context, string) (string, error) { return "from outside", nil })
 	return solver(t, client, with(fetch, echo("pay"), echo("delete")), stored(store), func(c *orchestrator.Config) {
-		ask := func(r orchestrator.ApprovalRequest) orchestrator.Verdict {
+		ask := func(r machine.ApprovalRequest) machine.Verdict {
 			seen.Judged[r.Call.ID] = r.Untrusted
 			if r.Call.ID == "b" {
-				return orchestrator.VerdictAsk
+				return machine.VerdictAsk
 			}
-			return orchestrator.VerdictAllow
+			return machine.VerdictAllow
 		}
 		c.Approve = &orchestrator.ApprovalConfig{Expires: time.Hour, Default: ask}
 		c.Limits = delegation.Limits{Steps: 40, ModelCalls: 20, TotalTokens: 1000}
@@ -69,13 +70,13 @@ func boundedBy(t *testing.T, store checkpoint.Store, seen *bounds, other bool) *
 // finish goes on with a run to its end, by an approval.
 func (b *bounds) finish(t *testing.T, o *orchestrator.Orchestrator, res orchestrator.Result) {
 	t.Helper()
-	if res.Status == orchestrator.StatusWaiting {
+	if res.Status == machine.StatusWaiting {
 		b.Wait = res.Waits[0]
 		var err error
-		res, err = orchestrator.Collect(o.Resume(t.Context(), resuming("r", orchestrator.Reply{WaitID: b.Wait.ID, Approve: true})))
+		res, err = orchestrator.Collect(o.Resume(t.Context(), resuming("r", machine.Reply{WaitID: b.Wait.ID, Approve: true})))
 		require.NoError(t, err)
 	}
-	require.Equal(t, orchestrator.StatusDone, res.Status, "%v", res.Output.Err)
+	require.Equal(t, machine.StatusDone, res.Status, "%v", res.Output.Err)
 	b.Limits, b.Left, b.Counts, b.Tainted = res.Limits, res.Left, res.Output.Counts, res.Output.Untrusted
 	for _, m := range res.Output.Messages {
 		if out, ok := m.(messages.Tool); ok {
@@ -98,7 +99,7 @@ func TestResume_boundsAsTheyWere(t *testing.T) {
 		ta.Tools, ta.Limits.Steps = []string{"fetch", "pay"}, 30
 		res, err := o.Run(t.Context(), ta)
 		require.NoError(t, err)
-		require.Equal(t, orchestrator.StatusWaiting, res.Status)
+		require.Equal(t, machine.StatusWaiting, res.Status)
 		want.finish(t, o, res)
 		require.True(t, want.Tainted)
 		require.True(t, want.Judged["c"])
@@ -114,7 +115,7 @@ func TestResume_boundsAsTheyWere(t *testing.T) {
 			o := boundedBy(t, left, got, true)
 			res, err := orchestrator.Collect(o.Resume(t.Context(), resuming("r")))
 			require.NoError(t, err, "cut behind %d", cut)
-			if res.Status == orchestrator.StatusWaiting && res.Waits[0].Expires.Equal(want.Wait.Expires) {
+			if res.Status == machine.StatusWaiting && res.Waits[0].Expires.Equal(want.Wait.Expires) {
 				waits++
 			}
 			got.finish(t, o, res)

@@ -15,6 +15,7 @@ import (
 	"github.com/segue-go/segue/checkpoint"
 	"github.com/segue-go/segue/delegation"
 	"github.com/segue-go/segue/llmclient/scripted"
+	"github.com/segue-go/segue/machine"
 	"github.com/segue-go/segue/messages"
 	"github.com/segue-go/segue/nextstep"
 	"github.com/segue-go/segue/orchestrator"
@@ -57,19 +58,19 @@ func counted(name string, runs *atomic.Int32, def ...tools.Definition) tools.Too
 }
 
 // resuming is how a run goes on with replies.
-func resuming(run string, replies ...orchestrator.Reply) orchestrator.Resumption {
+func resuming(run string, replies ...machine.Reply) orchestrator.Resumption {
 	return orchestrator.Resumption{Run: run, Replies: replies}
 }
 
 // resumed resumes a run and returns its events and error.
-func resumed(t *testing.T, o *orchestrator.Orchestrator, run string, replies ...orchestrator.Reply) ([]orchestrator.Event, error) {
+func resumed(t *testing.T, o *orchestrator.Orchestrator, run string, replies ...machine.Reply) ([]machine.Event, error) {
 	t.Helper()
 	return all(t, o.Resume(t.Context(), resuming(run, replies...)))
 }
 
-func all(t *testing.T, seq iter.Seq2[orchestrator.Event, error]) ([]orchestrator.Event, error) {
+func all(t *testing.T, seq iter.Seq2[machine.Event, error]) ([]machine.Event, error) {
 	t.Helper()
-	var events []orchestrator.Event
+	var events []machine.Event
 	var last error
 	for e, err := range seq {
 		require.NoError(t, last, "nothing comes after an error")
@@ -96,33 +97,33 @@ func TestResume_batch(t *testing.T) {
 	o, _ := build(scripted.Calls(scripted.Call("free", "{}", "1"), scripted.Call("risky", `{"a":1}`, "2"), question("Which file?", "3")))
 	res, err := o.Run(t.Context(), task("go"))
 	require.NoError(t, err)
-	require.Equal(t, orchestrator.StatusWaiting, res.Status)
+	require.Equal(t, machine.StatusWaiting, res.Status)
 	require.Len(t, res.Waits, 2)
 	require.NoError(t, res.Output.Messages.Validate())
 	require.EqualValues(t, 1, free.Load())
 	require.Zero(t, risky.Load())
 	approval, ask := res.Waits[0], res.Waits[1]
-	require.Equal(t, orchestrator.WaitApproval, approval.Kind)
+	require.Equal(t, machine.WaitApproval, approval.Kind)
 	require.Equal(t, `{"a":1}`, approval.Arguments)
-	require.Equal(t, orchestrator.WaitQuestion, ask.Kind)
+	require.Equal(t, machine.WaitQuestion, ask.Kind)
 	require.Equal(t, "Which file?", ask.Text)
 
 	o, model := build()
-	events, err := resumed(t, o, "r", orchestrator.Reply{WaitID: approval.ID, Approve: true})
+	events, err := resumed(t, o, "r", machine.Reply{WaitID: approval.ID, Approve: true})
 	require.NoError(t, err)
 	end := finished(t, events)
-	require.Equal(t, orchestrator.StatusWaiting, end.Status)
-	require.Equal(t, []orchestrator.Wait{ask}, end.Waits, "the same wait as before")
+	require.Equal(t, machine.StatusWaiting, end.Status)
+	require.Equal(t, []machine.Wait{ask}, end.Waits, "the same wait as before")
 	require.EqualValues(t, 1, risky.Load())
 	require.Empty(t, model.Requests())
-	require.Equal(t, orchestrator.EventRunResumed, events[0].Kind)
-	require.Equal(t, orchestrator.EventWaitEnded, events[1].Kind)
+	require.Equal(t, machine.EventRunResumed, events[0].Kind)
+	require.Equal(t, machine.EventWaitEnded, events[1].Kind)
 
 	o, model = build(scripted.Text("done"))
-	events, err = resumed(t, o, "r", orchestrator.Reply{WaitID: ask.ID, Text: "a.txt"})
+	events, err = resumed(t, o, "r", machine.Reply{WaitID: ask.ID, Text: "a.txt"})
 	require.NoError(t, err)
 	end = finished(t, events)
-	require.Equal(t, orchestrator.StatusDone, end.Status)
+	require.Equal(t, machine.StatusDone, end.Status)
 	require.Equal(t, "done", end.Output.Text())
 	metas := end.Output.ToolMetas()
 	require.Equal(t, []string{"did free", "did risky", "a.txt"}, []string{metas[0].Output, metas[1].Output, metas[2].Output})
@@ -146,17 +147,17 @@ func TestResume_replies(t *testing.T) {
 		res, err := o.Run(t.Context(), task("go"))
 		require.NoError(t, err)
 		first := res.Waits[0]
-		refused := func(problem string, replies ...orchestrator.Reply) {
+		refused := func(problem string, replies ...machine.Reply) {
 			events, err := resumed(t, o, "r", replies...)
-			var wrong *orchestrator.ReplyError
+			var wrong *machine.ReplyError
 			require.ErrorAs(t, err, &wrong)
 			require.ErrorContains(t, err, problem)
 			require.Len(t, events, 1)
 			require.Zero(t, events[0])
 			require.Zero(t, runs.Load())
 		}
-		yes := orchestrator.Reply{WaitID: first.ID, Approve: true}
-		refused("does not wait for it", orchestrator.Reply{WaitID: "another", Approve: true})
+		yes := machine.Reply{WaitID: first.ID, Approve: true}
+		refused("does not wait for it", machine.Reply{WaitID: "another", Approve: true})
 		refused("does not wait for anything", yes, yes)
 		time.Sleep(2 * time.Hour)
 		refused("does not wait for it", yes)
@@ -167,11 +168,11 @@ func TestResume_replies(t *testing.T) {
 		require.NotEqual(t, first.ID, second.ID, "an approval that expired is not good for what is asked anew")
 		refused("does not wait for it", yes)
 
-		events, err = resumed(t, o, "r", orchestrator.Reply{WaitID: second.ID, Approve: true})
+		events, err = resumed(t, o, "r", machine.Reply{WaitID: second.ID, Approve: true})
 		require.NoError(t, err)
-		require.Equal(t, orchestrator.StatusDone, finished(t, events).Status)
+		require.Equal(t, machine.StatusDone, finished(t, events).Status)
 		require.EqualValues(t, 1, runs.Load())
-		_, err = resumed(t, o, "r", orchestrator.Reply{WaitID: second.ID, Approve: true})
+		_, err = resumed(t, o, "r", machine.Reply{WaitID: second.ID, Approve: true})
 		require.ErrorContains(t, err, "the run has ended")
 	})
 }
@@ -186,10 +187,10 @@ func TestResume_twice(t *testing.T) {
 	}
 	res, err := build().Run(t.Context(), task("go"))
 	require.NoError(t, err)
-	yes := orchestrator.Reply{WaitID: res.Waits[0].ID, Approve: true}
+	yes := machine.Reply{WaitID: res.Waits[0].ID, Approve: true}
 	first := solver(t, scripted.New(scripted.Text("done")), stored(store), with(counted("risky", &runs)), approving(orchestrator.ApprovalConfig{}))
 	for e := range first.Resume(t.Context(), resuming("r", yes)) {
-		if e.Kind == orchestrator.EventRunResumed {
+		if e.Kind == machine.EventRunResumed {
 			_, err := resumed(t, build(), "r", yes)
 			require.ErrorIs(t, err, checkpoint.ErrLeased)
 		}
@@ -218,9 +219,9 @@ func TestResume_cannot(t *testing.T) {
 		c.Strategies = strategy.Set{"solve": completetask.New(completetask.Config{System: "another prompt"})}
 	}
 	exact := func(c *orchestrator.Config) { c.Strict = true }
-	yes := orchestrator.Reply{WaitID: res.Waits[0].ID, Approve: true}
+	yes := machine.Reply{WaitID: res.Waits[0].ID, Approve: true}
 	_, err = resumed(t, solver(t, scripted.New(), stored(store), with(counted("risky", &runs)), reworded, exact), "r", yes)
-	var replay *orchestrator.ReplayError
+	var replay *machine.ReplayError
 	require.ErrorAs(t, err, &replay)
 	require.Equal(t, 1, replay.Seq)
 	require.Equal(t, replay.Recorded.Kind, replay.Now.Kind)
@@ -231,7 +232,7 @@ func TestResume_cannot(t *testing.T) {
 	lax := solver(t, scripted.New(scripted.Text("done")), stored(store), with(counted("risky", &runs)), reworded)
 	events, err := resumed(t, lax, "r", yes)
 	require.NoError(t, err, "as a rule only the shape of what is asked for has to be the same")
-	require.Equal(t, 1, count(events, orchestrator.EventDrifted))
+	require.Equal(t, 1, count(events, machine.EventDrifted))
 	require.EqualValues(t, 1, runs.Load())
 
 	require.NoError(t, store.Append(t.Context(), checkpoint.Batch{Key: checkpoint.Key{Run: "odd"}, Records: []checkpoint.Record{{Seq: 1, Data: []byte(`{"v":9,"type":"start"}`)}}}))
@@ -279,7 +280,7 @@ func TestJournal_cannotBeWritten(t *testing.T) {
 	events, err = collect(t, o, task("go"))
 	require.ErrorIs(t, err, full)
 	end := finished(t, events)
-	require.Equal(t, orchestrator.StatusInterrupted, end.Status)
+	require.Equal(t, machine.StatusInterrupted, end.Status)
 	require.Equal(t, delegation.CodeStorage, end.Output.Err.Code)
 	require.Len(t, end.Output.Messages, 3, "the call that has no stored result is closed")
 	require.NoError(t, end.Output.Messages.Validate())
@@ -306,21 +307,21 @@ func TestS3_14_S4_5_question(t *testing.T) {
 	events, err := collect(t, build(scripted.Calls(question("Which file?", "1"))), task("go"))
 	require.NoError(t, err)
 	end := finished(t, events)
-	require.Equal(t, orchestrator.StatusWaiting, end.Status)
+	require.Equal(t, machine.StatusWaiting, end.Status)
 	require.Equal(t, "0.1", end.Waits[0].Frame)
-	require.Equal(t, 1, count(events, orchestrator.EventWaitStarted))
-	require.Equal(t, 1, count(events, orchestrator.EventToolStarted))
-	require.Zero(t, count(events, orchestrator.EventToolFinished))
+	require.Equal(t, 1, count(events, machine.EventWaitStarted))
+	require.Equal(t, 1, count(events, machine.EventToolStarted))
+	require.Zero(t, count(events, machine.EventToolFinished))
 
-	events, err = resumed(t, build(scripted.Text("All set.")), "r", orchestrator.Reply{WaitID: end.Waits[0].ID, Text: "Use latest."})
+	events, err = resumed(t, build(scripted.Text("All set.")), "r", machine.Reply{WaitID: end.Waits[0].ID, Text: "Use latest."})
 	require.NoError(t, err)
 	end = finished(t, events)
 	require.Equal(t, "outer: All set.", end.Output.Text())
-	require.Equal(t, 1, count(events, orchestrator.EventToolFinished))
-	require.Zero(t, count(events, orchestrator.EventWaitStarted))
+	require.Equal(t, 1, count(events, machine.EventToolFinished))
+	require.Zero(t, count(events, machine.EventWaitStarted))
 }
 
-func count(events []orchestrator.Event, kind orchestrator.EventKind) (n int) {
+func count(events []machine.Event, kind machine.EventKind) (n int) {
 	for _, e := range events {
 		if e.Kind == kind {
 			n++

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/segue-go/segue/llmclient/scripted"
+	"github.com/segue-go/segue/machine"
 	"github.com/segue-go/segue/nextstep"
 	"github.com/segue-go/segue/orchestrator"
 	"github.com/segue-go/segue/strategy"
@@ -17,11 +18,11 @@ import (
 )
 
 func rules(names ...string) *orchestrator.ApprovalConfig {
-	policies := map[string]orchestrator.ApprovalPolicy{}
+	policies := map[string]machine.ApprovalPolicy{}
 	for _, n := range names {
-		policies[n] = orchestrator.AskAlways
+		policies[n] = machine.AskAlways
 	}
-	return &orchestrator.ApprovalConfig{Default: orchestrator.AllowAlways, Tools: policies}
+	return &orchestrator.ApprovalConfig{Default: machine.AllowAlways, Tools: policies}
 }
 
 // A rule for a tool that there is not, such as one that is misspelt, would approve everything: New
@@ -29,7 +30,7 @@ func rules(names ...string) *orchestrator.ApprovalConfig {
 func TestNew_refusesRulesOfNoTool(t *testing.T) {
 	var called atomic.Int32
 	watching := func(next orchestrator.Handler) orchestrator.Handler {
-		return func(ctx context.Context, e orchestrator.Effect) (nextstep.Answer, error) {
+		return func(ctx context.Context, e machine.Effect) (nextstep.Answer, error) {
 			called.Add(1)
 			return next(ctx, e)
 		}
@@ -80,13 +81,13 @@ func TestNew_wrapsOnce(t *testing.T) {
 
 // A tool can itself say that it needs approval. It is asked about unless a rule names the tool.
 func TestApprove_toolsThatNeedIt(t *testing.T) {
-	allow := map[string]orchestrator.ApprovalPolicy{"danger": orchestrator.AllowAlways}
+	allow := map[string]machine.ApprovalPolicy{"danger": machine.AllowAlways}
 	for name, c := range map[string]struct {
 		approve *orchestrator.ApprovalConfig
 		asked   bool
 	}{
 		"no Approve":            {nil, true},
-		"a default that allows": {&orchestrator.ApprovalConfig{Default: orchestrator.AllowAlways}, true},
+		"a default that allows": {&orchestrator.ApprovalConfig{Default: machine.AllowAlways}, true},
 		"a rule that allows":    {&orchestrator.ApprovalConfig{Tools: allow}, false},
 		"a rule that asks":      {rules("danger"), true},
 	} {
@@ -97,10 +98,10 @@ func TestApprove_toolsThatNeedIt(t *testing.T) {
 				with(counted("danger", &runs, tools.Definition{Name: "danger", ReadOnly: true, NeedsApproval: true}),
 					counted("harmless", &harmless, tools.Definition{Name: "harmless", ReadOnly: true})),
 				func(c2 *orchestrator.Config) { c2.Approve = c.approve },
-				replying(func(w orchestrator.Wait) (orchestrator.Reply, error) {
+				replying(func(w machine.Wait) (machine.Reply, error) {
 					asked++
 					require.Equal(t, "danger", w.Tool)
-					return orchestrator.Reply{Reason: "no"}, nil
+					return machine.Reply{Reason: "no"}, nil
 				}))
 			_, err := o.Run(t.Context(), task("go"))
 			require.NoError(t, err)

@@ -44,9 +44,9 @@ type run struct {
 
 	journal     *journal // nil without a Store
 	claimed     bool
-	replays     bool    // the journal is being read
-	drifted     []Event // events from reading the journal, to be emitted
-	migrated    []Event // events of a Migrated that this process made, to be emitted
+	replays     bool            // the journal is being read
+	drifted     []machine.Event // events from reading the journal, to be emitted
+	migrated    []machine.Event // events of a Migrated that this process made, to be emitted
 	takeover    takeover
 	causes      causes
 	large       large
@@ -162,9 +162,9 @@ func (o *Orchestrator) newRun(ctx context.Context, key checkpoint.Key, streams b
 }
 
 // finished returns the last event of a run that the Machine does not tell itself.
-func (r *run) finished(status Status, out delegation.Output) Event {
-	return Event{
-		Run: r.id, Frame: "0", Depth: 1, Seq: r.m.Seq(), Record: r.m.Records(), Time: r.now, Kind: EventRunFinished,
+func (r *run) finished(status machine.Status, out delegation.Output) machine.Event {
+	return machine.Event{
+		Run: r.id, Frame: "0", Depth: 1, Seq: r.m.Seq(), Record: r.m.Records(), Time: r.now, Kind: machine.EventRunFinished,
 		Detail: r.m.Finished(status, out),
 	}
 }

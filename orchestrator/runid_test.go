@@ -14,6 +14,7 @@ import (
 	"github.com/segue-go/segue/checkpoint"
 	"github.com/segue-go/segue/llmclient"
 	"github.com/segue-go/segue/llmclient/scripted"
+	"github.com/segue-go/segue/machine"
 	"github.com/segue-go/segue/messages"
 	"github.com/segue-go/segue/orchestrator"
 	"github.com/segue-go/segue/tools"
@@ -54,7 +55,7 @@ func TestRunID_ofTask(t *testing.T) {
 			require.ErrorAs(t, err, &config, name)
 			require.Equal(t, "Task.Run", config.Field)
 			require.ErrorIs(t, err, checkpoint.ErrRunID)
-			require.Equal(t, []orchestrator.EventKind{""}, kinds(events))
+			require.Equal(t, []machine.EventKind{""}, kinds(events))
 			require.Zero(t, asked)
 			if s, ok := store.(*strict); ok {
 				require.Empty(t, s.handed)
@@ -92,7 +93,7 @@ func TestRunID_ofAgents(t *testing.T) {
 		var branches []string
 		for _, e := range events {
 			require.Equal(t, run, e.Run)
-			if d, ok := e.Detail.(orchestrator.FrameEntered); ok && d.Tool == "sub" {
+			if d, ok := e.Detail.(machine.FrameEntered); ok && d.Tool == "sub" {
 				branches = append(branches, e.Frame)
 			}
 		}
@@ -126,8 +127,8 @@ func TestRunID_ofAgentsResumed(t *testing.T) {
 			}
 			res, err := build().Run(t.Context(), task("go"))
 			require.NoError(t, err)
-			require.Equal(t, orchestrator.StatusWaiting, res.Status)
-			res, err = orchestrator.Collect(build().Resume(t.Context(), resuming("r", orchestrator.Reply{WaitID: res.Waits[0].ID, Text: "yes"})))
+			require.Equal(t, machine.StatusWaiting, res.Status)
+			res, err = orchestrator.Collect(build().Resume(t.Context(), resuming("r", machine.Reply{WaitID: res.Waits[0].ID, Text: "yes"})))
 			require.NoError(t, err)
 			require.Equal(t, "did pay", res.Output.Text())
 			require.EqualValues(t, 1, effects.Load())
@@ -153,7 +154,7 @@ func TestRunID_taken(t *testing.T) {
 	ta.Run = "busy"
 	for e, err := range ends.Stream(t.Context(), ta) {
 		require.NoError(t, err)
-		if e.Kind != orchestrator.EventRunStarted {
+		if e.Kind != machine.EventRunStarted {
 			continue
 		}
 		_, again := ends.Run(t.Context(), ta)

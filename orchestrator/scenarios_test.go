@@ -16,6 +16,7 @@ import (
 	"github.com/segue-go/segue/llmclient"
 	"github.com/segue-go/segue/llmclient/openaichat"
 	"github.com/segue-go/segue/llmclient/scripted"
+	"github.com/segue-go/segue/machine"
 	"github.com/segue-go/segue/messages"
 	"github.com/segue-go/segue/nextstep"
 	"github.com/segue-go/segue/orchestrator"
@@ -31,25 +32,25 @@ func TestS4_15_stepsAndTools(t *testing.T) {
 	events, err := collect(t, o, ta)
 	require.NoError(t, err)
 	lawful(t, events)
-	count := map[orchestrator.EventKind]int{}
+	count := map[machine.EventKind]int{}
 	for _, e := range events {
 		count[e.Kind]++
 	}
-	require.Equal(t, 4, count[orchestrator.EventToolStarted], "there is no tool nope to start")
-	require.Equal(t, 5, count[orchestrator.EventToolFinished])
+	require.Equal(t, 4, count[machine.EventToolStarted], "there is no tool nope to start")
+	require.Equal(t, 5, count[machine.EventToolFinished])
 }
 
 // S1-29: whatever is tried again inside, a run starts once and ends once. What a client tries again
 // says which attempt it was; what a strategy delegates again has a frame of its own.
 func TestS1_29_retries(t *testing.T) {
 	down := scripted.Error(&llmclient.Error{Code: llmclient.CodeUnavailable, Message: "down"})
-	terminals := func(events []orchestrator.Event) (started, ended int) {
+	terminals := func(events []machine.Event) (started, ended int) {
 		lawful(t, events)
 		for _, e := range events {
 			switch e.Kind {
-			case orchestrator.EventRunStarted:
+			case machine.EventRunStarted:
 				started++
-			case orchestrator.EventRunFinished:
+			case machine.EventRunFinished:
 				ended++
 			default:
 			}
@@ -65,7 +66,7 @@ func TestS1_29_retries(t *testing.T) {
 			require.Equal(t, []int{1, 1}, []int{started, ended})
 			var attempts []int
 			for _, e := range events {
-				if d, ok := e.Detail.(orchestrator.RetryWaiting); ok {
+				if d, ok := e.Detail.(machine.RetryWaiting); ok {
 					attempts = append(attempts, d.Attempt)
 				}
 			}
@@ -97,9 +98,9 @@ func TestS1_29_retries(t *testing.T) {
 		var story []string
 		for _, e := range events {
 			switch d := e.Detail.(type) {
-			case orchestrator.FrameEntered:
+			case machine.FrameEntered:
 				story = append(story, "enter "+e.Frame)
-			case orchestrator.FrameLeft:
+			case machine.FrameLeft:
 				story = append(story, fmt.Sprintf("leave %s %v", e.Frame, d.Err == nil))
 			case nil:
 				story = append(story, e.Frame+" "+e.Text)
@@ -130,9 +131,9 @@ func TestS1_32_errorChunk(t *testing.T) {
 	require.ErrorContains(t, err, "the model fell over")
 	lawful(t, events)
 	end := finished(t, events)
-	require.Equal(t, orchestrator.StatusFailed, end.Status)
+	require.Equal(t, machine.StatusFailed, end.Status)
 	require.Equal(t, messages.History{messages.UserText("go"), messages.AssistantText("half")}, end.Output.Messages)
-	require.Contains(t, kinds(events), orchestrator.EventTextDelta)
+	require.Contains(t, kinds(events), machine.EventTextDelta)
 }
 
 // S3-8: an error of a step is a run that started, one terminal event that says failed, and the
@@ -149,11 +150,11 @@ func TestS3_8_stepError(t *testing.T) {
 	events, err := collect(t, o, task("go"))
 	require.ErrorIs(t, err, broken)
 	lawful(t, events)
-	require.Equal(t, []orchestrator.EventKind{
-		orchestrator.EventRunStarted, orchestrator.EventFrameEntered, orchestrator.EventFrameLeft, orchestrator.EventRunFinished,
+	require.Equal(t, []machine.EventKind{
+		machine.EventRunStarted, machine.EventFrameEntered, machine.EventFrameLeft, machine.EventRunFinished,
 	}, kinds(events))
 	end := finished(t, events)
-	require.Equal(t, orchestrator.StatusFailed, end.Status)
+	require.Equal(t, machine.StatusFailed, end.Status)
 	require.Equal(t, delegation.CodeFailed, end.Output.Err.Code)
 	_, err = o.Run(t.Context(), task("go"))
 	require.ErrorIs(t, err, broken)
@@ -162,10 +163,10 @@ func TestS3_8_stepError(t *testing.T) {
 // S3-16: a run that is canceled between two steps ends stopped, with a code that says so and one
 // terminal event.
 func TestS3_16_canceledBetweenSteps(t *testing.T) {
-	for _, at := range []orchestrator.EventKind{orchestrator.EventStepTaken, orchestrator.EventStateChanged} {
+	for _, at := range []machine.EventKind{machine.EventStepTaken, machine.EventStateChanged} {
 		ctx, cancel := context.WithCancel(t.Context())
 		model := scripted.New(scripted.Calls(scripted.Call("a", "{}", "1")), scripted.Text("never"))
-		var events []orchestrator.Event
+		var events []machine.Event
 		var last error
 		for e, err := range solver(t, model, with(echo("a"))).Stream(ctx, task("go")) {
 			events, last = append(events, e), err
@@ -177,7 +178,7 @@ func TestS3_16_canceledBetweenSteps(t *testing.T) {
 		require.ErrorIs(t, last, context.Canceled)
 		lawful(t, events)
 		end := finished(t, events)
-		require.Equal(t, orchestrator.StatusStopped, end.Status)
+		require.Equal(t, machine.StatusStopped, end.Status)
 		require.Equal(t, delegation.CodeStopped, end.Output.Err.Code)
 		require.Equal(t, "a{}", end.Output.ToolMetas()[0].Output)
 		require.NoError(t, end.Output.Messages.Validate())

@@ -11,6 +11,7 @@ import (
 	"github.com/segue-go/segue/checkpoint"
 	"github.com/segue-go/segue/checkpoint/sealed"
 	"github.com/segue-go/segue/llmclient/scripted"
+	"github.com/segue-go/segue/machine"
 	"github.com/segue-go/segue/orchestrator"
 	"github.com/segue-go/segue/tools"
 )
@@ -31,11 +32,11 @@ func TestSealed_run(t *testing.T) {
 		o := build(scripted.Calls(question("Is "+card+" yours?", "1")))
 		res, err := o.Run(t.Context(), task("Charge "+card))
 		require.NoError(t, err)
-		require.Equal(t, orchestrator.StatusWaiting, res.Status)
+		require.Equal(t, machine.StatusWaiting, res.Status)
 
 		forged := `{"v":1,"type":"reply","reply":{"wait_id":"` + res.Waits[0].ID + `","text":"forged"}}`
 		require.NoError(t, inner.Post(t.Context(), checkpoint.Message{ID: "m", Key: inRun("r"), Data: []byte(forged)}))
-		require.NoError(t, o.Answer(t.Context(), inRun("r"), orchestrator.Reply{WaitID: res.Waits[0].ID, Text: "yes, " + card}))
+		require.NoError(t, o.Answer(t.Context(), inRun("r"), machine.Reply{WaitID: res.Waits[0].ID, Text: "yes, " + card}))
 		r := startRecover(t, build(scripted.Text("charged "+card)), orchestrator.Recovery{})
 		time.Sleep(time.Minute)
 		require.Equal(t, "charged "+card, r.end("r").Output.Text())

@@ -9,6 +9,7 @@ import (
 	"github.com/segue-go/segue/checkpoint"
 	"github.com/segue-go/segue/llmclient"
 	"github.com/segue-go/segue/llmclient/scripted"
+	"github.com/segue-go/segue/machine"
 	"github.com/segue-go/segue/orchestrator"
 )
 
@@ -53,7 +54,7 @@ func TestSession_endedBeforeTakeOver(t *testing.T) {
 	_, release, over := slowTurn(t, store, none)
 	list := &lateList{Store: store, lister: store, then: func() {
 		close(release)
-		require.Equal(t, orchestrator.StatusDone, (<-over).Status)
+		require.Equal(t, machine.StatusDone, (<-over).Status)
 	}}
 	next := turn("b")
 	next.TakeOver = true

@@ -12,6 +12,7 @@ import (
 	"github.com/segue-go/segue/delegation"
 	"github.com/segue-go/segue/llmclient"
 	"github.com/segue-go/segue/llmclient/scripted"
+	"github.com/segue-go/segue/machine"
 	"github.com/segue-go/segue/messages"
 	"github.com/segue-go/segue/orchestrator"
 	"github.com/segue-go/segue/strategy"
@@ -66,7 +67,7 @@ func TestSession(t *testing.T) {
 
 	res, err = build(scripted.Calls(question("Which?", "1"))).Run(t.Context(), turn("Choose."))
 	require.NoError(t, err)
-	require.Equal(t, orchestrator.StatusWaiting, res.Status)
+	require.Equal(t, machine.StatusWaiting, res.Status)
 	said = append(said, "user: Choose.", "assistant: ", "tool: failed suspended")
 	h, err = build().History(t.Context(), "", "chat")
 	require.NoError(t, err)
@@ -77,10 +78,10 @@ func TestSession(t *testing.T) {
 	stopped.Stop = stop
 	res, err = build().Run(t.Context(), stopped)
 	require.Error(t, err)
-	require.Equal(t, orchestrator.StatusStopped, res.Status)
+	require.Equal(t, machine.StatusStopped, res.Status)
 
 	for e := range build(scripted.Calls(scripted.Call("pay", "{}", "2"))).Stream(t.Context(), turn("Pay.")) {
-		if e.Kind == orchestrator.EventToolStarted {
+		if e.Kind == machine.EventToolStarted {
 			break // the process dies
 		}
 	}
@@ -214,7 +215,7 @@ func TestSession_withoutLeases(t *testing.T) {
 			require.NoError(t, err)
 			require.Equal(t, "chat.2", res.Run)
 			close(release)
-			require.Equal(t, orchestrator.StatusTakenOver, (<-over).Status)
+			require.Equal(t, machine.StatusTakenOver, (<-over).Status)
 			head, err := fast.Head(t.Context(), checkpoint.Key{Run: "chat.1"})
 			require.NoError(t, err)
 			require.Equal(t, checkpoint.StatusParked, head.Header.Status)

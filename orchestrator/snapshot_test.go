@@ -13,6 +13,7 @@ import (
 	"github.com/segue-go/segue/checkpoint"
 	"github.com/segue-go/segue/llmclient"
 	"github.com/segue-go/segue/llmclient/scripted"
+	"github.com/segue-go/segue/machine"
 	"github.com/segue-go/segue/messages"
 	"github.com/segue-go/segue/orchestrator"
 )
@@ -35,12 +36,12 @@ func repeating(piece string, times int) llmclient.Client {
 }
 
 // joinedOf returns the text that a reader has of the first step, and how often it was replaced.
-func (h *heard) joinedOf() (text string, snapshots []orchestrator.StepSnapshot) {
+func (h *heard) joinedOf() (text string, snapshots []machine.StepSnapshot) {
 	for _, e := range h.events {
-		if d, ok := e.Detail.(orchestrator.StepSnapshot); ok {
+		if d, ok := e.Detail.(machine.StepSnapshot); ok {
 			text, snapshots = d.Text, append(snapshots, d)
 		}
-		if e.Kind == orchestrator.EventTextDelta {
+		if e.Kind == machine.EventTextDelta {
 			text += e.Text
 		}
 	}
@@ -64,7 +65,7 @@ func TestFollow_snapshots(t *testing.T) {
 		late := startFollowing(t.Context(), far, orchestrator.Position{Record: 1, Index: 2}, nil)
 		synctest.Wait()
 		whole := strings.Repeat("ab", 10)
-		for h, want := range map[*heard][]orchestrator.StepSnapshot{
+		for h, want := range map[*heard][]machine.StepSnapshot{
 			first: nil,
 			near:  {{Text: "ababab"}},
 			back:  {{Text: "ababab"}},
@@ -92,7 +93,7 @@ func TestFollow_behind(t *testing.T) {
 				o := solver(t, repeating(c.piece, c.times), stored(new(checkpoint.Memory)), func(cfg *orchestrator.Config) { cfg.Timeouts.Model, cfg.Repetition.Times = -1, -1 })
 				go func() { _, _ = collect(t, o, task("go")) }() //nolint:testifylint // it ends before the test
 				synctest.Wait()
-				busy := startFollowing(t.Context(), o, orchestrator.Position{}, func(e orchestrator.Event) {
+				busy := startFollowing(t.Context(), o, orchestrator.Position{}, func(e machine.Event) {
 					if e.Text != "" {
 						time.Sleep(time.Duration(c.times-100) * time.Second)
 					}

@@ -21,7 +21,7 @@ type progress struct {
 
 // replySoFar is what was told of the last step of a frame. Its pieces are appended, and never copied.
 type replySoFar struct {
-	event          Event // the first of the step
+	event          machine.Event // the first of the step
 	text, thoughts strings.Builder
 	calls          []*callSoFar
 	size           int  // above mostSoFar not all is kept
@@ -30,23 +30,23 @@ type replySoFar struct {
 }
 
 type callSoFar struct {
-	CallDelta
+	machine.CallDelta
 	arguments strings.Builder
 }
 
 // tell hands an event to those who follow the run, if no journal keeps it, and keeps what it adds to
 // a reply.
-func (r *run) tell(e *Event) {
+func (r *run) tell(e *machine.Event) {
 	p := &r.progress
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	switch {
-	case e.Kind == EventStepTaken, e.Kind == EventFrameLeft:
+	case e.Kind == machine.EventStepTaken, e.Kind == machine.EventFrameLeft:
 		delete(p.frames, e.Frame)
 	case tellsOfReply(e):
 		if s := p.frames[e.Frame]; s == nil || s.event.Seq != e.Seq {
 			p.frames[e.Frame] = new(replySoFar)
-			r.o.followers.told(r.journal.key, new(snapshotOf(*e, StepSnapshot{}))) // for one who heard of the step before it was begun again
+			r.o.followers.told(r.journal.key, new(snapshotOf(*e, machine.StepSnapshot{}))) // for one who heard of the step before it was begun again
 		}
 		p.frames[e.Frame].add(e)
 	}
@@ -56,12 +56,12 @@ func (r *run) tell(e *Event) {
 }
 
 // tellsOfReply reports whether an event changes what has come of a reply.
-func tellsOfReply(e *Event) bool {
-	return slices.Contains([]EventKind{EventTextDelta, EventThoughtDelta, EventCallDelta, EventRetryWaiting, EventStepSnapshot}, e.Kind)
+func tellsOfReply(e *machine.Event) bool {
+	return slices.Contains([]machine.EventKind{machine.EventTextDelta, machine.EventThoughtDelta, machine.EventCallDelta, machine.EventRetryWaiting, machine.EventStepSnapshot}, e.Kind)
 }
 
 // add adds an event of the frame, and reports whether it is a piece of a reply.
-func (s *replySoFar) add(e *Event) bool {
+func (s *replySoFar) add(e *machine.Event) bool {
 	if !tellsOfReply(e) {
 		return false
 	}
@@ -70,18 +70,18 @@ func (s *replySoFar) add(e *Event) bool {
 	}
 	to := &s.text
 	switch d := e.Detail.(type) {
-	case StepSnapshot:
+	case machine.StepSnapshot:
 		s.replace(d)
 		return false
-	case RetryWaiting:
+	case machine.RetryWaiting:
 		if s.calls = nil; d.Discard {
-			s.replace(StepSnapshot{})
+			s.replace(machine.StepSnapshot{})
 		}
 		return false
-	case CallDelta:
+	case machine.CallDelta:
 		to = &s.call(d).arguments
 	default:
-		if e.Kind == EventThoughtDelta {
+		if e.Kind == machine.EventThoughtDelta {
 			to = &s.thoughts
 		}
 	}
@@ -91,7 +91,7 @@ func (s *replySoFar) add(e *Event) bool {
 	return true
 }
 
-func (s *replySoFar) replace(d StepSnapshot) {
+func (s *replySoFar) replace(d machine.StepSnapshot) {
 	*s = replySoFar{event: s.event, taken: s.taken, later: d.Later, size: len(d.Text) + len(d.Thoughts)}
 	s.text.WriteString(d.Text)
 	s.thoughts.WriteString(d.Thoughts)
@@ -100,7 +100,7 @@ func (s *replySoFar) replace(d StepSnapshot) {
 	}
 }
 
-func (s *replySoFar) call(d CallDelta) *callSoFar {
+func (s *replySoFar) call(d machine.CallDelta) *callSoFar {
 	for _, c := range s.calls {
 		if c.CallDelta == d {
 			return c
@@ -110,26 +110,26 @@ func (s *replySoFar) call(d CallDelta) *callSoFar {
 	return s.calls[len(s.calls)-1]
 }
 
-func (s *replySoFar) snapshot() StepSnapshot {
+func (s *replySoFar) snapshot() machine.StepSnapshot {
 	if s.later || s.size > mostSoFar {
-		return StepSnapshot{Later: true}
+		return machine.StepSnapshot{Later: true}
 	}
-	d := StepSnapshot{Text: s.text.String(), Thoughts: s.thoughts.String()}
+	d := machine.StepSnapshot{Text: s.text.String(), Thoughts: s.thoughts.String()}
 	for _, c := range s.calls {
-		d.Calls = append(d.Calls, CallSnapshot{CallDelta: c.CallDelta, Arguments: c.arguments.String()})
+		d.Calls = append(d.Calls, machine.CallSnapshot{CallDelta: c.CallDelta, Arguments: c.arguments.String()})
 	}
 	return d
 }
 
 // snapshotOf returns the snapshot of the step of an event.
-func snapshotOf(e Event, d StepSnapshot) Event {
-	e.Kind, e.Text, e.Detail = EventStepSnapshot, "", d
+func snapshotOf(e machine.Event, d machine.StepSnapshot) machine.Event {
+	e.Kind, e.Text, e.Detail = machine.EventStepSnapshot, "", d
 	return e
 }
 
 // wholeReply returns the snapshot of the reply that a record holds; nil if it holds none that was to
 // be told.
-func (rd *reading) wholeReply(rec machine.Record) *Event {
+func (rd *reading) wholeReply(rec machine.Record) *machine.Event {
 	a, ok := rec.(machine.Answered)
 	if !ok {
 		return nil
@@ -145,7 +145,7 @@ func (rd *reading) wholeReply(rec machine.Record) *Event {
 	}
 	for _, x := range rd.m.Open() {
 		if x.ID == a.Effect && x.Kind == machine.EffectModel && !isAside(&x) {
-			return new(snapshotOf(eventOf(&x, a.At), StepSnapshot{Text: reply.Text(), Thoughts: reply.Thought(), Whole: true}))
+			return new(snapshotOf(eventOf(&x, a.At), machine.StepSnapshot{Text: reply.Text(), Thoughts: reply.Thought(), Whole: true}))
 		}
 	}
 	return nil

@@ -8,6 +8,7 @@ import (
 
 	"github.com/segue-go/segue/delegation"
 	"github.com/segue-go/segue/llmclient"
+	"github.com/segue-go/segue/machine"
 	"github.com/segue-go/segue/messages"
 	"github.com/segue-go/segue/orchestrator"
 	"github.com/segue-go/segue/strategy"
@@ -40,9 +41,9 @@ func echo(name string) tools.Tool {
 }
 
 // collect runs a task through Stream and returns its events and error.
-func collect(t *testing.T, o *orchestrator.Orchestrator, ta orchestrator.Task) ([]orchestrator.Event, error) {
+func collect(t *testing.T, o *orchestrator.Orchestrator, ta orchestrator.Task) ([]machine.Event, error) {
 	t.Helper()
-	var events []orchestrator.Event
+	var events []machine.Event
 	var last error
 	for e, err := range o.Stream(t.Context(), ta) {
 		require.NoError(t, last, "nothing comes after an error")
@@ -51,18 +52,18 @@ func collect(t *testing.T, o *orchestrator.Orchestrator, ta orchestrator.Task) (
 	return events, last
 }
 
-func kinds(events []orchestrator.Event) []orchestrator.EventKind {
-	var list []orchestrator.EventKind
+func kinds(events []machine.Event) []machine.EventKind {
+	var list []machine.EventKind
 	for _, e := range events {
 		list = append(list, e.Kind)
 	}
 	return list
 }
 
-func finished(t *testing.T, events []orchestrator.Event) orchestrator.RunFinished {
+func finished(t *testing.T, events []machine.Event) machine.RunFinished {
 	t.Helper()
 	require.NotEmpty(t, events)
-	end, ok := events[len(events)-1].Detail.(orchestrator.RunFinished)
+	end, ok := events[len(events)-1].Detail.(machine.RunFinished)
 	require.True(t, ok, "the last event is %s", events[len(events)-1].Kind)
 	return end
 }

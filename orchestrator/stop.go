@@ -92,16 +92,16 @@ func (e *endError) Unwrap() []error { return []error{e.cause, e.err} }
 // ErrInterrupted interrupts a run instead of stopping it: cancel the context of the run with this
 // cause (see [context.WithCancelCause]), for example when the process is told to shut down. Effects
 // in progress are cut off, results that have arrived are stored, and the run continues when it is
-// resumed, in this process or in another. Its status here is [StatusInterrupted]. Without a Store
+// resumed, in this process or in another. Its status here is [machine.StatusInterrupted]. Without a Store
 // the run cannot be resumed.
 var ErrInterrupted = errors.New("orchestrator: the run was interrupted: it goes on when it is resumed")
 
 // endLeft yields the last event of a run that continues later, or in another process.
 func (r *run) endLeft() {
 	cause := causeOfContext(r.ctx)
-	out, status, code := r.m.Output(), StatusInterrupted, delegation.CodeInterrupted
+	out, status, code := r.m.Output(), machine.StatusInterrupted, delegation.CodeInterrupted
 	if errors.Is(cause, ErrTakenOver) {
-		status, code = StatusTakenOver, delegation.CodeTakenOver
+		status, code = machine.StatusTakenOver, delegation.CodeTakenOver
 	}
 	out.Err = &delegation.Error{Code: code, Message: cause.Error()}
 	e := r.finished(status, out)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/segue-go/segue/checkpoint"
 	"github.com/segue-go/segue/llmclient/scripted"
+	"github.com/segue-go/segue/machine"
 	"github.com/segue-go/segue/orchestrator"
 	"github.com/segue-go/segue/tools"
 )
@@ -24,20 +25,20 @@ func TestStop_answeredTool(t *testing.T) {
 		})
 		o := solver(t, scripted.New(scripted.Calls(scripted.Call("order", "{}", "1"))), with(tool), func(c *orchestrator.Config) {
 			c.Parallel = parallel
-			c.Reply = func(context.Context, orchestrator.Wait) (orchestrator.Reply, error) {
-				return orchestrator.Reply{Text: "the red one"}, nil
+			c.Reply = func(context.Context, machine.Wait) (machine.Reply, error) {
+				return machine.Reply{Text: "the red one"}, nil
 			}
 		})
 		ta := task("go")
 		ta.Stop = stop
-		var end orchestrator.RunFinished
+		var end machine.RunFinished
 		for e := range o.Stream(t.Context(), ta) {
-			if e.Kind == orchestrator.EventWaitEnded {
+			if e.Kind == machine.EventWaitEnded {
 				close(stop)
 			}
-			end, _ = e.Detail.(orchestrator.RunFinished)
+			end, _ = e.Detail.(machine.RunFinished)
 		}
-		require.Equal(t, orchestrator.StatusStopped, end.Status)
+		require.Equal(t, machine.StatusStopped, end.Status)
 		require.Equal(t, "the red one", end.Output.ToolMetas()[0].Output)
 	}
 }
@@ -51,21 +52,21 @@ func TestStop_toolThatAsks(t *testing.T) {
 		return "", err
 	})
 	o := solver(t, scripted.New(scripted.Calls(scripted.Call("order", "{}", "1"))), with(tool), func(c *orchestrator.Config) {
-		c.Reply = func(context.Context, orchestrator.Wait) (orchestrator.Reply, error) {
+		c.Reply = func(context.Context, machine.Wait) (machine.Reply, error) {
 			t.Error("a person is asked after the stop")
-			return orchestrator.Reply{}, nil
+			return machine.Reply{}, nil
 		}
 	})
 	ta := task("go")
 	ta.Stop = stop
-	var end orchestrator.RunFinished
+	var end machine.RunFinished
 	for e := range o.Stream(t.Context(), ta) {
-		if e.Kind == orchestrator.EventWaitStarted {
+		if e.Kind == machine.EventWaitStarted {
 			close(stop)
 		}
-		end, _ = e.Detail.(orchestrator.RunFinished)
+		end, _ = e.Detail.(machine.RunFinished)
 	}
-	require.Equal(t, orchestrator.StatusStopped, end.Status)
+	require.Equal(t, machine.StatusStopped, end.Status)
 	require.Contains(t, end.Output.ToolMetas()[0].Output, "stop was asked for")
 }
 
@@ -83,24 +84,24 @@ func TestReply_afterItsTool(t *testing.T) {
 		model := scripted.New(scripted.Calls(scripted.Call("order", "{}", "1"), scripted.Call("sign", "{}", "2")))
 		sign := tools.NewRaw(tools.Definition{Name: "sign", NeedsApproval: true}, func(context.Context, string) (string, error) { return "", nil })
 		o := solver(t, model, with(tool, sign), stored(new(checkpoint.Memory)), func(c *orchestrator.Config) {
-			c.Reply = func(_ context.Context, w orchestrator.Wait) (orchestrator.Reply, error) {
-				if w.Kind == orchestrator.WaitApproval {
-					return orchestrator.Reply{}, orchestrator.ErrSuspended
+			c.Reply = func(_ context.Context, w machine.Wait) (machine.Reply, error) {
+				if w.Kind == machine.WaitApproval {
+					return machine.Reply{}, tools.ErrSuspended
 				}
 				<-said
-				return orchestrator.Reply{Text: "the red one"}, nil
+				return machine.Reply{Text: "the red one"}, nil
 			}
 		})
 		for e, err := range o.Stream(t.Context(), task("go")) {
 			require.NoError(t, err)
-			if e.Kind == orchestrator.EventToolProgress {
+			if e.Kind == machine.EventToolProgress {
 				close(ended)
 				synctest.Wait()
 				close(said)
 				synctest.Wait()
 			}
-			if end, ok := e.Detail.(orchestrator.RunFinished); ok {
-				require.Equal(t, orchestrator.StatusWaiting, end.Status)
+			if end, ok := e.Detail.(machine.RunFinished); ok {
+				require.Equal(t, machine.StatusWaiting, end.Status)
 				require.Len(t, end.Waits, 1)
 			}
 		}
@@ -111,20 +112,20 @@ func TestReply_afterItsTool(t *testing.T) {
 func TestResume_repliesAreNotAskedFor(t *testing.T) {
 	store := new(checkpoint.Memory)
 	var asked atomic.Int32
-	build := func(says scripted.Reply, reply func(context.Context, orchestrator.Wait) (orchestrator.Reply, error)) *orchestrator.Orchestrator {
+	build := func(says scripted.Reply, reply func(context.Context, machine.Wait) (machine.Reply, error)) *orchestrator.Orchestrator {
 		return solver(t, scripted.New(says), with(echo("a")), stored(store), func(c *orchestrator.Config) {
-			c.Approve, c.Reply = &orchestrator.ApprovalConfig{Default: orchestrator.AskAlways}, reply
+			c.Approve, c.Reply = &orchestrator.ApprovalConfig{Default: machine.AskAlways}, reply
 		})
 	}
 	first, err := build(scripted.Calls(scripted.Call("a", "{}", "1"), scripted.Call("a", "{}", "2")), nil).Run(t.Context(), task("go"))
 	require.NoError(t, err)
 	require.Len(t, first.Waits, 2)
-	o := build(scripted.Text("done"), func(_ context.Context, w orchestrator.Wait) (orchestrator.Reply, error) {
+	o := build(scripted.Text("done"), func(_ context.Context, w machine.Wait) (machine.Reply, error) {
 		asked.Add(1)
 		require.Equal(t, first.Waits[1].ID, w.ID)
-		return orchestrator.Reply{Approve: true}, nil
+		return machine.Reply{Approve: true}, nil
 	})
-	how := orchestrator.Resumption{Run: "r", Replies: []orchestrator.Reply{{WaitID: first.Waits[0].ID, Approve: true}}}
+	how := orchestrator.Resumption{Run: "r", Replies: []machine.Reply{{WaitID: first.Waits[0].ID, Approve: true}}}
 	res, err := orchestrator.Collect(o.Resume(t.Context(), how))
 	require.NoError(t, err)
 	require.Equal(t, "done", res.Output.Text())

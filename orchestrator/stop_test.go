@@ -32,7 +32,7 @@ func TestS4_20_streamFails(t *testing.T) {
 		require.ErrorIs(t, err, io.ErrUnexpectedEOF)
 		require.Equal(t, llmclient.CodeTruncated, llmclient.CodeOf(err))
 		end := finished(t, events)
-		require.Equal(t, orchestrator.StatusFailed, end.Status)
+		require.Equal(t, machine.StatusFailed, end.Status)
 		want := messages.History{messages.UserText("go")}
 		if partial != "" {
 			want = append(want, messages.AssistantText(partial))
@@ -40,7 +40,7 @@ func TestS4_20_streamFails(t *testing.T) {
 		require.Equal(t, want, end.Output.Messages)
 		terminal := 0
 		for _, e := range events {
-			if e.Kind == orchestrator.EventRunFinished {
+			if e.Kind == machine.EventRunFinished {
 				terminal++
 			}
 		}
@@ -57,7 +57,7 @@ func TestStream_break(t *testing.T) {
 	}
 	require.Empty(t, model.Requests())
 	for e := range solver(t, model).Stream(t.Context(), task("go")) {
-		if e.Kind == orchestrator.EventTextDelta {
+		if e.Kind == machine.EventTextDelta {
 			break
 		}
 	}
@@ -73,7 +73,7 @@ func TestStop(t *testing.T) {
 		model := scripted.New(scripted.Text("never"))
 		res, err := solver(t, model).Run(ctx, task("go"))
 		require.ErrorContains(t, err, "the user left")
-		require.Equal(t, orchestrator.StatusStopped, res.Status)
+		require.Equal(t, machine.StatusStopped, res.Status)
 		require.Empty(t, model.Requests())
 		require.Equal(t, messages.History{messages.UserText("go")}, res.Output.Messages)
 	})
@@ -87,7 +87,7 @@ func TestStop(t *testing.T) {
 		calls := scripted.Calls(scripted.Call("a", "{}", "1"), scripted.Call("wait", "{}", "2"))
 		res, err := solver(t, scripted.New(calls), with(echo("a"), wait)).Run(ctx, task("go"))
 		require.Error(t, err)
-		require.Equal(t, orchestrator.StatusStopped, res.Status)
+		require.Equal(t, machine.StatusStopped, res.Status)
 		metas := res.Output.ToolMetas()
 		require.Len(t, metas, 2)
 		require.Equal(t, messages.StatusFailed, metas[1].Status)
@@ -103,7 +103,7 @@ func TestStop(t *testing.T) {
 		ta.Stop = stop
 		res, err := solver(t, scripted.New(scripted.Calls(scripted.Call("close", "{}", "1"))), with(closing)).Run(t.Context(), ta)
 		require.ErrorContains(t, err, "stop was asked for")
-		require.Equal(t, orchestrator.StatusStopped, res.Status)
+		require.Equal(t, machine.StatusStopped, res.Status)
 		require.Equal(t, "closed", res.Output.ToolMetas()[0].Output)
 	})
 	t.Run("now, while a model streams", func(t *testing.T) {
@@ -114,14 +114,14 @@ func TestStop(t *testing.T) {
 			<-ctx.Done()
 			return nil, &llmclient.Error{Code: llmclient.CodeCanceled, Partial: messages.AssistantText("half"), Err: ctx.Err()}
 		})
-		var end orchestrator.RunFinished
+		var end machine.RunFinished
 		for e := range solver(t, client).Stream(ctx, task("go")) {
-			if e.Kind == orchestrator.EventTextDelta {
+			if e.Kind == machine.EventTextDelta {
 				cancel()
 			}
-			end, _ = e.Detail.(orchestrator.RunFinished)
+			end, _ = e.Detail.(machine.RunFinished)
 		}
-		require.Equal(t, orchestrator.StatusStopped, end.Status)
+		require.Equal(t, machine.StatusStopped, end.Status)
 		require.Equal(t, messages.History{messages.UserText("go"), messages.AssistantText("half")}, end.Output.Messages)
 	})
 }
@@ -141,13 +141,13 @@ func TestTimeouts(t *testing.T) {
 	})
 	for name, test := range map[string]struct {
 		timeouts orchestrator.Timeouts
-		status   orchestrator.Status
+		status   machine.Status
 		after    time.Duration
 		want     string
 	}{
-		"run":   {orchestrator.Timeouts{Run: time.Minute}, orchestrator.StatusStopped, time.Minute, "the run took longer than 1m0s"},
-		"model": {orchestrator.Timeouts{Model: 90 * time.Second}, orchestrator.StatusFailed, 90 * time.Second, "no reply within 1m30s"},
-		"idle":  {orchestrator.Timeouts{ModelIdle: 20 * time.Second}, orchestrator.StatusFailed, 60 * time.Second, "nothing arrived for 20s"},
+		"run":   {orchestrator.Timeouts{Run: time.Minute}, machine.StatusStopped, time.Minute, "the run took longer than 1m0s"},
+		"model": {orchestrator.Timeouts{Model: 90 * time.Second}, machine.StatusFailed, 90 * time.Second, "no reply within 1m30s"},
+		"idle":  {orchestrator.Timeouts{ModelIdle: 20 * time.Second}, machine.StatusFailed, 60 * time.Second, "nothing arrived for 20s"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -164,7 +164,7 @@ func TestTimeouts(t *testing.T) {
 
 // A panic in the consumer's loop is the consumer's: it is not taken for one of the run.
 func TestStream_consumerPanics(t *testing.T) {
-	for _, kind := range []orchestrator.EventKind{orchestrator.EventRunStarted, orchestrator.EventTextDelta, orchestrator.EventToolStarted, orchestrator.EventRunFinished} {
+	for _, kind := range []machine.EventKind{machine.EventRunStarted, machine.EventTextDelta, machine.EventToolStarted, machine.EventRunFinished} {
 		first := scripted.Stream("a")
 		first.Calls = []messages.ToolCall{scripted.Call("a", "{}", "1")}
 		o := solver(t, scripted.New(first, scripted.Text("b")), with(echo("a")))
@@ -194,7 +194,7 @@ func TestStream_consumerPanicsBesideAModel(t *testing.T) {
 	o := solver(t, client, func(c *orchestrator.Config) { c.Middleware = []orchestrator.Middleware{through} })
 	require.PanicsWithValue(t, "the consumer's own", func() {
 		for e := range o.Stream(t.Context(), task("go")) {
-			if e.Kind == orchestrator.EventTextDelta {
+			if e.Kind == machine.EventTextDelta {
 				panic("the consumer's own")
 			}
 		}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/segue-go/segue/delegation"
 	"github.com/segue-go/segue/llmclient/scripted"
+	"github.com/segue-go/segue/machine"
 	"github.com/segue-go/segue/messages"
 	"github.com/segue-go/segue/nextstep"
 	"github.com/segue-go/segue/orchestrator"
@@ -16,7 +17,7 @@ import (
 
 // around is a middleware that does nothing but look.
 func (w *stopsWorld) around(next orchestrator.Handler) orchestrator.Handler {
-	return func(ctx context.Context, e orchestrator.Effect) (nextstep.Answer, error) {
+	return func(ctx context.Context, e machine.Effect) (nextstep.Answer, error) {
 		if w.late(e.ID.Seq) {
 			w.blame("step %s of frame %s begins after the stop", e.ID, e.Frame)
 		}
@@ -25,51 +26,51 @@ func (w *stopsWorld) around(next orchestrator.Handler) orchestrator.Handler {
 }
 
 // see holds an event to the laws.
-func (c *stopsCase) see(end *stopsEnd, e *orchestrator.Event, err error) {
+func (c *stopsCase) see(end *stopsEnd, e *machine.Event, err error) {
 	switch {
 	case end.finished != nil || end.err != nil:
 		c.blame("%s (%v) comes after the end", e.Kind, err)
 	case e.Kind != "" && e.Run != "r":
 		c.blame("%s is of run %q", e.Kind, e.Run)
-	case end.cut && (e.Kind == orchestrator.EventTextDelta || e.Kind == orchestrator.EventThoughtDelta) && c.segment == 0 && !c.plan.wrapped && !c.now.answering: // else it may have been on its way
+	case end.cut && (e.Kind == machine.EventTextDelta || e.Kind == machine.EventThoughtDelta) && c.segment == 0 && !c.plan.wrapped && !c.now.answering: // else it may have been on its way
 		c.blame("%s comes after the context was cancelled", e.Kind)
 	}
 	end.events++
 	end.err = err
-	if e.Kind == orchestrator.EventTextDelta || e.Kind == orchestrator.EventThoughtDelta {
+	if e.Kind == machine.EventTextDelta || e.Kind == machine.EventThoughtDelta {
 		end.piece(e)
 	}
 	switch d := e.Detail.(type) {
-	case orchestrator.RetryWaiting:
+	case machine.RetryWaiting:
 		if d.Discard {
 			end.text, end.thought = "", ""
 		}
-	case orchestrator.StepTaken:
+	case machine.StepTaken:
 		end.cutOff = end.cutOff && e.Seq != end.seq
 		end.broke = d.Err != nil && e.Seq == end.seq
-	case orchestrator.ToolProgress:
+	case machine.ToolProgress:
 		c.open(e, d.CallID)
-	case orchestrator.WaitStarted:
+	case machine.WaitStarted:
 		if d.Wait.CallID != "" {
 			c.open(e, d.Wait.CallID)
 		}
-	case orchestrator.ToolFinished:
+	case machine.ToolFinished:
 		c.tell(e, d.Output)
-	case orchestrator.FrameEntered:
+	case machine.FrameEntered:
 		c.entered[e.Frame]++
-	case orchestrator.FrameLeft:
+	case machine.FrameLeft:
 		c.entered[e.Frame]--
-	case orchestrator.RunFinished:
+	case machine.RunFinished:
 		end.finished = &d
 	}
 }
 
 // piece keeps a piece of a reply.
-func (end *stopsEnd) piece(e *orchestrator.Event) {
+func (end *stopsEnd) piece(e *machine.Event) {
 	if end.seq != e.Seq {
 		end.frame, end.seq, end.text, end.thought, end.cutOff = e.Frame, e.Seq, "", "", true
 	}
-	if e.Kind == orchestrator.EventTextDelta {
+	if e.Kind == machine.EventTextDelta {
 		end.text += e.Text
 	} else {
 		end.thought += e.Text
@@ -83,7 +84,7 @@ type stopsTold struct {
 }
 
 // tell notes the result that an event tells.
-func (c *stopsCase) tell(e *orchestrator.Event, out messages.ToolOutput) {
+func (c *stopsCase) tell(e *machine.Event, out messages.ToolOutput) {
 	n := stopsNumberOf(c.said, out.CallID)
 	if n == 0 {
 		c.blame("the result of a call %q is told that nobody made", out.CallID)
@@ -92,7 +93,7 @@ func (c *stopsCase) tell(e *orchestrator.Event, out messages.ToolOutput) {
 }
 
 // open checks that a call that something is told of has not finished.
-func (c *stopsCase) open(e *orchestrator.Event, id string) {
+func (c *stopsCase) open(e *machine.Event, id string) {
 	if n := stopsNumberOf(c.said, id); !c.lost && len(c.told[n]) > 0 {
 		c.blame("%s is told of call %d, which has finished", e.Kind, n)
 	}
@@ -147,46 +148,46 @@ func (c *stopsCase) ended(end *stopsEnd) {
 		c.blame("the history: %v", err)
 	}
 	c.agree(f, end.err)
-	if c.hasFired() && f.Status == orchestrator.StatusWaiting {
+	if c.hasFired() && f.Status == machine.StatusWaiting {
 		c.blame("the run waits although it was stopped")
 	}
 	if c.hasFired() && c.now.stop.where == stopsAtStart && c.counts[stopsAtModel]+c.counts[stopsAtTool] > 0 {
 		c.blame("stopped before it begins it works on")
 	}
 	switch f.Status {
-	case orchestrator.StatusFailed:
+	case machine.StatusFailed:
 		if end.broke && end.frame == "0" && !end.unstored() {
 			c.keptPieces(end, f.Output.Messages.Last())
 		}
-	case orchestrator.StatusStopped:
+	case machine.StatusStopped:
 		c.stoppedWell(end)
-	case orchestrator.StatusWaiting:
+	case machine.StatusWaiting:
 		c.waitingWell(f)
 	default: // the same laws as for all
 	}
 }
 
 // agree checks that status, error and waits say the same.
-func (c *stopsCase) agree(f *orchestrator.RunFinished, err error) {
-	want := orchestrator.StatusFailed
+func (c *stopsCase) agree(f *machine.RunFinished, err error) {
+	want := machine.StatusFailed
 	switch e := f.Output.Err; {
 	case e == nil && len(f.Waits) > 0:
-		want = orchestrator.StatusWaiting
+		want = machine.StatusWaiting
 	case e == nil:
-		want = orchestrator.StatusDone
+		want = machine.StatusDone
 	case e.Code == delegation.CodeStopped:
-		want = orchestrator.StatusStopped
+		want = machine.StatusStopped
 	case e.Code == delegation.CodeLimit:
-		want = orchestrator.StatusLimit
+		want = machine.StatusLimit
 	}
-	if f.Status != want || len(f.Waits) > 0 && want != orchestrator.StatusWaiting {
+	if f.Status != want || len(f.Waits) > 0 && want != machine.StatusWaiting {
 		c.blame("status %s with the error %v and %d waits", f.Status, f.Output.Err, len(f.Waits))
 	}
 	if told, ok := errors.AsType[*delegation.Error](err); ok != (f.Output.Err != nil) || ok && told != f.Output.Err {
 		c.blame("the error %v is told with the output's %v", err, f.Output.Err)
 	}
 	_, lost := errors.AsType[*orchestrator.UnansweredError](err)
-	if waits := f.Status == orchestrator.StatusWaiting; lost != (waits && c.store == nil) || waits && c.store != nil && err != nil {
+	if waits := f.Status == machine.StatusWaiting; lost != (waits && c.store == nil) || waits && c.store != nil && err != nil {
 		c.blame("it is %s, and its error %v", f.Status, err)
 	}
 	ids := map[string]bool{}
@@ -197,18 +198,18 @@ func (c *stopsCase) agree(f *orchestrator.RunFinished, err error) {
 		ids[w.ID] = true
 	}
 	switch {
-	case f.Status == orchestrator.StatusStopped && !c.stopped && c.plan.timeouts.Run == 0:
+	case f.Status == machine.StatusStopped && !c.stopped && c.plan.timeouts.Run == 0:
 		c.blame("nobody stopped the run: %v", f.Output.Err)
-	case f.Status == orchestrator.StatusLimit && c.plan.limits == delegation.Limits{}:
+	case f.Status == machine.StatusLimit && c.plan.limits == delegation.Limits{}:
 		c.blame("there was no limit: %v", f.Output.Err)
 	}
 }
 
 // waitingWell checks that a run that waits does not wait for what was answered, and that its
 // history holds the results that there are.
-func (c *stopsCase) waitingWell(f *orchestrator.RunFinished) {
+func (c *stopsCase) waitingWell(f *machine.RunFinished) {
 	for _, wait := range f.Waits {
-		if c.answers[stopsQuestion(wait)] && wait.Kind != orchestrator.WaitUnknown {
+		if c.answers[stopsQuestion(wait)] && wait.Kind != machine.WaitUnknown {
 			c.blame("the run waits for what was answered: %+v", wait)
 		}
 	}
@@ -264,8 +265,8 @@ func (c *stopsCase) again(end *stopsEnd) {
 	events := 0
 	for e, err := range c.o.Resume(context.Background(), resuming("r")) {
 		events++
-		f, _ := e.Detail.(orchestrator.RunFinished)
-		if e.Kind != orchestrator.EventRunFinished || events > 1 {
+		f, _ := e.Detail.(machine.RunFinished)
+		if e.Kind != machine.EventRunFinished || events > 1 {
 			c.blame("a run that has ended goes on with %s: %v", e.Kind, err)
 			return
 		}
@@ -284,7 +285,7 @@ func (c *stopsCase) nextTurn(h messages.History) {
 	c.model, c.over = scripted.New(scripted.Text("fine")), true
 	res, err := c.o.Run(context.Background(), orchestrator.Task{Strategy: "solve", Run: "next", Input: delegation.Input{Goal: "and now?", Messages: h}})
 	switch {
-	case err != nil || res.Status != orchestrator.StatusDone || res.Output.Text() != "fine":
+	case err != nil || res.Status != machine.StatusDone || res.Output.Text() != "fine":
 		c.blame("the next turn ends as %s: %v", res.Status, err)
 	case res.Output.Metadata["repaired"] != nil:
 		c.blame("the next turn has to mend the history: %s", res.Output.Metadata["repaired"])

@@ -21,6 +21,7 @@ import (
 	"github.com/segue-go/segue/internal/prove"
 	"github.com/segue-go/segue/llmclient"
 	"github.com/segue-go/segue/llmclient/scripted"
+	"github.com/segue-go/segue/machine"
 	"github.com/segue-go/segue/messages"
 	"github.com/segue-go/segue/orchestrator"
 )
@@ -46,7 +47,7 @@ func TestStops(t *testing.T) {
 		t.Run(fmt.Sprintf("shard %d", shard), func(t *testing.T) {
 			t.Parallel()
 			kit := newStopsTools()
-			ends := map[orchestrator.Status]int{}
+			ends := map[machine.Status]int{}
 			rapid.Check(t, func(t *rapid.T) {
 				plan := rapid.Custom(drawStops).Draw(t, "plan")
 				rapid.SyncTest(t, func(t *rapid.T) {
@@ -81,7 +82,7 @@ type stopsCase struct {
 	kit     *stopsTools
 	o       *orchestrator.Orchestrator
 	begun   bool                // there is a run to resume
-	waits   []orchestrator.Wait // that are open
+	waits   []machine.Wait      // that are open
 	stored  stopsJournal        // at the end of the last segment
 	told    map[int][]stopsTold // by tool_finished, by the number of the call
 	entered map[string]int      // frames that were entered and not left
@@ -101,7 +102,7 @@ func newStopsCase(plan *stopsPlan, kit *stopsTools) *stopsCase {
 }
 
 // run plays the case to its end.
-func (c *stopsCase) run() orchestrator.Status {
+func (c *stopsCase) run() machine.Status {
 	defer c.rest()
 	const most = 60
 	for i := range most {
@@ -138,7 +139,7 @@ func (c *stopsCase) enter(i int) {
 // stopsEnd is how a segment ended.
 type stopsEnd struct {
 	events   int
-	finished *orchestrator.RunFinished
+	finished *machine.RunFinished
 	err      error
 	left     bool // by the consumer
 	crashed  bool
@@ -153,7 +154,7 @@ type stopsEnd struct {
 	broke   bool // the answer to it is a failure, and nothing was done since
 }
 
-func (e *stopsEnd) status() orchestrator.Status {
+func (e *stopsEnd) status() machine.Status {
 	if e.finished == nil {
 		return ""
 	}
@@ -162,7 +163,7 @@ func (e *stopsEnd) status() orchestrator.Status {
 
 // final reports whether the run has ended and cannot go on.
 func (e *stopsEnd) final() bool {
-	return e.finished != nil && !e.crashed && e.status() != orchestrator.StatusWaiting && !e.unstored()
+	return e.finished != nil && !e.crashed && e.status() != machine.StatusWaiting && !e.unstored()
 }
 
 // unstored reports whether the segment ended because the store failed.
@@ -202,8 +203,8 @@ func (c *stopsCase) orchestrator() *orchestrator.Orchestrator {
 	if p.wrapped {
 		cfg.Middleware = append(cfg.Middleware, c.around)
 	}
-	policy := map[stopsApproval]orchestrator.ApprovalPolicy{
-		stopsApprovesAll: orchestrator.AskAlways, stopsApprovesUntrusted: orchestrator.AskIfUntrusted, stopsApprovesNever: orchestrator.AllowNever,
+	policy := map[stopsApproval]machine.ApprovalPolicy{
+		stopsApprovesAll: machine.AskAlways, stopsApprovesUntrusted: machine.AskIfUntrusted, stopsApprovesNever: machine.AllowNever,
 	}
 	if p.approve != stopsApprovesNothing {
 		cfg.Approve = &orchestrator.ApprovalConfig{Default: policy[p.approve]}
@@ -236,8 +237,8 @@ func (c *stopsCase) start(ctx context.Context) (end stopsEnd) {
 	if c.now.whole && c.now.stop.how != stopsLeave && c.now.stop.how != stopsCrash {
 		res, err := c.o.Run(ctx, task)
 		end.err = err
-		if err == nil || res.Output.Err != nil || res.Status == orchestrator.StatusWaiting {
-			end.finished = &orchestrator.RunFinished{Status: res.Status, Output: res.Output, Waits: res.Waits, Strategy: res.Strategy, Limits: res.Limits, Left: res.Left}
+		if err == nil || res.Output.Err != nil || res.Status == machine.StatusWaiting {
+			end.finished = &machine.RunFinished{Status: res.Status, Output: res.Output, Waits: res.Waits, Strategy: res.Strategy, Limits: res.Limits, Left: res.Left}
 		}
 		return end
 	}
@@ -273,21 +274,21 @@ func (c *stopsCase) resume(ctx context.Context) stopsEnd {
 		time.Sleep(25 * time.Hour)
 	}
 	if c.now.wrong {
-		c.refused(orchestrator.Reply{WaitID: "nothing", Approve: true})
+		c.refused(machine.Reply{WaitID: "nothing", Approve: true})
 	}
 	how := resuming("r", c.replies()...)
 	if how.Stop = c.stopping(); c.plan.tells {
-		how.Unknown = orchestrator.UnknownTell
+		how.Unknown = machine.UnknownTell
 	}
 	defer c.arm()()
 	return c.watch(c.o.Resume(ctx, how))
 }
 
 // replies are those that the segment has for what the run waits for.
-func (c *stopsCase) replies() []orchestrator.Reply {
-	var list []orchestrator.Reply
+func (c *stopsCase) replies() []machine.Reply {
+	var list []machine.Reply
 	for i, wait := range c.waits {
-		reply := orchestrator.Reply{WaitID: wait.ID}
+		reply := machine.Reply{WaitID: wait.ID}
 		switch c.now.replies[i%len(c.now.replies)] {
 		case 0:
 			continue
@@ -307,9 +308,9 @@ func (c *stopsCase) replies() []orchestrator.Reply {
 }
 
 // refused sees to it that a reply is not taken.
-func (c *stopsCase) refused(reply orchestrator.Reply) {
+func (c *stopsCase) refused(reply machine.Reply) {
 	for e, err := range c.o.Resume(context.Background(), resuming("r", reply)) {
-		if _, ok := errors.AsType[*orchestrator.ReplyError](err); !ok || e.Kind != "" {
+		if _, ok := errors.AsType[*machine.ReplyError](err); !ok || e.Kind != "" {
 			c.blame("a reply to %q is taken: %s, %v", reply.WaitID, e.Kind, err)
 		}
 	}
@@ -318,7 +319,7 @@ func (c *stopsCase) refused(reply orchestrator.Reply) {
 var errStopsCrash = errors.New("the process is gone")
 
 // watch consumes the events of a segment, until it leaves.
-func (c *stopsCase) watch(events iter.Seq2[orchestrator.Event, error]) (end stopsEnd) {
+func (c *stopsCase) watch(events iter.Seq2[machine.Event, error]) (end stopsEnd) {
 	end.told = true
 	defer func() {
 		if v := recover(); v != nil {
@@ -331,7 +332,7 @@ func (c *stopsCase) watch(events iter.Seq2[orchestrator.Event, error]) (end stop
 	for e, err := range events {
 		c.see(&end, &e, err)
 		now := c.reached(stopsAtEvent)
-		if e.Kind == orchestrator.EventTextDelta || e.Kind == orchestrator.EventThoughtDelta {
+		if e.Kind == machine.EventTextDelta || e.Kind == machine.EventThoughtDelta {
 			now = c.reached(stopsAtPiece) || now
 		}
 		if !now {

@@ -6,22 +6,23 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/segue-go/segue/orchestrator"
+	"github.com/segue-go/segue/machine"
+	"github.com/segue-go/segue/tools"
 )
 
 // reply is Config.Reply.
-func (w *stopsWorld) reply(ctx context.Context, wait orchestrator.Wait) (orchestrator.Reply, error) {
+func (w *stopsWorld) reply(ctx context.Context, wait machine.Wait) (machine.Reply, error) {
 	w.mu.Lock()
 	answering, said := w.now.answering, w.answers[stopsQuestion(wait)]
 	w.mu.Unlock()
 	if !answering {
-		return orchestrator.Reply{}, orchestrator.ErrSuspended
+		return machine.Reply{}, tools.ErrSuspended
 	}
 	w.late(wait.Seq) // the step has begun
 	switch {
-	case said && wait.Kind != orchestrator.WaitUnknown: // which may come to pass again
+	case said && wait.Kind != machine.WaitUnknown: // which may come to pass again
 		w.blame("a person is asked again what was answered: %+v", wait)
-	case wait.Kind == orchestrator.WaitApproval && w.firedBefore(): // a tool may ask at the very moment
+	case wait.Kind == machine.WaitApproval && w.firedBefore(): // a tool may ask at the very moment
 		w.blame("a person is asked after the stop")
 	}
 	w.at(stopsAtQuestion)
@@ -33,39 +34,39 @@ func (w *stopsWorld) reply(ctx context.Context, wait orchestrator.Wait) (orchest
 }
 
 // person is what a person does who is asked.
-func (w *stopsWorld) person(ctx context.Context, n int) (orchestrator.Reply, error) {
+func (w *stopsWorld) person(ctx context.Context, n int) (machine.Reply, error) {
 	switch w.plan.person[n%len(w.plan.person)] {
 	case stopsSaysNo:
-		return orchestrator.Reply{Reason: "no"}, nil
+		return machine.Reply{Reason: "no"}, nil
 	case stopsSaysLater:
-		return orchestrator.Reply{}, fmt.Errorf("asleep: %w", orchestrator.ErrSuspended)
+		return machine.Reply{}, fmt.Errorf("asleep: %w", tools.ErrSuspended)
 	case stopsSaysSlowly:
 		time.Sleep(3 * time.Millisecond)
 	case stopsSaysNothing:
 		if err := stopsSleep(ctx, time.Minute); err != nil {
-			return orchestrator.Reply{}, err
+			return machine.Reply{}, err
 		}
 	case stopsSaysError:
-		return orchestrator.Reply{}, errors.New("the line is dead")
+		return machine.Reply{}, errors.New("the line is dead")
 	case stopsSaysPanic:
 		panic("the terminal")
 	default:
 	}
-	return orchestrator.Reply{Approve: true, Text: "yes"}, nil
+	return machine.Reply{Approve: true, Text: "yes"}, nil
 }
 
 // stopsQuestion is what a wait is about. Its id changes with the time until which it can be
 // answered.
-func stopsQuestion(wait orchestrator.Wait) string {
+func stopsQuestion(wait machine.Wait) string {
 	return fmt.Sprintf("%d: %s", stopsNumber(wait.Arguments), wait.Text)
 }
 
 // answered notes a reply to a wait.
-func (w *stopsWorld) answered(wait orchestrator.Wait, reply orchestrator.Reply) {
+func (w *stopsWorld) answered(wait machine.Wait, reply machine.Reply) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.answers[stopsQuestion(wait)] = true
-	if wait.Kind == orchestrator.WaitApproval && reply.Approve {
+	if wait.Kind == machine.WaitApproval && reply.Approve {
 		w.approved[stopsNumber(wait.Arguments)] = true
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/segue-go/segue/checkpoint"
 	"github.com/segue-go/segue/delegation"
 	"github.com/segue-go/segue/llmclient/scripted"
+	"github.com/segue-go/segue/machine"
 	"github.com/segue-go/segue/orchestrator"
 	"github.com/segue-go/segue/tools"
 )
@@ -66,11 +67,11 @@ func TestStore_failsAtEachAppend(t *testing.T) {
 			require.True(t, ok, "append %d", at)
 			require.LessOrEqual(t, store.calls, at, "nothing is stored after a gap")
 			if at > 1 {
-				require.Equal(t, orchestrator.StatusInterrupted, res.Status)
+				require.Equal(t, machine.StatusInterrupted, res.Status)
 				require.Equal(t, delegation.CodeStorage, res.Output.Err.Code)
 				events, _ := all(t, o.Resume(t.Context(), orchestrator.Resumption{Run: "r"}))
 				require.NotEmpty(t, events, "append %d", at)
-				require.Equal(t, orchestrator.EventRunResumed, events[0].Kind, "append %d", at)
+				require.Equal(t, machine.EventRunResumed, events[0].Kind, "append %d", at)
 			}
 			require.LessOrEqual(t, paid.Load(), int32(2), "append %d", at)
 		}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/segue-go/segue/checkpoint"
 	"github.com/segue-go/segue/llmclient/scripted"
+	"github.com/segue-go/segue/machine"
 	"github.com/segue-go/segue/orchestrator"
 	"github.com/segue-go/segue/tools"
 )
@@ -87,7 +88,7 @@ func TestStore_panicsInAbilities(t *testing.T) {
 			return nil
 		}}
 		o := solver(t, scripted.New(scripted.Calls(scripted.Call("sleep", "{}", "1")), scripted.Text("done")), with(sleeping(time.Minute)), stored(store), func(c *orchestrator.Config) {
-			c.OnPanic = func(_ context.Context, p orchestrator.PanicReport) {
+			c.OnPanic = func(_ context.Context, p machine.PanicReport) {
 				require.Contains(t, []string{"the store in Posted", "the store in List", "the store in Head"}, p.Where)
 				panics.Add(1)
 			}
@@ -95,8 +96,8 @@ func TestStore_panicsInAbilities(t *testing.T) {
 		r := startRecover(t, o, orchestrator.Recovery{})
 		res, err := o.Run(t.Context(), task("go"))
 		require.NoError(t, err)
-		require.Equal(t, orchestrator.StatusDone, res.Status)
-		var p *orchestrator.PanicError
+		require.Equal(t, machine.StatusDone, res.Status)
+		var p *machine.PanicError
 		require.ErrorAs(t, o.Note(t.Context(), keyOfRun, "a note"), &p)
 		require.GreaterOrEqual(t, panics.Load(), int32(60))
 		r.cancel()
@@ -143,7 +144,7 @@ func TestRecover_storeFails(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := &troubled{}
 		build := func(script ...scripted.Reply) *orchestrator.Orchestrator {
-			return solver(t, scripted.New(script...), stored(store), with(echo("risky")), approving(orchestrator.ApprovalConfig{Default: orchestrator.AskAlways, Expires: time.Minute}))
+			return solver(t, scripted.New(script...), stored(store), with(echo("risky")), approving(orchestrator.ApprovalConfig{Default: machine.AskAlways, Expires: time.Minute}))
 		}
 		_, err := build(scripted.Calls(scripted.Call("risky", "{}", "1"))).Run(t.Context(), task("go"))
 		require.NoError(t, err)

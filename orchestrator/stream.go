@@ -6,15 +6,17 @@ import (
 	"io"
 	"iter"
 	"slices"
+
+	"github.com/segue-go/segue/machine"
 )
 
 // consumer passes the events of a run to the code that reads them. It always yields on the
 // goroutine of the loop.
 type consumer struct {
-	yield    func(Event, error) bool
-	log      func(Event) // logs the events; may be nil
-	observe  func(Event) // observes the events; may be nil
-	followed *run        // the run, if it has a journal, so that it can be followed; else nil
+	yield    func(machine.Event, error) bool
+	log      func(machine.Event) // logs the events; may be nil
+	observe  func(machine.Event) // observes the events; may be nil
+	followed *run                // the run, if it has a journal, so that it can be followed; else nil
 	cancel   context.CancelCauseFunc
 	gone     bool // the consumer broke out, or got the last event
 
@@ -22,7 +24,7 @@ type consumer struct {
 }
 
 // deliver yields an event.
-func (c *consumer) deliver(e *Event) {
+func (c *consumer) deliver(e *machine.Event) {
 	if c.gone || c.yielding { // the consumer left or panicked
 		return
 	}
@@ -44,7 +46,7 @@ func (c *consumer) deliver(e *Event) {
 }
 
 // last yields the last event, with the error of the run.
-func (c *consumer) last(e *Event, err error) {
+func (c *consumer) last(e *machine.Event, err error) {
 	if !c.gone {
 		c.gone = true
 		if c.observe != nil {
@@ -62,22 +64,22 @@ func (c *consumer) last(e *Event, err error) {
 // resumed it returns only the error, with an empty Result: a run that is in a journal stays as it
 // was. If the events end without RunFinished and without an error, Collect returns an error that
 // wraps [io.ErrUnexpectedEOF].
-func Collect(events iter.Seq2[Event, error]) (Result, error) {
+func Collect(events iter.Seq2[machine.Event, error]) (Result, error) {
 	var res Result
 	for e, err := range events {
-		if end, ok := e.Detail.(RunFinished); ok {
+		if end, ok := e.Detail.(machine.RunFinished); ok {
 			return result(&end, e.Run), err
 		}
 		if err != nil {
 			return res, err
 		}
-		res.Run, res.Status = e.Run, StatusFailed
+		res.Run, res.Status = e.Run, machine.StatusFailed
 	}
 	return res, fmt.Errorf("orchestrator: the events of run %.64q end before the run does: %w", res.Run, io.ErrUnexpectedEOF)
 }
 
 // result makes the Result of a run from its last event.
-func result(f *RunFinished, run string) Result {
+func result(f *machine.RunFinished, run string) Result {
 	return Result{Run: run, Status: f.Status, Output: f.Output, Waits: f.Waits, Strategy: f.Strategy, Limits: f.Limits, Left: f.Left}
 }
 
@@ -85,8 +87,8 @@ func result(f *RunFinished, run string) Result {
 // event. A slow handler slows the run. A handler that panics gets no more events; the run and the
 // other handlers continue, and onPanic is called if it is not nil. Nil handlers are ignored. An
 // error without an event goes only to the consumer.
-func Tee(events iter.Seq2[Event, error], onPanic func(handler int, value any), handlers ...func(Event)) iter.Seq2[Event, error] {
-	return func(yield func(Event, error) bool) {
+func Tee(events iter.Seq2[machine.Event, error], onPanic func(handler int, value any), handlers ...func(machine.Event)) iter.Seq2[machine.Event, error] {
+	return func(yield func(machine.Event, error) bool) {
 		listening := slices.Clone(handlers)
 		for e, err := range events {
 			for i, h := range listening {
@@ -108,7 +110,7 @@ func Tee(events iter.Seq2[Event, error], onPanic func(handler int, value any), h
 }
 
 // callHandler calls a handler and returns the value of its panic; nil if it did not panic.
-func callHandler(h func(Event), e Event) (value any) {
+func callHandler(h func(machine.Event), e machine.Event) (value any) {
 	defer func() { value = recover() }()
 	h(e)
 	return nil

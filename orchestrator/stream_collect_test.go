@@ -14,6 +14,7 @@ import (
 	"github.com/segue-go/segue/delegation"
 	"github.com/segue-go/segue/llmclient"
 	"github.com/segue-go/segue/llmclient/scripted"
+	"github.com/segue-go/segue/machine"
 	"github.com/segue-go/segue/messages"
 	"github.com/segue-go/segue/orchestrator"
 	"github.com/segue-go/segue/strategy"
@@ -26,16 +27,16 @@ func TestCollect_isRun(t *testing.T) {
 	down := scripted.Error(&llmclient.Error{Code: llmclient.CodeUnavailable, Message: "down"})
 	down.Text = "half"
 	ask := scripted.Calls(scripted.Call("a", "{}", "1"), scripted.Call(tools.AskUserName, `{"question":"Which file?"}`, "2"))
-	for want, test := range map[orchestrator.Status]struct {
+	for want, test := range map[machine.Status]struct {
 		replies []scripted.Reply
 		limits  delegation.Limits
 		stop    bool
 	}{
-		orchestrator.StatusDone:    {replies: []scripted.Reply{call, scripted.Text("done")}},
-		orchestrator.StatusFailed:  {replies: []scripted.Reply{call, down}},
-		orchestrator.StatusLimit:   {replies: []scripted.Reply{call, call}, limits: delegation.Limits{Steps: 3}},
-		orchestrator.StatusStopped: {replies: []scripted.Reply{call}, stop: true},
-		orchestrator.StatusWaiting: {replies: []scripted.Reply{ask}},
+		machine.StatusDone:    {replies: []scripted.Reply{call, scripted.Text("done")}},
+		machine.StatusFailed:  {replies: []scripted.Reply{call, down}},
+		machine.StatusLimit:   {replies: []scripted.Reply{call, call}, limits: delegation.Limits{Steps: 3}},
+		machine.StatusStopped: {replies: []scripted.Reply{call}, stop: true},
+		machine.StatusWaiting: {replies: []scripted.Reply{ask}},
 	} {
 		t.Run(string(want), func(t *testing.T) {
 			build := func() (*orchestrator.Orchestrator, orchestrator.Task) {
@@ -55,7 +56,7 @@ func TestCollect_isRun(t *testing.T) {
 			folded, foldErr := orchestrator.Collect(o.Stream(t.Context(), ta))
 			require.Equal(t, want, ran.Status)
 			require.Equal(t, fmt.Sprint(runErr), fmt.Sprint(foldErr))
-			require.Equal(t, want == orchestrator.StatusWaiting, len(ran.Waits) == 1)
+			require.Equal(t, want == machine.StatusWaiting, len(ran.Waits) == 1)
 			ran.Output, folded.Output = timeless(ran.Output), timeless(folded.Output)
 			require.Equal(t, ran, folded)
 		})
@@ -79,24 +80,24 @@ func TestCollect_notStarted(t *testing.T) {
 	_, err = o.Run(t.Context(), task("go"))
 	require.NoError(t, err)
 	for _, run := range []string{"r", "nobody's"} {
-		res, err = orchestrator.Collect(o.Resume(t.Context(), resuming(run, orchestrator.Reply{WaitID: "none", Text: "a"})))
+		res, err = orchestrator.Collect(o.Resume(t.Context(), resuming(run, machine.Reply{WaitID: "none", Text: "a"})))
 		require.Error(t, err)
 		require.Equal(t, orchestrator.Result{}, res)
 	}
-	res, err = orchestrator.Collect(func(func(orchestrator.Event, error) bool) {})
+	res, err = orchestrator.Collect(func(func(machine.Event, error) bool) {})
 	require.ErrorIs(t, err, io.ErrUnexpectedEOF)
 	require.Equal(t, orchestrator.Result{}, res)
 }
 
 // Events that break off are no success.
 func TestCollect_cutOff(t *testing.T) {
-	some := func(yield func(orchestrator.Event, error) bool) {
-		yield(orchestrator.Event{Run: "r", Kind: orchestrator.EventRunStarted}, nil)
+	some := func(yield func(machine.Event, error) bool) {
+		yield(machine.Event{Run: "r", Kind: machine.EventRunStarted}, nil)
 	}
 	res, err := orchestrator.Collect(some)
 	require.ErrorIs(t, err, io.ErrUnexpectedEOF)
 	require.EqualError(t, err, `orchestrator: the events of run "r" end before the run does: unexpected EOF`)
-	require.Equal(t, orchestrator.Result{Run: "r", Status: orchestrator.StatusFailed}, res)
+	require.Equal(t, orchestrator.Result{Run: "r", Status: machine.StatusFailed}, res)
 }
 
 // rich is a run of every kind of thing but delegation: thoughts, text, tools that fail and panic,
@@ -119,26 +120,26 @@ func rich(t *testing.T) (*orchestrator.Orchestrator, orchestrator.Task) {
 // S4-15: a handler that panics ends neither the run nor what others are told.
 func TestS4_15_aHandlerThatPanics(t *testing.T) {
 	o, ta := rich(t)
-	var plain []orchestrator.EventKind
+	var plain []machine.EventKind
 	for e, err := range o.Stream(t.Context(), ta) {
 		require.NoError(t, err)
 		plain = append(plain, e.Kind)
 	}
 	for at := range plain {
-		var before, after, yielded []orchestrator.EventKind
+		var before, after, yielded []machine.EventKind
 		var told []string
 		broken := 0
 		o, ta := rich(t)
 		events := orchestrator.Tee(o.Stream(t.Context(), ta),
 			func(handler int, value any) { told = append(told, fmt.Sprint(handler, " ", value)) },
-			func(e orchestrator.Event) { before = append(before, e.Kind) },
+			func(e machine.Event) { before = append(before, e.Kind) },
 			nil,
-			func(orchestrator.Event) {
+			func(machine.Event) {
 				if broken++; broken > at {
 					panic("oops")
 				}
 			},
-			func(e orchestrator.Event) { after = append(after, e.Kind) },
+			func(e machine.Event) { after = append(after, e.Kind) },
 		)
 		for e, err := range events {
 			require.NoError(t, err)
@@ -150,15 +151,15 @@ func TestS4_15_aHandlerThatPanics(t *testing.T) {
 		require.Len(t, yielded, len(plain))
 		require.Equal(t, yielded, before)
 		require.Equal(t, yielded, after)
-		require.Equal(t, orchestrator.EventRunFinished, yielded[len(yielded)-1])
+		require.Equal(t, machine.EventRunFinished, yielded[len(yielded)-1])
 	}
 }
 
 // What Tee makes can be ranged over as often as the events that it was made of.
 func TestTee_isAsOftenAsItsEvents(t *testing.T) {
-	once := func(yield func(orchestrator.Event, error) bool) { yield(orchestrator.Event{Kind: "mine"}, nil) }
+	once := func(yield func(machine.Event, error) bool) { yield(machine.Event{Kind: "mine"}, nil) }
 	told := 0
-	events := orchestrator.Tee(once, nil, func(orchestrator.Event) {
+	events := orchestrator.Tee(once, nil, func(machine.Event) {
 		told++
 		panic("oops")
 	})
@@ -179,8 +180,8 @@ func TestTee_break(t *testing.T) {
 		return nil, ctx.Err()
 	})
 	told := 0
-	for e := range orchestrator.Tee(solver(t, client).Stream(t.Context(), task("go")), nil, func(orchestrator.Event) { told++ }) {
-		if e.Kind == orchestrator.EventTextDelta {
+	for e := range orchestrator.Tee(solver(t, client).Stream(t.Context(), task("go")), nil, func(machine.Event) { told++ }) {
+		if e.Kind == machine.EventTextDelta {
 			break
 		}
 	}
@@ -191,7 +192,7 @@ func TestTee_break(t *testing.T) {
 // An error without an event is the consumer's, not the handlers'.
 func TestTee_notStarted(t *testing.T) {
 	failed := errors.New("no such run")
-	var events iter.Seq2[orchestrator.Event, error] = func(yield func(orchestrator.Event, error) bool) { yield(orchestrator.Event{}, failed) }
-	_, err := orchestrator.Collect(orchestrator.Tee(events, nil, func(orchestrator.Event) { t.Error("a handler was told of nothing") }))
+	var events iter.Seq2[machine.Event, error] = func(yield func(machine.Event, error) bool) { yield(machine.Event{}, failed) }
+	_, err := orchestrator.Collect(orchestrator.Tee(events, nil, func(machine.Event) { t.Error("a handler was told of nothing") }))
 	require.ErrorIs(t, err, failed)
 }

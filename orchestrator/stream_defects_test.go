@@ -12,6 +12,7 @@ import (
 	"github.com/segue-go/segue/delegation"
 	"github.com/segue-go/segue/llmclient"
 	"github.com/segue-go/segue/llmclient/scripted"
+	"github.com/segue-go/segue/machine"
 	"github.com/segue-go/segue/nextstep"
 	"github.com/segue-go/segue/orchestrator"
 	"github.com/segue-go/segue/strategy"
@@ -23,20 +24,20 @@ func TestStream_waitsAreToldWithinTheirCall(t *testing.T) {
 	for range 50 {
 		o := solver(t, scripted.New(scripted.Calls(scripted.Call("ask_user", `{"question":"q"}`, "1")), scripted.Text("done")), with(tools.AskUser()),
 			func(c *orchestrator.Config) {
-				c.Reply = func(context.Context, orchestrator.Wait) (orchestrator.Reply, error) {
-					return orchestrator.Reply{Text: "x"}, nil
+				c.Reply = func(context.Context, machine.Wait) (machine.Reply, error) {
+					return machine.Reply{Text: "x"}, nil
 				}
 			})
 		events, err := collect(t, o, task("go"))
 		require.NoError(t, err)
-		var story []orchestrator.EventKind
+		var story []machine.EventKind
 		for _, e := range events {
-			if e.Seq == 2 && e.Kind != orchestrator.EventStateChanged && e.Kind != orchestrator.EventStepTaken {
+			if e.Seq == 2 && e.Kind != machine.EventStateChanged && e.Kind != machine.EventStepTaken {
 				story = append(story, e.Kind)
 			}
 		}
-		require.Equal(t, []orchestrator.EventKind{
-			orchestrator.EventToolStarted, orchestrator.EventWaitStarted, orchestrator.EventWaitEnded, orchestrator.EventToolFinished,
+		require.Equal(t, []machine.EventKind{
+			machine.EventToolStarted, machine.EventWaitStarted, machine.EventWaitEnded, machine.EventToolFinished,
 		}, story)
 	}
 }
@@ -47,7 +48,7 @@ func TestStream_slowConsumerIsNotSilence(t *testing.T) {
 		o := solver(t, scripted.New(scripted.Stream("a", "b", "c")), func(c *orchestrator.Config) { c.Timeouts.ModelIdle = 20 * time.Second })
 		for e, err := range o.Stream(t.Context(), task("go")) {
 			require.NoError(t, err)
-			if e.Kind == orchestrator.EventTextDelta {
+			if e.Kind == machine.EventTextDelta {
 				time.Sleep(time.Minute)
 			}
 		}
@@ -68,10 +69,10 @@ func TestStream_slowConsumerIsNotToolTime(t *testing.T) {
 		o := solver(t, scripted.New(scripted.Calls(scripted.Call("s", "{}", "1"), scripted.Call("s", "{}", "2")), scripted.Text("done")), with(short))
 		for e, err := range o.Stream(t.Context(), task("go")) {
 			require.NoError(t, err)
-			if e.Kind == orchestrator.EventToolStarted {
+			if e.Kind == machine.EventToolStarted {
 				time.Sleep(time.Minute)
 			}
-			if d, ok := e.Detail.(orchestrator.ToolFinished); ok {
+			if d, ok := e.Detail.(machine.ToolFinished); ok {
 				require.True(t, d.Output.OK(), "%+v", d.Output)
 			}
 		}
@@ -116,7 +117,7 @@ func TestStream_panicWhileTheConsumerHasTheWord(t *testing.T) {
 		o := solver(t, client, func(c *orchestrator.Config) { c.Middleware = []orchestrator.Middleware{through} })
 		var last error
 		for e, err := range o.Stream(t.Context(), task("go")) {
-			if last = err; e.Kind == orchestrator.EventTextDelta {
+			if last = err; e.Kind == machine.EventTextDelta {
 				time.Sleep(time.Minute)
 			}
 		}

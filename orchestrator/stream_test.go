@@ -16,6 +16,7 @@ import (
 	"github.com/segue-go/segue/delegation"
 	"github.com/segue-go/segue/llmclient"
 	"github.com/segue-go/segue/llmclient/scripted"
+	"github.com/segue-go/segue/machine"
 	"github.com/segue-go/segue/nextstep"
 	"github.com/segue-go/segue/orchestrator"
 	"github.com/segue-go/segue/strategy"
@@ -24,11 +25,11 @@ import (
 )
 
 // lawful checks the laws of the events of a run that was watched to its end.
-func lawful(t require.TestingT, events []orchestrator.Event) {
+func lawful(t require.TestingT, events []machine.Event) {
 	require.NotEmpty(t, events)
 	first, last := events[0], events[len(events)-1]
-	require.Contains(t, []orchestrator.EventKind{orchestrator.EventRunStarted, orchestrator.EventRunResumed}, first.Kind)
-	require.Equal(t, orchestrator.EventRunFinished, last.Kind)
+	require.Contains(t, []machine.EventKind{machine.EventRunStarted, machine.EventRunResumed}, first.Kind)
+	require.Equal(t, machine.EventRunFinished, last.Kind)
 	seq, running, entered, left := map[string]int{}, map[string]int{}, map[string]bool{}, map[string]bool{}
 	for i, e := range events {
 		require.Equal(t, first.Run, e.Run)
@@ -37,26 +38,26 @@ func lawful(t require.TestingT, events []orchestrator.Event) {
 		require.False(t, e.Time.IsZero())
 		seq[e.Frame] = e.Seq
 		call := func(id string) string { return fmt.Sprint(e.Seq, e.Frame, id) }
-		if i > 0 && i < len(events)-1 && e.Kind != orchestrator.EventFrameEntered {
-			require.True(t, entered[e.Frame] || first.Kind == orchestrator.EventRunResumed, "the frame %s was entered, if not before the run waited", e.Frame)
+		if i > 0 && i < len(events)-1 && e.Kind != machine.EventFrameEntered {
+			require.True(t, entered[e.Frame] || first.Kind == machine.EventRunResumed, "the frame %s was entered, if not before the run waited", e.Frame)
 			require.False(t, left[e.Frame], "and not left")
 		}
 		switch d := e.Detail.(type) {
-		case orchestrator.RunStarted, orchestrator.RunResumed:
+		case machine.RunStarted, machine.RunResumed:
 			require.Zero(t, i)
-		case orchestrator.RunFinished:
+		case machine.RunFinished:
 			require.Equal(t, len(events)-1, i, "nothing comes after the end")
-		case orchestrator.FrameEntered:
+		case machine.FrameEntered:
 			require.False(t, entered[e.Frame])
 			entered[e.Frame] = true
-		case orchestrator.FrameLeft:
+		case machine.FrameLeft:
 			left[e.Frame] = true
-		case orchestrator.ToolStarted:
+		case machine.ToolStarted:
 			require.Zero(t, running[call(d.Call.ID)], "%s starts once", d.Call.ID)
 			running[call(d.Call.ID)] = 1
-		case orchestrator.ToolProgress:
+		case machine.ToolProgress:
 			require.Equal(t, 1, running[call(d.CallID)], "%s runs", d.CallID)
-		case orchestrator.ToolFinished:
+		case machine.ToolFinished:
 			require.LessOrEqual(t, running[call(d.Output.CallID)], 1, "%s ends once", d.Output.CallID)
 			running[call(d.Output.CallID)] = 2
 		}
@@ -113,10 +114,10 @@ func tree(t *testing.T, running *atomic.Int32) (*orchestrator.Orchestrator, *scr
 			tool(tools.Definition{Name: "fails"}, time.Millisecond, errors.New("no luck")),
 		},
 		Middleware: []orchestrator.Middleware{func(next orchestrator.Handler) orchestrator.Handler {
-			return func(ctx context.Context, e orchestrator.Effect) (nextstep.Answer, error) {
-				orchestrator.Emit(ctx, orchestrator.Event{Kind: "before"})
+			return func(ctx context.Context, e machine.Effect) (nextstep.Answer, error) {
+				orchestrator.Emit(ctx, machine.Event{Kind: "before"})
 				answer, err := next(ctx, e)
-				orchestrator.Emit(ctx, orchestrator.Event{Kind: "after"})
+				orchestrator.Emit(ctx, machine.Event{Kind: "after"})
 				return answer, err
 			}
 		}},
@@ -128,7 +129,7 @@ func tree(t *testing.T, running *atomic.Int32) (*orchestrator.Orchestrator, *scr
 // Breaking out at any event stops the run at once: no tool runs any more, no model is asked again,
 // no goroutine is left, and nothing is yielded.
 func TestStream_breakAnywhere(t *testing.T) {
-	var whole []orchestrator.Event
+	var whole []machine.Event
 	synctest.Test(t, func(t *testing.T) {
 		var running atomic.Int32
 		o, _ := tree(t, &running)
@@ -138,7 +139,7 @@ func TestStream_breakAnywhere(t *testing.T) {
 		lawful(t, events)
 		whole = events
 	})
-	seen := map[orchestrator.EventKind]bool{}
+	seen := map[machine.EventKind]bool{}
 	for at, e := range whole {
 		seen[e.Kind] = true
 		t.Run(fmt.Sprintf("%d %s", at, e.Kind), func(t *testing.T) {
@@ -163,10 +164,10 @@ func TestStream_breakAnywhere(t *testing.T) {
 			})
 		})
 	}
-	for _, kind := range []orchestrator.EventKind{
-		orchestrator.EventRunStarted, orchestrator.EventFrameEntered, orchestrator.EventStateChanged, orchestrator.EventStepTaken,
-		orchestrator.EventTextDelta, orchestrator.EventThoughtDelta, orchestrator.EventToolStarted, orchestrator.EventToolProgress,
-		orchestrator.EventToolFinished, orchestrator.EventRetryWaiting, orchestrator.EventFrameLeft, orchestrator.EventRunFinished,
+	for _, kind := range []machine.EventKind{
+		machine.EventRunStarted, machine.EventFrameEntered, machine.EventStateChanged, machine.EventStepTaken,
+		machine.EventTextDelta, machine.EventThoughtDelta, machine.EventToolStarted, machine.EventToolProgress,
+		machine.EventToolFinished, machine.EventRetryWaiting, machine.EventFrameLeft, machine.EventRunFinished,
 	} {
 		require.True(t, seen[kind], "the run has a %s", kind)
 	}
@@ -177,9 +178,9 @@ func TestStream_slowConsumer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var running atomic.Int32
 		o, _ := tree(t, &running)
-		slow := make(chan []orchestrator.Event)
+		slow := make(chan []machine.Event)
 		go func() {
-			var events []orchestrator.Event
+			var events []machine.Event
 			for e, err := range o.Stream(t.Context(), task("go")) {
 				if err != nil {
 					t.Error(err)
@@ -218,7 +219,7 @@ func TestStream_breakResumed(t *testing.T) {
 		}
 	})
 	model.Times = -1
-	scene := func(t *testing.T) (o *orchestrator.Orchestrator, ran *atomic.Int32, reply orchestrator.Reply) {
+	scene := func(t *testing.T) (o *orchestrator.Orchestrator, ran *atomic.Int32, reply machine.Reply) {
 		ran = new(atomic.Int32)
 		counts := tools.NewRaw(tools.Definition{Name: "a"}, func(context.Context, string) (string, error) {
 			ran.Add(1)
@@ -228,17 +229,17 @@ func TestStream_breakResumed(t *testing.T) {
 			func(c *orchestrator.Config) { c.Store = new(checkpoint.Memory) })
 		res, err := o.Run(t.Context(), task("go"))
 		require.NoError(t, err)
-		require.Equal(t, orchestrator.StatusWaiting, res.Status)
-		return o, ran, orchestrator.Reply{WaitID: res.Waits[0].ID, Text: "a.txt"}
+		require.Equal(t, machine.StatusWaiting, res.Status)
+		return o, ran, machine.Reply{WaitID: res.Waits[0].ID, Text: "a.txt"}
 	}
 	o, _, reply := scene(t)
-	var whole []orchestrator.Event
+	var whole []machine.Event
 	for e, err := range o.Resume(t.Context(), resuming("r", reply)) {
 		require.NoError(t, err)
 		whole = append(whole, e)
 	}
 	lawful(t, whole)
-	require.Equal(t, []orchestrator.EventKind{orchestrator.EventRunResumed, orchestrator.EventWaitEnded}, kinds(whole[:2]))
+	require.Equal(t, []machine.EventKind{machine.EventRunResumed, machine.EventWaitEnded}, kinds(whole[:2]))
 	for at, e := range whole {
 		t.Run(fmt.Sprintf("%d %s", at, e.Kind), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

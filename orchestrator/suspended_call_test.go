@@ -56,9 +56,9 @@ func shipment() []scripted.Reply {
 }
 
 // answers returns the replies to the waits of a result, in their order.
-func answersTo(res orchestrator.Result, texts ...string) (replies []orchestrator.Reply) {
+func answersTo(res orchestrator.Result, texts ...string) (replies []machine.Reply) {
 	for i, w := range res.Waits {
-		r := orchestrator.Reply{WaitID: w.ID, Text: texts[i]}
+		r := machine.Reply{WaitID: w.ID, Text: texts[i]}
 		if r.Text == "" {
 			r.Reason = "none of your business"
 		}
@@ -82,7 +82,7 @@ func TestSuspend_anotherProcess(t *testing.T) {
 			first := solver(t, scripted.New(shipment()[0]), with(shipping(&reserved, &shipped, time.Time{})), stored(store))
 			res, err := first.Run(t.Context(), task("go"))
 			require.NoError(t, err)
-			require.Equal(t, orchestrator.StatusWaiting, res.Status)
+			require.Equal(t, machine.StatusWaiting, res.Status)
 			require.Len(t, res.Waits, 2)
 			require.Equal(t, []string{"Where to?", "By when?"}, []string{res.Waits[0].Text, res.Waits[1].Text})
 			require.Equal(t, "ship", res.Waits[0].Tool)
@@ -92,7 +92,7 @@ func TestSuspend_anotherProcess(t *testing.T) {
 			replies := answersTo(res, c.texts...)
 			res, err = orchestrator.Collect(second.Resume(t.Context(), resuming("r", replies[0])))
 			require.NoError(t, err)
-			require.Equal(t, orchestrator.StatusWaiting, res.Status, "one question is open")
+			require.Equal(t, machine.StatusWaiting, res.Status, "one question is open")
 			require.Len(t, res.Waits, 1)
 			res, err = orchestrator.Collect(second.Resume(t.Context(), resuming("r", replies[1])))
 			require.NoError(t, err)
@@ -111,7 +111,7 @@ func TestSuspend_again(t *testing.T) {
 	require.NoError(t, err)
 	res, err = orchestrator.Collect(o.Resume(t.Context(), resuming("r", answersTo(res, "where?", "May")...)))
 	require.NoError(t, err)
-	require.Equal(t, orchestrator.StatusWaiting, res.Status)
+	require.Equal(t, machine.StatusWaiting, res.Status)
 	require.Len(t, res.Waits, 1)
 	res, err = orchestrator.Collect(o.Resume(t.Context(), resuming("r", answersTo(res, "Oslo")...)))
 	require.NoError(t, err)
@@ -121,8 +121,8 @@ func TestSuspend_again(t *testing.T) {
 // Where Config.Reply answers, the call goes on in the same process.
 func TestSuspend_sameProcess(t *testing.T) {
 	var reserved, shipped atomic.Int32
-	o := solver(t, scripted.New(shipment()...), with(shipping(&reserved, &shipped, time.Time{})), replying(func(w orchestrator.Wait) (orchestrator.Reply, error) {
-		return orchestrator.Reply{Text: "to " + w.Text}, nil
+	o := solver(t, scripted.New(shipment()...), with(shipping(&reserved, &shipped, time.Time{})), replying(func(w machine.Wait) (machine.Reply, error) {
+		return machine.Reply{Text: "to " + w.Text}, nil
 	}))
 	res, err := o.Run(t.Context(), task("go"))
 	require.NoError(t, err)
@@ -132,12 +132,12 @@ func TestSuspend_sameProcess(t *testing.T) {
 
 func TestSuspend_expires(t *testing.T) {
 	var reserved, shipped atomic.Int32
-	o := solver(t, scripted.New(shipment()...), with(shipping(&reserved, &shipped, time.Now().Add(-time.Minute))), replying(func(orchestrator.Wait) (orchestrator.Reply, error) {
-		return orchestrator.Reply{Text: "Rome"}, nil
+	o := solver(t, scripted.New(shipment()...), with(shipping(&reserved, &shipped, time.Now().Add(-time.Minute))), replying(func(machine.Wait) (machine.Reply, error) {
+		return machine.Reply{Text: "Rome"}, nil
 	}))
 	res, err := o.Run(t.Context(), task("go"))
 	require.NoError(t, err)
-	require.Equal(t, orchestrator.StatusDone, res.Status)
+	require.Equal(t, machine.StatusDone, res.Status)
 	require.Contains(t, res.Output.ToolMetas()[0].Output, "reservation 1 goes to Rome, ")
 	require.Contains(t, res.Output.ToolMetas()[0].Output, "nobody answered in time")
 }
@@ -160,24 +160,24 @@ func TestSuspend_crash(t *testing.T) {
 		reserved.Store(0)
 		shipped.Store(0)
 		o := build(died(t, whole, cut, 0), scripted.Text("done"))
-		again := orchestrator.Result{Status: orchestrator.StatusWaiting}
-		var replies []orchestrator.Reply
+		again := orchestrator.Result{Status: machine.StatusWaiting}
+		var replies []machine.Reply
 		for range 4 {
 			again, err = orchestrator.Collect(o.Resume(t.Context(), resuming("r", replies...)))
 			require.NoError(t, err)
-			if again.Status != orchestrator.StatusWaiting {
+			if again.Status != machine.StatusWaiting {
 				break
 			}
 			replies = nil
 			for _, w := range again.Waits {
-				r := orchestrator.Reply{WaitID: w.ID, Approve: w.Kind == orchestrator.WaitUnknown}
-				if w.Kind == orchestrator.WaitQuestion {
+				r := machine.Reply{WaitID: w.ID, Approve: w.Kind == machine.WaitUnknown}
+				if w.Kind == machine.WaitQuestion {
 					r.Text = map[string]string{"Where to?": "Rome", "By when?": "May"}[w.Text]
 				}
 				replies = append(replies, r)
 			}
 		}
-		require.Equal(t, orchestrator.StatusDone, again.Status, "cut after %v", types[:cut])
+		require.Equal(t, machine.StatusDone, again.Status, "cut after %v", types[:cut])
 		require.Contains(t, again.Output.ToolMetas()[0].Output, "goes to Rome by May")
 		suspended := false
 		for _, typ := range types[:cut] {
@@ -203,7 +203,7 @@ func TestSuspend_foreignState(t *testing.T) {
 					return next(ctx, e)
 				}
 				if calls++; calls == 1 {
-					return nil, &orchestrator.SuspendedError{State: []byte(state), Waits: []orchestrator.Wait{{Kind: orchestrator.WaitQuestion, Text: "May I?"}}}
+					return nil, &orchestrator.SuspendedError{State: []byte(state), Waits: []machine.Wait{{Kind: machine.WaitQuestion, Text: "May I?"}}}
 				}
 				return next(ctx, e)
 			}
@@ -216,7 +216,7 @@ func TestSuspend_foreignState(t *testing.T) {
 		res, err = orchestrator.Collect(o.Resume(t.Context(), resuming("r", answersTo(res, "yes")...)))
 		require.NoError(t, err)
 		if want == "" {
-			require.Equal(t, orchestrator.StatusWaiting, res.Status, "the call begins")
+			require.Equal(t, machine.StatusWaiting, res.Status, "the call begins")
 			require.EqualValues(t, 1, reserved.Load())
 			continue
 		}
@@ -228,7 +228,7 @@ func TestSuspend_foreignState(t *testing.T) {
 // A tool cannot ask with the kinds of the library's own waits.
 func TestSuspend_kindTaken(t *testing.T) {
 	tool := tools.NewRaw(tools.Definition{Name: "ship"}, func(ctx context.Context, _ string) (string, error) {
-		return "", tools.Suspend(ctx, nil, tools.Question{Kind: orchestrator.WaitApproval, Text: "Sure?"})
+		return "", tools.Suspend(ctx, nil, tools.Question{Kind: machine.WaitApproval, Text: "Sure?"})
 	})
 	o := solver(t, scripted.New(shipment()...), with(tool), stored(new(checkpoint.Memory)))
 	res, err := o.Run(t.Context(), task("go"))
@@ -242,18 +242,18 @@ func TestApprovalNote(t *testing.T) {
 	pay := counted("pay", &paid)
 	noted := tools.NewRaw(tools.Definition{Name: "pay", ApprovalNote: "Its server has changed it."}, pay.Call)
 	for name, rules := range map[string]*orchestrator.ApprovalConfig{
-		"no rules": nil, "allowed": {Tools: map[string]orchestrator.ApprovalPolicy{"pay": orchestrator.AllowAlways}},
+		"no rules": nil, "allowed": {Tools: map[string]machine.ApprovalPolicy{"pay": machine.AllowAlways}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			o := solver(t, scripted.New(scripted.Calls(scripted.Call("pay", "{}", "1")), scripted.Text("done")), with(noted), stored(new(checkpoint.Memory)),
 				func(c *orchestrator.Config) { c.Approve = rules })
 			res, err := o.Run(t.Context(), task("go"))
 			require.NoError(t, err)
-			require.Equal(t, orchestrator.StatusWaiting, res.Status)
+			require.Equal(t, machine.StatusWaiting, res.Status)
 			require.Equal(t, "May pay be called? Its server has changed it.", res.Waits[0].Text)
-			res, err = orchestrator.Collect(o.Resume(t.Context(), resuming("r", orchestrator.Reply{WaitID: res.Waits[0].ID, Approve: true})))
+			res, err = orchestrator.Collect(o.Resume(t.Context(), resuming("r", machine.Reply{WaitID: res.Waits[0].ID, Approve: true})))
 			require.NoError(t, err)
-			require.Equal(t, orchestrator.StatusDone, res.Status)
+			require.Equal(t, machine.StatusDone, res.Status)
 		})
 	}
 }
@@ -262,7 +262,7 @@ func TestApprovalNote(t *testing.T) {
 // how the tool was described then.
 func TestApprovalNote_afterResume(t *testing.T) {
 	for name, rules := range map[string]*orchestrator.ApprovalConfig{
-		"no rules": nil, "allowed": {Default: orchestrator.AllowAlways},
+		"no rules": nil, "allowed": {Default: machine.AllowAlways},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var paid, shipped atomic.Int32
@@ -282,12 +282,12 @@ func TestApprovalNote_afterResume(t *testing.T) {
 			res, err = orchestrator.Collect(o.Resume(t.Context(), resuming("r", answersTo(res, "Rome", "May")...)))
 			require.NoError(t, err)
 			require.EqualValues(t, 1, shipped.Load())
-			require.Equal(t, orchestrator.StatusWaiting, res.Status)
-			require.Equal(t, orchestrator.WaitApproval, res.Waits[0].Kind)
+			require.Equal(t, machine.StatusWaiting, res.Status)
+			require.Equal(t, machine.WaitApproval, res.Waits[0].Kind)
 			require.Zero(t, paid.Load())
-			res, err = orchestrator.Collect(o.Resume(t.Context(), resuming("r", orchestrator.Reply{WaitID: res.Waits[0].ID, Approve: true})))
+			res, err = orchestrator.Collect(o.Resume(t.Context(), resuming("r", machine.Reply{WaitID: res.Waits[0].ID, Approve: true})))
 			require.NoError(t, err)
-			require.Equal(t, orchestrator.StatusDone, res.Status)
+			require.Equal(t, machine.StatusDone, res.Status)
 			require.EqualValues(t, 1, paid.Load())
 		})
 	}

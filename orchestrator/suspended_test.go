@@ -15,6 +15,7 @@ import (
 	"github.com/segue-go/segue/internal/prove"
 	"github.com/segue-go/segue/llmclient"
 	"github.com/segue-go/segue/llmclient/scripted"
+	"github.com/segue-go/segue/machine"
 	"github.com/segue-go/segue/messages"
 	"github.com/segue-go/segue/orchestrator"
 	"github.com/segue-go/segue/strategy"
@@ -44,7 +45,7 @@ func TestSuspendedRuns(t *testing.T) {
 		task.Run = id
 		res, err := o.Run(t.Context(), task)
 		require.NoError(t, err)
-		require.Equal(t, orchestrator.StatusWaiting, res.Status)
+		require.Equal(t, machine.StatusWaiting, res.Status)
 		require.Len(t, res.Waits, 1)
 		return res
 	}
@@ -76,10 +77,10 @@ func TestSuspendedRuns(t *testing.T) {
 	require.LessOrEqual(t, each-len(history), most)
 
 	for i, wait := range waits {
-		reply := orchestrator.Reply{WaitID: string(wait[:]), Text: "Monday"}
+		reply := machine.Reply{WaitID: string(wait[:]), Text: "Monday"}
 		res, err := orchestrator.Collect(o.Resume(t.Context(), resuming(fmt.Sprintf("run-%06d", i), reply)))
 		require.NoError(t, err)
-		require.Equal(t, orchestrator.StatusDone, res.Status)
+		require.Equal(t, machine.StatusDone, res.Status)
 		require.Equal(t, "Booked for Monday.", res.Output.Text())
 	}
 }

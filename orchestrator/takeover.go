@@ -32,7 +32,7 @@ const takeoverAfter = time.Millisecond
 
 // brokenLoop says why the goroutine of the loop ended before the run: by a panic, or by
 // runtime.Goexit, which a client in a test may call.
-type brokenLoop struct{ panicked *PanicError }
+type brokenLoop struct{ panicked *machine.PanicError }
 
 // mayTakeOver reports whether a tool that may hang can be performed on the goroutine of the loop.
 func (r *run) mayTakeOver(e *machine.Effect) bool {
@@ -152,7 +152,7 @@ func (t *takeover) leave(loop int) {
 	}
 	t.broken = new(brokenLoop)
 	if v := recover(); v != nil {
-		t.broken.panicked = &PanicError{Value: v, Stack: debug.Stack()}
+		t.broken.panicked = &machine.PanicError{Value: v, Stack: debug.Stack()}
 	}
 	close(t.done)
 }

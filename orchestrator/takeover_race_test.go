@@ -14,6 +14,7 @@ import (
 	"github.com/segue-go/segue/checkpoint"
 	"github.com/segue-go/segue/llmclient"
 	"github.com/segue-go/segue/llmclient/scripted"
+	"github.com/segue-go/segue/machine"
 	"github.com/segue-go/segue/messages"
 	"github.com/segue-go/segue/orchestrator"
 )
@@ -93,7 +94,7 @@ func TestResume_unclearLease(t *testing.T) {
 		require.Zero(t, headOf(t, store, "r").Lease)
 	}
 	store.fails = false
-	_, err := all(t, goingOn(t, store, scripted.Text("done")).Resume(t.Context(), resuming("r", orchestrator.Reply{WaitID: w.ID, Approve: true})))
+	_, err := all(t, goingOn(t, store, scripted.Text("done")).Resume(t.Context(), resuming("r", machine.Reply{WaitID: w.ID, Approve: true})))
 	require.NoError(t, err)
 	require.Zero(t, headOf(t, store, "r").Recoveries)
 }

@@ -92,19 +92,19 @@ func (r *race) call(ctx context.Context, _ string) (string, error) {
 	case "asks outliving":
 		return tools.Ask(context.WithoutCancel(ctx), tools.Question{Text: "which?"})
 	case "emits":
-		orchestrator.Emit(ctx, orchestrator.Event{Kind: "mine"})
+		orchestrator.Emit(ctx, machine.Event{Kind: "mine"})
 	case "hangs":
 		<-r.late
-		orchestrator.Emit(ctx, orchestrator.Event{Kind: "mine"})
+		orchestrator.Emit(ctx, machine.Event{Kind: "mine"})
 		tools.Progress(ctx, "late")
 		_, err := tools.Ask(ctx, tools.Question{Text: "late?"})
 		return "late", err
 	case "leaves one behind":
 		go func() {
-			orchestrator.Emit(ctx, orchestrator.Event{Kind: "mine"})
+			orchestrator.Emit(ctx, machine.Event{Kind: "mine"})
 			_, _ = tools.Ask(context.WithoutCancel(ctx), tools.Question{Text: "behind?"})
 			<-r.late
-			orchestrator.Emit(ctx, orchestrator.Event{Kind: "mine"})
+			orchestrator.Emit(ctx, machine.Event{Kind: "mine"})
 		}()
 	}
 	return "ok", nil
@@ -137,8 +137,8 @@ func (r *race) orchestrator(t require.TestingT) *orchestrator.Orchestrator {
 			tools.NewRaw(tools.Definition{Name: "race", Timeout: r.toolTimeout()}, r.call),
 			tools.NewRaw(tools.Definition{Name: "quick"}, func(context.Context, string) (string, error) { return "quick", nil }),
 		},
-		Reply: func(_ context.Context, w orchestrator.Wait) (orchestrator.Reply, error) {
-			return orchestrator.Reply{WaitID: w.ID, Text: "this"}, nil
+		Reply: func(_ context.Context, w machine.Wait) (machine.Reply, error) {
+			return machine.Reply{WaitID: w.ID, Text: "this"}, nil
 		},
 		Store: new(checkpoint.Memory),
 	}
@@ -221,11 +221,11 @@ func TestLend_races(t *testing.T) {
 func (r *race) check(t *testing.T, seed uint64, res *orchestrator.Result, err error) {
 	fail := func(format string, args ...any) { t.Errorf("seed %d: %s: "+format, append([]any{seed, r}, args...)...) }
 	switch {
-	case res.Status == orchestrator.StatusDone && err == nil:
+	case res.Status == machine.StatusDone && err == nil:
 		if text := res.Output.Text(); text != "done" {
 			fail("it said %q", text)
 		}
-	case res.Status == orchestrator.StatusStopped && r.meets != "nothing" && r.meets != "time-out":
+	case res.Status == machine.StatusStopped && r.meets != "nothing" && r.meets != "time-out":
 		if e := res.Output.Err; e == nil || e.Code != delegation.CodeStopped {
 			fail("the error of a run that was stopped is %v", e)
 		}
@@ -238,7 +238,7 @@ func (r *race) check(t *testing.T, seed uint64, res *orchestrator.Result, err er
 			results++
 		}
 	}
-	if results > 1 || results == 0 && res.Status == orchestrator.StatusDone {
+	if results > 1 || results == 0 && res.Status == machine.StatusDone {
 		fail("the call has %d results", results)
 	}
 }
@@ -289,13 +289,13 @@ func TestEmit_afterTheEffect(t *testing.T) {
 		return "", nil
 	})
 	second := tools.NewRaw(tools.Definition{Name: "second"}, func(context.Context, string) (string, error) {
-		orchestrator.Emit(outer, orchestrator.Event{Kind: "late"})
+		orchestrator.Emit(outer, machine.Event{Kind: "late"})
 		return "", nil
 	})
 	model := scripted.New(scripted.Calls(scripted.Call("first", "{}", "1")), scripted.Calls(scripted.Call("second", "{}", "2")), scripted.Text("done"))
 	events, err := collect(t, solver(t, model, with(first, second)), task("go"))
 	require.NoError(t, err)
-	require.NotContains(t, kinds(events), orchestrator.EventKind("late"))
+	require.NotContains(t, kinds(events), machine.EventKind("late"))
 }
 
 // The time of a tool counts from its call, however long the consumer took before.
@@ -310,7 +310,7 @@ func TestTimeout_afterASlowConsumer(t *testing.T) {
 		o := solver(t, scripted.New(scripted.Calls(scripted.Call("hangs", "{}", "1")), scripted.Text("done")), with(hangs))
 		for e, err := range o.Stream(t.Context(), task("go")) {
 			require.NoError(t, err)
-			if e.Kind == orchestrator.EventToolStarted {
+			if e.Kind == machine.EventToolStarted {
 				time.Sleep(time.Hour)
 			}
 		}
@@ -330,14 +330,14 @@ func TestAsk_outlivesTheRun(t *testing.T) {
 			return text, err
 		})
 		o := solver(t, scripted.New(scripted.Calls(scripted.Call("asks", "{}", "1"))), with(asks), func(c *orchestrator.Config) {
-			c.Reply = func(context.Context, orchestrator.Wait) (orchestrator.Reply, error) {
+			c.Reply = func(context.Context, machine.Wait) (machine.Reply, error) {
 				<-release
-				return orchestrator.Reply{}, nil
+				return machine.Reply{}, nil
 			}
 		})
 		for e, err := range o.Stream(t.Context(), task("go")) {
 			require.NoError(t, err)
-			if e.Kind == orchestrator.EventWaitStarted {
+			if e.Kind == machine.EventWaitStarted {
 				break
 			}
 		}
@@ -356,14 +356,14 @@ func TestMiddleware_panicsLate(t *testing.T) {
 		return "", nil
 	})
 	o := solver(t, scripted.New(scripted.Calls(scripted.Call("hangs", "{}", "1")), scripted.Text("done")), with(hangs),
-		handles(func(ctx context.Context, e orchestrator.Effect, next orchestrator.Handler) (nextstep.Answer, error) {
+		handles(func(ctx context.Context, e machine.Effect, next orchestrator.Handler) (nextstep.Answer, error) {
 			answer, err := next(ctx, e)
 			if e.Kind == machine.EffectTool {
 				panic("late")
 			}
 			return answer, err
 		}), func(c *orchestrator.Config) {
-			c.OnPanic = func(context.Context, orchestrator.PanicReport) { close(reported) }
+			c.OnPanic = func(context.Context, machine.PanicReport) { close(reported) }
 		})
 	res, err := o.Run(t.Context(), task("go"))
 	require.NoError(t, err)

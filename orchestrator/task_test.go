@@ -31,17 +31,17 @@ func TestTask_Factory(t *testing.T) {
 	o, model := build(scripted.Calls(question("Which?", "1")))
 	res, err := o.Run(t.Context(), orchestrator.Task{Run: "r", Input: delegation.Input{Goal: "go"}, Factory: own})
 	require.NoError(t, err)
-	require.Equal(t, orchestrator.StatusWaiting, res.Status)
+	require.Equal(t, machine.StatusWaiting, res.Status)
 	require.Equal(t, "You are the task's own.", model.Requests()[0].Messages[0].(messages.System).Text)
 
-	reply := orchestrator.Reply{WaitID: res.Waits[0].ID, Text: "that"}
+	reply := machine.Reply{WaitID: res.Waits[0].ID, Text: "that"}
 	o, model = build(scripted.Text("done"))
 	for name, factory := range map[string]func() strategy.Strategy{
 		"none":          nil,
 		"another table": new(tabled).by(circle(""), nil),
 		"broken":        func() strategy.Strategy { return nil },
 	} {
-		_, err = all(t, o.Resume(t.Context(), orchestrator.Resumption{Run: "r", Replies: []orchestrator.Reply{reply}, Factory: factory}))
+		_, err = all(t, o.Resume(t.Context(), orchestrator.Resumption{Run: "r", Replies: []machine.Reply{reply}, Factory: factory}))
 		var refused *orchestrator.FactoryError
 		require.ErrorAs(t, err, &refused, name)
 		require.Equal(t, "r", refused.Run)
@@ -54,9 +54,9 @@ func TestTask_Factory(t *testing.T) {
 		}
 	}
 	require.Empty(t, model.Requests())
-	events, err := all(t, o.Resume(t.Context(), orchestrator.Resumption{Run: "r", Replies: []orchestrator.Reply{reply}, Factory: own}))
+	events, err := all(t, o.Resume(t.Context(), orchestrator.Resumption{Run: "r", Replies: []machine.Reply{reply}, Factory: own}))
 	require.NoError(t, err)
-	require.Equal(t, "task", events[0].Detail.(orchestrator.RunResumed).Strategy)
+	require.Equal(t, "task", events[0].Detail.(machine.RunResumed).Strategy)
 	require.Equal(t, "done", finished(t, events).Output.Text())
 	require.Equal(t, "You are the task's own.", model.Requests()[0].Messages[0].(messages.System).Text)
 
@@ -166,18 +166,18 @@ func TestTask_ModelAndTemperature(t *testing.T) {
 	o, model := build(scripted.Calls(scripted.Call("research", `{"goal":"x"}`, "1"), question("Which?", "2")), scripted.Text("found"))
 	res, err := o.Run(t.Context(), orchestrator.Task{Run: "r", Model: "small", Temperature: new(0.25)})
 	require.NoError(t, err)
-	require.Equal(t, orchestrator.StatusWaiting, res.Status)
+	require.Equal(t, machine.StatusWaiting, res.Status)
 	models, temperatures := requests(model)
 	require.Equal(t, []string{"small", "large"}, models)
 	require.Equal(t, []float64{0.25, 0.25}, temperatures)
 
 	o, model = build(scripted.Text("a"), scripted.Text("b"))
-	events, err := resumed(t, o, "r", orchestrator.Reply{WaitID: res.Waits[0].ID, Text: "that"})
+	events, err := resumed(t, o, "r", machine.Reply{WaitID: res.Waits[0].ID, Text: "that"})
 	require.NoError(t, err)
 	for _, e := range events {
-		require.NotEqual(t, orchestrator.EventDrifted, e.Kind, "the replay asks in the same words")
+		require.NotEqual(t, machine.EventDrifted, e.Kind, "the replay asks in the same words")
 	}
-	require.Equal(t, orchestrator.StatusDone, finished(t, events).Status)
+	require.Equal(t, machine.StatusDone, finished(t, events).Status)
 	models, temperatures = requests(model)
 	require.Equal(t, []string{"small", "small"}, models)
 	require.Equal(t, []float64{0.25, 0.25}, temperatures)
@@ -222,7 +222,7 @@ func TestTask_Metadata(t *testing.T) {
 	}))
 	require.NoError(t, err)
 	meta["user"] = "u2"
-	require.Equal(t, map[string]string{"user": "u1"}, events[0].Detail.(orchestrator.RunStarted).Metadata)
+	require.Equal(t, map[string]string{"user": "u1"}, events[0].Detail.(machine.RunStarted).Metadata)
 	for rec, err := range store.Read(t.Context(), checkpoint.Key{Namespace: "tenant", Run: "r"}, 1) {
 		require.NoError(t, err)
 		began, err := machine.ReadRecord(rec.Data)
@@ -233,9 +233,9 @@ func TestTask_Metadata(t *testing.T) {
 		require.Equal(t, "tenant", s.Namespace)
 		break
 	}
-	how := resuming("r", orchestrator.Reply{WaitID: finished(t, events).Waits[0].ID, Text: "that"})
+	how := resuming("r", machine.Reply{WaitID: finished(t, events).Waits[0].ID, Text: "that"})
 	how.Namespace = "tenant"
 	events, err = all(t, o.Resume(t.Context(), how))
 	require.NoError(t, err)
-	require.Equal(t, map[string]string{"user": "u1"}, events[0].Detail.(orchestrator.RunResumed).Metadata)
+	require.Equal(t, map[string]string{"user": "u1"}, events[0].Detail.(machine.RunResumed).Metadata)
 }

@@ -156,7 +156,7 @@ type agentDeadline struct {
 
 // timeAgent sets the deadline of an agent that begins, or that goes on with other code, and removes
 // it when the agent ends.
-func (r *run) timeAgent(e *Event) {
+func (r *run) timeAgent(e *machine.Event) {
 	begins := func(frame, tool string) {
 		if limit := r.o.agentTimeout(tool); limit > 0 {
 			late := agentDeadline{frame: frame, at: r.now.Add(limit), tool: tool, limit: limit}
@@ -165,11 +165,11 @@ func (r *run) timeAgent(e *Event) {
 		}
 	}
 	switch d := e.Detail.(type) {
-	case FrameEntered:
+	case machine.FrameEntered:
 		if d.After == "" { // a successor has the time that is left
 			begins(e.Frame, d.Tool)
 		}
-	case RunMigrated:
+	case machine.RunMigrated:
 		r.agents = nil
 		for _, open := range d.Open {
 			begins(open.Frame, open.Tool)

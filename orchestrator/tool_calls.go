@@ -37,7 +37,7 @@ func (x *execution) callTool(ctx context.Context, e *machine.Effect) (nextstep.A
 		return nil, fmt.Errorf("orchestrator: the call %.64q of %.64q was made already, and a tool that is neither read-only nor idempotent is called once", was.Call.ID, was.Call.Name)
 	}
 	if _, ok := c.Due(); ok {
-		x.run.box.post(mail{execution: x, event: &Event{}}) // wakes the loop, which sets the deadline
+		x.run.box.post(mail{execution: x, event: &machine.Event{}}) // wakes the loop, which sets the deadline
 	}
 	return x.finished(c, c.Perform(), made)
 }
@@ -45,7 +45,7 @@ func (x *execution) callTool(ctx context.Context, e *machine.Effect) (nextstep.A
 // refuse returns the result of a call that is not allowed as a middleware changed it.
 func (x *execution) refuse(why string) nextstep.Answer {
 	c := &x.effect.Call
-	return nextstep.ToolResult{Output: messages.ToolOutput{CallID: c.ID, ToolName: c.Name, Status: messages.StatusFailed, Reason: ReasonRefused, Output: why}}
+	return nextstep.ToolResult{Output: messages.ToolOutput{CallID: c.ID, ToolName: c.Name, Status: messages.StatusFailed, Reason: machine.ReasonRefused, Output: why}}
 }
 
 // refusesChanged says why a changed call is not allowed; "" if it is.
@@ -56,10 +56,10 @@ func (o *Orchestrator) refusesChanged(was, e *machine.Effect) string {
 	if o.approve == nil || was.Definition == nil {
 		return ""
 	}
-	v := o.approve(ApprovalRequest{
+	v := o.approve(machine.ApprovalRequest{
 		Run: was.Run, Frame: was.Frame, Strategy: was.Strategy, Seq: was.ID.Seq, Call: e.Call, Definition: *was.Definition, Untrusted: was.Untrusted,
 	})
-	if v == VerdictAllow {
+	if v == machine.VerdictAllow {
 		return ""
 	}
 	return "the arguments of the call were changed, and as it is now it is not allowed"
@@ -84,7 +84,7 @@ func (x *execution) suspension(out *messages.ToolOutput) *SuspendedError {
 	if len(x.waits) > 0 {
 		return &SuspendedError{Waits: x.waits}
 	}
-	return &SuspendedError{Waits: []Wait{{Kind: WaitQuestion, Text: out.Output}}} // the tool did not use Ask
+	return &SuspendedError{Waits: []machine.Wait{{Kind: machine.WaitQuestion, Text: out.Output}}} // the tool did not use Ask
 }
 
 // beginCall prepares the call of the effect, which a middleware may have changed. An inline tool
@@ -113,8 +113,8 @@ func (x *execution) progress(text string) {
 		return
 	}
 	e := x.event()
-	e.Time, e.Kind, e.Text = time.Now(), EventToolProgress, text
-	e.Detail = ToolProgress{CallID: x.effect.Call.ID, ToolName: x.effect.Call.Name}
+	e.Time, e.Kind, e.Text = time.Now(), machine.EventToolProgress, text
+	e.Detail = machine.ToolProgress{CallID: x.effect.Call.ID, ToolName: x.effect.Call.Name}
 	x.run.box.try(mail{execution: x, event: &e})
 }
 

@@ -23,7 +23,7 @@ func hung(name string, release <-chan struct{}, def tools.Definition) tools.Tool
 	return tools.NewRaw(def, func(ctx context.Context, _ string) (string, error) {
 		<-release
 		tools.Progress(ctx, "too late")
-		orchestrator.Emit(ctx, orchestrator.Event{Kind: "mine", Text: "too late"})
+		orchestrator.Emit(ctx, machine.Event{Kind: "mine", Text: "too late"})
 		return "too late", nil
 	})
 }
@@ -57,7 +57,7 @@ func TestToolCalls_hungToolIsAbandoned(t *testing.T) {
 				close(release)
 				synctest.Wait()
 				require.Equal(t, before, outs)
-				require.Zero(t, count(events, orchestrator.EventToolProgress))
+				require.Zero(t, count(events, machine.EventToolProgress))
 			})
 		})
 	}
@@ -122,14 +122,14 @@ func TestToolCalls_cancelledBeforeTheyAreMade(t *testing.T) {
 		started.Add(1)
 		return "", nil
 	})}
-	var end orchestrator.RunFinished
+	var end machine.RunFinished
 	for e := range batchOf(t, callsTo("raw", "inline", "alone", "raw"), list).Stream(ctx, task("go")) {
-		if e.Kind == orchestrator.EventStepTaken {
+		if e.Kind == machine.EventStepTaken {
 			cancel()
 		}
-		end, _ = e.Detail.(orchestrator.RunFinished)
+		end, _ = e.Detail.(machine.RunFinished)
 	}
-	require.Equal(t, orchestrator.StatusStopped, end.Status)
+	require.Equal(t, machine.StatusStopped, end.Status)
 	require.Zero(t, started.Load())
 	require.Len(t, end.Output.ToolMetas(), 4)
 	for _, out := range end.Output.ToolMetas() {

@@ -16,19 +16,20 @@ import (
 	"github.com/segue-go/segue/checkpoint"
 	"github.com/segue-go/segue/llmclient"
 	"github.com/segue-go/segue/llmclient/scripted"
+	"github.com/segue-go/segue/machine"
 	"github.com/segue-go/segue/messages"
 	"github.com/segue-go/segue/orchestrator"
 	"github.com/segue-go/segue/tools"
 )
 
 // ofCall says which call an event is about, and what it says of it; "" if it is about none.
-func ofCall(e orchestrator.Event) (id, says string) {
+func ofCall(e machine.Event) (id, says string) {
 	switch d := e.Detail.(type) {
-	case orchestrator.ToolStarted:
+	case machine.ToolStarted:
 		return d.Call.ID, "started"
-	case orchestrator.ToolProgress:
+	case machine.ToolProgress:
 		return d.CallID, "says " + strings.TrimRight(e.Text, " …")
-	case orchestrator.ToolFinished:
+	case machine.ToolFinished:
 		return d.Output.CallID, "finished"
 	default:
 		return "", ""
@@ -77,7 +78,7 @@ func TestToolCalls_progressIsBounded(t *testing.T) {
 	heard := 0
 	for e, err := range batchOf(t, callsTo("talks"), []tools.Tool{talks}).Stream(t.Context(), task("go")) {
 		require.NoError(t, err)
-		if e.Kind == orchestrator.EventToolProgress {
+		if e.Kind == machine.EventToolProgress {
 			if heard++; heard == 1 {
 				<-ended // it does not wait
 			}

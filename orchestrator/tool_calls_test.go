@@ -17,6 +17,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/segue-go/segue/llmclient/scripted"
+	"github.com/segue-go/segue/machine"
 	"github.com/segue-go/segue/messages"
 	"github.com/segue-go/segue/orchestrator"
 	"github.com/segue-go/segue/tools"
@@ -231,7 +232,7 @@ func TestToolCalls_inlineOnTheGoroutineOfTheLoop(t *testing.T) {
 	for _, names := range [][]string{{"inline"}, {"raw"}, {"inline", "raw", "inline"}} {
 		for e, err := range batchOf(t, callsTo(names...), list).Stream(t.Context(), task("go")) {
 			require.NoError(t, err)
-			if d, ok := e.Detail.(orchestrator.ToolFinished); ok {
+			if d, ok := e.Detail.(machine.ToolFinished); ok {
 				require.Equal(t, d.Output.ToolName == "inline", d.Output.Output == here(), "%v", names)
 			}
 		}
@@ -270,8 +271,8 @@ func TestToolCalls_idempotencyKeys(t *testing.T) {
 	require.Equal(t, []string{"r/2/1", "r/2/2", "r/5/1", "r/5/2"}, keys)
 
 	rapid.Check(t, func(t *rapid.T) {
-		draw := func(name string) orchestrator.Effect {
-			e := orchestrator.Effect{Run: rapid.StringOfN(rapid.SampledFrom([]rune("r/12")), 1, 8, -1).Draw(t, name+" run")}
+		draw := func(name string) machine.Effect {
+			e := machine.Effect{Run: rapid.StringOfN(rapid.SampledFrom([]rune("r/12")), 1, 8, -1).Draw(t, name+" run")}
 			e.ID.Seq, e.ID.Index = rapid.IntRange(1, 22).Draw(t, name+" seq"), rapid.IntRange(0, 22).Draw(t, name+" index")
 			return e
 		}

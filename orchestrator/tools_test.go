@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/segue-go/segue/llmclient/scripted"
+	"github.com/segue-go/segue/machine"
 	"github.com/segue-go/segue/messages"
 	"github.com/segue-go/segue/nextstep"
 	"github.com/segue-go/segue/orchestrator"
@@ -46,11 +47,11 @@ func TestEmit_whileToolsRun(t *testing.T) {
 	var outer context.Context
 	seen := make(chan struct{})
 	noisy := tools.NewRaw(tools.Definition{Name: "noisy"}, func(context.Context, string) (string, error) {
-		orchestrator.Emit(outer, orchestrator.Event{Kind: "note", Text: "hello"})
+		orchestrator.Emit(outer, machine.Event{Kind: "note", Text: "hello"})
 		<-seen
 		return "ok", nil
 	})
-	o := solver(t, scripted.New(scripted.Calls(scripted.Call("noisy", "{}", "1")), scripted.Text("done")), with(noisy), handles(func(ctx context.Context, e orchestrator.Effect, next orchestrator.Handler) (nextstep.Answer, error) {
+	o := solver(t, scripted.New(scripted.Calls(scripted.Call("noisy", "{}", "1")), scripted.Text("done")), with(noisy), handles(func(ctx context.Context, e machine.Effect, next orchestrator.Handler) (nextstep.Answer, error) {
 		outer = ctx
 		return next(ctx, e)
 	}))

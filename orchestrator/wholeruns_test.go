@@ -92,9 +92,9 @@ func runIsStream(t *testing.T, name string, set strategy.Set, script []scripted.
 	begun, ended := map[string]int{}, map[string]int{}
 	for _, e := range events {
 		switch d := e.Detail.(type) {
-		case orchestrator.ToolStarted:
+		case machine.ToolStarted:
 			begun[d.Call.Name]++
-		case orchestrator.ToolFinished:
+		case machine.ToolFinished:
 			ended[d.Output.ToolName]++
 		default:
 		}
@@ -125,16 +125,16 @@ func TestS1_7_stoppedBehindTheSecondRound(t *testing.T) {
 	model := scripted.New(scripted.Calls(scripted.Call("a", "1", "1")), scripted.Calls(scripted.Call("a", "2", "2")), scripted.Text("never"))
 	ta, rounds := task("go"), 0
 	ta.Stop = stop
-	var end orchestrator.RunFinished
+	var end machine.RunFinished
 	for e := range solver(t, model, with(echo("a"))).Stream(t.Context(), ta) {
-		if e.Kind == orchestrator.EventToolFinished {
+		if e.Kind == machine.EventToolFinished {
 			if rounds++; rounds == 2 {
 				close(stop)
 			}
 		}
-		end, _ = e.Detail.(orchestrator.RunFinished)
+		end, _ = e.Detail.(machine.RunFinished)
 	}
-	require.Equal(t, orchestrator.StatusStopped, end.Status)
+	require.Equal(t, machine.StatusStopped, end.Status)
 	require.Len(t, model.Requests(), 2)
 	require.JSONEq(t, "2", string(end.Output.Metadata["model_calls"]))
 	h := end.Output.Messages
@@ -168,7 +168,7 @@ func TestS1_19_aStepFails(t *testing.T) {
 	})
 	res, err := o.Run(t.Context(), task("go"))
 	require.ErrorContains(t, err, "there is no second")
-	require.Equal(t, orchestrator.StatusFailed, res.Status)
+	require.Equal(t, machine.StatusFailed, res.Status)
 	require.Len(t, goals, 2, "C is not begun")
 	require.NotContains(t, goals[0], "the first is done")
 	require.Contains(t, goals[1], "the first is done")
@@ -232,7 +232,7 @@ func TestS3_19_orderOfHooks(t *testing.T) {
 	var order []string
 	note := func(text string) { order = append(order, text) }
 	hooks := func(next orchestrator.Handler) orchestrator.Handler {
-		return func(ctx context.Context, e orchestrator.Effect) (nextstep.Answer, error) {
+		return func(ctx context.Context, e machine.Effect) (nextstep.Answer, error) {
 			if e.Kind != machine.EffectTool {
 				if len(e.Step.(nextstep.GetChatCompletion).Request.Tools) == 0 {
 					note("plan")
@@ -251,8 +251,8 @@ func TestS3_19_orderOfHooks(t *testing.T) {
 		c.Strategies = strategy.Set{"solve": heeding(func(stepagent.Step) { note("step") })}
 		c.Middleware = []orchestrator.Middleware{hooks}
 	})
-	_, err := orchestrator.Collect(orchestrator.Tee(o.Stream(t.Context(), task("go")), nil, func(e orchestrator.Event) {
-		if e.Kind == orchestrator.EventRunFinished {
+	_, err := orchestrator.Collect(orchestrator.Tee(o.Stream(t.Context(), task("go")), nil, func(e machine.Event) {
+		if e.Kind == machine.EventRunFinished {
 			note("finish")
 		}
 	}))
@@ -267,21 +267,21 @@ func TestS4_7_anotherAnswerMeanwhile(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		model := scripted.New(scripted.Calls(question("Which file?", "1"), scripted.Call("a", "{}", "2")))
 		o := solver(t, model, with(tools.AskUser(), echo("a")), func(c *orchestrator.Config) {
-			c.Approve = &orchestrator.ApprovalConfig{Tools: map[string]orchestrator.ApprovalPolicy{"a": orchestrator.AskAlways}}
+			c.Approve = &orchestrator.ApprovalConfig{Tools: map[string]machine.ApprovalPolicy{"a": machine.AskAlways}}
 			c.Timeouts.Run = time.Minute
-			c.Reply = func(ctx context.Context, w orchestrator.Wait) (orchestrator.Reply, error) {
-				if w.Kind == orchestrator.WaitApproval {
+			c.Reply = func(ctx context.Context, w machine.Wait) (machine.Reply, error) {
+				if w.Kind == machine.WaitApproval {
 					time.Sleep(time.Second) // until the question is asked, too
-					return orchestrator.Reply{WaitID: w.ID, Approve: true, Text: "yes"}, nil
+					return machine.Reply{WaitID: w.ID, Approve: true, Text: "yes"}, nil
 				}
 				<-ctx.Done()
-				return orchestrator.Reply{}, ctx.Err()
+				return machine.Reply{}, ctx.Err()
 			}
 		})
 		began := time.Now()
 		res, err := o.Run(t.Context(), task("go"))
 		require.ErrorIs(t, err, context.DeadlineExceeded)
-		require.Equal(t, orchestrator.StatusStopped, res.Status)
+		require.Equal(t, machine.StatusStopped, res.Status)
 		require.Equal(t, time.Minute, time.Since(began))
 		require.Len(t, model.Requests(), 1)
 		metas := res.Output.ToolMetas()

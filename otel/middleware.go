@@ -17,13 +17,14 @@ import (
 	"github.com/segue-go/segue/messages"
 	"github.com/segue-go/segue/nextstep"
 	"github.com/segue-go/segue/orchestrator"
+	"github.com/segue-go/segue/tools"
 )
 
 // Middleware returns the middleware that makes spans of requests to models, of calls of tools and
 // of delegations to other services. Let it be the first, so that its spans hold what others do.
 func (t *Telemetry) Middleware() orchestrator.Middleware {
 	return func(next orchestrator.Handler) orchestrator.Handler {
-		return func(ctx context.Context, e orchestrator.Effect) (nextstep.Answer, error) {
+		return func(ctx context.Context, e machine.Effect) (nextstep.Answer, error) {
 			o := t.operation(&e)
 			if o == nil {
 				return next(ctx, e)
@@ -53,7 +54,7 @@ type operation struct {
 }
 
 // operation returns the operation of an effect; nil for one that nobody performs.
-func (t *Telemetry) operation(e *orchestrator.Effect) *operation {
+func (t *Telemetry) operation(e *machine.Effect) *operation {
 	switch step := e.Step.(type) {
 	case nextstep.GetChatCompletion:
 		if e.Kind == machine.EffectModel {
@@ -78,7 +79,7 @@ func (t *Telemetry) operation(e *orchestrator.Effect) *operation {
 }
 
 // make returns an operation with what all have.
-func (t *Telemetry) make(e *orchestrator.Effect, operationName, subject string, kind trace.SpanKind) *operation {
+func (t *Telemetry) make(e *machine.Effect, operationName, subject string, kind trace.SpanKind) *operation {
 	name := operationName
 	if subject != "" {
 		name += " " + subject
@@ -88,7 +89,7 @@ func (t *Telemetry) make(e *orchestrator.Effect, operationName, subject string, 
 		keyRun.String(e.Run), keyFrame.String(e.Frame), keyEffect.String(e.ID.String()))}
 }
 
-func (t *Telemetry) chat(e *orchestrator.Effect, req *llmclient.Request) *operation {
+func (t *Telemetry) chat(e *machine.Effect, req *llmclient.Request) *operation {
 	o := t.make(e, operationChat, req.Model, trace.SpanKindClient)
 	if req.Model != "" {
 		o.labels = append(o.labels, keyRequestModel.String(req.Model))
@@ -120,7 +121,7 @@ func textOf(h messages.History) string {
 func (o *operation) ended(ctx context.Context, span trace.Span, answer nextstep.Answer, err error, elapsed time.Duration) {
 	var failed *delegation.Error
 	switch {
-	case errors.Is(err, orchestrator.ErrSuspended):
+	case errors.Is(err, tools.ErrSuspended):
 		span.SetAttributes(keySuspended.Bool(true))
 		return
 	case err != nil:

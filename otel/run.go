@@ -12,6 +12,7 @@ import (
 
 	"github.com/segue-go/segue/checkpoint"
 	"github.com/segue-go/segue/delegation"
+	"github.com/segue-go/segue/machine"
 	"github.com/segue-go/segue/messages"
 	"github.com/segue-go/segue/orchestrator"
 )
@@ -35,24 +36,24 @@ func (t *Telemetry) Observe(ctx context.Context, key checkpoint.Key) orchestrato
 }
 
 // event makes spans and counts of an event.
-func (r *run) event(e orchestrator.Event) {
+func (r *run) event(e machine.Event) {
 	metrics := &r.t.metrics
 	switch d := e.Detail.(type) {
-	case orchestrator.RunResumed:
+	case machine.RunResumed:
 		r.resumed(&e, &d)
-	case orchestrator.FrameEntered:
+	case machine.FrameEntered:
 		r.enter(&e, d.Strategy)
-	case orchestrator.FrameLeft:
+	case machine.FrameLeft:
 		r.leave(&e, &d)
-	case orchestrator.StepTaken:
+	case machine.StepTaken:
 		metrics.steps.Add(r.ctx, 1, metric.WithAttributes(append(errorOf(d.Err), keyKind.String(d.Kind.String()))...))
-	case orchestrator.WaitStarted:
+	case machine.WaitStarted:
 		metrics.waits.Add(r.ctx, 1, metric.WithAttributes(keyKind.String(d.Wait.Kind)))
-	case orchestrator.RetryWaiting:
+	case machine.RetryWaiting:
 		metrics.retries.Add(r.ctx, 1, metric.WithAttributes(keyKind.String(string(d.Kind))))
-	case orchestrator.Compacted:
+	case machine.Compacted:
 		metrics.compactions.Add(r.ctx, 1, metric.WithAttributes(keyKind.String(d.How)))
-	case orchestrator.RunFinished:
+	case machine.RunFinished:
 		metrics.runs.Add(r.ctx, 1, metric.WithAttributes(keyStatus.String(string(d.Status))))
 		r.finished(&e, &d)
 	default: // the middleware sees it, or it is no work
@@ -68,7 +69,7 @@ func errorOf(err *delegation.Error) []attribute.KeyValue {
 }
 
 // enter begins the span of a strategy.
-func (r *run) enter(e *orchestrator.Event, strategy string, opts ...trace.SpanStartOption) {
+func (r *run) enter(e *machine.Event, strategy string, opts ...trace.SpanStartOption) {
 	attributes := append([]attribute.KeyValue{
 		keyOperation.String(operationAgent), keyAgentName.String(strategy), keyRun.String(r.key.Run), keyFrame.String(e.Frame),
 	}, r.t.common...)
@@ -84,7 +85,7 @@ func (r *run) enter(e *orchestrator.Event, strategy string, opts ...trace.SpanSt
 
 // resumed begins the spans of the strategies that go on with a run that began elsewhere. That of
 // the root links to the trace in which the run began.
-func (r *run) resumed(e *orchestrator.Event, d *orchestrator.RunResumed) {
+func (r *run) resumed(e *machine.Event, d *machine.RunResumed) {
 	opts := []trace.SpanStartOption{trace.WithAttributes(keyResumed.Bool(true))}
 	root := opts
 	if link, ok := linkOf(d.Metadata); ok {
@@ -121,7 +122,7 @@ func (r *run) below(ctx context.Context, frame string) context.Context {
 }
 
 // leave ends the span of a strategy. That of the root goes on until the run says how it ended.
-func (r *run) leave(e *orchestrator.Event, d *orchestrator.FrameLeft) {
+func (r *run) leave(e *machine.Event, d *machine.FrameLeft) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	span := r.frames[e.Frame]
@@ -137,13 +138,13 @@ func (r *run) leave(e *orchestrator.Event, d *orchestrator.FrameLeft) {
 }
 
 // finished says on the root how the run ended here, and ends what is still open.
-func (r *run) finished(e *orchestrator.Event, d *orchestrator.RunFinished) {
+func (r *run) finished(e *machine.Event, d *machine.RunFinished) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for frame, span := range r.frames {
 		if parentOf(frame) == "" {
 			span.SetAttributes(keyStatus.String(string(d.Status)))
-			if d.Status != orchestrator.StatusWaiting {
+			if d.Status != machine.StatusWaiting {
 				fail(span, d.Output.Err)
 			}
 		}

@@ -25,6 +25,7 @@ import (
 	"github.com/segue-go/segue/delegation"
 	"github.com/segue-go/segue/llmclient"
 	"github.com/segue-go/segue/llmclient/scripted"
+	"github.com/segue-go/segue/machine"
 	"github.com/segue-go/segue/messages"
 	"github.com/segue-go/segue/nextstep"
 	"github.com/segue-go/segue/orchestrator"
@@ -259,7 +260,7 @@ func TestResume_links(t *testing.T) {
 	res, err := o.Run(ctx, first.telemetry.Task(ctx, given))
 	require.NoError(t, err)
 	request.End()
-	require.Equal(t, orchestrator.StatusWaiting, res.Status)
+	require.Equal(t, machine.StatusWaiting, res.Status)
 	require.Equal(t, map[string]string{"mine": "yes"}, given.Metadata)
 	require.Equal(t, []string{"request", "  invoke_agent again", "    invoke_agent solve", "      chat small", "      execute_tool ask_user"}, first.tree())
 	require.Equal(t, "true", attributes(first.span("execute_tool ask_user"))["segue.suspended"])
@@ -267,12 +268,12 @@ func TestResume_links(t *testing.T) {
 	require.Equal(t, codes.Unset, first.span("invoke_agent again").Status.Code)
 
 	second := newLab(t)
-	resume := func(replies ...orchestrator.Reply) {
+	resume := func(replies ...machine.Reply) {
 		o := second.orchestrator(store, []scripted.Reply{reply("ok")}, tools.AskUser())
 		_, err := orchestrator.Collect(o.Resume(t.Context(), orchestrator.Resumption{Run: "r", Replies: replies}))
 		require.NoError(t, err)
 	}
-	resume(orchestrator.Reply{WaitID: res.Waits[0].ID, Text: "this"})
+	resume(machine.Reply{WaitID: res.Waits[0].ID, Text: "this"})
 	want := []string{"invoke_agent again", "  invoke_agent solve", "    execute_tool ask_user", "    chat small"}
 	require.Equal(t, want, second.tree())
 	root := second.span("invoke_agent again")
@@ -327,9 +328,9 @@ func TestTrace_brokenOff(t *testing.T) {
 	require.Contains(t, strings.Join(l.tree(), "\n"), "invoke_agent again")
 
 	l = newLab(t)
-	handler := l.telemetry.Middleware()(func(context.Context, orchestrator.Effect) (nextstep.Answer, error) { panic("x") })
+	handler := l.telemetry.Middleware()(func(context.Context, machine.Effect) (nextstep.Answer, error) { panic("x") })
 	require.Panics(t, func() {
-		_, _ = handler(t.Context(), orchestrator.Effect{Kind: "tool", Call: messages.ToolCall{Name: "look"}})
+		_, _ = handler(t.Context(), machine.Effect{Kind: "tool", Call: messages.ToolCall{Name: "look"}})
 	})
 	require.Equal(t, []string{"execute_tool look"}, l.tree())
 }

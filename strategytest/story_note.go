@@ -87,11 +87,11 @@ func (n *storyNotes) left() (wheres []string) {
 }
 
 // noted writes what becomes of a note.
-func (tr *trace) noted(p *page, depth int, frame string, kind orchestrator.EventKind, n *orchestrator.Noting) {
+func (tr *trace) noted(p *page, depth int, frame string, kind machine.EventKind, n *machine.Noting) {
 	switch kind {
-	case orchestrator.EventNoted:
+	case machine.EventNoted:
 		tr.root.line(0, "note %d: %s", n.Note, n.Text)
-	case orchestrator.EventNoteUnheard:
+	case machine.EventNoteUnheard:
 		tr.root.line(0, "note %d was heard by nobody", n.Note)
 	default:
 		p.line(depth, "%s%s heard note %d", p.name, frame, n.Note)

@@ -26,9 +26,9 @@ type life struct {
 	trace  *trace
 	store  *mortal // that of the last process
 	model  *scripted.Client
-	waits  map[string]string   // the ids of its questions, by the names that the script uses
-	status orchestrator.Status // how the last process left it; "" if it crashed
-	at     time.Time           // when the last process ended
+	waits  map[string]string // the ids of its questions, by the names that the script uses
+	status machine.Status    // how the last process left it; "" if it crashed
+	at     time.Time         // when the last process ended
 }
 
 // mortal is the store of a process that may die: after that, nothing is stored.
@@ -101,7 +101,7 @@ func (s *story) resume(t *testing.T, d *datadriven.TestData) string {
 	switch {
 	case l == nil:
 		d.Fatalf(t, "there is no run to resume")
-	case l.status != "" && l.status != orchestrator.StatusWaiting:
+	case l.status != "" && l.status != machine.StatusWaiting:
 		d.Fatalf(t, "the last run has ended")
 	}
 	how := orchestrator.Resumption{Run: storyID}
@@ -135,7 +135,7 @@ func (s *story) resume(t *testing.T, d *datadriven.TestData) string {
 	l.trace.root.text.Reset()
 	synctest.Test(t, func(t *testing.T) {
 		time.Sleep(time.Until(l.at)) // each bubble has a clock of its own
-		s.play(t, &run, "not resumed", func(ctx context.Context, o *orchestrator.Orchestrator) iter.Seq2[orchestrator.Event, error] {
+		s.play(t, &run, "not resumed", func(ctx context.Context, o *orchestrator.Orchestrator) iter.Seq2[machine.Event, error] {
 			how.Stop, how.Notes = run.task.Stop, run.task.Notes
 			return o.Resume(ctx, how)
 		})
@@ -144,15 +144,15 @@ func (s *story) resume(t *testing.T, d *datadriven.TestData) string {
 }
 
 // replies reads the input of the command resume.
-func (l *life) replies(input string) ([]orchestrator.Reply, error) {
-	var list []orchestrator.Reply
+func (l *life) replies(input string) ([]machine.Reply, error) {
+	var list []machine.Reply
 	for line := range strings.Lines(input) {
 		verb, rest, _ := strings.Cut(strings.TrimSpace(line), " ")
 		about, text, _ := strings.Cut(rest, " ")
 		if verb == "" {
 			continue
 		}
-		r := orchestrator.Reply{WaitID: l.waits[about]}
+		r := machine.Reply{WaitID: l.waits[about]}
 		switch verb {
 		case "approve":
 			r.Approve = true

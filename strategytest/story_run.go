@@ -15,6 +15,7 @@ import (
 
 	"github.com/segue-go/segue/delegation"
 	"github.com/segue-go/segue/llmclient/scripted"
+	"github.com/segue-go/segue/machine"
 	"github.com/segue-go/segue/orchestrator"
 )
 
@@ -83,7 +84,7 @@ func (s *story) run(t *testing.T, d *datadriven.TestData) string {
 		if s.before != nil {
 			s.before(t, &run)
 		}
-		s.play(t, &run, "not started", func(ctx context.Context, o *orchestrator.Orchestrator) iter.Seq2[orchestrator.Event, error] {
+		s.play(t, &run, "not started", func(ctx context.Context, o *orchestrator.Orchestrator) iter.Seq2[machine.Event, error] {
 			return o.Stream(ctx, run.task)
 		})
 	})
@@ -122,7 +123,7 @@ func (s *story) config(root string) *configured {
 const storyID = "story"
 
 // play has a process execute the run that begin begins, and writes it as text.
-func (s *story) play(t *testing.T, run *storyRun, refused string, begin func(context.Context, *orchestrator.Orchestrator) iter.Seq2[orchestrator.Event, error]) {
+func (s *story) play(t *testing.T, run *storyRun, refused string, begin func(context.Context, *orchestrator.Orchestrator) iter.Seq2[machine.Event, error]) {
 	t.Helper()
 	l, tr := s.life, s.life.trace
 	ctx, stops := newStopper(t.Context(), run.stop, tr.places)
@@ -149,16 +150,16 @@ func (s *story) play(t *testing.T, run *storyRun, refused string, begin func(con
 			stops.request(spot{agent: e.Frame})
 		}
 		switch d := e.Detail.(type) {
-		case orchestrator.WaitStarted:
+		case machine.WaitStarted:
 			l.waits[tr.nameOf(&d.Wait)] = d.Wait.ID
-		case orchestrator.RunFinished:
+		case machine.RunFinished:
 			s.last, l.status = d.Output.Messages, d.Status
 			require.NoError(t, s.last.Validate(), "the history of every run obeys the laws")
 		}
 	}
 	l.at = time.Now()
 	require.Empty(t, tr.departed, "providers bill such a request in full")
-	if left := l.model.Remaining(); left > 0 && l.status != "" && l.status != orchestrator.StatusWaiting {
+	if left := l.model.Remaining(); left > 0 && l.status != "" && l.status != machine.StatusWaiting {
 		tr.root.line(0, "(the model had %d replies left)", left)
 	}
 	if run.stop.where != "" && !stops.made() {

@@ -5,8 +5,8 @@ import (
 	"reflect"
 	"strings"
 
+	"github.com/segue-go/segue/machine"
 	"github.com/segue-go/segue/messages"
-	"github.com/segue-go/segue/orchestrator"
 )
 
 // This file writes values as the text of a story.
@@ -34,7 +34,7 @@ func (l *lines) add(depth int, other *lines) {
 }
 
 // compacted describes how a conversation became shorter.
-func compacted(c orchestrator.Compacted) string {
+func compacted(c machine.Compacted) string {
 	text := fmt.Sprintf("%s (%s): %d of %d messages stay, %d -> %d tokens", c.How, c.Why, c.Kept, c.From, c.Before, c.After)
 	if c.Failed != "" {
 		text += "; there is no summary: " + c.Failed

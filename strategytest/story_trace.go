@@ -96,7 +96,7 @@ func (s *taken) call(id string) *called {
 
 // event writes an event, unless the steps show the same. begins says that the event begins an
 // agent; then the text names the step.
-func (tr *trace) event(e orchestrator.Event, begins bool) {
+func (tr *trace) event(e machine.Event, begins bool) {
 	tr.mu.Lock()
 	defer tr.mu.Unlock()
 	if e.Kind == machine.EventFrameEntered { // a successor has the frame of another strategy
@@ -110,38 +110,38 @@ func (tr *trace) event(e orchestrator.Event, begins bool) {
 	}
 	p, depth := tr.pages[at.agent], at.depth()
 	switch detail := e.Detail.(type) {
-	case orchestrator.RunResumed:
+	case machine.RunResumed:
 		tr.resumed(detail.Open)
-	case orchestrator.FrameEntered:
+	case machine.FrameEntered:
 		about := ""
 		if detail.Messages > 0 {
 			about = fmt.Sprintf(" after %d messages", detail.Messages)
 		}
 		p.line(depth, "%s%s %s%s: %s", p.name, at.frame, detail.Strategy, about, detail.Goal)
-	case orchestrator.StateChanged:
+	case machine.StateChanged:
 		if !tr.brief && detail.From != detail.To {
 			p.line(depth, "%s -> %s", detail.From, detail.To)
 		}
-	case orchestrator.Compacted:
+	case machine.Compacted:
 		if !tr.brief {
 			p.line(depth, "%s", compacted(detail))
 		}
-	case orchestrator.Noting:
+	case machine.Noting:
 		tr.noted(p, depth, at.frame, e.Kind, &detail)
-	case orchestrator.RetryWaiting:
+	case machine.RetryWaiting:
 		p.line(depth, "   %s: %s", detail.Kind, detail.Error)
-	case orchestrator.ToolStarted:
+	case machine.ToolStarted:
 		tr.step(e.Frame, e.Seq).call(detail.Call.ID).text = callText(detail.Call)
-	case orchestrator.ToolFinished:
+	case machine.ToolFinished:
 		if detail.Output.Reason != machine.ReasonNotOffered { // a call that is not a step of the run
 			tr.step(e.Frame, e.Seq).call(detail.Output.CallID).result = outputText(detail.Output)
 		}
-	case orchestrator.StepTaken:
+	case machine.StepTaken:
 		tr.answered(p, depth, step{e.Frame, e.Seq})
-	case orchestrator.FrameLeft:
+	case machine.FrameLeft:
 		tr.answered(p, depth, step{e.Frame, e.Seq}) // a step that was cut off has no answer
 		p.left(depth, at.frame, &detail)
-	case orchestrator.RunFinished:
+	case machine.RunFinished:
 		tr.waiting()
 		tr.finished(detail)
 	case nil:
@@ -153,7 +153,7 @@ func (tr *trace) event(e orchestrator.Event, begins bool) {
 }
 
 // left writes how a frame was left.
-func (p *page) left(depth int, frame string, how *orchestrator.FrameLeft) {
+func (p *page) left(depth int, frame string, how *machine.FrameLeft) {
 	if u := how.Usage; u != (messages.Usage{}) && p.name+frame != "0" {
 		p.line(depth, "%s%s used %d input, %d output", p.name, frame, u.Input, u.Output)
 	}
@@ -177,7 +177,7 @@ func (tr *trace) waiting() {
 	tr.left = left
 }
 
-func (tr *trace) finished(d orchestrator.RunFinished) {
+func (tr *trace) finished(d machine.RunFinished) {
 	tr.root.line(0, "%s: %d messages", d.Status, len(d.Output.Messages))
 	if u := d.Output.Usage; u != (messages.Usage{}) {
 		tr.root.line(0, "usage: %d input, %d output", u.Input, u.Output)

@@ -4,7 +4,6 @@ import (
 	"strings"
 
 	"github.com/segue-go/segue/machine"
-	"github.com/segue-go/segue/orchestrator"
 )
 
 // crashed writes that the process died in a step, after the steps that have no answer.
@@ -17,7 +16,7 @@ func (tr *trace) crashed(at place) {
 
 // resumed writes the frames that are open, and prepares the pages of agents and the calls that
 // continue.
-func (tr *trace) resumed(open []orchestrator.OpenFrame) {
+func (tr *trace) resumed(open []machine.OpenFrame) {
 	tr.open, tr.left = tr.left, nil // but those that ended in vain
 	tr.root.line(0, "resumed")
 	for _, f := range open {

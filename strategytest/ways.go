@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/segue-go/segue/checkpoint"
+	"github.com/segue-go/segue/machine"
 	"github.com/segue-go/segue/messages"
 	"github.com/segue-go/segue/orchestrator"
 	"github.com/segue-go/segue/strategy"
@@ -156,7 +157,7 @@ func (w *ways) breakOff() {
 	w.t.Helper()
 	for _, at := range w.breaks {
 		begun, event := new(store), 0
-		kind := orchestrator.EventKind("")
+		kind := machine.EventKind("")
 		for e, err := range w.first.stream(begun) {
 			if err != nil { // the end
 				break
@@ -190,7 +191,7 @@ func (w *ways) resume(way string, begun *store) {
 }
 
 // same checks that a way ends like the run.
-func (w *ways) same(way string, resumed bool, events iter.Seq2[orchestrator.Event, error]) {
+func (w *ways) same(way string, resumed bool, events iter.Seq2[machine.Event, error]) {
 	w.t.Helper()
 	res, err := orchestrator.Collect(events)
 	res.Run = w.task.Run // a run that cannot begin has none

@@ -13,6 +13,7 @@ import (
 	"github.com/segue-go/segue/machine"
 	"github.com/segue-go/segue/nextstep"
 	"github.com/segue-go/segue/orchestrator"
+	"github.com/segue-go/segue/tools"
 )
 
 // process is an Orchestrator whose model, store and stop can be changed, because making an
@@ -64,11 +65,11 @@ func (p *process) play(r *storyRun, m *model) {
 }
 
 // makeAgain repeats calls that may have had their effect. Other questions get no answer.
-func makeAgain(_ context.Context, w orchestrator.Wait) (orchestrator.Reply, error) {
-	if w.Kind == orchestrator.WaitUnknown {
-		return orchestrator.Reply{Approve: true}, nil
+func makeAgain(_ context.Context, w machine.Wait) (machine.Reply, error) {
+	if w.Kind == machine.WaitUnknown {
+		return machine.Reply{Approve: true}, nil
 	}
-	return orchestrator.Reply{}, fmt.Errorf("strategytest: nobody is there: %w", orchestrator.ErrSuspended)
+	return machine.Reply{}, fmt.Errorf("strategytest: nobody is there: %w", tools.ErrSuspended)
 }
 
 // begin prepares a run whose journal is in a store; nil means no journal.
@@ -94,8 +95,8 @@ func (p *process) run(s *store) (orchestrator.Result, error) {
 	return p.o.Run(ctx, p.task)
 }
 
-func (p *process) stream(s *store) iter.Seq2[orchestrator.Event, error] {
-	return func(yield func(orchestrator.Event, error) bool) {
+func (p *process) stream(s *store) iter.Seq2[machine.Event, error] {
+	return func(yield func(machine.Event, error) bool) {
 		ctx := p.begin(s)
 		defer p.stops.cancel(nil)
 		p.follow(p.o.Stream(ctx, p.task), yield)
@@ -103,8 +104,8 @@ func (p *process) stream(s *store) iter.Seq2[orchestrator.Event, error] {
 }
 
 // resume continues the run.
-func (p *process) resume(s *store) iter.Seq2[orchestrator.Event, error] {
-	return func(yield func(orchestrator.Event, error) bool) {
+func (p *process) resume(s *store) iter.Seq2[machine.Event, error] {
+	return func(yield func(machine.Event, error) bool) {
 		ctx := p.begin(s)
 		defer p.stops.cancel(nil)
 		p.follow(p.o.Resume(ctx, orchestrator.Resumption{Run: storyID, Stop: p.stops.asked, Notes: p.said.channel}), yield)
@@ -113,14 +114,14 @@ func (p *process) resume(s *store) iter.Seq2[orchestrator.Event, error] {
 
 // follow passes events on. If the run is stopped where agents begin, it stops it there. A run that
 // continues after the place where it should be stopped is stopped there.
-func (p *process) follow(events iter.Seq2[orchestrator.Event, error], yield func(orchestrator.Event, error) bool) {
+func (p *process) follow(events iter.Seq2[machine.Event, error], yield func(machine.Event, error) bool) {
 	for e, err := range events {
 		caller, begins := p.stops.event(&e)
 		switch {
 		case p.known == nil && begins && p.stop.hits(caller):
 			p.stops.request(spot{key: p.keys.last(parent(e.Frame)), agent: e.Frame})
 		case p.known == nil || p.known.key == "":
-		case begins && p.known.agent == e.Frame, e.Kind == orchestrator.EventRunResumed && p.late:
+		case begins && p.known.agent == e.Frame, e.Kind == machine.EventRunResumed && p.late:
 			p.stops.request(*p.known)
 			p.changes.Add(1)
 		}

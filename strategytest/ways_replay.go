@@ -6,7 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/segue-go/segue/checkpoint"
-	"github.com/segue-go/segue/orchestrator"
+	"github.com/segue-go/segue/machine"
 )
 
 // replay replays the run from its journal, in another process, and holds the events to those that
@@ -34,7 +34,7 @@ func (w *ways) replay() {
 }
 
 // line is an event as text. Time is that of a bubble, and so the same.
-func (w *ways) line(e *orchestrator.Event) string {
+func (w *ways) line(e *machine.Event) string {
 	w.t.Helper()
 	text, err := json.Marshal(e)
 	require.NoError(w.t, err)

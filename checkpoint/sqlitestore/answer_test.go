@@ -10,6 +10,7 @@ import (
 	"github.com/segue-go/segue/checkpoint/sqlitestore"
 	"github.com/segue-go/segue/delegation"
 	"github.com/segue-go/segue/llmclient"
+	"github.com/segue-go/segue/machine"
 	"github.com/segue-go/segue/messages"
 	"github.com/segue-go/segue/orchestrator"
 	"github.com/segue-go/segue/tools"
@@ -32,7 +33,7 @@ func paying(t testing.TB, s *sqlitestore.Store, run string) (answers, intents in
 	pay := tools.NewRaw(tools.Definition{Name: "pay"}, func(context.Context, string) (string, error) { return "done", nil })
 	res, err := stoppable(s, client, pay).Run(t.Context(), orchestrator.Task{Run: run, Input: delegation.Input{Goal: "pay"}})
 	require.NoError(t, err)
-	require.Equal(t, orchestrator.StatusDone, res.Status)
+	require.Equal(t, machine.StatusDone, res.Status)
 	for r, err := range s.Read(t.Context(), key(run), 1) {
 		require.NoError(t, err)
 		switch r.Type {

@@ -19,6 +19,7 @@ import (
 	"github.com/segue-go/segue/checkpoint/sqlitestore"
 	"github.com/segue-go/segue/delegation"
 	"github.com/segue-go/segue/llmclient"
+	"github.com/segue-go/segue/machine"
 	"github.com/segue-go/segue/messages"
 	"github.com/segue-go/segue/orchestrator"
 	"github.com/segue-go/segue/strategy"
@@ -82,7 +83,7 @@ func (w wire) Complete(ctx context.Context, _ *llmclient.Request, onDelta func(l
 
 // outcome is how a run ended in a process that was started for a test.
 type outcome struct {
-	Status orchestrator.Status
+	Status machine.Status
 	Error  string
 	Output delegation.Output
 	Leak   string // goroutines that are left
@@ -98,16 +99,16 @@ func saying(word string, v any) {
 // driver is the program that works on a run of a test.
 type driver struct {
 	store *attentive
-	pause orchestrator.EventKind // at the first event of this kind it waits for what is posted
+	pause machine.EventKind // at the first event of this kind it waits for what is posted
 }
 
 // drive runs or resumes a run, and tells every event.
 func drive(path, url, how, pause string) {
 	s, err := sqlitestore.Open(context.Background(), sqlitestore.Config{Path: path})
 	must(err)
-	d := &driver{store: &attentive{Store: s, reached: make(chan struct{})}, pause: orchestrator.EventKind(pause)}
+	d := &driver{store: &attentive{Store: s, reached: make(chan struct{})}, pause: machine.EventKind(pause)}
 	o := stoppable(d.store, wire{url}, d.tool("quick"), d.tool("slow"), d.tool("pay"))
-	var events iter.Seq2[orchestrator.Event, error]
+	var events iter.Seq2[machine.Event, error]
 	if how == "resume" {
 		events = o.Resume(context.Background(), orchestrator.Resumption{Run: "r", TakeOver: true})
 	} else {
@@ -123,12 +124,12 @@ func drive(path, url, how, pause string) {
 	os.Exit(0)
 }
 
-func (d *driver) tell(events iter.Seq2[orchestrator.Event, error]) (end outcome) {
+func (d *driver) tell(events iter.Seq2[machine.Event, error]) (end outcome) {
 	for e, err := range events {
 		if err != nil {
 			end.Error = err.Error()
 		}
-		if finished, ok := e.Detail.(orchestrator.RunFinished); ok {
+		if finished, ok := e.Detail.(machine.RunFinished); ok {
 			end.Status, end.Output = finished.Status, finished.Output
 		}
 		saying(string(e.Kind), e.Text)

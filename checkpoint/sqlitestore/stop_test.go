@@ -19,6 +19,7 @@ import (
 
 	"github.com/segue-go/segue/checkpoint"
 	"github.com/segue-go/segue/delegation"
+	"github.com/segue-go/segue/machine"
 	"github.com/segue-go/segue/messages"
 	"github.com/segue-go/segue/orchestrator"
 )
@@ -124,7 +125,7 @@ func (s *elsewhere) stopped(told []string, end outcome) {
 	s.t.Helper()
 	require.Equal(s.t, `run_finished ""`, told[len(told)-1])
 	require.Equal(s.t, 1, count(told, "run_finished "))
-	require.Equal(s.t, orchestrator.StatusStopped, end.Status)
+	require.Equal(s.t, machine.StatusStopped, end.Status)
 	require.Contains(s.t, end.Error, "stop was asked for: enough")
 	head, err := open(s.t, s.path).Head(s.t.Context(), key("r"))
 	require.NoError(s.t, err)
@@ -132,7 +133,7 @@ func (s *elsewhere) stopped(told []string, end outcome) {
 	calls := s.calls.Load()
 	again, err := orchestrator.Collect(s.o.Resume(s.t.Context(), orchestrator.Resumption{Run: "r"}))
 	require.ErrorContains(s.t, err, "enough")
-	require.Equal(s.t, orchestrator.StatusStopped, again.Status)
+	require.Equal(s.t, machine.StatusStopped, again.Status)
 	require.Equal(s.t, end.Output.Messages, again.Output.Messages)
 	require.Equal(s.t, calls, s.calls.Load())
 }

@@ -18,6 +18,7 @@ import (
 	"github.com/segue-go/segue/cmd/segue/internal/strategies"
 	"github.com/segue-go/segue/cmd/segue/internal/terminal"
 	"github.com/segue-go/segue/llmclient/scripted"
+	"github.com/segue-go/segue/machine"
 	"github.com/segue-go/segue/orchestrator"
 )
 
@@ -33,10 +34,10 @@ type answerFlags struct {
 
 // answerRecord is what segue answer did, in the form json.
 type answerRecord struct {
-	Run    string              `json:"run"`
-	Answer *orchestrator.Reply `json:"answer"`  // null: nothing was answered
-	AtWork bool                `json:"at_work"` // a process works on the run, and takes the answer in a moment
-	Waits  []orchestrator.Wait `json:"waits"`   // what the run waited for; of one whose question is not known only id, run and kind
+	Run    string         `json:"run"`
+	Answer *machine.Reply `json:"answer"`  // null: nothing was answered
+	AtWork bool           `json:"at_work"` // a process works on the run, and takes the answer in a moment
+	Waits  []machine.Wait `json:"waits"`   // what the run waited for; of one whose question is not known only id, run and kind
 }
 
 func (c *cli) answerCommand() *cobra.Command {
@@ -126,9 +127,9 @@ func (c *cli) answer(ctx context.Context, f *answerFlags, args []string) error {
 }
 
 // chooseWait returns the wait that an answer is for.
-func chooseWait(waits []orchestrator.Wait, named []string, again string) (orchestrator.Wait, error) {
+func chooseWait(waits []machine.Wait, named []string, again string) (machine.Wait, error) {
 	var ids []string
-	var found []orchestrator.Wait
+	var found []machine.Wait
 	for _, w := range waits {
 		ids = append(ids, shortID(waits, w.ID))
 		if len(named) == 0 || named[0] != "" && strings.HasPrefix(w.ID, named[0]) {
@@ -137,20 +138,20 @@ func chooseWait(waits []orchestrator.Wait, named []string, again string) (orches
 	}
 	switch {
 	case len(waits) == 0:
-		return orchestrator.Wait{}, failed(errors.New("the run waits for nothing"))
+		return machine.Wait{}, failed(errors.New("the run waits for nothing"))
 	case len(found) == 1:
 		return found[0], nil
 	case len(named) == 0:
-		return orchestrator.Wait{}, fmt.Errorf("the run waits for %d things: say for which the answer is, with one of: %s; %s shows them", len(waits), strings.Join(ids, ", "), again)
+		return machine.Wait{}, fmt.Errorf("the run waits for %d things: say for which the answer is, with one of: %s; %s shows them", len(waits), strings.Join(ids, ", "), again)
 	default:
-		return orchestrator.Wait{}, fmt.Errorf("the run waits for nothing that is called %s alone; it waits for: %s", plaintext.Visible(named[0]), strings.Join(ids, ", "))
+		return machine.Wait{}, fmt.Errorf("the run waits for nothing that is called %s alone; it waits for: %s", plaintext.Visible(named[0]), strings.Join(ids, ", "))
 	}
 }
 
 // shortID returns the beginning of a wait's id that no other wait has.
-func shortID(waits []orchestrator.Wait, id string) string {
+func shortID(waits []machine.Wait, id string) string {
 	for n := 4; n < len(id); n++ {
-		if !slices.ContainsFunc(waits, func(w orchestrator.Wait) bool { return w.ID != id && strings.HasPrefix(w.ID, id[:n]) }) {
+		if !slices.ContainsFunc(waits, func(w machine.Wait) bool { return w.ID != id && strings.HasPrefix(w.ID, id[:n]) }) {
 			return id[:n]
 		}
 	}
@@ -158,9 +159,9 @@ func shortID(waits []orchestrator.Wait, id string) string {
 }
 
 // replyTo makes the reply to a wait.
-func replyTo(w orchestrator.Wait, answer, reason string) (orchestrator.Reply, error) {
-	r := orchestrator.Reply{WaitID: w.ID, Reason: reason}
-	if w.Kind != orchestrator.WaitApproval && w.Kind != orchestrator.WaitUnknown {
+func replyTo(w machine.Wait, answer, reason string) (machine.Reply, error) {
+	r := machine.Reply{WaitID: w.ID, Reason: reason}
+	if w.Kind != machine.WaitApproval && w.Kind != machine.WaitUnknown {
 		if strings.TrimSpace(answer) == "" {
 			return r, errors.New("the answer is empty")
 		}
@@ -189,7 +190,7 @@ func replyTo(w orchestrator.Wait, answer, reason string) (orchestrator.Reply, er
 }
 
 // replyText says in a few words what a reply says.
-func replyText(r *orchestrator.Reply) string {
+func replyText(r *machine.Reply) string {
 	switch {
 	case r.Text != "":
 		return strconv.Quote(plaintext.Head(plaintext.OneLine(r.Text), goalColumns))
@@ -203,7 +204,7 @@ func replyText(r *orchestrator.Reply) string {
 }
 
 // waitLines shows what a run waits for, each wait with its id and the answer that was posted.
-func waitLines(waits []orchestrator.Wait, view *runview.View) []string {
+func waitLines(waits []machine.Wait, view *runview.View) []string {
 	var lines []string
 	for _, w := range waits {
 		lines = append(lines, "wait "+shortID(waits, w.ID))
@@ -233,12 +234,12 @@ func (c *cli) showAnswer(r *answerRecord, view *runview.View, st *runStore) erro
 
 // howToAnswer is the command line with which a waiting run goes on: that of an answer, or of a
 // resume if everything was answered.
-func (st *runStore) howToAnswer(run string, waits []orchestrator.Wait, view *runview.View) string {
+func (st *runStore) howToAnswer(run string, waits []machine.Wait, view *runview.View) string {
 	open, ask := 0, false
 	for _, w := range waits {
 		if view.ReplyTo(w.ID) == nil {
 			open++
-			ask = ask || w.Kind != orchestrator.WaitApproval && w.Kind != orchestrator.WaitUnknown
+			ask = ask || w.Kind != machine.WaitApproval && w.Kind != machine.WaitUnknown
 		}
 	}
 	if open == 0 || view.Stopping() {

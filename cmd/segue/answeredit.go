@@ -10,7 +10,7 @@ import (
 	"github.com/segue-go/segue/cmd/segue/internal/approval"
 	"github.com/segue-go/segue/cmd/segue/internal/runview"
 	"github.com/segue-go/segue/cmd/segue/internal/terminal"
-	"github.com/segue-go/segue/orchestrator"
+	"github.com/segue-go/segue/machine"
 )
 
 // changes reports whether the answer changes the arguments of a call.
@@ -32,11 +32,11 @@ func (f *answerFlags) withYes(args []string) ([]string, error) {
 }
 
 // change puts the changed arguments of a call into the reply that approves it.
-func (c *cli) change(ctx context.Context, f *answerFlags, w orchestrator.Wait, view *runview.View, reply *orchestrator.Reply) (err error) {
+func (c *cli) change(ctx context.Context, f *answerFlags, w machine.Wait, view *runview.View, reply *machine.Reply) (err error) {
 	switch {
 	case !f.changes():
 		return nil
-	case w.Kind != orchestrator.WaitApproval:
+	case w.Kind != machine.WaitApproval:
 		return errors.New("--edit and --arguments are for the approval of a call")
 	case !f.edit:
 		if reply.Arguments, err = approval.Changed(view.Started.Tools, w.Tool, f.arguments); err != nil {
@@ -54,7 +54,7 @@ func (c *cli) change(ctx context.Context, f *answerFlags, w orchestrator.Wait, v
 var errUnanswered = failed(errors.New("nothing was answered"))
 
 // editCall has the user change a call in the editor, and approve it so.
-func (c *cli) editCall(ctx context.Context, w orchestrator.Wait, view *runview.View) (string, error) {
+func (c *cli) editCall(ctx context.Context, w machine.Wait, view *runview.View) (string, error) {
 	s := c.screen(output{})
 	editor := approval.Editor{
 		Command: approval.EditorOf(c.getenv), Dumb: c.getenv("TERM") == "dumb", Tools: view.Started.Tools,

@@ -14,6 +14,7 @@ import (
 	"github.com/segue-go/segue/cmd/segue/internal/runview"
 	"github.com/segue-go/segue/cmd/segue/internal/terminal"
 	"github.com/segue-go/segue/delegation"
+	"github.com/segue-go/segue/machine"
 	"github.com/segue-go/segue/messages"
 	"github.com/segue-go/segue/orchestrator"
 )
@@ -47,9 +48,9 @@ func (ch *chat) turn(ctx context.Context, text string) error {
 	}
 	heard := printer{form: formText}
 	partial := ""
-	j.heard = func(e orchestrator.Event) {
+	j.heard = func(e machine.Event) {
 		heard.listen(e)
-		if end, ok := e.Detail.(orchestrator.RunFinished); ok && end.Output.Result == nil {
+		if end, ok := e.Detail.(machine.RunFinished); ok && end.Output.Result == nil {
 			partial = heard.answer(end)
 		}
 	}
@@ -69,11 +70,11 @@ func (ch *chat) turn(ctx context.Context, text string) error {
 }
 
 // hearing calls heard for each event before it goes on.
-func hearing(events iter.Seq2[orchestrator.Event, error], heard func(orchestrator.Event)) iter.Seq2[orchestrator.Event, error] {
+func hearing(events iter.Seq2[machine.Event, error], heard func(machine.Event)) iter.Seq2[machine.Event, error] {
 	if heard == nil {
 		return events
 	}
-	return func(yield func(orchestrator.Event, error) bool) {
+	return func(yield func(machine.Event, error) bool) {
 		for e, err := range events {
 			if heard(e); !yield(e, err) {
 				return

@@ -15,7 +15,6 @@ import (
 	"github.com/segue-go/segue/cmd/segue/internal/workfolder"
 	"github.com/segue-go/segue/machine"
 	"github.com/segue-go/segue/messages"
-	"github.com/segue-go/segue/orchestrator"
 	"github.com/segue-go/segue/strategy"
 	"github.com/segue-go/segue/strategytest/coverage"
 	"github.com/segue-go/segue/strategytest/explore"
@@ -135,12 +134,12 @@ func (j job) explored(b *boundRecord) (explore.Options, error) {
 		return o, fmt.Errorf("the agent %q cannot be checked: explorations have another use for its name; call it something else", explore.Subject)
 	}
 	policy := j.files.Protect(j.policy())
-	o.Approve = func(r orchestrator.ApprovalRequest) orchestrator.Verdict {
+	o.Approve = func(r machine.ApprovalRequest) machine.Verdict {
 		if r.Strategy == explore.Subject {
 			r.Strategy = root
 		}
 		if r.Definition.NeedsApproval {
-			return workfolder.Stricter(orchestrator.VerdictAsk, policy(r))
+			return workfolder.Stricter(machine.VerdictAsk, policy(r))
 		}
 		return policy(r)
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/segue-go/segue/cmd/segue/internal/workfolder"
 	"github.com/segue-go/segue/llmclient"
+	"github.com/segue-go/segue/machine"
 	"github.com/segue-go/segue/orchestrator"
 )
 
@@ -83,23 +84,23 @@ func exitCode(err error) int {
 
 // outcome returns the error of a command whose run ended with end and err; nil if the run
 // succeeded. on says how to go on.
-func outcome(end orchestrator.RunFinished, err error, files *workfolder.Folder, on ways) error {
+func outcome(end machine.RunFinished, err error, files *workfolder.Folder, on ways) error {
 	code := exitFailed
 	switch end.Status {
-	case orchestrator.StatusDone:
+	case machine.StatusDone:
 		return noAnswer(end, on)
-	case orchestrator.StatusWaiting:
+	case machine.StatusWaiting:
 		code, err = exitWaiting, waiting(end.Waits, files, on)
-	case orchestrator.StatusInterrupted:
+	case machine.StatusInterrupted:
 		if errors.Is(err, orchestrator.ErrInterrupted) {
 			code, err = bySignal(err)
 		}
 		err = fmt.Errorf("%w; go on with: %s", err, on.resume)
-	case orchestrator.StatusTakenOver:
+	case machine.StatusTakenOver:
 		err = fmt.Errorf("%w; see it with: %s", orchestrator.ErrTakenOver, on.show)
-	case orchestrator.StatusLimit:
+	case machine.StatusLimit:
 		code = exitLimit
-	case orchestrator.StatusStopped:
+	case machine.StatusStopped:
 		code, _ = bySignal(err)
 	default:
 		if _, ok := errors.AsType[*llmclient.Error](err); ok {
@@ -124,7 +125,7 @@ func bySignal(err error) (int, error) {
 }
 
 // noAnswer returns the error of a run that is done, if its answer holds nothing; otherwise nil.
-func noAnswer(end orchestrator.RunFinished, on ways) error {
+func noAnswer(end machine.RunFinished, on ways) error {
 	if len(end.Output.Data) > 0 || strings.TrimSpace(end.Output.Text()) != "" {
 		return nil
 	}
@@ -193,7 +194,7 @@ func short(d time.Duration) string {
 
 // limitAdvice is advice for limits: --max-steps limits steps and model calls.
 func limitAdvice(err error) string {
-	if e, ok := errors.AsType[*orchestrator.LimitError](err); ok && e.Limit != "steps" && e.Limit != "model_calls" {
+	if e, ok := errors.AsType[*machine.LimitError](err); ok && e.Limit != "steps" && e.Limit != "model_calls" {
 		return ""
 	}
 	return "raise it with --max-steps"

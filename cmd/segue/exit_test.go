@@ -12,7 +12,7 @@ import (
 
 	"github.com/segue-go/segue/delegation"
 	"github.com/segue-go/segue/llmclient"
-	"github.com/segue-go/segue/orchestrator"
+	"github.com/segue-go/segue/machine"
 )
 
 // TestOutcome holds the exit codes, and what the user is told to do.
@@ -21,35 +21,35 @@ func TestOutcome(t *testing.T) {
 		return delegation.NewError(delegation.Code(code), &llmclient.Error{Code: code, Message: "m"})
 	}
 	limit := func(name string) error {
-		return delegation.NewError(delegation.CodeLimit, &orchestrator.LimitError{Run: "r", Frame: "0", Limit: name, Max: 2})
+		return delegation.NewError(delegation.CodeLimit, &machine.LimitError{Run: "r", Frame: "0", Limit: name, Max: 2})
 	}
 	plainLimit := &delegation.Error{Code: delegation.CodeLimit, Message: "completetask: the limit of 50 model calls is reached"}
 	for _, tt := range []struct {
-		status orchestrator.Status
+		status machine.Status
 		err    error
 		code   int
 		text   string
 	}{
-		{orchestrator.StatusDone, nil, exitDone, ""},
-		{orchestrator.StatusDone, nil, exitNoAnswer, "the model gave no answer"},
-		{orchestrator.StatusFailed, errors.New("x"), exitFailed, "x"},
-		{orchestrator.StatusFailed, nil, exitFailed, `the run ended as "failed"`},
-		{orchestrator.StatusLimit, limit("steps"), exitLimit, "machine: run r frame 0: the limit of 2 steps is reached; raise it with --max-steps"},
-		{orchestrator.StatusLimit, limit("depth"), exitLimit, "machine: run r frame 0: the limit of 2 depth is reached"},
-		{orchestrator.StatusLimit, plainLimit, exitLimit, plainLimit.Message + "; raise it with --max-steps"},
-		{orchestrator.StatusStopped, errors.New("x"), exitInterrupted, "x"},
-		{orchestrator.StatusFailed, provider(llmclient.CodeAuth), exitProvider, "llmclient: auth: m; check OPENAI_API_KEY (with api anthropic ANTHROPIC_API_KEY), or what the api_key_env of the model names"},
-		{orchestrator.StatusFailed, provider(llmclient.CodeQuota), exitProvider, "llmclient: quota: m; check the credit of the account"},
-		{orchestrator.StatusFailed, provider(llmclient.CodeNotFound), exitProvider, "llmclient: not_found: m; check --model and --base-url"},
-		{orchestrator.StatusFailed, provider(llmclient.CodeRateLimited), exitProvider, "llmclient: rate_limited: m; try again later"},
-		{orchestrator.StatusFailed, provider(llmclient.CodeUnavailable), exitProvider, "llmclient: unavailable: m; check --base-url and the network, or try again later"},
-		{orchestrator.StatusFailed, provider(llmclient.CodeMalformedToolCall), exitProvider, "llmclient: malformed_tool_call: m; take another model, or another --policy"},
-		{orchestrator.StatusFailed, provider(llmclient.CodeContextLength), exitProvider, "llmclient: context_length: m; shorten the task, say compact in the config of the agent, or take a model with a larger context"},
-		{orchestrator.StatusFailed, &llmclient.Error{Code: llmclient.CodeTimeout, NoRetry: true}, exitProvider, "llmclient: timeout; raise it with --idle-timeout, such as --idle-timeout 10m, or with limits.idle_timeout of the model"},
-		{orchestrator.StatusFailed, provider(llmclient.CodeBadRequest), exitProvider, "llmclient: bad_request: m"},
+		{machine.StatusDone, nil, exitDone, ""},
+		{machine.StatusDone, nil, exitNoAnswer, "the model gave no answer"},
+		{machine.StatusFailed, errors.New("x"), exitFailed, "x"},
+		{machine.StatusFailed, nil, exitFailed, `the run ended as "failed"`},
+		{machine.StatusLimit, limit("steps"), exitLimit, "machine: run r frame 0: the limit of 2 steps is reached; raise it with --max-steps"},
+		{machine.StatusLimit, limit("depth"), exitLimit, "machine: run r frame 0: the limit of 2 depth is reached"},
+		{machine.StatusLimit, plainLimit, exitLimit, plainLimit.Message + "; raise it with --max-steps"},
+		{machine.StatusStopped, errors.New("x"), exitInterrupted, "x"},
+		{machine.StatusFailed, provider(llmclient.CodeAuth), exitProvider, "llmclient: auth: m; check OPENAI_API_KEY (with api anthropic ANTHROPIC_API_KEY), or what the api_key_env of the model names"},
+		{machine.StatusFailed, provider(llmclient.CodeQuota), exitProvider, "llmclient: quota: m; check the credit of the account"},
+		{machine.StatusFailed, provider(llmclient.CodeNotFound), exitProvider, "llmclient: not_found: m; check --model and --base-url"},
+		{machine.StatusFailed, provider(llmclient.CodeRateLimited), exitProvider, "llmclient: rate_limited: m; try again later"},
+		{machine.StatusFailed, provider(llmclient.CodeUnavailable), exitProvider, "llmclient: unavailable: m; check --base-url and the network, or try again later"},
+		{machine.StatusFailed, provider(llmclient.CodeMalformedToolCall), exitProvider, "llmclient: malformed_tool_call: m; take another model, or another --policy"},
+		{machine.StatusFailed, provider(llmclient.CodeContextLength), exitProvider, "llmclient: context_length: m; shorten the task, say compact in the config of the agent, or take a model with a larger context"},
+		{machine.StatusFailed, &llmclient.Error{Code: llmclient.CodeTimeout, NoRetry: true}, exitProvider, "llmclient: timeout; raise it with --idle-timeout, such as --idle-timeout 10m, or with limits.idle_timeout of the model"},
+		{machine.StatusFailed, provider(llmclient.CodeBadRequest), exitProvider, "llmclient: bad_request: m"},
 	} {
-		end := orchestrator.RunFinished{Status: tt.status}
-		if tt.status == orchestrator.StatusDone && tt.code == exitDone {
+		end := machine.RunFinished{Status: tt.status}
+		if tt.status == machine.StatusDone && tt.code == exitDone {
 			result := "an answer"
 			end.Output.Result = &result
 		}
@@ -67,27 +67,27 @@ func TestOutcome(t *testing.T) {
 
 // TestOutcome_waiting says how to go on with what a run waits for.
 func TestOutcome_waiting(t *testing.T) {
-	approval, answer := orchestrator.Wait{Kind: orchestrator.WaitApproval}, orchestrator.Wait{Kind: orchestrator.WaitQuestion}
-	unknown := orchestrator.Wait{Kind: orchestrator.WaitUnknown}
+	approval, answer := machine.Wait{Kind: machine.WaitApproval}, machine.Wait{Kind: machine.WaitQuestion}
+	unknown := machine.Wait{Kind: machine.WaitUnknown}
 	for _, tt := range []struct {
-		waits []orchestrator.Wait
+		waits []machine.Wait
 		text  string
 	}{
-		{[]orchestrator.Wait{approval}, "the run waits for 1 approval, and nobody can be asked here; run it in a terminal, or with --approve always or --approve never"},
-		{[]orchestrator.Wait{answer, answer}, "the run waits for 2 answers, and nobody can be asked here; run it in a terminal, or with the answer in the task or without --ask"},
-		{[]orchestrator.Wait{unknown, approval}, "the run waits for 1 approval and 1 decision about calls that may have had their effect, and nobody can be asked here; run it in a terminal"},
-		{[]orchestrator.Wait{answer, approval}, "the run waits for 1 approval and 1 answer, and nobody can be asked here; run it in a terminal, or with --approve always or --approve never, and with the answer in the task or without --ask"},
+		{[]machine.Wait{approval}, "the run waits for 1 approval, and nobody can be asked here; run it in a terminal, or with --approve always or --approve never"},
+		{[]machine.Wait{answer, answer}, "the run waits for 2 answers, and nobody can be asked here; run it in a terminal, or with the answer in the task or without --ask"},
+		{[]machine.Wait{unknown, approval}, "the run waits for 1 approval and 1 decision about calls that may have had their effect, and nobody can be asked here; run it in a terminal"},
+		{[]machine.Wait{answer, approval}, "the run waits for 1 approval and 1 answer, and nobody can be asked here; run it in a terminal, or with --approve always or --approve never, and with the answer in the task or without --ask"},
 	} {
-		err := outcome(orchestrator.RunFinished{Status: orchestrator.StatusWaiting, Waits: tt.waits}, nil, nil, ways{})
+		err := outcome(machine.RunFinished{Status: machine.StatusWaiting, Waits: tt.waits}, nil, nil, ways{})
 		require.Equal(t, exitWaiting, exitCode(err))
 		require.EqualError(t, err, tt.text)
 	}
-	always := ways{anyway: map[string]orchestrator.ApprovalPolicy{"wipe": orchestrator.AskAlways}}
-	wipe := orchestrator.Wait{Kind: orchestrator.WaitApproval, Tool: "wipe"}
-	require.EqualError(t, waiting([]orchestrator.Wait{wipe, approval}, nil, always), "the run waits for 2 approvals (1 of tools that always ask), and nobody can be asked here; run it in a terminal, or with --approve never")
-	err := outcome(orchestrator.RunFinished{Status: orchestrator.StatusWaiting, Waits: []orchestrator.Wait{approval, answer}}, nil, nil, ways{asked: true})
+	always := ways{anyway: map[string]machine.ApprovalPolicy{"wipe": machine.AskAlways}}
+	wipe := machine.Wait{Kind: machine.WaitApproval, Tool: "wipe"}
+	require.EqualError(t, waiting([]machine.Wait{wipe, approval}, nil, always), "the run waits for 2 approvals (1 of tools that always ask), and nobody can be asked here; run it in a terminal, or with --approve never")
+	err := outcome(machine.RunFinished{Status: machine.StatusWaiting, Waits: []machine.Wait{approval, answer}}, nil, nil, ways{asked: true})
 	require.EqualError(t, err, "the run waits for 1 approval and 1 answer, and was given none; run it again, or with --approve always or --approve never, and with the answer in the task or with --no-ask")
-	err = outcome(orchestrator.RunFinished{Status: orchestrator.StatusWaiting, Waits: []orchestrator.Wait{answer}}, nil, nil, ways{resume: "segue resume 1", answer: "segue answer 1", show: "segue show 1", asked: true})
+	err = outcome(machine.RunFinished{Status: machine.StatusWaiting, Waits: []machine.Wait{answer}}, nil, nil, ways{resume: "segue resume 1", answer: "segue answer 1", show: "segue show 1", asked: true})
 	require.EqualError(t, err, "the run waits for 1 answer, and was given none; go on with: segue resume 1; or answer with: segue answer 1")
 }
 
@@ -125,6 +125,6 @@ func TestAfter(t *testing.T) {
 	} {
 		require.Equal(t, want, after(wait, now))
 	}
-	err := outcome(orchestrator.RunFinished{Status: orchestrator.StatusFailed}, &llmclient.Error{Code: llmclient.CodeRateLimited, RetryAfter: time.Hour}, nil, ways{})
+	err := outcome(machine.RunFinished{Status: machine.StatusFailed}, &llmclient.Error{Code: llmclient.CodeRateLimited, RetryAfter: time.Hour}, nil, ways{})
 	require.Regexp(t, `; the server asks to try again at .*\d\d:\d\d, in 1h$`, err.Error())
 }

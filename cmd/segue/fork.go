@@ -95,22 +95,22 @@ func (c *cli) fork(ctx context.Context, f *forkFlags, run string) error {
 }
 
 // otherReply makes the reply that takes the place of the one in record --at.
-func (f *forkFlags) otherReply(ctx context.Context, runs *runStore, run string) (orchestrator.Reply, error) {
+func (f *forkFlags) otherReply(ctx context.Context, runs *runStore, run string) (machine.Reply, error) {
 	head, err := runs.find(ctx, run)
 	if err != nil {
-		return orchestrator.Reply{}, err
+		return machine.Reply{}, err
 	}
 	view, err := runview.Read(ctx, runs, head)
 	if err != nil {
-		return orchestrator.Reply{}, failed(err)
+		return machine.Reply{}, failed(err)
 	}
 	if f.at < 1 || f.at > len(view.Entries) || view.Entries[f.at-1].Type != machine.TypeReplied {
-		return orchestrator.Reply{}, errors.New("--reply needs --at, the number of a record that is a reply; segue show lists them")
+		return machine.Reply{}, errors.New("--reply needs --at, the number of a record that is a reply; segue show lists them")
 	}
 	old := view.Entries[f.at-1].What.(machine.Replied)
-	w := orchestrator.Wait{ID: old.Reply.WaitID, Kind: orchestrator.WaitQuestion}
+	w := machine.Wait{ID: old.Reply.WaitID, Kind: machine.WaitQuestion}
 	if old.Reply.Text == "" {
-		w.Kind = orchestrator.WaitApproval
+		w.Kind = machine.WaitApproval
 	}
 	return replyTo(w, f.reply, f.reason)
 }

@@ -18,6 +18,7 @@ import (
 	"github.com/segue-go/segue/cmd/segue/internal/terminal"
 	"github.com/segue-go/segue/cmd/segue/internal/workfolder"
 	"github.com/segue-go/segue/llmclient"
+	"github.com/segue-go/segue/machine"
 	"github.com/segue-go/segue/orchestrator"
 	"github.com/segue-go/segue/strategy"
 	"github.com/segue-go/segue/tools"
@@ -33,13 +34,13 @@ type job struct {
 	approve    config.ApprovalPolicies            // policies for tool calls
 	agents     map[string]config.ApprovalPolicies // policies for calls of agents, by the names of their strategies
 	task       orchestrator.Task
-	models     []string                                                             // the providers' names of the models that may be asked
-	runs       *runStore                                                            // where the run is kept; nil if it is not
-	fed        bool                                                                 // text from outside came with the task, from standard input
-	resume     *orchestrator.Resumption                                             // the run to go on with, instead of the task; nil if there is none
-	mcp        mcpTools                                                             // the tools of MCP servers among the tools
-	reply      func(context.Context, orchestrator.Wait) (orchestrator.Reply, error) // answers what the run waits for if nobody is at a terminal; nil: it waits
-	heard      func(orchestrator.Event)                                             // is called for each event before it is shown; nil: nothing is
+	models     []string                                                   // the providers' names of the models that may be asked
+	runs       *runStore                                                  // where the run is kept; nil if it is not
+	fed        bool                                                       // text from outside came with the task, from standard input
+	resume     *orchestrator.Resumption                                   // the run to go on with, instead of the task; nil if there is none
+	mcp        mcpTools                                                   // the tools of MCP servers among the tools
+	reply      func(context.Context, machine.Wait) (machine.Reply, error) // answers what the run waits for if nobody is at a terminal; nil: it waits
+	heard      func(machine.Event)                                        // is called for each event before it is shown; nil: nothing is
 }
 
 // close closes what the job has open.
@@ -74,7 +75,7 @@ func (j job) orchestrator(asker *approval.Asker) (*orchestrator.Orchestrator, er
 }
 
 // policy returns the policy that judges the calls of the run, before files are protected.
-func (j job) policy() orchestrator.ApprovalPolicy {
+func (j job) policy() machine.ApprovalPolicy {
 	policy := j.files.ByPlace(config.NewApprover(j.approve, j.agents).Policy)
 	if j.fed {
 		return afterOutside(policy)
@@ -83,8 +84,8 @@ func (j job) policy() orchestrator.ApprovalPolicy {
 }
 
 // afterOutside returns a policy that judges each call as one after text from outside has been read.
-func afterOutside(policy orchestrator.ApprovalPolicy) orchestrator.ApprovalPolicy {
-	return func(r orchestrator.ApprovalRequest) orchestrator.Verdict {
+func afterOutside(policy machine.ApprovalPolicy) machine.ApprovalPolicy {
+	return func(r machine.ApprovalRequest) machine.Verdict {
 		r.Untrusted = true
 		return policy(r)
 	}
@@ -131,10 +132,10 @@ func (j *job) takes(notes <-chan string) {
 }
 
 // inOrder passes events on, and the last one after what comes before it has returned.
-func inOrder(events iter.Seq2[orchestrator.Event, error], before ...func()) iter.Seq2[orchestrator.Event, error] {
-	return func(yield func(orchestrator.Event, error) bool) {
+func inOrder(events iter.Seq2[machine.Event, error], before ...func()) iter.Seq2[machine.Event, error] {
+	return func(yield func(machine.Event, error) bool) {
 		for e, err := range events {
-			if e.Kind == orchestrator.EventRunFinished {
+			if e.Kind == machine.EventRunFinished {
 				for _, do := range before {
 					do()
 				}
@@ -148,7 +149,7 @@ func inOrder(events iter.Seq2[orchestrator.Event, error], before ...func()) iter
 
 // tell shows the events of a run, writes its output, and returns how it ended as an error with an
 // exit code.
-func (c *cli) tell(events iter.Seq2[orchestrator.Event, error], j job, asker *approval.Asker, out output, s *terminal.Screen) (err error) {
+func (c *cli) tell(events iter.Seq2[machine.Event, error], j job, asker *approval.Asker, out output, s *terminal.Screen) (err error) {
 	var run string
 	defer s.Clear()
 	defer func() {
@@ -168,7 +169,7 @@ func (c *cli) tell(events iter.Seq2[orchestrator.Event, error], j job, asker *ap
 		_ = to.before(s, e) // a terminal that was closed takes nothing; what it lacks is kept
 		s.ShowEvent(e)
 		written := to.beside(s, e)
-		end, ended := e.Detail.(orchestrator.RunFinished)
+		end, ended := e.Detail.(machine.RunFinished)
 		if !ended && written != nil {
 			return written
 		}
@@ -211,7 +212,7 @@ func defectError(defect any, stack []byte, run string, j job, out output, s *ter
 }
 
 // maxPartial is how much of a partial answer is kept.
-const maxPartial = 60 << 10 // with its beginning it is smaller than orchestrator.MaxNote
+const maxPartial = 60 << 10 // with its beginning it is smaller than machine.MaxNote
 
 // keepPartial adds the partial answer of an interrupted run to the run, as a remark: the reply is
 // asked for again when the run goes on, and nobody may have read what was written.
@@ -233,7 +234,7 @@ func (j job) keepPartial(run, text string, s *terminal.Screen) {
 var errNoEnd = failed(errors.New("the run ended without saying how"))
 
 // events runs the task, or goes on with a run.
-func (j job) events(ctx context.Context, o *orchestrator.Orchestrator, s *terminal.Screen) iter.Seq2[orchestrator.Event, error] {
+func (j job) events(ctx context.Context, o *orchestrator.Orchestrator, s *terminal.Screen) iter.Seq2[machine.Event, error] {
 	if j.resume != nil {
 		return j.runs.takeUp(ctx, o, *j.resume, s)
 	}

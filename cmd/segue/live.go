@@ -5,7 +5,7 @@ import (
 
 	"github.com/segue-go/segue/cmd/segue/internal/markdown"
 	"github.com/segue-go/segue/cmd/segue/internal/terminal"
-	"github.com/segue-go/segue/orchestrator"
+	"github.com/segue-go/segue/machine"
 )
 
 // liveAnswer shows what the root's model says as Markdown, while it says it: each block once it is
@@ -53,20 +53,20 @@ func (l *liveAnswer) has(answer string) bool {
 }
 
 // hear returns what is to be shown before event e, with a blank line before and after each reply.
-func (l *liveAnswer) hear(e orchestrator.Event) string {
+func (l *liveAnswer) hear(e machine.Event) string {
 	if !l.streams || e.Depth > 1 {
 		return ""
 	}
 	switch d := e.Detail.(type) {
 	case nil:
-		if e.Kind != orchestrator.EventTextDelta {
+		if e.Kind != machine.EventTextDelta {
 			return ""
 		}
 		l.said.WriteString(e.Text)
 		return l.shown(l.stream.Write(e.Text, l.page()))
-	case orchestrator.StepTaken, orchestrator.FrameLeft, orchestrator.RunFinished:
+	case machine.StepTaken, machine.FrameLeft, machine.RunFinished:
 		return l.over()
-	case orchestrator.RetryWaiting:
+	case machine.RetryWaiting:
 		if d.Discard {
 			l.said.Reset()
 			l.stream, l.begun = markdown.Stream{}, false

@@ -12,38 +12,38 @@ import (
 	"github.com/segue-go/segue/cmd/segue/internal/terminal"
 	"github.com/segue-go/segue/cmd/segue/internal/terminal/terminaltest"
 	"github.com/segue-go/segue/delegation"
-	"github.com/segue-go/segue/orchestrator"
+	"github.com/segue-go/segue/machine"
 )
 
 // TestLiveAnswer shows each reply of the root once: an answer, what is said before a call, and what
 // there is of a reply that broke off.
 func TestLiveAnswer(t *testing.T) {
-	says := func(frame, text string) orchestrator.Event {
+	says := func(frame, text string) machine.Event {
 		e := terminaltest.Event(frame, 1, text, nil)
-		e.Kind = orchestrator.EventTextDelta
+		e.Kind = machine.EventTextDelta
 		return e
 	}
 	thinks := says("0", "Hm.\n\n")
-	thinks.Kind = orchestrator.EventThoughtDelta
-	step := terminaltest.Event("0", 1, "", orchestrator.StepTaken{})
-	broken := terminaltest.Event("0", 1, "", orchestrator.StepTaken{Err: &delegation.Error{Code: "unavailable"}})
-	stopped := terminaltest.Event("0", 1, "", orchestrator.RunFinished{Status: orchestrator.StatusStopped})
-	stopped.Kind = orchestrator.EventRunFinished
-	again := terminaltest.Event("0", 1, "", orchestrator.RetryWaiting{Discard: true})
+	thinks.Kind = machine.EventThoughtDelta
+	step := terminaltest.Event("0", 1, "", machine.StepTaken{})
+	broken := terminaltest.Event("0", 1, "", machine.StepTaken{Err: &delegation.Error{Code: "unavailable"}})
+	stopped := terminaltest.Event("0", 1, "", machine.RunFinished{Status: machine.StatusStopped})
+	stopped.Kind = machine.EventRunFinished
+	again := terminaltest.Event("0", 1, "", machine.RetryWaiting{Discard: true})
 	for name, tt := range map[string]struct {
-		events []orchestrator.Event
+		events []machine.Event
 		want   string
 	}{
-		"an answer":            {[]orchestrator.Event{says("0", "# A\nb"), thinks, says("0", " c"), step, finished("# A\nb c\n")}, "\n# A\n\nb c\n\n"},
-		"words before a call":  {[]orchestrator.Event{says("0", "I look."), step, says("0", "It is."), step, finished("It is.")}, "\nI look.\n\n\nIt is.\n\n"},
-		"another answer":       {[]orchestrator.Event{says("0", "A draft."), step, finished("The *answer*.")}, "\nA draft.\n\nThe *answer*.\n"},
-		"nothing said":         {[]orchestrator.Event{step, finished("The *answer*.")}, "The *answer*.\n"},
-		"of a child":           {[]orchestrator.Event{says("0.1", "A part.\n\n"), finished("All.")}, "All.\n"},
-		"broke off":            {[]orchestrator.Event{says("0", "One.\n\nTw"), broken, stopped}, "\nOne.\n\nTw\n\n"},
-		"interrupted":          {[]orchestrator.Event{says("0", "One.\n\nTw"), stopped}, "\nOne.\n\nTw\n\n"},
-		"begun anew":           {[]orchestrator.Event{says("0", "One.\n\nTw"), again, says("0", "One."), step, finished("One.")}, "\nOne.\n\nOne.\n\n"},
-		"begun anew, unheard":  {[]orchestrator.Event{says("0", "On"), again, says("0", "One."), step, finished("One.")}, "\nOne.\n\n"},
-		"broke off, and again": {[]orchestrator.Event{says("0", "One"), broken, says("0", "One."), step, finished("One.")}, "\nOne\n\n\nOne.\n\n"},
+		"an answer":            {[]machine.Event{says("0", "# A\nb"), thinks, says("0", " c"), step, finished("# A\nb c\n")}, "\n# A\n\nb c\n\n"},
+		"words before a call":  {[]machine.Event{says("0", "I look."), step, says("0", "It is."), step, finished("It is.")}, "\nI look.\n\n\nIt is.\n\n"},
+		"another answer":       {[]machine.Event{says("0", "A draft."), step, finished("The *answer*.")}, "\nA draft.\n\nThe *answer*.\n"},
+		"nothing said":         {[]machine.Event{step, finished("The *answer*.")}, "The *answer*.\n"},
+		"of a child":           {[]machine.Event{says("0.1", "A part.\n\n"), finished("All.")}, "All.\n"},
+		"broke off":            {[]machine.Event{says("0", "One.\n\nTw"), broken, stopped}, "\nOne.\n\nTw\n\n"},
+		"interrupted":          {[]machine.Event{says("0", "One.\n\nTw"), stopped}, "\nOne.\n\nTw\n\n"},
+		"begun anew":           {[]machine.Event{says("0", "One.\n\nTw"), again, says("0", "One."), step, finished("One.")}, "\nOne.\n\nOne.\n\n"},
+		"begun anew, unheard":  {[]machine.Event{says("0", "On"), again, says("0", "One."), step, finished("One.")}, "\nOne.\n\n"},
+		"broke off, and again": {[]machine.Event{says("0", "One"), broken, says("0", "One."), step, finished("One.")}, "\nOne\n\n\nOne.\n\n"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var b bytes.Buffer

@@ -11,7 +11,7 @@ import (
 
 	"github.com/segue-go/segue/cmd/segue/internal/plaintext"
 	"github.com/segue-go/segue/cmd/segue/internal/terminal"
-	"github.com/segue-go/segue/orchestrator"
+	"github.com/segue-go/segue/machine"
 )
 
 // elicitor asks the person at an MCP client for what a run waits for. A client that speaks
@@ -50,27 +50,27 @@ func newElicitor(session *mcp.ServerSession) *elicitor {
 }
 
 // reply is the Reply of an [orchestrator.Config].
-func (e *elicitor) reply(ctx context.Context, w orchestrator.Wait) (orchestrator.Reply, error) {
-	approves := w.Kind == orchestrator.WaitApproval || w.Kind == orchestrator.WaitUnknown
+func (e *elicitor) reply(ctx context.Context, w machine.Wait) (machine.Reply, error) {
+	approves := w.Kind == machine.WaitApproval || w.Kind == machine.WaitUnknown
 	if !e.able {
-		return orchestrator.Reply{Reason: "nobody can be asked here: the MCP client that called segue does not know elicitation"}, nil
+		return machine.Reply{Reason: "nobody can be asked here: the MCP client that called segue does not know elicitation"}, nil
 	}
 	params, problem := e.paramsOf(w, approves)
 	if problem != "" {
-		return orchestrator.Reply{Reason: problem}, nil
+		return machine.Reply{Reason: problem}, nil
 	}
 	res, err := e.ask(ctx, w.ID, params)
 	switch {
 	case ctx.Err() != nil:
-		return orchestrator.Reply{}, context.Cause(ctx)
+		return machine.Reply{}, context.Cause(ctx)
 	case err != nil:
-		return orchestrator.Reply{Reason: "the MCP client could not ask anybody"}, nil //nolint:nilerr // it is no approval
+		return machine.Reply{Reason: "the MCP client could not ask anybody"}, nil //nolint:nilerr // it is no approval
 	}
 	return replyOf(res, approves), nil
 }
 
 // replyOf returns the reply that an answer means. Whatever is no clear yes is no approval.
-func replyOf(res *mcp.ElicitResult, approves bool) orchestrator.Reply {
+func replyOf(res *mcp.ElicitResult, approves bool) machine.Reply {
 	text := func(key string) string {
 		s, _ := res.Content[key].(string)
 		return strings.TrimSpace(strings.ToValidUTF8(s, ""))
@@ -78,15 +78,15 @@ func replyOf(res *mcp.ElicitResult, approves bool) orchestrator.Reply {
 	yes, _ := res.Content["approve"].(bool)
 	switch {
 	case res.Action == "accept" && approves && yes:
-		return orchestrator.Reply{Approve: true}
+		return machine.Reply{Approve: true}
 	case res.Action == "accept" && approves:
-		return orchestrator.Reply{Reason: text("reason")}
+		return machine.Reply{Reason: text("reason")}
 	case res.Action == "accept" && text("answer") != "":
-		return orchestrator.Reply{Text: text("answer")}
+		return machine.Reply{Text: text("answer")}
 	case res.Action == "decline":
-		return orchestrator.Reply{Reason: "the person was asked, and declined"}
+		return machine.Reply{Reason: "the person was asked, and declined"}
 	default:
-		return orchestrator.Reply{Reason: "the person was asked, and gave no answer"}
+		return machine.Reply{Reason: "the person was asked, and gave no answer"}
 	}
 }
 
@@ -94,7 +94,7 @@ func replyOf(res *mcp.ElicitResult, approves bool) orchestrator.Reply {
 const maxElicited = 64 << 10
 
 // paramsOf returns the question of a wait; problem says why it cannot be asked.
-func (e *elicitor) paramsOf(w orchestrator.Wait, approves bool) (params *mcp.ElicitParams, problem string) {
+func (e *elicitor) paramsOf(w machine.Wait, approves bool) (params *mcp.ElicitParams, problem string) {
 	var lines []terminal.Line
 	properties, required := map[string]any{}, "answer"
 	switch {
@@ -126,9 +126,9 @@ func (e *elicitor) paramsOf(w orchestrator.Wait, approves bool) (params *mcp.Eli
 }
 
 // describeCall shows a call, whole, because nobody must approve what they cannot see.
-func (e *elicitor) describeCall(w orchestrator.Wait) []terminal.Line {
+func (e *elicitor) describeCall(w machine.Wait) []terminal.Line {
 	what := "needs your approval"
-	if w.Kind == orchestrator.WaitUnknown {
+	if w.Kind == machine.WaitUnknown {
 		what = "may have had its effect; approve to make it again"
 	}
 	lines := []terminal.Line{terminal.Plain.Line(fmt.Sprintf("%s %s", plaintext.Visible(w.Tool), what))}

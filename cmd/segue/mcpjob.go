@@ -11,7 +11,7 @@ import (
 	"github.com/segue-go/segue/cmd/segue/internal/plaintext"
 	"github.com/segue-go/segue/cmd/segue/internal/terminal"
 	"github.com/segue-go/segue/cmd/segue/internal/workfolder"
-	"github.com/segue-go/segue/orchestrator"
+	"github.com/segue-go/segue/machine"
 	"github.com/segue-go/segue/tools"
 )
 
@@ -162,13 +162,13 @@ func sameTexts(a, b tools.Definition) bool {
 // asksAnyway returns the policies of the tools that need an approval for each call whatever the
 // approval says, such as those whose definitions are not accepted. A policy that refuses them
 // holds.
-func (j job) asksAnyway(policy orchestrator.ApprovalPolicy) map[string]orchestrator.ApprovalPolicy {
-	all := map[string]orchestrator.ApprovalPolicy{}
+func (j job) asksAnyway(policy machine.ApprovalPolicy) map[string]machine.ApprovalPolicy {
+	all := map[string]machine.ApprovalPolicy{}
 	for _, t := range j.tools {
 		if def := t.Definition(); def.NeedsApproval {
-			all[def.Name] = func(r orchestrator.ApprovalRequest) orchestrator.Verdict {
+			all[def.Name] = func(r machine.ApprovalRequest) machine.Verdict {
 				r.Definition.ReadOnly = false // a hint of what is not accepted allows nothing, and never refuses what asks
-				return workfolder.Stricter(orchestrator.VerdictAsk, policy(r))
+				return workfolder.Stricter(machine.VerdictAsk, policy(r))
 			}
 		}
 	}

@@ -14,8 +14,8 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 	"github.com/stretchr/testify/require"
 
+	"github.com/segue-go/segue/machine"
 	"github.com/segue-go/segue/messages"
-	"github.com/segue-go/segue/orchestrator"
 	"github.com/segue-go/segue/tools"
 	"github.com/segue-go/segue/tools/mcptools"
 )
@@ -291,15 +291,15 @@ func TestMCPServe_silence(t *testing.T) {
 // What the run does is told, and a person's no as what it is.
 func TestMCPServe_words(t *testing.T) {
 	r := &servedRun{}
-	r.tell(orchestrator.Event{Kind: orchestrator.EventTextDelta, Text: "So"})
+	r.tell(machine.Event{Kind: machine.EventTextDelta, Text: "So"})
 	require.Equal(t, "the model writes", r.doing)
-	r.tell(orchestrator.Event{Kind: orchestrator.EventRetryWaiting, Detail: orchestrator.RetryWaiting{Model: "m", Wait: 30 * time.Second}})
+	r.tell(machine.Event{Kind: machine.EventRetryWaiting, Detail: machine.RetryWaiting{Model: "m", Wait: 30 * time.Second}})
 	require.Equal(t, "asks the model m again in 30s", r.doing)
 	for action, reason := range map[string]string{
 		"decline": "the person was asked, and declined", "cancel": "the person was asked, and gave no answer", "": "the person was asked, and gave no answer",
 	} {
 		for _, approves := range []bool{true, false} {
-			require.Equal(t, orchestrator.Reply{Reason: reason}, replyOf(&mcp.ElicitResult{Action: action}, approves))
+			require.Equal(t, machine.Reply{Reason: reason}, replyOf(&mcp.ElicitResult{Action: action}, approves))
 		}
 	}
 }

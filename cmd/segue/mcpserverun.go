@@ -17,6 +17,7 @@ import (
 	"github.com/segue-go/segue/cmd/segue/internal/plaintext"
 	"github.com/segue-go/segue/cmd/segue/internal/plainwords"
 	"github.com/segue-go/segue/delegation"
+	"github.com/segue-go/segue/machine"
 	"github.com/segue-go/segue/messages"
 	"github.com/segue-go/segue/orchestrator"
 )
@@ -38,12 +39,12 @@ type servedRun struct {
 
 // servedAnswer is the structured result of a call.
 type servedAnswer struct {
-	Run    string              `json:"run"`
-	Status orchestrator.Status `json:"status"`
-	Answer string              `json:"answer"`
-	Data   json.RawMessage     `json:"data,omitempty"`
-	Usage  messages.Usage      `json:"usage"`
-	Error  string              `json:"error,omitempty"`
+	Run    string          `json:"run"`
+	Status machine.Status  `json:"status"`
+	Answer string          `json:"answer"`
+	Data   json.RawMessage `json:"data,omitempty"`
+	Usage  messages.Usage  `json:"usage"`
+	Error  string          `json:"error,omitempty"`
 }
 
 // maxAbsence is how long a run waits for a client that was asked something.
@@ -193,7 +194,7 @@ func (s *agentServer) follow(ctx context.Context, r *servedRun, j job, o *orches
 			s.screen.ShowEvent(e)
 		}
 		r.tell(e)
-		if end, ok := e.Detail.(orchestrator.RunFinished); ok {
+		if end, ok := e.Detail.(machine.RunFinished); ok {
 			r.result = s.resultOf(e.Run, &end, err, heard.answer(end), j)
 			s.screen.ShowProgress("run " + e.Run + " ended: " + string(end.Status))
 		}
@@ -201,9 +202,9 @@ func (s *agentServer) follow(ctx context.Context, r *servedRun, j job, o *orches
 }
 
 // resultOf returns the result of a call whose run has ended.
-func (s *agentServer) resultOf(run string, end *orchestrator.RunFinished, err error, answer string, j job) *mcp.CallToolResult {
+func (s *agentServer) resultOf(run string, end *machine.RunFinished, err error, answer string, j job) *mcp.CallToolResult {
 	r := &servedAnswer{Run: run, Status: end.Status, Answer: answer, Data: end.Output.Data, Usage: end.Output.Usage}
-	if end.Status == orchestrator.StatusDone {
+	if end.Status == machine.StatusDone {
 		return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: answer}}, StructuredContent: r}
 	}
 	on := j.runs.ways(run)
@@ -251,32 +252,32 @@ func (r *servedRun) report(req *mcp.CallToolRequest) {
 }
 
 // tell tells the client what an event is about.
-func (r *servedRun) tell(e orchestrator.Event) {
+func (r *servedRun) tell(e machine.Event) {
 	text := ""
 	switch d := e.Detail.(type) {
-	case orchestrator.RunStarted:
+	case machine.RunStarted:
 		text = "run " + e.Run + " begins"
-	case orchestrator.FrameEntered:
+	case machine.FrameEntered:
 		text = "agent " + d.Strategy + " begins"
-	case orchestrator.StepTaken:
+	case machine.StepTaken:
 		if d.Model != "" {
 			text = "the model " + d.Model + " has answered"
 		}
-	case orchestrator.ToolStarted:
+	case machine.ToolStarted:
 		text = "calls " + d.Call.Name
-	case orchestrator.ToolProgress:
+	case machine.ToolProgress:
 		text = d.ToolName + ": " + e.Text
-	case orchestrator.ToolFinished:
+	case machine.ToolFinished:
 		text = d.Output.ToolName + " has ended"
-	case orchestrator.WaitStarted:
+	case machine.WaitStarted:
 		text = "waits for somebody"
-	case orchestrator.RetryWaiting:
+	case machine.RetryWaiting:
 		text = "asks the model " + d.Model + " again in " + d.Wait.Round(time.Second).String()
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	switch e.Kind {
-	case orchestrator.EventTextDelta, orchestrator.EventThoughtDelta, orchestrator.EventCallDelta:
+	case machine.EventTextDelta, machine.EventThoughtDelta, machine.EventCallDelta:
 		r.doing = "the model writes"
 	default:
 	}

@@ -17,8 +17,8 @@ import (
 	"github.com/segue-go/segue/cmd/segue/internal/plaintext"
 	"github.com/segue-go/segue/cmd/segue/internal/terminal"
 	"github.com/segue-go/segue/delegation"
+	"github.com/segue-go/segue/machine"
 	"github.com/segue-go/segue/messages"
-	"github.com/segue-go/segue/orchestrator"
 )
 
 // The forms of what goes to standard output.
@@ -68,14 +68,14 @@ func (c *cli) screen(out output) *terminal.Screen {
 // one; elapsed is in nanoseconds.
 type resultRecord struct {
 	Run      string              `json:"run"`
-	Status   orchestrator.Status `json:"status"`
+	Status   machine.Status      `json:"status"`
 	Result   *string             `json:"result"`
 	Data     json.RawMessage     `json:"data,omitempty"`
 	Metadata delegation.Metadata `json:"metadata,omitempty"`
 	Usage    messages.Usage      `json:"usage"`
 	Elapsed  time.Duration       `json:"elapsed"`
 	Error    *delegation.Error   `json:"error,omitempty"`
-	Waits    []orchestrator.Wait `json:"waits,omitempty"`
+	Waits    []machine.Wait      `json:"waits,omitempty"`
 	Messages messages.History    `json:"messages"`
 }
 
@@ -91,12 +91,12 @@ type printer struct {
 }
 
 // writes reports whether the printer writes something for event e.
-func (p *printer) writes(e orchestrator.Event) bool {
-	return p.form == formJSONL || e.Kind == orchestrator.EventRunFinished
+func (p *printer) writes(e machine.Event) bool {
+	return p.form == formJSONL || e.Kind == machine.EventRunFinished
 }
 
 // before writes what is shown of the answer before the progress of event e.
-func (p *printer) before(s *terminal.Screen, e orchestrator.Event) error {
+func (p *printer) before(s *terminal.Screen, e machine.Event) error {
 	if p.live == nil {
 		return nil
 	}
@@ -108,7 +108,7 @@ func (p *printer) before(s *terminal.Screen, e orchestrator.Event) error {
 }
 
 // beside writes the output for event e, if s may be on the same terminal.
-func (p *printer) beside(s *terminal.Screen, e orchestrator.Event) error {
+func (p *printer) beside(s *terminal.Screen, e machine.Event) error {
 	if !p.terminal || !p.writes(e) {
 		return p.event(e)
 	}
@@ -117,13 +117,13 @@ func (p *printer) beside(s *terminal.Screen, e orchestrator.Event) error {
 
 // listen stores the text of the root's model until its reply is complete. If the root ends before
 // that, this is its only result.
-func (p *printer) listen(e orchestrator.Event) {
+func (p *printer) listen(e machine.Event) {
 	if e.Depth > 1 {
 		return
 	}
 	switch d := e.Detail.(type) {
 	case nil:
-		if e.Kind != orchestrator.EventTextDelta {
+		if e.Kind != machine.EventTextDelta {
 			return
 		}
 		if p.over {
@@ -131,11 +131,11 @@ func (p *printer) listen(e orchestrator.Event) {
 		}
 		p.over = false
 		p.reply.WriteString(e.Text)
-	case orchestrator.StepTaken:
+	case machine.StepTaken:
 		if p.over = d.Err != nil; !p.over {
 			p.reply.Reset()
 		}
-	case orchestrator.RetryWaiting:
+	case machine.RetryWaiting:
 		if d.Discard {
 			p.reply.Reset()
 		}
@@ -143,10 +143,10 @@ func (p *printer) listen(e orchestrator.Event) {
 }
 
 // partial are the statuses of runs whose reply may have broken off.
-var partial = []orchestrator.Status{orchestrator.StatusStopped, orchestrator.StatusFailed, orchestrator.StatusInterrupted, orchestrator.StatusTakenOver}
+var partial = []machine.Status{machine.StatusStopped, machine.StatusFailed, machine.StatusInterrupted, machine.StatusTakenOver}
 
 // answer returns the result of a run, or the partial result of one that broke off.
-func (p *printer) answer(end orchestrator.RunFinished) string {
+func (p *printer) answer(end machine.RunFinished) string {
 	if end.Output.Result == nil && slices.Contains(partial, end.Status) {
 		return p.reply.String()
 	}
@@ -155,20 +155,20 @@ func (p *printer) answer(end orchestrator.RunFinished) string {
 
 // cutOff returns the partial answer of a run that was interrupted, and goes on without it; "" if
 // there is none.
-func (p *printer) cutOff(end orchestrator.RunFinished) string {
-	if end.Status != orchestrator.StatusInterrupted {
+func (p *printer) cutOff(end machine.RunFinished) string {
+	if end.Status != machine.StatusInterrupted {
 		return ""
 	}
 	return p.reply.String()
 }
 
 // event writes the output for event e.
-func (p *printer) event(e orchestrator.Event) error {
+func (p *printer) event(e machine.Event) error {
 	p.listen(e)
 	if !p.writes(e) {
 		return nil
 	}
-	end, _ := e.Detail.(orchestrator.RunFinished)
+	end, _ := e.Detail.(machine.RunFinished)
 	switch p.form {
 	case formJSONL:
 		return p.encode(e) // the JSON form of package orchestrator

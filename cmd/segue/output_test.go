@@ -12,13 +12,13 @@ import (
 	"github.com/segue-go/segue/cmd/segue/internal/plaintext"
 	"github.com/segue-go/segue/cmd/segue/internal/terminal/terminaltest"
 	"github.com/segue-go/segue/delegation"
-	"github.com/segue-go/segue/orchestrator"
+	"github.com/segue-go/segue/machine"
 	"github.com/stretchr/testify/require"
 )
 
-func finished(text string) orchestrator.Event {
-	e := terminaltest.Event("0", 1, "", orchestrator.RunFinished{Status: orchestrator.StatusDone, Output: delegation.Output{Result: &text}})
-	e.Kind = orchestrator.EventRunFinished
+func finished(text string) machine.Event {
+	e := terminaltest.Event("0", 1, "", machine.RunFinished{Status: machine.StatusDone, Output: delegation.Output{Result: &text}})
+	e.Kind = machine.EventRunFinished
 	return e
 }
 
@@ -35,29 +35,29 @@ func TestPrinter_text(t *testing.T) {
 // TestPrinter_partial shows what the root has said of an answer that broke off, and nothing that
 // was said before or below.
 func TestPrinter_partial(t *testing.T) {
-	says := func(frame, text string) orchestrator.Event {
+	says := func(frame, text string) machine.Event {
 		e := terminaltest.Event(frame, 1, text, nil)
-		e.Kind = orchestrator.EventTextDelta
+		e.Kind = machine.EventTextDelta
 		return e
 	}
-	stopped := terminaltest.Event("0", 1, "", orchestrator.RunFinished{Status: orchestrator.StatusStopped})
-	stopped.Kind = orchestrator.EventRunFinished
+	stopped := terminaltest.Event("0", 1, "", machine.RunFinished{Status: machine.StatusStopped})
+	stopped.Kind = machine.EventRunFinished
 	thinks := says("0", "Hm.")
-	thinks.Kind = orchestrator.EventThoughtDelta
-	step := terminaltest.Event("0", 1, "", orchestrator.StepTaken{})
-	broken := terminaltest.Event("0", 1, "", orchestrator.StepTaken{Err: &delegation.Error{Code: "unavailable"}})
+	thinks.Kind = machine.EventThoughtDelta
+	step := terminaltest.Event("0", 1, "", machine.StepTaken{})
+	broken := terminaltest.Event("0", 1, "", machine.StepTaken{Err: &delegation.Error{Code: "unavailable"}})
 	for name, tt := range map[string]struct {
-		events []orchestrator.Event
+		events []machine.Event
 		want   string
 	}{
-		"stopped":              {[]orchestrator.Event{says("0", "The "), thinks, says("0", "quick"), stopped}, "The quick\n"},
-		"broke off":            {[]orchestrator.Event{says("0", "The quick"), broken, stopped}, "The quick\n"},
-		"in a later step":      {[]orchestrator.Event{says("0", "I look."), step, says("0", "It is"), stopped}, "It is\n"},
-		"after one that was":   {[]orchestrator.Event{says("0", "I look."), step, stopped}, ""},
-		"asked again":          {[]orchestrator.Event{says("0", "I lo"), broken, says("0", "It"), stopped}, "It\n"},
-		"begun anew":           {[]orchestrator.Event{says("0", "half"), terminaltest.Event("0", 1, "", orchestrator.RetryWaiting{Discard: true}), says("0", "new"), stopped}, "new\n"},
-		"of a child":           {[]orchestrator.Event{says("0.1", "The quick"), stopped}, ""},
-		"a result is stronger": {[]orchestrator.Event{says("0", "half"), finished("whole")}, "whole\n"},
+		"stopped":              {[]machine.Event{says("0", "The "), thinks, says("0", "quick"), stopped}, "The quick\n"},
+		"broke off":            {[]machine.Event{says("0", "The quick"), broken, stopped}, "The quick\n"},
+		"in a later step":      {[]machine.Event{says("0", "I look."), step, says("0", "It is"), stopped}, "It is\n"},
+		"after one that was":   {[]machine.Event{says("0", "I look."), step, stopped}, ""},
+		"asked again":          {[]machine.Event{says("0", "I lo"), broken, says("0", "It"), stopped}, "It\n"},
+		"begun anew":           {[]machine.Event{says("0", "half"), terminaltest.Event("0", 1, "", machine.RetryWaiting{Discard: true}), says("0", "new"), stopped}, "new\n"},
+		"of a child":           {[]machine.Event{says("0.1", "The quick"), stopped}, ""},
+		"a result is stronger": {[]machine.Event{says("0", "half"), finished("whole")}, "whole\n"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var b bytes.Buffer
@@ -74,7 +74,7 @@ func TestPrinter_partial(t *testing.T) {
 func TestPrinter_json(t *testing.T) {
 	var b bytes.Buffer
 	p := printer{w: &b, form: formJSON}
-	require.NoError(t, p.event(terminaltest.Event("0", 0, "", orchestrator.RunStarted{})))
+	require.NoError(t, p.event(terminaltest.Event("0", 0, "", machine.RunStarted{})))
 	require.Empty(t, b.String())
 	require.NoError(t, p.event(finished("a < b && c")))
 	require.Contains(t, b.String(), `"result":"a < b && c"`)

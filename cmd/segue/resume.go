@@ -20,6 +20,7 @@ import (
 	"github.com/segue-go/segue/cmd/segue/internal/strategies"
 	"github.com/segue-go/segue/cmd/segue/internal/terminal"
 	"github.com/segue-go/segue/delegation"
+	"github.com/segue-go/segue/machine"
 	"github.com/segue-go/segue/orchestrator"
 )
 
@@ -234,8 +235,8 @@ const leaseMargin = 200 * time.Millisecond
 
 // takeUp goes on with a run. If another process had the run a moment ago, takeUp waits until the
 // lease of that process has run out, and gives up if the process renews it.
-func (st *runStore) takeUp(ctx context.Context, o *orchestrator.Orchestrator, how orchestrator.Resumption, s *terminal.Screen) iter.Seq2[orchestrator.Event, error] {
-	return func(yield func(orchestrator.Event, error) bool) {
+func (st *runStore) takeUp(ctx context.Context, o *orchestrator.Orchestrator, how orchestrator.Resumption, s *terminal.Screen) iter.Seq2[machine.Event, error] {
+	return func(yield func(machine.Event, error) bool) {
 		var first time.Time
 		for {
 			busy, over := time.Time{}, false
@@ -256,7 +257,7 @@ func (st *runStore) takeUp(ctx context.Context, o *orchestrator.Orchestrator, ho
 				s.ShowProgress("the run" + othersRun)
 			}
 			if err := st.awaitLease(ctx, how.Run, first); err != nil {
-				yield(orchestrator.Event{}, err)
+				yield(machine.Event{}, err)
 				return
 			}
 		}
@@ -294,11 +295,11 @@ func errBusy(stop string) error {
 }
 
 // notResumed says in the words of the command why a run cannot go on.
-func notResumed(e orchestrator.Event, err error, show string) error {
+func notResumed(e machine.Event, err error, show string) error {
 	if e.Kind != "" || err == nil {
 		return err
 	}
-	if _, ok := errors.AsType[*orchestrator.ReplayError](err); ok {
+	if _, ok := errors.AsType[*machine.ReplayError](err); ok {
 		return failed(fmt.Errorf("%w; go on with what it was begun with, see: %s", err, show))
 	}
 	return failed(err)
@@ -312,7 +313,7 @@ var openStatuses = []checkpoint.Status{checkpoint.StatusRunning, checkpoint.Stat
 func statusOf(h *checkpoint.Head, now time.Time) string {
 	status := cmp.Or(h.Header.Status, checkpoint.StatusRunning)
 	if status == checkpoint.StatusRunning && !atWork(h, now) {
-		return string(orchestrator.StatusInterrupted)
+		return string(machine.StatusInterrupted)
 	}
 	return string(status)
 }

@@ -15,7 +15,7 @@ import (
 	"github.com/segue-go/segue/checkpoint"
 	"github.com/segue-go/segue/cmd/segue/internal/plaintext"
 	"github.com/segue-go/segue/cmd/segue/internal/terminal"
-	"github.com/segue-go/segue/orchestrator"
+	"github.com/segue-go/segue/machine"
 )
 
 // runRecord is a run in the form json of segue runs, and the beginning of one of segue show.
@@ -151,7 +151,7 @@ func statusesOf(words []string) ([]checkpoint.Status, error) {
 	var all []checkpoint.Status
 	for _, word := range words {
 		switch {
-		case word == string(orchestrator.StatusInterrupted):
+		case word == string(machine.StatusInterrupted):
 			all = append(all, checkpoint.StatusRunning)
 		case oneWord(statusWords, word):
 			all = append(all, checkpoint.Status(word))

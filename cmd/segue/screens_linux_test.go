@@ -17,7 +17,7 @@ import (
 	"github.com/segue-go/segue/cmd/segue/internal/plaintext"
 	"github.com/segue-go/segue/cmd/segue/internal/terminal/terminaltest"
 	"github.com/segue-go/segue/llmclient"
-	"github.com/segue-go/segue/orchestrator"
+	"github.com/segue-go/segue/machine"
 )
 
 var rewrite = flag.Bool("rewrite", false, "write the screens in docs/screens anew")
@@ -73,22 +73,22 @@ func TestScreens_plan(t *testing.T) {
 }
 
 // timeless returns the events of a run whose steps take no time, with what they would cost.
-func timeless(events iter.Seq2[orchestrator.Event, error]) iter.Seq2[orchestrator.Event, error] {
+func timeless(events iter.Seq2[machine.Event, error]) iter.Seq2[machine.Event, error] {
 	price, ok := llmclient.KnownPrices().Of("gpt-5-mini")
-	return func(yield func(orchestrator.Event, error) bool) {
+	return func(yield func(machine.Event, error) bool) {
 		if !ok {
-			yield(orchestrator.Event{}, errors.New("no price"))
+			yield(machine.Event{}, errors.New("no price"))
 			return
 		}
 		for e, err := range events {
 			switch d := e.Detail.(type) {
-			case orchestrator.StepTaken:
+			case machine.StepTaken:
 				d.Elapsed, d.Cost, d.Unpriced = 0, price.Cost(d.Usage), 0
 				e.Detail = d
-			case orchestrator.FrameLeft:
+			case machine.FrameLeft:
 				d.Elapsed, d.Cost, d.Unpriced = 0, price.Cost(d.Usage), 0
 				e.Detail = d
-			case orchestrator.ToolFinished:
+			case machine.ToolFinished:
 				d.Output.Elapsed = 0
 				e.Detail = d
 			}

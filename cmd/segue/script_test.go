@@ -22,7 +22,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
-	"github.com/segue-go/segue/orchestrator"
+	"github.com/segue-go/segue/machine"
 )
 
 // TestScripts runs the scripts in testdata/script. Besides testscript's own commands they have
@@ -157,7 +157,7 @@ func answers(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(err)
 	ts.Setenv("RUNS", string(text))
 	for _, w := range runs[0].Waits {
-		if approval := w.Kind == orchestrator.WaitApproval; approval == (args[0] == "yes" || args[0] == "no") {
+		if approval := w.Kind == machine.WaitApproval; approval == (args[0] == "yes" || args[0] == "no") {
 			ts.Check(ts.Exec("segue", append([]string{"answer", runs[0].Run, w.ID}, args...)...))
 			return
 		}
@@ -217,7 +217,7 @@ func events(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 1 {
 		ts.Fatalf("usage: events FILE")
 	}
-	var kinds []orchestrator.EventKind
+	var kinds []machine.EventKind
 	for line := range strings.Lines(ts.ReadFile(args[0])) {
 		var e struct {
 			Run, Frame, Time, Kind *string
@@ -235,10 +235,10 @@ func events(ts *testscript.TestScript, neg bool, args []string) {
 		if delta := strings.HasSuffix(*e.Kind, "_delta"); delta == (e.Detail != nil) || delta && e.Text == "" {
 			ts.Fatalf("a delta has a text, and all others a detail: %s", line)
 		}
-		kinds = append(kinds, orchestrator.EventKind(*e.Kind))
+		kinds = append(kinds, machine.EventKind(*e.Kind))
 	}
 	for i, k := range kinds {
-		if (k == orchestrator.EventRunStarted) != (i == 0) || (k == orchestrator.EventRunFinished) != (i == len(kinds)-1) {
+		if (k == machine.EventRunStarted) != (i == 0) || (k == machine.EventRunFinished) != (i == len(kinds)-1) {
 			ts.Fatalf("event %d is a %s: %v", i, k, kinds)
 		}
 	}

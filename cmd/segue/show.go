@@ -14,22 +14,22 @@ import (
 	"github.com/segue-go/segue/cmd/segue/internal/plainwords"
 	"github.com/segue-go/segue/cmd/segue/internal/runview"
 	"github.com/segue-go/segue/cmd/segue/internal/terminal"
+	"github.com/segue-go/segue/machine"
 	"github.com/segue-go/segue/messages"
-	"github.com/segue-go/segue/orchestrator"
 )
 
 // showRecord is a run in the form json of segue show.
 type showRecord struct {
 	runRecord
-	Begun    json.RawMessage     `json:"begun,omitempty"` // what it was begun with
-	Usage    messages.Usage      `json:"usage"`
-	Cost     messages.Cost       `json:"cost"` // in millionths of a dollar
-	Unpriced int                 `json:"unpriced"`
-	Elapsed  time.Duration       `json:"elapsed"` // of models and tools, in nanoseconds
-	Waits    []orchestrator.Wait `json:"waits"`   // of one whose question is not known only id, run and kind
-	Posted   []runview.Posted    `json:"posted"`  // answers, notes and stops that the run has not taken yet
-	Frames   []frameRecord       `json:"frames"`
-	Timeline []entryRecord       `json:"timeline"`
+	Begun    json.RawMessage  `json:"begun,omitempty"` // what it was begun with
+	Usage    messages.Usage   `json:"usage"`
+	Cost     messages.Cost    `json:"cost"` // in millionths of a dollar
+	Unpriced int              `json:"unpriced"`
+	Elapsed  time.Duration    `json:"elapsed"` // of models and tools, in nanoseconds
+	Waits    []machine.Wait   `json:"waits"`   // of one whose question is not known only id, run and kind
+	Posted   []runview.Posted `json:"posted"`  // answers, notes and stops that the run has not taken yet
+	Frames   []frameRecord    `json:"frames"`
+	Timeline []entryRecord    `json:"timeline"`
 }
 
 // frameRecord is a place in the tree of strategies, with what was done there, and not below.
@@ -179,7 +179,7 @@ func (r *showRecord) text(view *runview.View, st *runStore) string {
 	for _, e := range r.Timeline {
 		at := ""
 		if e.Frame != "" {
-			at = terminal.WaitPlace(orchestrator.Wait{Frame: e.Frame, Seq: e.Step}, "")
+			at = terminal.WaitPlace(machine.Wait{Frame: e.Frame, Seq: e.Step}, "")
 		}
 		line("  %3d %s %s%s", e.Record, e.Time.Format(time.TimeOnly), at, e.Text)
 	}
@@ -196,7 +196,7 @@ func (r *showRecord) text(view *runview.View, st *runStore) string {
 	}
 	if len(r.Waits) > 0 {
 		line("\nwaits for\n%s\n\n%s", strings.Join(waitLines(r.Waits, view), "\n"), st.howToAnswer(r.Run, r.Waits, view))
-	} else if r.Status == string(orchestrator.StatusInterrupted) || r.Status == string(checkpoint.StatusParked) {
+	} else if r.Status == string(machine.StatusInterrupted) || r.Status == string(checkpoint.StatusParked) {
 		line("\ngo on with: %s", st.command("resume", r.Run))
 	}
 	return b.String()

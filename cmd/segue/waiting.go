@@ -7,14 +7,14 @@ import (
 
 	"github.com/segue-go/segue/cmd/segue/internal/plaintext"
 	"github.com/segue-go/segue/cmd/segue/internal/workfolder"
-	"github.com/segue-go/segue/orchestrator"
+	"github.com/segue-go/segue/machine"
 )
 
 // ways are command lines by which a run that is kept goes on; they are empty if it is not kept.
 type ways struct {
 	resume, answer, show, runs string
-	asked                      bool                                   // somebody could be asked, and did not answer
-	anyway                     map[string]orchestrator.ApprovalPolicy // has the tools that ask whatever the approval says
+	asked                      bool                              // somebody could be asked, and did not answer
+	anyway                     map[string]machine.ApprovalPolicy // has the tools that ask whatever the approval says
 }
 
 // ways returns the command lines for a run; none if runs are not kept.
@@ -27,15 +27,15 @@ func (st *runStore) ways(run string) ways {
 
 // offers returns lines with what else can be done about a run that has not ended; the error of the
 // command says how it goes on.
-func (on ways) offers(status orchestrator.Status) []string {
+func (on ways) offers(status machine.Status) []string {
 	if on.resume == "" {
 		return nil
 	}
 	looks := []string{"see what it did with: " + on.show, "list all runs with: " + on.runs}
 	switch status {
-	case orchestrator.StatusWaiting:
+	case machine.StatusWaiting:
 		return append([]string{"answer from anywhere with: " + on.answer}, looks...)
-	case orchestrator.StatusInterrupted:
+	case machine.StatusInterrupted:
 		return looks
 	default:
 		return nil
@@ -51,13 +51,13 @@ func (st *runStore) interrupting() string {
 }
 
 // waiting returns the error of a run that waits for a person. It says how to continue.
-func waiting(waits []orchestrator.Wait, files *workfolder.Folder, on ways) error {
+func waiting(waits []machine.Wait, files *workfolder.Folder, on ways) error {
 	approvals, protected, anyway, unknown, answers := 0, 0, 0, 0, 0
 	for _, w := range waits {
 		switch {
-		case w.Kind == orchestrator.WaitUnknown:
+		case w.Kind == machine.WaitUnknown:
 			unknown++
-		case w.Kind != orchestrator.WaitApproval:
+		case w.Kind != machine.WaitApproval:
 			answers++
 		case files.Protection(w.Tool, w.Arguments) != "":
 			protected++

@@ -13,7 +13,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/segue-go/segue/orchestrator"
+	"github.com/segue-go/segue/machine"
 )
 
 // A visitor is asked, says yes, and gets the answer; another one says no. Here without a browser.
@@ -25,11 +25,11 @@ func TestApproval(t *testing.T) {
 	site, log := approvalSite(t, p)
 	for _, approve := range []bool{true, false} {
 		run, asked := post(t, site+"/tasks", map[string]any{"goal": "write"})
-		require.Equal(t, orchestrator.StatusWaiting, asked.Status)
+		require.Equal(t, machine.StatusWaiting, asked.Status)
 		require.Len(t, asked.Waits, 1)
 		require.Equal(t, "May send be called?", asked.Waits[0].Text)
-		answer := orchestrator.Reply{WaitID: asked.Waits[0].ID, Approve: approve}
-		_, done := post(t, site+"/replies", map[string]any{"run": run, "replies": []orchestrator.Reply{answer}})
+		answer := machine.Reply{WaitID: asked.Waits[0].ID, Approve: approve}
+		_, done := post(t, site+"/replies", map[string]any{"run": run, "replies": []machine.Reply{answer}})
 		require.Equal(t, map[bool]string{true: "Bob has it.", false: "Then not."}[approve], done.Output.Text())
 	}
 	require.Contains(t, log.String(), "to bob: <hi>")
@@ -76,7 +76,7 @@ func approvalSite(t *testing.T, p *provider) (string, *output) {
 }
 
 // post posts a body, and returns the run that it is for and how the run ended.
-func post(t *testing.T, to string, body any) (string, orchestrator.RunFinished) {
+func post(t *testing.T, to string, body any) (string, machine.RunFinished) {
 	t.Helper()
 	data, err := json.Marshal(body)
 	require.NoError(t, err)
@@ -88,7 +88,7 @@ func post(t *testing.T, to string, body any) (string, orchestrator.RunFinished) 
 	require.Equal(t, http.StatusOK, resp.StatusCode, "%s", stream)
 	_, last, found := strings.Cut(string(stream), "\nevent: run_finished\ndata: ")
 	require.True(t, found, "%s", stream)
-	var e orchestrator.Event
+	var e machine.Event
 	require.NoError(t, json.Unmarshal([]byte(last), &e))
-	return e.Run, e.Detail.(orchestrator.RunFinished)
+	return e.Run, e.Detail.(machine.RunFinished)
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/segue-go/segue"
 	"github.com/segue-go/segue/delegation"
 	"github.com/segue-go/segue/llmclient/scripted"
+	"github.com/segue-go/segue/machine"
 	"github.com/segue-go/segue/orchestrator"
 	"github.com/segue-go/segue/orchestrator/sse"
 )
@@ -28,8 +29,8 @@ func TestEventSource_inChromium(t *testing.T) {
 	var started atomic.Int32
 	handler, err := sse.New(sse.Config{
 		Methods: []string{http.MethodGet},
-		Filter:  func(*orchestrator.Event) bool { return false },
-		Start: func(r *http.Request) (iter.Seq2[orchestrator.Event, error], error) {
+		Filter:  func(*machine.Event) bool { return false },
+		Start: func(r *http.Request) (iter.Seq2[machine.Event, error], error) {
 			started.Add(1)
 			return runs.Stream(r.Context(), orchestrator.Task{Input: delegation.Input{Goal: "go"}}), nil
 		},

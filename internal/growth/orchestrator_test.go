@@ -53,7 +53,7 @@ func inline() tools.Tool {
 // middleware does nothing except edit a call.
 func middleware(edit func(*messages.ToolCall)) []orchestrator.Middleware {
 	return []orchestrator.Middleware{func(next orchestrator.Handler) orchestrator.Handler {
-		return func(ctx context.Context, e orchestrator.Effect) (nextstep.Answer, error) {
+		return func(ctx context.Context, e machine.Effect) (nextstep.Answer, error) {
 			if e.Kind == machine.EffectTool {
 				edit(&e.Call)
 			}
@@ -67,10 +67,10 @@ func middleware(edit func(*messages.ToolCall)) []orchestrator.Middleware {
 func TestOrchestrator_callsOfOneReply(t *testing.T) {
 	costs := growth.Of(t)
 	raw := tools.NewRaw(tools.Definition{Name: "t"}, func(context.Context, string) (string, error) { return "", nil })
-	approve := &orchestrator.ApprovalConfig{Default: orchestrator.AskAlways}
+	approve := &orchestrator.ApprovalConfig{Default: machine.AskAlways}
 	edit := middleware(func(c *messages.ToolCall) { c.Arguments = "{}" })
-	yes := func(context.Context, orchestrator.Wait) (orchestrator.Reply, error) {
-		return orchestrator.Reply{Approve: true}, nil
+	yes := func(context.Context, machine.Wait) (machine.Reply, error) {
+		return machine.Reply{Approve: true}, nil
 	}
 	for name, cfg := range map[string]orchestrator.Config{
 		"beyond the limit":    {Tools: []tools.Tool{inline()}, Limits: delegation.Limits{ToolCalls: 1}},
@@ -84,7 +84,7 @@ func TestOrchestrator_callsOfOneReply(t *testing.T) {
 			costs.AreLinear(t, 250, func(n int) {
 				cfg.Client = calling(n)
 				res, _ := orchestrator.Collect(solving(t, cfg).Stream(t.Context(), task))
-				require.Equal(t, cfg.Limits.ToolCalls < 0, res.Status == orchestrator.StatusDone, "%v", res.Output.Err)
+				require.Equal(t, cfg.Limits.ToolCalls < 0, res.Status == machine.StatusDone, "%v", res.Output.Err)
 				require.Len(t, res.Output.ToolMetas(), n)
 			})
 		})
@@ -114,7 +114,7 @@ func TestOrchestrator_longCall(t *testing.T) {
 				ended := 0
 				for e, err := range solving(t, cfg).Stream(t.Context(), task) {
 					require.NoError(t, err)
-					if e.Kind == orchestrator.EventToolFinished {
+					if e.Kind == machine.EventToolFinished {
 						if ended++; ended == n-1 {
 							close(others)
 						}
@@ -135,14 +135,14 @@ func TestOrchestrator_suspendedCalls(t *testing.T) {
 			Tools:   []tools.Tool{inline()},
 			Store:   &checkpoint.Memory{},
 			Limits:  unlimited,
-			Approve: &orchestrator.ApprovalConfig{Default: orchestrator.AskAlways},
+			Approve: &orchestrator.ApprovalConfig{Default: machine.AskAlways},
 		})
 		res, err := o.Run(t.Context(), task)
 		require.NoError(t, err)
 		require.Len(t, res.Waits, n)
 		resumption := orchestrator.Resumption{Run: task.Run}
 		for _, w := range res.Waits {
-			resumption.Replies = append(resumption.Replies, orchestrator.Reply{WaitID: w.ID, Approve: true})
+			resumption.Replies = append(resumption.Replies, machine.Reply{WaitID: w.ID, Approve: true})
 		}
 		res, err = orchestrator.Collect(o.Resume(t.Context(), resumption))
 		require.NoError(t, err)

@@ -19,6 +19,7 @@ import (
 	"github.com/segue-go/segue/delegation"
 	"github.com/segue-go/segue/llmclient"
 	"github.com/segue-go/segue/llmclient/openaichat"
+	"github.com/segue-go/segue/machine"
 	"github.com/segue-go/segue/markdownpolicy"
 	"github.com/segue-go/segue/messages"
 	"github.com/segue-go/segue/orchestrator"
@@ -348,17 +349,17 @@ func TestJudge(t *testing.T) {
 		{several, []string{`read_file{"path":"bill.txt"}`, `add{"a":6.25,"b":15.25}`, `add{"a":21.5,"b":14}`}, "35.5", "called clean DONE"},
 		{several, []string{`read_file{"path":"bill.txt"}`, `add{"a":6.25,"b":15.25}`}, "35.5", "clean"},
 	} {
-		res := orchestrator.Result{Status: orchestrator.StatusDone, Output: delegation.Output{Result: &test.answer}}
+		res := orchestrator.Result{Status: machine.StatusDone, Output: delegation.Output{Result: &test.answer}}
 		out := judge(row{}, test.k, test.made, res, nil)
 		require.Equal(t, test.want, strings.Join(out.verdict(), " "), test.answer)
 		out = judge(row{}, test.k, test.made, res, errors.New("the limit is reached"))
 		require.NotContains(t, out.verdict(), "DONE", "a run that failed has no answer")
 		require.NotContains(t, out.verdict(), "marked")
-		res.Status = orchestrator.StatusWaiting
+		res.Status = machine.StatusWaiting
 		out = judge(row{}, test.k, test.made, res, nil)
 		require.False(t, out.done(), "a run that waits has no answer")
 	}
-	kept := orchestrator.Result{Status: orchestrator.StatusDone, Output: delegation.Output{
+	kept := orchestrator.Result{Status: machine.StatusDone, Output: delegation.Output{
 		Messages: messages.History{messages.AssistantText("<tool_response>42</tool_response>")},
 	}}
 	out := judge(row{}, add, made, kept, nil)

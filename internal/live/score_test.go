@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/segue-go/segue/machine"
 	"github.com/segue-go/segue/messages"
 	"github.com/segue-go/segue/orchestrator"
 )
@@ -15,7 +16,7 @@ type outcome struct {
 	row      row
 	task     task
 	tools    []string // calls that were made
-	status   orchestrator.Status
+	status   machine.Status
 	text     string // the answer
 	failed   string // why there is none
 	called   bool   // the right calls were made
@@ -87,7 +88,7 @@ func judge(r row, k task, made []string, res orchestrator.Result, err error) out
 	}
 	if err != nil {
 		out.failed = err.Error()
-	} else if res.Status != orchestrator.StatusDone {
+	} else if res.Status != machine.StatusDone {
 		out.failed = string(res.Status)
 	}
 	if out.failed == "" {

@@ -177,8 +177,8 @@ func (e ending) requireSame(t testing.TB, uncut ending) { //nolint:gocritic // a
 func uncut(ctx context.Context, job string) (ending, error) {
 	o, err := build(new(checkpoint.Memory), new(memoryWorld), func(c *orchestrator.Config) {
 		c.Client = client(func(req *llmclient.Request) scripted.Reply { return reply(read(req)) })
-		c.Reply = func(_ context.Context, w orchestrator.Wait) (orchestrator.Reply, error) {
-			return orchestrator.Reply{WaitID: w.ID, Approve: granted(markOf(w.Arguments)), Reason: "as it is written"}, nil
+		c.Reply = func(_ context.Context, w machine.Wait) (machine.Reply, error) {
+			return machine.Reply{WaitID: w.ID, Approve: granted(markOf(w.Arguments)), Reason: "as it is written"}, nil
 		}
 	})
 	if err != nil {

@@ -92,7 +92,7 @@ func TestFullDisk(t *testing.T) {
 			}
 			res, err := build().Run(t.Context(), taskOf("r"))
 			require.ErrorIs(t, err, checkpoint.ErrFull)
-			require.Equal(t, orchestrator.StatusInterrupted, res.Status)
+			require.Equal(t, machine.StatusInterrupted, res.Status)
 			require.Equal(t, delegation.CodeStorage, res.Output.Err.Code)
 			_, err = build().Run(t.Context(), taskOf("another"))
 			require.Error(t, err, "none can begin")
@@ -105,8 +105,8 @@ func TestFullDisk(t *testing.T) {
 			if full == atEffect {
 				require.Equal(t, machine.StatusWaiting, res.Status)
 				require.Equal(t, machine.WaitUnknown, res.Waits[0].Kind)
-				reply := orchestrator.Reply{WaitID: res.Waits[0].ID, Text: "it was paid"}
-				res, err = orchestrator.Collect(build().Resume(t.Context(), orchestrator.Resumption{Run: "r", Replies: []orchestrator.Reply{reply}}))
+				reply := machine.Reply{WaitID: res.Waits[0].ID, Text: "it was paid"}
+				res, err = orchestrator.Collect(build().Resume(t.Context(), orchestrator.Resumption{Run: "r", Replies: []machine.Reply{reply}}))
 				require.NoError(t, err)
 				require.Equal(t, 1, before)
 			}
@@ -146,7 +146,7 @@ func TestReadOnlyDisk(t *testing.T) {
 	require.NoError(t, syscall.Mount("", dir, "", syscall.MS_REMOUNT|syscall.MS_RDONLY, ""))
 	store, closer, err := openStore(t.Context(), name)
 	if err == nil { // it can be read
-		replies := []orchestrator.Reply{{WaitID: res.Waits[0].ID, Approve: true}, {WaitID: res.Waits[1].ID, Approve: true}}
+		replies := []machine.Reply{{WaitID: res.Waits[0].ID, Approve: true}, {WaitID: res.Waits[1].ID, Approve: true}}
 		_, err = orchestrator.Collect(begin(store).Resume(t.Context(), orchestrator.Resumption{Run: "r", Replies: replies}))
 		require.NoError(t, closer.Close())
 	}
@@ -158,9 +158,9 @@ func TestReadOnlyDisk(t *testing.T) {
 	again, err := orchestrator.Collect(begin(store).Resume(t.Context(), orchestrator.Resumption{Run: "r"}))
 	require.NoError(t, err)
 	require.Equal(t, res.Waits, again.Waits)
-	var replies []orchestrator.Reply
+	var replies []machine.Reply
 	for i := range res.Waits {
-		replies = append(replies, orchestrator.Reply{WaitID: res.Waits[i].ID, Approve: true})
+		replies = append(replies, machine.Reply{WaitID: res.Waits[i].ID, Approve: true})
 	}
 	res, err = orchestrator.Collect(begin(store).Resume(t.Context(), orchestrator.Resumption{Run: "r", Replies: replies}))
 	require.NoError(t, err)
@@ -179,7 +179,7 @@ func TestDamagedRecord(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, machine.StatusWaiting, res.Status)
 		for i := range res.Waits {
-			require.NoError(t, o.Answer(t.Context(), checkpoint.Key{Run: run}, orchestrator.Reply{WaitID: res.Waits[i].ID, Approve: true}))
+			require.NoError(t, o.Answer(t.Context(), checkpoint.Key{Run: run}, machine.Reply{WaitID: res.Waits[i].ID, Approve: true}))
 		}
 	}
 	db, err := sql.Open("sqlite", path)

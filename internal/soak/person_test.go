@@ -75,14 +75,14 @@ func (a *person) look(ctx context.Context, head *checkpoint.Head) error {
 
 // decide says yes or no to a call. Of a call that may have had its effect it finds out whether it
 // had; now and then it has such a call made again although it had.
-func (a *person) decide(w *orchestrator.Wait) (orchestrator.Reply, error) {
+func (a *person) decide(w *machine.Wait) (machine.Reply, error) {
 	m := markOf(w.Arguments)
 	if w.Kind != machine.WaitUnknown {
-		return orchestrator.Reply{WaitID: w.ID, Approve: granted(m), Reason: "as it is written"}, nil
+		return machine.Reply{WaitID: w.ID, Approve: granted(m), Reason: "as it is written"}, nil
 	}
 	did, err := a.world.did(m)
 	if did && number(w.ID)%8 > 0 {
-		return orchestrator.Reply{WaitID: w.ID, Text: "it was done"}, err
+		return machine.Reply{WaitID: w.ID, Text: "it was done"}, err
 	}
-	return orchestrator.Reply{WaitID: w.ID, Approve: true}, err
+	return machine.Reply{WaitID: w.ID, Approve: true}, err
 }

@@ -65,7 +65,7 @@ func resumeAll(ctx context.Context, p *plan) error {
 // resumeUntilDone resumes a run until it has ended, a few times by force. It answers what the run
 // waits for, but never has a call made again.
 func resumeUntilDone(ctx context.Context, o *orchestrator.Orchestrator, store checkpoint.Store, run string, force bool) error {
-	var replies []orchestrator.Reply
+	var replies []machine.Reply
 	pause := 30
 	if raceEnabled { // else all look whether another has it, and none has time to make the run
 		pause = 120
@@ -79,16 +79,16 @@ func resumeUntilDone(ctx context.Context, o *orchestrator.Orchestrator, store ch
 		replies = nil
 		for i := range res.Waits {
 			w := &res.Waits[i]
-			r := orchestrator.Reply{WaitID: w.ID, Approve: granted(markOf(w.Arguments)), Reason: "as it is written"}
+			r := machine.Reply{WaitID: w.ID, Approve: granted(markOf(w.Arguments)), Reason: "as it is written"}
 			if w.Kind == machine.WaitUnknown {
-				r = orchestrator.Reply{WaitID: w.ID, Text: "somebody looks after it"}
+				r = machine.Reply{WaitID: w.ID, Text: "somebody looks after it"}
 			}
 			replies = append(replies, r)
 		}
 		switch {
 		case err == nil, errors.Is(err, checkpoint.ErrConflict), errors.Is(err, checkpoint.ErrLeased), errors.Is(err, orchestrator.ErrTakenOver):
 		default:
-			if _, ok := errors.AsType[*orchestrator.ReplyError](err); !ok { // somebody else has replied
+			if _, ok := errors.AsType[*machine.ReplyError](err); !ok { // somebody else has replied
 				return err
 			}
 		}

@@ -114,7 +114,7 @@ func (d *deployment) head(run string) checkpoint.Head {
 func (d *deployment) answer(run string) {
 	d.t.Helper()
 	for _, w := range d.head(run).Header.Waits {
-		require.NoError(d.t, d.own["1"].Answer(d.t.Context(), checkpoint.Key{Run: run}, orchestrator.Reply{WaitID: w.ID, Approve: true}))
+		require.NoError(d.t, d.own["1"].Answer(d.t.Context(), checkpoint.Key{Run: run}, machine.Reply{WaitID: w.ID, Approve: true}))
 	}
 }
 

@@ -15,6 +15,7 @@ import (
 	"github.com/segue-go/segue/checkpoint"
 	"github.com/segue-go/segue/llmclient"
 	"github.com/segue-go/segue/llmclient/scripted"
+	"github.com/segue-go/segue/machine"
 	"github.com/segue-go/segue/orchestrator"
 )
 
@@ -27,10 +28,10 @@ const (
 
 // outcome is what a process tells of its run.
 type outcome struct {
-	Status orchestrator.Status
+	Status machine.Status
 	Text   string
 	Err    string
-	Waits  []orchestrator.Wait
+	Waits  []machine.Wait
 }
 
 func outcomeOf(res orchestrator.Result, err error) outcome { //nolint:gocritic // as Run returns it
@@ -82,11 +83,11 @@ func recoverOne(ctx context.Context, p *plan) error {
 		return err
 	}
 	ctx, cancel := context.WithCancel(ctx)
-	ends := make(chan orchestrator.RunFinished, 1)
+	ends := make(chan machine.RunFinished, 1)
 	over := make(chan error, 1)
 	go func() {
-		over <- o.Recover(ctx, orchestrator.Recovery{Every: 20 * time.Millisecond, Event: func(_ checkpoint.Key, e orchestrator.Event) {
-			if end, ok := e.Detail.(orchestrator.RunFinished); ok {
+		over <- o.Recover(ctx, orchestrator.Recovery{Every: 20 * time.Millisecond, Event: func(_ checkpoint.Key, e machine.Event) {
+			if end, ok := e.Detail.(machine.RunFinished); ok {
 				ends <- end
 			}
 		}})

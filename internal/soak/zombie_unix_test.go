@@ -74,7 +74,7 @@ func TestZombie(t *testing.T) {
 			}
 			first.goOn(t)
 			woken := hear[outcome](t, first)
-			require.Equal(t, orchestrator.StatusTakenOver, woken.Status, woken.Err)
+			require.Equal(t, machine.StatusTakenOver, woken.Status, woken.Err)
 			require.NoError(t, first.cmd.Wait())
 			require.Equal(t, c.after, effects())
 			again, err := store.Head(t.Context(), key)
@@ -96,8 +96,8 @@ func saysItWasDone(t *testing.T, store checkpoint.Store, wait string) {
 	t.Helper()
 	o, err := build(store, new(memoryWorld), payment(&plan{Run: "r"}))
 	require.NoError(t, err)
-	reply := orchestrator.Reply{WaitID: wait, Text: "it was done"}
-	res, err := orchestrator.Collect(o.Resume(t.Context(), orchestrator.Resumption{Run: "r", Replies: []orchestrator.Reply{reply}}))
+	reply := machine.Reply{WaitID: wait, Text: "it was done"}
+	res, err := orchestrator.Collect(o.Resume(t.Context(), orchestrator.Resumption{Run: "r", Replies: []machine.Reply{reply}}))
 	require.NoError(t, err)
 	require.Equal(t, machine.StatusDone, res.Status)
 }

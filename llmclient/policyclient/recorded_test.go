@@ -21,6 +21,7 @@ import (
 	"github.com/segue-go/segue/llmclient/openaichat"
 	"github.com/segue-go/segue/llmclient/policyclient"
 	"github.com/segue-go/segue/llmclient/scripted"
+	"github.com/segue-go/segue/machine"
 	"github.com/segue-go/segue/markdownpolicy"
 	"github.com/segue-go/segue/messages"
 	"github.com/segue-go/segue/orchestrator"
@@ -183,13 +184,13 @@ func converse(t *testing.T, rec *recording, model llmclient.Client) (messages.Hi
 	before := history(rec.Interactions[0].Request.Body.Messages)
 	var streamed strings.Builder
 	for e, err := range o.Stream(t.Context(), orchestrator.Task{Run: "r", Input: delegation.Input{Messages: before}}) {
-		if e.Kind == orchestrator.EventTextDelta {
+		if e.Kind == machine.EventTextDelta {
 			streamed.WriteString(e.Text)
 		}
 		if err != nil {
 			return nil, err
 		}
-		if end, ok := e.Detail.(orchestrator.RunFinished); ok {
+		if end, ok := e.Detail.(machine.RunFinished); ok {
 			said := end.Output.Messages[len(before):]
 			require.Equal(t, texts(said), streamed.String())
 			return said, nil

@@ -9,6 +9,7 @@ import (
 	"github.com/segue-go/segue/llmclient"
 	"github.com/segue-go/segue/llmclient/policyclient"
 	"github.com/segue-go/segue/llmclient/scripted"
+	"github.com/segue-go/segue/machine"
 	"github.com/segue-go/segue/markdownpolicy"
 	"github.com/segue-go/segue/messages"
 	"github.com/segue-go/segue/orchestrator"
@@ -40,19 +41,19 @@ func TestRun_repairTurnCounts(t *testing.T) {
 		), lines{})
 	}
 	task := orchestrator.Task{Input: delegation.Input{Goal: "1 + 2?"}}
-	var end orchestrator.RunFinished
-	var waits []orchestrator.RetryWaiting
+	var end machine.RunFinished
+	var waits []machine.RetryWaiting
 	for e, err := range sum(t, script()).Stream(t.Context(), task) {
 		require.NoError(t, err)
 		switch d := e.Detail.(type) {
-		case orchestrator.RunFinished:
+		case machine.RunFinished:
 			end = d
-		case orchestrator.RetryWaiting:
+		case machine.RetryWaiting:
 			waits = append(waits, d)
 		default:
 		}
 	}
-	require.Equal(t, orchestrator.StatusDone, end.Status)
+	require.Equal(t, machine.StatusDone, end.Status)
 	require.Equal(t, "Three.", end.Output.Text())
 	require.EqualValues(t, 111, end.Output.Usage.Input)
 	require.Equal(t, "3", end.Output.Messages[3].(messages.Tool).Output)
@@ -63,7 +64,7 @@ func TestRun_repairTurnCounts(t *testing.T) {
 	task.Limits.ModelCalls = 2
 	res, err := sum(t, script()).Run(t.Context(), task)
 	require.Error(t, err)
-	require.Equal(t, orchestrator.StatusLimit, res.Status)
+	require.Equal(t, machine.StatusLimit, res.Status)
 }
 
 // TestS2_17 changes the policy in the middle of a conversation: the instructions, the reading of

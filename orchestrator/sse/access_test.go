@@ -22,6 +22,7 @@ import (
 	"github.com/segue-go/segue/delegation"
 	"github.com/segue-go/segue/llmclient"
 	"github.com/segue-go/segue/llmclient/scripted"
+	"github.com/segue-go/segue/machine"
 	"github.com/segue-go/segue/messages"
 	"github.com/segue-go/segue/orchestrator"
 	"github.com/segue-go/segue/orchestrator/sse"
@@ -227,12 +228,12 @@ func TestAccess_namesRunsForTheirOwner(t *testing.T) {
 	require.Equal(t, http.StatusUnauthorized, status, "the error of Owner is shown as it is")
 
 	_, text := s.post(s.tasks, "alice", `{"goal": "x"}`)
-	var end orchestrator.Event
+	var end machine.Event
 	for b := range blocks(strings.NewReader(text)) {
 		end = b.event(t)
 	}
 	require.Regexp(t, `^alice:[A-Z2-7]{26}$`, end.Run)
-	wait := end.Detail.(orchestrator.RunFinished).Waits[0].ID
+	wait := end.Detail.(machine.RunFinished).Waits[0].ID
 	body := fmt.Sprintf(`{"run": %q, "replies": [{"wait_id": %q, "text": "a.txt"}]}`, end.Run, wait)
 	status, _ = s.post(s.replies, "bob", body)
 	require.Equal(t, http.StatusForbidden, status)
@@ -281,7 +282,7 @@ func TestAccess_authorize(t *testing.T) {
 
 // A Start of one's own asks the same rules, and without a Handler there are none to let it.
 func TestAuthorized(t *testing.T) {
-	server, _ := serve(t, sse.Config{Start: func(r *http.Request) (iter.Seq2[orchestrator.Event, error], error) {
+	server, _ := serve(t, sse.Config{Start: func(r *http.Request) (iter.Seq2[machine.Event, error], error) {
 		if err := sse.Authorized(r, r.URL.Query().Get("run")); err != nil {
 			return nil, err
 		}
@@ -351,7 +352,7 @@ func TestReadTimeout_isForTheBody(t *testing.T) {
 				const limit = 500 * time.Millisecond
 				released := make(chan struct{})
 				start := sse.Tasks(agent(t, waiting(released)))
-				server := servePiped(t, sse.Config{ReadTimeout: limit, Start: func(r *http.Request) (iter.Seq2[orchestrator.Event, error], error) {
+				server := servePiped(t, sse.Config{ReadTimeout: limit, Start: func(r *http.Request) (iter.Seq2[machine.Event, error], error) {
 					events, err := start(r)
 					time.Sleep(2 * limit)
 					return events, err
@@ -359,7 +360,7 @@ func TestReadTimeout_isForTheBody(t *testing.T) {
 				resp := post(t, t.Context(), server, `{"goal": "go"}`)
 				time.AfterFunc(2*limit, func() { close(released) })
 				got, _ := read(t, resp)
-				require.Equal(t, orchestrator.StatusDone, got[len(got)-1].Detail.(orchestrator.RunFinished).Status)
+				require.Equal(t, machine.StatusDone, got[len(got)-1].Detail.(machine.RunFinished).Status)
 			})
 		})
 	}

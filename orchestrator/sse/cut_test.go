@@ -16,6 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/segue-go/segue/llmclient"
+	"github.com/segue-go/segue/machine"
 	"github.com/segue-go/segue/messages"
 	"github.com/segue-go/segue/orchestrator"
 	"github.com/segue-go/segue/orchestrator/sse"
@@ -49,26 +50,26 @@ func (j *joined) add(t *testing.T, stream []byte) {
 		step := fmt.Sprint(e.Frame, " ", e.Seq)
 		switch d := e.Detail.(type) {
 		case nil:
-			if e.Kind == orchestrator.EventTextDelta {
+			if e.Kind == machine.EventTextDelta {
 				j.texts[step] += e.Text
 			} else {
 				j.thoughts[step] += e.Text
 			}
-		case orchestrator.CallDelta:
+		case machine.CallDelta:
 			j.calls[d.CallID] += e.Text
-		case orchestrator.StepSnapshot:
+		case machine.StepSnapshot:
 			j.texts[step], j.thoughts[step] = d.Text, d.Thoughts
 			for _, c := range d.Calls {
 				j.calls[c.CallID] = c.Arguments
 			}
-		case orchestrator.RetryWaiting:
+		case machine.RetryWaiting:
 			clear(j.calls)
 			if d.Discard {
 				j.texts[step], j.thoughts[step] = "", ""
 			}
-		case orchestrator.ToolStarted:
+		case machine.ToolStarted:
 			j.calls[d.Call.ID] = d.Call.Arguments
-		case orchestrator.RunFinished:
+		case machine.RunFinished:
 			j.over = true
 		default:
 		}

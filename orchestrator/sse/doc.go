@@ -15,7 +15,7 @@
 //	                                             event: run_started
 //	                                             data: {"run":"…","frame":"0","depth":1,"kind":"run_started",…}
 //
-// Each event has its kind as its name, and the JSON form of [orchestrator.Event] in one line as its
+// Each event has its kind as its name, and the JSON form of [machine.Event] in one line as its
 // data; docs/events.md describes them all. Its id is its position in the run: "7/2" is the second
 // event of record 7, in every stream of the run. Events that no journal keeps, such as deltas, have
 // the id of the event before them. A stream begins with a block that has only the id 0, of no

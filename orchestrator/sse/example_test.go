@@ -10,6 +10,7 @@ import (
 
 	"github.com/segue-go/segue/checkpoint"
 	"github.com/segue-go/segue/llmclient/scripted"
+	"github.com/segue-go/segue/machine"
 	"github.com/segue-go/segue/orchestrator"
 	"github.com/segue-go/segue/orchestrator/sse"
 	"github.com/segue-go/segue/strategy"
@@ -28,13 +29,13 @@ func Example() {
 	}
 	handler, err := sse.New(sse.Config{
 		Start: sse.Tasks(o),
-		Filter: func(e *orchestrator.Event) bool {
-			if end, ok := e.Detail.(orchestrator.RunFinished); ok {
+		Filter: func(e *machine.Event) bool {
+			if end, ok := e.Detail.(machine.RunFinished); ok {
 				end.Output.Messages = nil
 				e.Detail = end
 				return true
 			}
-			return e.Kind == orchestrator.EventTextDelta
+			return e.Kind == machine.EventTextDelta
 		},
 	})
 	if err != nil {

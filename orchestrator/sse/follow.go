@@ -6,6 +6,7 @@ import (
 	"strconv"
 
 	"github.com/segue-go/segue/checkpoint"
+	"github.com/segue-go/segue/machine"
 	"github.com/segue-go/segue/orchestrator"
 )
 
@@ -91,7 +92,7 @@ func (h *Handler) asked(r *http.Request) (key checkpoint.Key, after orchestrator
 }
 
 // pass sends an event of a run that is followed. It returns false if the stream is over.
-func (h *Handler) pass(s *stream, r *http.Request, e orchestrator.Event, gone func()) bool {
+func (h *Handler) pass(s *stream, r *http.Request, e machine.Event, gone func()) bool {
 	if !s.begun {
 		if err := s.begin(h.cfg.KeepAlive, gone); err != nil {
 			h.breakOff(s, r, err)

@@ -14,6 +14,7 @@ import (
 	"github.com/segue-go/segue/delegation"
 	"github.com/segue-go/segue/llmclient"
 	"github.com/segue-go/segue/llmclient/scripted"
+	"github.com/segue-go/segue/machine"
 	"github.com/segue-go/segue/messages"
 	"github.com/segue-go/segue/orchestrator"
 	"github.com/segue-go/segue/orchestrator/sse"
@@ -78,7 +79,7 @@ func TestFollow_fromAnyEvent(t *testing.T) {
 		again := []string{}
 		_, blocks := read(t, resp)
 		for _, b := range blocks {
-			if b.name != string(orchestrator.EventStepSnapshot) {
+			if b.name != string(machine.EventStepSnapshot) {
 				again = append(again, b.id+" "+b.name)
 			}
 		}
@@ -134,8 +135,8 @@ func TestFollow_detached(t *testing.T) {
 	close(released)
 	got, raw := read(t, back)
 	require.NotEqual(t, last, raw[len(raw)-1].id)
-	end := got[len(got)-1].Detail.(orchestrator.RunFinished)
-	require.Equal(t, orchestrator.StatusDone, end.Status)
+	end := got[len(got)-1].Detail.(machine.RunFinished)
+	require.Equal(t, machine.StatusDone, end.Status)
 	require.Equal(t, "well then", end.Output.Text())
 	<-over
 	<-over
@@ -166,7 +167,7 @@ func TestFollow_stopped(t *testing.T) {
 	require.Equal(t, checkpoint.StatusRunning, headOf(t, o).Header.Status)
 	cancel()
 	got, _ := read(t, get(t.Context(), t, server, "1/1"))
-	require.Equal(t, orchestrator.StatusStopped, got[len(got)-1].Detail.(orchestrator.RunFinished).Status)
+	require.Equal(t, machine.StatusStopped, got[len(got)-1].Detail.(machine.RunFinished).Status)
 }
 
 // A run that has nothing to tell is answered at once, and kept alive; what is left of it comes once
@@ -183,7 +184,7 @@ func TestFollow_waits(t *testing.T) {
 	for b := range blocks(resp.Body) {
 		if b.comment != "" && !alive {
 			alive = true
-			_, err = orchestrator.Collect(o.Resume(t.Context(), orchestrator.Resumption{Run: "r", Replies: []orchestrator.Reply{{WaitID: res.Waits[0].ID, Text: "a.txt"}}}))
+			_, err = orchestrator.Collect(o.Resume(t.Context(), orchestrator.Resumption{Run: "r", Replies: []machine.Reply{{WaitID: res.Waits[0].ID, Text: "a.txt"}}}))
 			require.NoError(t, err)
 		}
 		if b.name == "run_finished" {
@@ -194,7 +195,7 @@ func TestFollow_waits(t *testing.T) {
 }
 
 // events returns what a run tells from its journal, and the id of the last.
-func events(t *testing.T, o *orchestrator.Orchestrator) (list []orchestrator.Event, last string) {
+func events(t *testing.T, o *orchestrator.Orchestrator) (list []machine.Event, last string) {
 	t.Helper()
 	for e, err := range o.Replay(t.Context(), checkpoint.Key{Run: "r"}) {
 		require.NoError(t, err)

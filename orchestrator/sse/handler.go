@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/segue-go/segue/machine"
 	"github.com/segue-go/segue/orchestrator"
 )
 
@@ -30,7 +31,7 @@ const (
 // The context of the request ends when the client disconnects; a run with that context is stopped
 // then. A run with another context, such as [context.WithoutCancel] of it, continues to its end
 // without the client. The events are read on the goroutine of the request, once and to their end.
-type Start func(r *http.Request) (iter.Seq2[orchestrator.Event, error], error)
+type Start func(r *http.Request) (iter.Seq2[machine.Event, error], error)
 
 // Config configures a [Handler]. Start or Follow is required.
 type Config struct {
@@ -89,7 +90,7 @@ type Config struct {
 	// Filter reports whether an event is sent. It may change the event, but nothing that the event
 	// points to. Nil sends all events. Use it to remove data that the client must not see:
 	// run_finished holds the whole conversation, and step_snapshot texts and thoughts.
-	Filter func(e *orchestrator.Event) bool
+	Filter func(e *machine.Event) bool
 
 	// OnError gets errors that the client does not see: why the server could not start a run, why a
 	// run that the client named was refused, and why a stream broke off although the client was
@@ -250,7 +251,7 @@ func (h *Handler) run(w http.ResponseWriter, r *http.Request) {
 
 // start determines the access of a request, and starts its run. It returns the request with its
 // access.
-func (h *Handler) start(r *http.Request) (*http.Request, iter.Seq2[orchestrator.Event, error], error) {
+func (h *Handler) start(r *http.Request) (*http.Request, iter.Seq2[machine.Event, error], error) {
 	r, err := h.withAccess(r)
 	if err != nil {
 		return r, nil, err

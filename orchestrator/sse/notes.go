@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/segue-go/segue/checkpoint"
+	"github.com/segue-go/segue/machine"
 	"github.com/segue-go/segue/orchestrator"
 )
 
@@ -61,8 +62,8 @@ func (h *Handler) note(o *orchestrator.Orchestrator, r *http.Request) error {
 		return bad("the body has no run", nil)
 	case strings.TrimSpace(body.Text) == "":
 		return bad("the body has no text", nil)
-	case len(body.Text) > orchestrator.MaxNote:
-		return bad(fmt.Sprintf("the text has more than %d bytes", orchestrator.MaxNote), nil)
+	case len(body.Text) > machine.MaxNote:
+		return bad(fmt.Sprintf("the text has more than %d bytes", machine.MaxNote), nil)
 	}
 	if err := Authorized(r, body.Run); err != nil {
 		return err

@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"github.com/segue-go/segue/checkpoint"
-	"github.com/segue-go/segue/orchestrator"
+	"github.com/segue-go/segue/machine"
 	"github.com/segue-go/segue/strategy"
 )
 
@@ -25,7 +25,7 @@ import (
 //	checkpoint.ErrConflict           409   CodeInUse, if the request may name the run: see [Authorized]
 //	checkpoint.ErrConflict           403   CodeRun otherwise; [Config].OnError is called
 //	checkpoint.ErrRunID              400   CodeBadRequest
-//	*orchestrator.ReplyError         409   CodeReply
+//	*machine.ReplyError         409   CodeReply
 //	any other                        500   CodeInternal, without its text; [Config].OnError is called
 //
 // An unknown run and a run that the client may not name are refused in the same way, in use or not,
@@ -73,7 +73,7 @@ func refusal(err error) *Error {
 	if e, ok := errors.AsType[*strategy.UnknownError](err); ok {
 		return &Error{Status: http.StatusNotFound, Code: CodeUnknownStrategy, Message: e.Error(), Err: err}
 	}
-	if e, ok := errors.AsType[*orchestrator.ReplyError](err); ok {
+	if e, ok := errors.AsType[*machine.ReplyError](err); ok {
 		return &Error{Status: http.StatusConflict, Code: CodeReply, Message: e.Error(), Err: err}
 	}
 	switch {

@@ -14,6 +14,7 @@ import (
 
 	"github.com/segue-go/segue/delegation"
 	"github.com/segue-go/segue/llmclient/scripted"
+	"github.com/segue-go/segue/machine"
 	"github.com/segue-go/segue/orchestrator"
 	"github.com/segue-go/segue/orchestrator/sse"
 )
@@ -99,7 +100,7 @@ func TestMethods(t *testing.T) {
 		refused(t, do(posts, http.MethodPost, "Content-Type", media), http.StatusUnsupportedMediaType, sse.CodeMediaType, "application/json")
 	}
 
-	gets, _ := serve(t, sse.Config{Methods: []string{http.MethodGet}, Start: func(r *http.Request) (iter.Seq2[orchestrator.Event, error], error) {
+	gets, _ := serve(t, sse.Config{Methods: []string{http.MethodGet}, Start: func(r *http.Request) (iter.Seq2[machine.Event, error], error) {
 		if r.URL.Query().Get("goal") == "" {
 			return nil, &sse.Error{Status: http.StatusUnprocessableEntity, Code: "goal", Message: "say what to do"}
 		}
@@ -114,30 +115,30 @@ func TestMethods(t *testing.T) {
 	require.Equal(t, http.StatusNoContent, do(gets, http.MethodGet, "Last-Event-ID", "3").StatusCode)
 	require.Empty(t, model.Requests(), "nothing has been started")
 	events, _ := read(t, do(gets, http.MethodGet))
-	require.Equal(t, orchestrator.EventRunFinished, events[len(events)-1].Kind)
+	require.Equal(t, machine.EventRunFinished, events[len(events)-1].Kind)
 }
 
 // Errors that are nobody's business are not shown; whoever runs the server hears of them.
 func TestInternalErrors(t *testing.T) {
 	secret := errors.New("the password is 1234")
-	events := func(list ...orchestrator.Event) iter.Seq2[orchestrator.Event, error] {
-		return func(yield func(orchestrator.Event, error) bool) {
+	events := func(list ...machine.Event) iter.Seq2[machine.Event, error] {
+		return func(yield func(machine.Event, error) bool) {
 			for _, e := range list {
 				if !yield(e, nil) {
 					return
 				}
 			}
 			if len(list) > 0 {
-				yield(orchestrator.Event{}, secret)
+				yield(machine.Event{}, secret)
 			}
 		}
 	}
-	broken := orchestrator.Event{Kind: orchestrator.EventRunFinished, Detail: orchestrator.RunFinished{
+	broken := machine.Event{Kind: machine.EventRunFinished, Detail: machine.RunFinished{
 		Output: delegation.Output{Metadata: delegation.Metadata{"x": json.RawMessage("{")}},
 	}}
-	begun := orchestrator.Event{Kind: orchestrator.EventRunStarted, Detail: orchestrator.RunStarted{Strategy: "s"}}
+	begun := machine.Event{Kind: machine.EventRunStarted, Detail: machine.RunStarted{Strategy: "s"}}
 	for name, test := range map[string]struct {
-		start iter.Seq2[orchestrator.Event, error]
+		start iter.Seq2[machine.Event, error]
 		err   error
 		told  string
 		begun bool
@@ -146,14 +147,14 @@ func TestInternalErrors(t *testing.T) {
 		"own error":        {err: &sse.Error{Message: "the run could not be started", Code: sse.CodeInternal, Err: secret}, told: "1234"},
 		"no events at all": {told: "neither events nor an error"},
 		"empty":            {start: events(), told: "the run has no events"},
-		"fails at once":    {start: func(yield func(orchestrator.Event, error) bool) { yield(orchestrator.Event{}, secret) }, told: "1234"},
+		"fails at once":    {start: func(yield func(machine.Event, error) bool) { yield(machine.Event{}, secret) }, told: "1234"},
 		"breaks off":       {start: events(begun), told: "1234", begun: true},
 		"is no JSON":       {start: events(begun, broken), told: `the event "run_finished" cannot be written as JSON`, begun: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			told := make(chan error, 1)
 			server, _ := serve(t, sse.Config{
-				Start:   func(*http.Request) (iter.Seq2[orchestrator.Event, error], error) { return test.start, test.err },
+				Start:   func(*http.Request) (iter.Seq2[machine.Event, error], error) { return test.start, test.err },
 				OnError: func(_ *http.Request, err error) { told <- err },
 			})
 			resp := post(t, t.Context(), server, "")

@@ -17,6 +17,7 @@ import (
 
 	"github.com/segue-go/segue/delegation"
 	"github.com/segue-go/segue/llmclient"
+	"github.com/segue-go/segue/machine"
 	"github.com/segue-go/segue/messages"
 	"github.com/segue-go/segue/orchestrator"
 	"github.com/segue-go/segue/orchestrator/sse"
@@ -32,7 +33,7 @@ type block struct {
 }
 
 // event reads the data of a block.
-func (b block) event(t *testing.T) (e orchestrator.Event) {
+func (b block) event(t *testing.T) (e machine.Event) {
 	t.Helper()
 	require.NoError(t, json.Unmarshal([]byte(b.data), &e), "%s", b.data)
 	return e
@@ -130,7 +131,7 @@ func post(t *testing.T, ctx context.Context, server *httptest.Server, body strin
 }
 
 // read reads a stream to its end.
-func read(t *testing.T, resp *http.Response) (events []orchestrator.Event, raw []block) {
+func read(t *testing.T, resp *http.Response) (events []machine.Event, raw []block) {
 	t.Helper()
 	require.Equal(t, http.StatusOK, resp.StatusCode)
 	for b := range blocks(resp.Body) {
@@ -143,21 +144,21 @@ func read(t *testing.T, resp *http.Response) (events []orchestrator.Event, raw [
 }
 
 // timeless is what is the same in two runs of the same script.
-func timeless(t *testing.T, events []orchestrator.Event) (list []string) {
+func timeless(t *testing.T, events []machine.Event) (list []string) {
 	t.Helper()
 	for _, e := range events {
 		e.Run, e.Time = "", time.Time{}
 		switch d := e.Detail.(type) {
-		case orchestrator.StepTaken:
+		case machine.StepTaken:
 			d.Elapsed = 0
 			e.Detail = d
-		case orchestrator.ToolFinished:
+		case machine.ToolFinished:
 			d.Output.Elapsed = 0
 			e.Detail = d
-		case orchestrator.FrameLeft:
+		case machine.FrameLeft:
 			d.Elapsed = 0
 			e.Detail = d
-		case orchestrator.RunFinished:
+		case machine.RunFinished:
 			d.Output = still(d.Output)
 			e.Detail = d
 		}

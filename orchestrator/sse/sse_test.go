@@ -20,6 +20,7 @@ import (
 	"github.com/segue-go/segue/delegation"
 	"github.com/segue-go/segue/llmclient"
 	"github.com/segue-go/segue/llmclient/scripted"
+	"github.com/segue-go/segue/machine"
 	"github.com/segue-go/segue/messages"
 	"github.com/segue-go/segue/nextstep"
 	"github.com/segue-go/segue/orchestrator"
@@ -42,14 +43,14 @@ func TestStream_isWhatStreamYields(t *testing.T) {
 		require.Equal(t, "no-store", resp.Header.Get("Cache-Control"))
 		got, raw := read(t, resp)
 
-		var want []orchestrator.Event
+		var want []machine.Event
 		task := orchestrator.Task{Run: "r", Input: delegation.Input{Goal: "go", Messages: messages.History{messages.UserText("before")}, Data: []byte("[1]")}}
 		for e, err := range script().Stream(t.Context(), task) {
 			require.NoError(t, err)
 			want = append(want, e)
 		}
 		require.Equal(t, timeless(t, want), timeless(t, got))
-		require.Equal(t, orchestrator.EventRunFinished, got[len(got)-1].Kind)
+		require.Equal(t, machine.EventRunFinished, got[len(got)-1].Kind)
 		last := ""
 		for i, b := range raw {
 			last = position(got[i], last)
@@ -66,14 +67,14 @@ func TestStream_failureIsAnEvent(t *testing.T) {
 	o := agent(t, scripted.New(scripted.Error(&llmclient.Error{Code: llmclient.CodeUnavailable, Message: "down"})))
 	server, _ := serve(t, sse.Config{Start: sse.Tasks(o)})
 	got, _ := read(t, post(t, t.Context(), server, `{"goal": "go"}`))
-	end := got[len(got)-1].Detail.(orchestrator.RunFinished)
-	require.Equal(t, orchestrator.StatusFailed, end.Status)
+	end := got[len(got)-1].Detail.(machine.RunFinished)
+	require.Equal(t, machine.StatusFailed, end.Status)
 	require.Equal(t, "unavailable", string(end.Output.Err.Code))
 }
 
 // position is the id of an event: the record, and the place among those of the record. One that no
 // record has brought about has that of the last one before it that has one.
-func position(e orchestrator.Event, last string) string {
+func position(e machine.Event, last string) string {
 	if e.Index == 0 {
 		return last
 	}
@@ -88,7 +89,7 @@ func TestStream_ids(t *testing.T) {
 	start, _ := serve(t, sse.Config{Start: sse.Tasks(o), Authorize: anyRun})
 	resume, _ := serve(t, sse.Config{Start: sse.Replies(o), Authorize: anyRun})
 	first, ids := read(t, post(t, t.Context(), start, `{"run": "r", "goal": "go"}`))
-	wait := first[len(first)-1].Detail.(orchestrator.RunFinished).Waits[0].ID
+	wait := first[len(first)-1].Detail.(machine.RunFinished).Waits[0].ID
 	second, more := read(t, post(t, t.Context(), resume, fmt.Sprintf(`{"run": "r", "replies": [{"wait_id": %q, "text": "a.txt"}]}`, wait)))
 	require.Equal(t, "1/1", ids[0].id)
 	known := map[string]bool{}
@@ -97,7 +98,7 @@ func TestStream_ids(t *testing.T) {
 		id := append(ids, more...)[i].id
 		require.NotEmpty(t, id)
 		if e.Index == 0 {
-			deltas[id] = e.Kind == orchestrator.EventTextDelta
+			deltas[id] = e.Kind == machine.EventTextDelta
 			require.Equal(t, last, id, e.Kind)
 			continue
 		}
@@ -110,19 +111,19 @@ func TestStream_ids(t *testing.T) {
 // A filter leaves events out, and may change them; the ids are those that they would have anyway.
 func TestStream_filter(t *testing.T) {
 	o := agent(t, scripted.New(scripted.Stream("a", "b")))
-	server, _ := serve(t, sse.Config{Start: sse.Tasks(o), Filter: func(e *orchestrator.Event) bool {
-		if end, ok := e.Detail.(orchestrator.RunFinished); ok {
+	server, _ := serve(t, sse.Config{Start: sse.Tasks(o), Filter: func(e *machine.Event) bool {
+		if end, ok := e.Detail.(machine.RunFinished); ok {
 			end.Output.Messages = nil
 			e.Detail = end
 			return true
 		}
-		return e.Kind == orchestrator.EventTextDelta
+		return e.Kind == machine.EventTextDelta
 	}})
 	got, raw := read(t, post(t, t.Context(), server, `{"goal": "secret"}`))
 	require.Len(t, got, 3)
 	require.Regexp(t, `^1/\d+$`, raw[0].id, "behind what was left out")
 	require.Equal(t, []string{raw[0].id, position(got[2], "")}, []string{raw[1].id, raw[2].id})
-	require.Equal(t, "ab", got[2].Detail.(orchestrator.RunFinished).Output.Text())
+	require.Equal(t, "ab", got[2].Detail.(machine.RunFinished).Output.Text())
 	require.NotContains(t, raw[2].data, "secret")
 }
 
@@ -133,8 +134,8 @@ func TestStream_idBeforeTheFirstEvent(t *testing.T) {
 	o := agent(t, model)
 	server, _ := serve(t, sse.Config{
 		Methods: []string{http.MethodGet},
-		Filter:  func(*orchestrator.Event) bool { return false },
-		Start: func(r *http.Request) (iter.Seq2[orchestrator.Event, error], error) {
+		Filter:  func(*machine.Event) bool { return false },
+		Start: func(r *http.Request) (iter.Seq2[machine.Event, error], error) {
 			return o.Stream(r.Context(), orchestrator.Task{Input: delegation.Input{Goal: "go"}}), nil
 		},
 	})
@@ -163,8 +164,8 @@ func TestStream_idBeforeTheFirstEvent(t *testing.T) {
 func TestStream_kindsOfOnesOwn(t *testing.T) {
 	o := agent(t, scripted.New(scripted.Text("a")), func(c *orchestrator.Config) {
 		c.Middleware = []orchestrator.Middleware{func(next orchestrator.Handler) orchestrator.Handler {
-			return func(ctx context.Context, e orchestrator.Effect) (nextstep.Answer, error) {
-				orchestrator.Emit(ctx, orchestrator.Event{Kind: "mine\n\ndata: {}\r\n", Text: "x"})
+			return func(ctx context.Context, e machine.Effect) (nextstep.Answer, error) {
+				orchestrator.Emit(ctx, machine.Event{Kind: "mine\n\ndata: {}\r\n", Text: "x"})
 				return next(ctx, e)
 			}
 		}}
@@ -174,7 +175,7 @@ func TestStream_kindsOfOnesOwn(t *testing.T) {
 	for i, e := range got {
 		if e.Text == "x" {
 			require.Equal(t, "mine  data: {}  ", raw[i].name)
-			require.Equal(t, orchestrator.EventKind("mine\n\ndata: {}\r\n"), e.Kind)
+			require.Equal(t, machine.EventKind("mine\n\ndata: {}\r\n"), e.Kind)
 			return
 		}
 	}
@@ -184,7 +185,7 @@ func TestStream_kindsOfOnesOwn(t *testing.T) {
 // When the client goes away the run is stopped, whether it is asking a model or running a tool.
 func TestDisconnect_stopsTheRun(t *testing.T) {
 	for _, http2 := range []bool{false, true} {
-		for _, at := range []orchestrator.EventKind{orchestrator.EventTextDelta, orchestrator.EventToolProgress} {
+		for _, at := range []machine.EventKind{machine.EventTextDelta, machine.EventToolProgress} {
 			t.Run(fmt.Sprintf("%s, HTTP/2 %v", at, http2), func(t *testing.T) {
 				ended := make(chan struct{})
 				client := hanging(ended)
@@ -194,7 +195,7 @@ func TestDisconnect_stopsTheRun(t *testing.T) {
 					close(ended)
 					return "", ctx.Err()
 				})
-				if at == orchestrator.EventToolProgress {
+				if at == machine.EventToolProgress {
 					client = scripted.New(scripted.Calls(scripted.Call("hang", "{}", "1")))
 				}
 				server, over := serve(t, sse.Config{Start: sse.Tasks(agent(t, client, with(hang)))}, func(s *httptest.Server) { s.EnableHTTP2 = http2 })
@@ -222,7 +223,7 @@ func TestDisconnect_isStored(t *testing.T) {
 			ctx, cancel := context.WithCancel(t.Context())
 			defer cancel()
 			for b := range blocks(post(t, ctx, server, `{"run": "r", "goal": "go"}`).Body) {
-				if b.name == string(orchestrator.EventTextDelta) {
+				if b.name == string(machine.EventTextDelta) {
 					break
 				}
 			}
@@ -232,7 +233,7 @@ func TestDisconnect_isStored(t *testing.T) {
 			<-over
 			res, err := orchestrator.Collect(o.Resume(t.Context(), orchestrator.Resumption{Run: "r"}))
 			require.Error(t, err)
-			require.Equal(t, orchestrator.StatusStopped, res.Status, "%v", err)
+			require.Equal(t, machine.StatusStopped, res.Status, "%v", err)
 		})
 	}
 }
@@ -242,7 +243,7 @@ func TestDisconnect_ofARunOfItsOwn(t *testing.T) {
 	released := make(chan struct{})
 	o := agent(t, waiting(released), func(c *orchestrator.Config) { c.Store = new(checkpoint.Memory) })
 	gone := make(chan struct{})
-	server, over := serve(t, sse.Config{KeepAlive: time.Millisecond, Start: func(r *http.Request) (iter.Seq2[orchestrator.Event, error], error) {
+	server, over := serve(t, sse.Config{KeepAlive: time.Millisecond, Start: func(r *http.Request) (iter.Seq2[machine.Event, error], error) {
 		context.AfterFunc(r.Context(), func() { close(gone) })
 		return o.Stream(context.WithoutCancel(r.Context()), orchestrator.Task{Run: "r", Input: delegation.Input{Goal: "go"}}), nil
 	}})
@@ -258,7 +259,7 @@ func TestDisconnect_ofARunOfItsOwn(t *testing.T) {
 	ended, _ := serve(t, sse.Config{Start: sse.Replies(o), Authorize: anyRun})
 	events, _ := read(t, post(t, t.Context(), ended, `{"run": "r"}`))
 	require.Len(t, events, 1)
-	require.Equal(t, "at last", events[0].Detail.(orchestrator.RunFinished).Output.Text())
+	require.Equal(t, "at last", events[0].Detail.(machine.RunFinished).Output.Text())
 }
 
 // While the run has nothing to tell, comments come; they are no events.
@@ -302,9 +303,9 @@ func (w *slowComment) Write(p []byte) (int, error) {
 func TestKeepAlive_endsWithTheHandler(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := &slowComment{ResponseRecorder: httptest.NewRecorder(), begun: make(chan struct{})}
-		handler, err := sse.New(sse.Config{KeepAlive: time.Millisecond, Start: func(r *http.Request) (iter.Seq2[orchestrator.Event, error], error) {
-			return func(yield func(orchestrator.Event, error) bool) {
-				yield(orchestrator.Event{Kind: "mine"}, nil)
+		handler, err := sse.New(sse.Config{KeepAlive: time.Millisecond, Start: func(r *http.Request) (iter.Seq2[machine.Event, error], error) {
+			return func(yield func(machine.Event, error) bool) {
+				yield(machine.Event{Kind: "mine"}, nil)
 				<-w.begun
 			}, nil
 		}})
@@ -318,11 +319,11 @@ func TestKeepAlive_endsWithTheHandler(t *testing.T) {
 func TestKeepAlive_failsTheRun(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := &slowComment{ResponseRecorder: httptest.NewRecorder(), begun: make(chan struct{})}
-		handler, err := sse.New(sse.Config{KeepAlive: time.Millisecond, Start: func(r *http.Request) (iter.Seq2[orchestrator.Event, error], error) {
-			return func(yield func(orchestrator.Event, error) bool) {
-				yield(orchestrator.Event{Kind: "mine"}, nil)
+		handler, err := sse.New(sse.Config{KeepAlive: time.Millisecond, Start: func(r *http.Request) (iter.Seq2[machine.Event, error], error) {
+			return func(yield func(machine.Event, error) bool) {
+				yield(machine.Event{Kind: "mine"}, nil)
 				<-r.Context().Done()
-				require.True(t, yield(orchestrator.Event{Kind: "mine"}, nil), "whether it ends now is for the run to say")
+				require.True(t, yield(machine.Event{Kind: "mine"}, nil), "whether it ends now is for the run to say")
 			}, nil
 		}})
 		require.NoError(t, err)
@@ -347,7 +348,7 @@ func TestDeadlines(t *testing.T) {
 					resp := post(t, t.Context(), server, `{"goal": "go"}`)
 					time.AfterFunc(2*limit, func() { close(released) })
 					got, _ := read(t, resp)
-					require.Equal(t, orchestrator.StatusDone, got[len(got)-1].Detail.(orchestrator.RunFinished).Status)
+					require.Equal(t, machine.StatusDone, got[len(got)-1].Detail.(machine.RunFinished).Status)
 				})
 			})
 		}
@@ -401,8 +402,8 @@ func TestFilterPanics(t *testing.T) {
 	})
 	calls := scripted.Calls(scripted.Call("hang", "{}", "1"), scripted.Call("quick", "{}", "2"))
 	o := agent(t, scripted.New(calls), with(hang, quick))
-	server, over := serve(t, sse.Config{Start: sse.Tasks(o), KeepAlive: time.Millisecond, Filter: func(e *orchestrator.Event) bool {
-		if e.Kind == orchestrator.EventToolFinished {
+	server, over := serve(t, sse.Config{Start: sse.Tasks(o), KeepAlive: time.Millisecond, Filter: func(e *machine.Event) bool {
+		if e.Kind == machine.EventToolFinished {
 			panic("the filter's own")
 		}
 		return true
@@ -426,8 +427,8 @@ func TestReplies(t *testing.T) {
 	resume, _ := serve(t, sse.Config{Start: sse.Replies(o), Authorize: anyRun})
 
 	got, _ := read(t, post(t, t.Context(), start, `{"run": "r", "goal": "go"}`))
-	end := got[len(got)-1].Detail.(orchestrator.RunFinished)
-	require.Equal(t, orchestrator.StatusWaiting, end.Status)
+	end := got[len(got)-1].Detail.(machine.RunFinished)
+	require.Equal(t, machine.StatusWaiting, end.Status)
 	require.Equal(t, "Which file?", end.Waits[0].Text)
 
 	refused(t, post(t, t.Context(), start, `{"run": "r", "goal": "go"}`), http.StatusConflict, sse.CodeInUse, "the run exists already, or is in progress")
@@ -437,8 +438,8 @@ func TestReplies(t *testing.T) {
 	refused(t, post(t, t.Context(), resume, `{"replies": []}`), http.StatusBadRequest, sse.CodeBadRequest, "the body has no run")
 
 	got, _ = read(t, post(t, t.Context(), resume, fmt.Sprintf(`{"run": "r", "replies": [{"wait_id": %q, "text": "a.txt"}]}`, end.Waits[0].ID)))
-	require.Equal(t, orchestrator.EventRunResumed, got[0].Kind)
-	require.Equal(t, orchestrator.StatusDone, got[len(got)-1].Detail.(orchestrator.RunFinished).Status)
+	require.Equal(t, machine.EventRunResumed, got[0].Kind)
+	require.Equal(t, machine.StatusDone, got[len(got)-1].Detail.(machine.RunFinished).Status)
 	requests := model.Requests()
 	require.Equal(t, "a.txt", requests[len(requests)-1].Messages.Last().(messages.Tool).Output)
 }

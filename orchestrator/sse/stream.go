@@ -11,6 +11,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/segue-go/segue/machine"
 	"github.com/segue-go/segue/orchestrator"
 )
 
@@ -127,7 +128,7 @@ func (s *stream) beat(silence time.Duration) (time.Duration, error) {
 }
 
 // encode returns an event as a block of the stream, valid until the next.
-func (s *stream) encode(e orchestrator.Event) ([]byte, error) {
+func (s *stream) encode(e machine.Event) ([]byte, error) {
 	s.buf.Reset()
 	s.buf.WriteString("id: ")
 	s.buf.WriteString(s.id(&e))
@@ -144,7 +145,7 @@ func (s *stream) encode(e orchestrator.Event) ([]byte, error) {
 }
 
 // stands records the position of an event, whether it is sent or not.
-func (s *stream) stands(e *orchestrator.Event) {
+func (s *stream) stands(e *machine.Event) {
 	if e.Index > 0 {
 		s.last = orchestrator.PositionOf(*e)
 	}
@@ -153,7 +154,7 @@ func (s *stream) stands(e *orchestrator.Event) {
 // id returns the place from which the stream is taken up by a client for which this event is the
 // last: behind it or, of one that no journal keeps, behind the one before. It is never empty: a
 // browser that asks again says the last id, and only so can it be told to stop asking.
-func (s *stream) id(e *orchestrator.Event) string {
+func (s *stream) id(e *machine.Event) string {
 	if s.last.Record == 0 {
 		return strconv.Itoa(e.Record)
 	}

@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/segue-go/segue/delegation"
+	"github.com/segue-go/segue/machine"
 	"github.com/segue-go/segue/messages"
 	"github.com/segue-go/segue/orchestrator"
 )
@@ -31,7 +32,7 @@ import (
 // [Config].Owner or [Config].Authorize allow may set "run"; the others omit it, and find the id in
 // the events.
 func Tasks(o *orchestrator.Orchestrator) Start {
-	return func(r *http.Request) (iter.Seq2[orchestrator.Event, error], error) {
+	return func(r *http.Request) (iter.Seq2[machine.Event, error], error) {
 		var body struct {
 			Strategy string           `json:"strategy"`
 			Run      string           `json:"run"`
@@ -66,10 +67,10 @@ func Tasks(o *orchestrator.Orchestrator) Start {
 // resume; with neither, none. A client that may resume a run can see its whole conversation and
 // answer each wait.
 func Replies(o *orchestrator.Orchestrator) Start {
-	return func(r *http.Request) (iter.Seq2[orchestrator.Event, error], error) {
+	return func(r *http.Request) (iter.Seq2[machine.Event, error], error) {
 		var body struct {
-			Run     string               `json:"run"`
-			Replies []orchestrator.Reply `json:"replies"`
+			Run     string          `json:"run"`
+			Replies []machine.Reply `json:"replies"`
 		}
 		if err := decode(r, &body); err != nil {
 			return nil, err

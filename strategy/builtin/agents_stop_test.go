@@ -9,6 +9,7 @@ import (
 	"github.com/segue-go/segue/delegation"
 	"github.com/segue-go/segue/llmclient"
 	"github.com/segue-go/segue/llmclient/scripted"
+	"github.com/segue-go/segue/machine"
 	"github.com/segue-go/segue/messages"
 	"github.com/segue-go/segue/orchestrator"
 	"github.com/segue-go/segue/strategy"
@@ -40,7 +41,7 @@ func TestAgentThatWaits_stopped(t *testing.T) {
 		})
 		require.NoError(t, err)
 		res, _ := o.Run(t.Context(), orchestrator.Task{Input: delegation.Input{Goal: "go"}, Stop: stop})
-		require.Equal(t, orchestrator.StatusStopped, res.Status)
+		require.Equal(t, machine.StatusStopped, res.Status)
 		require.EqualValues(t, 111, res.Output.Usage.Input)
 	})
 }

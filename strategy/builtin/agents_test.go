@@ -7,6 +7,7 @@ import (
 
 	"github.com/segue-go/segue/delegation"
 	"github.com/segue-go/segue/llmclient/scripted"
+	"github.com/segue-go/segue/machine"
 	"github.com/segue-go/segue/messages"
 	"github.com/segue-go/segue/orchestrator"
 	"github.com/segue-go/segue/strategy/builtin"
@@ -17,17 +18,17 @@ import (
 // limit the call is a tool error, and reflection continues.
 func TestS1_30_agentOfReflection(t *testing.T) {
 	agent := orchestrator.AgentTool(orchestrator.Agent{Definition: tools.Definition{Name: "expert"}, Strategy: "complete-task"})
-	run := func(limits delegation.Limits, replies ...scripted.Reply) (orchestrator.Result, []orchestrator.FrameEntered, []int) {
+	run := func(limits delegation.Limits, replies ...scripted.Reply) (orchestrator.Result, []machine.FrameEntered, []int) {
 		model := scripted.New(replies...)
 		o, err := orchestrator.New(orchestrator.Config{
 			Client: model, Strategies: builtin.All(), Default: "reflection", Tools: []tools.Tool{agent},
 		})
 		require.NoError(t, err)
-		var entered []orchestrator.FrameEntered
+		var entered []machine.FrameEntered
 		var depths []int
-		res, err := orchestrator.Collect(func(yield func(orchestrator.Event, error) bool) {
+		res, err := orchestrator.Collect(func(yield func(machine.Event, error) bool) {
 			for e, err := range o.Stream(t.Context(), orchestrator.Task{Input: delegation.Input{Goal: "Write a poem."}, Limits: limits}) {
-				if f, ok := e.Detail.(orchestrator.FrameEntered); ok {
+				if f, ok := e.Detail.(machine.FrameEntered); ok {
 					entered, depths = append(entered, f), append(depths, e.Depth)
 				}
 				if !yield(e, err) {

@@ -13,6 +13,7 @@ import (
 	"github.com/segue-go/segue/delegation"
 	"github.com/segue-go/segue/llmclient"
 	"github.com/segue-go/segue/llmclient/scripted"
+	"github.com/segue-go/segue/machine"
 	"github.com/segue-go/segue/messages"
 	"github.com/segue-go/segue/orchestrator"
 	"github.com/segue-go/segue/strategy"
@@ -206,7 +207,7 @@ func TestCompaction_model(t *testing.T) {
 			require.NoError(t, err)
 			res, err := o.Run(t.Context(), orchestrator.Task{Input: in})
 			require.NoError(t, err, name)
-			require.Equal(t, orchestrator.StatusDone, res.Status)
+			require.Equal(t, machine.StatusDone, res.Status)
 			require.Equal(t, []string{want}, summarized, name)
 			require.Equal(t, []string{"own"}, slices.Compact(answered), name)
 		}

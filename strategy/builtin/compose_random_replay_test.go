@@ -38,7 +38,7 @@ func (w *composed) replay(res orchestrator.Result) {
 	}
 	ended, out := m.Done(), m.Output()
 	other.finish(m)
-	if res.Status == orchestrator.StatusWaiting && w.broke && len(w.lines) == w.before+1 {
+	if res.Status == machine.StatusWaiting && w.broke && len(w.lines) == w.before+1 {
 		w.lines = w.lines[:w.before] // the run waited and still waits: its resumption is not stored
 	}
 	if !w.Whole {

@@ -7,8 +7,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/segue-go/segue/machine"
 	"github.com/segue-go/segue/nextstep"
-	"github.com/segue-go/segue/orchestrator"
 	"github.com/segue-go/segue/strategy"
 	"github.com/segue-go/segue/strategy/planreviseexecute"
 )
@@ -22,25 +22,25 @@ type seenFrame struct {
 
 // look follows the frames of a case, and records where notes come, conversations are compacted, and
 // frames hand off.
-func (w *composed) look(e *orchestrator.Event) {
+func (w *composed) look(e *machine.Event) {
 	switch d := e.Detail.(type) {
-	case orchestrator.FrameEntered:
+	case machine.FrameEntered:
 		w.frames[e.Frame] = &seenFrame{table: w.tableOf(d.Strategy), agent: d.CallID != ""}
-	case orchestrator.StateChanged:
+	case machine.StateChanged:
 		if f := w.frames[e.Frame]; f != nil {
 			f.state = d.To
 		}
-	case orchestrator.FrameLeft:
+	case machine.FrameLeft:
 		if d.Successor != "" && w.within(e.Frame, func(f *seenFrame) bool { return f.agent }) {
 			w.saw["handed within a branch"] = true
 		}
 		delete(w.frames, e.Frame)
-	case orchestrator.Compacted:
+	case machine.Compacted:
 		if w.within(e.Frame, func(f *seenFrame) bool { return f.table == planreviseexecute.Name }) {
 			w.saw["compacted in a plan"] = true
 		}
-	case orchestrator.Noting:
-		if e.Kind == orchestrator.EventNoted {
+	case machine.Noting:
+		if e.Kind == machine.EventNoted {
 			for _, f := range w.frames {
 				w.saw["noted "+f.table+"/"+string(f.state)] = true
 			}

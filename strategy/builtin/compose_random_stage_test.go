@@ -93,11 +93,11 @@ func ask(ctx context.Context, req *llmclient.Request, onDelta func(llmclient.Del
 }
 
 // answer is a person who answers, or is absent.
-func answer(ctx context.Context, wait orchestrator.Wait) (orchestrator.Reply, error) {
+func answer(ctx context.Context, wait machine.Wait) (machine.Reply, error) {
 	if caseOf(ctx).Person == 1 {
-		return orchestrator.Reply{WaitID: wait.ID, Approve: true, Text: "that one"}, nil
+		return machine.Reply{WaitID: wait.ID, Approve: true, Text: "that one"}, nil
 	}
-	return orchestrator.Reply{}, orchestrator.ErrSuspended
+	return machine.Reply{}, tools.ErrSuspended
 }
 
 // caseStore is the store of the case.

@@ -20,6 +20,7 @@ import (
 	"github.com/segue-go/segue/checkpoint"
 	"github.com/segue-go/segue/delegation"
 	"github.com/segue-go/segue/internal/prove"
+	"github.com/segue-go/segue/machine"
 	"github.com/segue-go/segue/messages"
 	"github.com/segue-go/segue/orchestrator"
 	"github.com/segue-go/segue/strategy"
@@ -147,7 +148,7 @@ type composed struct {
 	end     string // how it ended
 	started int    // tool calls that began, including agents
 	steps   int
-	last    *orchestrator.Event
+	last    *machine.Event
 	ended   int
 	appends int
 	fates   map[int]map[string]bool // the frames that have heard each note; "" if nobody has
@@ -217,7 +218,7 @@ func (w *composed) run() {
 }
 
 // follow consumes as many events of the run as the case says, or executes it with run.
-func (w *composed) follow(events iter.Seq2[orchestrator.Event, error], run func() (orchestrator.Result, error)) (res orchestrator.Result) {
+func (w *composed) follow(events iter.Seq2[machine.Event, error], run func() (orchestrator.Result, error)) (res orchestrator.Result) {
 	if w.Whole {
 		res, _ = run()
 		return res
@@ -231,7 +232,7 @@ func (w *composed) follow(events iter.Seq2[orchestrator.Event, error], run func(
 			return res
 		}
 		w.see(&e)
-		if end, ok := e.Detail.(orchestrator.RunFinished); ok {
+		if end, ok := e.Detail.(machine.RunFinished); ok {
 			res.Run, res.Status, res.Output, res.Waits = e.Run, end.Status, end.Output, end.Waits
 			res.Strategy, res.Limits, res.Left = end.Strategy, end.Limits, end.Left
 		}
@@ -282,7 +283,7 @@ func told(res orchestrator.Result) string {
 }
 
 // see records an event.
-func (w *composed) see(e *orchestrator.Event) {
+func (w *composed) see(e *machine.Event) {
 	if w.ended > 0 {
 		w.blame("%s comes after the end", e.Kind)
 	}
@@ -292,19 +293,19 @@ func (w *composed) see(e *orchestrator.Event) {
 	}
 	w.look(e)
 	switch d := e.Detail.(type) {
-	case orchestrator.Noting:
+	case machine.Noting:
 		w.noted(e, d)
-		w.saw["heard"] = w.saw["heard"] || e.Kind == orchestrator.EventNoteHeard
-	case orchestrator.Compacted:
+		w.saw["heard"] = w.saw["heard"] || e.Kind == machine.EventNoteHeard
+	case machine.Compacted:
 		w.saw["compacted"] = true
-	case orchestrator.ToolFinished:
+	case machine.ToolFinished:
 		w.saw["suspended"] = w.saw["suspended"] || strings.HasPrefix(d.Output.Output, "as you say: ")
-	case orchestrator.FrameEntered:
+	case machine.FrameEntered:
 		w.open = append(w.open, e.Frame)
 		if d.CallID != "" {
 			w.agents++
 		}
-	case orchestrator.FrameLeft:
+	case machine.FrameLeft:
 		w.sound(e.Frame, d.Err)
 		if d.Successor != "" {
 			w.saw["handed"] = true
@@ -315,9 +316,9 @@ func (w *composed) see(e *orchestrator.Event) {
 		} else if !w.broke {
 			w.blame("frame %s is left and was not entered", e.Frame)
 		}
-	case orchestrator.ToolStarted:
+	case machine.ToolStarted:
 		w.started++
-	case orchestrator.RunFinished:
+	case machine.RunFinished:
 		w.ended++
 	default:
 	}
@@ -326,10 +327,10 @@ func (w *composed) see(e *orchestrator.Event) {
 
 // seen checks the events.
 func (w *composed) seen(res orchestrator.Result) {
-	if w.ended != 1 || w.last.Kind != orchestrator.EventRunFinished {
+	if w.ended != 1 || w.last.Kind != machine.EventRunFinished {
 		w.blame("there are %d terminal events", w.ended)
 	}
-	if len(w.open) > 0 && !w.broke && res.Status != orchestrator.StatusWaiting {
+	if len(w.open) > 0 && !w.broke && res.Status != machine.StatusWaiting {
 		w.blame("frames %v are not left", w.open)
 	}
 	w.heeded(res)
@@ -357,7 +358,7 @@ func (w *composed) judge(res orchestrator.Result) {
 	if err := out.Messages.Validate(); err != nil {
 		w.blame("the output breaks the laws: %v", err)
 	}
-	if (res.Status == orchestrator.StatusDone) != (out.Err == nil) && res.Status != orchestrator.StatusWaiting {
+	if (res.Status == machine.StatusDone) != (out.Err == nil) && res.Status != machine.StatusWaiting {
 		w.blame("the run is %s, and its error is %v", res.Status, out.Err)
 	}
 	if most := w.bound(0); most >= 0 && w.asked > most && !w.broke {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/segue-go/segue/delegation"
 	"github.com/segue-go/segue/llmclient/scripted"
+	"github.com/segue-go/segue/machine"
 	"github.com/segue-go/segue/orchestrator"
 	"github.com/segue-go/segue/strategy"
 	"github.com/segue-go/segue/strategy/builtin"
@@ -116,9 +117,9 @@ func ExampleSet() {
 	}
 	for e := range o.Stream(context.Background(), orchestrator.Task{Input: delegation.Input{Goal: "What is 6 times 7?"}}) {
 		switch d := e.Detail.(type) {
-		case orchestrator.FrameEntered:
+		case machine.FrameEntered:
 			fmt.Println(e.Frame, d.Strategy)
-		case orchestrator.RunFinished:
+		case machine.RunFinished:
 			fmt.Println(d.Status, d.Output.Text())
 		}
 	}

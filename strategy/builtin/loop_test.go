@@ -8,6 +8,7 @@ import (
 
 	"github.com/segue-go/segue/delegation"
 	"github.com/segue-go/segue/llmclient/scripted"
+	"github.com/segue-go/segue/machine"
 	"github.com/segue-go/segue/messages"
 	"github.com/segue-go/segue/orchestrator"
 	"github.com/segue-go/segue/strategy"
@@ -21,11 +22,11 @@ type loop struct {
 	answer strings.Builder // the streamed part of the answer requested at the end
 }
 
-func (l *loop) event(e orchestrator.Event) {
+func (l *loop) event(e machine.Event) {
 	switch d := e.Detail.(type) {
-	case orchestrator.RunStarted:
+	case machine.RunStarted:
 		l.names = append(l.names, "agent_start")
-	case orchestrator.StateChanged:
+	case machine.StateChanged:
 		switch d.From {
 		case rao.Reasoning:
 			l.names = append(l.names, "agent_reason")
@@ -36,14 +37,14 @@ func (l *loop) event(e orchestrator.Event) {
 		if l.state = d.To; d.To == rao.Reasoning {
 			l.names = append(l.names, "agent_turn_start")
 		}
-	case orchestrator.ToolStarted:
+	case machine.ToolStarted:
 		l.names = append(l.names, "tool_start "+d.Call.Name)
-	case orchestrator.ToolFinished:
+	case machine.ToolFinished:
 		l.names = append(l.names, "tool_complete "+d.Output.ToolName)
-	case orchestrator.RunFinished:
+	case machine.RunFinished:
 		l.names = append(l.names, "agent_completion")
 	default:
-		if e.Kind == orchestrator.EventTextDelta && l.state == rao.Concluding {
+		if e.Kind == machine.EventTextDelta && l.state == rao.Concluding {
 			l.answer.WriteString(e.Text)
 		}
 	}
@@ -61,7 +62,7 @@ func looped(t *testing.T, replies ...scripted.Reply) (l loop, out delegation.Out
 	for e, err := range o.Stream(t.Context(), orchestrator.Task{Input: delegation.Input{Goal: "Is it there?"}}) {
 		require.NoError(t, err)
 		l.event(e)
-		if end, ok := e.Detail.(orchestrator.RunFinished); ok {
+		if end, ok := e.Detail.(machine.RunFinished); ok {
 			out = end.Output
 		}
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/segue-go/segue/delegation"
 	"github.com/segue-go/segue/llmclient"
 	"github.com/segue-go/segue/llmclient/scripted"
+	"github.com/segue-go/segue/machine"
 	"github.com/segue-go/segue/messages"
 	"github.com/segue-go/segue/orchestrator"
 	"github.com/segue-go/segue/strategy"
@@ -43,7 +44,7 @@ func searchRun(t *testing.T, model *scripted.Client, factory func() strategy.Str
 	require.NoError(t, err)
 	for e, err := range o.Stream(t.Context(), orchestrator.Task{Input: delegation.Input{Goal: "Do part 7."}}) {
 		require.NoError(t, err)
-		if taken, ok := e.Detail.(orchestrator.StepTaken); ok && taken.Anew != nil {
+		if taken, ok := e.Detail.(machine.StepTaken); ok && taken.Anew != nil {
 			anew = append(anew, *taken.Anew)
 		}
 	}

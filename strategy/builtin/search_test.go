@@ -14,6 +14,7 @@ import (
 	"github.com/segue-go/segue/llmclient"
 	"github.com/segue-go/segue/llmclient/policyclient"
 	"github.com/segue-go/segue/llmclient/scripted"
+	"github.com/segue-go/segue/machine"
 	"github.com/segue-go/segue/markdownpolicy"
 	"github.com/segue-go/segue/messages"
 	"github.com/segue-go/segue/orchestrator"
@@ -61,7 +62,7 @@ func TestSearch_byDefault(t *testing.T) {
 	var anew []string
 	for e, err := range o.Stream(t.Context(), orchestrator.Task{Input: delegation.Input{Goal: "Do part 7."}}) {
 		require.NoError(t, err)
-		if taken, ok := e.Detail.(orchestrator.StepTaken); ok && taken.Anew != nil {
+		if taken, ok := e.Detail.(machine.StepTaken); ok && taken.Anew != nil {
 			anew = append(anew, *taken.Anew)
 		}
 	}

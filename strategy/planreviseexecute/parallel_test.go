@@ -159,7 +159,7 @@ func TestStepsTogether_anyOrder(t *testing.T) {
 func TestStepsTogether_refused(t *testing.T) {
 	plan := scripted.Calls(scripted.Call(pre.SubmitPlan, `{"steps":[{"goal":"A","depends_on":[]},{"goal":"B","depends_on":[]}]}`, "p"))
 	for name, test := range map[string]struct {
-		policy orchestrator.ApprovalPolicy
+		policy machine.ApprovalPolicy
 		status pre.StepStatus
 	}{
 		"changing": {machine.AskIfChanging, pre.StepDone},

@@ -12,6 +12,7 @@ import (
 
 	"github.com/segue-go/segue/delegation"
 	"github.com/segue-go/segue/llmclient"
+	"github.com/segue-go/segue/machine"
 	"github.com/segue-go/segue/messages"
 	"github.com/segue-go/segue/nextstep"
 	"github.com/segue-go/segue/orchestrator"
@@ -171,7 +172,7 @@ func TestBadModels(t *testing.T) {
 	for name, test := range map[string]struct {
 		model  model
 		want   string
-		status orchestrator.Status
+		status machine.Status
 		done   int
 	}{
 		"always fails": {func(asked, wanted string) (string, string, string) {
@@ -185,27 +186,27 @@ func TestBadModels(t *testing.T) {
 			default:
 				return "", "", ""
 			}
-		}, `step "2" failed, and the plan was revised as often as allowed`, orchestrator.StatusFailed, 1},
+		}, `step "2" failed, and the plan was revised as often as allowed`, machine.StatusFailed, 1},
 		"always rejects": {func(_, wanted string) (string, string, string) {
 			if approve(wanted) {
 				return wanted, `{"approved":false,"feedback":"never"}`, ""
 			}
 			return wanted, plan("A"), ""
-		}, "the plan was rejected, and revised as often as allowed: never", orchestrator.StatusFailed, 0},
-		"never plans": {func(string, string) (string, string, string) { return "", "", "words" }, "did not submit a plan", orchestrator.StatusFailed, 0},
+		}, "the plan was rejected, and revised as often as allowed: never", machine.StatusFailed, 0},
+		"never plans": {func(string, string) (string, string, string) { return "", "", "words" }, "did not submit a plan", machine.StatusFailed, 0},
 		"never judges": {func(_, wanted string) (string, string, string) {
 			if approve(wanted) {
 				return "", "", "words"
 			}
 			return wanted, plan("A"), ""
-		}, "did not judge the plan", orchestrator.StatusFailed, 0},
+		}, "did not judge the plan", machine.StatusFailed, 0},
 		"plans itself for ever": {func(_, wanted string) (string, string, string) {
 			if approve(wanted) {
 				return wanted, `{"approved":true}`, ""
 			}
 			return wanted, `{"steps":[{"goal":"again","executor":"plan"}]}`, ""
-		}, "limit of", orchestrator.StatusLimit, 0},
-		"calls another tool": {func(_, _ string) (string, string, string) { return "rm", "{}", "" }, "did not submit a plan", orchestrator.StatusFailed, 0},
+		}, "limit of", machine.StatusLimit, 0},
+		"calls another tool": {func(_, _ string) (string, string, string) { return "rm", "{}", "" }, "did not submit a plan", machine.StatusFailed, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			res, err := run(t, test.model, set, "plan", delegation.Limits{})
@@ -226,10 +227,10 @@ func TestBadModels(t *testing.T) {
 
 // A child sees of its parent what Share returns, and nothing else; the events show it.
 func TestShare(t *testing.T) {
-	for want, share := range map[orchestrator.Share]delegation.Share{
-		orchestrator.ShareGoal:   nil,
-		orchestrator.ShareChosen: delegation.ShareLast(2),
-		orchestrator.ShareAll:    delegation.ShareAll,
+	for want, share := range map[machine.Share]delegation.Share{
+		machine.ShareGoal:   nil,
+		machine.ShareChosen: delegation.ShareLast(2),
+		machine.ShareAll:    delegation.ShareAll,
 	} {
 		t.Run(string(want), func(t *testing.T) {
 			var child *llmclient.Request
@@ -252,13 +253,13 @@ func TestShare(t *testing.T) {
 			require.NoError(t, err)
 			for e, err := range o.Stream(t.Context(), orchestrator.Task{Input: delegation.Input{Goal: "G"}}) {
 				require.NoError(t, err)
-				if d, ok := e.Detail.(orchestrator.FrameEntered); ok && e.Depth == 2 {
+				if d, ok := e.Detail.(machine.FrameEntered); ok && e.Depth == 2 {
 					require.Equal(t, want, d.Context)
 				}
 			}
 			require.Equal(t, messages.UserText("A"), child.Messages.Last())
 			sees := fmt.Sprint(child.Messages)
-			require.Equal(t, want == orchestrator.ShareAll, strings.Contains(sees, "secret of the parent"))
+			require.Equal(t, want == machine.ShareAll, strings.Contains(sees, "secret of the parent"))
 		})
 	}
 }

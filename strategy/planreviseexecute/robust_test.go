@@ -109,7 +109,7 @@ func TestRevisionsRemember(t *testing.T) {
 // from then on.
 func TestEditedPlan(t *testing.T) {
 	edit := func(next orchestrator.Handler) orchestrator.Handler {
-		return func(ctx context.Context, e orchestrator.Effect) (nextstep.Answer, error) {
+		return func(ctx context.Context, e machine.Effect) (nextstep.Answer, error) {
 			if e.Call.Name == pre.SubmitPlan {
 				e.Call.Arguments = plan("edited")
 			}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/segue-go/segue/delegation"
 	"github.com/segue-go/segue/llmclient/scripted"
+	"github.com/segue-go/segue/machine"
 	"github.com/segue-go/segue/orchestrator"
 	"github.com/segue-go/segue/strategy"
 	rao "github.com/segue-go/segue/strategy/reasonactobserve"
@@ -42,7 +43,7 @@ func Example() {
 			payload, err := json.Marshal(told)
 			fmt.Println(string(payload), err)
 		}
-		if end, ok := e.Detail.(orchestrator.RunFinished); ok {
+		if end, ok := e.Detail.(machine.RunFinished); ok {
 			fmt.Println(end.Output.Text())
 		}
 	}

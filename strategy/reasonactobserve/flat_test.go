@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/segue-go/segue/llmclient/scripted"
+	"github.com/segue-go/segue/machine"
 	"github.com/segue-go/segue/orchestrator"
 	rao "github.com/segue-go/segue/strategy/reasonactobserve"
 )
@@ -17,11 +18,11 @@ func TestS4_1_finishesAtOnce(t *testing.T) {
 	model := scripted.New(decide(`{"finish":true,"final_answer":"Done!"}`), scripted.Text("never"))
 	flat := orchestrator.Flat{Strategy: "react", MaxSteps: 3}
 	var told []orchestrator.FlatEvent
-	var end orchestrator.RunFinished
+	var end machine.RunFinished
 	for e, err := range agent(t, model, rao.Config{MaxSteps: 3}).Stream(t.Context(), task("go")) {
 		require.NoError(t, err)
 		told = append(told, flat.From(e)...)
-		end, _ = e.Detail.(orchestrator.RunFinished)
+		end, _ = e.Detail.(machine.RunFinished)
 	}
 	require.Equal(t, []orchestrator.FlatEvent{
 		{Type: orchestrator.FlatStart, Strategy: "react", MaxSteps: 3},
@@ -29,7 +30,7 @@ func TestS4_1_finishesAtOnce(t *testing.T) {
 		{Type: orchestrator.FlatReason, Step: 1},
 		{Type: orchestrator.FlatCompletion, Steps: 1, Answer: "Done!"},
 	}, told)
-	require.Equal(t, orchestrator.StatusDone, end.Status)
+	require.Equal(t, machine.StatusDone, end.Status)
 	require.Equal(t, "Done!", end.Output.Text())
 	require.Equal(t, json.RawMessage("1"), end.Output.Metadata["steps"])
 	require.Len(t, model.Requests(), 1)

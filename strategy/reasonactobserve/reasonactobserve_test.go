@@ -63,7 +63,7 @@ func ask(question string) scripted.Reply {
 
 // eventsOf runs a task and returns the events of a front end, as types with their steps, and the
 // end of the run.
-func eventsOf(t *testing.T, o *orchestrator.Orchestrator, ta orchestrator.Task) (told []string, end orchestrator.RunFinished) {
+func eventsOf(t *testing.T, o *orchestrator.Orchestrator, ta orchestrator.Task) (told []string, end machine.RunFinished) {
 	t.Helper()
 	flat := orchestrator.Flat{MaxSteps: 3}
 	for e := range o.Stream(t.Context(), ta) {
@@ -77,7 +77,7 @@ func eventsOf(t *testing.T, o *orchestrator.Orchestrator, ta orchestrator.Task) 
 			}
 			told = append(told, line)
 		}
-		end, _ = e.Detail.(orchestrator.RunFinished)
+		end, _ = e.Detail.(machine.RunFinished)
 	}
 	return told, end
 }
@@ -141,7 +141,7 @@ func TestS4_15_eventsAreOrderedAndSurvive(t *testing.T) {
 		panic(a.Type)
 	}
 	var failures int
-	var end orchestrator.RunFinished
+	var end machine.RunFinished
 	for e := range agent(t, model, rao.Config{}).Stream(t.Context(), task("go")) {
 		for _, a := range flat.From(e) {
 			if show(a) != nil {
@@ -159,7 +159,7 @@ func TestS4_15_eventsAreOrderedAndSurvive(t *testing.T) {
 				last = a.Step
 			}
 		}
-		end, _ = e.Detail.(orchestrator.RunFinished)
+		end, _ = e.Detail.(machine.RunFinished)
 	}
 	require.Zero(t, open)
 	require.Equal(t, 3, last)
@@ -214,12 +214,12 @@ func TestAttachments(t *testing.T) {
 	model := scripted.New(decide(`{}`), scripted.Calls(scripted.Call("draw", "{}", "")), observe(`{"final_answer":"Done!"}`))
 	o := agent(t, model, rao.Config{}, func(c *orchestrator.Config) { c.Tools = []tools.Tool{draw} })
 	var told []messages.Attachment
-	var end orchestrator.RunFinished
+	var end machine.RunFinished
 	for e := range o.Stream(t.Context(), task("go")) {
-		if d, ok := e.Detail.(orchestrator.ToolFinished); ok {
+		if d, ok := e.Detail.(machine.ToolFinished); ok {
 			told = append(told, d.Output.Attachments...)
 		}
-		end, _ = e.Detail.(orchestrator.RunFinished)
+		end, _ = e.Detail.(machine.RunFinished)
 	}
 	require.Equal(t, []messages.Attachment{chart}, told)
 	require.Equal(t, told, end.Output.ToolMetas()[1].Attachments)
@@ -242,7 +242,7 @@ func TestUntrustedResults(t *testing.T) {
 // A call that a middleware changed is in the conversation in its changed form.
 func TestEditedCalls(t *testing.T) {
 	edit := func(next orchestrator.Handler) orchestrator.Handler {
-		return func(ctx context.Context, e orchestrator.Effect) (nextstep.Answer, error) {
+		return func(ctx context.Context, e machine.Effect) (nextstep.Answer, error) {
 			if e.Kind == machine.EffectTool {
 				e.Call.Arguments = `{"edited":true}`
 			}
@@ -345,7 +345,7 @@ func TestUnbounded(t *testing.T) {
 	ta.Limits.ModelCalls = 30
 	res, err := agent(t, model, rao.Config{MaxSteps: -1}).Run(t.Context(), ta)
 	require.Error(t, err)
-	require.Equal(t, orchestrator.StatusLimit, res.Status)
+	require.Equal(t, machine.StatusLimit, res.Status)
 	require.Equal(t, 10, look)
 	require.JSONEq(t, "11", string(res.Output.Metadata["steps"]))
 }
@@ -374,8 +374,8 @@ func TestAnyModel(t *testing.T) {
 			return replies[rapid.IntRange(0, len(replies)-1).Draw(r, "reply")]
 		}})
 		res, err := agent(t, model, cfg, func(c *orchestrator.Config) {
-			c.Reply = func(context.Context, orchestrator.Wait) (orchestrator.Reply, error) {
-				return orchestrator.Reply{Text: "that"}, nil
+			c.Reply = func(context.Context, machine.Wait) (machine.Reply, error) {
+				return machine.Reply{Text: "that"}, nil
 			}
 		}).Run(t.Context(), task("go"))
 		require.LessOrEqual(r, len(model.Requests()), cfg.Bound())

@@ -10,6 +10,7 @@ import (
 
 	"github.com/segue-go/segue/checkpoint"
 	"github.com/segue-go/segue/llmclient/scripted"
+	"github.com/segue-go/segue/machine"
 	"github.com/segue-go/segue/messages"
 	"github.com/segue-go/segue/orchestrator"
 	rao "github.com/segue-go/segue/strategy/reasonactobserve"
@@ -20,9 +21,9 @@ import (
 func TestS4_5_userAnswers(t *testing.T) {
 	model := scripted.New(ask("Which file?"), decide(`{"finish":true,"final_answer":"All set."}`))
 	o := agent(t, model, rao.Config{MaxSteps: 3}, func(c *orchestrator.Config) {
-		c.Reply = func(_ context.Context, w orchestrator.Wait) (orchestrator.Reply, error) {
+		c.Reply = func(_ context.Context, w machine.Wait) (machine.Reply, error) {
 			require.Equal(t, "Which file?", w.Text)
-			return orchestrator.Reply{Text: "Use latest."}, nil
+			return machine.Reply{Text: "Use latest."}, nil
 		}
 	})
 	told, end := eventsOf(t, o, task("go"))
@@ -40,11 +41,11 @@ func TestS4_5_runWaits(t *testing.T) {
 	o := agent(t, model, rao.Config{}, func(c *orchestrator.Config) { c.Store = new(checkpoint.Memory) })
 	res, err := o.Run(t.Context(), task("go"))
 	require.NoError(t, err)
-	require.Equal(t, orchestrator.StatusWaiting, res.Status)
+	require.Equal(t, machine.StatusWaiting, res.Status)
 	require.Len(t, res.Waits, 1)
 	require.Equal(t, rao.RequestInput, res.Waits[0].Tool)
 	res, err = orchestrator.Collect(o.Resume(t.Context(), orchestrator.Resumption{
-		Run: "r", Replies: []orchestrator.Reply{{WaitID: res.Waits[0].ID, Text: "Use latest."}},
+		Run: "r", Replies: []machine.Reply{{WaitID: res.Waits[0].ID, Text: "Use latest."}},
 	}))
 	require.NoError(t, err)
 	require.Equal(t, "All set.", res.Output.Text())
@@ -54,8 +55,8 @@ func TestS4_5_runWaits(t *testing.T) {
 // If a user declines to answer, the model is told so.
 func TestS4_5_userDeclines(t *testing.T) {
 	o := agent(t, scripted.New(ask("Which file?"), decide(`{"final_answer":"Then not."}`)), rao.Config{}, func(c *orchestrator.Config) {
-		c.Reply = func(context.Context, orchestrator.Wait) (orchestrator.Reply, error) {
-			return orchestrator.Reply{Reason: "no time"}, nil
+		c.Reply = func(context.Context, machine.Wait) (machine.Reply, error) {
+			return machine.Reply{Reason: "no time"}, nil
 		}
 	})
 	res, err := o.Run(t.Context(), task("go"))
@@ -69,17 +70,17 @@ func TestS4_6_stopWhileWaiting(t *testing.T) {
 	stop := make(chan struct{})
 	model := scripted.New(ask("Which file?"))
 	o := agent(t, model, rao.Config{}, func(c *orchestrator.Config) {
-		c.Reply = func(ctx context.Context, _ orchestrator.Wait) (orchestrator.Reply, error) {
+		c.Reply = func(ctx context.Context, _ machine.Wait) (machine.Reply, error) {
 			close(stop)
 			<-ctx.Done()
-			return orchestrator.Reply{Text: "too late"}, nil
+			return machine.Reply{Text: "too late"}, nil
 		}
 	})
 	ta := task("go")
 	ta.Stop = stop
 	res, err := o.Run(t.Context(), ta)
 	require.Error(t, err)
-	require.Equal(t, orchestrator.StatusStopped, res.Status)
+	require.Equal(t, machine.StatusStopped, res.Status)
 	require.Len(t, model.Requests(), 1)
 	require.Len(t, res.Output.Messages, 4, "the task, the decision with its answer, and that the run was stopped")
 	require.Equal(t, messages.AssistantText("[stopped]"), res.Output.Messages[3])
@@ -91,13 +92,13 @@ func TestS4_7_noAnswerInTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		o := agent(t, scripted.New(ask("Which file?")), rao.Config{}, func(c *orchestrator.Config) {
 			c.Timeouts.Run = time.Minute
-			c.Reply = func(ctx context.Context, _ orchestrator.Wait) (orchestrator.Reply, error) {
+			c.Reply = func(ctx context.Context, _ machine.Wait) (machine.Reply, error) {
 				<-ctx.Done()
-				return orchestrator.Reply{}, ctx.Err()
+				return machine.Reply{}, ctx.Err()
 			}
 		})
 		res, err := o.Run(t.Context(), task("go"))
 		require.ErrorIs(t, err, context.DeadlineExceeded)
-		require.Equal(t, orchestrator.StatusStopped, res.Status)
+		require.Equal(t, machine.StatusStopped, res.Status)
 	})
 }

@@ -167,21 +167,21 @@ func TestS1_29_eventsOfAttempts(t *testing.T) {
 		Client: scripted.New(scripted.Reply{}, scripted.Text("fine")), Strategies: sound,
 	})
 	require.NoError(t, err)
-	kinds := map[orchestrator.EventKind]int{}
+	kinds := map[machine.EventKind]int{}
 	deltas := map[string]string{}
 	var entered []string
 	for e, err := range o.Stream(t.Context(), orchestrator.Task{Strategy: "retry", Input: goal}) {
 		require.NoError(t, err)
 		kinds[e.Kind]++
-		if e.Kind == orchestrator.EventFrameEntered {
+		if e.Kind == machine.EventFrameEntered {
 			entered = append(entered, e.Frame)
 		}
-		if e.Kind == orchestrator.EventTextDelta {
+		if e.Kind == machine.EventTextDelta {
 			deltas[e.Frame] += e.Text
 		}
 	}
-	require.Equal(t, 1, kinds[orchestrator.EventRunStarted])
-	require.Equal(t, 1, kinds[orchestrator.EventRunFinished])
+	require.Equal(t, 1, kinds[machine.EventRunStarted])
+	require.Equal(t, 1, kinds[machine.EventRunFinished])
 	require.Equal(t, []string{"0", "0.1", "0.2"}, entered)
 	require.Equal(t, map[string]string{"0.2": "fine"}, deltas)
 }

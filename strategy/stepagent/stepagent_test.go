@@ -104,10 +104,10 @@ func TestS3_4_maxIterations(t *testing.T) {
 	o := agent(t, scripted.New(), cfg)
 	res, err := o.Run(t.Context(), task())
 	require.ErrorContains(t, err, "Max iterations reached: 3")
-	require.Equal(t, orchestrator.StatusLimit, res.Status)
+	require.Equal(t, machine.StatusLimit, res.Status)
 	require.Equal(t, 3, taken)
 	for e, err := range o.Stream(t.Context(), task()) {
-		if e.Kind == orchestrator.EventRunFinished {
+		if e.Kind == machine.EventRunFinished {
 			require.ErrorContains(t, err, "Max iterations reached: 3")
 		}
 	}
@@ -139,10 +139,10 @@ func TestS3_14_input(t *testing.T) {
 	o := agent(t, scripted.New(), cfg, func(c *orchestrator.Config) { c.Store = new(checkpoint.Memory) })
 	res, err := o.Run(t.Context(), task())
 	require.NoError(t, err)
-	require.Equal(t, orchestrator.StatusWaiting, res.Status)
+	require.Equal(t, machine.StatusWaiting, res.Status)
 	require.Equal(t, "Which file?", res.Waits[0].Text)
 	res, err = orchestrator.Collect(o.Resume(t.Context(), orchestrator.Resumption{
-		Run: "r", Replies: []orchestrator.Reply{{WaitID: res.Waits[0].ID, Text: "notes.txt"}},
+		Run: "r", Replies: []machine.Reply{{WaitID: res.Waits[0].ID, Text: "notes.txt"}},
 	}))
 	require.NoError(t, err)
 	require.Equal(t, "You said notes.txt", res.Output.Text())
@@ -246,7 +246,7 @@ func TestBound(t *testing.T) {
 // middleware are seen.
 func TestReplyAroundCalls(t *testing.T) {
 	edit := func(next orchestrator.Handler) orchestrator.Handler {
-		return func(ctx context.Context, e orchestrator.Effect) (nextstep.Answer, error) {
+		return func(ctx context.Context, e machine.Effect) (nextstep.Answer, error) {
 			if e.Kind == machine.EffectTool {
 				e.Call.Arguments = `{"edited":true}`
 			}
@@ -285,7 +285,7 @@ func TestStop(t *testing.T) {
 		c.Tools = []tools.Tool{echo("a", nil), hang}
 	}).Run(ctx, task())
 	require.Error(t, err)
-	require.Equal(t, orchestrator.StatusStopped, res.Status)
+	require.Equal(t, machine.StatusStopped, res.Status)
 	require.Equal(t, "a{}", res.Output.ToolMetas()[0].Output)
 	require.Equal(t, "Both.", res.Output.Text())
 	require.JSONEq(t, "1", string(res.Output.Metadata["iterations"]))

@@ -11,6 +11,7 @@ import (
 	"testing/synctest"
 
 	"github.com/segue-go/segue/checkpoint"
+	"github.com/segue-go/segue/machine"
 	"github.com/segue-go/segue/orchestrator"
 	"github.com/segue-go/segue/tools"
 )
@@ -32,7 +33,7 @@ type Case struct {
 	// Person answers what the run waits for, the same each time. Nil approves every call, answers a
 	// question by its first option, or "yes", and has calls made again that may have had their
 	// effect.
-	Person func(orchestrator.Wait) orchestrator.Reply
+	Person func(machine.Wait) machine.Reply
 
 	Reset func()       // is called before each run; nil: nothing has to be reset
 	Check func() error // is called after each run in which nobody was asked about a call that may have had its effect; nil: nothing to check
@@ -112,12 +113,12 @@ func (c *Case) check() error {
 }
 
 // reply has a person answer.
-func (c *Case) reply(w orchestrator.Wait) orchestrator.Reply {
+func (c *Case) reply(w machine.Wait) machine.Reply {
 	if c.Person != nil {
 		return c.Person(w)
 	}
-	r := orchestrator.Reply{Approve: true}
-	if w.Kind != orchestrator.WaitApproval && w.Kind != orchestrator.WaitUnknown {
+	r := machine.Reply{Approve: true}
+	if w.Kind != machine.WaitApproval && w.Kind != machine.WaitUnknown {
 		if r.Text = "yes"; len(w.Options) > 0 {
 			r.Text = w.Options[0]
 		}
@@ -138,7 +139,7 @@ type explorer struct {
 
 // expected is what the oracle says.
 type expected struct {
-	status   orchestrator.Status
+	status   machine.Status
 	output   string
 	kept     map[string]string // large results, by id
 	happened history

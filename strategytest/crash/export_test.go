@@ -4,7 +4,7 @@ import (
 	"strings"
 
 	"github.com/segue-go/segue/checkpoint"
-	"github.com/segue-go/segue/orchestrator"
+	"github.com/segue-go/segue/machine"
 )
 
 // On returns the case on another store than checkpoint.Memory, made of one.
@@ -42,7 +42,7 @@ func (c Case) WithoutLaw(l Law) Case {
 // BeginsAgain returns the case with processes that seem to make each request anew that was
 // answered.
 func (c Case) BeginsAgain() Case {
-	c.senses.effect = func(w *world, e *orchestrator.Effect) {
+	c.senses.effect = func(w *world, e *machine.Effect) {
 		for name := range w.journal.answered {
 			if frame, id, _ := strings.Cut(name, " "); frame == e.Frame && e.Safe() && w.journal.answered[name] {
 				_ = e.ID.UnmarshalText([]byte(id))
@@ -54,14 +54,14 @@ func (c Case) BeginsAgain() Case {
 
 // StoresNoIntent returns the case with processes that seem not to have stored that a call begins.
 func (c Case) StoresNoIntent() Case {
-	c.senses.effect = func(_ *world, e *orchestrator.Effect) { e.ID.Index += 100 }
+	c.senses.effect = func(_ *world, e *machine.Effect) { e.ID.Index += 100 }
 	return c
 }
 
 // CallsTwice returns the case with processes that seem to make the first of several calls each
 // time.
 func (c Case) CallsTwice() Case {
-	c.senses.effect = func(_ *world, e *orchestrator.Effect) { e.Call.ID = "c1" }
+	c.senses.effect = func(_ *world, e *machine.Effect) { e.Call.ID = "c1" }
 	return c
 }
 
@@ -86,9 +86,9 @@ func (c Case) KeysOfItsOwn() Case {
 // KnowsNoTakeover returns the case with processes that say of a run that was taken over that it
 // failed.
 func (c Case) KnowsNoTakeover() Case {
-	c.senses.event = func(_ *world, e *orchestrator.Event) {
-		if d, ok := e.Detail.(orchestrator.RunFinished); ok && d.Status == orchestrator.StatusTakenOver {
-			d.Status = orchestrator.StatusFailed
+	c.senses.event = func(_ *world, e *machine.Event) {
+		if d, ok := e.Detail.(machine.RunFinished); ok && d.Status == machine.StatusTakenOver {
+			d.Status = machine.StatusFailed
 			e.Detail = d
 		}
 	}

@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"github.com/segue-go/segue/delegation"
-	"github.com/segue-go/segue/orchestrator"
+	"github.com/segue-go/segue/machine"
 )
 
 // history is what happened in a run, actor by actor: what actors do side by side has no order. An
@@ -39,13 +39,13 @@ func (h *history) actor(above, call string) string {
 func requestOf(actor string, number int) string { return actor + "#" + strconv.Itoa(number) }
 
 // add adds an event.
-func (h *history) add(actor string, kind orchestrator.EventKind, detail orchestrator.Detail) {
+func (h *history) add(actor string, kind machine.EventKind, detail machine.Detail) {
 	h.lines[actor] = append(h.lines[actor], string(kind)+" "+textOf(detail))
 }
 
 // waited notes what a person was asked. How often somebody is asked the same depends on who died
 // meanwhile.
-func (h *history) waited(actor string, w *orchestrator.Wait) {
+func (h *history) waited(actor string, w *machine.Wait) {
 	h.waits[fmt.Sprintf("%s %s %s %s: %s %q", actor, w.Kind, w.Tool, w.Arguments, w.Text, w.Options)] = true
 }
 

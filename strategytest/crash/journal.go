@@ -93,20 +93,20 @@ func (j *journal) apply(data []byte) error {
 }
 
 // event notes an event of the machine.
-func (j *journal) event(e *orchestrator.Event) {
+func (j *journal) event(e *machine.Event) {
 	j.events[number{e.Record, e.Index}] = textOfEvent(e)
-	if d, ok := e.Detail.(orchestrator.FrameEntered); ok {
+	if d, ok := e.Detail.(machine.FrameEntered); ok {
 		j.actors[e.Frame] = j.happened.actor(j.actors[above(e.Frame)], d.CallID)
 	}
 	switch d := e.Detail.(type) {
-	case orchestrator.RunResumed, orchestrator.WaitEnded:
-	case orchestrator.Drifted:
+	case machine.RunResumed, machine.WaitEnded:
+	case machine.Drifted:
 		j.drifts = append(j.drifts, d.What)
-	case orchestrator.WaitStarted:
-		if d.Wait.Kind != orchestrator.WaitUnknown {
+	case machine.WaitStarted:
+		if d.Wait.Kind != machine.WaitUnknown {
 			j.happened.waited(j.actors[e.Frame], &d.Wait)
 		}
-	case orchestrator.RunStarted: // which comes before its frame
+	case machine.RunStarted: // which comes before its frame
 		j.happened.add("0", e.Kind, d)
 	default:
 		j.happened.add(j.actors[e.Frame], e.Kind, d)
@@ -124,7 +124,7 @@ func above(frame string) string {
 }
 
 // textOfEvent is an event as text, but for its time, which is the engine's.
-func textOfEvent(e *orchestrator.Event) string {
+func textOfEvent(e *machine.Event) string {
 	return fmt.Sprintf("%s of frame %s, step %d: %s", e.Kind, e.Frame, e.Seq, textOf(e.Detail))
 }
 

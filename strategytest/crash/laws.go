@@ -2,7 +2,7 @@ package crash
 
 import (
 	"github.com/segue-go/segue/checkpoint"
-	"github.com/segue-go/segue/orchestrator"
+	"github.com/segue-go/segue/machine"
 )
 
 // law is something that holds in every run that is cut off; see the package. The laws are checked
@@ -27,8 +27,8 @@ const (
 // senses are what tests make of what the kit sees of a process, so that the process seems broken.
 // What is nil changes nothing.
 type senses struct {
-	effect  func(*world, *orchestrator.Effect) // that begins
-	key     func(w *world, key string) string  // the idempotency key of a call
-	event   func(*world, *orchestrator.Event)  // that is told
-	records func([]checkpoint.Record)          // that are stored
+	effect  func(*world, *machine.Effect)     // that begins
+	key     func(w *world, key string) string // the idempotency key of a call
+	event   func(*world, *machine.Event)      // that is told
+	records func([]checkpoint.Record)         // that are stored
 }

@@ -26,10 +26,10 @@ type oracle struct {
 	set    strategy.Set
 	tools  *tools.Set
 	agents map[string]*machine.Agent
-	policy orchestrator.ApprovalPolicy
+	policy machine.ApprovalPolicy
 	prices llmclient.Prices
 	script *script
-	person func(orchestrator.Wait) orchestrator.Reply
+	person func(machine.Wait) machine.Reply
 	large  *keeping
 
 	happened history
@@ -93,26 +93,26 @@ func agentsOf(list []tools.Tool) map[string]*machine.Agent {
 }
 
 // policyOf returns what the documentation of orchestrator.ApprovalConfig says.
-func policyOf(c *orchestrator.ApprovalConfig) orchestrator.ApprovalPolicy {
-	asksForIt := func(r orchestrator.ApprovalRequest) orchestrator.Verdict {
+func policyOf(c *orchestrator.ApprovalConfig) machine.ApprovalPolicy {
+	asksForIt := func(r machine.ApprovalRequest) machine.Verdict {
 		if r.Definition.NeedsApproval {
-			return orchestrator.VerdictAsk
+			return machine.VerdictAsk
 		}
-		return orchestrator.VerdictAllow
+		return machine.VerdictAllow
 	}
 	if c == nil {
 		return asksForIt
 	}
-	return func(r orchestrator.ApprovalRequest) orchestrator.Verdict {
+	return func(r machine.ApprovalRequest) machine.Verdict {
 		switch policy := c.Tools[r.Definition.Name]; {
 		case policy != nil:
 			return policy(r)
 		case r.Definition.NeedsApproval:
-			return orchestrator.VerdictAsk
+			return machine.VerdictAsk
 		case c.Default != nil:
 			return c.Default(r)
 		default:
-			return orchestrator.AskIfChanging(r)
+			return machine.AskIfChanging(r)
 		}
 	}
 }
@@ -163,28 +163,28 @@ func (o *oracle) run(ctx context.Context) (out delegation.Output, err error) {
 		return out, err
 	}
 	root.allowed, root.outside, root.news = defs, new(holdsUntrusted(o.task.Input.Messages)), new(int)
-	o.happened.add(root.name, orchestrator.EventRunStarted, orchestrator.RunStarted{
+	o.happened.add(root.name, machine.EventRunStarted, machine.RunStarted{
 		Strategy: root.strategy, Goal: root.in.Goal, Metadata: o.task.Metadata,
 	})
-	out = o.play(ctx, root, orchestrator.FrameEntered{})
-	o.happened.add(root.name, orchestrator.EventRunFinished, orchestrator.RunFinished{
+	out = o.play(ctx, root, machine.FrameEntered{})
+	o.happened.add(root.name, machine.EventRunFinished, machine.RunFinished{
 		Status: statusOf(out.Err), Strategy: root.strategy, Output: out,
 	})
 	return out, nil
 }
 
 // statusOf is the status of a run with that error.
-func statusOf(err *delegation.Error) orchestrator.Status {
+func statusOf(err *delegation.Error) machine.Status {
 	if err == nil {
-		return orchestrator.StatusDone
+		return machine.StatusDone
 	}
 	switch err.Code {
 	case delegation.CodeLimit:
-		return orchestrator.StatusLimit
+		return machine.StatusLimit
 	case delegation.CodeStopped:
-		return orchestrator.StatusStopped
+		return machine.StatusStopped
 	default:
-		return orchestrator.StatusFailed
+		return machine.StatusFailed
 	}
 }
 
@@ -206,9 +206,9 @@ func (o *oracle) actor(up *actor, call, name string, in delegation.Input) (*acto
 }
 
 // play has an actor work to its end.
-func (o *oracle) play(ctx context.Context, a *actor, entered orchestrator.FrameEntered) delegation.Output {
+func (o *oracle) play(ctx context.Context, a *actor, entered machine.FrameEntered) delegation.Output {
 	entered.Strategy, entered.Goal, entered.Messages = a.strategy, a.in.Goal, len(a.in.Messages)
-	o.happened.add(a.name, orchestrator.EventFrameEntered, entered)
+	o.happened.add(a.name, machine.EventFrameEntered, entered)
 	a.state, _ = a.tells()
 	step := o.decide(a, func() nextstep.NextStep {
 		if u, ok := a.st.(strategy.ToolUser); ok {
@@ -249,11 +249,11 @@ func (o *oracle) decide(a *actor, method func() nextstep.NextStep) nextstep.Next
 	step := method()
 	moves := fsm.Moves() - before
 	if now, tells := a.tells(); tells && (now != a.state || moves > 0) {
-		moved := orchestrator.StateChanged{Strategy: a.strategy, From: a.state, To: now}
+		moved := machine.StateChanged{Strategy: a.strategy, From: a.state, To: now}
 		if moves == 1 {
 			moved.On = fsm.Trigger()
 		}
-		o.happened.add(a.name, orchestrator.EventStateChanged, moved)
+		o.happened.add(a.name, machine.EventStateChanged, moved)
 		a.state = now
 	}
 	return step
@@ -278,7 +278,7 @@ func (o *oracle) leave(a *actor, out delegation.Output) delegation.Output {
 	out.Messages, _ = out.Messages.Repair()
 	out.Begin = a.begins(out.Messages)
 	out.Usage, out.Counts, out.Cost, out.Unpriced, out.Untrusted, out.Elapsed = a.usage, a.counts, a.cost, a.unpriced, *a.outside, 0
-	o.happened.add(a.name, orchestrator.EventFrameLeft, orchestrator.FrameLeft{
+	o.happened.add(a.name, machine.EventFrameLeft, machine.FrameLeft{
 		Strategy: a.strategy, Result: out.Result, Usage: out.Usage, Cost: out.Cost, Unpriced: out.Unpriced, Err: out.Err,
 	})
 	return out

@@ -10,7 +10,6 @@ import (
 	"github.com/segue-go/segue/delegation"
 	"github.com/segue-go/segue/machine"
 	"github.com/segue-go/segue/messages"
-	"github.com/segue-go/segue/orchestrator"
 	"github.com/segue-go/segue/strategy"
 	"github.com/segue-go/segue/tools"
 )
@@ -38,7 +37,7 @@ func (o *oracle) branches(ctx context.Context, a *actor, c messages.ToolCall, de
 		if agent.Tools != nil {
 			child.allowed = named(a.allowed, agent.Tools)
 		}
-		left := o.play(ctx, child, orchestrator.FrameEntered{Context: a.shares(in), CallID: c.ID, Tool: c.Name})
+		left := o.play(ctx, child, machine.FrameEntered{Context: a.shares(in), CallID: c.ID, Tool: c.Name})
 		texts[i], failed[i] = said(c.Name, &left)
 		a.ended = append(a.ended, strategy.BranchOutput{CallID: c.ID, Output: left})
 		outside = outside || *child.outside

@@ -8,8 +8,8 @@ import (
 	"reflect"
 	"strings"
 
+	"github.com/segue-go/segue/machine"
 	"github.com/segue-go/segue/messages"
-	"github.com/segue-go/segue/orchestrator"
 )
 
 // madeCall is what became of a call, the last time that it was made.
@@ -72,7 +72,7 @@ func (o *oracle) repeats(a *actor, calls []messages.ToolCall) *repeating {
 func (r *repeating) over(a *actor, results []messages.ToolOutput) {
 	before := *a.news
 	for i, changes := range r.changes {
-		if changes && !r.refused[i] && results[i].Reason != orchestrator.ReasonRefused {
+		if changes && !r.refused[i] && results[i].Reason != machine.ReasonRefused {
 			*a.news = before + 1
 		}
 	}

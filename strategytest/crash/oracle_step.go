@@ -10,9 +10,9 @@ import (
 
 	"github.com/segue-go/segue/delegation"
 	"github.com/segue-go/segue/llmclient"
+	"github.com/segue-go/segue/machine"
 	"github.com/segue-go/segue/messages"
 	"github.com/segue-go/segue/nextstep"
-	"github.com/segue-go/segue/orchestrator"
 	"github.com/segue-go/segue/strategy"
 	"github.com/segue-go/segue/tools"
 )
@@ -34,7 +34,7 @@ func (o *oracle) ask(ctx context.Context, a *actor, s nextstep.GetChatCompletion
 	}
 	a.requests++
 	if s.Compacted != nil {
-		o.happened.add(a.name, orchestrator.EventCompacted, orchestrator.Compacted(*s.Compacted))
+		o.happened.add(a.name, machine.EventCompacted, machine.Compacted(*s.Compacted))
 	}
 	resp, err := o.script.ask(ctx, o.cfg.Client, requestOf(a.name, a.requests), &r)
 	var usage messages.Usage
@@ -57,7 +57,7 @@ func (o *oracle) ask(ctx context.Context, a *actor, s nextstep.GetChatCompletion
 		} else if !failure.Partial.Empty() {
 			a.since = append(a.since, failure.Partial)
 		}
-		return o.failed(a, failure, orchestrator.StepTaken{Kind: nextstep.KindGetChatCompletion, Usage: used, Cost: cost, Unpriced: unpriced, Anew: s.Anew})
+		return o.failed(a, failure, machine.StepTaken{Kind: nextstep.KindGetChatCompletion, Usage: used, Cost: cost, Unpriced: unpriced, Anew: s.Anew})
 	}
 	answer := kept(nextstep.APIResponse{Response: resp}).(nextstep.APIResponse).Response
 	if s.Aside {
@@ -65,7 +65,7 @@ func (o *oracle) ask(ctx context.Context, a *actor, s nextstep.GetChatCompletion
 	} else {
 		a.since = append(a.since, answer.Message)
 	}
-	o.happened.add(a.name, orchestrator.EventStepTaken, orchestrator.StepTaken{
+	o.happened.add(a.name, machine.EventStepTaken, machine.StepTaken{
 		Kind: nextstep.KindGetChatCompletion, Model: answer.Model, Usage: used, Cost: cost, Unpriced: unpriced, Calls: len(answer.Message.Calls()), Anew: s.Anew,
 	})
 	return o.decide(a, func() nextstep.NextStep { return a.st.ProcessAPIResponse(*answer) })
@@ -123,10 +123,10 @@ func kept(a nextstep.Answer) nextstep.Answer {
 }
 
 // failed tells a strategy that its step could not be performed, if it wants to know.
-func (o *oracle) failed(a *actor, f nextstep.Failure, taken orchestrator.StepTaken) nextstep.NextStep {
+func (o *oracle) failed(a *actor, f nextstep.Failure, taken machine.StepTaken) nextstep.NextStep {
 	cause := &delegation.Error{Code: f.Code, Message: f.Message}
 	taken.Err = cause
-	o.happened.add(a.name, orchestrator.EventStepTaken, taken)
+	o.happened.add(a.name, machine.EventStepTaken, taken)
 	h, ok := a.st.(strategy.FailureHandler)
 	if !ok {
 		return nextstep.ReportError{Err: cause}
@@ -142,25 +142,25 @@ func (o *oracle) delegate(ctx context.Context, a *actor, s nextstep.Delegate) ne
 	a.charge(delegation.Counts{Steps: 1}, messages.Usage{}, 0, 0)
 	child, err := o.actor(a, "", s.Strategy, s.Input)
 	if err != nil { // the reply of a request aside is still the last one
-		return o.failed(a, nextstep.Failure{Source: nextstep.SourceStrategy, Code: delegation.CodeInvalid, Message: err.Error()}, orchestrator.StepTaken{Kind: nextstep.KindDelegate})
+		return o.failed(a, nextstep.Failure{Source: nextstep.SourceStrategy, Code: delegation.CodeInvalid, Message: err.Error()}, machine.StepTaken{Kind: nextstep.KindDelegate})
 	}
 	child.allowed, child.outside, child.news, a.aside = a.allowed, a.outside, a.news, messages.Assistant{}
 	if s.Tools != nil {
 		child.allowed = named(a.allowed, s.Tools)
 	}
-	out := o.play(ctx, child, orchestrator.FrameEntered{Context: a.shares(s.Input)})
+	out := o.play(ctx, child, machine.FrameEntered{Context: a.shares(s.Input)})
 	return o.decide(a, func() nextstep.NextStep { return a.st.ProcessDelegationResult(out) })
 }
 
 // shares says what of an actor's conversation stands in an input.
-func (a *actor) shares(in delegation.Input) orchestrator.Share {
+func (a *actor) shares(in delegation.Input) machine.Share {
 	switch n := len(in.Messages); {
 	case n == 0:
-		return orchestrator.ShareGoal
+		return machine.ShareGoal
 	case n >= len(a.asked)+len(a.since):
-		return orchestrator.ShareAll
+		return machine.ShareAll
 	default:
-		return orchestrator.ShareChosen
+		return machine.ShareChosen
 	}
 }
 
@@ -183,14 +183,14 @@ func (o *oracle) batch(ctx context.Context, a *actor, calls []messages.ToolCall)
 		} else {
 			results[i] = o.call(ctx, a, c)
 		}
-		o.happened.add(a.name, orchestrator.EventToolFinished, orchestrator.ToolFinished{Output: results[i]})
+		o.happened.add(a.name, machine.EventToolFinished, machine.ToolFinished{Output: results[i]})
 	}
 	repeats.over(a, results)
 	for i := range results {
 		*a.outside = *a.outside || results[i].Untrusted
 		a.since = append(a.since, messages.Tool{ToolOutput: results[i]})
 	}
-	o.happened.add(a.name, orchestrator.EventStepTaken, orchestrator.StepTaken{Kind: nextstep.KindExecuteTools, Calls: len(calls)})
+	o.happened.add(a.name, machine.EventStepTaken, machine.StepTaken{Kind: nextstep.KindExecuteTools, Calls: len(calls)})
 	ended := a.ended
 	a.ended, a.aside = nil, messages.Assistant{}
 	return o.decide(a, func() nextstep.NextStep {
@@ -227,13 +227,13 @@ func (o *oracle) call(ctx context.Context, a *actor, c messages.ToolCall) messag
 		out.Reason, out.Output = "not_offered", o.notOffered(a, c)
 		return out
 	}
-	switch o.policy(orchestrator.ApprovalRequest{Run: o.task.Run, Frame: a.name, Strategy: a.strategy, Call: c, Definition: *def, Untrusted: *a.outside}) {
-	case orchestrator.VerdictAllow:
-	case orchestrator.VerdictRefuse:
+	switch o.policy(machine.ApprovalRequest{Run: o.task.Run, Frame: a.name, Strategy: a.strategy, Call: c, Definition: *def, Untrusted: *a.outside}) {
+	case machine.VerdictAllow:
+	case machine.VerdictRefuse:
 		return refused(a, out, "this call is not allowed here")
 	default:
-		reply := o.wait(a, orchestrator.Wait{
-			Kind: orchestrator.WaitApproval, CallID: c.ID, Tool: c.Name, Arguments: c.Arguments, Text: "May " + c.Name + " be called?", Untrusted: *a.outside,
+		reply := o.wait(a, machine.Wait{
+			Kind: machine.WaitApproval, CallID: c.ID, Tool: c.Name, Arguments: c.Arguments, Text: "May " + c.Name + " be called?", Untrusted: *a.outside,
 		})
 		if !reply.Approve {
 			why := "a person refused this call"
@@ -243,7 +243,7 @@ func (o *oracle) call(ctx context.Context, a *actor, c messages.ToolCall) messag
 			return refused(a, out, why)
 		}
 	}
-	o.happened.add(a.name, orchestrator.EventToolStarted, orchestrator.ToolStarted{Call: c})
+	o.happened.add(a.name, machine.EventToolStarted, machine.ToolStarted{Call: c})
 	agent := o.agents[c.Name]
 	if len(a.own) > 0 {
 		if own := agentsOf(a.own)[c.Name]; own != nil {
@@ -259,7 +259,7 @@ func (o *oracle) call(ctx context.Context, a *actor, c messages.ToolCall) messag
 // refused is the result of a call that may not be made. It does not count.
 func refused(a *actor, out messages.ToolOutput, why string) messages.ToolOutput {
 	a.charge(delegation.Counts{ToolCalls: -1}, messages.Usage{}, 0, 0)
-	out.Reason, out.Output = orchestrator.ReasonRefused, why
+	out.Reason, out.Output = machine.ReasonRefused, why
 	return out
 }
 
@@ -292,7 +292,7 @@ func (o *oracle) notOffered(a *actor, c messages.ToolCall) string {
 }
 
 // wait has a person answer.
-func (o *oracle) wait(a *actor, w orchestrator.Wait) orchestrator.Reply {
+func (o *oracle) wait(a *actor, w machine.Wait) machine.Reply {
 	o.happened.waited(a.name, &w)
 	a.hears()
 	return o.person(w)
@@ -302,10 +302,10 @@ func (o *oracle) wait(a *actor, w orchestrator.Wait) orchestrator.Reply {
 func (o *oracle) perform(ctx context.Context, a *actor, c messages.ToolCall, tool tools.Tool) messages.ToolOutput {
 	runner := tools.Runner{Timeout: o.cfg.Timeouts.Tool, MaxResult: o.cfg.MaxToolResult}
 	ask := func(_ context.Context, q tools.Asked) (string, error) {
-		w := orchestrator.Wait{
+		w := machine.Wait{
 			Kind: q.Kind, CallID: c.ID, Tool: c.Name, Arguments: c.Arguments, Text: q.Text, Options: q.Options, Untrusted: *a.outside, Expires: q.Until,
 		}
-		if q.Kind == orchestrator.WaitTimer {
+		if q.Kind == machine.WaitTimer {
 			o.happened.waited(a.name, &w)
 			a.hears()
 			return "", nil

@@ -87,7 +87,7 @@ func (p *process) configure(cfg orchestrator.Config) orchestrator.Config {
 
 // around is a middleware that has effects begin and end in their turn.
 func (p *process) around(next orchestrator.Handler) orchestrator.Handler {
-	return func(ctx context.Context, e orchestrator.Effect) (nextstep.Answer, error) {
+	return func(ctx context.Context, e machine.Effect) (nextstep.Answer, error) {
 		if !p.gates.wait(gate{effect: e.ID}) {
 			return nil, errKilled
 		}
@@ -108,15 +108,15 @@ func (p *process) around(next orchestrator.Handler) orchestrator.Handler {
 }
 
 // ask has a person answer.
-func (p *process) ask(_ context.Context, w orchestrator.Wait) (orchestrator.Reply, error) {
+func (p *process) ask(_ context.Context, w machine.Wait) (machine.Reply, error) {
 	at := gate{effect: machine.EffectID{Seq: w.Seq}, asked: w.CallID + " " + w.ID}
 	name := fmt.Sprintf("the answer to the %s about %s %s", w.Kind, w.Tool, w.CallID)
 	if !p.gates.wait(at) || !p.boundary(KindReply, "before "+name) {
-		return orchestrator.Reply{}, errKilled
+		return machine.Reply{}, errKilled
 	}
 	reply := p.w.answer(&w)
 	if at.ends = true; !p.gates.wait(at) || !p.boundary(KindReply, "after "+name) {
-		return orchestrator.Reply{}, errKilled
+		return machine.Reply{}, errKilled
 	}
 	return reply, nil
 }
@@ -130,7 +130,7 @@ type ending struct {
 }
 
 // follow hears what the process tells, until it ends, is killed, or is frozen.
-func (p *process) follow(events iter.Seq2[orchestrator.Event, error]) ending {
+func (p *process) follow(events iter.Seq2[machine.Event, error]) ending {
 	go func() {
 		defer close(p.done)
 		for e, err := range events {
@@ -167,7 +167,7 @@ func (p *process) wake() ending {
 }
 
 // hear takes an event, and reports whether the process lives.
-func (p *process) hear(e *orchestrator.Event, err error) bool {
+func (p *process) hear(e *machine.Event, err error) bool {
 	if p.isDead() {
 		return false
 	}
@@ -184,7 +184,7 @@ func (p *process) hear(e *orchestrator.Event, err error) bool {
 		}
 		p.w.told(e)
 	}
-	if d, ok := e.Detail.(orchestrator.RunFinished); ok {
+	if d, ok := e.Detail.(machine.RunFinished); ok {
 		p.end.result = orchestrator.Result{Run: e.Run, Status: d.Status, Output: d.Output, Waits: d.Waits, Strategy: d.Strategy}
 		p.end.err = err
 	}
@@ -210,10 +210,10 @@ func (k keyed) Call(ctx context.Context, arguments string) (string, error) {
 type placeKey struct{}
 
 // placeOf names a call within its run. What the name says is stored before the call begins.
-func placeOf(e *orchestrator.Effect) string { return place(e.Frame, e.ID.Seq, e.Call.ID, e.Call.Name) }
+func placeOf(e *machine.Effect) string { return place(e.Frame, e.ID.Seq, e.Call.ID, e.Call.Name) }
 
 // placeOfWait names the call that a wait is about.
-func placeOfWait(w *orchestrator.Wait) string { return place(w.Frame, w.Seq, w.CallID, w.Tool) }
+func placeOfWait(w *machine.Wait) string { return place(w.Frame, w.Seq, w.CallID, w.Tool) }
 
 func place(frame string, seq int, call, tool string) string {
 	return fmt.Sprintf("call %s of %s in frame %s, step %d", call, tool, frame, seq)

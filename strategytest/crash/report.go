@@ -7,22 +7,21 @@ import (
 
 	"github.com/segue-go/segue/delegation"
 	"github.com/segue-go/segue/machine"
-	"github.com/segue-go/segue/orchestrator"
 )
 
 // Report says what was tried.
 type Report struct {
-	Status     orchestrator.Status // how the run ends, by the oracle
-	Output     delegation.Output   // what it comes to, by the oracle
-	Boundaries int                 // of the run that is not cut off
-	Cuts       int                 // runs that were cut off once
-	Denied     int                 // those of them that were made once more, with a person who denies that a call is made again
-	Frozen     int                 // runs whose process was frozen, and woken when another one had ended the run
-	Pairs      int                 // runs that were cut off a second time, as they went on
-	AllPairs   int                 // how many such runs there are; if more than Pairs, those were drawn by Seed
-	Seed       uint64              // of the Case
-	Kinds      []Tried             // the same by the kind of the first boundary, in the order in which the run comes to them
-	Problems   []Problem           // none: all is as it should be. No more than 10 are looked for
+	Status     machine.Status    // how the run ends, by the oracle
+	Output     delegation.Output // what it comes to, by the oracle
+	Boundaries int               // of the run that is not cut off
+	Cuts       int               // runs that were cut off once
+	Denied     int               // those of them that were made once more, with a person who denies that a call is made again
+	Frozen     int               // runs whose process was frozen, and woken when another one had ended the run
+	Pairs      int               // runs that were cut off a second time, as they went on
+	AllPairs   int               // how many such runs there are; if more than Pairs, those were drawn by Seed
+	Seed       uint64            // of the Case
+	Kinds      []Tried           // the same by the kind of the first boundary, in the order in which the run comes to them
+	Problems   []Problem         // none: all is as it should be. No more than 10 are looked for
 }
 
 // The kinds of boundaries.
@@ -77,7 +76,7 @@ func (r *Report) tried(kind string) *Tried {
 }
 
 // kindOf returns the kind of the boundaries of an effect.
-func kindOf(e *orchestrator.Effect) string {
+func kindOf(e *machine.Effect) string {
 	if e.Kind == machine.EffectModel {
 		return KindRequest
 	}

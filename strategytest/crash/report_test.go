@@ -7,6 +7,7 @@ import (
 
 	"github.com/segue-go/segue/internal/prove"
 	"github.com/segue-go/segue/llmclient/scripted"
+	"github.com/segue-go/segue/machine"
 	"github.com/segue-go/segue/orchestrator"
 	"github.com/segue-go/segue/strategy"
 	"github.com/segue-go/segue/strategytest/crash"
@@ -18,7 +19,7 @@ func TestReport_kinds(t *testing.T) {
 	c.Pairs = prove.CasesOr(2)
 	r := crash.Try(t, c)
 	require.Empty(t, r.Problems)
-	require.Equal(t, orchestrator.StatusDone, r.Status)
+	require.Equal(t, machine.StatusDone, r.Status)
 	require.Equal(t, "done", r.Output.Text())
 	all := map[string]crash.Tried{}
 	var sum crash.Tried
@@ -41,20 +42,20 @@ func TestReport_kinds(t *testing.T) {
 // The oracle judges calls by the same policy, and knows whose calls they are. Calls that are
 // refused, by a policy or a person, do not count.
 func TestCrash_refused(t *testing.T) {
-	for name, verdict := range map[string]orchestrator.Verdict{"by a policy": orchestrator.VerdictRefuse, "by a person": orchestrator.VerdictAsk} {
+	for name, verdict := range map[string]machine.Verdict{"by a policy": machine.VerdictRefuse, "by a person": machine.VerdictAsk} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			c := of(strategy.Set{"main": worker}, every, scripted.Calls(call("c1", "pay")), scripted.Text("done"))
-			c.Person = func(orchestrator.Wait) orchestrator.Reply { return orchestrator.Reply{Reason: "it is dear"} }
+			c.Person = func(machine.Wait) machine.Reply { return machine.Reply{Reason: "it is dear"} }
 			c.Pairs = prove.CasesOr(1)
 			made := c.Config
 			c.Config = func() orchestrator.Config {
 				cfg := made()
-				cfg.Approve = &orchestrator.ApprovalConfig{Default: func(r orchestrator.ApprovalRequest) orchestrator.Verdict {
+				cfg.Approve = &orchestrator.ApprovalConfig{Default: func(r machine.ApprovalRequest) machine.Verdict {
 					if r.Strategy == "main" {
 						return verdict
 					}
-					return orchestrator.VerdictAllow
+					return machine.VerdictAllow
 				}}
 				return cfg
 			}

@@ -112,7 +112,7 @@ func (w *world) note(broken law, problem string) {
 }
 
 // begins names an effect that is to begin.
-func (w *world) begins(e *orchestrator.Effect) string {
+func (w *world) begins(e *machine.Effect) string {
 	if e.Kind == machine.EffectModel {
 		return "the request " + w.requestOf(e.Frame)
 	}
@@ -125,7 +125,7 @@ func (w *world) requestOf(frame string) string {
 }
 
 // started notes that an effect begins, in a process that may have slept.
-func (w *world) started(e orchestrator.Effect, slept bool) {
+func (w *world) started(e machine.Effect, slept bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if sense := w.c.senses.effect; sense != nil {
@@ -162,11 +162,11 @@ func (w *world) keyGiven(place, key string) {
 }
 
 // told notes an event that was told: one that stands in the journal as it was told, every time.
-func (w *world) told(e *orchestrator.Event) {
+func (w *world) told(e *machine.Event) {
 	n, text := number{e.Record, e.Index}, textOfEvent(e)
 	stored, known := w.journal.events[n]
 	before, twice := w.toldAs[n]
-	_, resumed := e.Detail.(orchestrator.RunResumed)
+	_, resumed := e.Detail.(machine.RunResumed)
 	switch {
 	case !known && resumed: // is stored together with the first record behind it: who only looks at a run stores nothing
 		return
@@ -181,13 +181,13 @@ func (w *world) told(e *orchestrator.Event) {
 }
 
 // answer has a person answer.
-func (w *world) answer(wait *orchestrator.Wait) orchestrator.Reply {
+func (w *world) answer(wait *machine.Wait) machine.Reply {
 	reply := w.c.reply(*wait)
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if wait.Kind == orchestrator.WaitUnknown {
+	if wait.Kind == machine.WaitUnknown {
 		if w.unknown = true; w.denies {
-			reply = orchestrator.Reply{Reason: "it is not made again"}
+			reply = machine.Reply{Reason: "it is not made again"}
 		}
 		if reply.Approve {
 			w.again[placeOfWait(wait)]++
@@ -212,7 +212,7 @@ const mostProcesses = 64
 
 // play makes the run, with as many processes as it takes, and returns how the last one ended.
 func (w *world) play(ctx context.Context) ending {
-	var replies []orchestrator.Reply
+	var replies []machine.Reply
 	for range mostProcesses {
 		end := w.process(ctx, replies)
 		replies = nil
@@ -222,7 +222,7 @@ func (w *world) play(ctx context.Context) ending {
 			continue
 		case end.refused != nil:
 			w.complain(lawGoesOn, "a process could not go on with the run: "+end.refused.Error())
-		case end.result.Status == orchestrator.StatusWaiting:
+		case end.result.Status == machine.StatusWaiting:
 			if replies = w.replies(end.result.Waits); w.apart && len(end.result.Waits) > 0 {
 				continue
 			}
@@ -235,9 +235,9 @@ func (w *world) play(ctx context.Context) ending {
 }
 
 // replies has people answer what the run waits for, and waits for what nobody has to answer.
-func (w *world) replies(waits []orchestrator.Wait) (replies []orchestrator.Reply) {
+func (w *world) replies(waits []machine.Wait) (replies []machine.Reply) {
 	for i := range waits {
-		if wait := &waits[i]; wait.Kind == orchestrator.WaitTimer {
+		if wait := &waits[i]; wait.Kind == machine.WaitTimer {
 			time.Sleep(time.Until(wait.Expires))
 		} else {
 			replies = append(replies, w.answer(wait))
@@ -250,7 +250,7 @@ func (w *world) replies(waits []orchestrator.Wait) (replies []orchestrator.Reply
 const leaseOver = time.Minute
 
 // process has a new process begin the run, or go on with it.
-func (w *world) process(ctx context.Context, replies []orchestrator.Reply) ending {
+func (w *world) process(ctx context.Context, replies []machine.Reply) ending {
 	cfg := w.c.Config()
 	if w.journal == nil {
 		w.journal = newJournal(&cfg, &w.c.Task, w.c.reader)
@@ -286,7 +286,7 @@ func (w *world) wake() {
 		if w.journal.records != records {
 			w.complain(lawFrozen, fmt.Sprintf("a process that was frozen has stored %d records behind the end of the run", w.journal.records-records))
 		}
-		if s := end.result.Status; end.refused == nil && s != orchestrator.StatusTakenOver && s != w.journal.machine.Status() {
+		if s := end.result.Status; end.refused == nil && s != machine.StatusTakenOver && s != w.journal.machine.Status() {
 			w.complain(lawFrozen, fmt.Sprintf("a process that was frozen says that the run has ended as %q: %v", s, end.err))
 		}
 	}

@@ -16,6 +16,7 @@ import (
 
 	"github.com/segue-go/segue/checkpoint"
 	"github.com/segue-go/segue/llmclient/scripted"
+	"github.com/segue-go/segue/machine"
 	"github.com/segue-go/segue/messages"
 	"github.com/segue-go/segue/orchestrator"
 	"github.com/segue-go/segue/strategy"
@@ -77,7 +78,7 @@ func readStore(t *testing.T, file string) *checkpoint.Memory {
 func paying(list *mcptools.Toolset, store checkpoint.Store, script ...scripted.Reply) (*orchestrator.Orchestrator, error) {
 	return orchestrator.New(orchestrator.Config{
 		Client: scripted.New(script...), Tools: list.Tools(), Store: store,
-		Approve:    &orchestrator.ApprovalConfig{Default: orchestrator.AllowAlways, Tools: map[string]orchestrator.ApprovalPolicy{"pay": orchestrator.AllowAlways}},
+		Approve:    &orchestrator.ApprovalConfig{Default: machine.AllowAlways, Tools: map[string]machine.ApprovalPolicy{"pay": machine.AllowAlways}},
 		Strategies: strategy.Set{completetask.Name: completetask.New(completetask.Config{})},
 	})
 }
@@ -139,7 +140,7 @@ func TestCrash_killed(t *testing.T) {
 					res := resumed(t, o)
 					before := map[string]int{"before": 0, "after": 1}[hang]
 					if tool == "pay.once" {
-						require.Equal(t, orchestrator.StatusDone, res.Status)
+						require.Equal(t, machine.StatusDone, res.Status)
 						require.Equal(t, "paid 7", res.Output.ToolMetas()[0].Output)
 						require.Len(t, lines(t, dir, "paid"), before+1)
 						keys := lines(t, dir, "keys")
@@ -148,10 +149,10 @@ func TestCrash_killed(t *testing.T) {
 						require.Equal(t, keys[0], keys[1])
 						return
 					}
-					require.Equal(t, orchestrator.StatusWaiting, res.Status)
-					require.Equal(t, orchestrator.WaitUnknown, res.Waits[0].Kind)
+					require.Equal(t, machine.StatusWaiting, res.Status)
+					require.Equal(t, machine.WaitUnknown, res.Waits[0].Kind)
 					require.Len(t, lines(t, dir, "paid"), before)
-					res = resumed(t, o, orchestrator.Reply{WaitID: res.Waits[0].ID, Reason: "it was paid"})
+					res = resumed(t, o, machine.Reply{WaitID: res.Waits[0].ID, Reason: "it was paid"})
 					require.Equal(t, messages.StatusUnknown, res.Output.ToolMetas()[0].Status)
 					require.Len(t, lines(t, dir, "paid"), before)
 				})

@@ -12,6 +12,7 @@ import (
 	"github.com/segue-go/segue/checkpoint"
 	"github.com/segue-go/segue/delegation"
 	"github.com/segue-go/segue/llmclient/scripted"
+	"github.com/segue-go/segue/machine"
 	"github.com/segue-go/segue/messages"
 	"github.com/segue-go/segue/orchestrator"
 	"github.com/segue-go/segue/strategy"
@@ -23,7 +24,7 @@ import (
 const whoDeploys = "The server \"test\" asks, for a call of deploy: Who deploys?\n- name (string)"
 
 // process is what a process of its own would have: its connection and its orchestrator.
-func process(t *testing.T, cfg mcptools.Config, store checkpoint.Store, reply func(context.Context, orchestrator.Wait) (orchestrator.Reply, error), script ...scripted.Reply) *orchestrator.Orchestrator {
+func process(t *testing.T, cfg mcptools.Config, store checkpoint.Store, reply func(context.Context, machine.Wait) (machine.Reply, error), script ...scripted.Reply) *orchestrator.Orchestrator {
 	t.Helper()
 	o, err := orchestrator.New(orchestrator.Config{
 		Client: scripted.New(script...), Tools: connect(t, cfg).Tools(), Store: store, Reply: reply,
@@ -39,7 +40,7 @@ func goTask() orchestrator.Task {
 	return orchestrator.Task{Run: "r", Input: delegation.Input{Goal: "go"}}
 }
 
-func resumed(t *testing.T, o *orchestrator.Orchestrator, replies ...orchestrator.Reply) orchestrator.Result {
+func resumed(t *testing.T, o *orchestrator.Orchestrator, replies ...machine.Reply) orchestrator.Result {
 	t.Helper()
 	res, err := orchestrator.Collect(o.Resume(t.Context(), orchestrator.Resumption{Run: "r", Replies: replies}))
 	require.NoError(t, err)
@@ -60,16 +61,16 @@ func TestElicit_anotherProcess(t *testing.T) {
 			store := new(checkpoint.Memory)
 			res, err := process(t, cfg, store, nil, deployment()).Run(t.Context(), goTask())
 			require.NoError(t, err)
-			require.Equal(t, orchestrator.StatusWaiting, res.Status)
+			require.Equal(t, machine.StatusWaiting, res.Status)
 			require.Len(t, res.Waits, 1)
 			require.Equal(t, whoDeploys, res.Waits[0].Text)
 
-			res = resumed(t, process(t, cfg, store, nil), orchestrator.Reply{WaitID: res.Waits[0].ID, Text: "Al"})
-			require.Equal(t, orchestrator.StatusWaiting, res.Status)
+			res = resumed(t, process(t, cfg, store, nil), machine.Reply{WaitID: res.Waits[0].ID, Text: "Al"})
+			require.Equal(t, machine.StatusWaiting, res.Status)
 			require.Contains(t, res.Waits[0].Text, "The last answer did not fit: /name has 2 characters, want at least 3")
 
-			res = resumed(t, process(t, cfg, store, nil, scripted.Text("done")), orchestrator.Reply{WaitID: res.Waits[0].ID, Text: "Ada"})
-			require.Equal(t, orchestrator.StatusDone, res.Status)
+			res = resumed(t, process(t, cfg, store, nil, scripted.Text("done")), machine.Reply{WaitID: res.Waits[0].ID, Text: "Ada"})
+			require.Equal(t, machine.StatusDone, res.Status)
 			require.Equal(t, "deployed by Ada (state-1)", res.Output.ToolMetas()[0].Output)
 			require.Equal(t, []string{"Ada"}, lines(t, dir, "deployed"))
 			require.Equal(t, []string{"deploy ", "deploy state-1"}, lines(t, dir, "calls"))
@@ -82,16 +83,16 @@ func TestElicit_sameProcess(t *testing.T) {
 	t.Parallel()
 	for _, c := range transports() {
 		for name, e := range map[string]struct {
-			reply orchestrator.Reply
+			reply machine.Reply
 			want  string
 		}{
-			"accepted": {orchestrator.Reply{Text: `{"name":"Ada"}`}, "deployed by Ada (state-1)"},
-			"declined": {orchestrator.Reply{Reason: "not today"}, "not deployed: decline"},
+			"accepted": {machine.Reply{Text: `{"name":"Ada"}`}, "deployed by Ada (state-1)"},
+			"declined": {machine.Reply{Reason: "not today"}, "not deployed: decline"},
 		} {
 			t.Run(c.name+" "+name, func(t *testing.T) {
 				t.Parallel()
 				dir := t.TempDir()
-				o := process(t, c.config(t, dir), nil, func(_ context.Context, w orchestrator.Wait) (orchestrator.Reply, error) {
+				o := process(t, c.config(t, dir), nil, func(_ context.Context, w machine.Wait) (machine.Reply, error) {
 					require.Equal(t, whoDeploys, w.Text)
 					return e.reply, nil
 				}, deployment(), scripted.Text("done"))
@@ -105,8 +106,8 @@ func TestElicit_sameProcess(t *testing.T) {
 
 // A question that nobody answers is cancelled for the server.
 func TestElicit_nobodyAnswers(t *testing.T) {
-	o := process(t, stdio("server")(t, t.TempDir()), nil, func(context.Context, orchestrator.Wait) (orchestrator.Reply, error) {
-		return orchestrator.Reply{}, errors.New("the telephone is broken")
+	o := process(t, stdio("server")(t, t.TempDir()), nil, func(context.Context, machine.Wait) (machine.Reply, error) {
+		return machine.Reply{}, errors.New("the telephone is broken")
 	}, deployment(), scripted.Text("done"))
 	res, err := o.Run(t.Context(), goTask())
 	require.NoError(t, err)
@@ -128,9 +129,9 @@ func TestElicit_sessionWithoutAnybody(t *testing.T) {
 	store = new(checkpoint.Memory)
 	res, err = process(t, cfg, store, nil, deployment()).Run(t.Context(), goTask())
 	require.NoError(t, err)
-	require.Equal(t, orchestrator.StatusWaiting, res.Status)
+	require.Equal(t, machine.StatusWaiting, res.Status)
 	require.Equal(t, whoDeploys, res.Waits[0].Text)
-	res = resumed(t, process(t, cfg, store, nil, scripted.Text("done")), orchestrator.Reply{WaitID: res.Waits[0].ID, Text: "Ada"})
+	res = resumed(t, process(t, cfg, store, nil, scripted.Text("done")), machine.Reply{WaitID: res.Waits[0].ID, Text: "Ada"})
 	require.Equal(t, "deployed by Ada (state-1)", res.Output.ToolMetas()[0].Output)
 }
 
@@ -167,9 +168,9 @@ func TestElicit_wrongState(t *testing.T) {
 func TestElicit_time(t *testing.T) {
 	cfg := stdio("server")(t, t.TempDir())
 	cfg.Protocol, cfg.CallTimeout = "2025-11-25", 300*time.Millisecond
-	o := process(t, cfg, nil, func(context.Context, orchestrator.Wait) (orchestrator.Reply, error) {
+	o := process(t, cfg, nil, func(context.Context, machine.Wait) (machine.Reply, error) {
 		time.Sleep(600 * time.Millisecond)
-		return orchestrator.Reply{Text: "Ada"}, nil
+		return machine.Reply{Text: "Ada"}, nil
 	}, deployment(), scripted.Text("done"))
 	res, err := o.Run(t.Context(), goTask())
 	require.NoError(t, err)

@@ -14,6 +14,7 @@ import (
 	segue "github.com/segue-go/segue"
 	"github.com/segue-go/segue/delegation"
 	"github.com/segue-go/segue/llmclient/scripted"
+	"github.com/segue-go/segue/machine"
 	"github.com/segue-go/segue/messages"
 	"github.com/segue-go/segue/orchestrator"
 	"github.com/segue-go/segue/strategy"
@@ -34,14 +35,14 @@ func told(t *testing.T, list []tools.Tool, script ...scripted.Reply) (texts []st
 		require.NoError(t, err)
 		text := string(e.Kind) + " " + e.Text
 		switch d := e.Detail.(type) {
-		case orchestrator.ToolStarted:
+		case machine.ToolStarted:
 			text += " " + d.Call.Name + d.Call.Arguments
-		case orchestrator.ToolFinished:
+		case machine.ToolFinished:
 			d.Output.Elapsed = 0
 			data, err := json.Marshal(d.Output)
 			require.NoError(t, err)
 			text += " " + string(data)
-		case orchestrator.RunFinished:
+		case machine.RunFinished:
 			res.Output, res.Status = d.Output, d.Status
 		}
 		texts = append(texts, text)
@@ -228,7 +229,7 @@ func requireStopReaches(t *testing.T, s *mcptools.Toolset, dir string) {
 	var once sync.Once
 	var progress []string
 	for e, err := range o.Stream(ctx, orchestrator.Task{Run: "r", Input: delegation.Input{Goal: "go"}}) {
-		if e.Kind == orchestrator.EventToolProgress {
+		if e.Kind == machine.EventToolProgress {
 			progress = append(progress, e.Text)
 			once.Do(stop)
 		}

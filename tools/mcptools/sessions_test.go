@@ -66,7 +66,7 @@ func (w *waysRun) engine(store checkpoint.Store, before int, somebody bool) *orc
 		Strategies: strategy.Set{completetask.Name: completetask.New(completetask.Config{})},
 	}
 	if somebody {
-		cfg.Reply = func(_ context.Context, wait orchestrator.Wait) (orchestrator.Reply, error) {
+		cfg.Reply = func(_ context.Context, wait machine.Wait) (machine.Reply, error) {
 			return answerTo(&wait), nil
 		}
 	}
@@ -76,10 +76,10 @@ func (w *waysRun) engine(store checkpoint.Store, before int, somebody bool) *orc
 }
 
 // answerTo approves, has calls made again, and says who deploys.
-func answerTo(w *orchestrator.Wait) orchestrator.Reply {
-	r := orchestrator.Reply{WaitID: w.ID, Approve: true}
-	if w.Kind != orchestrator.WaitApproval && w.Kind != orchestrator.WaitUnknown {
-		r = orchestrator.Reply{WaitID: w.ID, Text: "Ada"}
+func answerTo(w *machine.Wait) machine.Reply {
+	r := machine.Reply{WaitID: w.ID, Approve: true}
+	if w.Kind != machine.WaitApproval && w.Kind != machine.WaitUnknown {
+		r = machine.Reply{WaitID: w.ID, Text: "Ada"}
 	}
 	return r
 }
@@ -87,12 +87,12 @@ func answerTo(w *orchestrator.Wait) orchestrator.Reply {
 // goOn resumes the run of a store to its end, with a new process for each answer.
 func (w *waysRun) goOn(store *logged, somebody bool) orchestrator.Result {
 	w.t.Helper()
-	var replies []orchestrator.Reply
+	var replies []machine.Reply
 	for range 20 {
 		how := orchestrator.Resumption{Run: "r", Replies: replies, TakeOver: true}
 		res, err := orchestrator.Collect(w.engine(store, requestsOf(w.t, store), somebody).Resume(w.t.Context(), how))
 		require.NoError(w.t, err)
-		if res.Status != orchestrator.StatusWaiting {
+		if res.Status != machine.StatusWaiting {
 			return res
 		}
 		replies = nil
@@ -227,7 +227,7 @@ func TestSessions_ways(t *testing.T) {
 // breakOff breaks the run off at each event, or each step-th from the first, and goes on with it.
 func (w *waysRun) breakOff(first, step int, same func(string, checkpoint.Store, orchestrator.Result), somebody bool) {
 	for at := first; ; at += step {
-		begun, event, kind := &logged{Memory: new(checkpoint.Memory)}, 0, orchestrator.EventKind("")
+		begun, event, kind := &logged{Memory: new(checkpoint.Memory)}, 0, machine.EventKind("")
 		for e, err := range w.engine(begun, 0, somebody).Stream(w.t.Context(), goTask()) {
 			if err != nil {
 				break

@@ -74,9 +74,9 @@ func (n *noted) begun(t *testing.T, appends int) (store *checkpoint.Memory, answ
 // have had their effect.
 func toEnd(t *testing.T, o *orchestrator.Orchestrator, res orchestrator.Result) (end orchestrator.Result, unknown int) {
 	t.Helper()
-	for res.Status == orchestrator.StatusWaiting {
-		reply := orchestrator.Reply{WaitID: res.Waits[0].ID, Text: "Ada"}
-		if res.Waits[0].Kind == orchestrator.WaitUnknown {
+	for res.Status == machine.StatusWaiting {
+		reply := machine.Reply{WaitID: res.Waits[0].ID, Text: "Ada"}
+		if res.Waits[0].Kind == machine.WaitUnknown {
 			unknown++
 			reply.Text, reply.Approve = "", true
 		}

@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"github.com/segue-go/segue/cmd/segue/internal/workfolder"
-	"github.com/segue-go/segue/orchestrator"
+	"github.com/segue-go/segue/machine"
 )
 
 // The words for approval, in a file and for --approve.
@@ -21,39 +21,39 @@ var ApprovalWords = []string{ApproveAsk, ApproveAlways, ApproveNever, ApproveUnt
 
 // approvalPolicy returns the policy for a word of --approve. It always allows calls that change
 // nothing.
-func approvalPolicy(word string) orchestrator.ApprovalPolicy {
+func approvalPolicy(word string) machine.ApprovalPolicy {
 	switch word {
 	case ApproveAlways:
-		return orchestrator.AllowAlways
+		return machine.AllowAlways
 	case ApproveNever:
-		return ifChanging(orchestrator.AllowNever)
+		return ifChanging(machine.AllowNever)
 	case ApproveUntrusted:
-		return ifChanging(orchestrator.AskIfUntrusted)
+		return ifChanging(machine.AskIfUntrusted)
 	default:
-		return orchestrator.AskIfChanging
+		return machine.AskIfChanging
 	}
 }
 
 // toolPolicy returns the policy for a word that is given for a single tool. It also applies to
 // calls that only read.
-func toolPolicy(word string) orchestrator.ApprovalPolicy {
+func toolPolicy(word string) machine.ApprovalPolicy {
 	switch word {
 	case ApproveAlways:
-		return orchestrator.AllowAlways
+		return machine.AllowAlways
 	case ApproveNever:
-		return orchestrator.AllowNever
+		return machine.AllowNever
 	case ApproveUntrusted:
-		return orchestrator.AskIfUntrusted
+		return machine.AskIfUntrusted
 	default:
-		return orchestrator.AskAlways
+		return machine.AskAlways
 	}
 }
 
 // ifChanging applies a policy to tools that are not read-only, and allows all others.
-func ifChanging(policy orchestrator.ApprovalPolicy) orchestrator.ApprovalPolicy {
-	return func(r orchestrator.ApprovalRequest) orchestrator.Verdict {
+func ifChanging(policy machine.ApprovalPolicy) machine.ApprovalPolicy {
+	return func(r machine.ApprovalRequest) machine.Verdict {
 		if r.Definition.ReadOnly {
-			return orchestrator.VerdictAllow
+			return machine.VerdictAllow
 		}
 		return policy(r)
 	}
@@ -61,16 +61,16 @@ func ifChanging(policy orchestrator.ApprovalPolicy) orchestrator.ApprovalPolicy 
 
 // ApprovalPolicies holds approval policies by the names of tools.
 type ApprovalPolicies struct {
-	usual orchestrator.ApprovalPolicy
-	tools map[string]orchestrator.ApprovalPolicy
+	usual machine.ApprovalPolicy
+	tools map[string]machine.ApprovalPolicy
 }
 
 // NewApprovalPolicies returns the policies for a word; an unknown word means [ApproveAsk]. Calling
 // one of the agents as a tool needs no approval, but the agent's own calls may.
 func NewApprovalPolicies(word string, agents []string) ApprovalPolicies {
-	made := ApprovalPolicies{approvalPolicy(word), map[string]orchestrator.ApprovalPolicy{}}
+	made := ApprovalPolicies{approvalPolicy(word), map[string]machine.ApprovalPolicy{}}
 	for _, name := range agents {
-		made.tools[name] = orchestrator.AllowAlways
+		made.tools[name] = machine.AllowAlways
 	}
 	return made
 }
@@ -96,7 +96,7 @@ func (a Agent) approvals() ApprovalPolicies {
 }
 
 // of returns the policy for a tool.
-func (a ApprovalPolicies) of(tool string) orchestrator.ApprovalPolicy {
+func (a ApprovalPolicies) of(tool string) machine.ApprovalPolicy {
 	if policy, ok := a.tools[tool]; ok {
 		return policy
 	}
@@ -105,8 +105,8 @@ func (a ApprovalPolicies) of(tool string) orchestrator.ApprovalPolicy {
 
 // within returns the stricter of a and bound for each call.
 func (a ApprovalPolicies) within(bound ApprovalPolicies) ApprovalPolicies {
-	made := ApprovalPolicies{stricter(a.usual, bound.usual), map[string]orchestrator.ApprovalPolicy{}}
-	for _, tools := range []map[string]orchestrator.ApprovalPolicy{a.tools, bound.tools} {
+	made := ApprovalPolicies{stricter(a.usual, bound.usual), map[string]machine.ApprovalPolicy{}}
+	for _, tools := range []map[string]machine.ApprovalPolicy{a.tools, bound.tools} {
 		for tool := range tools {
 			made.tools[tool] = stricter(a.of(tool), bound.of(tool))
 		}
@@ -115,36 +115,36 @@ func (a ApprovalPolicies) within(bound ApprovalPolicies) ApprovalPolicies {
 }
 
 // stricter returns a policy with the stricter verdict of two policies.
-func stricter(a, b orchestrator.ApprovalPolicy) orchestrator.ApprovalPolicy {
-	return func(r orchestrator.ApprovalRequest) orchestrator.Verdict {
+func stricter(a, b machine.ApprovalPolicy) machine.ApprovalPolicy {
+	return func(r machine.ApprovalRequest) machine.Verdict {
 		return workfolder.Stricter(a(r), b(r))
 	}
 }
 
-// Policy combines the policies of all tools into one [orchestrator.ApprovalPolicy].
-func (a ApprovalPolicies) Policy(r orchestrator.ApprovalRequest) orchestrator.Verdict {
+// Policy combines the policies of all tools into one [machine.ApprovalPolicy].
+func (a ApprovalPolicies) Policy(r machine.ApprovalRequest) machine.Verdict {
 	return a.of(r.Definition.Name)(r)
 }
 
 // Approver judges the tool calls of one run, each by the policies of the agent that makes the call.
 // An Approver is safe for concurrent use.
 type Approver struct {
-	usual orchestrator.ApprovalPolicy            // for all other strategies
-	own   map[string]orchestrator.ApprovalPolicy // policies of agents, by the names of their strategies
+	usual machine.ApprovalPolicy            // for all other strategies
+	own   map[string]machine.ApprovalPolicy // policies of agents, by the names of their strategies
 }
 
 // NewApprover returns an Approver for a run. own holds the policies of agents, by the names of
 // their strategies; usual is for all others.
 func NewApprover(usual ApprovalPolicies, own map[string]ApprovalPolicies) *Approver {
-	made := &Approver{usual: usual.Policy, own: map[string]orchestrator.ApprovalPolicy{}}
+	made := &Approver{usual: usual.Policy, own: map[string]machine.ApprovalPolicy{}}
 	for strategy, said := range own {
 		made.own[strategy] = said.Policy
 	}
 	return made
 }
 
-// Policy is an [orchestrator.ApprovalPolicy], for the Default of an [orchestrator.ApprovalConfig].
-func (a *Approver) Policy(r orchestrator.ApprovalRequest) orchestrator.Verdict {
+// Policy is an [machine.ApprovalPolicy], for the Default of an [orchestrator.ApprovalConfig].
+func (a *Approver) Policy(r machine.ApprovalRequest) machine.Verdict {
 	if policy, ok := a.own[r.Strategy]; ok {
 		return policy(r)
 	}

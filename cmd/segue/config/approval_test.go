@@ -7,21 +7,21 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/segue-go/segue/cmd/segue/internal/workfolder"
-	"github.com/segue-go/segue/orchestrator"
+	"github.com/segue-go/segue/machine"
 	"github.com/segue-go/segue/tools"
 )
 
 func TestApprovalPolicy(t *testing.T) {
-	const allow, ask, refuse = orchestrator.VerdictAllow, orchestrator.VerdictAsk, orchestrator.VerdictRefuse
-	for word, want := range map[string]struct{ reads, changes, misled orchestrator.Verdict }{
+	const allow, ask, refuse = machine.VerdictAllow, machine.VerdictAsk, machine.VerdictRefuse
+	for word, want := range map[string]struct{ reads, changes, misled machine.Verdict }{
 		ApproveAsk:       {allow, ask, ask},
 		ApproveAlways:    {allow, allow, allow},
 		ApproveNever:     {allow, refuse, refuse},
 		ApproveUntrusted: {allow, allow, ask},
 	} {
 		policy := approvalPolicy(word)
-		changing := orchestrator.ApprovalRequest{}
-		reading := orchestrator.ApprovalRequest{Definition: tools.Definition{ReadOnly: true}, Untrusted: true}
+		changing := machine.ApprovalRequest{}
+		reading := machine.ApprovalRequest{Definition: tools.Definition{ReadOnly: true}, Untrusted: true}
 		require.Equal(t, want.reads, policy(reading), word)
 		require.Equal(t, want.changes, policy(changing), word)
 		changing.Untrusted = true
@@ -31,24 +31,24 @@ func TestApprovalPolicy(t *testing.T) {
 
 // TestApprover judges by the strategy that makes the call, and as usual where that is no agent's.
 func TestApprover(t *testing.T) {
-	by := &Approver{usual: orchestrator.AskAlways, own: map[string]orchestrator.ApprovalPolicy{"a": orchestrator.AllowNever, "b": orchestrator.AllowAlways}}
-	for strategy, want := range map[string]orchestrator.Verdict{
-		"a": orchestrator.VerdictRefuse, "b": orchestrator.VerdictAllow, "c": orchestrator.VerdictAsk, "": orchestrator.VerdictAsk,
+	by := &Approver{usual: machine.AskAlways, own: map[string]machine.ApprovalPolicy{"a": machine.AllowNever, "b": machine.AllowAlways}}
+	for strategy, want := range map[string]machine.Verdict{
+		"a": machine.VerdictRefuse, "b": machine.VerdictAllow, "c": machine.VerdictAsk, "": machine.VerdictAsk,
 	} {
-		require.Equal(t, want, by.Policy(orchestrator.ApprovalRequest{Run: "r", Frame: "0.1", Strategy: strategy}), strategy)
+		require.Equal(t, want, by.Policy(machine.ApprovalRequest{Run: "r", Frame: "0.1", Strategy: strategy}), strategy)
 	}
 }
 
 // A file that was found can tighten approval, and never loosen it.
 func TestApprovals_within(t *testing.T) {
 	words := append([]string{""}, ApprovalWords...)
-	strictness := map[orchestrator.Verdict]int{orchestrator.VerdictAllow: 0, orchestrator.VerdictAsk: 1, orchestrator.VerdictRefuse: 2}
+	strictness := map[machine.Verdict]int{machine.VerdictAllow: 0, machine.VerdictAsk: 1, machine.VerdictRefuse: 2}
 	rapid.Check(t, func(t *rapid.T) {
 		a := Agent{Children: []Child{{Agent: "child"}}}
 		a.Approval.Default = rapid.SampledFrom(words).Draw(t, "default")
 		names := []string{"read_file", "write_file", "child", "other"}
 		a.Approval.Tools = rapid.MapOf(rapid.SampledFrom(names), rapid.SampledFrom(ApprovalWords)).Draw(t, "tools")
-		r := orchestrator.ApprovalRequest{
+		r := machine.ApprovalRequest{
 			Definition: tools.Definition{ReadOnly: rapid.Bool().Draw(t, "read-only")},
 			Untrusted:  rapid.Bool().Draw(t, "untrusted"),
 		}

@@ -6,32 +6,32 @@ import (
 
 	"github.com/segue-go/segue/cmd/segue/internal/workfolder"
 	"github.com/segue-go/segue/internal/similar"
-	"github.com/segue-go/segue/orchestrator"
+	"github.com/segue-go/segue/machine"
 )
 
 // pathRule is a word for the paths of a glob.
 type pathRule struct {
 	glob   workfolder.PathGlob
 	looser bool // it may allow a call that others ask about
-	policy orchestrator.ApprovalPolicy
+	policy machine.ApprovalPolicy
 }
 
 // byPath returns the policy for a tool whose calls are judged by the paths of their files. Of all
 // globs that match, the strictest word counts, and for other paths policy. A looser word counts for
 // exactly the paths that it names; a stricter one also for those that differ in case alone. A call
 // without a path that can be read is judged by all of them.
-func byPath(paths map[string]string, policy orchestrator.ApprovalPolicy) orchestrator.ApprovalPolicy {
+func byPath(paths map[string]string, policy machine.ApprovalPolicy) machine.ApprovalPolicy {
 	var rules []pathRule
 	for _, text := range sortedKeys(paths) {
 		glob, err := workfolder.ParsePathGlob(text)
 		if err != nil {
-			return orchestrator.AskAlways // not in a checked file
+			return machine.AskAlways // not in a checked file
 		}
 		rules = append(rules, pathRule{glob, isLooser(paths[text]), toolPolicy(paths[text])})
 	}
-	return func(r orchestrator.ApprovalRequest) orchestrator.Verdict {
+	return func(r machine.ApprovalRequest) machine.Verdict {
 		path, ok := workfolder.PathIn(r.Call.Arguments)
-		var verdicts []orchestrator.Verdict
+		var verdicts []machine.Verdict
 		for _, rule := range rules {
 			if !ok || rule.glob.Matches(path, !rule.looser) {
 				verdicts = append(verdicts, rule.policy(r))

@@ -10,7 +10,7 @@ import (
 
 	"github.com/segue-go/segue/cmd/segue/internal/workfolder"
 	"github.com/segue-go/segue/cmd/segue/internal/workfolder/workfoldertest"
-	"github.com/segue-go/segue/orchestrator"
+	"github.com/segue-go/segue/machine"
 	"github.com/segue-go/segue/tools"
 )
 
@@ -26,8 +26,8 @@ const byPaths = `agents:
 `
 
 // judged returns the verdict about a call of a policy.
-func judged(policy orchestrator.ApprovalPolicy, tool, path string) orchestrator.Verdict {
-	r := orchestrator.ApprovalRequest{Strategy: "writer", Definition: tools.Definition{Name: tool, ReadOnly: !workfolder.Changes(tool)}}
+func judged(policy machine.ApprovalPolicy, tool, path string) machine.Verdict {
+	r := machine.ApprovalRequest{Strategy: "writer", Definition: tools.Definition{Name: tool, ReadOnly: !workfolder.Changes(tool)}}
 	r.Call.Name, r.Call.Arguments = tool, workfoldertest.Arguments(path)
 	return policy(r)
 }
@@ -35,11 +35,11 @@ func judged(policy orchestrator.ApprovalPolicy, tool, path string) orchestrator.
 // The paths of a tool come before its word, and that before the default; of several globs that fit
 // the strictest counts.
 func TestApproval_byPath(t *testing.T) {
-	const allow, ask, refuse = orchestrator.VerdictAllow, orchestrator.VerdictAsk, orchestrator.VerdictRefuse
+	const allow, ask, refuse = machine.VerdictAllow, machine.VerdictAsk, machine.VerdictRefuse
 	c, err := Parse("segue.yaml", []byte(byPaths))
 	require.NoError(t, err)
 	policy := NewApprover(NewApprovalPolicies(ApproveAsk, nil), map[string]ApprovalPolicies{"writer": c.Agents["writer"].approvals()}).Policy
-	for path, want := range map[string]orchestrator.Verdict{
+	for path, want := range map[string]machine.Verdict{
 		"src/a.go": allow, "src/deep/b.go": allow, "./src/../src/a.go": allow, "src": allow,
 		"src/README.md": ask, "README.md": ask, "x/notes.MD": ask,
 		"src/gen/a.go": refuse, "src/GEN/a.go": refuse, "docs/x": refuse,
@@ -50,7 +50,7 @@ func TestApproval_byPath(t *testing.T) {
 	require.Equal(t, allow, judged(policy, workfolder.EditFile, "src/a.go"))
 	require.Equal(t, ask, judged(policy, workfolder.EditFile, "a.go"), "the default")
 	require.Equal(t, allow, judged(policy, workfolder.ReadFile, "a.go"))
-	odd := orchestrator.ApprovalRequest{Strategy: "writer", Definition: tools.Definition{Name: workfolder.EditFile}}
+	odd := machine.ApprovalRequest{Strategy: "writer", Definition: tools.Definition{Name: workfolder.EditFile}}
 	odd.Call.Arguments = `{"path":7}`
 	require.Equal(t, ask, policy(odd))
 }
@@ -65,12 +65,12 @@ func TestApproval_byPathOverLinks(t *testing.T) {
 	c, err := Parse("segue.yaml", []byte(byPaths))
 	require.NoError(t, err)
 	policy := f.Protect(f.ByPlace(NewApprover(NewApprovalPolicies(ApproveAsk, nil), map[string]ApprovalPolicies{"writer": c.Agents["writer"].approvals()}).Policy))
-	for path, want := range map[string]orchestrator.Verdict{
-		"src/a": orchestrator.VerdictAllow, "src/out/a": orchestrator.VerdictRefuse, "in/a": orchestrator.VerdictRefuse, "src/.git/config": orchestrator.VerdictAsk,
+	for path, want := range map[string]machine.Verdict{
+		"src/a": machine.VerdictAllow, "src/out/a": machine.VerdictRefuse, "in/a": machine.VerdictRefuse, "src/.git/config": machine.VerdictAsk,
 	} {
 		require.Equal(t, want, judged(policy, workfolder.WriteFile, path), path)
 	}
-	require.Equal(t, orchestrator.VerdictAsk, judged(policy, workfolder.EditFile, "src/out/a"))
+	require.Equal(t, machine.VerdictAsk, judged(policy, workfolder.EditFile, "src/out/a"))
 }
 
 // A file that was found may tighten by paths, and not loosen.
@@ -86,8 +86,8 @@ func TestApproval_byPathInAFoundFile(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, []string{"writer: edit_file src/**: always", "writer: write_file src/**: always"}, s.Unheeded)
 	policy := s.Approver().Policy
-	require.Equal(t, orchestrator.VerdictAsk, judged(policy, workfolder.WriteFile, "src/a"))
-	require.Equal(t, orchestrator.VerdictRefuse, judged(policy, workfolder.WriteFile, "src/gen/a"))
+	require.Equal(t, machine.VerdictAsk, judged(policy, workfolder.WriteFile, "src/a"))
+	require.Equal(t, machine.VerdictRefuse, judged(policy, workfolder.WriteFile, "src/gen/a"))
 	require.Equal(t, []string{"default: ask", "write_file: never", "edit_file src/**: always", "write_file *.md: ask", "write_file Docs/**: never", "write_file src/**: always", "write_file src/gen/**: never"}, c.Agents["writer"].Approval.Words())
 }
 

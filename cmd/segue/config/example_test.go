@@ -9,6 +9,7 @@ import (
 	"github.com/segue-go/segue/delegation"
 	"github.com/segue-go/segue/llmclient"
 	"github.com/segue-go/segue/llmclient/scripted"
+	"github.com/segue-go/segue/machine"
 	"github.com/segue-go/segue/orchestrator"
 	"github.com/segue-go/segue/tools"
 )
@@ -62,7 +63,7 @@ func Example() {
 			fmt.Println(err)
 			return
 		}
-		if end, ok := event.Detail.(orchestrator.RunFinished); ok {
+		if end, ok := event.Detail.(machine.RunFinished); ok {
 			fmt.Println(end.Output.Text())
 		}
 	}

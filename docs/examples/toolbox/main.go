@@ -10,6 +10,7 @@ import (
 
 	"github.com/segue-go/segue"
 	"github.com/segue-go/segue/llmclient/openaichat"
+	"github.com/segue-go/segue/machine"
 	"github.com/segue-go/segue/messages"
 	"github.com/segue-go/segue/orchestrator"
 	"github.com/segue-go/segue/tools"
@@ -54,9 +55,9 @@ func main() {
 		Configure: func(c *orchestrator.Config) {
 			c.Parallel = 4
 			c.Timeouts.Tool = time.Minute
-			c.Reply = func(_ context.Context, w orchestrator.Wait) (orchestrator.Reply, error) {
+			c.Reply = func(_ context.Context, w machine.Wait) (machine.Reply, error) {
 				fmt.Fprintln(os.Stderr, w.Text, w.Arguments)
-				return orchestrator.Reply{WaitID: w.ID, Approve: true}, nil
+				return machine.Reply{WaitID: w.ID, Approve: true}, nil
 			}
 		},
 	}

@@ -15,7 +15,7 @@ import (
 	"github.com/segue-go/segue/cmd/segue/internal/plaintext"
 	"github.com/segue-go/segue/cmd/segue/internal/terminal"
 	"github.com/segue-go/segue/cmd/segue/internal/workfolder"
-	"github.com/segue-go/segue/orchestrator"
+	"github.com/segue-go/segue/machine"
 	"github.com/segue-go/segue/tools"
 )
 
@@ -68,13 +68,13 @@ func (a *Asker) Explain(about map[string][]terminal.Line) { a.about = about }
 
 // Observe adds waits to the queue, in the order of their events. It removes a wait that ends before
 // it was asked.
-func (a *Asker) Observe(e orchestrator.Event) {
+func (a *Asker) Observe(e machine.Event) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	switch d := e.Detail.(type) {
-	case orchestrator.WaitStarted:
+	case machine.WaitStarted:
 		a.add(d.Wait.ID)
-	case orchestrator.WaitEnded:
+	case machine.WaitEnded:
 		if i := a.next(d.WaitID); i >= 0 {
 			a.remove(i)
 		}
@@ -141,23 +141,23 @@ func (a *Asker) leave(t *turn) {
 }
 
 // Reply is the Reply of an [orchestrator.Config].
-func (a *Asker) Reply(ctx context.Context, w orchestrator.Wait) (orchestrator.Reply, error) {
+func (a *Asker) Reply(ctx context.Context, w machine.Wait) (machine.Reply, error) {
 	t := a.enter(w.ID)
 	defer a.notes.listen()
 	defer a.leave(t)
 	select {
 	case <-t.first:
 	case <-ctx.Done():
-		return orchestrator.Reply{}, context.Cause(ctx)
+		return machine.Reply{}, context.Cause(ctx)
 	}
 	if ctx.Err() != nil {
-		return orchestrator.Reply{}, context.Cause(ctx)
+		return machine.Reply{}, context.Cause(ctx)
 	}
 	a.notes.pause()
 	switch w.Kind {
-	case orchestrator.WaitApproval:
+	case machine.WaitApproval:
 		return a.approve(ctx, w)
-	case orchestrator.WaitUnknown:
+	case machine.WaitUnknown:
 		return a.again(ctx, w)
 	default:
 		return a.answer(ctx, w)
@@ -165,16 +165,16 @@ func (a *Asker) Reply(ctx context.Context, w orchestrator.Wait) (orchestrator.Re
 }
 
 // approve asks whether a tool call may be made, unless that was answered with "always" meanwhile.
-func (a *Asker) approve(ctx context.Context, w orchestrator.Wait) (orchestrator.Reply, error) {
+func (a *Asker) approve(ctx context.Context, w machine.Wait) (machine.Reply, error) {
 	if a.allows(w.Tool, w.Arguments) {
-		return orchestrator.Reply{Approve: true}, nil
+		return machine.Reply{Approve: true}, nil
 	}
-	reply := orchestrator.Reply{Approve: true}
+	reply := machine.Reply{Approve: true}
 	call, shown, above := a.present(w, "")
 	for {
 		line, err := a.ask(ctx, call.prompt(a.screen.Size().Columns), above)
 		if err != nil {
-			return orchestrator.Reply{}, err
+			return machine.Reply{}, err
 		}
 		switch line = strings.ToLower(line); {
 		case line == "y" || line == "yes":
@@ -186,7 +186,7 @@ func (a *Asker) approve(ctx context.Context, w orchestrator.Wait) (orchestrator.
 			changed, err := a.editor.Edit(ctx, w)
 			switch {
 			case ctx.Err() != nil:
-				return orchestrator.Reply{}, context.Cause(ctx)
+				return machine.Reply{}, context.Cause(ctx)
 			case err != nil:
 				above = []terminal.Line{terminal.Warn.Line("Not changed: " + plaintext.OneLine(err.Error()))}
 			case changed == "":
@@ -207,7 +207,7 @@ func (a *Asker) approve(ctx context.Context, w orchestrator.Wait) (orchestrator.
 
 // present returns a call as it is shown, and the lines of its first page. how says something of the
 // call; "" says nothing.
-func (a *Asker) present(w orchestrator.Wait, how string) (proposal, *terminal.Pages, []terminal.Line) {
+func (a *Asker) present(w machine.Wait, how string) (proposal, *terminal.Pages, []terminal.Line) {
 	call, size := propose(a.files, w, a.screen.Agent(w.Frame)), a.screen.Size()
 	call.about = slices.Concat(a.about[w.Tool], call.about)
 	if how != "" {
@@ -218,15 +218,15 @@ func (a *Asker) present(w orchestrator.Wait, how string) (proposal, *terminal.Pa
 }
 
 // again asks whether to repeat a call that may have had its effect.
-func (a *Asker) again(ctx context.Context, w orchestrator.Wait) (orchestrator.Reply, error) {
+func (a *Asker) again(ctx context.Context, w machine.Wait) (machine.Reply, error) {
 	for above := terminal.DescribeUnknown(w, a.screen.Agent(w.Frame)); ; {
 		line, err := a.ask(ctx, "make it again: y yes, n no > ", above)
 		if err != nil {
-			return orchestrator.Reply{}, err
+			return machine.Reply{}, err
 		}
 		switch strings.ToLower(line) {
 		case "y", "yes":
-			return orchestrator.Reply{Approve: true}, nil
+			return machine.Reply{Approve: true}, nil
 		case "n", "no":
 			return a.reason(ctx, "what is known of it, for the model (or just Enter) > ")
 		default:
@@ -236,24 +236,24 @@ func (a *Asker) again(ctx context.Context, w orchestrator.Wait) (orchestrator.Re
 }
 
 // reason asks for the reason of a no.
-func (a *Asker) reason(ctx context.Context, prompt string) (orchestrator.Reply, error) {
+func (a *Asker) reason(ctx context.Context, prompt string) (machine.Reply, error) {
 	why, err := a.ask(ctx, prompt, nil)
-	if errors.Is(err, orchestrator.ErrSuspended) {
+	if errors.Is(err, tools.ErrSuspended) {
 		err = nil // no reason is a valid answer
 	}
-	return orchestrator.Reply{Reason: why}, err
+	return machine.Reply{Reason: why}, err
 }
 
 // answer asks a question of the model.
-func (a *Asker) answer(ctx context.Context, w orchestrator.Wait) (orchestrator.Reply, error) {
+func (a *Asker) answer(ctx context.Context, w machine.Wait) (machine.Reply, error) {
 	for above := terminal.DescribeQuestion(w, a.screen.Agent(w.Frame)); ; {
 		line, err := a.ask(ctx, "your answer > ", above)
 		if err != nil {
-			return orchestrator.Reply{}, err
+			return machine.Reply{}, err
 		}
 		text, problem := Choose(line, w.Options)
 		if problem == "" {
-			return orchestrator.Reply{Text: text}, nil
+			return machine.Reply{Text: text}, nil
 		}
 		above = []terminal.Line{terminal.Warn.Line(problem + " Ctrl-C stops the run.")}
 	}
@@ -262,7 +262,7 @@ func (a *Asker) answer(ctx context.Context, w orchestrator.Wait) (orchestrator.R
 // ask shows lines and a prompt, and returns the typed line.
 func (a *Asker) ask(ctx context.Context, prompt string, above []terminal.Line) (string, error) {
 	if a.inputEnded {
-		return "", orchestrator.ErrSuspended
+		return "", tools.ErrSuspended
 	}
 	a.keys.DiscardTyped()
 	a.screen.Prompt(prompt, above...)
@@ -273,7 +273,7 @@ func (a *Asker) ask(ctx context.Context, prompt string, above []terminal.Line) (
 		return "", context.Cause(ctx)
 	case err != nil:
 		a.inputEnded = true
-		return "", orchestrator.ErrSuspended
+		return "", tools.ErrSuspended
 	}
 	return strings.TrimSpace(plaintext.Printable(strings.ToValidUTF8(line, ""))), nil
 }
@@ -286,14 +286,14 @@ func (a *Asker) allow(g workfolder.Grant) {
 
 // UnlessAllowed returns a policy that does not ask about calls that the user has allowed with
 // "always".
-func (a *Asker) UnlessAllowed(policy orchestrator.ApprovalPolicy) orchestrator.ApprovalPolicy {
-	return func(r orchestrator.ApprovalRequest) orchestrator.Verdict {
+func (a *Asker) UnlessAllowed(policy machine.ApprovalPolicy) machine.ApprovalPolicy {
+	return func(r machine.ApprovalRequest) machine.Verdict {
 		v := policy(r)
-		if v != orchestrator.VerdictAsk {
+		if v != machine.VerdictAsk {
 			return v
 		}
 		if a.allows(r.Call.Name, r.Call.Arguments) {
-			return orchestrator.VerdictAllow
+			return machine.VerdictAllow
 		}
 		return v
 	}

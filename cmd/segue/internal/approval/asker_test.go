@@ -17,7 +17,7 @@ import (
 	"github.com/segue-go/segue/cmd/segue/internal/terminal/terminaltest"
 	"github.com/segue-go/segue/cmd/segue/internal/workfolder"
 	"github.com/segue-go/segue/cmd/segue/internal/workfolder/workfoldertest"
-	"github.com/segue-go/segue/orchestrator"
+	"github.com/segue-go/segue/machine"
 	"github.com/segue-go/segue/tools"
 )
 
@@ -30,7 +30,7 @@ func TestAsker_late(t *testing.T) {
 		first, cancel := context.WithCancelCause(t.Context())
 		replied := make(chan error)
 		ask := func(ctx context.Context) {
-			reply, err := p.Reply(ctx, orchestrator.Wait{Kind: orchestrator.WaitApproval, Tool: "t"})
+			reply, err := p.Reply(ctx, machine.Wait{Kind: machine.WaitApproval, Tool: "t"})
 			if err == nil && !reply.Approve {
 				err = errors.New("refused")
 			}
@@ -70,13 +70,13 @@ func TestAsker_inOrder(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		x := terminaltest.New(t)
 		p := NewAsker(terminal.NewScreen(x, terminal.Config{}, os.Getenv), nil, x.Input)
-		wait := func(id string) orchestrator.Wait {
-			return orchestrator.Wait{ID: id, Kind: orchestrator.WaitQuestion, Text: id}
+		wait := func(id string) machine.Wait {
+			return machine.Wait{ID: id, Kind: machine.WaitQuestion, Text: id}
 		}
 		for _, id := range []string{"gone", "a", "b", "c"} {
-			p.Observe(terminaltest.Event("0", 2, "", orchestrator.WaitStarted{Wait: wait(id)}))
+			p.Observe(terminaltest.Event("0", 2, "", machine.WaitStarted{Wait: wait(id)}))
 		}
-		p.Observe(terminaltest.Event("0", 2, "", orchestrator.WaitEnded{WaitID: "gone"}))
+		p.Observe(terminaltest.Event("0", 2, "", machine.WaitEnded{WaitID: "gone"}))
 		var said [3]string
 		var asking sync.WaitGroup
 		for i, id := range []string{"c", "b", "a"} {
@@ -99,8 +99,8 @@ func TestAsker_inOrder(t *testing.T) {
 
 // TestAsker_unknown asks about a call that may have had its effect.
 func TestAsker_unknown(t *testing.T) {
-	w := orchestrator.Wait{Kind: orchestrator.WaitUnknown, Frame: "0", Seq: 2, Tool: "deploy", Arguments: `{"to":"prod"}`, Text: "Shall it be made again?"}
-	for typed, want := range map[string]orchestrator.Reply{
+	w := machine.Wait{Kind: machine.WaitUnknown, Frame: "0", Seq: 2, Tool: "deploy", Arguments: `{"to":"prod"}`, Text: "Shall it be made again?"}
+	for typed, want := range map[string]machine.Reply{
 		"\nmaybe\nY\n":         {Approve: true},
 		"no\nI see it there\n": {Reason: "I see it there"},
 		"n\n\n":                {},
@@ -108,7 +108,7 @@ func TestAsker_unknown(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			x := terminaltest.New(t)
 			p := NewAsker(terminal.NewScreen(x, terminal.Config{}, os.Getenv), nil, x.Input)
-			var got orchestrator.Reply
+			var got machine.Reply
 			var err error
 			var asking sync.WaitGroup
 			asking.Go(func() { got, err = p.Reply(t.Context(), w) })
@@ -157,35 +157,35 @@ func TestChoose(t *testing.T) {
 // TestUnlessAllowed spares questions, and no refusals.
 func TestUnlessAllowed(t *testing.T) {
 	p := NewAsker(nil, nil, nil)
-	call := orchestrator.ApprovalRequest{}
+	call := machine.ApprovalRequest{}
 	call.Call.Name = "t"
-	require.Equal(t, orchestrator.VerdictAsk, p.UnlessAllowed(orchestrator.AskAlways)(call))
+	require.Equal(t, machine.VerdictAsk, p.UnlessAllowed(machine.AskAlways)(call))
 	p.allow(workfolder.Grant{Tool: "t"})
-	require.Equal(t, orchestrator.VerdictAllow, p.UnlessAllowed(orchestrator.AskAlways)(call))
-	require.Equal(t, orchestrator.VerdictRefuse, p.UnlessAllowed(orchestrator.AllowNever)(call))
+	require.Equal(t, machine.VerdictAllow, p.UnlessAllowed(machine.AskAlways)(call))
+	require.Equal(t, machine.VerdictRefuse, p.UnlessAllowed(machine.AllowNever)(call))
 	call.Call.Name = "u"
-	require.Equal(t, orchestrator.VerdictAsk, p.UnlessAllowed(orchestrator.AskAlways)(call))
+	require.Equal(t, machine.VerdictAsk, p.UnlessAllowed(machine.AskAlways)(call))
 }
 
 // TestWorkFolder_protect asks about protected files whatever the policy allows, and keeps what it
 // refuses.
 func TestWorkFolder_protect(t *testing.T) {
 	f := opened(t, workfoldertest.Protected(t))
-	const allow, ask, refuse = orchestrator.VerdictAllow, orchestrator.VerdictAsk, orchestrator.VerdictRefuse
+	const allow, ask, refuse = machine.VerdictAllow, machine.VerdictAsk, machine.VerdictRefuse
 	p := NewAsker(nil, f, nil)
 	p.allow(workfolder.Grant{Tool: workfolder.WriteFile, Folder: "."})
 	p.allow(workfolder.Grant{Tool: workfolder.ReadFile, Folder: "."})
-	for word, want := range map[string]struct{ write, code, secret, read, search orchestrator.Verdict }{
+	for word, want := range map[string]struct{ write, code, secret, read, search machine.Verdict }{
 		config.ApproveAlways:    {allow, ask, ask, allow, allow},
 		config.ApproveUntrusted: {allow, ask, ask, allow, allow},
 		config.ApproveAsk:       {ask, ask, ask, allow, allow},
 		config.ApproveNever:     {refuse, refuse, refuse, allow, allow},
 	} {
-		for name, policy := range map[string]orchestrator.ApprovalPolicy{
+		for name, policy := range map[string]machine.ApprovalPolicy{
 			"alone": f.Protect(config.NewApprovalPolicies(word, nil).Policy), "with somebody who allows": f.Protect(p.UnlessAllowed(config.NewApprovalPolicies(word, nil).Policy)),
 		} {
-			judge := func(tool, path string) orchestrator.Verdict {
-				r := orchestrator.ApprovalRequest{Definition: tools.Definition{Name: tool, ReadOnly: tool != workfolder.WriteFile}}
+			judge := func(tool, path string) machine.Verdict {
+				r := machine.ApprovalRequest{Definition: tools.Definition{Name: tool, ReadOnly: tool != workfolder.WriteFile}}
 				r.Call.Name, r.Call.Arguments = tool, workfoldertest.Arguments(path)
 				return policy(r)
 			}

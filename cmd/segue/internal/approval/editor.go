@@ -15,7 +15,7 @@ import (
 	"github.com/segue-go/segue/cmd/segue/internal/plaintext"
 	"github.com/segue-go/segue/cmd/segue/internal/terminal"
 	"github.com/segue-go/segue/internal/jsonform"
-	"github.com/segue-go/segue/orchestrator"
+	"github.com/segue-go/segue/machine"
 	"github.com/segue-go/segue/tools"
 )
 
@@ -39,7 +39,7 @@ func EditorOf(getenv func(string) string) string { return cmp.Or(getenv("VISUAL"
 // Edit returns the arguments of a call as the user changed them, as JSON without blanks. They are
 // as the tool takes them. If the user changed nothing, it returns "". A text that cannot be used is
 // an error, and is there again when the same call is edited again.
-func (e *Editor) Edit(ctx context.Context, w orchestrator.Wait) (string, error) {
+func (e *Editor) Edit(ctx context.Context, w machine.Wait) (string, error) {
 	was := newDraft(w.Tool, w.Arguments)
 	d, ok := e.drafts[w.ID]
 	if !ok {
@@ -119,7 +119,7 @@ const maxLine = 300
 var errLong = errors.New("the call is too long for a line here; name your editor with EDITOR, such as EDITOR=nano")
 
 // inLine has a call edited in a line of the terminal.
-func (e *Editor) inLine(ctx context.Context, w orchestrator.Wait, d draft) (draft, error) {
+func (e *Editor) inLine(ctx context.Context, w machine.Wait, d draft) (draft, error) {
 	text := w.Arguments
 	if compact, err := d.arguments(); err == nil {
 		text = compact

@@ -14,7 +14,7 @@ import (
 	"github.com/segue-go/segue/cmd/segue/internal/terminal"
 	"github.com/segue-go/segue/cmd/segue/internal/terminal/terminaltest"
 	"github.com/segue-go/segue/cmd/segue/internal/workfolder/workfoldertest"
-	"github.com/segue-go/segue/orchestrator"
+	"github.com/segue-go/segue/machine"
 	"github.com/segue-go/segue/tools"
 )
 
@@ -41,14 +41,14 @@ func deploy() tools.Tool {
 }
 
 // asked asks about a call, and types lines; each is typed once its prompt is shown.
-func asked(t *testing.T, getenv func(string) string, w orchestrator.Wait, typed ...string) (orchestrator.Reply, *terminaltest.Terminal) {
+func asked(t *testing.T, getenv func(string) string, w machine.Wait, typed ...string) (machine.Reply, *terminaltest.Terminal) {
 	t.Helper()
 	x := terminaltest.New(t)
 	files := opened(t, workfoldertest.New(t, map[string]string{"a": "one\ntwo\n", ".env": "x"}, nil))
 	a := NewAsker(terminal.NewScreen(x, terminal.Config{}, getenv), files, x.Input)
 	a.EditWith(getenv, x, append(files.Tools(), deploy()))
-	a.screen.ShowEvent(terminaltest.Event("0.1", 0, "", orchestrator.FrameEntered{Strategy: "writer"}))
-	var reply orchestrator.Reply
+	a.screen.ShowEvent(terminaltest.Event("0.1", 0, "", machine.FrameEntered{Strategy: "writer"}))
+	var reply machine.Reply
 	var err error
 	var asking sync.WaitGroup
 	asking.Go(func() { reply, err = a.Reply(t.Context(), w) })
@@ -74,8 +74,8 @@ func environment(pairs ...string) func(string) string {
 	}
 }
 
-func deploying() orchestrator.Wait {
-	return orchestrator.Wait{ID: "w", Kind: orchestrator.WaitApproval, Frame: "0.1", Seq: 2, Tool: "deploy", Arguments: `{"to":"prod","n":3}`}
+func deploying() machine.Wait {
+	return machine.Wait{ID: "w", Kind: machine.WaitApproval, Frame: "0.1", Seq: 2, Tool: "deploy", Arguments: `{"to":"prod","n":3}`}
 }
 
 // The user changes a call in the editor, sees it as it is then, and approves that.
@@ -83,14 +83,14 @@ func TestEdit_inEditor(t *testing.T) {
 	// $1 is the option of the editor, $2 the file
 	env := environment("VISUAL", scriptedEditor(t, `test "$1" = --wait && sed -i.old 's/prod/test/' "$2"`), "EDITOR", "false")
 	reply, x := asked(t, env, deploying(), "e edit, a always in this run > <e\n", "as you changed it\n<", "> <y\n")
-	require.Equal(t, orchestrator.Reply{Approve: true, Arguments: `{"to":"test","n":3}`}, reply)
+	require.Equal(t, machine.Reply{Approve: true, Arguments: `{"to":"test","n":3}`}, reply)
 	require.Contains(t, x.Shown, "[writer 0.1 #2] deploy needs your approval\n  as you changed it\n  to: \"test\"\n  n: 3\n")
 	require.Contains(t, x.Shown, "editing with ")
 }
 
 // A change of a file is shown as the difference that it makes now, and a protected file is told.
 func TestEdit_ofAFile(t *testing.T) {
-	w := orchestrator.Wait{ID: "w", Kind: orchestrator.WaitApproval, Frame: "0", Seq: 2, Tool: "edit_file", Arguments: `{"path":"a","old":"two\n","new":"2\n"}`}
+	w := machine.Wait{ID: "w", Kind: machine.WaitApproval, Frame: "0", Seq: 2, Tool: "edit_file", Arguments: `{"path":"a","old":"two\n","new":"2\n"}`}
 	reply, x := asked(t, environment("EDITOR", scriptedEditor(t, `sed -i.old 's/^  2$/  zwei/' "$2"`)), w, "> <e\n", "as you changed it<", "> <y\n")
 	require.JSONEq(t, `{"path":"a","old":"two\n","new":"zwei\n"}`, reply.Arguments)
 	require.Contains(t, x.Shown, "  -two\n  +zwei\n")
@@ -114,7 +114,7 @@ case $(wc -l <` + count + ` | tr -d ' ') in
 esac`
 	reply, x := asked(t, environment("EDITOR", scriptedEditor(t, script)), deploying(),
 		"> <e\n", "Not changed: deploy cannot take it: <", "> <e\n", "Not changed: it is not JSON: <", "> <e\n", "Nothing was changed.<", "> <e\n", "Not changed: the editor <", "> <n\n", "Enter) > <no\n")
-	require.Equal(t, orchestrator.Reply{Reason: "no"}, reply)
+	require.Equal(t, machine.Reply{Reason: "no"}, reply)
 	require.Contains(t, x.Shown, "/n: ")
 	_, x = asked(t, environment("EDITOR", "/no/such/editor"), deploying(), "> <e\n", "Not changed: the editor /no/such/editor failed: <", "> <y\n")
 	require.NotContains(t, x.Shown, "as you changed it")
@@ -123,11 +123,11 @@ esac`
 // Without an editor a short call is changed in a line of the terminal.
 func TestEdit_inLine(t *testing.T) {
 	reply, _ := asked(t, environment(), deploying(), "> <e\n", `"n":3}<`, "<\x7f\x7f4}\r", "as you changed it<", "> <y\n")
-	require.Equal(t, orchestrator.Reply{Approve: true, Arguments: `{"to":"prod","n":4}`}, reply)
+	require.Equal(t, machine.Reply{Approve: true, Arguments: `{"to":"prod","n":4}`}, reply)
 	reply, _ = asked(t, environment(), deploying(), "> <e\n", `"n":3}<`, "<\x7f\r", "Not changed: it is not JSON: <", "> <e\n", `"n":3<`, "<}\r", "Nothing was changed.<", "> <y\n")
-	require.Equal(t, orchestrator.Reply{Approve: true}, reply)
+	require.Equal(t, machine.Reply{Approve: true}, reply)
 	reply, _ = asked(t, environment(), deploying(), "> <e\n", `"n":3}<`, "<\x03", "Nothing was changed.<", "> <y\n")
-	require.Equal(t, orchestrator.Reply{Approve: true}, reply)
+	require.Equal(t, machine.Reply{Approve: true}, reply)
 
 	long := deploying()
 	long.Arguments = `{"to":"` + strings.Repeat("x", maxLine) + `"}`

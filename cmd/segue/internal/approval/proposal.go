@@ -13,7 +13,7 @@ import (
 	"github.com/segue-go/segue/cmd/segue/internal/plaintext"
 	"github.com/segue-go/segue/cmd/segue/internal/terminal"
 	"github.com/segue-go/segue/cmd/segue/internal/workfolder"
-	"github.com/segue-go/segue/orchestrator"
+	"github.com/segue-go/segue/machine"
 	"github.com/segue-go/segue/tools/filetools"
 )
 
@@ -30,7 +30,7 @@ type proposal struct {
 
 // propose makes the proposal for a call of an agent, whose name may be "". It reads the file that
 // the call replaces, if there is one.
-func propose(f *workfolder.Folder, w orchestrator.Wait, agent string) proposal {
+func propose(f *workfolder.Folder, w machine.Wait, agent string) proposal {
 	p := proposal{tool: plaintext.Visible(w.Tool), content: terminal.DescribeArguments(w.Arguments)}
 	if g, ok := f.GrantOf(w.Tool, w.Arguments); ok {
 		p.always = &g

@@ -15,13 +15,13 @@ import (
 	"github.com/segue-go/segue/cmd/segue/internal/terminal"
 	"github.com/segue-go/segue/cmd/segue/internal/workfolder"
 	"github.com/segue-go/segue/cmd/segue/internal/workfolder/workfoldertest"
-	"github.com/segue-go/segue/orchestrator"
+	"github.com/segue-go/segue/machine"
 )
 
-func writing(t require.TestingT, path, content string) orchestrator.Wait {
+func writing(t require.TestingT, path, content string) machine.Wait {
 	text, err := json.Marshal(map[string]string{"path": path, "content": content})
 	require.NoError(t, err)
-	return orchestrator.Wait{Kind: orchestrator.WaitApproval, Frame: "0", Seq: 2, Tool: workfolder.WriteFile, Arguments: string(text)}
+	return machine.Wait{Kind: machine.WaitApproval, Frame: "0", Seq: 2, Tool: workfolder.WriteFile, Arguments: string(text)}
 }
 
 // TestPropose shows what a call would change.
@@ -105,7 +105,7 @@ func TestPrompt(t *testing.T) {
 	shown := func(p proposal, columns int) string { return strings.ReplaceAll(p.prompt(columns), "\u00a0", " ") }
 	require.Equal(t, "write_file notes/a: y yes, n no, e edit, a always below notes/ > ", shown(propose(f, writing(t, "notes/a", ""), ""), 80))
 	require.Equal(t, "write_file .git/x: y yes, n no, e edit > ", shown(propose(f, writing(t, ".git/x", ""), ""), 80))
-	w := orchestrator.Wait{Tool: "deploy", Arguments: "{}"}
+	w := machine.Wait{Tool: "deploy", Arguments: "{}"}
 	require.Equal(t, "deploy: y yes, n no, e edit, a always in this run > ", shown(propose(f, w, ""), 80))
 	require.Equal(t, "write_file notes/...r/plan: y yes, n no, e edit, a always below notes/...mber/ > ", shown(propose(f, writing(t, "notes/2026/november/plan", ""), ""), 44))
 	rapid.Check(t, func(t *rapid.T) {
@@ -129,11 +129,11 @@ func TestShow(t *testing.T) {
 		s := rapid.String().Draw(t, "s")
 		object, err := json.Marshal(map[string]any{s: s, "list": []string{s}})
 		require.NoError(t, err)
-		w := orchestrator.Wait{Kind: orchestrator.WaitApproval, Tool: s, Arguments: s, Text: s, Options: []string{s}}
+		w := machine.Wait{Kind: machine.WaitApproval, Tool: s, Arguments: s, Text: s, Options: []string{s}}
 		call := propose(nil, w, "")
 		notes := slices.Concat([]terminal.Line{call.heading}, call.about, call.content, terminal.DescribeQuestion(w, ""))
 		notes = append(append(notes, terminal.DescribeArguments(string(object))...), terminal.Plain.Line(terminal.DescribeWait(w, true)))
-		w.Kind = orchestrator.WaitQuestion
+		w.Kind = machine.WaitQuestion
 		notes = append(notes, terminal.Plain.Line(terminal.DescribeWait(w, true)))
 		for _, n := range notes {
 			for _, r := range n.Text {
@@ -161,7 +161,7 @@ func TestPropose_edit(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			text, err := json.Marshal(map[string]string{"path": tt.path, "old": tt.old, "new": tt.new})
 			require.NoError(t, err)
-			p := propose(f, orchestrator.Wait{Kind: orchestrator.WaitApproval, Frame: "0", Seq: 2, Tool: workfolder.EditFile, Arguments: string(text)}, "")
+			p := propose(f, machine.Wait{Kind: machine.WaitApproval, Frame: "0", Seq: 2, Tool: workfolder.EditFile, Arguments: string(text)}, "")
 			shown := texts(append(append([]terminal.Line{p.heading}, p.about...), p.content...))
 			require.Equal(t, "[0 #2] edit_file "+tt.want, shown)
 		})

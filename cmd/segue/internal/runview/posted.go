@@ -5,14 +5,14 @@ import (
 	"encoding/json"
 
 	"github.com/segue-go/segue/checkpoint"
-	"github.com/segue-go/segue/orchestrator"
+	"github.com/segue-go/segue/machine"
 )
 
 // Posted is a message to a run that the run has not taken yet.
 type Posted struct {
-	Type  string              `json:"type"`            // reply, note or stop; "": it cannot be read
-	Reply *orchestrator.Reply `json:"reply,omitempty"` // of a reply
-	Text  string              `json:"text,omitempty"`  // of a note; the reason of a stop
+	Type  string         `json:"type"`            // reply, note or stop; "": it cannot be read
+	Reply *machine.Reply `json:"reply,omitempty"` // of a reply
+	Text  string         `json:"text,omitempty"`  // of a note; the reason of a stop
 }
 
 // posted returns the messages to a run, in the order in which they were posted.
@@ -36,7 +36,7 @@ func posted(ctx context.Context, store checkpoint.Store, key checkpoint.Key) ([]
 
 // ReplyTo returns the first posted reply to a wait, which is the one that counts; nil if there is
 // none.
-func (v *View) ReplyTo(wait string) *orchestrator.Reply {
+func (v *View) ReplyTo(wait string) *machine.Reply {
 	for _, p := range v.Posted {
 		if p.Reply != nil && p.Reply.WaitID == wait {
 			return p.Reply

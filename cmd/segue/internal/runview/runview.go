@@ -15,7 +15,6 @@ import (
 	"github.com/segue-go/segue/machine"
 	"github.com/segue-go/segue/messages"
 	"github.com/segue-go/segue/nextstep"
-	"github.com/segue-go/segue/orchestrator"
 )
 
 // View is what the journal of a run holds.
@@ -23,8 +22,8 @@ type View struct {
 	Started  machine.Started
 	Frames   []Frame // in the order of the tree
 	Entries  []Entry
-	Waits    []orchestrator.Wait // what the run waits for; one whose question is not known has no Text
-	Posted   []Posted            // messages that the run has not taken yet
+	Waits    []machine.Wait // what the run waits for; one whose question is not known has no Text
+	Posted   []Posted       // messages that the run has not taken yet
 	Usage    messages.Usage
 	Cost     messages.Cost
 	Unpriced int           // requests to models without a price

@@ -4,7 +4,6 @@ import (
 	"github.com/segue-go/segue/checkpoint"
 	"github.com/segue-go/segue/machine"
 	"github.com/segue-go/segue/messages"
-	"github.com/segue-go/segue/orchestrator"
 )
 
 // waits collects what a run may wait for, as far as its records say. The head of a run names its
@@ -12,17 +11,17 @@ import (
 // to be what is asked, or is not shown.
 type waits struct {
 	run   string
-	known map[string]orchestrator.Wait
+	known map[string]machine.Wait
 	calls map[string][]messages.ToolCall // the calls of the last reply of each frame
 	read  bool                           // the run has read results of tools
 }
 
 func newWaits(run string) *waits {
-	return &waits{run: run, known: map[string]orchestrator.Wait{}, calls: map[string][]messages.ToolCall{}}
+	return &waits{run: run, known: map[string]machine.Wait{}, calls: map[string][]messages.ToolCall{}}
 }
 
 // add keeps a wait that stands in a record.
-func (w *waits) add(all ...orchestrator.Wait) {
+func (w *waits) add(all ...machine.Wait) {
 	for _, one := range all {
 		w.known[one.ID] = one
 	}
@@ -43,7 +42,7 @@ func (w *waits) intended(r machine.Intended) {
 				machine.WaitApproval: "May " + call.Name + " be called?",
 				machine.WaitUnknown:  "The run broke off while " + call.Name + " was called, and nobody knows whether the call had its effect. Shall it be made again?",
 			} {
-				w.add(orchestrator.Wait{
+				w.add(machine.Wait{
 					Run: w.run, Frame: r.Frame, Seq: r.Effect.Seq, Kind: kind, CallID: call.ID, Tool: call.Name,
 					Arguments: call.Arguments, Text: text, Untrusted: w.read,
 				}.Identified(of))
@@ -53,12 +52,12 @@ func (w *waits) intended(r machine.Intended) {
 }
 
 // of returns the waits of a head. One whose question is not known has no Text.
-func (w *waits) of(head []checkpoint.Wait) []orchestrator.Wait {
-	all := make([]orchestrator.Wait, 0, len(head))
+func (w *waits) of(head []checkpoint.Wait) []machine.Wait {
+	all := make([]machine.Wait, 0, len(head))
 	for _, h := range head {
 		one, ok := w.known[h.ID]
 		if !ok {
-			one = orchestrator.Wait{ID: h.ID, Run: w.run, Kind: h.Kind}
+			one = machine.Wait{ID: h.ID, Run: w.run, Kind: h.Kind}
 		}
 		all = append(all, one)
 	}

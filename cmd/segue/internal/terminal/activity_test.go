@@ -13,9 +13,9 @@ import (
 	"github.com/segue-go/segue/cmd/segue/internal/terminal/terminaltest"
 	"github.com/segue-go/segue/delegation"
 	"github.com/segue-go/segue/llmclient"
+	"github.com/segue-go/segue/machine"
 	"github.com/segue-go/segue/messages"
 	"github.com/segue-go/segue/nextstep"
-	"github.com/segue-go/segue/orchestrator"
 )
 
 // What is around the last line, which is written anew.
@@ -43,15 +43,15 @@ func TestScreen_spinner(t *testing.T) {
 			defer s.mu.Unlock()
 			require.Equal(t, want, b.String())
 		}
-		s.ShowEvent(terminaltest.Event("0", 1, "", orchestrator.StateChanged{To: "awaiting_model"}))
+		s.ShowEvent(terminaltest.Event("0", 1, "", machine.StateChanged{To: "awaiting_model"}))
 		time.Sleep(turn / 2) // what follows happens between two turns
 		next(paint + "/ [0 #1] awaiting model..." + end)
 		next(paint + "- [0 #1] awaiting model..." + end)
 		next(paint + `\ [0 #1] awaiting model...` + end)
 		time.Sleep(4 * turn)
 		next(paint + "| 1s [0 #1] awaiting model..." + end)
-		s.ShowEvent(terminaltest.Event("0", 1, "", orchestrator.StepTaken{Kind: model, Calls: 1, Cost: 1250}))
-		s.ShowEvent(terminaltest.Event("0", 2, "", orchestrator.ToolStarted{Call: messages.ToolCall{Name: "read_file"}}))
+		s.ShowEvent(terminaltest.Event("0", 1, "", machine.StepTaken{Kind: model, Calls: 1, Cost: 1250}))
+		s.ShowEvent(terminaltest.Event("0", 2, "", machine.ToolStarted{Call: messages.ToolCall{Name: "read_file"}}))
 		next(paint + "/ 1s $0.00125 [0 #2] read_file..." + end)
 		s.Prompt("well > ")
 		next("") // nothing moves while somebody types
@@ -59,7 +59,7 @@ func TestScreen_spinner(t *testing.T) {
 		s.EndPrompt(true)
 		time.Sleep(turn / 2)
 		next(paint + `\ 1s $0.00125 [0 #2] read_file...` + end)
-		s.ShowEvent(terminaltest.Event("0", 3, "", orchestrator.RunFinished{Status: orchestrator.StatusDone}))
+		s.ShowEvent(terminaltest.Event("0", 3, "", machine.RunFinished{Status: machine.StatusDone}))
 		next("")
 		s.Clear()
 	})
@@ -70,22 +70,22 @@ func TestScreen_spinner(t *testing.T) {
 func TestScreen_resumed(t *testing.T) {
 	var b bytes.Buffer
 	s := &Screen{heard: newHearing(), w: &b, live: true}
-	shows := func(want string, d orchestrator.Detail) {
+	shows := func(want string, d machine.Detail) {
 		t.Helper()
 		b.Reset()
 		s.ShowEvent(terminaltest.Event("0", 2, "", d))
 		require.Contains(t, b.String(), want)
 	}
-	shows("", orchestrator.RunResumed{Cost: 1250})
-	shows("| $0.00125 [0 #2] read_file...", orchestrator.ToolStarted{Call: messages.ToolCall{Name: "read_file"}})
-	shows("| $0.0025 [0 #2] ", orchestrator.StepTaken{Kind: model, Calls: 1, Cost: 1250})
-	shows("| at least $0.0025 [0 #2] ", orchestrator.StepTaken{Kind: model, Calls: 1, Usage: messages.Usage{Input: 5}, Unpriced: 1})
-	shows("5 tokens in, 0 out, at least $0.003\n", orchestrator.FrameLeft{Strategy: "s", Usage: messages.Usage{Input: 5}, Cost: 3000, Unpriced: 1})
+	shows("", machine.RunResumed{Cost: 1250})
+	shows("| $0.00125 [0 #2] read_file...", machine.ToolStarted{Call: messages.ToolCall{Name: "read_file"}})
+	shows("| $0.0025 [0 #2] ", machine.StepTaken{Kind: model, Calls: 1, Cost: 1250})
+	shows("| at least $0.0025 [0 #2] ", machine.StepTaken{Kind: model, Calls: 1, Usage: messages.Usage{Input: 5}, Unpriced: 1})
+	shows("5 tokens in, 0 out, at least $0.003\n", machine.FrameLeft{Strategy: "s", Usage: messages.Usage{Input: 5}, Cost: 3000, Unpriced: 1})
 	s.Clear()
 
 	s = &Screen{heard: newHearing(), w: &b, live: true}
-	shows("", orchestrator.RunResumed{Cost: 1250, Unpriced: 1})
-	shows("| at least $0.00125 [0 #2] read_file...", orchestrator.ToolStarted{Call: messages.ToolCall{Name: "read_file"}})
+	shows("", machine.RunResumed{Cost: 1250, Unpriced: 1})
+	shows("| at least $0.00125 [0 #2] read_file...", machine.ToolStarted{Call: messages.ToolCall{Name: "read_file"}})
 	s.Clear()
 }
 
@@ -94,11 +94,11 @@ func TestScreen_plain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var b bytes.Buffer
 		s := NewScreen(&b, Config{Plain: true}, func(name string) string { return map[string]string{"CLICOLOR_FORCE": "1"}[name] })
-		s.ShowEvent(terminaltest.Event("0", 0, "", orchestrator.RunStarted{}))
-		s.ShowEvent(terminaltest.Event("0", 1, "", orchestrator.StateChanged{To: "awaiting_model"}))
+		s.ShowEvent(terminaltest.Event("0", 0, "", machine.RunStarted{}))
+		s.ShowEvent(terminaltest.Event("0", 1, "", machine.StateChanged{To: "awaiting_model"}))
 		s.ShowEvent(delta("I look."))
 		time.Sleep(time.Minute)
-		s.ShowEvent(terminaltest.Event("0", 1, "", orchestrator.StepTaken{Kind: model, Calls: 1}))
+		s.ShowEvent(terminaltest.Event("0", 1, "", machine.StepTaken{Kind: model, Calls: 1}))
 		require.Equal(t, "run r\n[0 #1] model: 1 call\n[0 #1] says: I look.\n", b.String())
 	})
 }
@@ -107,12 +107,12 @@ func TestScreen_plain(t *testing.T) {
 func TestScreen_agents(t *testing.T) {
 	var b bytes.Buffer
 	s := NewScreen(&b, Config{}, func(string) string { return "" })
-	s.ShowEvent(terminaltest.Event("0", 0, "", orchestrator.FrameEntered{Strategy: "chief"}))
-	s.ShowEvent(terminaltest.Event("0.1", 2, "", orchestrator.FrameEntered{Strategy: "res\x1bearcher", Goal: "Look"}))
-	s.ShowEvent(terminaltest.Event("0.2", 2, "", orchestrator.FrameEntered{Strategy: "complete-task", Goal: "Do"}))
-	s.ShowEvent(terminaltest.Event("0.1", 3, "", orchestrator.ToolStarted{Call: messages.ToolCall{Name: "read_file", Arguments: "{}"}}))
-	s.ShowEvent(terminaltest.Event("0.1", 3, "", orchestrator.WaitStarted{Wait: orchestrator.Wait{Frame: "0.1", Seq: 3, Kind: "approval", Tool: "t", Arguments: "{}"}}))
-	s.ShowEvent(terminaltest.Event("0.2", 4, "", orchestrator.ToolStarted{Call: messages.ToolCall{Name: "read_file", Arguments: "{}"}}))
+	s.ShowEvent(terminaltest.Event("0", 0, "", machine.FrameEntered{Strategy: "chief"}))
+	s.ShowEvent(terminaltest.Event("0.1", 2, "", machine.FrameEntered{Strategy: "res\x1bearcher", Goal: "Look"}))
+	s.ShowEvent(terminaltest.Event("0.2", 2, "", machine.FrameEntered{Strategy: "complete-task", Goal: "Do"}))
+	s.ShowEvent(terminaltest.Event("0.1", 3, "", machine.ToolStarted{Call: messages.ToolCall{Name: "read_file", Arguments: "{}"}}))
+	s.ShowEvent(terminaltest.Event("0.1", 3, "", machine.WaitStarted{Wait: machine.Wait{Frame: "0.1", Seq: 3, Kind: "approval", Tool: "t", Arguments: "{}"}}))
+	s.ShowEvent(terminaltest.Event("0.2", 4, "", machine.ToolStarted{Call: messages.ToolCall{Name: "read_file", Arguments: "{}"}}))
 	require.Equal(t, `[0] chief
   [res earcher 0.1 #2] res earcher: Look
   [0.2 #2] complete-task: Do
@@ -123,10 +123,10 @@ func TestScreen_agents(t *testing.T) {
 
 	b.Reset()
 	s = NewScreen(&b, Config{Quiet: true}, func(string) string { return "" })
-	s.ShowEvent(terminaltest.Event("0", 0, "", orchestrator.RunResumed{Open: []orchestrator.OpenFrame{{Frame: "0", Strategy: "chief"}, {Frame: "0.1", Strategy: "researcher"}}}))
+	s.ShowEvent(terminaltest.Event("0", 0, "", machine.RunResumed{Open: []machine.OpenFrame{{Frame: "0", Strategy: "chief"}, {Frame: "0.1", Strategy: "researcher"}}}))
 	require.Equal(t, "researcher", s.Agent("0.1"))
 	require.Empty(t, s.Agent("0"))
-	s.ShowWaits([]orchestrator.Wait{{Frame: "0.1", Seq: 2, Kind: orchestrator.WaitQuestion, Text: "Who?"}})
+	s.ShowWaits([]machine.Wait{{Frame: "0.1", Seq: 2, Kind: machine.WaitQuestion, Text: "Who?"}})
 	require.Equal(t, "segue: [researcher 0.1 #2] waits for an answer: Who?\n", b.String())
 }
 
@@ -135,13 +135,13 @@ func TestScreen_agents(t *testing.T) {
 func TestScreen_missed(t *testing.T) {
 	says := func(s *Screen, frame, text string) {
 		e := terminaltest.Event(frame, 1, text, nil)
-		e.Kind = orchestrator.EventTextDelta
+		e.Kind = machine.EventTextDelta
 		s.ShowEvent(e)
-		s.ShowEvent(terminaltest.Event(frame, 1, "", orchestrator.StepTaken{Kind: model}))
-		s.ShowEvent(terminaltest.Event(frame, 1, "", orchestrator.StateChanged{To: "x"}))
+		s.ShowEvent(terminaltest.Event(frame, 1, "", machine.StepTaken{Kind: model}))
+		s.ShowEvent(terminaltest.Event(frame, 1, "", machine.StateChanged{To: "x"}))
 	}
 	long := "I cannot plan this. " + strings.Repeat("Because. ", 20)
-	failed := orchestrator.FrameLeft{Strategy: "s", Err: &delegation.Error{Code: "invalid", Message: "there is no plan"}}
+	failed := machine.FrameLeft{Strategy: "s", Err: &delegation.Error{Code: "invalid", Message: "there is no plan"}}
 	for name, tt := range map[string]struct {
 		do   func(s *Screen)
 		want string
@@ -156,9 +156,9 @@ func TestScreen_missed(t *testing.T) {
 		}, "  [0.1 #1] says: I cannot.\n  [0.1 #1] s failed (invalid): there is no plan\n"},
 		"asked again": {func(s *Screen) {
 			says(s, "0", "Perhaps.")
-			s.ShowEvent(terminaltest.Event("0", 2, "", orchestrator.StepTaken{Kind: model, Model: "m"}))
+			s.ShowEvent(terminaltest.Event("0", 2, "", machine.StepTaken{Kind: model, Model: "m"}))
 			says(s, "0", "The answer.")
-			s.ShowEvent(terminaltest.Event("0", 1, "", orchestrator.FrameLeft{Strategy: "s", Result: new("The answer.")}))
+			s.ShowEvent(terminaltest.Event("0", 1, "", machine.FrameLeft{Strategy: "s", Result: new("The answer.")}))
 		}, "[0 #1] says: Perhaps.\n[0 #2] model m: an answer\n[0 #1] s done\n"},
 		"streamed": {func(s *Screen) {
 			s.streams = true
@@ -179,14 +179,14 @@ func TestScreen_missed(t *testing.T) {
 func TestDescribe_cost(t *testing.T) {
 	used := messages.Usage{Input: 12, Output: 5, Total: 17}
 	require.Equal(t, []Line{{Plain, "[0 #1] model: an answer, 12 tokens in, 5 out, $0.0015"}},
-		describe(happening{Event: terminaltest.Event("0", 1, "", orchestrator.StepTaken{Kind: model, Usage: used, Cost: 1500})}, partialReply{}, false))
+		describe(happening{Event: terminaltest.Event("0", 1, "", machine.StepTaken{Kind: model, Usage: used, Cost: 1500})}, partialReply{}, false))
 	require.Equal(t, []Line{{Good, "[0 #1] s done: 12 tokens in, 5 out, $0.0015"}},
-		describe(happening{Event: terminaltest.Event("0", 1, "", orchestrator.FrameLeft{Strategy: "s", Usage: used, Cost: 1500})}, partialReply{}, false))
+		describe(happening{Event: terminaltest.Event("0", 1, "", machine.FrameLeft{Strategy: "s", Usage: used, Cost: 1500})}, partialReply{}, false))
 }
 
 // TestDescribe_dropped says so when what was said is said again.
 func TestDescribe_dropped(t *testing.T) {
-	e := happening{Event: terminaltest.Event("0", 1, "", orchestrator.RetryWaiting{Kind: llmclient.NoticeRetry, Attempt: 1, Discard: true})}
+	e := happening{Event: terminaltest.Event("0", 1, "", machine.RetryWaiting{Kind: llmclient.NoticeRetry, Attempt: 1, Discard: true})}
 	require.Equal(t, []Line{{Warn, "[0 #1] retry after attempt 1; what was said is dropped, and said again"}}, describe(e, partialReply{text: "half"}, false))
 	require.Equal(t, []Line{{Warn, "[0 #1] retry after attempt 1"}}, describe(e, partialReply{}, false))
 }

@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"github.com/segue-go/segue/cmd/segue/internal/plaintext"
-	"github.com/segue-go/segue/orchestrator"
+	"github.com/segue-go/segue/machine"
 	"github.com/segue-go/segue/strategy/builtin"
 )
 
@@ -31,13 +31,13 @@ func newHearing() hearing {
 
 // partialReply stores the text of models until their steps or frames end. It returns the text of
 // the frame's model so far.
-func (h hearing) partialReply(e orchestrator.Event) partialReply {
+func (h hearing) partialReply(e machine.Event) partialReply {
 	switch d := e.Detail.(type) {
 	case nil:
 		h.addDelta(e)
-	case orchestrator.StepTaken, orchestrator.FrameLeft:
+	case machine.StepTaken, machine.FrameLeft:
 		defer delete(h.replies, e.Frame)
-	case orchestrator.RetryWaiting:
+	case machine.RetryWaiting:
 		if d.Discard {
 			defer delete(h.replies, e.Frame)
 		}
@@ -49,13 +49,13 @@ func (h hearing) partialReply(e orchestrator.Event) partialReply {
 }
 
 // addDelta stores a delta of a model.
-func (h hearing) addDelta(e orchestrator.Event) {
+func (h hearing) addDelta(e machine.Event) {
 	words, ok := h.replies[e.Frame]
 	if !ok {
 		words = &replyPieces{}
 		h.replies[e.Frame] = words
 	}
-	if e.Kind == orchestrator.EventThoughtDelta {
+	if e.Kind == machine.EventThoughtDelta {
 		words.thought.WriteString(e.Text)
 	} else {
 		words.text.WriteString(e.Text)
@@ -63,11 +63,11 @@ func (h hearing) addDelta(e orchestrator.Event) {
 }
 
 // learn keeps the names of agents.
-func (h hearing) learn(e orchestrator.Event) {
+func (h hearing) learn(e machine.Event) {
 	switch d := e.Detail.(type) {
-	case orchestrator.FrameEntered:
+	case machine.FrameEntered:
 		h.name(e.Frame, d.Strategy)
-	case orchestrator.RunResumed:
+	case machine.RunResumed:
 		for _, f := range d.Open {
 			h.name(f.Frame, f.Strategy)
 		}
@@ -87,12 +87,12 @@ func (h hearing) name(frame, strategy string) {
 // read, once that is known; nil if there is nothing.
 func (h hearing) missed(e happening, verbose bool) []Line {
 	said, ok := h.unheard[e.Frame]
-	if _, moves := e.Detail.(orchestrator.StateChanged); !ok || moves {
+	if _, moves := e.Detail.(machine.StateChanged); !ok || moves {
 		return nil
 	}
 	delete(h.unheard, e.Frame)
 	columns := TextColumns
-	if d, ok := e.Detail.(orchestrator.FrameLeft); ok {
+	if d, ok := e.Detail.(machine.FrameLeft); ok {
 		if d.Result != nil && strings.TrimSpace(*d.Result) == strings.TrimSpace(said.text) {
 			return nil
 		}
@@ -109,7 +109,7 @@ func (h hearing) missed(e happening, verbose bool) []Line {
 
 // hold keeps the reply of a step without calls until it is known whether it is the result.
 func (h hearing) hold(e happening, said partialReply) {
-	if d, ok := e.Detail.(orchestrator.StepTaken); ok && d.Err == nil && d.Calls == 0 && strings.TrimSpace(said.text) != "" {
+	if d, ok := e.Detail.(machine.StepTaken); ok && d.Err == nil && d.Calls == 0 && strings.TrimSpace(said.text) != "" {
 		h.unheard[e.Frame] = unheardReply{e, said.text}
 	}
 }

@@ -6,8 +6,8 @@ import (
 	"strings"
 
 	"github.com/segue-go/segue/cmd/segue/internal/plaintext"
+	"github.com/segue-go/segue/machine"
 	"github.com/segue-go/segue/messages"
-	"github.com/segue-go/segue/orchestrator"
 
 	pre "github.com/segue-go/segue/strategy/planreviseexecute"
 )
@@ -84,7 +84,7 @@ func describePlan(e happening, p pre.Plan, verbose bool) []Line {
 }
 
 // describeRun describes how the run ended, and the progress of its plan if there was one.
-func describeRun(e happening, d orchestrator.RunFinished, verbose bool) []Line {
+func describeRun(e happening, d machine.RunFinished, verbose bool) []Line {
 	var lines []Line
 	var p pre.Plan
 	if found, err := d.Output.Metadata.Decode("plan", &p); verbose && found && err == nil && len(p.Steps) > 0 {

@@ -7,8 +7,8 @@ import (
 
 	"github.com/segue-go/segue/cmd/segue/internal/terminal/terminaltest"
 	"github.com/segue-go/segue/delegation"
+	"github.com/segue-go/segue/machine"
 	"github.com/segue-go/segue/messages"
-	"github.com/segue-go/segue/orchestrator"
 
 	pre "github.com/segue-go/segue/strategy/planreviseexecute"
 )
@@ -51,7 +51,7 @@ func TestDescribeCall(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			call := messages.ToolCall{ID: "c1", Name: tt.tool, Arguments: tt.arguments}
-			require.Equal(t, tt.want, describe(happening{Event: terminaltest.Event("0.1", 2, "", orchestrator.ToolStarted{Call: call})}, partialReply{}, false))
+			require.Equal(t, tt.want, describe(happening{Event: terminaltest.Event("0.1", 2, "", machine.ToolStarted{Call: call})}, partialReply{}, false))
 		})
 	}
 }
@@ -63,7 +63,7 @@ func TestDescribeRun(t *testing.T) {
 		{ID: "b", Goal: "Do b", DependsOn: []string{"a"}, Status: pre.StepFailed, Err: &delegation.Error{Code: "limit", Message: "m"}},
 		{ID: "c", Goal: "Do c"},
 	}}
-	run := orchestrator.RunFinished{Status: orchestrator.StatusFailed}
+	run := machine.RunFinished{Status: machine.StatusFailed}
 	require.NoError(t, run.Output.Metadata.Set("plan", plan))
 	e := terminaltest.Event("0", 9, "", run)
 	require.Equal(t, []Line{{Bad, "run r failed"}}, describe(happening{Event: e}, partialReply{}, false))
@@ -84,7 +84,7 @@ func TestDescribeRun(t *testing.T) {
 func TestDescribeResult_ofASteps(t *testing.T) {
 	of := func(out messages.ToolOutput) []Line {
 		out.ToolName = pre.ExecuteStep
-		return describe(happening{Event: terminaltest.Event("0", 2, "", orchestrator.ToolFinished{Output: out})}, partialReply{}, false)
+		return describe(happening{Event: terminaltest.Event("0", 2, "", machine.ToolFinished{Output: out})}, partialReply{}, false)
 	}
 	require.Empty(t, of(messages.ToolOutput{Output: "done"}))
 	require.Empty(t, of(messages.ToolOutput{Status: messages.StatusFailed, Reason: "error", Output: "machine: agent"}))

@@ -7,9 +7,9 @@ import (
 
 	"github.com/segue-go/segue/cmd/segue/internal/plaintext"
 	"github.com/segue-go/segue/cmd/segue/internal/plainwords"
+	"github.com/segue-go/segue/machine"
 	"github.com/segue-go/segue/messages"
 	"github.com/segue-go/segue/nextstep"
-	"github.com/segue-go/segue/orchestrator"
 	"github.com/segue-go/segue/strategy"
 	"github.com/segue-go/segue/strategy/compaction"
 
@@ -25,7 +25,7 @@ type partialReply struct {
 
 // happening is an event, with the name of the agent that it is about; "" if it has none.
 type happening struct {
-	orchestrator.Event
+	machine.Event
 	agent string
 }
 
@@ -43,39 +43,39 @@ func describe(e happening, said partialReply, verbose bool) []Line {
 	switch d := e.Detail.(type) {
 	case nil: // a delta: its text is shown with the step
 		return nil
-	case orchestrator.RunStarted:
+	case machine.RunStarted:
 		return []Line{{Dim, "run " + e.Run}}
-	case orchestrator.RunResumed:
+	case machine.RunResumed:
 		return []Line{{Dim, "run " + e.Run + " goes on"}}
-	case orchestrator.FrameEntered:
+	case machine.FrameEntered:
 		return []Line{{Bold, place(e) + plaintext.OneLine(d.Strategy) + plaintext.Colon(opening(d.Goal, verbose))}}
-	case orchestrator.StateChanged:
+	case machine.StateChanged:
 		return describeState(e, d, verbose)
-	case orchestrator.StepTaken:
+	case machine.StepTaken:
 		return describeStep(e, d, said, verbose)
-	case orchestrator.ToolStarted:
+	case machine.ToolStarted:
 		return describeCall(e, d.Call, verbose)
-	case orchestrator.ToolProgress:
+	case machine.ToolProgress:
 		return []Line{{Dim, place(e) + plaintext.Join(" ", plaintext.OneLine(d.ToolName), id(d.CallID, verbose)) + ": " + text(e.Text, verbose)}}
-	case orchestrator.ToolFinished:
+	case machine.ToolFinished:
 		return describeResult(e, d.Output, verbose)
-	case orchestrator.RetryWaiting:
+	case machine.RetryWaiting:
 		return []Line{{Warn, place(e) + describeRetry(d, said)}}
-	case orchestrator.WaitStarted:
+	case machine.WaitStarted:
 		return []Line{{Warn, place(e) + waitText(d.Wait, verbose)}}
-	case orchestrator.WaitEnded:
+	case machine.WaitEnded:
 		return []Line{describeReply(e, d.Reply, verbose)}
-	case orchestrator.Compacted:
+	case machine.Compacted:
 		return []Line{{Dim, place(e) + describeCompaction(d)}}
-	case orchestrator.Noting:
+	case machine.Noting:
 		return describeNote(e, d, verbose)
-	case orchestrator.Drifted:
+	case machine.Drifted:
 		return []Line{{Warn, place(e) + "not as it was recorded: " + text(d.What, verbose)}}
-	case orchestrator.RunMigrated:
+	case machine.RunMigrated:
 		return []Line{{Warn, place(e) + "carried over a change of code"}}
-	case orchestrator.FrameLeft:
+	case machine.FrameLeft:
 		return describeFrame(e, d, said, verbose)
-	case orchestrator.RunFinished:
+	case machine.RunFinished:
 		return describeRun(e, d, verbose)
 	default:
 		return []Line{{Plain, fmt.Sprintf("%s%s %T", place(e), e.Kind, d)}}
@@ -83,7 +83,7 @@ func describe(e happening, said partialReply, verbose bool) []Line {
 }
 
 // describeState describes a move of a state machine, or only its target if not everything is shown.
-func describeState(e happening, d orchestrator.StateChanged, verbose bool) []Line {
+func describeState(e happening, d machine.StateChanged, verbose bool) []Line {
 	if verbose {
 		return []Line{{Dim, fmt.Sprintf("%s%s -> %s", place(e), d.From, d.To)}}
 	}
@@ -91,7 +91,7 @@ func describeState(e happening, d orchestrator.StateChanged, verbose bool) []Lin
 }
 
 // describeStep describes the result of a model call. Results of tools have their own lines.
-func describeStep(e happening, d orchestrator.StepTaken, said partialReply, verbose bool) []Line {
+func describeStep(e happening, d machine.StepTaken, said partialReply, verbose bool) []Line {
 	if d.Err != nil {
 		failed := Line{Bad, place(e) + verb(d.Kind) + " failed (" + string(d.Err.Code) + "): " + text(plainwords.Of(d.Err.Message), verbose)}
 		return append([]Line{failed}, brokenOff(e, said, verbose)...)
@@ -142,7 +142,7 @@ func describeResult(e happening, out messages.ToolOutput, verbose bool) []Line {
 }
 
 // describeCompaction describes how a conversation became shorter.
-func describeCompaction(d orchestrator.Compacted) string {
+func describeCompaction(d machine.Compacted) string {
 	how := "old messages were summarized"
 	switch {
 	case d.Failed != "":
@@ -153,7 +153,7 @@ func describeCompaction(d orchestrator.Compacted) string {
 	return fmt.Sprintf("%s: about %d tokens instead of %d", how, d.After, d.Before)
 }
 
-func describeRetry(d orchestrator.RetryWaiting, said partialReply) string {
+func describeRetry(d machine.RetryWaiting, said partialReply) string {
 	what := strings.ReplaceAll(string(d.Kind), "_", " ")
 	if d.Attempt > 0 {
 		what += fmt.Sprintf(" after attempt %d", d.Attempt)
@@ -176,7 +176,7 @@ func brokenOff(e happening, said partialReply, verbose bool) []Line {
 
 // describeFrame describes how a strategy ended, and its result for the parent. The error and the
 // result of the root are shown with the run.
-func describeFrame(e happening, d orchestrator.FrameLeft, said partialReply, verbose bool) []Line {
+func describeFrame(e happening, d machine.FrameLeft, said partialReply, verbose bool) []Line {
 	child := e.Depth > 1
 	ended := Line{Good, place(e) + plaintext.OneLine(d.Strategy) + " done"}
 	if d.Successor != "" {
@@ -201,7 +201,7 @@ func status(e happening, said partialReply, columns int) (string, bool) {
 	switch d := e.Detail.(type) {
 	case nil:
 		now := said.text
-		if e.Kind == orchestrator.EventThoughtDelta {
+		if e.Kind == machine.EventThoughtDelta {
 			now = said.thought
 		}
 		if len(now) > 4*columns {
@@ -209,13 +209,13 @@ func status(e happening, said partialReply, columns int) (string, bool) {
 		}
 		at := place(e)
 		return at + plaintext.Tail(plaintext.OneLine(strings.ToValidUTF8(now, "")), max(columns-plaintext.CellsOf(at), 0)), true
-	case orchestrator.RunResumed:
+	case machine.RunResumed:
 		return "going on" + plaintext.Ellipsis, true
-	case orchestrator.StateChanged:
+	case machine.StateChanged:
 		return place(e) + strings.ReplaceAll(string(d.To), "_", " ") + plaintext.Ellipsis, true
-	case orchestrator.StepTaken, orchestrator.FrameLeft:
+	case machine.StepTaken, machine.FrameLeft:
 		return place(e), true
-	case orchestrator.ToolStarted:
+	case machine.ToolStarted:
 		return place(e) + plaintext.OneLine(d.Call.Name) + plaintext.Ellipsis, true
 	default:
 		return "", false
@@ -245,11 +245,11 @@ func verb(k nextstep.Kind) string {
 	}
 }
 
-func ending(s orchestrator.Status) Style {
+func ending(s machine.Status) Style {
 	switch s {
-	case orchestrator.StatusDone:
+	case machine.StatusDone:
 		return Good
-	case orchestrator.StatusWaiting:
+	case machine.StatusWaiting:
 		return Warn
 	default:
 		return Bad

@@ -10,9 +10,9 @@ import (
 	"github.com/segue-go/segue/cmd/segue/internal/terminal/terminaltest"
 	"github.com/segue-go/segue/delegation"
 	"github.com/segue-go/segue/llmclient"
+	"github.com/segue-go/segue/machine"
 	"github.com/segue-go/segue/messages"
 	"github.com/segue-go/segue/nextstep"
-	"github.com/segue-go/segue/orchestrator"
 )
 
 func TestDescribe(t *testing.T) {
@@ -20,56 +20,56 @@ func TestDescribe(t *testing.T) {
 	used := messages.Usage{Input: 12, Output: 5, Total: 17}
 	said := partialReply{text: "I look.\nNow.", thought: "Hm."}
 	read := messages.ToolCall{ID: "c1", Name: "read_file", Arguments: `{"path":"a"}`}
-	got := func(status messages.Status, reason, output string) orchestrator.ToolFinished {
-		return orchestrator.ToolFinished{Output: messages.ToolOutput{CallID: "c1", ToolName: "read_file", Status: status, Reason: reason, Output: output}}
+	got := func(status messages.Status, reason, output string) machine.ToolFinished {
+		return machine.ToolFinished{Output: messages.ToolOutput{CallID: "c1", ToolName: "read_file", Status: status, Reason: reason, Output: output}}
 	}
 	slow := got(messages.StatusUnknown, "timeout", "too slow")
 	slow.Output.Elapsed = 61_040 * time.Millisecond
 	broken := &delegation.Error{Code: "unavailable", Message: "llmclient: unavailable:\nno route"}
 
 	for name, tt := range map[string]struct {
-		event   orchestrator.Event
+		event   machine.Event
 		said    partialReply
 		terse   []Line
 		verbose []Line // nil: as terse
 	}{
 		"run": {
-			event: terminaltest.Event("0", 0, "", orchestrator.RunStarted{Strategy: "s", Goal: "g"}),
+			event: terminaltest.Event("0", 0, "", machine.RunStarted{Strategy: "s", Goal: "g"}),
 			terse: []Line{{Dim, "run r"}},
 		},
 		"root": {
-			event: terminaltest.Event("0", 0, "", orchestrator.FrameEntered{Strategy: "complete-task", Goal: "Look\nat it"}),
+			event: terminaltest.Event("0", 0, "", machine.FrameEntered{Strategy: "complete-task", Goal: "Look\nat it"}),
 			terse: []Line{{Bold, "[0] complete-task: Look at it"}},
 		},
 		"root without a goal": {
-			event: terminaltest.Event("0", 0, "", orchestrator.FrameEntered{Strategy: "complete-task"}),
+			event: terminaltest.Event("0", 0, "", machine.FrameEntered{Strategy: "complete-task"}),
 			terse: []Line{{Bold, "[0] complete-task"}},
 		},
 		"long goal": {
-			event:   terminaltest.Event("0", 0, "", orchestrator.FrameEntered{Strategy: "s", Goal: strings.Repeat("x", 200)}),
+			event:   terminaltest.Event("0", 0, "", machine.FrameEntered{Strategy: "s", Goal: strings.Repeat("x", 200)}),
 			terse:   []Line{{Bold, "[0] s: " + strings.Repeat("x", 117) + "..."}},
 			verbose: []Line{{Bold, "[0] s: " + strings.Repeat("x", 200)}},
 		},
 		"goal with results": {
-			event:   terminaltest.Event("0.1.2", 4, "", orchestrator.FrameEntered{Strategy: "s", Goal: "Part\nof it\n\nResults:\n- one"}),
+			event:   terminaltest.Event("0.1.2", 4, "", machine.FrameEntered{Strategy: "s", Goal: "Part\nof it\n\nResults:\n- one"}),
 			terse:   []Line{{Bold, "    [0.1.2 #4] s: Part of it (+2 lines)"}},
 			verbose: []Line{{Bold, "    [0.1.2 #4] s: Part of it Results: - one"}},
 		},
 		"child": {
-			event: terminaltest.Event("0.1", 4, "", orchestrator.FrameEntered{Strategy: "complete-task", Goal: "Part"}),
+			event: terminaltest.Event("0.1", 4, "", machine.FrameEntered{Strategy: "complete-task", Goal: "Part"}),
 			terse: []Line{{Bold, "  [0.1 #4] complete-task: Part"}},
 		},
 		"state": {
-			event:   terminaltest.Event("0", 1, "", orchestrator.StateChanged{From: "ready", To: "awaiting_model"}),
+			event:   terminaltest.Event("0", 1, "", machine.StateChanged{From: "ready", To: "awaiting_model"}),
 			verbose: []Line{{Dim, "[0 #1] ready -> awaiting_model"}},
 		},
 		"state of a plan": {
-			event:   terminaltest.Event("0.1", 3, "", orchestrator.StateChanged{From: "submitting_plan", To: "evaluating_plan"}),
+			event:   terminaltest.Event("0.1", 3, "", machine.StateChanged{From: "submitting_plan", To: "evaluating_plan"}),
 			terse:   []Line{{Dim, "  [0.1 #3] -> evaluating_plan"}},
 			verbose: []Line{{Dim, "  [0.1 #3] submitting_plan -> evaluating_plan"}},
 		},
 		"same state": {
-			event:   terminaltest.Event("0.1", 3, "", orchestrator.StateChanged{From: "executing_step", To: "executing_step", On: "approved"}),
+			event:   terminaltest.Event("0.1", 3, "", machine.StateChanged{From: "executing_step", To: "executing_step", On: "approved"}),
 			verbose: []Line{{Dim, "  [0.1 #3] executing_step -> executing_step"}},
 		},
 		"delta": {
@@ -77,7 +77,7 @@ func TestDescribe(t *testing.T) {
 			said:  said,
 		},
 		"calls": {
-			event: terminaltest.Event("0", 1, "", orchestrator.StepTaken{Kind: model, Model: "m", Usage: used, Calls: 2, Elapsed: 1234 * time.Millisecond}),
+			event: terminaltest.Event("0", 1, "", machine.StepTaken{Kind: model, Model: "m", Usage: used, Calls: 2, Elapsed: 1234 * time.Millisecond}),
 			said:  said,
 			terse: []Line{
 				{Plain, "[0 #1] model m: 2 calls, 12 tokens in, 5 out, 1.2s"},
@@ -90,36 +90,36 @@ func TestDescribe(t *testing.T) {
 			},
 		},
 		"answer": {
-			event:   terminaltest.Event("0", 1, "", orchestrator.StepTaken{Kind: model, Elapsed: 99 * time.Millisecond}),
+			event:   terminaltest.Event("0", 1, "", machine.StepTaken{Kind: model, Elapsed: 99 * time.Millisecond}),
 			said:    partialReply{text: "42"},
 			terse:   []Line{{Plain, "[0 #1] model: an answer"}},
 			verbose: []Line{{Plain, "[0 #1] model: an answer"}, {Plain, "[0 #1] says: 42"}},
 		},
 		"failed step": {
-			event: terminaltest.Event("0", 1, "", orchestrator.StepTaken{Kind: model, Err: broken}),
+			event: terminaltest.Event("0", 1, "", machine.StepTaken{Kind: model, Err: broken}),
 			said:  said,
 			terse: []Line{{Bad, "[0 #1] model failed (unavailable): the server cannot be reached, or is down: no route"}},
 		},
 		"tools": {
-			event:   terminaltest.Event("0", 2, "", orchestrator.StepTaken{Kind: exec, Calls: 1, Elapsed: 2 * time.Second}),
+			event:   terminaltest.Event("0", 2, "", machine.StepTaken{Kind: exec, Calls: 1, Elapsed: 2 * time.Second}),
 			verbose: []Line{{Dim, "[0 #2] tools: 1 call, 2s"}},
 		},
 		"remote": {
-			event: terminaltest.Event("0", 2, "", orchestrator.StepTaken{Kind: nextstep.KindDelegate, Err: broken}),
+			event: terminaltest.Event("0", 2, "", machine.StepTaken{Kind: nextstep.KindDelegate, Err: broken}),
 			terse: []Line{{Bad, "[0 #2] delegate failed (unavailable): the server cannot be reached, or is down: no route"}},
 		},
 		"call": {
-			event:   terminaltest.Event("0", 2, "", orchestrator.ToolStarted{Call: read}),
+			event:   terminaltest.Event("0", 2, "", machine.ToolStarted{Call: read}),
 			terse:   []Line{{Plain, `[0 #2] read_file {"path":"a"}`}},
 			verbose: []Line{{Plain, `[0 #2] read_file c1 {"path":"a"}`}},
 		},
 		"call with odd arguments": {
-			event:   terminaltest.Event("0", 2, "", orchestrator.ToolStarted{Call: messages.ToolCall{ID: "c\x1b[2J1", Name: "t", Arguments: "{\x1b]0;x\a\u202e\n}"}}),
+			event:   terminaltest.Event("0", 2, "", machine.ToolStarted{Call: messages.ToolCall{ID: "c\x1b[2J1", Name: "t", Arguments: "{\x1b]0;x\a\u202e\n}"}}),
 			terse:   []Line{{Plain, "[0 #2] t { ]0;x }"}},
 			verbose: []Line{{Plain, "[0 #2] t c [2J1 { ]0;x }"}},
 		},
 		"tool says": {
-			event:   terminaltest.Event("0", 2, "half\nway", orchestrator.ToolProgress{CallID: "c1", ToolName: "read_file"}),
+			event:   terminaltest.Event("0", 2, "half\nway", machine.ToolProgress{CallID: "c1", ToolName: "read_file"}),
 			terse:   []Line{{Dim, "[0 #2] read_file: half way"}},
 			verbose: []Line{{Dim, "[0 #2] read_file c1: half way"}},
 		},
@@ -153,84 +153,84 @@ func TestDescribe(t *testing.T) {
 			verbose: []Line{{Bad, "[0 #2] read_file c1 unknown (timeout) 1m1s"}, {Dim, "    too slow"}},
 		},
 		"result of a call to an odd name": {
-			event: terminaltest.Event("0", 2, "", orchestrator.ToolFinished{Output: messages.ToolOutput{ToolName: "x\x1b[2J\ny", Status: messages.StatusFailed, Reason: "not_offered"}}),
+			event: terminaltest.Event("0", 2, "", machine.ToolFinished{Output: messages.ToolOutput{ToolName: "x\x1b[2J\ny", Status: messages.StatusFailed, Reason: "not_offered"}}),
 			terse: []Line{{Bad, "[0 #2] x [2J y failed (not_offered)"}},
 		},
 		"retry": {
-			event: terminaltest.Event("0", 1, "", orchestrator.RetryWaiting{Kind: llmclient.NoticeRetry, Model: "m", Attempt: 1, Wait: 1500 * time.Millisecond, Error: "llmclient: rate_limited"}),
+			event: terminaltest.Event("0", 1, "", machine.RetryWaiting{Kind: llmclient.NoticeRetry, Model: "m", Attempt: 1, Wait: 1500 * time.Millisecond, Error: "llmclient: rate_limited"}),
 			terse: []Line{{Warn, "[0 #1] retry after attempt 1 in 1.5s: the rate limit of the server was reached"}},
 		},
 		"held back": {
-			event: terminaltest.Event("0", 1, "", orchestrator.RetryWaiting{Kind: llmclient.NoticeRateLimit, Wait: time.Second}),
+			event: terminaltest.Event("0", 1, "", machine.RetryWaiting{Kind: llmclient.NoticeRateLimit, Wait: time.Second}),
 			terse: []Line{{Warn, "[0 #1] rate limit in 1s"}},
 		},
 		"wait": {
-			event: terminaltest.Event("0.1", 2, "", orchestrator.WaitStarted{Wait: orchestrator.Wait{Frame: "0.1", Seq: 2, Kind: "approval", Tool: "t", Arguments: "{}"}}),
+			event: terminaltest.Event("0.1", 2, "", machine.WaitStarted{Wait: machine.Wait{Frame: "0.1", Seq: 2, Kind: "approval", Tool: "t", Arguments: "{}"}}),
 			terse: []Line{{Warn, "  [0.1 #2] waits for approval: t {}"}},
 		},
 		"wait for what is known": {
-			event: terminaltest.Event("0.1", 2, "", orchestrator.WaitStarted{Wait: orchestrator.Wait{Frame: "0.1", Seq: 2, Kind: "unknown", Tool: "t", Arguments: "{}"}}),
+			event: terminaltest.Event("0.1", 2, "", machine.WaitStarted{Wait: machine.Wait{Frame: "0.1", Seq: 2, Kind: "unknown", Tool: "t", Arguments: "{}"}}),
 			terse: []Line{{Warn, "  [0.1 #2] waits for what is known of a call that was cut off: t {}"}},
 		},
 		"note": {
-			event: terminaltest.Event("0", 2, "", orchestrator.Noting{Text: "it\nrains"}),
+			event: terminaltest.Event("0", 2, "", machine.Noting{Text: "it\nrains"}),
 			terse: []Line{{Plain, "note: it rains"}},
 		},
 		"drift": {
-			event: terminaltest.Event("0.1", 2, "", orchestrator.Drifted{What: "step 2 is not asked for in the same words"}),
+			event: terminaltest.Event("0.1", 2, "", machine.Drifted{What: "step 2 is not asked for in the same words"}),
 			terse: []Line{{Warn, "  [0.1 #2] not as it was recorded: step 2 is not asked for in the same words"}},
 		},
 		"wait is over": {
-			event: terminaltest.Event("0.1", 2, "", orchestrator.WaitEnded{WaitID: "w"}),
+			event: terminaltest.Event("0.1", 2, "", machine.WaitEnded{WaitID: "w"}),
 			terse: []Line{{Dim, "  [0.1 #2] waits no more"}},
 		},
 		"approved": {
-			event: terminaltest.Event("0", 2, "", orchestrator.WaitEnded{Reply: &orchestrator.Reply{Approve: true}}),
+			event: terminaltest.Event("0", 2, "", machine.WaitEnded{Reply: &machine.Reply{Approve: true}}),
 			terse: []Line{{Good, "[0 #2] approved"}},
 		},
 		"answered": {
-			event: terminaltest.Event("0", 2, "", orchestrator.WaitEnded{Reply: &orchestrator.Reply{Text: "the\nfirst"}}),
+			event: terminaltest.Event("0", 2, "", machine.WaitEnded{Reply: &machine.Reply{Text: "the\nfirst"}}),
 			terse: []Line{{Plain, `[0 #2] answered: the\nfirst`}},
 		},
 		"refused": {
-			event: terminaltest.Event("0", 2, "", orchestrator.WaitEnded{Reply: &orchestrator.Reply{}}),
+			event: terminaltest.Event("0", 2, "", machine.WaitEnded{Reply: &machine.Reply{}}),
 			terse: []Line{{Warn, "[0 #2] refused"}},
 		},
 		"refused, and why": {
-			event: terminaltest.Event("0", 2, "", orchestrator.WaitEnded{Reply: &orchestrator.Reply{Reason: "too much"}}),
+			event: terminaltest.Event("0", 2, "", machine.WaitEnded{Reply: &machine.Reply{Reason: "too much"}}),
 			terse: []Line{{Warn, "[0 #2] refused: too much"}},
 		},
 		"run goes on": {
-			event: terminaltest.Event("0", 2, "", orchestrator.RunResumed{}),
+			event: terminaltest.Event("0", 2, "", machine.RunResumed{}),
 			terse: []Line{{Dim, "run r goes on"}},
 		},
 		"done": {
-			event: terminaltest.Event("0", 3, "", orchestrator.FrameLeft{Strategy: "complete-task", Usage: used, Elapsed: time.Minute}),
+			event: terminaltest.Event("0", 3, "", machine.FrameLeft{Strategy: "complete-task", Usage: used, Elapsed: time.Minute}),
 			terse: []Line{{Good, "[0 #3] complete-task done: 12 tokens in, 5 out, 1m0s"}},
 		},
 		"root failed": {
-			event: terminaltest.Event("0", 3, "", orchestrator.FrameLeft{Strategy: "complete-task", Err: broken}),
+			event: terminaltest.Event("0", 3, "", machine.FrameLeft{Strategy: "complete-task", Err: broken}),
 			terse: []Line{{Bad, "[0 #3] complete-task failed (unavailable)"}},
 		},
 		"child failed": {
-			event: terminaltest.Event("0.1", 3, "", orchestrator.FrameLeft{Strategy: "complete-task", Err: broken}),
+			event: terminaltest.Event("0.1", 3, "", machine.FrameLeft{Strategy: "complete-task", Err: broken}),
 			terse: []Line{{Bad, "  [0.1 #3] complete-task failed (unavailable): the server cannot be reached, or is down: no route"}},
 		},
 		"child done": {
-			event: terminaltest.Event("0.1", 3, "", orchestrator.FrameLeft{Strategy: "s", Result: new("It is\nso."), Usage: used}),
+			event: terminaltest.Event("0.1", 3, "", machine.FrameLeft{Strategy: "s", Result: new("It is\nso."), Usage: used}),
 			terse: []Line{{Plain, "  [0.1 #3] result: It is so."}, {Good, "  [0.1 #3] s done: 12 tokens in, 5 out"}},
 		},
 		"child failed, with a part of a result": {
-			event: terminaltest.Event("0.1", 3, "", orchestrator.FrameLeft{Strategy: "s", Result: new("It"), Err: broken}),
+			event: terminaltest.Event("0.1", 3, "", machine.FrameLeft{Strategy: "s", Result: new("It"), Err: broken}),
 			terse: []Line{{Plain, "  [0.1 #3] result: It"}, {Bad, "  [0.1 #3] s failed (unavailable): the server cannot be reached, or is down: no route"}},
 		},
 		"root done": {
-			event: terminaltest.Event("0", 3, "", orchestrator.FrameLeft{Strategy: "s", Result: new("It is so.")}),
+			event: terminaltest.Event("0", 3, "", machine.FrameLeft{Strategy: "s", Result: new("It is so.")}),
 			terse: []Line{{Good, "[0 #3] s done"}},
 		},
-		"run done":    {event: terminaltest.Event("0", 3, "", orchestrator.RunFinished{Status: orchestrator.StatusDone}), terse: []Line{{Good, "run r done"}}},
-		"run waiting": {event: terminaltest.Event("0", 3, "", orchestrator.RunFinished{Status: orchestrator.StatusWaiting}), terse: []Line{{Warn, "run r waiting"}}},
-		"run limit":   {event: terminaltest.Event("0", 3, "", orchestrator.RunFinished{Status: orchestrator.StatusLimit}), terse: []Line{{Bad, "run r limit"}}},
+		"run done":    {event: terminaltest.Event("0", 3, "", machine.RunFinished{Status: machine.StatusDone}), terse: []Line{{Good, "run r done"}}},
+		"run waiting": {event: terminaltest.Event("0", 3, "", machine.RunFinished{Status: machine.StatusWaiting}), terse: []Line{{Warn, "run r waiting"}}},
+		"run limit":   {event: terminaltest.Event("0", 3, "", machine.RunFinished{Status: machine.StatusLimit}), terse: []Line{{Bad, "run r limit"}}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			require.Equal(t, tt.terse, describe(happening{Event: tt.event}, tt.said, false))
@@ -243,14 +243,14 @@ func TestDescribe(t *testing.T) {
 }
 
 func TestStatus(t *testing.T) {
-	text := orchestrator.Event{Frame: "0", Seq: 1, Kind: orchestrator.EventTextDelta}
-	thought := orchestrator.Event{Frame: "0", Seq: 1, Kind: orchestrator.EventThoughtDelta}
+	text := machine.Event{Frame: "0", Seq: 1, Kind: machine.EventTextDelta}
+	thought := machine.Event{Frame: "0", Seq: 1, Kind: machine.EventThoughtDelta}
 	for name, tt := range map[string]struct {
-		event orchestrator.Event
+		event machine.Event
 		said  partialReply
 		want  string
 	}{
-		"awaits":        {event: terminaltest.Event("0", 1, "", orchestrator.StateChanged{To: "awaiting_model"}), want: "[0 #1] awaiting model..."},
+		"awaits":        {event: terminaltest.Event("0", 1, "", machine.StateChanged{To: "awaiting_model"}), want: "[0 #1] awaiting model..."},
 		"text":          {event: text, said: partialReply{text: "one\ntwo"}, want: "[0 #1] one two"},
 		"thought":       {event: thought, said: partialReply{text: "one", thought: "two"}, want: "[0 #1] two"},
 		"end of a long": {event: text, said: partialReply{text: "0123456789 the end"}, want: "[0 #1] 3456789 the end"},
@@ -262,6 +262,6 @@ func TestStatus(t *testing.T) {
 			require.Equal(t, tt.want, got)
 		})
 	}
-	_, ok := status(happening{Event: terminaltest.Event("0", 1, "", orchestrator.RetryWaiting{})}, partialReply{}, 22)
+	_, ok := status(happening{Event: terminaltest.Event("0", 1, "", machine.RetryWaiting{})}, partialReply{}, 22)
 	require.False(t, ok)
 }

@@ -10,22 +10,21 @@ import (
 	"github.com/segue-go/segue/machine"
 	"github.com/segue-go/segue/messages"
 	"github.com/segue-go/segue/nextstep"
-	"github.com/segue-go/segue/orchestrator"
 )
 
 // DescribeWhole describes all of a wait.
-func DescribeWhole(w orchestrator.Wait) []Line {
+func DescribeWhole(w machine.Wait) []Line {
 	switch {
 	case w.Text == "":
 		return []Line{{Warn, "  " + plaintext.OneLine(w.Kind) + ": what it asks is seen in a terminal, with segue resume"}}
-	case w.Kind == orchestrator.WaitApproval:
+	case w.Kind == machine.WaitApproval:
 		lines := []Line{{Bold, WaitPlace(w, "") + plaintext.Visible(w.Tool) + " needs your approval"}}
 		if note := strings.TrimSpace(strings.TrimPrefix(w.Text, "May "+w.Tool+" be called?")); note != "" {
 			lines = append(lines, Line{Warn, "  " + plaintext.Visible(plaintext.OneLine(note))})
 		}
 		lines = append(lines, DescribeArguments(w.Arguments)...)
 		return append(lines, LineIf(w.Untrusted, Line{Warn, UntrustedWarning})...)
-	case w.Kind == orchestrator.WaitUnknown:
+	case w.Kind == machine.WaitUnknown:
 		return DescribeUnknown(w, "")
 	default:
 		return DescribeQuestion(w, "")
@@ -67,7 +66,7 @@ func DescribeRecord(r machine.Record, verbose bool) string {
 }
 
 // waitText describes a wait without its place.
-func waitText(w orchestrator.Wait, verbose bool) string {
+func waitText(w machine.Wait, verbose bool) string {
 	w.Frame, w.Seq = "", 0
 	line := DescribeWait(w, verbose)
 	return line[len(WaitPlace(w, "")):]

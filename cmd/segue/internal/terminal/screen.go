@@ -12,7 +12,7 @@ import (
 	"golang.org/x/term"
 
 	"github.com/segue-go/segue/cmd/segue/internal/plaintext"
-	"github.com/segue-go/segue/orchestrator"
+	"github.com/segue-go/segue/machine"
 )
 
 // Size is the size of a terminal.
@@ -113,7 +113,7 @@ func NewScreen(w io.Writer, cfg Config, getenv func(string) string) *Screen {
 }
 
 // ShowEvent shows an event. It ignores write errors: the run continues without progress.
-func (s *Screen) ShowEvent(event orchestrator.Event) {
+func (s *Screen) ShowEvent(event machine.Event) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.heard.learn(event)
@@ -142,7 +142,7 @@ func (s *Screen) described(e happening, said partialReply) []Line {
 	if !s.verbose {
 		s.heard.hold(e, said)
 	}
-	if d, ok := e.Detail.(orchestrator.WaitStarted); ok {
+	if d, ok := e.Detail.(machine.WaitStarted); ok {
 		s.waits = append(s.waits, d.Wait.ID)
 	}
 	return append(lines, describe(e, said, s.verbose)...)
@@ -151,11 +151,11 @@ func (s *Screen) described(e happening, said partialReply) []Line {
 // follow keeps the current activity.
 func (s *Screen) follow(e happening, said partialReply) {
 	switch d := e.Detail.(type) {
-	case orchestrator.RunResumed:
+	case machine.RunResumed:
 		s.doing.spent = spent{d.Cost, d.Unpriced}
-	case orchestrator.StepTaken:
+	case machine.StepTaken:
 		s.doing.spent = spent{s.doing.spent.cost.Add(d.Cost), s.doing.spent.unpriced + d.Unpriced}
-	case orchestrator.RunFinished:
+	case machine.RunFinished:
 		s.rest()
 		return
 	}
@@ -181,8 +181,8 @@ func (s *Screen) wrapped(lines []Line) []Line {
 }
 
 // prompted reports whether a prompt shows an event.
-func (s *Screen) prompted(e orchestrator.Event) bool {
-	return s.asks && (e.Kind == orchestrator.EventWaitStarted || e.Kind == orchestrator.EventWaitEnded)
+func (s *Screen) prompted(e machine.Event) bool {
+	return s.asks && (e.Kind == machine.EventWaitStarted || e.Kind == machine.EventWaitEnded)
 }
 
 // Agent returns the name of the agent at a frame of the run; "" if it is the root, or a step of a
@@ -208,10 +208,10 @@ func (s *Screen) Warn(line string) {
 
 // ShowWaits shows the open waits at the end of a run, unless the progress has shown them. The
 // progress of a resumed run has not: these waits began before.
-func (s *Screen) ShowWaits(waits []orchestrator.Wait) {
+func (s *Screen) ShowWaits(waits []machine.Wait) {
 	for _, w := range waits {
 		if !slices.Contains(s.waits, w.ID) {
-			at := orchestrator.Event{Frame: w.Frame, Seq: w.Seq}
+			at := machine.Event{Frame: w.Frame, Seq: w.Seq}
 			s.Warn(place(happening{at, s.Agent(w.Frame)}) + waitText(w, s.verbose))
 		}
 	}

@@ -12,13 +12,13 @@ import (
 
 	"github.com/segue-go/segue/cmd/segue/internal/terminal/terminaltest"
 	"github.com/segue-go/segue/delegation"
+	"github.com/segue-go/segue/machine"
 	"github.com/segue-go/segue/messages"
 	"github.com/segue-go/segue/nextstep"
-	"github.com/segue-go/segue/orchestrator"
 )
 
-func delta(text string) orchestrator.Event {
-	return orchestrator.Event{Run: "r", Frame: "0", Seq: 1, Kind: orchestrator.EventTextDelta, Text: text}
+func delta(text string) machine.Event {
+	return machine.Event{Run: "r", Frame: "0", Seq: 1, Kind: machine.EventTextDelta, Text: text}
 }
 
 // TestScreen_live plays what a terminal shows while a model answers: the last line is written anew
@@ -32,14 +32,14 @@ func testScreenLive(t *testing.T) {
 		do   func()
 		want string
 	}{
-		{func() { s.ShowEvent(terminaltest.Event("0", 1, "", orchestrator.StateChanged{To: "awaiting_model"})) }, paint + "| [0 #1] awaiting model..." + end},
+		{func() { s.ShowEvent(terminaltest.Event("0", 1, "", machine.StateChanged{To: "awaiting_model"})) }, paint + "| [0 #1] awaiting model..." + end},
 		{func() { s.ShowEvent(delta("I ")) }, paint + "| [0 #1] I" + end},
 		{func() { s.ShowEvent(delta("look.")) }, paint + "| [0 #1] I look." + end},
 		{func() { s.Warn("stopping") }, "\r\x1b[Ksegue: stopping\n" + paint + "| [0 #1] I look." + end},
 		{func() { s.ShowEvent(delta(" Now.")) }, paint + "| [0 #1] I look. Now." + end},
 		{
 			func() {
-				s.ShowEvent(terminaltest.Event("0", 1, "", orchestrator.StepTaken{Kind: nextstep.KindGetChatCompletion, Calls: 1}))
+				s.ShowEvent(terminaltest.Event("0", 1, "", machine.StepTaken{Kind: nextstep.KindGetChatCompletion, Calls: 1}))
 			},
 			"\r\x1b[K[0 #1] model: 1 call\n[0 #1] says: I look. Now.\n" + paint + "| [0 #1] " + end,
 		},
@@ -60,9 +60,9 @@ func TestScreen_prompt(t *testing.T) { synctest.Test(t, testScreenPrompt) }
 func testScreenPrompt(t *testing.T) {
 	var b bytes.Buffer
 	s := &Screen{heard: newHearing(), w: &b, live: true, asks: true}
-	result := terminaltest.Event("0", 2, "", orchestrator.ToolFinished{Output: messages.ToolOutput{ToolName: "t"}})
-	waits := terminaltest.Event("0", 2, "", orchestrator.WaitStarted{})
-	waits.Kind = orchestrator.EventWaitStarted
+	result := terminaltest.Event("0", 2, "", machine.ToolFinished{Output: messages.ToolOutput{ToolName: "t"}})
+	waits := terminaltest.Event("0", 2, "", machine.WaitStarted{})
+	waits.Kind = machine.EventWaitStarted
 	for _, step := range []struct {
 		do   func()
 		want string
@@ -71,7 +71,7 @@ func testScreenPrompt(t *testing.T) {
 		{func() { s.ShowEvent(waits) }, paint + "| [0 #1] I" + end},
 		{func() { s.Prompt("well > ", Line{Plain, "why"}) }, "\r\x1b[Kwhy\nwell > "},
 		{func() { s.ShowEvent(result) }, ""},
-		{func() { s.ShowEvent(terminaltest.Event("0", 2, "", orchestrator.StateChanged{To: "awaiting_model"})) }, ""},
+		{func() { s.ShowEvent(terminaltest.Event("0", 2, "", machine.StateChanged{To: "awaiting_model"})) }, ""},
 		{func() { s.ShowProgress("part of the progress") }, ""},
 		{func() {
 			require.EqualError(t, s.WriteBeside(func() error { b.WriteString("{}\n"); return errors.New("stopped") }), "stopped")
@@ -107,13 +107,13 @@ func TestScreen_waits(t *testing.T) {
 	} {
 		var b bytes.Buffer
 		tt.screen.w = &b
-		wait := orchestrator.Wait{ID: "w", Frame: "0", Seq: 2, Kind: orchestrator.WaitQuestion, Text: "Who?"}
+		wait := machine.Wait{ID: "w", Frame: "0", Seq: 2, Kind: machine.WaitQuestion, Text: "Who?"}
 		if tt.told {
-			e := terminaltest.Event("0", 2, "", orchestrator.WaitStarted{Wait: wait})
-			e.Kind = orchestrator.EventWaitStarted
+			e := terminaltest.Event("0", 2, "", machine.WaitStarted{Wait: wait})
+			e.Kind = machine.EventWaitStarted
 			tt.screen.ShowEvent(e)
 		}
-		tt.screen.ShowWaits([]orchestrator.Wait{wait})
+		tt.screen.ShowWaits([]machine.Wait{wait})
 		require.Equal(t, tt.want, b.String())
 	}
 }
@@ -123,10 +123,10 @@ func TestScreen_discard(t *testing.T) {
 	var b bytes.Buffer
 	s := &Screen{heard: newHearing(), w: &b}
 	s.ShowEvent(delta("half"))
-	s.ShowEvent(terminaltest.Event("0", 1, "", orchestrator.RetryWaiting{Kind: "retry", Discard: true}))
+	s.ShowEvent(terminaltest.Event("0", 1, "", machine.RetryWaiting{Kind: "retry", Discard: true}))
 	s.ShowEvent(delta("whole"))
-	s.ShowEvent(terminaltest.Event("0", 1, "", orchestrator.RetryWaiting{Kind: "retry"}))
-	s.ShowEvent(terminaltest.Event("0", 1, "", orchestrator.StepTaken{Kind: nextstep.KindGetChatCompletion, Calls: 1}))
+	s.ShowEvent(terminaltest.Event("0", 1, "", machine.RetryWaiting{Kind: "retry"}))
+	s.ShowEvent(terminaltest.Event("0", 1, "", machine.StepTaken{Kind: nextstep.KindGetChatCompletion, Calls: 1}))
 	require.Contains(t, b.String(), "says: whole\n")
 }
 
@@ -139,12 +139,12 @@ func TestScreen_partial(t *testing.T) {
 		{"0.1", "The "}, {"0.2", "A "}, {"0.1.1", "not "}, {"0.1", "quick"}, {"0.2", "lazy"},
 	} {
 		e := terminaltest.Event(piece.frame, 1, piece.text, nil)
-		e.Kind = orchestrator.EventTextDelta
+		e.Kind = machine.EventTextDelta
 		s.ShowEvent(e)
 	}
-	s.ShowEvent(terminaltest.Event("0.1", 1, "", orchestrator.FrameLeft{Strategy: "s", Err: &delegation.Error{Code: "stopped", Message: "now"}}))
-	s.ShowEvent(terminaltest.Event("0.2", 1, "", orchestrator.StepTaken{Kind: nextstep.KindGetChatCompletion, Err: &delegation.Error{Code: "unavailable", Message: "gone"}}))
-	s.ShowEvent(terminaltest.Event("0.2", 1, "", orchestrator.FrameLeft{Strategy: "s", Err: &delegation.Error{Code: "unavailable", Message: "gone"}}))
+	s.ShowEvent(terminaltest.Event("0.1", 1, "", machine.FrameLeft{Strategy: "s", Err: &delegation.Error{Code: "stopped", Message: "now"}}))
+	s.ShowEvent(terminaltest.Event("0.2", 1, "", machine.StepTaken{Kind: nextstep.KindGetChatCompletion, Err: &delegation.Error{Code: "unavailable", Message: "gone"}}))
+	s.ShowEvent(terminaltest.Event("0.2", 1, "", machine.FrameLeft{Strategy: "s", Err: &delegation.Error{Code: "unavailable", Message: "gone"}}))
 	require.Equal(t, `  [0.1 #1] says: The quick
   [0.1 #1] s failed (stopped): now
   [0.2 #1] model failed (unavailable): gone
@@ -156,7 +156,7 @@ func TestScreen_partial(t *testing.T) {
 func TestScreen_quiet(t *testing.T) {
 	var b bytes.Buffer
 	s := &Screen{heard: newHearing(), w: &b, live: true, quiet: true}
-	s.ShowEvent(terminaltest.Event("0", 0, "", orchestrator.RunStarted{}))
+	s.ShowEvent(terminaltest.Event("0", 0, "", machine.RunStarted{}))
 	s.ShowEvent(delta("x"))
 	s.ShowProgress("part of the progress")
 	s.Clear()

@@ -10,7 +10,7 @@ import (
 	"unicode"
 
 	"github.com/segue-go/segue/cmd/segue/internal/plaintext"
-	"github.com/segue-go/segue/orchestrator"
+	"github.com/segue-go/segue/machine"
 	"github.com/segue-go/segue/tools"
 )
 
@@ -19,7 +19,7 @@ const UntrustedWarning = "  Careful: the run has read text from outside, which m
 
 // DescribeQuestion shows a question and its options. agent is the name of the one that asks; "" if
 // it has none.
-func DescribeQuestion(w orchestrator.Wait, agent string) []Line {
+func DescribeQuestion(w machine.Wait, agent string) []Line {
 	asker := "the model"
 	if w.Tool != "" && w.Tool != tools.AskUserName {
 		asker = plaintext.Visible(w.Tool)
@@ -37,7 +37,7 @@ func DescribeQuestion(w orchestrator.Wait, agent string) []Line {
 
 // DescribeUnknown shows a call that may have had its effect. agent is the name of the one that
 // called; "" if it has none.
-func DescribeUnknown(w orchestrator.Wait, agent string) []Line {
+func DescribeUnknown(w machine.Wait, agent string) []Line {
 	lines := []Line{{Bold, WaitPlace(w, agent) + plaintext.Visible(w.Tool) + " was cut off, and may have had its effect"}}
 	return append(append(lines, Block("  ", w.Text)...), DescribeArguments(w.Arguments)...)
 }
@@ -115,18 +115,18 @@ func Block(indent, s string) []Line {
 }
 
 // DescribeWait describes a wait in one line.
-func DescribeWait(w orchestrator.Wait, verbose bool) string {
+func DescribeWait(w machine.Wait, verbose bool) string {
 	begin := WaitPlace(w, "") + "waits for "
 	switch w.Kind {
-	case orchestrator.WaitApproval:
+	case machine.WaitApproval:
 		line := begin + "approval: " + plaintext.Visible(w.Tool) + " " + brief(w.Arguments, toolColumns, verbose)
 		if why := approvalNote(w); why != "" {
 			line += " (" + brief(why, TextColumns, verbose) + ")"
 		}
 		return line
-	case orchestrator.WaitUnknown:
+	case machine.WaitUnknown:
 		return begin + "what is known of a call that was cut off: " + plaintext.Visible(w.Tool) + " " + brief(w.Arguments, toolColumns, verbose)
-	case orchestrator.WaitQuestion:
+	case machine.WaitQuestion:
 		text := brief(w.Text, TextColumns, verbose)
 		if len(w.Options) > 0 {
 			text += " (" + brief(strings.Join(w.Options, " / "), TextColumns, verbose) + ")"
@@ -139,13 +139,13 @@ func DescribeWait(w orchestrator.Wait, verbose bool) string {
 
 // approvalNote returns why a person must look at each call of a tool, which stands in the question
 // after the name of the tool; "" if nothing does.
-func approvalNote(w orchestrator.Wait) string {
+func approvalNote(w machine.Wait) string {
 	_, note, _ := strings.Cut(w.Text, "May "+w.Tool+" be called? ")
 	return strings.TrimSpace(note)
 }
 
 // describeReply describes how a wait ended.
-func describeReply(e happening, reply *orchestrator.Reply, verbose bool) Line {
+func describeReply(e happening, reply *machine.Reply, verbose bool) Line {
 	switch {
 	case reply == nil:
 		return Line{Dim, place(e) + "waits no more"}
@@ -169,8 +169,8 @@ func brief(s string, columns int, verbose bool) string {
 }
 
 // WaitPlace returns the agent, the frame and the step of a wait. The agent may be "".
-func WaitPlace(w orchestrator.Wait, agent string) string {
-	return place(happening{orchestrator.Event{Frame: w.Frame, Seq: w.Seq}, agent})
+func WaitPlace(w machine.Wait, agent string) string {
+	return place(happening{machine.Event{Frame: w.Frame, Seq: w.Seq}, agent})
 }
 
 // Numbered reports whether options are numbered. They are not if an option is itself a number.

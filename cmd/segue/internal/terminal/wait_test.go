@@ -6,7 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/segue-go/segue/orchestrator"
+	"github.com/segue-go/segue/machine"
 	"github.com/segue-go/segue/tools"
 )
 
@@ -39,27 +39,27 @@ func TestShowArguments(t *testing.T) {
 }
 
 func TestShowQuestion(t *testing.T) {
-	w := orchestrator.Wait{Frame: "0.1", Seq: 7, Kind: "question", Tool: tools.AskUserName, Text: "How\nmany?", Options: []string{"8", "16"}}
+	w := machine.Wait{Frame: "0.1", Seq: 7, Kind: "question", Tool: tools.AskUserName, Text: "How\nmany?", Options: []string{"8", "16"}}
 	require.Equal(t, "[0.1 #7] the model asks\n  | How\n  | many?\n  - 8\n  - 16", texts(DescribeQuestion(w, "")))
-	w = orchestrator.Wait{Frame: "0.1", Seq: 7, Kind: "password", Tool: "log\nin", Text: "Which?", Options: []string{"a\nb", "c"}, Untrusted: true}
+	w = machine.Wait{Frame: "0.1", Seq: 7, Kind: "password", Tool: "log\nin", Text: "Which?", Options: []string{"a\nb", "c"}, Untrusted: true}
 	require.Equal(t, "[0.1 #7] log\\nin asks\n  | Which?\n  1. a\\nb\n  2. c\n"+UntrustedWarning, texts(DescribeQuestion(w, "")))
-	require.Equal(t, "[0] the model asks\n  | ", texts(DescribeQuestion(orchestrator.Wait{Frame: "0"}, "")))
-	require.Equal(t, "[log ger 0.1] the model asks\n  | ", texts(DescribeQuestion(orchestrator.Wait{Frame: "0.1"}, "log\nger")))
+	require.Equal(t, "[0] the model asks\n  | ", texts(DescribeQuestion(machine.Wait{Frame: "0"}, "")))
+	require.Equal(t, "[log ger 0.1] the model asks\n  | ", texts(DescribeQuestion(machine.Wait{Frame: "0.1"}, "log\nger")))
 }
 
 func TestDescribeWait(t *testing.T) {
 	long := strings.Repeat("x", 200)
 	for _, tt := range []struct {
-		wait           orchestrator.Wait
+		wait           machine.Wait
 		terse, verbose string
 	}{
-		{orchestrator.Wait{Kind: orchestrator.WaitApproval, Tool: "t", Arguments: `{"a":"` + long + `"}`}, `approval: t {"a":"` + long[:81] + "...", `approval: t {"a":"` + long + `"}`},
-		{orchestrator.Wait{Kind: orchestrator.WaitApproval, Tool: "t", Arguments: "{}", Text: "May t be called?"}, `approval: t {}`, `approval: t {}`},
-		{orchestrator.Wait{Kind: orchestrator.WaitApproval, Tool: "t", Arguments: "{}", Text: "May t be called? It has\nchanged."}, `approval: t {} (It has\nchanged.)`, `approval: t {} (It has\nchanged.)`},
-		{orchestrator.Wait{Kind: orchestrator.WaitQuestion, Text: "A\nb?"}, `an answer: A\nb?`, `an answer: A\nb?`},
-		{orchestrator.Wait{Kind: orchestrator.WaitQuestion, Text: "A?", Options: []string{"1", "2"}}, `an answer: A? (1 / 2)`, `an answer: A? (1 / 2)`},
-		{orchestrator.Wait{Kind: "moon\x1b"}, `moon`, `moon`},
-		{orchestrator.Wait{Kind: "moon", Text: "full"}, `moon: full`, `moon: full`},
+		{machine.Wait{Kind: machine.WaitApproval, Tool: "t", Arguments: `{"a":"` + long + `"}`}, `approval: t {"a":"` + long[:81] + "...", `approval: t {"a":"` + long + `"}`},
+		{machine.Wait{Kind: machine.WaitApproval, Tool: "t", Arguments: "{}", Text: "May t be called?"}, `approval: t {}`, `approval: t {}`},
+		{machine.Wait{Kind: machine.WaitApproval, Tool: "t", Arguments: "{}", Text: "May t be called? It has\nchanged."}, `approval: t {} (It has\nchanged.)`, `approval: t {} (It has\nchanged.)`},
+		{machine.Wait{Kind: machine.WaitQuestion, Text: "A\nb?"}, `an answer: A\nb?`, `an answer: A\nb?`},
+		{machine.Wait{Kind: machine.WaitQuestion, Text: "A?", Options: []string{"1", "2"}}, `an answer: A? (1 / 2)`, `an answer: A? (1 / 2)`},
+		{machine.Wait{Kind: "moon\x1b"}, `moon`, `moon`},
+		{machine.Wait{Kind: "moon", Text: "full"}, `moon: full`, `moon: full`},
 	} {
 		tt.wait.Frame, tt.wait.Seq = "0.1", 3
 		require.Equal(t, "[0.1 #3] waits for "+tt.terse, DescribeWait(tt.wait, false))

@@ -8,7 +8,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/segue-go/segue/orchestrator"
+	"github.com/segue-go/segue/machine"
 )
 
 // PathGlob matches whole paths within the folder: src/** is everything below src. Each name is a
@@ -80,11 +80,11 @@ func PathIn(arguments string) (string, bool) {
 
 // ByPlace wraps a policy that goes by the paths of files. A call whose path leads over links is
 // judged at each place on its way too, and gets the strictest verdict: refuse, ask, allow.
-func (f *Folder) ByPlace(policy orchestrator.ApprovalPolicy) orchestrator.ApprovalPolicy {
+func (f *Folder) ByPlace(policy machine.ApprovalPolicy) machine.ApprovalPolicy {
 	if f == nil {
 		return policy
 	}
-	return func(r orchestrator.ApprovalRequest) orchestrator.Verdict {
+	return func(r machine.ApprovalRequest) machine.Verdict {
 		verdict := policy(r)
 		t, ok := f.TargetOf(r.Call.Name, r.Call.Arguments)
 		if !ok {
@@ -96,7 +96,7 @@ func (f *Folder) ByPlace(policy orchestrator.ApprovalPolicy) orchestrator.Approv
 			}
 			arguments, err := json.Marshal(map[string]string{"path": place})
 			if err != nil {
-				return orchestrator.VerdictAsk
+				return machine.VerdictAsk
 			}
 			r.Call.Arguments = string(arguments)
 			verdict = Stricter(verdict, policy(r))
@@ -106,13 +106,13 @@ func (f *Folder) ByPlace(policy orchestrator.ApprovalPolicy) orchestrator.Approv
 }
 
 // Stricter returns the stricter of two verdicts. The order is refuse, ask, allow.
-func Stricter(a, b orchestrator.Verdict) orchestrator.Verdict {
+func Stricter(a, b machine.Verdict) machine.Verdict {
 	switch {
-	case a == orchestrator.VerdictRefuse || b == orchestrator.VerdictRefuse:
-		return orchestrator.VerdictRefuse
+	case a == machine.VerdictRefuse || b == machine.VerdictRefuse:
+		return machine.VerdictRefuse
 	case a == b:
 		return a
 	default:
-		return orchestrator.VerdictAsk
+		return machine.VerdictAsk
 	}
 }

@@ -15,7 +15,7 @@ import (
 
 	"github.com/segue-go/segue/cmd/segue/internal/plaintext"
 	"github.com/segue-go/segue/cmd/segue/internal/regularfile"
-	"github.com/segue-go/segue/orchestrator"
+	"github.com/segue-go/segue/machine"
 	"github.com/segue-go/segue/tools"
 	"github.com/segue-go/segue/tools/filetools"
 )
@@ -190,20 +190,20 @@ func (f *Folder) Protection(tool, arguments string) Protection {
 // Protect wraps a policy. The result asks about each call that changes a protected file or reads a
 // secret one, unless policy refuses the call. If policy refuses all changes, secret files cannot be
 // read either.
-func (f *Folder) Protect(policy orchestrator.ApprovalPolicy) orchestrator.ApprovalPolicy {
+func (f *Folder) Protect(policy machine.ApprovalPolicy) machine.ApprovalPolicy {
 	if f == nil {
 		return policy
 	}
-	return func(r orchestrator.ApprovalRequest) orchestrator.Verdict {
+	return func(r machine.ApprovalRequest) machine.Verdict {
 		if f.Protection(r.Call.Name, r.Call.Arguments) == "" {
 			return policy(r)
 		}
 		given := policy(r)
 		r.Definition.ReadOnly = false // a read of a secret is judged like a change
-		if given == orchestrator.VerdictRefuse || policy(r) == orchestrator.VerdictRefuse {
-			return orchestrator.VerdictRefuse
+		if given == machine.VerdictRefuse || policy(r) == machine.VerdictRefuse {
+			return machine.VerdictRefuse
 		}
-		return orchestrator.VerdictAsk
+		return machine.VerdictAsk
 	}
 }
 

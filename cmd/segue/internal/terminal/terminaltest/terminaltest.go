@@ -10,7 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/segue-go/segue/orchestrator"
+	"github.com/segue-go/segue/machine"
 )
 
 // Terminal is a simulated terminal for tests. Keys come from a pipe, so each line is read before
@@ -95,6 +95,6 @@ func (x *Terminal) Types(keys string) {
 }
 
 // Event makes an event of frame 0, or of the frame 0.1 below it.
-func Event(frame string, seq int, text string, d orchestrator.Detail) orchestrator.Event {
-	return orchestrator.Event{Run: "r", Frame: frame, Depth: strings.Count(frame, ".") + 1, Seq: seq, Text: text, Detail: d}
+func Event(frame string, seq int, text string, d machine.Detail) machine.Event {
+	return machine.Event{Run: "r", Frame: frame, Depth: strings.Count(frame, ".") + 1, Seq: seq, Text: text, Detail: d}
 }
