@@ -84,7 +84,7 @@ prove: postgres ## hold the properties of whole runs against PROVE=n cases; SHOR
 	@cd cmd/segue && SEGUE_PROVE=$(PROVE) $(FAST) $(GO) test -count 1 $(RACE) .
 	@SEGUE_EXPLORE=$(ODD) $(GO) test -count 1 -timeout 0 -v -run '^TestExplore$$' ./strategytest/explore
 
-breaks: ## break the library as docs/scenarios.md, docs/durability-guards.md and docs/proof.md say, and hold the tests to fail
+breaks: ## break the library as scenarios.md, durability-guards.md and proof.md in docs/internal say, and hold the tests to fail
 	@SEGUE_BREAK=1 $(GO) test -count 1 -timeout 60m -run '^(TestBreakages|TestGuards|TestDefects)$$' ./internal/archtest
 
 coverage: ## print which states and transitions of the built-in strategies their stories take

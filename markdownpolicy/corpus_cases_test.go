@@ -20,7 +20,7 @@ import (
 	"github.com/segue-go/segue/messages"
 )
 
-var rewriteCorpusTable = flag.Bool("rewrite", false, "write docs/markdown-corpus.md anew")
+var rewriteCorpusTable = flag.Bool("rewrite", false, "write docs/internal/markdown-corpus.md anew")
 
 // corpusCase is a test case of another project: a reply, what it should parse to, and what that
 // project expects.
@@ -75,7 +75,7 @@ func TestS2_14_CorpusCases(t *testing.T) {
 }
 
 // compareWithOthers runs the cases of other projects. Where we disagree, the reason stands in
-// corpusReasons, and the whole stands in docs/markdown-corpus.md.
+// corpusReasons, and the whole stands in docs/internal/markdown-corpus.md.
 func compareWithOthers(t *testing.T, c corpus) {
 	var table strings.Builder
 	table.WriteString(corpusHead)
@@ -113,7 +113,7 @@ func compareWithOthers(t *testing.T, c corpus) {
 	}
 	require.GreaterOrEqual(t, float64(agreed)/float64(all), 0.97)
 
-	path := filepath.Join("..", "docs", "markdown-corpus.md")
+	path := filepath.Join("..", "docs", "internal", "markdown-corpus.md")
 	if *rewriteCorpusTable {
 		require.NoError(t, os.WriteFile(path, []byte(table.String()), 0o644))
 	}

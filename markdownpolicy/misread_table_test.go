@@ -13,7 +13,7 @@ import (
 // policyColumns are the columns of the table.
 var policyColumns = append(markdownpolicy.Names(), "think", "chain")
 
-// misreadTable is the table of classes and policies in docs/markdown-corpus.md.
+// misreadTable is the table of classes and policies in docs/internal/markdown-corpus.md.
 func misreadTable() string {
 	var b strings.Builder
 	b.WriteString(misreadHead)

@@ -136,7 +136,7 @@ func (r *results) all(row string) string {
 type table [][]string
 
 // String writes the table in Markdown, aligned, so that it is readable as text and can be put into
-// docs/performance.md.
+// docs/internal/performance.md.
 func (t table) String() string {
 	var b strings.Builder
 	for i, cells := range t {

@@ -12,7 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-const proofPage = root + "/docs/proof.md"
+const proofPage = root + "/docs/internal/proof.md"
 
 // defect is one that an early core had, how it is put back, and what finds it.
 type defect struct {
@@ -23,7 +23,7 @@ type defect struct {
 }
 
 // TestDefects finds what the table of defects puts back, and the tests that find it, and holds a
-// section of docs/proof.md against the table; with -rewrite it writes the section. With
+// section of docs/internal/proof.md against the table; with -rewrite it writes the section. With
 // SEGUE_BREAK=1 (make breaks) it puts each defect back, and holds the test to fail; where a law of
 // an exploration finds it, the test must pass without that law.
 func TestDefects(t *testing.T) {
@@ -68,7 +68,7 @@ func (d defect) passesWithoutLaw(t *testing.T, broken, folder, test string) {
 	require.NoError(t, err, "without the law %q something else finds the defect:\n%s", d.law, out)
 }
 
-// sectionOfDefects is the section of docs/proof.md about the defects.
+// sectionOfDefects is the section of docs/internal/proof.md about the defects.
 func sectionOfDefects() string {
 	var b strings.Builder
 	b.WriteString("| defect | what it was | put back in | found by |\n|---|---|---|---|\n")

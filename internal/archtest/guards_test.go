@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-const guardsPage = root + "/docs/durability-guards.md"
+const guardsPage = root + "/docs/internal/durability-guards.md"
 
 // guard is something that keeps a run whole where processes die, freeze or meet; what happens
 // without it; and how it is disabled, with the test that fails then.
@@ -20,8 +20,9 @@ type guard struct {
 }
 
 // TestGuards finds what the table of guards disables, and its tests, and holds
-// docs/durability-guards.md against the table; with -rewrite it writes the page. With SEGUE_BREAK=1
-// (make breaks) it disables each guard in turn, as TestBreakages does, and holds the test to fail.
+// docs/internal/durability-guards.md against the table; with -rewrite it writes the page. With
+// SEGUE_BREAK=1 (make breaks) it disables each guard in turn, as TestBreakages does, and holds the
+// test to fail.
 func TestGuards(t *testing.T) {
 	code := goCode(t)
 	for _, g := range guards {
@@ -45,7 +46,7 @@ func TestGuards(t *testing.T) {
 	require.Equal(t, page, string(have), "run: go test ./internal/archtest -run TestGuards -rewrite")
 }
 
-// pageOfGuards is docs/durability-guards.md.
+// pageOfGuards is docs/internal/durability-guards.md.
 func pageOfGuards() string {
 	var b strings.Builder
 	b.WriteString(`# What keeps a run whole

@@ -14,17 +14,17 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// peerRow is a row of the table of docs/side-by-side.md: a program, its lines, and those of the
-// same programs written with other libraries.
-var peerRow = regexp.MustCompile(`(?m)^\| \[(\w+)\]\(examples/(\w+)/main\.go\) \| (\d+) \| (.*) \| (.*) \|$`)
+// peerRow is a row of the table of docs/internal/side-by-side.md: a program, its lines, and those
+// of the same programs written with other libraries.
+var peerRow = regexp.MustCompile(`(?m)^\| \[(\w+)\]\(\.\./examples/(\w+)/main\.go\) \| (\d+) \| (.*) \| (.*) \|$`)
 
 // peerCell is a number of lines, and the program that has them.
 var peerCell = regexp.MustCompile(`^\[(\d+)\]\(peers/([\w-]+)/(\w+)\.txt\)$`)
 
-// TestPages_peers counts the lines of the programs of docs/peers, and holds none of them to be
-// shorter than ours, and each to be in the table.
+// TestPages_peers counts the lines of the programs of docs/internal/peers. None may be shorter than
+// ours, and each must be in the table.
 func TestPages_peers(t *testing.T) {
-	page, err := os.ReadFile(filepath.Join(root, "docs/side-by-side.md"))
+	page, err := os.ReadFile(filepath.Join(root, "docs/internal/side-by-side.md"))
 	require.NoError(t, err)
 	ours, shown := exampleTexts(t), map[string]bool{}
 	for _, row := range peerRow.FindAllStringSubmatch(string(page), -1) {
@@ -45,18 +45,18 @@ func TestPages_peers(t *testing.T) {
 			shown[library+"/"+name+".txt"] = true
 		}
 	}
-	files, err := filepath.Glob(filepath.Join(root, "docs/peers/*/*.txt"))
+	files, err := filepath.Glob(filepath.Join(root, "docs/internal/peers/*/*.txt"))
 	require.NoError(t, err)
 	require.Len(t, files, len(shown), "a program that is not in the table, or is there twice")
 	require.Len(t, files, 20)
 }
 
-// TestPages_peerPages holds docs/side-by-side.md to say how many lines the pages have that stand in
-// files of their own, which its table does not count.
+// TestPages_peerPages checks that docs/internal/side-by-side.md states the lines of the web pages,
+// which its table does not count.
 func TestPages_peerPages(t *testing.T) {
-	page, err := os.ReadFile(filepath.Join(root, "docs/side-by-side.md"))
+	page, err := os.ReadFile(filepath.Join(root, "docs/internal/side-by-side.md"))
 	require.NoError(t, err)
-	files, err := filepath.Glob(filepath.Join(root, "docs/peers/*/*.html"))
+	files, err := filepath.Glob(filepath.Join(root, "docs/internal/peers/*/*.html"))
 	require.NoError(t, err)
 	require.Len(t, files, 2)
 	var lines []int
@@ -80,7 +80,7 @@ func TestPages_peerPages(t *testing.T) {
 // peerText returns a program, which is formatted as ours are.
 func peerText(t *testing.T, name string) string {
 	t.Helper()
-	text, err := os.ReadFile(filepath.Join(root, "docs/peers", filepath.FromSlash(name)))
+	text, err := os.ReadFile(filepath.Join(root, "docs/internal/peers", filepath.FromSlash(name)))
 	require.NoError(t, err)
 	formatted, err := format.Source(text)
 	require.NoError(t, err, name)

@@ -23,43 +23,28 @@ import (
 // rewrite is the flag of the stories, with the name that package datadriven gives it.
 var rewrite = flag.Bool("rewrite", false, "write the pages anew that tests generate")
 
-const scenariosPage = root + "/docs/scenarios.md"
+const scenariosPage = root + "/docs/internal/scenarios.md"
 
-// series are the series of scenarios, and the number of scenarios of each.
-var series = []struct {
-	name  string
-	count int
-	about string
-}{
-	{"S0", 23, "Strategies, steps, delegation"},
-	{"S1", 37, "Reflection, plans, ReAct, retry, streams"},
-	{"S2", 22, "Markdown policies"},
-	{"S3", 21, "Agents as steps"},
-	{"S4", 27, "Reason, act, observe"},
-	{"W", 17, "What providers send"},
-}
-
-// notBuilt says what is missing for some scenarios. No test shows them yet.
-var notBuilt = map[scenario]string{}
-
-// amended says what was changed of a scenario since it was written.
-var amended = map[scenario]string{
-	{"S3", 6}: "a finish reason of calls without a call is no error if there is a text: the text is the answer, and a notice\ntells it. Without a text the strategy asks once more, as far as its retries allow",
+// series are the series of scenarios, in the order of the page.
+var series = []struct{ name, about string }{
+	{"S0", "Strategies, steps, delegation"},
+	{"S1", "Reflection, plans, ReAct, retry, streams"},
+	{"S2", "Markdown policies"},
+	{"S3", "Agents as steps"},
+	{"S4", "Reason, act, observe"},
+	{"W", "What providers send"},
 }
 
 // TestScenariosAreShown finds a test or a story for every scenario, by the numbers in its name, and
-// compares docs/scenarios.md with the result. With -rewrite it writes the page.
+// compares docs/internal/scenarios.md with the result. With -rewrite it writes the page.
 func TestScenariosAreShown(t *testing.T) {
 	all, err := bearing()
 	require.NoError(t, err)
-	for _, s := range scenarios() {
-		if notBuilt[s] != "" {
-			require.Empty(t, all[s], "%s is built: take it from the list", s)
-			continue
-		}
-		require.NotEmpty(t, all[s], "no test bears the number of %s", s)
+	texts := scenarioTexts(t)
+	for _, s := range texts {
+		require.NotEmpty(t, all[s.scenario], "no test bears the number of %s", s)
 	}
-	page := scenarioPage(all)
+	page := scenarioPage(texts, all)
 	if *rewrite {
 		require.NoError(t, os.WriteFile(scenariosPage, []byte(page), 0o644)) //nolint:gosec // a document
 	}
@@ -169,41 +154,50 @@ func scan(file string, found func(test string, list []scenario)) error {
 // subtest matches the beginning of the name of a subtest with a number.
 var subtest = regexp.MustCompile(`^(S[0-4]|W)-\d{1,2}\b`)
 
-// scenarios returns all scenarios, in order.
-func scenarios() (all []scenario) {
-	for _, s := range series {
-		for n := range s.count {
-			all = append(all, scenario{s.name, n + 1})
-		}
+// described is a scenario with its text.
+type described struct {
+	scenario
+	text string
+}
+
+// scenarioTexts returns all scenarios in order, from testdata/scenarios.txt. A line of the file is a
+// number and a text.
+func scenarioTexts(t *testing.T) (all []described) {
+	t.Helper()
+	file, err := os.ReadFile("testdata/scenarios.txt")
+	require.NoError(t, err)
+	for line := range strings.Lines(string(file)) {
+		name, text, _ := strings.Cut(strings.TrimSpace(line), " ")
+		numbers := numbersIn(" " + name)
+		require.Len(t, numbers, 1, line)
+		require.NotEmpty(t, text, line)
+		all = append(all, described{numbers[0], text})
 	}
 	return all
 }
 
-// scenarioPage returns the page that lists them.
-func scenarioPage(all map[scenario][]string) string {
+// scenarioPage returns the page that lists the scenarios.
+func scenarioPage(texts []described, all map[scenario][]string) string {
 	var b strings.Builder
-	b.WriteString("<!-- Written by TestScenariosAreShown from the names of tests; do not edit. -->\n\n# Scenarios\n\n")
-	b.WriteString("The requirements of the library were written as numbered scenarios before it was built. The names of tests, and of stories in\n[testdata/stories](../testdata/stories), contain these numbers.\n\nA scenario is *shown* if a test asserts everything in its text, and fails when the library is broken in the way that the last\ncolumn describes; `make breaks` repeats this. A scenario is *named* if tests have its number, but nobody has checked this: the\ntests may assert all of its text, or only a part.\n")
-	for _, s := range scenarios() {
-		if what := amended[s]; what != "" {
-			fmt.Fprintf(&b, "\n%s was amended: %s.\n", s, what)
-		}
-	}
+	b.WriteString("<!-- Written by TestScenariosAreShown from internal/archtest/testdata/scenarios.txt and the names of tests; do not edit. -->\n\n# Scenarios\n\n")
+	b.WriteString("The requirements of the library are numbered scenarios. The names of tests, and of stories in\n[testdata/stories](../../testdata/stories), contain these numbers.\n\nA scenario is *shown* if a test asserts everything in its text, and fails when the library is broken in the way that the last\ncolumn describes; `make breaks` repeats this. A scenario is *named* if tests have its number, but nobody has checked this: the\ntests may assert all of its text, or only a part.\n")
 	for _, s := range series {
-		fmt.Fprintf(&b, "\n## %s: %s\n\n| scenario | | tests | fails when |\n|---|---|---|---|\n", s.name, s.about)
-		for n := range s.count {
-			b.WriteString(scenarioRow(scenario{s.name, n + 1}, all))
+		fmt.Fprintf(&b, "\n## %s: %s\n\n| scenario | what holds | | tests | fails when |\n|---|---|---|---|---|\n", s.name, s.about)
+		for _, d := range texts {
+			if d.series == s.name {
+				b.WriteString(scenarioRow(d, all[d.scenario]))
+			}
 		}
 	}
 	return b.String()
 }
 
 // scenarioRow returns a row of the page. The test that shows a scenario comes first.
-func scenarioRow(s scenario, all map[scenario][]string) string {
-	tests, state := all[s], "named"
+func scenarioRow(s described, tests []string) string {
+	state := "named"
 	var fails []string
 	for _, b := range breakages {
-		if b.scenario != s {
+		if b.scenario != s.scenario {
 			continue
 		}
 		folder, name, _ := strings.Cut(b.test, " ")
@@ -211,8 +205,5 @@ func scenarioRow(s scenario, all map[scenario][]string) string {
 		tests = append([]string{first}, slices.DeleteFunc(slices.Clone(tests), func(t string) bool { return t == first })...)
 		state, fails = "shown", append(fails, b.what)
 	}
-	if why := notBuilt[s]; why != "" {
-		return fmt.Sprintf("| %s | | %s | |\n", s, why)
-	}
-	return fmt.Sprintf("| %s | %s | %s | %s |\n", s, state, strings.Join(tests, ", "), strings.Join(fails, "; "))
+	return fmt.Sprintf("| %s | %s | %s | %s | %s |\n", s, s.text, state, strings.Join(tests, ", "), strings.Join(fails, "; "))
 }

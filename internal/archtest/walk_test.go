@@ -19,8 +19,8 @@ const mostCalls = 8
 // outsiders are the types whose methods are user code: a line of a walk may end there.
 var outsiders = []string{"Client", "Config", "Running", "Strategy"}
 
-// TestWalk checks the walks of docs/design.md against the code: each function of a line exists and
-// calls the next, and none calls an earlier one of the line.
+// TestWalk checks the walks of docs/internal/design.md against the code: each function of a line
+// exists and calls the next, and none calls an earlier one of the line.
 func TestWalk(t *testing.T) {
 	calls := callsOf(t, "machine", "orchestrator")
 	lines := walks(t, "A walk")
@@ -61,10 +61,10 @@ func TestWalk_approval(t *testing.T) {
 	require.LessOrEqual(t, len(lines[3])-1, mostCalls, "%s", lines[3])
 }
 
-// walks returns the lines of the walks below a heading of docs/design.md.
+// walks returns the lines of the walks below a heading of docs/internal/design.md.
 func walks(t *testing.T, heading string) (lines [][]string) {
 	t.Helper()
-	text, err := os.ReadFile(filepath.Join(root, "docs/design.md"))
+	text, err := os.ReadFile(filepath.Join(root, "docs/internal/design.md"))
 	require.NoError(t, err)
 	before, section, found := strings.Cut(string(text), " "+heading+"\n")
 	require.True(t, found)

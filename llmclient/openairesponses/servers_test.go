@@ -11,7 +11,7 @@ import (
 	"github.com/segue-go/segue/messages"
 )
 
-// These servers do not do as OpenAI's does. The names are those of the rules in docs/scenarios.md.
+// These servers do not do as OpenAI's does. The tests are named after docs/internal/scenarios.md.
 
 func TestW6_EventStreamsInEveryDress(t *testing.T) {
 	said := speech{items: []part{text("one ", "two")}}

@@ -198,7 +198,7 @@ func TestBroken_passesExploration(t *testing.T) {
 	}
 }
 
-// Every law is broken by somebody, and docs/proof.md says by whom; with -rewrite it is written.
+// docs/internal/proof.md lists what is broken, and the law that catches it; -rewrite writes the list.
 func TestBroken_page(t *testing.T) {
 	caught := map[crash.Law]bool{}
 	var b strings.Builder
@@ -210,7 +210,7 @@ func TestBroken_page(t *testing.T) {
 	for _, law := range crash.Laws() {
 		require.True(t, caught[law], "who breaks the law %q?", law)
 	}
-	const page, command = "../../docs/proof.md", "go test ./strategytest/crash -run '^TestBroken_page$' -rewrite"
+	const page, command = "../../docs/internal/proof.md", "go test ./strategytest/crash -run '^TestBroken_page$' -rewrite"
 	begin, end := "<!-- broken for the crash kit: "+command+" -->\n", "<!-- end of broken for the crash kit -->\n"
 	text, err := os.ReadFile(page)
 	require.NoError(t, err)

@@ -17,10 +17,10 @@ import (
 func rewriting() bool { return flag.Lookup("rewrite").Value.String() == "true" }
 
 // ofDefects are the laws that no strategy can break, only a Machine: internal/archtest breaks it,
-// with the defects of docs/proof.md, and holds each of these laws to find one alone.
+// with the defects of docs/internal/proof.md, and holds each of these laws to find one alone.
 var ofDefects = []string{explore.Limits, explore.StoppedRun, explore.Decoded, explore.Taint, explore.Allowed, explore.Refused}
 
-// Every law is broken by somebody, and alone; docs/proof.md says by whom.
+// Every law is broken by somebody, and alone; docs/internal/proof.md says by whom.
 func TestBroken_page(t *testing.T) {
 	caught := map[string]bool{}
 	names := map[string]bool{}
@@ -45,11 +45,11 @@ func TestBroken_page(t *testing.T) {
 	}
 }
 
-// partOfProof returns what stands between two lines of docs/proof.md. With -rewrite it writes
-// something else there.
+// partOfProof returns the text between two lines of docs/internal/proof.md. With -rewrite it
+// replaces this text.
 func partOfProof(t *testing.T, begin, end, instead string) string {
 	t.Helper()
-	const page = "../../docs/proof.md"
+	const page = "../../docs/internal/proof.md"
 	text, err := os.ReadFile(page)
 	require.NoError(t, err)
 	before, rest, ok := strings.Cut(string(text), begin)

@@ -5,7 +5,7 @@ import "slices"
 // Kind is a kind of finding.
 type Kind struct {
 	Name    string
-	Rule    string // of docs/scenarios.md; "" if none is about it
+	Rule    string // of docs/internal/scenarios.md; "" if none is about it
 	Verdict Verdict
 	Means   string // what is unusual or broken, in Markdown
 	Advice  string // what segue does about it, or what to set; %s stands for what is measured

@@ -56,7 +56,7 @@ type Check struct {
 // Finding is something unusual or broken. Its name is one of [Known].
 type Finding struct {
 	Name     string  `json:"name"`
-	Rule     string  `json:"rule,omitempty"` // of docs/scenarios.md, such as W-10
+	Rule     string  `json:"rule,omitempty"` // of docs/internal/scenarios.md, such as W-10
 	Verdict  Verdict `json:"verdict"`
 	Measured string  `json:"measured"`
 	Advice   string  `json:"advice"` // what segue does about it, or what to set
