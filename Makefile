@@ -111,7 +111,7 @@ bench: postgres ## measure speed beside a hand-written loop, and the stores besi
 # SOAK_SEED=n repeats a seed, SOAK_STORES=sqlite takes that store alone.
 SOAK ?= 1h
 
-soak: ## kill processes with runs for SOAK (default 1h) per store, and write what is left into docs/durability.md
+soak: ## kill processes with runs for SOAK (default 1h) per store, and write what is left into docs/internal/durability-tests.md
 	@cd internal/soak && SOAK=$(SOAK) $(GO) test -count 1 -timeout 0 -v -run '^TestSoak$$' .
 
 generate: ## write the generated documents anew

@@ -87,10 +87,10 @@ var (
 	fieldName   = regexp.MustCompile("`(\\w+)`")
 )
 
-// TestPrivacy_everyField holds docs/privacy.md against the structs: each field that a store keeps
-// has a row below the heading of its type, and no other has.
+// TestPrivacy_everyField compares docs/internal/stored-fields.md with the structs: each field that a
+// store keeps has a row below the heading of its type, and no other has.
 func TestPrivacy_everyField(t *testing.T) {
-	text, err := os.ReadFile(filepath.Join(root, "docs/privacy.md"))
+	text, err := os.ReadFile(filepath.Join(root, "docs/internal/stored-fields.md"))
 	require.NoError(t, err)
 	described, at := map[string][]string{}, ""
 	for line := range strings.Lines(string(text)) {
@@ -115,13 +115,13 @@ func TestPrivacy_everyField(t *testing.T) {
 	require.GreaterOrEqual(t, len(fields), 35)
 	for name, want := range fields {
 		have, ok := described[name]
-		require.True(t, ok, "docs/privacy.md does not describe %s, with the fields %q", name, want)
+		require.True(t, ok, "docs/internal/stored-fields.md does not describe %s, with the fields %q", name, want)
 		slices.Sort(want)
 		slices.Sort(have)
-		require.Equal(t, want, have, "the fields of %s in docs/privacy.md", name)
+		require.Equal(t, want, have, "the fields of %s in docs/internal/stored-fields.md", name)
 	}
 	for name := range described {
-		require.Contains(t, fields, name, "docs/privacy.md describes what no store keeps")
+		require.Contains(t, fields, name, "docs/internal/stored-fields.md describes what no store keeps")
 	}
 }
 

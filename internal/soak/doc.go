@@ -7,5 +7,5 @@
 // on.
 //
 // go test takes less than a minute. make soak SOAK=1h goes on for an hour and writes the figures to
-// docs/durability.md. A seed is printed; SOAK_SEED sets it.
+// docs/internal/durability-tests.md. A seed is printed; SOAK_SEED sets it.
 package soak

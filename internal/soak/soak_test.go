@@ -19,7 +19,7 @@ import (
 // it.
 const lastRun = "testdata/soak.json"
 
-const document = "../../docs/durability.md"
+const document = "../../docs/internal/durability-tests.md"
 
 // soaked is what a make soak has found with one store.
 type soaked struct {
@@ -156,7 +156,7 @@ func TestDocument(t *testing.T) {
 	_, _, err = around(string(text))
 	require.NoError(t, err)
 	all := published(t)
-	require.True(t, strings.Contains(string(text), table(all)), "docs/durability.md and %s disagree: make soak writes both", lastRun) //nolint:testifylint // the document is long
+	require.True(t, strings.Contains(string(text), table(all)), "docs/internal/durability-tests.md and %s disagree: make soak writes both", lastRun) //nolint:testifylint // the document is long
 	for kind, s := range all {
 		require.GreaterOrEqual(t, s.Kills, 300, kind)
 		require.Zero(t, s.Lost+s.Twice+s.Wrong, kind)
