@@ -73,11 +73,11 @@ func TestText_wide(t *testing.T) {
 	require.Equal(t, 60, strings.Count(c.Text(40), "漢")+strings.Count(c.Text(40), "字"))
 }
 
-// TestPage compares the table of findings in docs/models.md with those that there are. With
-// -rewrite it writes the table.
+// TestPage compares the table of docs/internal/doctor-findings.md with the findings that there are.
+// With -rewrite it writes the table.
 func TestPage(t *testing.T) {
 	t.Parallel()
-	const head, file = "| finding | rule | verdict | means | what segue does, or what to set |\n|---|---|---|---|---|\n", "../../../../docs/models.md"
+	const head, file = "| finding | rule | verdict | means | what segue does, or what to set |\n|---|---|---|---|---|\n", "../../../../docs/internal/doctor-findings.md"
 	var b strings.Builder
 	b.WriteString(head)
 	for _, k := range doctor.Known() {
@@ -96,5 +96,7 @@ func TestPage(t *testing.T) {
 	require.Equal(t, b.String(), head+table+"\n", "run: go test ./internal/doctor -run TestPage -rewrite")
 	screen, err := os.ReadFile("../../../../docs/screens/doctor-80.txt")
 	require.NoError(t, err)
-	require.Contains(t, before, "\n```\n"+string(screen)+"```\n", "the page shows the screen")
+	guide, err := os.ReadFile("../../../../docs/models.md")
+	require.NoError(t, err)
+	require.Contains(t, string(guide), "\n```\n"+string(screen)+"```\n", "the page shows the screen")
 }
