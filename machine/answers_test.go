@@ -112,7 +112,7 @@ func TestMachine_refusesWrongRecords(t *testing.T) {
 		tool(tools.Definition{Name: "w"}), tool(tools.Definition{Name: "w2"}), tool(tools.Definition{Name: "seq", Sequential: true, ReadOnly: true}),
 		tool(tools.Definition{Name: "ask", NeedsApproval: true}), offering("r"), agent("work", "main"), places(2))
 	id := func(seq, index int) machine.EffectID { return machine.EffectID{Seq: seq, Index: index} }
-	wrong[*machine.AnswerError](t, e, machine.Intended{Effect: id(1, 0), Verdict: machine.VerdictAllow, Frame: ""}, "only of calls")
+	wrong[*machine.AnswerError](t, e, machine.Intended{Effect: id(1, 0), Verdict: machine.VerdictAllow, Frame: ""}, "only calls")
 	e.answer("1", calling("w", "ask", "work", "r", "w2", "seq"))
 	// w is open, ask waits for its approval, work has a branch, r is open, w2 is queued, seq waits
 	// for its turn

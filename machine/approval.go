@@ -154,8 +154,9 @@ func (e *effect) isDoubtful() bool {
 	return slices.ContainsFunc(read, func(c messages.ToolCall) bool { return c.ID == e.call.ID })
 }
 
-// Unapproved reports whether an effect is an open call of an agent that neither the policy allows
-// now nor a person has approved: another policy has allowed it, or a journal that was changed.
+// Unapproved reports whether an effect is an open call of an agent that nobody has approved and
+// that the policy does not allow now. Such a call was allowed by another policy, or its journal was
+// changed.
 func (m *Machine) Unapproved(id EffectID) bool {
 	e := m.find(id)
 	return e != nil && e.agent != nil && !e.approved && m.verdict(e) != VerdictAllow
@@ -172,11 +173,11 @@ func (m *Machine) intended(rec Record) error {
 	problem := ""
 	switch {
 	case e.kind == EffectModel:
-		problem = "only of calls and remote delegations is anything intended"
+		problem = "only calls and remote delegations have an intent"
 	case r.Verdict != VerdictAllow && r.Verdict != VerdictAsk && r.Verdict != VerdictRefuse:
 		problem = "there is no such verdict"
 	case !e.takes(r.Verdict):
-		problem = "it has been decided what becomes of the call"
+		problem = "the call already has its verdict"
 	}
 	if problem != "" {
 		return m.answerError(e, r.Effect, nil, problem)

@@ -180,8 +180,8 @@ func (m *Machine) leaveBranch(f *frame, out *delegation.Output) {
 	m.branchEnded(e, f.place, r)
 }
 
-// inherits returns the output of a branch as the strategy of its caller receives it later; nil if
-// that does not want it.
+// inherits returns the output of a branch as the caller's strategy will receive it; nil if that
+// strategy does not want it.
 func (f *frame) inherits(e *effect, out delegation.Output, noChild bool) *strategy.BranchOutput {
 	if _, ok := f.st.(strategy.BranchInheritor); !ok {
 		return nil

@@ -263,8 +263,8 @@ func (f *frame) tool(name, id string) (def *tools.Definition, own int) {
 	return lookup(f.allowed, name), -1
 }
 
-// ofReply reports whether a call stands in the last reply, which is the first answer to a request,
-// or in the reply of a request aside. All other calls are the strategy's own.
+// ofReply reports whether the model made the call: in the last reply, which is the first answer
+// after a request, or in the reply to a request aside. All other calls are the strategy's own.
 func (f *frame) ofReply(id string) bool {
 	if f.replied == nil {
 		f.replied = map[string]bool{"": true}
@@ -285,8 +285,8 @@ func (f *frame) ofReply(id string) bool {
 	return f.replied[id]
 }
 
-// replying reports whether the frame makes calls right after a reply: then its model asked for the
-// calls, whatever their ids are.
+// replying reports whether the last answer of the frame is a reply. Then its model asked for the
+// calls that the frame makes, whatever ids they have.
 func (f *frame) replying() bool { return len(f.answers) == 1 && f.answers[0].reply != nil }
 
 func lookup(defs []tools.Definition, name string) *tools.Definition {
@@ -301,8 +301,8 @@ func lookup(defs []tools.Definition, name string) *tools.Definition {
 // ReasonNotOffered is the reason of a result of a call that the frame may not make.
 const ReasonNotOffered = "not_offered"
 
-// refusal returns the text that tells a model that a tool does not exist, and which tools do, or
-// tells a strategy how it gets a tool.
+// refusal returns the result of a call that the frame may not make. It lists the tools for a model,
+// or says how a strategy gets the tool.
 func (f *frame) refusal(c *messages.ToolCall) string {
 	if !f.ofReply(c.ID) {
 		return fmt.Sprintf("the strategy may not call the tool %q: give it to the run and to the delegation, or bring it as a strategy.ToolProvider", c.Name)

@@ -9,7 +9,7 @@ import (
 	"github.com/segue-go/segue/strategy"
 )
 
-// oneHandoff is what a handoff uses of the limits.
+// oneHandoff returns the amounts that a handoff uses of the limits.
 func oneHandoff() amounts {
 	more := stepOf(0, 0)
 	more[handoffs] = 1
@@ -70,7 +70,7 @@ func (m *Machine) successors(f *frame) (known []string, broken *delegation.Error
 	return h.Successors(), nil
 }
 
-// successor returns a frame that can take the place of f, but for what f uses meanwhile.
+// successor returns a frame that can take the place of f. It lacks the usage that f still adds.
 func (m *Machine) successor(f *frame, s *nextstep.Successor, known []string) (*frame, error) {
 	if !slices.Contains(known, s.Strategy) {
 		return nil, fmt.Errorf("%.64q is not among its Successors, which are %q", s.Strategy, known)

@@ -127,7 +127,7 @@ func sum(a, b int) int {
 	return a + b
 }
 
-// refund returns what an effect had reserved that was never begun.
+// refund gives back the reservation of an effect that was never begun.
 func (m *Machine) refund(e *effect) {
 	r := e.reserved
 	e.reserved = delegation.Counts{}
@@ -183,8 +183,8 @@ func (m *Machine) reached(f *frame, more amounts) (end *ending) {
 	return end
 }
 
-// tellLimit reports whether the calls of frame f that a limit refuses are answered, so that its
-// strategy can conclude: those of a reply, and once for each limit of tool calls.
+// tellLimit reports whether frame f gets answers to the calls that a limit refuses, so that its
+// strategy can conclude. It gets them for calls of a reply, once for each limit of tool calls.
 func (m *Machine) tellLimit(f *frame, e *ending) bool {
 	cause, _ := errors.AsType[*LimitError](e.err)
 	if !m.started.Conclude || cause == nil || cause.Limit != limitNames[toolCalls] || e.frame.told || !f.replying() || m.reserve(f, 0, 0) != nil {
@@ -212,8 +212,8 @@ func (m *Machine) limitReached(f *frame, limit string, most int64) *ending {
 	return &ending{frame: f, reason: err.Error(), err: delegation.NewError(delegation.CodeLimit, err)}
 }
 
-// remaining returns what is left of each limit of f, and of all frames above it, for something that
-// starts one frame deeper; negative: no limit.
+// remaining returns how much is left of each limit of f and of all frames above it, for a frame
+// that starts one level deeper; negative: no limit.
 func (m *Machine) remaining(f *frame) amounts {
 	all := noLimits
 	for g, deep := f, int64(1); g != nil; g, deep = g.up, deep+1 {

@@ -95,8 +95,8 @@ func canHear(s strategy.Strategy) bool {
 	return hands || listens(s)
 }
 
-// kept returns the notes that nobody has heard, and those that a live frame has not heard whose
-// strategy is such a hearer. Every live frame must be parked or asleep.
+// kept returns the notes that no frame has heard, and those that some live frame has still to hear
+// whose strategy satisfies hearer. Every live frame must be parked or asleep.
 func (m *Machine) kept(hearer func(strategy.Strategy) bool) []note {
 	if len(m.notes) == 0 {
 		return nil

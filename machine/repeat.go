@@ -15,7 +15,7 @@ const DefaultRepeats = 2
 // mostMade is how many different calls of a frame are kept to compare later ones with.
 const mostMade = 16
 
-// madeCall is a call that the model of a frame has made, and what came of it.
+// madeCall is a call that the model of a frame has made, with its result.
 type madeCall struct {
 	call   messages.ToolCall
 	weight int                 // of its arguments
@@ -26,30 +26,30 @@ type madeCall struct {
 	out    messages.ToolOutput
 }
 
-// news counts what may make the result of a call of a frame another one: calls that are not
+// news counts the events that may change the result of a frame's calls: calls that are not
 // read-only, replies and stops in its branch, and notes.
 func (m *Machine) news(f *frame) int { return f.branch.news + m.lastNote }
 
-// hasNews counts something new for a frame and all frames above it.
+// hasNews counts an event for a frame and all frames above it.
 func (f *frame) hasNews() {
 	for ; f != nil; f = f.up {
 		f.branch.news++
 	}
 }
 
-// notices reports whether the Machine notices that a frame repeats the calls that it is making: its
-// model asked for them, and no journal of an earlier release says otherwise.
+// notices reports whether the Machine compares the calls of a frame with earlier ones. It does if
+// the model asked for the calls, unless the run was begun by an early release.
 func (m *Machine) notices(f *frame) bool { return m.started.Repeats > 0 && f.replying() }
 
-// mayRepeat reports whether a call may be a repetition: not if the frame may not make it, if its
-// strategy brings the tool, and if the tool is Repeatable.
+// mayRepeat reports whether a call can count as a repetition: the frame may make it, the tool does
+// not come from its strategy, and the tool is not Repeatable.
 func (f *frame) mayRepeat(c *messages.ToolCall) bool {
 	def, own := f.tool(c.Name, c.ID)
 	return def != nil && own < 0 && !def.Repeatable
 }
 
-// repeated returns which of the calls are not made, because they were made as often as they may,
-// with the same result and nothing new since; nil if all are made.
+// repeated marks the calls that are not made again: they had the same result Config.Repeats times,
+// and nothing has happened since that may change it. It returns nil if all calls are made.
 func (m *Machine) repeated(f *frame, calls []messages.ToolCall) (again []bool) {
 	if len(f.made) == 0 || !m.notices(f) {
 		return nil
@@ -76,8 +76,8 @@ func (f *frame) changing(calls []messages.ToolCall) (list []messages.ToolCall) {
 	return list
 }
 
-// lastMade returns what is kept of the same call, whose arguments have that weight; nil if nothing
-// is.
+// lastMade returns the kept record of an equal call; nil if there is none. The weight is that of
+// its arguments.
 func (f *frame) lastMade(c *messages.ToolCall, weight int) *madeCall {
 	for i := range f.made {
 		made := &f.made[i]
@@ -98,9 +98,9 @@ func sameArguments(a, b messages.ToolCall) bool {
 
 func sameCall(a, b messages.ToolCall) bool { return a.Name == b.Name && sameArguments(a, b) }
 
-// weigh returns a number that is the same for arguments that are the same as JSON, and that few
-// others have; -1: nobody knows. It adds up the parts between braces and commas, whatever their
-// order.
+// weigh returns a hash of arguments. Arguments that are equal as JSON have the same hash, because
+// it adds up the parts between braces and commas in any order. It returns -1 if escapes in the text
+// make that uncertain.
 func weigh(arguments string) (weight int) {
 	if strings.Contains(arguments, `\u`) || strings.Contains(arguments, `\/`) {
 		return -1 // such a letter may be written otherwise
@@ -120,14 +120,14 @@ func weigh(arguments string) (weight int) {
 	return weight
 }
 
-// holds reports whether nothing is new since a call. The calls that ran beside it are not new if
-// they are made together again.
+// holds reports whether nothing has happened since a call that may change its result. The calls of
+// its own batch do not count if the same calls are made together again.
 func (c *madeCall) holds(news int, beside []messages.ToolCall) bool {
 	return c.news == news && (c.beside == nil || slices.EqualFunc(c.beside, beside, sameCall))
 }
 
-// noteCalls keeps the calls of a batch that has its results, and marks each result that is the same
-// as that of the same call before.
+// noteCalls keeps the calls of a finished batch, and marks each result that is equal to the result
+// of the same call before.
 func (m *Machine) noteCalls(f *frame) {
 	b, before := &f.batch, m.news(f)
 	if slices.ContainsFunc(b.calls, func(e effect) bool { return e.started && !e.def.ReadOnly }) {

@@ -11,8 +11,8 @@ import (
 	"github.com/segue-go/segue/tools"
 )
 
-// migrated applies a Migrated: the run goes on from the snapshot, whatever the records before it
-// have come to.
+// migrated applies a Migrated: the run continues from the snapshot. The state that the records
+// before it led to is dropped.
 func (m *Machine) migrated(rec Record) error {
 	r, err := canonical(rec.(Migrated))
 	s := &r.Snapshot
@@ -75,7 +75,7 @@ func (m *Machine) restore(s *Snapshot) error {
 	return nil
 }
 
-// unfit says what is wrong with the place of a restored frame; "" if nothing is wrong.
+// unfit returns the problem of a restored frame's place in the tree; "" if there is none.
 func (r *restorer) unfit(f *frame) string {
 	if (f.parked == onNothing) != r.slept[f] {
 		return "it waits for nothing, or for effects and a child"
@@ -296,12 +296,12 @@ func (r *restorer) waits(e *effect, s *EffectSnapshot, refuse func(string, error
 			r.m.waits = map[string]*effect{}
 		}
 		if r.m.waits[w.Wait.ID] != nil {
-			return refuse("waits for what another one waits for", nil)
+			return refuse("has a wait that the snapshot has twice", nil)
 		}
 		r.m.waits[w.Wait.ID] = e
 	}
 	if e.isWaiting() != (e.state == waiting) {
-		return refuse("waits for nobody, or does not wait for whom it has asked", nil)
+		return refuse("must be in the state waiting if it has an open wait, and only then", nil)
 	}
 	return nil
 }

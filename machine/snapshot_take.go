@@ -201,7 +201,7 @@ func (s *BranchResult) result(callID string) branchResult {
 	return r
 }
 
-// effectStateAtRest returns the state of an effect as a snapshot has it.
+// effectStateAtRest returns the state of an effect in the form that a snapshot stores.
 func effectStateAtRest(s effectState) EffectState {
 	if s == ended {
 		return ""

@@ -180,11 +180,11 @@ func TestMigrated_refuses(t *testing.T) {
 		"progress":  {func(s *machine.Snapshot) { s.Frames[1].Calls[0].State = machine.EffectOpen }, `its effect 4/1 cannot have the state "open"`},
 		"no tool":   {func(s *machine.Snapshot) { s.Frames[1].Offered = nil }, `its effect 4/1 calls the tool "guarded", which the strategy may not call any more`},
 		"agent":     {func(s *machine.Snapshot) { s.Frames[1].Calls[0].Agent = true }, `its effect 4/1 calls "guarded", which is an agent in one version`},
-		"no wait":   {func(s *machine.Snapshot) { s.Frames[1].Calls[0].Waits = nil }, "its effect 4/1 waits for nobody"},
+		"no wait":   {func(s *machine.Snapshot) { s.Frames[1].Calls[0].Waits = nil }, "its effect 4/1 must be in the state waiting if it has an open wait, and only then"},
 		"same wait": {
 			func(s *machine.Snapshot) {
 				s.Frames[1].Calls[0].Waits = append(s.Frames[1].Calls[0].Waits, s.Frames[1].Calls[0].Waits...)
-			}, "its effect 4/1 waits for what another one waits for",
+			}, "its effect 4/1 has a wait that the snapshot has twice",
 		},
 		"step": {
 			func(s *machine.Snapshot) {

@@ -56,15 +56,15 @@ func (m *Machine) call(f *frame, method string, fn func() nextstep.NextStep) (ne
 	return next
 }
 
-// readState notes the state of the frame's strategy, of which no event tells.
+// readState notes the state of the frame's strategy without an event.
 func (f *frame) readState() {
 	if f.stater != nil {
 		f.state, f.moves = f.stater.State(), f.fsm.Moves()
 	}
 }
 
-// reportState emits an event if the FSM of the frame's strategy has moved, be it to the same state,
-// or if a strategy without one tells another state.
+// reportState emits an event if the FSM of the frame's strategy has moved, even to the same state.
+// A strategy without an FSM may report a state itself; then a new state gives an event.
 func (m *Machine) reportState(f *frame) {
 	if f.stater == nil {
 		return

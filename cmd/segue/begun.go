@@ -19,27 +19,28 @@ import (
 	"github.com/segue-go/segue/tools"
 )
 
-// The names under which a run is found again.
+// The keys under which segue stores its own data with a run.
 const (
 	begunKey   = "segue" // in the metadata of a run: a begun as JSON
-	agentLabel = "agent" // a label of a run: the agent of the configuration that does it
+	agentLabel = "agent" // a label of a run: its agent in the configuration
 )
 
 const begunVersion = 1
 
-// begun is what a run was begun with, as its journal keeps it: enough to go on with it, and no key.
+// begun holds the settings with which a run began. The journal stores it, so that the run can be
+// continued. It holds no key.
 type begun struct {
 	Version  int      `json:"v"`
 	Program  string   `json:"program,omitempty"` // the version of segue
 	Config   string   `json:"config,omitempty"`  // the path of the configuration; "": none
-	Origin   string   `json:"origin,omitempty"`  // how that was named
-	SHA256   string   `json:"sha256,omitempty"`  // of its content
+	Origin   string   `json:"origin,omitempty"`  // how the user named the configuration
+	SHA256   string   `json:"sha256,omitempty"`  // of the content of the configuration
 	Agent    string   `json:"agent,omitempty"`
-	Strategy string   `json:"strategy,omitempty"` // what --strategy said; so with the others, unless they say more
-	Model    string   `json:"model,omitempty"`    // without a configuration the model that was asked, whoever named it
+	Strategy string   `json:"strategy,omitempty"` // the value of --strategy; the fields below are values of flags, too
+	Model    string   `json:"model,omitempty"`    // without a configuration: the model that was asked, flag or not
 	API      string   `json:"api,omitempty"`
 	BaseURL  string   `json:"base_url,omitempty"`
-	Withheld bool     `json:"withheld,omitempty"` // the address has a part that is not kept
+	Withheld bool     `json:"withheld,omitempty"` // BaseURL lacks a part that is not stored
 	Server   string   `json:"server,omitempty"`   // of the environment, or several with commas between them
 	Policy   string   `json:"policy,omitempty"`
 	System   string   `json:"system,omitempty"`
@@ -53,10 +54,10 @@ type begun struct {
 	Idle     string   `json:"idle_timeout,omitempty"`
 
 	MCP  map[string][]string `json:"mcp,omitempty"` // the names of the tools of each MCP server
-	defs []tools.Definition  // of all tools of the run, which the journal keeps besides
+	defs []tools.Definition  // of all tools of the run; the journal has them elsewhere
 }
 
-// begunWith returns what a run is begun with.
+// begunWith returns the settings of a new run.
 func (c *cli) begunWith(f *runFlags, cfg *config.Config, place config.Place) (begun, error) {
 	b := begun{
 		Version: begunVersion, Program: programVersion(), Agent: f.agent, Model: f.model, API: f.api.value, Policy: f.policy, System: f.system,
@@ -124,7 +125,7 @@ func digestOf(cfg *config.Config) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// metadata returns what the journal keeps.
+// metadata returns the metadata of the run.
 func (b *begun) metadata() (map[string]string, error) {
 	text, err := json.Marshal(b)
 	if err != nil {
@@ -133,7 +134,7 @@ func (b *begun) metadata() (map[string]string, error) {
 	return map[string]string{begunKey: string(text)}, nil
 }
 
-// labels returns what a run can be found by.
+// labels returns the labels of the run.
 func (b *begun) labels() map[string]string {
 	if b.Agent == "" {
 		return nil
@@ -141,7 +142,7 @@ func (b *begun) labels() map[string]string {
 	return map[string]string{agentLabel: b.Agent}
 }
 
-// readBegun reads what a run was begun with.
+// readBegun reads the settings of a stored run.
 func readBegun(run string, s *machine.Started) (begun, error) {
 	b := begun{defs: s.Tools}
 	text, ok := s.Metadata[begunKey]
@@ -158,7 +159,7 @@ func readBegun(run string, s *machine.Started) (begun, error) {
 	return b, nil
 }
 
-// again returns the flags with which a run was begun, as far as f does not say otherwise.
+// again returns the flags of a stored run. Flags that are set in f replace them.
 func (b *begun) again(f *runFlags) (*runFlags, error) {
 	if b.Withheld && !f.reads && !f.given("base-url") {
 		return nil, errors.New("the address of the server held a user, a password or a query, which are not kept: say --base-url again")
@@ -181,7 +182,7 @@ func (b *begun) again(f *runFlags) (*runFlags, error) {
 	return made, nil
 }
 
-// differences says what is not as it was when the run began.
+// differences lists the settings that have changed since the run began.
 func (b *begun) differences(f *runFlags, now *begun) []string {
 	var all []string
 	differs := func(what, before, after string) {

@@ -10,14 +10,15 @@ import (
 	"github.com/segue-go/segue/machine"
 )
 
-// ways are command lines by which a run that is kept goes on; they are empty if it is not kept.
+// ways are the command lines that continue or show a stored run. They are empty if runs are not
+// stored.
 type ways struct {
 	resume, answer, show, runs string
-	asked                      bool                              // somebody could be asked, and did not answer
-	anyway                     map[string]machine.ApprovalPolicy // has the tools that ask whatever the approval says
+	asked                      bool                              // a person was asked and did not answer
+	anyway                     map[string]machine.ApprovalPolicy // its keys are the tools that always ask
 }
 
-// ways returns the command lines for a run; none if runs are not kept.
+// ways returns the command lines for a run; none if runs are not stored.
 func (st *runStore) ways(run string) ways {
 	if st == nil {
 		return ways{}
@@ -25,8 +26,8 @@ func (st *runStore) ways(run string) ways {
 	return ways{resume: st.command("resume", run), answer: st.command("answer", run), show: st.command("show", run), runs: "segue runs" + st.said}
 }
 
-// offers returns lines with what else can be done about a run that has not ended; the error of the
-// command says how it goes on.
+// offers returns lines about the other commands for a run that has not ended. The error of the
+// command already says how to continue the run.
 func (on ways) offers(status machine.Status) []string {
 	if on.resume == "" {
 		return nil
@@ -42,7 +43,7 @@ func (on ways) offers(status machine.Status) []string {
 	}
 }
 
-// interrupting says what a signal does to a run, and what the next one does.
+// interrupting returns the text that explains a first and a second signal.
 func (st *runStore) interrupting() string {
 	if st == nil {
 		return "stopping; press Ctrl-C again to end at once"
@@ -96,7 +97,7 @@ func waiting(waits []machine.Wait, files *workfolder.Folder, on ways) error {
 	return fmt.Errorf("the run waits for %s, and %s; %s", strings.Join(what, " and "), why, how)
 }
 
-// otherwise says how a run that is not kept can be begun again without a terminal.
+// otherwise returns how to start a run again without a terminal if runs are not stored.
 func otherwise(approvals, always, answers, unknown int, asked bool) string {
 	var how []string
 	switch {

@@ -2,18 +2,18 @@ package explore
 
 import "github.com/segue-go/segue/machine"
 
-// way is how a path is walked again.
+// way is a mode of walking a path again. Each mode can show a mistake of a strategy.
 type way uint8
 
 const (
 	plain     way = iota
-	decoded       // every record goes through its JSON form
-	scribbled     // what the strategy returned is overwritten where nobody else may read it
-	closely       // the same, and what the strategy is given and returns is looked at
-	restored      // its place is taken by a strategy that was restored from its snapshot
+	decoded       // every record is encoded as JSON and decoded
+	scribbled     // the spare capacity of slices that the strategy returned is overwritten
+	closely       // like decoded; a stand-in also checks the arguments and results of methods
+	restored      // a strategy that was restored from a snapshot takes its place
 )
 
-// again walks to a node once more. The strategy must decide as it did the first time.
+// again walks to a node once more, and checks that the strategy decides as it did the first time.
 func (x *exploration) again(at int32, path []choice, as way) bool {
 	err := x.walkAs(as, path)
 	sum := x.nodes[at].steps
@@ -32,7 +32,7 @@ func (x *exploration) again(at int32, path []choice, as way) bool {
 	return false
 }
 
-// walkAs walks along a path in that way.
+// walkAs walks along a path in the given way.
 func (x *exploration) walkAs(as way, path []choice) error {
 	x.run.as = as
 	defer func() { x.run.as = plain }()
@@ -65,13 +65,13 @@ func (x *exploration) walkAs(as way, path []choice) error {
 	return nil
 }
 
-// onPath is the reaction of a choice on a path, for the next walks along it.
+// onPath is the reaction of a choice, kept for later walks along the same path.
 type onPath struct {
 	reaction *Reaction
 	kind     machine.EffectKind // of its effect; "" for the whole run
 }
 
-// take returns the reaction of a choice in the state that was walked to.
+// take returns the reaction of a choice in the current state of the walk.
 func (x *exploration) take(c choice) onPath {
 	t := onPath{reaction: x.reaction(c)}
 	if t.reaction != nil && c.effect != whole {

@@ -2,8 +2,8 @@ package explore
 
 import "github.com/segue-go/segue/strategy"
 
-// lowered returns a factory of strategies of whose caps at most n are left; the factory itself if n
-// is 0.
+// lowered returns a factory whose strategies have at most n left of each cap; the factory itself if
+// n is 0.
 func lowered(factory func() strategy.Strategy, n int) func() strategy.Strategy {
 	if n <= 0 || factory == nil {
 		return factory

@@ -6,7 +6,7 @@ import (
 	"slices"
 )
 
-// cycles is the graph of the states in which something is due, to find runs that go on for ever.
+// cycles is the graph of the states in which a query is unfulfilled, to find runs that never end.
 type cycles struct {
 	wanted bool // there is a Leads
 	due    []due
@@ -14,13 +14,13 @@ type cycles struct {
 	edges  []edge
 }
 
-// edge is a reaction to an effect that leads from a node to a node.
+// edge is a reaction that leads from one node to another.
 type edge struct {
 	from, to int32
 	choice   choice
 }
 
-// with returns the key of a state with something due, which is another state.
+// with returns the key of the same state with queries due. A state with others due is another one.
 func (k stateKey) with(d due) stateKey {
 	binary.LittleEndian.PutUint64(k[:], binary.LittleEndian.Uint64(k[:])^uint64(d))
 	return k
@@ -34,7 +34,7 @@ func (g *cycles) of(at int32) due {
 	return g.due[at]
 }
 
-// keep adds the next node. A choice in another led to it; from is -1 for the first.
+// keep adds the next node. The choice c in the node from led to it; from is -1 for the first node.
 func (g *cycles) keep(key stateKey, from int32, c choice, d due) {
 	if !g.wanted {
 		return
@@ -70,8 +70,8 @@ func (q *inquiry) findCycles() {
 	}
 }
 
-// lasso returns a path to a state and, as its last reactions, a round that leads back to it, in
-// which d is due all the time; nil if there is none. The round is its number of reactions.
+// lasso returns a path that ends with a round: its last reactions lead from a state back to this
+// state, and d is due all the time. round is their number. The path is nil if there is none.
 func (q *inquiry) lasso(d due) (path []choice, round int) {
 	next := q.cycles.endless(d)
 	at, found := int32(0), false
@@ -92,8 +92,8 @@ func (q *inquiry) lasso(d due) (path []choice, round int) {
 	return path, len(visited) - slices.Index(visited, at)
 }
 
-// endless returns an edge from each node from which a run can go on for ever while d is due, to
-// another such node.
+// endless returns an edge for each node from which a run can go on for ever while d is due. The
+// edge leads to another such node.
 func (g *cycles) endless(d due) []*edge {
 	out, into := make([]int, len(g.due)), map[int32][]int32{}
 	within := func(e *edge) bool { return g.due[e.from]&d != 0 && g.due[e.to]&d != 0 }

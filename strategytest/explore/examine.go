@@ -11,27 +11,27 @@ import (
 	"github.com/segue-go/segue/tools"
 )
 
-// nearer is what an exploration needs for the laws that are too dear for every reaction: they are
+// nearer holds the state for the laws that cost too much to check after every reaction. They are
 // checked in each new state, and on some longer walks.
 type nearer struct {
 	defs   []tools.Definition // as they were given
 	failed map[string]bool    // the strategies and their states that have met nothing but failures
 	wrong  map[string]bool    // the same for answers that do not fit
-	from   string             // the strategies and their states where the next reaction is tried
+	from   string             // the strategies and their states before the next reaction
 	moves  map[passage]bool   // the reactions that were examined
 	habits [][]choice         // paths to reactions that were examined, see wander
-	endsOf int32              // the state in which the next reaction is tried that ends the run
-	ends   int                // how many of its reactions have
+	endsOf int32              // the state whose reactions that end the run are counted
+	ends   int                // their number so far
 }
 
-// passage is a reaction to strategies in their states.
+// passage is a reaction, with the strategies and their states before it.
 type passage struct {
 	from, reaction string
 	ends           bool // the run
 }
 
-// isFirst reports whether the last reaction of a path is the first of its kind to strategies in
-// these states: its laws are worth a look even if it leads to a state that is known.
+// isFirst reports whether the last reaction of a path was not yet tried on strategies in these
+// states. Then its laws are checked even if it leads to a known state.
 func (x *exploration) isFirst(path []choice, reaction string) bool {
 	p := passage{x.nearer.from, reaction, x.run.m.Done()}
 	known := x.nearer.moves[p]
@@ -42,7 +42,7 @@ func (x *exploration) isFirst(path []choice, reaction string) bool {
 	return !known
 }
 
-// fit checks the factories. It returns the law that one breaks, and how; "" if none does.
+// fit checks the factories. It returns the first law that one breaks, with the problem; "" if none.
 func (x *exploration) fit() (law, problem string) {
 	x.nearer.defs, x.nearer.failed = slices.Clone(x.Tools), map[string]bool{}
 	x.run.own = map[string]bool{}
@@ -60,7 +60,7 @@ func (x *exploration) fit() (law, problem string) {
 	return "", ""
 }
 
-// unfit says what is wrong with what a factory makes.
+// unfit returns the law that the strategies of a factory break, with the problem.
 func (x *exploration) unfit(name string, factory func() strategy.Strategy) (law, problem string) {
 	defer func() {
 		x.run.made = x.run.made[:0]
@@ -91,8 +91,8 @@ func (x *exploration) unfit(name string, factory func() strategy.Strategy) (law,
 	return "", ""
 }
 
-// examine holds a new state to the dear laws. The walk must have led to it, and leads elsewhere
-// afterwards. It reports whether the state may be explored further.
+// examine checks the expensive laws in a new state. The walk must be in this state, and is in
+// another one afterwards. It reports whether the state may be explored further.
 func (x *exploration) examine(path []choice, key stateKey, sum uint32) bool {
 	law, problem := x.examined(path, key, sum)
 	if law == "" {
@@ -102,7 +102,7 @@ func (x *exploration) examine(path []choice, key stateKey, sum uint32) bool {
 	return false
 }
 
-// examined returns the first dear law that a new state breaks, and how; "" if there is none.
+// examined returns the first expensive law that a new state breaks, with the problem; "" if none.
 func (x *exploration) examined(path []choice, key stateKey, sum uint32) (law, problem string) {
 	w := &x.run
 	signature := w.signature()
@@ -128,7 +128,7 @@ func (x *exploration) examined(path []choice, key stateKey, sum uint32) (law, pr
 	return x.replaced(path, key, sum)
 }
 
-// to walks along a path in a way. It reports whether the path can be walked.
+// to walks along a path in the given way, and reports whether the path can be walked.
 func (x *exploration) to(path []choice, as way) bool {
 	x.run.as = as
 	ok := x.run.start(&x.config, x.task) == nil
@@ -138,8 +138,8 @@ func (x *exploration) to(path []choice, as way) bool {
 	return ok
 }
 
-// lookClosely walks to a state once more, looks at its last reaction, and says which law that
-// breaks.
+// lookClosely walks a path once more, checks its last reaction with stand-ins, and returns the law
+// that this breaks.
 func (x *exploration) lookClosely(path []choice, sum uint32) (law, problem string) {
 	w := &x.run
 	defer func() { w.as = plain }()
@@ -170,8 +170,8 @@ func (x *exploration) lookClosely(path []choice, sum uint32) (law, problem strin
 	return "", ""
 }
 
-// replaced walks to a state with strategies that were restored before the last reaction, and says
-// how that leads elsewhere.
+// replaced walks a path once more, and replaces the strategies by restored ones before the last
+// reaction. It returns the law that is broken if this leads to another state.
 func (x *exploration) replaced(path []choice, key stateKey, sum uint32) (law, problem string) {
 	w := &x.run
 	defer func() { w.as = plain }()
@@ -198,15 +198,14 @@ func (x *exploration) replaced(path []choice, key stateKey, sum uint32) (law, pr
 	return x.lawOf(restored, path, sum), "restored before the last reaction, it asks for " + asks + ", or remembers something else"
 }
 
-// Every end is checked in the first states, and in each of the others one of the first ends.
+// In the first states every end of the run is checked, in each later state only one end.
 const (
 	mostEndsChecked = 1000 // states
 	endsInTurn      = 8
 )
 
-// endsRestored checks whether a run that was walked to, by a reaction in a state, ends alike with
-// restored strategies. All ends of one kind are one state, so nothing after it can show what a
-// snapshot has left out.
+// endsRestored checks that a run which ends with the last reaction also ends so with restored
+// strategies. All ends of one kind are one state, so no later reaction shows a gap in a snapshot.
 func (x *exploration) endsRestored(at int32, path []choice, key stateKey) {
 	if !x.run.m.Done() || path[len(path)-1].effect == whole || !x.report.Exact {
 		return
@@ -223,8 +222,8 @@ func (x *exploration) endsRestored(at int32, path []choice, key stateKey) {
 	}
 }
 
-// lawOf returns the law that is broken when a path leads elsewhere that is walked in a way: lawSame
-// if it does not always lead to the same when it is walked plainly.
+// lawOf returns the law that is broken if a path, walked in the given way, leads to another state.
+// It is lawSame if plain walks of the path also differ.
 func (x *exploration) lawOf(as way, path []choice, sum uint32) string {
 	var plainly uint32
 	for n := range often {
@@ -254,7 +253,7 @@ func (x *exploration) lawOf(as way, path []choice, sum uint32) string {
 	}
 }
 
-// form is an open step, and what it said when it was opened.
+// form is an open step, with its JSON form when it was opened.
 type form struct {
 	step nextstep.NextStep
 	text string

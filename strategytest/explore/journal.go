@@ -2,9 +2,8 @@ package explore
 
 import "github.com/segue-go/segue/machine"
 
-// journal holds the records of the last walk that read them from their JSON form. The next such
-// walk mostly begins with the same reactions, and so with the same records: they are not read once
-// more.
+// journal holds the records of the last decoded walk. The next such walk often begins with the same
+// reactions, and so with the same records, which are then not decoded again.
 type journal struct {
 	path    []choice
 	records []machine.Record // as they were read
@@ -74,7 +73,7 @@ func (j *journal) read(rec machine.Record) (machine.Record, error) {
 	return rec, nil
 }
 
-// keep keeps what a JSON form was read as: many states differ in few records.
+// keep stores the decoded record of a JSON form: many states differ in few records.
 func (j *journal) keep(text []byte, rec machine.Record) {
 	if j.size += len(text); j.forms == nil || j.size > mostForms {
 		j.forms, j.size = map[string]machine.Record{}, len(text)

@@ -44,8 +44,8 @@ const (
 	lawScribbled = "what lies behind a returned slice is not the strategy's"
 )
 
-// The laws of every state, in the order in which they are checked. Those of one state that hold by
-// the time that a law is checked are relied on: a run that has ended has no frames.
+// The laws of every state, in the order in which they are checked. The check of a law may rely on
+// the laws before it: a run that has ended has no frames.
 var stateLaws = []struct {
 	name   string
 	broken func(w *walk, views []machine.FrameView) (problem string)
@@ -95,7 +95,7 @@ func (w *walk) check() (law, problem string) {
 	return "", ""
 }
 
-// defect says how a strategy broke the protocol.
+// defect returns the problem if a strategy broke the protocol.
 func (w *walk) defect([]machine.FrameView) string {
 	for left, frame := range w.left() {
 		if left.Err != nil && isDefect(left.Err) {
@@ -105,7 +105,7 @@ func (w *walk) defect([]machine.FrameView) string {
 	return ""
 }
 
-// invalid says how a request is not a valid conversation. The Machine does not pass it on.
+// invalid returns the problem of a request that is no valid conversation. The Machine withholds it.
 func (w *walk) invalid([]machine.FrameView) string {
 	for left, frame := range w.left() {
 		if left.Err == nil {
@@ -177,7 +177,7 @@ func isDefect(err *delegation.Error) bool {
 	return err.Code == delegation.CodeDefect || err.Code == delegation.CodePanic
 }
 
-// causeOf describes an error of a strategy, with what it panicked with.
+// causeOf describes an error of a strategy, with the value of its panic.
 func causeOf(err *delegation.Error) string {
 	if p, ok := errors.AsType[*machine.PanicError](err); ok {
 		return fmt.Sprintf("%s: %v", err.Message, p.Value)

@@ -13,7 +13,7 @@ import (
 	"github.com/segue-go/segue/strategy"
 )
 
-// aside is what laws look at that is no part of a state.
+// aside holds facts about a walk that laws need and that are no part of a state.
 type aside struct {
 	off      string // the law that is not checked, in tests of the laws
 	tamper   func(*machine.Machine, *machine.Ready)
@@ -36,7 +36,7 @@ type aside struct {
 	complaint complaint           // the first of the stand-ins
 }
 
-// complaint is a law that was broken where only a stand-in sees it.
+// complaint is a broken law that only a stand-in can see.
 type complaint struct{ law, problem string }
 
 // complain notes the first complaint.
@@ -62,7 +62,7 @@ func (a *aside) reset() {
 	}
 }
 
-// note notes what a record is going to do.
+// note notes the effects of a record before it is applied.
 func (w *walk) note(e *machine.Effect, rec machine.Record) {
 	w.failed = ""
 	switch r := rec.(type) {
@@ -111,7 +111,7 @@ func (w *walk) reportPanic(p machine.PanicReport) {
 	}
 }
 
-// panickedAside says which method has panicked without an end of its frame.
+// panickedAside names a method that has panicked although its frame went on.
 func (w *walk) panickedAside([]machine.FrameView) string {
 	if len(w.panics) == 0 {
 		return ""
@@ -119,7 +119,7 @@ func (w *walk) panickedAside([]machine.FrameView) string {
 	return w.panics[0]
 }
 
-// lost says which frame has made a success of a failure, without a result.
+// lost names a frame that ended as a success without a result after a failure.
 func (w *walk) lost([]machine.FrameView) string {
 	failed := w.failed
 	for left, frame := range w.left() {
@@ -143,7 +143,7 @@ func (w *walk) lost([]machine.FrameView) string {
 	return ""
 }
 
-// unedited says which call a request shows as it was before somebody changed it.
+// unedited names a changed call that a request shows in its old form.
 func (w *walk) unedited([]machine.FrameView) string {
 	for i := range w.open {
 		ask, ok := w.open[i].Step.(nextstep.GetChatCompletion)

@@ -33,8 +33,8 @@ const (
 	mostEndless  = 500  // states that meet them
 )
 
-// endless answers a state, and whatever follows, with each kind of failure, and says whether the
-// run does not end.
+// endless answers every effect of a state, and of those that follow, with one kind of failure after
+// the other. It returns the problem if the run does not end.
 func (x *exploration) endless(path []choice, signature string) string {
 	signature += x.run.untabled()
 	if x.nearer.failed[signature] || x.run.m.Done() || len(x.nearer.failed) >= mostEndless {

@@ -49,8 +49,8 @@ func (w *walk) handedOff(e *machine.Event, left *machine.FrameLeft) {
 	w.handoffs.due[e.Frame] = h
 }
 
-// tookOver notes that a frame was entered: whether it has the place that was left to it, and the
-// input that was chosen.
+// tookOver compares a frame that was entered with the handoff before it: its place in the tree, and
+// the input that its predecessor chose.
 func (w *walk) tookOver(e *machine.Event, entered *machine.FrameEntered) {
 	if entered.After == "" {
 		return
@@ -70,7 +70,7 @@ func (w *walk) tookOver(e *machine.Event, entered *machine.FrameEntered) {
 	}
 }
 
-// onTop says which successor has not taken the place of its predecessor.
+// onTop names a successor that has not taken the place of its predecessor.
 func (w *walk) onTop(views []machine.FrameView) string {
 	for frame, h := range w.handoffs.due {
 		return fmt.Sprintf("frame %s has handed off to %q, and nothing has taken its place", frame, h.successor)

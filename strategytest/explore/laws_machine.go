@@ -35,7 +35,7 @@ func (w *walk) count(e *machine.Effect, r *machine.Answered) {
 	}
 }
 
-// overspent says which limit of the run was passed, by what the world has seen.
+// overspent names a limit of the run that was passed, by the world's own count.
 func (w *walk) overspent() string {
 	for _, l := range []struct {
 		name        string
@@ -64,7 +64,7 @@ func (w *walk) overspent() string {
 	return ""
 }
 
-// trusts says which frame is not known to have read text from outside.
+// trusts names a frame that has read text from outside and is not marked so.
 func (w *walk) trusts(views []machine.FrameView) string {
 	for i := range views {
 		if f := &views[i]; w.outside[f.Name] && !f.Untrusted && len(w.results) == 0 { // a batch tells when it is over
@@ -90,7 +90,7 @@ func above(frame string) string {
 	return frame[:max(0, strings.LastIndexByte(frame, '.'))]
 }
 
-// oversteps says which open call its frame may not make.
+// oversteps names an open call that its frame may not make.
 func (w *walk) oversteps([]machine.FrameView) string {
 	for i := range w.open {
 		e := &w.open[i]
@@ -102,7 +102,7 @@ func (w *walk) oversteps([]machine.FrameView) string {
 	return ""
 }
 
-// badOutput says what is wrong with the conversation that a run ends with.
+// badOutput returns the problem of the conversation with which a run ends.
 func (w *walk) badOutput([]machine.FrameView) string {
 	if !w.m.Done() {
 		return ""
@@ -113,8 +113,8 @@ func (w *walk) badOutput([]machine.FrameView) string {
 	return ""
 }
 
-// takesAnything gives the first open effect answers that do not fit, and says which was taken, or
-// has changed something.
+// takesAnything gives the first open effect answers that do not fit. It names one that was accepted
+// or that changed the run.
 func (x *exploration) takesAnything(signature string) string {
 	w := &x.run
 	if x.nearer.wrong[signature] || len(w.open) == 0 {

@@ -8,7 +8,7 @@ import (
 	"github.com/segue-go/segue/strategy"
 )
 
-// place is where a frame stands, and the number of its step.
+// place is the position of a frame in its table, and the number of its step.
 type place struct {
 	strategy.Position
 	table *strategy.Table
@@ -16,7 +16,7 @@ type place struct {
 	open  bool // its step is of the kind that the state awaits
 }
 
-// places returns where the frames with a table stand.
+// places returns the positions of the frames with a table.
 func (w *walk) places() map[string]place {
 	all := map[string]place{}
 	for _, f := range w.m.Frames() {
@@ -45,8 +45,7 @@ func (w *walk) moves(frame string) (all []machine.StateChanged, left bool) {
 	return all, false
 }
 
-// illegal says which frame has made a move that its table does not allow since then; "" if none
-// has.
+// illegal names a frame that has made a move since then that its table forbids; "" if none has.
 func (w *walk) illegal(before map[string]place) string {
 	now := w.places()
 	for name, was := range before {
@@ -75,8 +74,8 @@ func (w *walk) illegal(before map[string]place) string {
 	return ""
 }
 
-// taken says why a move between two states cannot have been made; "" if a rule allows it. A rule
-// with a cap needs less to be left of it afterwards, where that is known.
+// taken returns the reason why no rule allows a move between two states; "" if a rule allows it. If
+// the rule has a cap, less of the cap must be left afterwards, where this is known.
 func taken(t *strategy.Table, from, to strategy.State, known bool, was, is map[string]int) string {
 	rules := map[string]bool{}
 	for _, r := range t.Rules {

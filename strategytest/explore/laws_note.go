@@ -8,13 +8,13 @@ import (
 	"github.com/segue-go/segue/strategy"
 )
 
-// lawNotes is about what becomes of a note.
+// lawNotes is the law that every note is heard or reported as unheard.
 const lawNotes = "a listener hears each note once, in order and before its next answer, and of a note that nobody hears this is told"
 
-// noteReaction is what somebody says to a run that is at work.
+// noteReaction is the note that the world gives to a run.
 const noteReaction = "note"
 
-// notes is what the world has said to a run, and what became of it.
+// notes holds the notes that the world gave to a run, and which frames heard them.
 type notes struct {
 	said    int // notes so far
 	hearing map[string]hearing
@@ -23,7 +23,7 @@ type notes struct {
 	broken  string // how an event broke the law; "" if none did
 }
 
-// hearing is what a frame has heard. Its successor goes on where it has ended.
+// hearing holds the notes that a frame has heard. A successor of the frame takes it over.
 type hearing struct {
 	owed int // the notes that it is still to hear, or its successor
 	last int // the number of the last one that it has heard
@@ -82,7 +82,7 @@ func (w *walk) noteEvent(e *machine.Event) {
 	}
 }
 
-// unheeded says how the law of notes is broken.
+// unheeded returns the problem if the law of notes is broken.
 func (w *walk) unheeded(views []machine.FrameView) string {
 	n := &w.notes
 	if n.said == 0 || n.broken != "" {

@@ -9,7 +9,7 @@ import (
 	"github.com/segue-go/segue/nextstep"
 )
 
-// lawPrefix is about what providers bill less for.
+// lawPrefix is the law about the beginnings of requests, which providers bill less if they repeat.
 const lawPrefix = "within a frame a request extends the last one, or declares that it does not"
 
 // prefixes hold the last request of each live frame.
@@ -64,5 +64,5 @@ func (p *prefixes) left(frame string) {
 	p.frames = p.frames[:end]
 }
 
-// departs says how a request began otherwise than the last one of its frame, without a word.
+// departs returns the problem of a request that does not extend the last one and does not say why.
 func (w *walk) departs([]machine.FrameView) string { return w.prefix.broken }

@@ -10,7 +10,7 @@ import (
 	"github.com/segue-go/segue/tools"
 )
 
-// replaceAll has each live strategy's place taken by one that was restored from its snapshot.
+// replaceAll replaces each live strategy by one that was restored from its snapshot.
 func (w *walk) replaceAll() {
 	for _, frame := range slices.Sorted(maps.Keys(w.stands)) {
 		s := w.stands[frame]

@@ -13,8 +13,8 @@ import (
 	"github.com/segue-go/segue/strategy"
 )
 
-// outOfTurn calls the methods of the live strategies that are out of turn, and says which did not
-// refuse. The walk is of no use afterwards.
+// outOfTurn calls methods of the live strategies out of turn, and names one that did not refuse.
+// The walk cannot be used afterwards.
 func (w *walk) outOfTurn(views []machine.FrameView) string {
 	for i := range views {
 		kind := openKind(&views[i])
@@ -29,7 +29,7 @@ func (w *walk) outOfTurn(views []machine.FrameView) string {
 	return ""
 }
 
-// refuses says how a strategy whose open step has that kind does not refuse an answer to another.
+// refuses returns the problem of a strategy that accepts an answer to a step of another kind.
 func refuses(st strategy.Strategy, open nextstep.Kind) (problem string) {
 	before := memoryOf(st)
 	if again := memoryOf(st); !bytes.Equal(again.text, before.text) {
@@ -69,7 +69,7 @@ func refuses(st strategy.Strategy, open nextstep.Kind) (problem string) {
 	return ""
 }
 
-// remembered is what a strategy remembers, as far as it says.
+// remembered is the memory of a strategy, as far as the strategy reports it.
 type remembered struct {
 	strategy.Position
 	text []byte
@@ -87,7 +87,7 @@ func memoryOf(st strategy.Strategy) (r remembered) {
 	return r
 }
 
-// calmly calls a method, and returns what it panicked with.
+// calmly calls a method, and returns the value of its panic.
 func calmly(call func() nextstep.NextStep) (step nextstep.NextStep, panicked any) {
 	defer func() { panicked = recover() }()
 	return call(), nil

@@ -6,8 +6,8 @@ import (
 	"github.com/segue-go/segue/tools"
 )
 
-// scribble overwrites what lies behind the slices of a step: the strategy must have clipped them,
-// or its next append shows what was written here.
+// scribble overwrites the spare capacity of the slices of a step. If the strategy still uses this
+// capacity, its next step differs.
 func scribble(step nextstep.NextStep) {
 	switch s := step.(type) {
 	case nextstep.GetChatCompletion:

@@ -13,9 +13,9 @@ import (
 	"github.com/segue-go/segue/tools"
 )
 
-// standIn stands between the Machine and a strategy, where it sees what the strategy is given and
-// returns. Another strategy can take the place of the one behind it. It has all abilities; those
-// that the strategy lacks do what a Machine does without them.
+// standIn wraps a strategy, and checks the arguments and results of its methods. The strategy
+// behind it can be replaced. It has all optional methods; where the strategy lacks one, it does
+// what the Machine would do.
 type standIn struct {
 	strategy.Strategy
 	walk    *walk
@@ -33,7 +33,7 @@ type tabledStandIn struct{ *standIn }
 // FSM implements strategy.Tabler.
 func (s tabledStandIn) FSM() *strategy.FSM { return s.Strategy.(strategy.Tabler).FSM() }
 
-// stand returns what the Machine is given for a strategy: the strategy itself, but in a walk that
+// stand returns the strategy for the Machine: the strategy itself, or a standIn in a walk that
 // looks closely.
 func (w *walk) stand(st strategy.Strategy, factory func() strategy.Strategy) (strategy.Strategy, *standIn) {
 	if st == nil || w.as != closely && w.as != restored {
@@ -66,7 +66,7 @@ type listeningTabledStandIn struct{ tabledStandIn }
 // Hear implements strategy.Listener.
 func (s listeningTabledStandIn) Hear(note string) { s.Strategy.(strategy.Listener).Hear(note) }
 
-// returned looks at a step that the strategy returned.
+// returned checks a step that the strategy returned.
 func (s *standIn) returned(step nextstep.NextStep) nextstep.NextStep {
 	done, ok := step.(nextstep.Complete)
 	if !ok {
@@ -82,15 +82,15 @@ func (s *standIn) returned(step nextstep.NextStep) nextstep.NextStep {
 	return step
 }
 
-// concluded looks at the last conversation of a strategy.
+// concluded checks the last conversation of a strategy.
 func (s *standIn) concluded(what string, h messages.History) {
 	if err := h.Validate(); err != nil {
 		s.walk.complain(lawOutput, "%s: %v", what, err)
 	}
 }
 
-// closed returns a conversation with results of its last calls that have none: the Machine adds
-// those to what a strategy concludes with.
+// closed returns a conversation in which the open last calls have results, as the Machine adds them
+// when a strategy concludes.
 func closed(h messages.History) messages.History {
 	last := len(h) - 1
 	for last >= 0 && h[last].Role() == messages.RoleTool {
@@ -109,7 +109,7 @@ func closed(h messages.History) messages.History {
 	return h
 }
 
-// unchanged complains if a strategy has written to what it was given.
+// unchanged complains if a strategy has changed its arguments.
 func (s *standIn) unchanged(what string, now, before any) {
 	if !reflect.DeepEqual(now, before) {
 		s.walk.complain(lawGiven, "it has written to %s that it was given", what)

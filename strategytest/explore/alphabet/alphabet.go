@@ -173,7 +173,7 @@ func Calls(e *machine.Effect) []explore.Reaction {
 		if slices.Contains(control, d.Name) {
 			continue
 		}
-		if arguments := sample(d.Parameters); arguments != nothing {
+		if arguments := sample(d.Parameters); arguments != noArguments {
 			list = append(list, calls("call "+d.Name+" with arguments", d.Name, arguments))
 		}
 	}

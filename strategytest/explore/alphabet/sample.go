@@ -4,10 +4,10 @@ import (
 	"encoding/json"
 )
 
-// nothing are arguments of which there are none.
-const nothing = "{}"
+// noArguments are the arguments of a call without arguments.
+const noArguments = "{}"
 
-// schema is what a sample needs of a JSON Schema.
+// schema holds the keywords of a JSON Schema that a sample needs.
 type schema struct {
 	Type       any               `json:"type"`
 	Const      json.RawMessage   `json:"const"`
@@ -20,21 +20,21 @@ type schema struct {
 	OneOf      []schema          `json:"oneOf"`
 }
 
-// sample returns JSON of the form of a schema, with no more than it requires; an empty object if
-// the schema cannot be read.
+// sample returns the smallest JSON that fits a schema; an empty object if the schema cannot be
+// read.
 func sample(text json.RawMessage) string {
 	var s schema
 	if len(text) == 0 || json.Unmarshal(text, &s) != nil {
-		return nothing
+		return noArguments
 	}
 	value, err := json.Marshal(s.value(0))
 	if err != nil {
-		return nothing
+		return noArguments
 	}
 	return string(value)
 }
 
-// mostDeep is how deep a sample is, of a schema that contains itself.
+// mostDeep is the greatest depth of a sample: a schema may contain itself.
 const mostDeep = 8
 
 func (s *schema) value(depth int) any {
