@@ -54,7 +54,7 @@ func Walk(factory func() strategy.Strategy, o Options, path []string, see func(*
 	return nil
 }
 
-// walked walks a path in all ways.
+// walked walks a path in every way that can show a broken law.
 func (x *exploration) walked(path []string) trail {
 	t := x.along(len(path), named(path), nil)
 	x.insist(&t)
@@ -62,16 +62,16 @@ func (x *exploration) walked(path []string) trail {
 	return t
 }
 
-// pick is a reaction that was found in the state that was walked to.
+// pick is a reaction that was found in the current state of a walk.
 type pick struct {
 	reaction *Reaction
 	choice   choice
 }
 
-// picker finds the reaction with an index of a path, in the state that was walked to.
+// picker finds the reaction with the given index of a path, in the current state of the walk.
 type picker func(x *exploration, i int) (pick, error)
 
-// trail is a path that was walked, as far as no law was broken.
+// trail is a walked path, up to the first broken law.
 type trail struct {
 	picks   []pick
 	sums    []uint32 // checksums of what was open, before the first reaction and after each
@@ -81,8 +81,8 @@ type trail struct {
 	err     error
 }
 
-// along walks a path of n reactions, and checks the laws on the way. It ends early if see returns
-// true, which may be nil.
+// along walks a path of n reactions, and checks the laws on the way. It ends early if see, which
+// may be nil, returns true.
 func (x *exploration) along(n int, find picker, see func(*State) bool) (t trail) {
 	if t.err = x.problem(); t.err != nil {
 		return t
@@ -187,14 +187,14 @@ func (x *exploration) retraceAs(t *trail, as way) {
 	}
 }
 
-// The order of a map of two entries is the other one in one walk of eight.
+// A map of two entries has its less frequent order in one walk of eight.
 const (
 	often       = 64   // times that a path is walked to see that it always leads to the same
 	mostPlainly = 5000 // reactions of all these walks; one walk is always made
 )
 
-// insist walks a trail again plainly, often. If it does not always lead to the same, the trail ends
-// there.
+// insist repeats a trail many times with plain walks. If one of them differs, the trail ends where
+// it differs.
 func (x *exploration) insist(t *trail) {
 	defer func() { x.run.as = plain }()
 	for n, spent := 0, 0; n < often && spent <= mostPlainly && t.law == "" && t.err == nil; n++ {
@@ -203,8 +203,8 @@ func (x *exploration) insist(t *trail) {
 	}
 }
 
-// differs says how the state that was walked to once more differs from the one before; "" if it
-// does not.
+// differs returns how the current state of a repeated walk differs from that of the first walk; ""
+// if it does not.
 func (x *exploration) differs(err error, before uint32) string {
 	if err != nil {
 		return "the second time: " + err.Error()
@@ -227,7 +227,7 @@ func lawOfWay(as way) string {
 	}
 }
 
-// named finds the reactions of a path as it is written.
+// named returns a picker that finds the reactions of a path by their names.
 func named(path []string) picker {
 	return func(x *exploration, i int) (pick, error) {
 		p, known, err := x.pickOf(path[i])
@@ -238,8 +238,8 @@ func named(path []string) picker {
 	}
 }
 
-// pickOf returns the reaction with that name in the state that was walked to, or errGone and the
-// names of all.
+// pickOf returns the reaction with that name in the current state of the walk. If there is none, it
+// returns errGone and the names of all reactions.
 func (x *exploration) pickOf(name string) (p pick, known []string, err error) {
 	if x.run.m.Done() {
 		return pick{}, nil, errGone
@@ -262,8 +262,8 @@ func (x *exploration) pickOf(name string) (p pick, known []string, err error) {
 	return pick{}, known, errGone
 }
 
-// effectOf returns the effect of a choice in the state that was walked to; nil if it concerns the
-// whole run.
+// effectOf returns the effect of a choice in the current state of the walk; nil if the choice
+// concerns the whole run.
 func (w *walk) effectOf(c choice) *machine.Effect {
 	if c.effect == whole {
 		return nil

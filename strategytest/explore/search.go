@@ -32,7 +32,7 @@ type exploration struct {
 	nearer  nearer
 }
 
-// node is a distinct state, as the last reaction of one of the shortest paths to it.
+// node is a distinct state. It holds the last reaction of one of the shortest paths to it.
 type node struct {
 	parent int32
 	choice choice
@@ -41,7 +41,7 @@ type node struct {
 	steps  uint32 // a checksum of what is open, to notice that the path leads elsewhere the second time
 }
 
-// choice is a reaction by its numbers: that of the open effect, and that among its reactions.
+// choice identifies a reaction by the index of its open effect, and its index among the reactions.
 type choice struct{ effect, reaction uint16 }
 
 // whole is the effect of a choice that concerns the whole run.
@@ -91,7 +91,7 @@ func (x *exploration) begin() error {
 	return nil
 }
 
-// sum returns the checksum of the state that was walked to.
+// sum returns the checksum of the current state of the walk.
 func (x *exploration) sum(path []choice) uint32 {
 	sum, ok := x.run.checksum()
 	if !ok {
@@ -175,7 +175,7 @@ func (x *exploration) finish() {
 	x.report.Bounds = strings.Join(bounds, ", ")
 }
 
-// counted returns a number of things in words.
+// counted returns a number with the name of the things.
 func counted(n int, thing string) string {
 	if n == 1 {
 		return "1 " + thing
@@ -183,8 +183,8 @@ func counted(n int, thing string) string {
 	return fmt.Sprintf("%d %ss", n, thing)
 }
 
-// states returns the number of distinct states. If not every strategy says what it remembers, each
-// node is one.
+// states returns the number of distinct states. If some strategy does not report its memory, every
+// node counts as a state.
 func (x *exploration) states() int {
 	if x.report.Exact {
 		return len(x.seen)
@@ -192,7 +192,7 @@ func (x *exploration) states() int {
 	return len(x.nodes)
 }
 
-// choices returns everything that can happen in the state that was walked to.
+// choices returns everything that can happen in the current state of the walk.
 func (x *exploration) choices() []choice {
 	var all []choice
 	x.stalled = false
@@ -212,7 +212,7 @@ func (x *exploration) choices() []choice {
 	return all
 }
 
-// try tries a reaction in the state that was walked to, and keeps the new state.
+// try tries a reaction in the current state of the walk, and keeps the new state.
 func (x *exploration) try(at int32, path []choice, c choice) {
 	x.report.Paths++
 	path = append(slices.Clip(path), c)
@@ -265,7 +265,7 @@ func (x *exploration) try(at int32, path []choice, c choice) {
 	x.nodes = append(x.nodes, node{parent: at, choice: c, depth: depth, odd: odd, steps: sum})
 }
 
-// see shows the state that was walked to.
+// see shows the current state of the walk.
 func (x *exploration) see() {
 	if x.See != nil {
 		x.See(&State{run: &x.run})
@@ -281,7 +281,7 @@ func (x *exploration) path(at int32) []choice {
 	return path
 }
 
-// reaction returns the reaction of a choice in the state that was walked to.
+// reaction returns the reaction of a choice in the current state of the walk.
 func (x *exploration) reaction(c choice) *Reaction {
 	if c.effect == whole {
 		return &x.world.always()[c.reaction]
@@ -296,7 +296,7 @@ func (x *exploration) reaction(c choice) *Reaction {
 	return &list[c.reaction]
 }
 
-// reactionAt returns the reaction with an index of a path, in the state that was walked to.
+// reactionAt returns the reaction with the given index of a path, in the current state of the walk.
 func (x *exploration) reactionAt(path []choice, i int) *Reaction {
 	if i < len(x.given) {
 		return x.given[i].reaction

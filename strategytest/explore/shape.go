@@ -7,7 +7,7 @@ import (
 	"strconv"
 )
 
-// lastMessages is how many messages of a conversation count.
+// lastMessages is the number of last messages of a conversation that a key tells apart.
 const lastMessages = 2
 
 // opening is how each conversation begins in JSON, see [messages.AppendMessage]. The role follows.
@@ -16,8 +16,8 @@ var opening = []byte(`[{"role":"`)
 // roles are those of messages, each with the field that comes next.
 var roles = [][]byte{[]byte(`system","text":`), []byte(`user","content":`), []byte(`assistant","content":`), []byte(`tool","call_id":`)}
 
-// conversation returns where the first conversation of a memory begins; -1 if it has none. A list
-// with roles of another kind, or of what is no messages, is none.
+// conversation returns the index at which the first conversation of a memory begins; -1 if there is
+// none. A list with other roles, or without messages, is no conversation.
 func conversation(memory []byte) int {
 	for from := 0; ; {
 		at := bytes.Index(memory[from:], opening)

@@ -20,11 +20,11 @@ func Shrink(factory func() strategy.Strategy, o Options, path []string) []string
 	return x.shrinkViolation(path, law)
 }
 
-// goal is what a path must keep when it is shrunk. It reports how many reactions are needed; -1 if
-// the path does not do it.
+// goal checks that a shrunk path still does what it should. It returns the number of reactions that
+// this needs; -1 if the path does not do it.
 type goal func(x *exploration, n int, find picker) int
 
-// breaks returns the goal to break a law; once says that one walk shows it.
+// breaks returns the goal to break a law. once means that one walk is enough to show it.
 func breaks(law string, once bool) goal {
 	return func(x *exploration, n int, find picker) int {
 		t := x.along(n, find, nil)
@@ -47,8 +47,8 @@ func (x *exploration) shrinkViolation(path []string, law string) []string {
 	return x.shrink(path, breaks(law, once))
 }
 
-// reaches returns the goal to see something, once no law is broken on the way. The state is made
-// for each walk.
+// reaches returns the goal to reach a state that a predicate accepts, without a broken law before
+// it. sight makes the predicate anew for each walk.
 func reaches(sight func() func(*State) bool) goal {
 	return func(x *exploration, n int, find picker) int {
 		t := x.along(n, find, sight())
@@ -59,10 +59,10 @@ func reaches(sight func() func(*State) bool) goal {
 	}
 }
 
-// mostTries is how many paths a path is compared with.
+// mostTries is the greatest number of paths that are tried to shrink one.
 const mostTries = 3000
 
-// shrinking is a path that becomes shorter.
+// shrinking is the state of shrinking one path.
 type shrinking struct {
 	x     *exploration
 	goal  goal
@@ -70,7 +70,7 @@ type shrinking struct {
 	tries int
 }
 
-// move is a reaction of a path, however its effect is numbered.
+// move is a reaction of a path that does not depend on the number of its effect.
 type move struct {
 	sort     string // of the effect: its kind and its tool
 	nth      int    // among the open effects of the sort
@@ -180,7 +180,7 @@ func (w *walk) placeOf(m *move) int {
 	return place
 }
 
-// sortOf returns what an effect has in common with those that a reaction could fit instead.
+// sortOf returns the kind and the tool of an effect. A reaction may fit other effects of its sort.
 func sortOf(e *machine.Effect) string {
 	sort := string(e.Kind) + " " + e.Call.Name
 	if e.Wait != nil {

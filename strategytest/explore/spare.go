@@ -9,8 +9,8 @@ type spareMachines struct {
 	first map[string]*strategy.FSM // the first machine of each factory; nil: it makes a new one each time
 }
 
-// note notes the machine of a strategy that a factory made. A factory that returns one strategy
-// more than once is a defect that a law shows: its machines are left alone.
+// note notes the machine of a strategy that a factory made. A factory must not return a strategy
+// twice; a law reports it if it does, and the machines of such a factory are not reused.
 func (s *spareMachines) note(factory string, st strategy.Strategy) {
 	t, ok := st.(strategy.Tabler)
 	if !ok {

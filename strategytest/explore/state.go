@@ -43,8 +43,8 @@ func (s *State) Output() delegation.Output { return s.run.m.Output() }
 // stateKey identifies a state.
 type stateKey [16]byte
 
-// key returns the key of the state that was walked to, and whether it is exact: whether each
-// strategy could say what it remembers.
+// key returns the key of the current state of the walk. It is exact if every strategy could report
+// its memory.
 func (x *exploration) key() (k stateKey, exact bool) {
 	t := keyText{buf: x.run.text[:0], names: x.run.names, exact: true}
 	t.state(&x.run)
@@ -54,7 +54,7 @@ func (x *exploration) key() (k stateKey, exact bool) {
 	return k, t.exact
 }
 
-// keyText collects what makes a state.
+// keyText collects the text whose hash is the key of a state.
 type keyText struct {
 	buf   []byte
 	names []string // of caps
@@ -102,8 +102,8 @@ func (t *keyText) state(w *walk) {
 	}
 }
 
-// manyTokens is how many tokens a run may have left before it matters how many: each reply uses
-// some, so that no two replies would lead to one state.
+// manyTokens is the greatest number of remaining tokens that a key tells apart. Each reply uses
+// some tokens: with the exact number no two replies would lead to the same state.
 const manyTokens = 100
 
 func (t *keyText) frame(w *walk, f *machine.FrameView) {

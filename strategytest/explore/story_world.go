@@ -16,7 +16,7 @@ import (
 	"github.com/segue-go/segue/tools"
 )
 
-// worldRest is what the commands of stories cannot say of a world.
+// worldRest holds the parts of a world that the commands of stories cannot express.
 type worldRest struct {
 	Task        *delegation.Input  `json:"task,omitempty"`   // instead of a goal
 	Limits      *delegation.Limits `json:"limits,omitempty"` // of the run
@@ -28,7 +28,7 @@ type worldRest struct {
 	Approve     string             `json:"approve,omitempty"`     // "verdicts": the policy, which decides other calls as without one
 }
 
-// ofAgent is what the command agent cannot say.
+// ofAgent holds the parts of an agent that the command agent cannot express.
 type ofAgent struct {
 	Limits delegation.Limits `json:"limits,omitzero"`
 	Tools  []string          `json:"tools,omitempty"`
@@ -44,7 +44,7 @@ type verdict struct {
 	Verdict   machine.Verdict `json:"verdict"`
 }
 
-// inputs are what an agent made of the arguments of a call.
+// inputs are the inputs that an agent made from the arguments of a call.
 type inputs struct {
 	Agent     string             `json:"agent"`
 	Arguments string             `json:"arguments"`
@@ -53,13 +53,13 @@ type inputs struct {
 	Error     string             `json:"error,omitempty"`
 }
 
-// heard is what the functions of Options decided.
+// heard holds the results of the functions of Options.
 type heard struct {
 	verdicts []verdict
 	inputs   []inputs
 }
 
-// hear makes Options whose functions are heard.
+// hear wraps the functions of Options, so that their results are recorded.
 func hear(o *Options) *heard {
 	var h heard
 	if policy := o.Approve; policy != nil {
@@ -93,7 +93,7 @@ func hear(o *Options) *heard {
 	return &h
 }
 
-// usual reports whether an agent made of arguments what orchestrator.AgentTool makes of them.
+// usual reports whether an agent made the same inputs as orchestrator.AgentTool would.
 func usual(arguments string, in []delegation.Input, several bool, err error) bool {
 	var args struct {
 		Goal  string   `json:"goal"`
@@ -112,7 +112,7 @@ func usual(arguments string, in []delegation.Input, several bool, err error) boo
 	return err == nil && several == (len(args.Goals) > 0) && reflect.DeepEqual(in, want)
 }
 
-// rest returns what the commands do not say.
+// rest returns the parts of the world that the commands cannot express.
 func (h *heard) rest(o *Options) *worldRest {
 	r := worldRest{Inputs: h.inputs, Verdicts: h.verdicts}
 	if o.Approve != nil {

@@ -14,8 +14,8 @@ const (
 	habitSize  = 16 // reactions after the path on which the habit was taken
 )
 
-// wander makes some longer walks, the same each time, with strategies that are restored before each
-// reaction: some at random, and some in which everybody keeps to a habit.
+// wander makes some longer walks with strategies that are restored before each reaction. Some take
+// random reactions, with fixed seeds; others repeat the same reaction in the same states.
 func (x *exploration) wander() {
 	for seed := range uint64(wanders) {
 		chance := rand.New(rand.NewPCG(seed, 1)) //nolint:gosec // the same walks each time
@@ -27,8 +27,8 @@ func (x *exploration) wander() {
 	x.run.as = plain
 }
 
-// habit returns how a path goes on if the same is answered in the same states of the strategies: a
-// counter that a snapshot leaves out shows only when something has happened often.
+// habit continues a path with the same reaction each time that the strategies are in the same
+// states. A counter that a snapshot lacks shows only after many equal reactions.
 func (x *exploration) habit(path []choice) func(i int, choices []choice) choice {
 	habits := map[string]string{} // the name of the last reaction, by the strategies and their states
 	return func(i int, choices []choice) choice {
@@ -50,7 +50,7 @@ func (x *exploration) habit(path []choice) func(i int, choices []choice) choice 
 	}
 }
 
-// walkOff makes a walk of at most so many reactions, unless a law is broken already.
+// walkOff makes a walk of at most so many reactions. It does nothing if a law is already broken.
 func (x *exploration) walkOff(most int, pick func(i int, choices []choice) choice) {
 	if len(x.report.Violations) > 0 || len(x.nodes) == 0 {
 		return
@@ -64,8 +64,8 @@ func (x *exploration) walkOff(most int, pick func(i int, choices []choice) choic
 	}
 }
 
-// walkBy walks by the reactions that are picked. It returns the path, the checksum after each
-// reaction, and all steps.
+// walkBy makes a walk of picked reactions. It returns the path, the checksum after each reaction,
+// and all steps.
 func (x *exploration) walkBy(most int, pick func(i int, choices []choice) choice) (path []choice, sums []uint32, steps []form) {
 	if !x.to(nil, closely) {
 		return nil, nil, nil
@@ -87,7 +87,7 @@ func (x *exploration) walkBy(most int, pick func(i int, choices []choice) choice
 }
 
 // follow walks along a path with strategies that are restored before each reaction. It returns the
-// law that this breaks, how, and after how many reactions; "" if it breaks none.
+// law that this breaks, the problem, and the number of reactions before it; "" if it breaks none.
 func (x *exploration) follow(path []choice, sums []uint32) (law, problem string, after int) {
 	if x.off == lawRestored || !x.to(nil, restored) {
 		return "", "", 0

@@ -41,7 +41,7 @@ func Reply(name string, finish llmclient.FinishReason, parts ...messages.Assista
 	}}
 }
 
-// whatever lists what can happen to a run in every state.
+// whatever lists the reactions that are possible in every state.
 var whatever = []Reaction{
 	{Name: "stop", Odd: true, Record: func(*machine.Effect) machine.Record { return machine.Stopped{Reason: "stop"} }},
 	{Name: "stop now", Odd: true, Record: func(*machine.Effect) machine.Record { return machine.Stopped{Reason: "stop now", Now: true} }},
@@ -50,7 +50,7 @@ var whatever = []Reaction{
 	{Name: noteReaction, Record: func(*machine.Effect) machine.Record { return machine.Noted{Text: "a note"} }},
 }
 
-// notBegun is how an effect of a frame that must end may end besides.
+// notBegun is a further reaction to an effect whose frame must end.
 var notBegun = Reaction{Name: "not begun", Record: func(e *machine.Effect) machine.Record {
 	a := e.Answered(nil, time.Time{}, 0)
 	a.NotBegun = true
@@ -70,7 +70,7 @@ type world struct {
 	wrong   error // what is wrong with a reaction of more
 }
 
-// always returns what can happen to a run in every state.
+// always returns the reactions that are possible in every state.
 func (w *world) always() []Reaction {
 	if w.whole == nil {
 		w.whole = w.kept(nil, whatever)
@@ -78,7 +78,7 @@ func (w *world) always() []Reaction {
 	return w.whole
 }
 
-// reactions returns what the world can do to an effect, always in the same order.
+// reactions returns the possible reactions to an effect, always in the same order.
 func (w *world) reactions(e *machine.Effect, ending bool) []Reaction {
 	var list []Reaction
 	switch e.Kind {
@@ -100,7 +100,7 @@ func (w *world) reactions(e *machine.Effect, ending bool) []Reaction {
 	return w.kept(e, list)
 }
 
-// join appends the reactions of Options.World, but for those that are none.
+// join appends the valid reactions of Options.World, and notes the first mistake in the others.
 func (w *world) join(list []Reaction, e *machine.Effect) []Reaction {
 	list = slices.Clip(list)
 	for _, r := range w.more(e) {
@@ -122,7 +122,7 @@ func (w *world) join(list []Reaction, e *machine.Effect) []Reaction {
 	return list
 }
 
-// unbegun returns the reactions of a list, and that the effect is not begun.
+// unbegun returns a list with notBegun at its end.
 func (w *world) unbegun(list []Reaction) []Reaction {
 	if w.more != nil || len(list) == 0 {
 		return append(slices.Clip(list), notBegun)
@@ -138,7 +138,7 @@ func (w *world) unbegun(list []Reaction) []Reaction {
 	return longer
 }
 
-// kept returns the reactions that are not left out.
+// kept returns the reactions that Options.Without does not leave out.
 func (w *world) kept(e *machine.Effect, list []Reaction) []Reaction {
 	if w.without == nil {
 		return list

@@ -5,7 +5,7 @@ import (
 	"github.com/segue-go/segue/nextstep"
 )
 
-// ofChild lists what a child can do that is not run.
+// ofChild lists the possible outputs of a child that is not run.
 var ofChild = func() []Reaction {
 	result, empty := "a result", ""
 	ends := func(name string, out delegation.Output) Reaction {

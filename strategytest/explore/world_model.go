@@ -10,11 +10,11 @@ import (
 	"github.com/segue-go/segue/tools"
 )
 
-// closer is how many of the offered tools are called in every way. Each of the others is called
-// once, alone: more of a kind shows nothing new, but a call of no other tool is one of that tool.
+// closer is the number of offered tools that are called in every way. Each of the others is called
+// once, alone: it must be called at all, but more ways would show nothing new.
 const closer = 2
 
-// ofModel returns what a model can do that was offered these tools.
+// ofModel returns the possible replies of a model that was offered these tools.
 func (w *world) ofModel(offered []tools.Definition) []Reaction {
 	w.offered = w.offered[:0]
 	for i := range offered {
@@ -31,7 +31,7 @@ func (w *world) ofModel(offered []tools.Definition) []Reaction {
 	return list
 }
 
-// modelWith lists what a model can do that was offered these tools.
+// modelWith lists the possible replies of a model that was offered these tools.
 func modelWith(offered []tools.Definition) []Reaction {
 	list := []Reaction{
 		Reply("text", llmclient.FinishStop, messages.Text{Text: "an answer"}),

@@ -4,10 +4,10 @@ import (
 	"github.com/segue-go/segue/machine"
 )
 
-// personKind says how a wait can end.
+// personKind is the part of a wait that decides how it can end.
 type personKind struct{ question, approval, expires bool }
 
-// ofPerson returns how a wait can end.
+// ofPerson returns the possible ends of a wait.
 func (w *world) ofPerson(wait *machine.Wait) []Reaction {
 	kind := personKind{question: wait.Kind == machine.WaitQuestion, approval: wait.Kind == machine.WaitApproval, expires: !wait.Expires.IsZero()}
 	if w.persons[kind] == nil {

@@ -11,13 +11,13 @@ import (
 	"github.com/segue-go/segue/tools"
 )
 
-// toolKind says what can happen to a call.
+// toolKind is the part of a call that decides what can happen to it.
 type toolKind struct {
 	safe  bool
 	again bool // it has waited for somebody
 }
 
-// ofTool returns what a tool can do with a call.
+// ofTool returns everything that can happen to a call.
 func (w *world) ofTool(e *machine.Effect) []Reaction {
 	key := toolKind{safe: e.Safe(), again: len(e.Replies) > 0}
 	if list, ok := w.tools[key]; ok {

@@ -11,7 +11,7 @@ import (
 	"github.com/segue-go/segue/nextstep"
 )
 
-// How a path has a reaction that is not of this package: what it does, in JSON.
+// The prefixes of reactions that a path holds as JSON, because this package does not make them.
 const (
 	asAnswer = "answer {" // the answer of an Answered that holds nothing else
 	asRecord = "record {" // any other record
@@ -23,7 +23,7 @@ func cutWritten(line string) (id, text string, ok bool) {
 	return id, text, strings.HasPrefix(text, asAnswer) || strings.HasPrefix(text, asRecord)
 }
 
-// write returns a reaction to an effect in JSON. It leaves out what follows from the effect.
+// write returns a reaction to an effect as JSON, without the fields that follow from the effect.
 func write(r *Reaction, e *machine.Effect) (string, error) {
 	rec := r.Record(e)
 	bare := without(rec)
@@ -70,7 +70,7 @@ func readReaction(text string) (*Reaction, error) {
 	return &Reaction{Name: text, Record: func(e *machine.Effect) machine.Record { return filled(rec, e) }}, nil
 }
 
-// without returns a record without what follows from its effect.
+// without returns a record without the fields that follow from its effect.
 func without(rec machine.Record) machine.Record {
 	switch r := rec.(type) {
 	case machine.Answered:
@@ -102,7 +102,7 @@ func waitWithout(w machine.Wait) machine.Wait {
 	return w
 }
 
-// filled fills in what follows from the effect, where a record lacks it.
+// filled fills in the fields that follow from the effect, where a record lacks them.
 func filled(rec machine.Record, e *machine.Effect) machine.Record {
 	switch r := rec.(type) {
 	case machine.Answered:
