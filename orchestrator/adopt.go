@@ -11,8 +11,8 @@ import (
 	"github.com/segue-go/segue/machine"
 )
 
-// standing is the header of a run that was made from records and on which nobody works: if it could
-// go on at once it is parked, for that reason.
+// standing returns the header of a run that was made from records. A run that could go on at once is
+// parked with the reason, because no process works on it.
 func (o *Orchestrator) standing(m *machine.Machine, reason string) *checkpoint.Header {
 	h := o.header(m.Started())
 	h.Labels = maps.Clone(h.Labels)
@@ -24,8 +24,8 @@ func (o *Orchestrator) standing(m *machine.Machine, reason string) *checkpoint.H
 	return &h
 }
 
-// adoptRun stores all records of a run that is new to the store, and before those that name them
-// the values, and returns its head.
+// adoptRun stores the values and the records of a run that is new to the store, and returns its
+// head. A value is stored before the records that name it.
 func (o *Orchestrator) adoptRun(ctx context.Context, key checkpoint.Key, records []checkpoint.Record, h *checkpoint.Header, values []value) (checkpoint.Head, error) {
 	writer, err := uuid.NewV7()
 	if err != nil {
@@ -36,13 +36,13 @@ func (o *Orchestrator) adoptRun(ctx context.Context, key checkpoint.Key, records
 	}
 	defer j.close()
 	if len(values) > 0 {
-		if err := j.adoptValues(ctx, h, values); err != nil {
-			return checkpoint.Head{}, err
-		}
+		err = j.adoptValues(ctx, h, values)
 	}
-	b := j.batch()
-	b.Header = h
-	err = j.append(ctx, &b)
+	if err == nil {
+		b := j.batch()
+		b.Header = h
+		err = j.append(ctx, &b)
+	}
 	if e, ok := errors.AsType[*JournalError](err); ok && errors.Is(err, checkpoint.ErrConflict) {
 		return checkpoint.Head{}, &RunExistsError{Run: key.Run, Err: e}
 	}

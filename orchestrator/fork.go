@@ -227,9 +227,11 @@ func named(a, was nextstep.Answer) nextstep.Answer {
 // fold makes the records those of the new run, and applies them. It returns the place of a reply by
 // which somebody approved a call that has no result; 0 if there is none.
 func (f *forking) fold(ctx context.Context) (int, error) {
-	f.rd = &reading{o: f.o, key: f.how.From, cfg: f.o.full}
-	f.rd.m = machine.New(&f.rd.cfg)
-	f.own = f.own[:0]
+	rd, err := f.o.newReading(f.how.From)
+	if err != nil {
+		return 0, err
+	}
+	f.rd, f.own = rd, f.own[:0]
 	approved := approvals{}
 	for i, rec := range f.records {
 		own, changed := f.adopt(rec)

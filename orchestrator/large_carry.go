@@ -15,7 +15,7 @@ import (
 	"github.com/segue-go/segue/messages"
 )
 
-// value is a result that is kept, as it is taken to another run. The text is read when it is put.
+// value is a large result to be copied to another run. The text function reads it from its source.
 type value struct {
 	id   string
 	text func(context.Context) (string, error)
@@ -77,8 +77,7 @@ func summariesIn(rec machine.Record) (texts []string) {
 func (o *Orchestrator) listValues(ctx context.Context, key checkpoint.Key) ([]checkpoint.Value, error) {
 	list, err := o.valueStore().Values(ctx, key)
 	if err != nil {
-		_, data := readError(err)
-		return nil, &JournalError{Run: key.Run, Err: data}
+		return nil, storeError(key, err)
 	}
 	return list, nil
 }
@@ -87,8 +86,7 @@ func (o *Orchestrator) listValues(ctx context.Context, key checkpoint.Key) ([]ch
 func (o *Orchestrator) wholeValue(ctx context.Context, key checkpoint.Key, v checkpoint.Value) (string, error) {
 	data, _, err := o.valueStore().ReadValue(ctx, key, v.ID, 0, int(v.Size))
 	if err != nil {
-		_, said := readError(err)
-		return "", &JournalError{Run: key.Run, Err: said}
+		return "", storeError(key, err)
 	}
 	text := string(data)
 	if keptID(text) != v.ID || !utf8.ValidString(text) {
@@ -107,9 +105,6 @@ func (j *journal) adoptValues(ctx context.Context, h *checkpoint.Header, values 
 	b := j.batch()
 	b.Header = &begun
 	if err := j.append(ctx, &b); err != nil {
-		if errors.Is(err, checkpoint.ErrConflict) {
-			return &RunExistsError{Run: j.run, Err: err}
-		}
 		return err
 	}
 	j.pending = all[1:]
@@ -121,8 +116,7 @@ func (j *journal) adoptValues(ctx context.Context, h *checkpoint.Header, values 
 		}
 		if err != nil {
 			j.discard(ctx)
-			_, said := readError(err)
-			return &JournalError{Run: j.run, Err: said}
+			return storeError(j.key, err)
 		}
 	}
 	return nil

@@ -61,16 +61,6 @@ func (r *run) saveSnapshot() {
 	})
 }
 
-// unfitError is the error of a record that the strategies of this process do not come to.
-type unfitError struct {
-	record int
-	err    error
-}
-
-func (e *unfitError) Error() string { return e.err.Error() }
-
-func (e *unfitError) Unwrap() error { return e.err }
-
 // storeFailure is an error of the store, which may work again later.
 type storeFailure struct{ err error }
 
@@ -82,12 +72,13 @@ func (e *storeFailure) Unwrap() error { return e.err }
 // the strategies of this process, and goes on with a Migrated. That is stored together with the
 // first record after the Resumed. An error says why this cannot be, and is joined with the one that
 // makes it necessary.
-func (r *run) migrate(unfit *unfitError, factory func() strategy.Strategy) error {
+func (r *run) migrate(unfit *unfitRecord, factory func() strategy.Strategy) error {
+	cause := unfit.cause(r.id)
 	if r.o.cfg.Migrate == nil {
-		return unfit.err
+		return cause
 	}
 	refuse := func(err error) error {
-		return errors.Join(unfit.err, fmt.Errorf("orchestrator: run %.64q cannot be carried over the change: %w", r.id, err))
+		return errors.Join(cause, fmt.Errorf("orchestrator: run %.64q cannot be carried over the change: %w", r.id, err))
 	}
 	rec := machine.Migrated{At: time.Now()}
 	if h := &r.journal.header; h.Status != checkpoint.StatusParked { // by a program that did not go on with it

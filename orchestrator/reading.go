@@ -12,45 +12,54 @@ import (
 	"github.com/segue-go/segue/strategy"
 )
 
-// reading is a run that somebody reads from its journal and does not go on with. It takes nothing:
-// neither the lease nor an epoch, so whoever works on the run is not disturbed.
+// reading applies the records of a journal to a Machine. It takes neither the lease nor an epoch: a
+// reader of a run disturbs nobody who works on it.
 type reading struct {
 	o    *Orchestrator
 	key  checkpoint.Key
 	cfg  machine.Config
 	m    *machine.Machine
 	last int            // the place of the last record that was applied
-	end  *machine.Event // the last event, to be told once the journal was read to its end
+	end  *machine.Event // the last event of the run, for the end of the journal
 
 	follows bool           // whole is used
-	whole   *machine.Event // the snapshot of the reply that the last record holds, to be told before its events; nil: none
+	whole   *machine.Event // the snapshot of the reply in the last record, for a follower before the events of the record; nil: there is none
 
-	factory func() strategy.Strategy // where Config.Factory has none; may be nil
+	use     func(context.Context, *machine.Started) error // prepares the Machine for the factory of a task
+	factory func() strategy.Strategy                      // where Config.Factory has none; may be nil
 
 	head *checkpoint.Head // of a run that is not in the store; nil: it is
 
-	unfit *unfitRecord // the first record that the run does not come to; nil: it comes to all, or was carried over a change of code since
+	unfit *unfitRecord // the first record that the strategies do not come to; nil: there is none, or a Migrated followed it
 }
 
-// unfitRecord is a record that the run, as it is now, does not come to.
+// unfitRecord is a record that the strategies of this process do not come to.
 type unfitRecord struct {
 	place int
 	rec   machine.Record
-	err   error // of [machine.Machine.Apply]
-	now   *machine.Effect
+	err   error           // of [machine.Machine.Apply]
+	now   *machine.Effect // the open effect that the strategies come to instead; nil: there is none
 }
 
 // newReading makes the reading of a run, before its first record.
 func (o *Orchestrator) newReading(key checkpoint.Key) (*reading, error) {
-	if o.cfg.Store == nil {
-		return nil, &ConfigError{Field: "Store", Err: errors.New("is nil: there are no journals to read")}
-	}
-	if key.Check() != nil { // nothing can be kept under it
-		return nil, &JournalError{Run: key.Run, Err: &checkpoint.NotFoundError{Key: key}}
+	if err := o.checkKey(key); err != nil {
+		return nil, err
 	}
 	rd := &reading{o: o, key: key, cfg: o.full}
-	rd.m = machine.New(&rd.cfg)
+	rd.m, rd.use = machine.New(&rd.cfg), rd.useFactory
 	return rd, nil
+}
+
+// checkKey returns an error if there can be no journal of a run.
+func (o *Orchestrator) checkKey(key checkpoint.Key) error {
+	if o.cfg.Store == nil {
+		return &ConfigError{Field: "Store", Err: errors.New("is nil: there are no journals to read")}
+	}
+	if key.Check() != nil { // nothing can be kept under it
+		return &JournalError{Run: key.Run, Err: &checkpoint.NotFoundError{Key: key}}
+	}
+	return nil
 }
 
 // records yields the records of the journal that were not applied yet, as they are decoded. It does
@@ -60,12 +69,11 @@ func (rd *reading) records(ctx context.Context) iter.Seq2[checkpoint.Record, err
 		last := rd.last
 		for rec, err := range rd.o.cfg.Store.Read(ctx, rd.key, last+1) {
 			if err != nil {
-				_, data := readError(err)
-				yield(checkpoint.Record{}, &JournalError{Run: rd.key.Run, Err: data})
+				yield(checkpoint.Record{}, storeError(rd.key, err))
 				return
 			}
 			if rec.Seq != last+1 {
-				yield(checkpoint.Record{}, rd.damaged(rec.Seq, corrupt(fmt.Errorf("it stands behind record %d", last))))
+				yield(checkpoint.Record{}, rd.damaged(rec.Seq, corrupt(fmt.Errorf("it follows record %d", last))))
 				return
 			}
 			last = rec.Seq
@@ -83,8 +91,11 @@ func (rd *reading) damaged(record int, err error) error {
 
 // decode reads a record.
 func (rd *reading) decode(stored checkpoint.Record) (machine.Record, error) {
-	rec, err := readRecord(stored.Data)
+	rec, err := machine.ReadRecord(stored.Data)
 	if err != nil {
+		if _, other := errors.AsType[*machine.VersionError](err); !other { // a record of no format
+			err = corrupt(err)
+		}
 		return nil, rd.damaged(stored.Seq, err)
 	}
 	if s, ok := rec.(machine.Started); ok && (s.Run != rd.key.Run || s.Namespace != rd.key.Namespace) {
@@ -93,23 +104,25 @@ func (rd *reading) decode(stored checkpoint.Record) (machine.Record, error) {
 	return rec, nil
 }
 
-// apply makes a record part of the run as it is read, and returns what it tells, with the time of
-// the record. The events are valid until the next. If the run does not come to the record, that is
-// noted in unfit, and records are left out until one carries the run over a change of code. The
-// error is a [*FactoryError].
+// apply applies a record, and returns its events, with the time of the record. The events are valid
+// until the next call. Once the strategies do not come to a record, unfit says so, and apply skips
+// records up to the next Migrated. The error is a [*FactoryError].
 func (rd *reading) apply(ctx context.Context, rec machine.Record) ([]machine.Event, error) {
 	if _, ok := rec.(machine.Migrated); !ok && rd.unfit != nil {
 		rd.last++
 		return nil, nil
 	}
-	if s, ok := rec.(machine.Started); ok && s.TaskStrategy {
-		if err := rd.useFactory(ctx, &s); err != nil {
+	if s, ok := rec.(machine.Started); ok {
+		if err := rd.use(ctx, &s); err != nil {
 			return nil, err
 		}
 	}
-	if rd.unfit = rd.applies(rec); rd.unfit != nil {
+	err := rd.m.Apply(rec)
+	if rd.last++; err != nil {
+		rd.unfit = cmp.Or(rd.unfit, &unfitRecord{place: rd.last, rec: rec, err: err, now: rd.open()})
 		return nil, nil
 	}
+	rd.unfit = nil
 	events := rd.m.Ready().Events
 	for i := range events {
 		events[i].Time = rd.m.Now().Local() // as they were told
@@ -118,18 +131,11 @@ func (rd *reading) apply(ctx context.Context, rec machine.Record) ([]machine.Eve
 	return events, nil
 }
 
-// applies applies a record. It returns the first record that the run does not come to; nil if it
-// comes to this one.
-func (rd *reading) applies(rec machine.Record) *unfitRecord {
-	err := rd.m.Apply(rec)
-	if rd.last++; err == nil {
-		return nil
-	}
-	return cmp.Or(rd.unfit, &unfitRecord{place: rd.last, rec: rec, err: err, now: rd.open()})
-}
-
 // useFactory prepares for a run whose task has brought its strategy.
 func (rd *reading) useFactory(ctx context.Context, s *machine.Started) error {
+	if !s.TaskStrategy {
+		return nil
+	}
 	refuse := func(err error) error { return &FactoryError{Run: rd.key.Run, Strategy: s.Strategy, Err: err} }
 	var factory func() strategy.Strategy
 	if rd.o.cfg.Factory != nil {
@@ -159,7 +165,7 @@ func (rd *reading) useFactory(ctx context.Context, s *machine.Started) error {
 // An error is a [*JournalError], which wraps checkpoint.ErrNotFound if there is no such run, or a
 // [*ConfigError] if there is no store.
 func (o *Orchestrator) Head(ctx context.Context, key checkpoint.Key) (checkpoint.Head, error) {
-	if _, err := o.newReading(key); err != nil {
+	if err := o.checkKey(key); err != nil {
 		return checkpoint.Head{}, err
 	}
 	return o.headOf(ctx, key)
@@ -169,27 +175,36 @@ func (o *Orchestrator) Head(ctx context.Context, key checkpoint.Key) (checkpoint
 func (o *Orchestrator) headOf(ctx context.Context, key checkpoint.Key) (checkpoint.Head, error) {
 	head, err := o.cfg.Store.Head(ctx, key)
 	if err != nil {
-		_, data := readError(err)
-		return head, &JournalError{Run: key.Run, Err: data}
+		return head, storeError(key, err)
 	}
 	return head, nil
 }
 
-// misfit is the error of a reading whose last records the run, as it is now, does not come to; nil
-// if it comes to them.
+// storeError returns an error of the store about a run as data.
+func storeError(key checkpoint.Key, err error) *JournalError {
+	_, data := readError(err)
+	return &JournalError{Run: key.Run, Err: data}
+}
+
+// misfit returns the error of the unfit record; nil if there is none.
 func (rd *reading) misfit() error {
-	u := rd.unfit
-	if u == nil {
+	if rd.unfit == nil {
 		return nil
 	}
-	if isMisfit(u.err) {
+	err := rd.unfit.cause(rd.key.Run)
+	if isMisfit(err) {
+		return err
+	}
+	return rd.damaged(rd.unfit.place, err)
+}
+
+// cause returns why the record does not fit: a [*machine.ReplayError] for a record of a step.
+func (u *unfitRecord) cause(run string) error {
+	was, ok := recorded(u.rec)
+	if !ok || isMisfit(u.err) {
 		return u.err
 	}
-	was, ok := recorded(u.rec)
-	if !ok {
-		return rd.damaged(u.place, u.err)
-	}
-	e := &machine.ReplayError{Run: rd.key.Run, Record: u.place, Seq: was.Effect.Seq, Recorded: was}
+	e := &machine.ReplayError{Run: run, Record: u.place, Seq: was.Effect.Seq, Recorded: was}
 	if u.now != nil {
 		e.Now = stepIDOf(u.now)
 	}

@@ -1,7 +1,6 @@
 package orchestrator
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -100,11 +99,8 @@ func (o *Orchestrator) load(ctx context.Context, how *Resumption) (*run, error) 
 func (o *Orchestrator) open(ctx context.Context, how *Resumption) (*run, checkpoint.Head, error) {
 	var head checkpoint.Head
 	key := checkpoint.Key{Namespace: how.Namespace, Run: how.Run}
-	if o.cfg.Store == nil {
-		return nil, head, &ConfigError{Field: "Store", Err: errors.New("is nil: there is no journal to resume a run from")}
-	}
-	if key.Check() != nil { // nothing can be kept under it
-		return nil, head, &JournalError{Run: key.Run, Err: &checkpoint.NotFoundError{Key: key}}
+	if err := o.checkKey(key); err != nil {
+		return nil, head, err
 	}
 	r := o.newRun(ctx, key, true)
 	err := r.claim()
@@ -145,8 +141,7 @@ func (r *run) openJournal(takeOver bool) (head checkpoint.Head, err error) {
 	case errors.Is(err, checkpoint.ErrLeased):
 		return head, &RunExistsError{Run: r.id, InProgress: true, Err: &leasedError{err}}
 	case err != nil:
-		_, data := readError(err)
-		err = &JournalError{Run: r.id, Err: data}
+		err = storeError(j.key, err)
 		r.logStoreFault(r.ctx, "a journal could not be read", err)
 		return head, err
 	case leases:
@@ -174,9 +169,9 @@ func (r *run) takeLease() (checkpoint.Head, error) {
 
 // read applies the records of the journal.
 func (r *run) read(factory func() strategy.Strategy) (err error) {
-	record := 0
+	use := func(_ context.Context, s *machine.Started) error { return r.useFactory(s, factory) }
+	rd := &reading{o: r.o, key: r.journal.key, m: r.m, use: use}
 	r.replays = true
-	var unfit *unfitError // the first of the records that the strategies do not come to; nil: they come to all
 	defer func() {
 		r.replays = false
 		if e, ok := errors.AsType[*machine.ReplayError](err); ok {
@@ -185,45 +180,35 @@ func (r *run) read(factory func() strategy.Strategy) (err error) {
 		if v := recover(); v != nil {
 			p := &machine.PanicError{Value: v, Stack: debug.Stack()}
 			r.o.panicked(r.ctx, &machine.PanicReport{Run: r.id, Where: "reading the journal", Value: v, Stack: p.Stack})
-			err = p
+			err = rd.damaged(rd.last+1, p)
 		}
 		if err != nil && !isRefusal(err) {
-			err = &JournalError{Run: r.id, Record: record, Err: err}
 			r.logStoreFault(r.ctx, "a journal could not be read", err)
 		}
 	}()
-	j := r.journal
-	for rec, err := range j.store.Read(r.ctx, j.key, 1) {
+	for stored, err := range rd.records(r.ctx) {
+		if cause := context.Cause(r.ctx); err != nil && errors.Is(cause, ErrTakenOver) { // the context ends by it
+			return rd.damaged(0, cause)
+		}
+		if err == nil {
+			err = r.applyStored(rd, stored)
+		}
 		if err != nil {
-			record = 0
-			if cause := context.Cause(r.ctx); errors.Is(cause, ErrTakenOver) { // the context ends by it
-				return cause
-			}
-			_, data := readError(err)
-			return data
+			return err
 		}
-		if record = rec.Seq; rec.Seq != j.last+1 {
-			return corrupt(fmt.Errorf("it stands behind record %d", j.last))
-		}
-		if unfit == nil || rec.Type == machine.TypeMigrated {
-			err := r.applyStored(rec.Data, factory)
-			if e, ok := err.(*unfitError); ok { //nolint:errorlint // made by applyStored
-				unfit = cmp.Or(unfit, e)
-			} else if unfit = nil; err != nil {
-				return err
-			}
-		}
-		j.last = rec.Seq
 	}
-	if record == 0 {
-		return corrupt(errors.New("it is empty"))
+	if r.journal.last = rd.last; rd.last == 0 {
+		return rd.damaged(0, corrupt(errors.New("it is empty")))
 	}
-	if unfit != nil {
-		record = unfit.record
-		if err := r.migrate(unfit, factory); err != nil {
-			if _, ok := errors.AsType[*storeFailure](err); ok {
-				record = 0
-			}
+	if rd.unfit != nil {
+		err := r.migrate(rd.unfit, factory)
+		if _, failed := errors.AsType[*storeFailure](err); failed {
+			return rd.damaged(0, err)
+		}
+		if err != nil && !isRefusal(err) {
+			err = rd.damaged(rd.unfit.place, err)
+		}
+		if err != nil {
 			return err
 		}
 	}
@@ -260,40 +245,26 @@ func isMisfit(err error) bool {
 	return replay || factory || snapshot
 }
 
-// readRecord decodes the data of a record. What is neither a record of this format nor one of
-// another is damage.
-func readRecord(data []byte) (machine.Record, error) {
-	rec, err := machine.ReadRecord(data)
-	if _, other := errors.AsType[*machine.VersionError](err); err != nil && !other {
-		return nil, corrupt(err)
-	}
-	return rec, err
-}
-
 // corrupt marks an error as one of what is stored.
 func corrupt(err error) error { return fmt.Errorf("%w: %w", checkpoint.ErrCorrupt, err) }
 
-// applyStored applies one record of the journal. The error is an *unfitError if the strategies do
-// not come to it.
-func (r *run) applyStored(data []byte, factory func() strategy.Strategy) error {
-	rec, err := readRecord(data)
+// applyStored applies one record of the journal, and keeps what the run needs of it. It does not
+// decode the records behind an unfit one.
+func (r *run) applyStored(rd *reading, stored checkpoint.Record) error {
+	if rd.unfit != nil && stored.Type != machine.TypeMigrated {
+		rd.last++
+		return nil
+	}
+	rec, err := rd.decode(stored)
 	if err != nil {
 		return err
-	}
-	if s, ok := rec.(machine.Started); ok {
-		if s.Run != r.id || s.Namespace != r.journal.key.Namespace {
-			return corrupt(fmt.Errorf("it begins the run %.64q", checkpoint.Key{Namespace: s.Namespace, Run: s.Run}.String()))
-		}
-		if err := r.useFactory(&s, factory); err != nil {
-			return err
-		}
 	}
 	if s, ok := rec.(machine.Stopped); ok && s.Frame == "" {
 		r.ending = stopsAfter
 	}
 	r.large.note(rec)
-	err = r.m.Apply(rec)
-	for _, e := range r.m.Ready().Events {
+	events, err := rd.apply(r.ctx, rec)
+	for _, e := range events {
 		if e.Kind == machine.EventDrifted { // all else was told when it happened
 			r.drifted = append(r.drifted, e)
 		}
@@ -301,30 +272,7 @@ func (r *run) applyStored(data []byte, factory func() strategy.Strategy) error {
 			r.timeAgent(&e) // its time counts from now
 		}
 	}
-	r.m.Advance()
-	if err == nil {
-		return nil
-	}
-	unfit := &unfitError{record: r.m.Records() + 1, err: err}
-	if was, ok := recorded(rec); ok {
-		unfit.err = r.diverged(was, err)
-	}
-	return unfit
-}
-
-// diverged is the error of a recorded step that the run, as it is now, does not come to.
-func (r *run) diverged(was machine.StepID, err error) error {
-	if _, ok := errors.AsType[*machine.ReplayError](err); ok {
-		return err
-	}
-	e := &machine.ReplayError{Run: r.id, Record: r.m.Records() + 1, Seq: was.Effect.Seq, Recorded: was}
-	for _, now := range r.m.Open() {
-		if now.Kind != machine.EffectPerson {
-			e.Now = machine.StepID{Effect: now.ID, Frame: now.Frame, Kind: now.Kind, Tool: now.Call.Name, Digest: now.Digest}
-			break
-		}
-	}
-	return e
+	return err
 }
 
 // expire ends the waits whose time has come: timers alone, or all of them. A reply that was posted

@@ -136,7 +136,7 @@ func (j *journal) gapless(ctx context.Context, key checkpoint.Key) string {
 			return "the store cannot be read: " + err.Error()
 		}
 		if r.Seq != last+1 {
-			return fmt.Sprintf("record %d stands behind record %d", r.Seq, last)
+			return fmt.Sprintf("record %d follows record %d", r.Seq, last)
 		}
 		last = r.Seq
 	}
