@@ -2,7 +2,6 @@ package orchestrator_test
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"log"
 
@@ -83,28 +82,4 @@ func Example_runStream() {
 	// ToolEnd two
 	// TextDelta c
 	// RunEnd
-}
-
-// The events under the names of an agent loop with turns.
-func ExampleFlat() {
-	first := scripted.Stream("I must ", "look.")
-	first.Calls = []messages.ToolCall{scripted.Call("one", "{}", "1")}
-	o := sequentialAgent(first, scripted.Text("Done!"))
-	flat := orchestrator.Flat{Strategy: "react", MaxSteps: 3}
-	for event := range o.Stream(context.Background(), orchestrator.Task{Input: delegation.Input{Goal: "Do it."}}) {
-		for _, e := range flat.From(event) {
-			payload, err := json.Marshal(e)
-			fmt.Println(e.UpdateType(), string(payload), err)
-		}
-	}
-	// Output:
-	// agent_start {"type":"agent_start","strategy":"react","max_steps":3} <nil>
-	// agent_turn_start {"type":"agent_turn_start","step":1} <nil>
-	// agent_reason {"type":"agent_reason","step":1,"message":"I must look."} <nil>
-	// tool_start {"type":"agent_tool_start","step":1,"tool":"one","call_id":"1"} <nil>
-	// tool_complete {"type":"agent_tool_complete","step":1,"tool":"one","call_id":"1","result":"one{}"} <nil>
-	// agent_observe {"type":"agent_observe","step":1} <nil>
-	// agent_turn_start {"type":"agent_turn_start","step":2} <nil>
-	// agent_reason {"type":"agent_reason","step":2,"message":"Done!"} <nil>
-	// agent_completion {"type":"agent_completion","steps":2,"answer":"Done!"} <nil>
 }

@@ -22,7 +22,6 @@ import (
 	"github.com/segue-go/segue/orchestrator"
 	"github.com/segue-go/segue/strategy"
 	"github.com/segue-go/segue/strategy/completetask"
-	"github.com/segue-go/segue/tools"
 )
 
 // S4-15: the steps of a frame never decrease, and each call that is started ends once, failed or
@@ -184,44 +183,6 @@ func TestS3_16_canceledBetweenSteps(t *testing.T) {
 		require.NoError(t, end.Output.Messages.Validate())
 		require.Len(t, model.Requests(), 1)
 	}
-}
-
-// looped runs a task on a scripted model and returns what a front end of turns is told.
-func looped(t *testing.T, replies ...scripted.Reply) []string {
-	t.Helper()
-	var flat orchestrator.Flat
-	var names []string
-	for e := range sequentialAgent(replies...).Stream(t.Context(), task("go")) {
-		for _, told := range flat.From(e) {
-			names = append(names, told.UpdateType())
-		}
-	}
-	return names
-}
-
-// S4-14: one tool, then the answer, under the names of a loop with turns.
-func TestS4_14_happyPath(t *testing.T) {
-	require.Equal(t, []string{
-		"agent_start",
-		"agent_turn_start", "agent_reason", "tool_start", "tool_complete", "agent_observe",
-		"agent_turn_start", "agent_reason", "agent_completion",
-	}, looped(t, scripted.Calls(scripted.Call("one", "{}", "1")), scripted.Text("Done!")))
-}
-
-// S4-27: all nine names of such a loop have an event.
-func TestS4_27_allNames(t *testing.T) {
-	found := map[string]bool{}
-	question := scripted.Call(tools.AskUserName, `{"question":"Which file?"}`, "1")
-	for _, replies := range [][]scripted.Reply{
-		{scripted.Calls(scripted.Call("one", "{}", "1")), scripted.Text("Done!")},
-		{scripted.Calls(question)},
-		{scripted.Error(errors.New("down"))},
-	} {
-		for _, name := range looped(t, replies...) {
-			found[name] = true
-		}
-	}
-	require.Len(t, found, 9)
 }
 
 // S1-1: the events under the names of a flat stream; how a run ended is in its last one.

@@ -251,12 +251,12 @@ var breakages = []breakage{
 	{
 		scenario{"S4", 1},
 		"strategy/reasonactobserve TestS4_1_finishesAtOnce", "the first event does not say how many steps there may be",
-		"orchestrator/flat.go", `Strategy: cmp.Or(f.Strategy, d.Strategy), MaxSteps: f.MaxSteps}`, `Strategy: cmp.Or(f.Strategy, d.Strategy)}`,
+		"orchestrator/sse/flat.go", `Strategy: cmp.Or(f.Strategy, d.Strategy), MaxSteps: f.MaxSteps}`, `Strategy: cmp.Or(f.Strategy, d.Strategy)}`,
 	},
 	{
 		scenario{"S4", 1},
 		"strategy/reasonactobserve TestS4_1_finishesAtOnce", "the last event does not say how many steps there were",
-		"orchestrator/flat.go", `{Type: FlatCompletion, Steps: f.Turns, Answer`, `{Type: FlatCompletion, Answer`,
+		"orchestrator/sse/flat.go", `{Type: FlatCompletion, Steps: f.Turns, Answer`, `{Type: FlatCompletion, Answer`,
 	},
 	{
 		scenario{"S4", 1},
@@ -309,17 +309,17 @@ var breakages = []breakage{
 	},
 	{
 		scenario{"S4", 27},
-		"orchestrator TestS4_27_oneToOne", "calls are shown under the names of their types",
-		"orchestrator/flat.go", `return strings.TrimPrefix(string(e.Type), "agent_")`, `return string(e.Type)`,
+		"orchestrator/sse TestS4_27_oneToOne", "calls are shown under the names of their types",
+		"orchestrator/sse/flat.go", `return strings.TrimPrefix(string(e.Type), "agent_")`, `return string(e.Type)`,
 	},
 	{
 		scenario{"S4", 27},
-		"orchestrator TestS4_27_oneToOne", "nobody hears that the results of calls are there",
-		"orchestrator/flat.go", `return []FlatEvent{{Type: FlatObserve, Step: f.Turns}}`, `return nil`,
+		"orchestrator/sse TestS4_27_oneToOne", "nobody hears that the results of calls are there",
+		"orchestrator/sse/flat.go", `return []FlatEvent{{Type: FlatObserve, Step: f.Turns}}`, `return nil`,
 	},
 	{
 		scenario{"S4", 27},
-		"orchestrator TestS4_27_oneToOne", "a question ends the turn without a word",
-		"orchestrator/flat.go", `return []FlatEvent{{Type: FlatRequestInput, Step: f.Turns, Question: d.Wait.Text}}`, `return nil`,
+		"orchestrator/sse TestS4_27_oneToOne", "a question ends the turn without a word",
+		"orchestrator/sse/flat.go", `return []FlatEvent{{Type: FlatRequestInput, Step: f.Turns, Question: d.Wait.Text}}`, `return nil`,
 	},
 }

@@ -51,7 +51,7 @@ var allowed = map[string][]string{
 	"machine":                       {"messages", "delegation", "tools", "llmclient", "nextstep", "strategy", "internal/guard", "internal/jsonform"},
 	"machine/bound":                 {"machine", "messages", "delegation", "llmclient", "nextstep", "strategy", "tools"},
 	"orchestrator":                  {"machine", "machine/bound", "checkpoint", "internal/asktime", "internal/guard", "internal/repeats", "internal/similar", "messages", "delegation", "tools", "llmclient", "markdownpolicy", "nextstep", "strategy", "github.com/google/uuid"},
-	"orchestrator/sse":              {"messages", "delegation", "checkpoint", "strategy", "machine", "orchestrator"},
+	"orchestrator/sse":              {"messages", "delegation", "nextstep", "checkpoint", "strategy", "machine", "orchestrator"},
 	"strategy/builtin":              {"llmclient", "tools", "strategy", "strategy/completetask", "strategy/planreviseexecute", "strategy/reflection", "strategy/retry", "strategy/react", "strategy/reasonactobserve"},
 	"strategytest/explore":          {"messages", "delegation", "tools", "llmclient", "nextstep", "strategy", "machine"},
 	"strategytest/explore/alphabet": {"messages", "delegation", "tools", "llmclient", "nextstep", "strategy", "machine", "strategytest/explore", "strategy/completetask", "strategy/planreviseexecute", "strategy/react", "strategy/reasonactobserve", "strategy/reflection", "strategy/toolsearch"},

@@ -70,4 +70,9 @@
 //
 // A body must have at most [Config].MaxBody bytes and arrive within [Config].ReadTimeout, so that a
 // slow client does not hold resources for long.
+//
+// # Front ends that know turns
+//
+// [Flat] converts the events of a run to those of a loop of turns, for a front end that knows no
+// tree of strategies.
 package sse

@@ -10,6 +10,7 @@ import (
 	"github.com/segue-go/segue/llmclient/scripted"
 	"github.com/segue-go/segue/machine"
 	"github.com/segue-go/segue/orchestrator"
+	"github.com/segue-go/segue/orchestrator/sse"
 	"github.com/segue-go/segue/strategy"
 	rao "github.com/segue-go/segue/strategy/reasonactobserve"
 	"github.com/segue-go/segue/tools"
@@ -37,7 +38,7 @@ func Example() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	flat := orchestrator.Flat{Strategy: "react", MaxSteps: 3}
+	flat := sse.Flat{Strategy: "react", MaxSteps: 3}
 	for e := range o.Stream(context.Background(), orchestrator.Task{Input: delegation.Input{Goal: "Which number is in notes.txt?"}}) {
 		for _, told := range flat.From(e) {
 			payload, err := json.Marshal(told)

@@ -8,7 +8,7 @@ import (
 
 	"github.com/segue-go/segue/llmclient/scripted"
 	"github.com/segue-go/segue/machine"
-	"github.com/segue-go/segue/orchestrator"
+	"github.com/segue-go/segue/orchestrator/sse"
 	rao "github.com/segue-go/segue/strategy/reasonactobserve"
 )
 
@@ -16,19 +16,19 @@ import (
 // the loop was given, and the last what it came to.
 func TestS4_1_finishesAtOnce(t *testing.T) {
 	model := scripted.New(decide(`{"finish":true,"final_answer":"Done!"}`), scripted.Text("never"))
-	flat := orchestrator.Flat{Strategy: "react", MaxSteps: 3}
-	var told []orchestrator.FlatEvent
+	flat := sse.Flat{Strategy: "react", MaxSteps: 3}
+	var told []sse.FlatEvent
 	var end machine.RunFinished
 	for e, err := range agent(t, model, rao.Config{MaxSteps: 3}).Stream(t.Context(), task("go")) {
 		require.NoError(t, err)
 		told = append(told, flat.From(e)...)
 		end, _ = e.Detail.(machine.RunFinished)
 	}
-	require.Equal(t, []orchestrator.FlatEvent{
-		{Type: orchestrator.FlatStart, Strategy: "react", MaxSteps: 3},
-		{Type: orchestrator.FlatTurnStart, Step: 1},
-		{Type: orchestrator.FlatReason, Step: 1},
-		{Type: orchestrator.FlatCompletion, Steps: 1, Answer: "Done!"},
+	require.Equal(t, []sse.FlatEvent{
+		{Type: sse.FlatStart, Strategy: "react", MaxSteps: 3},
+		{Type: sse.FlatTurnStart, Step: 1},
+		{Type: sse.FlatReason, Step: 1},
+		{Type: sse.FlatCompletion, Steps: 1, Answer: "Done!"},
 	}, told)
 	require.Equal(t, machine.StatusDone, end.Status)
 	require.Equal(t, "Done!", end.Output.Text())

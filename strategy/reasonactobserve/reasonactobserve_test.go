@@ -18,6 +18,7 @@ import (
 	"github.com/segue-go/segue/messages"
 	"github.com/segue-go/segue/nextstep"
 	"github.com/segue-go/segue/orchestrator"
+	"github.com/segue-go/segue/orchestrator/sse"
 	"github.com/segue-go/segue/strategy"
 	rao "github.com/segue-go/segue/strategy/reasonactobserve"
 	"github.com/segue-go/segue/tools"
@@ -65,7 +66,7 @@ func ask(question string) scripted.Reply {
 // end of the run.
 func eventsOf(t *testing.T, o *orchestrator.Orchestrator, ta orchestrator.Task) (told []string, end machine.RunFinished) {
 	t.Helper()
-	flat := orchestrator.Flat{MaxSteps: 3}
+	flat := sse.Flat{MaxSteps: 3}
 	for e := range o.Stream(t.Context(), ta) {
 		for _, a := range flat.From(e) {
 			line := a.UpdateType()
@@ -135,8 +136,8 @@ func TestS4_15_eventsAreOrderedAndSurvive(t *testing.T) {
 		decide(`{}`), scripted.Calls(scripted.Call("no_such_tool", "{}", "")), observe(`{}`),
 		decide(`{"final_answer":"Done!"}`),
 	)
-	flat, last, open := orchestrator.Flat{}, 0, 0
-	show := func(a orchestrator.FlatEvent) (err error) {
+	flat, last, open := sse.Flat{}, 0, 0
+	show := func(a sse.FlatEvent) (err error) {
 		defer func() { err = fmt.Errorf("the front end is gone: %v", recover()) }()
 		panic(a.Type)
 	}
@@ -148,9 +149,9 @@ func TestS4_15_eventsAreOrderedAndSurvive(t *testing.T) {
 				failures++
 			}
 			switch a.Type {
-			case orchestrator.FlatToolStart:
+			case sse.FlatToolStart:
 				open++
-			case orchestrator.FlatToolComplete:
+			case sse.FlatToolComplete:
 				open = max(0, open-1)
 			default:
 			}

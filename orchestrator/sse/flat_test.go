@@ -1,6 +1,7 @@
-package orchestrator_test
+package sse_test
 
 import (
+	"errors"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -12,22 +13,27 @@ import (
 	"github.com/segue-go/segue/messages"
 	"github.com/segue-go/segue/nextstep"
 	"github.com/segue-go/segue/orchestrator"
+	"github.com/segue-go/segue/orchestrator/sse"
 	"github.com/segue-go/segue/strategy/reasonactobserve"
 	"github.com/segue-go/segue/tools"
 )
 
+func task(goal string) orchestrator.Task {
+	return orchestrator.Task{Run: "r", Input: delegation.Input{Goal: goal}}
+}
+
 // S4-1: the first and the last event carry what the loop was given and what it came to.
 func TestS4_1_flatStartAndEnd(t *testing.T) {
-	flat := orchestrator.Flat{Strategy: "react", MaxSteps: 3}
-	var told []orchestrator.FlatEvent
-	for e := range sequentialAgent(scripted.Text("Done!")).Stream(t.Context(), task("go")) {
+	flat := sse.Flat{Strategy: "react", MaxSteps: 3}
+	var told []sse.FlatEvent
+	for e := range turns(scripted.Text("Done!")).Stream(t.Context(), task("go")) {
 		told = append(told, flat.From(e)...)
 	}
-	require.Equal(t, []orchestrator.FlatEvent{
-		{Type: orchestrator.FlatStart, Strategy: "react", MaxSteps: 3},
-		{Type: orchestrator.FlatTurnStart, Step: 1},
-		{Type: orchestrator.FlatReason, Step: 1, Message: "Done!"},
-		{Type: orchestrator.FlatCompletion, Steps: 1, Answer: "Done!"},
+	require.Equal(t, []sse.FlatEvent{
+		{Type: sse.FlatStart, Strategy: "react", MaxSteps: 3},
+		{Type: sse.FlatTurnStart, Step: 1},
+		{Type: sse.FlatReason, Step: 1, Message: "Done!"},
+		{Type: sse.FlatCompletion, Steps: 1, Answer: "Done!"},
 	}, told)
 }
 
@@ -35,23 +41,23 @@ func TestS4_1_flatStartAndEnd(t *testing.T) {
 // name, with what it carries.
 func TestS4_27_oneToOne(t *testing.T) {
 	call, answer := messages.ToolCall{ID: "c1", Name: "look", Arguments: "{}"}, "Done!"
-	flat := orchestrator.Flat{MaxSteps: 3}
+	flat := sse.Flat{MaxSteps: 3}
 	require.Empty(t, flat.From(machine.Event{Frame: "0", Detail: machine.FrameEntered{Strategy: "react"}}))
 	names := map[string]bool{}
 	for _, c := range []struct {
 		detail machine.Detail
 		name   string
-		want   orchestrator.FlatEvent
+		want   sse.FlatEvent
 	}{
-		{machine.RunStarted{Strategy: "react"}, "agent_start", orchestrator.FlatEvent{Strategy: "react", MaxSteps: 3}},
-		{machine.StateChanged{To: "awaiting_model"}, "agent_turn_start", orchestrator.FlatEvent{Step: 1}},
-		{machine.StepTaken{Kind: nextstep.KindGetChatCompletion}, "agent_reason", orchestrator.FlatEvent{Step: 1, Message: "I look."}},
-		{machine.ToolStarted{Call: call}, "tool_start", orchestrator.FlatEvent{Step: 1, Tool: "look", CallID: "c1"}},
-		{machine.WaitStarted{Wait: machine.Wait{Text: "Which?"}}, "agent_request_input", orchestrator.FlatEvent{Step: 1, Question: "Which?"}},
-		{machine.ToolFinished{Output: messages.ToolOutput{CallID: "c1", ToolName: "look", Output: "seen"}}, "tool_complete", orchestrator.FlatEvent{Step: 1, Tool: "look", CallID: "c1", Result: "seen"}},
-		{machine.StepTaken{Kind: nextstep.KindExecuteTools}, "agent_observe", orchestrator.FlatEvent{Step: 1}},
-		{machine.RunFinished{Status: machine.StatusDone, Output: delegation.Output{Result: &answer}}, "agent_completion", orchestrator.FlatEvent{Steps: 1, Answer: "Done!"}},
-		{machine.RunFinished{Status: machine.StatusFailed, Output: delegation.Output{Err: &delegation.Error{Message: "broken"}}}, "agent_error", orchestrator.FlatEvent{Message: "broken"}},
+		{machine.RunStarted{Strategy: "react"}, "agent_start", sse.FlatEvent{Strategy: "react", MaxSteps: 3}},
+		{machine.StateChanged{To: "awaiting_model"}, "agent_turn_start", sse.FlatEvent{Step: 1}},
+		{machine.StepTaken{Kind: nextstep.KindGetChatCompletion}, "agent_reason", sse.FlatEvent{Step: 1, Message: "I look."}},
+		{machine.ToolStarted{Call: call}, "tool_start", sse.FlatEvent{Step: 1, Tool: "look", CallID: "c1"}},
+		{machine.WaitStarted{Wait: machine.Wait{Text: "Which?"}}, "agent_request_input", sse.FlatEvent{Step: 1, Question: "Which?"}},
+		{machine.ToolFinished{Output: messages.ToolOutput{CallID: "c1", ToolName: "look", Output: "seen"}}, "tool_complete", sse.FlatEvent{Step: 1, Tool: "look", CallID: "c1", Result: "seen"}},
+		{machine.StepTaken{Kind: nextstep.KindExecuteTools}, "agent_observe", sse.FlatEvent{Step: 1}},
+		{machine.RunFinished{Status: machine.StatusDone, Output: delegation.Output{Result: &answer}}, "agent_completion", sse.FlatEvent{Steps: 1, Answer: "Done!"}},
+		{machine.RunFinished{Status: machine.StatusFailed, Output: delegation.Output{Err: &delegation.Error{Message: "broken"}}}, "agent_error", sse.FlatEvent{Message: "broken"}},
 	} {
 		told := flat.From(machine.Event{Frame: "0", Detail: c.detail})
 		require.Len(t, told, 1, c.name)
@@ -68,19 +74,19 @@ func TestS4_27_oneToOne(t *testing.T) {
 
 // A model that is asked again in the same state speaks in the same turn.
 func TestFlat_sameState(t *testing.T) {
-	flat := orchestrator.Flat{}
+	flat := sse.Flat{}
 	flat.From(machine.Event{Frame: "0", Detail: machine.StateChanged{From: "ready", To: "reasoning"}})
 	flat.From(machine.Event{Frame: "0", Kind: machine.EventTextDelta, Text: "hm"})
 	require.Empty(t, flat.From(machine.Event{Frame: "0", Detail: machine.StateChanged{From: "reasoning", To: "reasoning", On: "unforced"}}))
-	require.Equal(t, []orchestrator.FlatEvent{{Type: orchestrator.FlatReason, Step: 1, Message: "hm"}},
+	require.Equal(t, []sse.FlatEvent{{Type: sse.FlatReason, Step: 1, Message: "hm"}},
 		flat.From(machine.Event{Frame: "0", Detail: machine.StateChanged{From: "reasoning", To: "acting"}}))
 }
 
 // An agent that is called as a tool is told as a tool: of what it does inside, only questions are.
 func TestFlat_agentsAreTools(t *testing.T) {
-	var flat orchestrator.Flat
+	var flat sse.Flat
 	call := messages.ToolCall{ID: "c1", Name: "research"}
-	var told []orchestrator.FlatType
+	var told []sse.FlatType
 	for _, e := range []machine.Event{
 		{Frame: "0", Detail: machine.RunStarted{Strategy: "lead"}},
 		{Frame: "0", Detail: machine.FrameEntered{Strategy: "lead"}},
@@ -101,55 +107,55 @@ func TestFlat_agentsAreTools(t *testing.T) {
 			told = append(told, f.Type)
 		}
 	}
-	require.Equal(t, []orchestrator.FlatType{
-		orchestrator.FlatStart, orchestrator.FlatTurnStart, orchestrator.FlatReason, orchestrator.FlatToolStart,
-		orchestrator.FlatRequestInput, orchestrator.FlatToolComplete, orchestrator.FlatError,
+	require.Equal(t, []sse.FlatType{
+		sse.FlatStart, sse.FlatTurnStart, sse.FlatReason, sse.FlatToolStart,
+		sse.FlatRequestInput, sse.FlatToolComplete, sse.FlatError,
 	}, told)
 }
 
 // In another process a Flat learns which frames stand open, and so goes on as the one before: what
 // an agent does inside is not told, and what the loop observes is no reason.
 func TestFlat_resumed(t *testing.T) {
-	ask := question("Which?", "2")
+	ask := scripted.Call(tools.AskUserName, `{"question":"Which?"}`, "2")
 	for name, c := range map[string]struct {
 		replies []scripted.Reply
-		want    []orchestrator.FlatEvent
+		want    []sse.FlatEvent
 	}{
 		"solve": {
 			[]scripted.Reply{scripted.Calls(scripted.Call("helper", `{"goal":"look"}`, "1")), scripted.Calls(ask), scripted.Text("inside"), scripted.Text("done")},
-			[]orchestrator.FlatEvent{
-				{Type: orchestrator.FlatToolComplete, Step: 1, Tool: "helper", CallID: "1", Result: "inside"},
-				{Type: orchestrator.FlatObserve, Step: 1},
-				{Type: orchestrator.FlatTurnStart, Step: 2},
-				{Type: orchestrator.FlatReason, Step: 2, Message: "done"},
-				{Type: orchestrator.FlatCompletion, Steps: 2, Answer: "done"},
+			[]sse.FlatEvent{
+				{Type: sse.FlatToolComplete, Step: 1, Tool: "helper", CallID: "1", Result: "inside"},
+				{Type: sse.FlatObserve, Step: 1},
+				{Type: sse.FlatTurnStart, Step: 2},
+				{Type: sse.FlatReason, Step: 2, Message: "done"},
+				{Type: sse.FlatCompletion, Steps: 2, Answer: "done"},
 			},
 		},
 		"loop": {
 			[]scripted.Reply{scripted.Text("I ask."), scripted.Calls(ask), scripted.Text("It is that."), scripted.Text("I know."), scripted.Text("done")},
-			[]orchestrator.FlatEvent{
-				{Type: orchestrator.FlatToolComplete, Step: 1, Tool: "ask_user", CallID: "2", Result: "that"},
-				{Type: orchestrator.FlatObserve, Step: 1, Message: "It is that."},
-				{Type: orchestrator.FlatTurnStart, Step: 2},
-				{Type: orchestrator.FlatReason, Step: 2, Message: "I know."},
-				{Type: orchestrator.FlatCompletion, Steps: 2, Answer: "done"},
+			[]sse.FlatEvent{
+				{Type: sse.FlatToolComplete, Step: 1, Tool: "ask_user", CallID: "2", Result: "that"},
+				{Type: sse.FlatObserve, Step: 1, Message: "It is that."},
+				{Type: sse.FlatTurnStart, Step: 2},
+				{Type: sse.FlatReason, Step: 2, Message: "I know."},
+				{Type: sse.FlatCompletion, Steps: 2, Answer: "done"},
 			},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			o := solver(t, scripted.New(c.replies...), stored(new(checkpoint.Memory)), with(tools.AskUser(), orchestrator.AgentTool(orchestrator.Agent{
+			o := agent(t, scripted.New(c.replies...), with(tools.AskUser(), orchestrator.AgentTool(orchestrator.Agent{
 				Definition: tools.Definition{Name: "helper", ReadOnly: true}, Strategy: "solve",
 			})), func(cfg *orchestrator.Config) {
-				cfg.Default = name
+				cfg.Store, cfg.Default = new(checkpoint.Memory), name
 				cfg.Strategies["loop"] = reasonactobserve.New(reasonactobserve.Config{})
 			})
-			events, err := collect(t, o, task("go"))
+			res, err := o.Run(t.Context(), task("go"))
 			require.NoError(t, err)
-			events, err = resumed(t, o, "r", machine.Reply{WaitID: finished(t, events).Waits[0].ID, Text: "that"})
-			require.NoError(t, err)
-			flat := orchestrator.Flat{Turns: 1}
-			var told []orchestrator.FlatEvent
-			for _, e := range events {
+			flat := sse.Flat{Turns: 1}
+			var told []sse.FlatEvent
+			replies := []machine.Reply{{WaitID: res.Waits[0].ID, Text: "that"}}
+			for e, err := range o.Resume(t.Context(), orchestrator.Resumption{Run: "r", Replies: replies}) {
+				require.NoError(t, err)
 				told = append(told, flat.From(e)...)
 			}
 			require.Equal(t, c.want, told)
@@ -165,19 +171,19 @@ func TestFlat_resumedOthers(t *testing.T) {
 	asking := machine.RunResumed{Open: []machine.OpenFrame{{Frame: "0", State: "awaiting_model"}}}
 	for name, c := range map[string]struct {
 		events []machine.Detail
-		want   []orchestrator.FlatType
+		want   []sse.FlatType
 	}{
 		"steps": {
 			[]machine.Detail{executing, machine.StepTaken{Kind: nextstep.KindExecuteTools}, machine.StateChanged{From: "executing", To: "asking"}, machine.StepTaken{Kind: nextstep.KindGetChatCompletion}},
-			[]orchestrator.FlatType{orchestrator.FlatObserve, orchestrator.FlatTurnStart, orchestrator.FlatReason},
+			[]sse.FlatType{sse.FlatObserve, sse.FlatTurnStart, sse.FlatReason},
 		},
 		"broken off": {
 			[]machine.Detail{asking, machine.StepTaken{Kind: nextstep.KindGetChatCompletion}},
-			[]orchestrator.FlatType{orchestrator.FlatReason},
+			[]sse.FlatType{sse.FlatReason},
 		},
 	} {
-		flat := orchestrator.Flat{Turns: 3}
-		var told []orchestrator.FlatType
+		flat := sse.Flat{Turns: 3}
+		var told []sse.FlatType
 		for _, d := range c.events {
 			for _, e := range flat.From(machine.Event{Frame: "0", Detail: d}) {
 				told = append(told, e.Type)
@@ -185,4 +191,42 @@ func TestFlat_resumedOthers(t *testing.T) {
 		}
 		require.Equal(t, c.want, told, name)
 	}
+}
+
+// looped runs a task on a scripted model and returns what a front end of turns is told.
+func looped(t *testing.T, replies ...scripted.Reply) []string {
+	t.Helper()
+	var flat sse.Flat
+	var names []string
+	for e := range turns(replies...).Stream(t.Context(), task("go")) {
+		for _, told := range flat.From(e) {
+			names = append(names, told.UpdateType())
+		}
+	}
+	return names
+}
+
+// S4-14: one tool, then the answer, under the names of a loop with turns.
+func TestS4_14_happyPath(t *testing.T) {
+	require.Equal(t, []string{
+		"agent_start",
+		"agent_turn_start", "agent_reason", "tool_start", "tool_complete", "agent_observe",
+		"agent_turn_start", "agent_reason", "agent_completion",
+	}, looped(t, scripted.Calls(scripted.Call("one", "{}", "1")), scripted.Text("Done!")))
+}
+
+// S4-27: all nine names of such a loop have an event.
+func TestS4_27_allNames(t *testing.T) {
+	found := map[string]bool{}
+	question := scripted.Call(tools.AskUserName, `{"question":"Which file?"}`, "1")
+	for _, replies := range [][]scripted.Reply{
+		{scripted.Calls(scripted.Call("one", "{}", "1")), scripted.Text("Done!")},
+		{scripted.Calls(question)},
+		{scripted.Error(errors.New("down"))},
+	} {
+		for _, name := range looped(t, replies...) {
+			found[name] = true
+		}
+	}
+	require.Len(t, found, 9)
 }

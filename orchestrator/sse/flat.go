@@ -1,4 +1,4 @@
-package orchestrator
+package sse
 
 import (
 	"cmp"
@@ -56,7 +56,7 @@ func (e FlatEvent) UpdateType() string {
 // Flat converts the events of a run to the nine events of a loop of turns (reason, act, observe),
 // for front ends that do not know a tree of strategies:
 //
-//	flat := orchestrator.Flat{MaxSteps: 3}
+//	flat := sse.Flat{MaxSteps: 3}
 //	for event, err := range o.Stream(ctx, task) {
 //		for _, e := range flat.From(event) {
 //			notify(e.UpdateType(), e)
