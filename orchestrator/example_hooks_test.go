@@ -58,15 +58,14 @@ func ExampleMiddleware_hooks() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	finish := func(e machine.Event) {
+	task := orchestrator.Task{Input: delegation.Input{Goal: "What is there?"}}
+	for e, err := range o.Stream(context.Background(), task) {
+		if err != nil {
+			log.Fatal(err)
+		}
 		if end, ok := e.Detail.(machine.RunFinished); ok {
 			fmt.Println("finish:", end.Status)
 		}
-	}
-	task := orchestrator.Task{Input: delegation.Input{Goal: "What is there?"}}
-	_, err = orchestrator.Collect(orchestrator.Tee(o.Stream(context.Background(), task), nil, finish))
-	if err != nil {
-		log.Fatal(err)
 	}
 	// Output:
 	// plan

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"iter"
-	"slices"
 
 	"github.com/segue-go/segue/machine"
 )
@@ -81,37 +80,4 @@ func Collect(events iter.Seq2[machine.Event, error]) (Result, error) {
 // result makes the Result of a run from its last event.
 func result(f *machine.RunFinished, run string) Result {
 	return Result{Run: run, Status: f.Status, Output: f.Output, Waits: f.Waits, Strategy: f.Strategy, Limits: f.Limits, Left: f.Left}
-}
-
-// Tee calls the handlers with each event, in order and on the same goroutine, before it yields the
-// event. A slow handler slows the run. A handler that panics gets no more events; the run and the
-// other handlers continue, and onPanic is called if it is not nil. Nil handlers are ignored. An
-// error without an event goes only to the consumer.
-func Tee(events iter.Seq2[machine.Event, error], onPanic func(handler int, value any), handlers ...func(machine.Event)) iter.Seq2[machine.Event, error] {
-	return func(yield func(machine.Event, error) bool) {
-		listening := slices.Clone(handlers)
-		for e, err := range events {
-			for i, h := range listening {
-				if h == nil || e.Kind == "" && err != nil {
-					continue
-				}
-				if v := callHandler(h, e); v != nil {
-					listening[i] = nil
-					if onPanic != nil {
-						onPanic(i, v)
-					}
-				}
-			}
-			if !yield(e, err) {
-				return
-			}
-		}
-	}
-}
-
-// callHandler calls a handler and returns the value of its panic; nil if it did not panic.
-func callHandler(h func(machine.Event), e machine.Event) (value any) {
-	defer func() { value = recover() }()
-	h(e)
-	return nil
 }

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"iter"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -115,84 +114,4 @@ func rich(t *testing.T) (*orchestrator.Orchestrator, orchestrator.Task) {
 		tools.NewRaw(tools.Definition{Name: "fails"}, func(context.Context, string) (string, error) { return "", errors.New("no luck") }),
 		tools.NewRaw(tools.Definition{Name: "panics"}, func(context.Context, string) (string, error) { panic("oops") }),
 	)), task("go")
-}
-
-// S4-15: a handler that panics ends neither the run nor what others are told.
-func TestS4_15_aHandlerThatPanics(t *testing.T) {
-	o, ta := rich(t)
-	var plain []machine.EventKind
-	for e, err := range o.Stream(t.Context(), ta) {
-		require.NoError(t, err)
-		plain = append(plain, e.Kind)
-	}
-	for at := range plain {
-		var before, after, yielded []machine.EventKind
-		var told []string
-		broken := 0
-		o, ta := rich(t)
-		events := orchestrator.Tee(o.Stream(t.Context(), ta),
-			func(handler int, value any) { told = append(told, fmt.Sprint(handler, " ", value)) },
-			func(e machine.Event) { before = append(before, e.Kind) },
-			nil,
-			func(machine.Event) {
-				if broken++; broken > at {
-					panic("oops")
-				}
-			},
-			func(e machine.Event) { after = append(after, e.Kind) },
-		)
-		for e, err := range events {
-			require.NoError(t, err)
-			require.Len(t, before, len(yielded)+1, "handlers are told first")
-			yielded = append(yielded, e.Kind)
-		}
-		require.Equal(t, []string{"2 oops"}, told)
-		require.Equal(t, at+1, broken, "it is told nothing more")
-		require.Len(t, yielded, len(plain))
-		require.Equal(t, yielded, before)
-		require.Equal(t, yielded, after)
-		require.Equal(t, machine.EventRunFinished, yielded[len(yielded)-1])
-	}
-}
-
-// What Tee makes can be ranged over as often as the events that it was made of.
-func TestTee_isAsOftenAsItsEvents(t *testing.T) {
-	once := func(yield func(machine.Event, error) bool) { yield(machine.Event{Kind: "mine"}, nil) }
-	told := 0
-	events := orchestrator.Tee(once, nil, func(machine.Event) {
-		told++
-		panic("oops")
-	})
-	for range 2 {
-		for range events {
-		}
-	}
-	require.Equal(t, 2, told)
-}
-
-// Breaking out of what Tee yields stops the run.
-func TestTee_break(t *testing.T) {
-	stopped := make(chan struct{})
-	client := llmclient.ClientFunc(func(ctx context.Context, _ *llmclient.Request, onDelta func(llmclient.Delta)) (*llmclient.Response, error) {
-		onDelta(llmclient.Delta{Text: "a"})
-		<-ctx.Done()
-		close(stopped)
-		return nil, ctx.Err()
-	})
-	told := 0
-	for e := range orchestrator.Tee(solver(t, client).Stream(t.Context(), task("go")), nil, func(machine.Event) { told++ }) {
-		if e.Kind == machine.EventTextDelta {
-			break
-		}
-	}
-	<-stopped
-	require.Equal(t, 4, told)
-}
-
-// An error without an event is the consumer's, not the handlers'.
-func TestTee_notStarted(t *testing.T) {
-	failed := errors.New("no such run")
-	var events iter.Seq2[machine.Event, error] = func(yield func(machine.Event, error) bool) { yield(machine.Event{}, failed) }
-	_, err := orchestrator.Collect(orchestrator.Tee(events, nil, func(machine.Event) { t.Error("a handler was told of nothing") }))
-	require.ErrorIs(t, err, failed)
 }

@@ -251,12 +251,12 @@ func TestS3_19_orderOfHooks(t *testing.T) {
 		c.Strategies = strategy.Set{"solve": heeding(func(stepagent.Step) { note("step") })}
 		c.Middleware = []orchestrator.Middleware{hooks}
 	})
-	_, err := orchestrator.Collect(orchestrator.Tee(o.Stream(t.Context(), task("go")), nil, func(e machine.Event) {
+	for e, err := range o.Stream(t.Context(), task("go")) {
+		require.NoError(t, err)
 		if e.Kind == machine.EventRunFinished {
 			note("finish")
 		}
-	}))
-	require.NoError(t, err)
+	}
 	require.Equal(t, []string{"plan", "step", `before {"n":1}`, `behind a{"n":2}`, "plan", "step", "finish"}, order)
 	require.Equal(t, `{"n":2}`, model.Requests()[3].Messages[3].(messages.Assistant).Calls()[0].Arguments)
 }
