@@ -38,10 +38,12 @@
 //	strategy/builtin                     these strategies by name, from JSON
 //	machine                              one run as data: records in, effects and events out
 //	machine/bound                        computes how much a run uses at most, before it
+//	orchestrator/internal/journals       reads the journals of runs
 //	orchestrator                         performs effects, stores journals, emits events
 //	strategytest/coverage                which states and transitions runs came through
 //	strategytest/explore                 everything that the world can answer to a strategy, tried
 //	strategytest/explore/alphabet        what models may answer in the protocols of strategies
+//	orchestrator/runs                    compares, forks, exports and imports runs of a store
 //	orchestrator/sse                     serves runs as server-sent events
 //	strategytest                         stories and a conformance test for strategies
 //	strategytest/crash                   runs cut off wherever a process can die, for tests of yours

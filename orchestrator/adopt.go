@@ -8,35 +8,38 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/segue-go/segue/checkpoint"
-	"github.com/segue-go/segue/machine"
+	"github.com/segue-go/segue/orchestrator/internal/journals"
 )
 
-// standing returns the header of a run that was made from records. A run that could go on at once is
-// parked with the reason, because no process works on it.
-func (o *Orchestrator) standing(m *machine.Machine, reason string) *checkpoint.Header {
-	h := o.header(m.Started())
+// standing returns the header of a run that was made from records.
+func (o *Orchestrator) standing(run *journals.Run) *checkpoint.Header {
+	h := o.header(run.Machine.Started())
 	h.Labels = maps.Clone(h.Labels)
-	h.Status = checkpoint.Status(m.Status())
-	if h.Status == "" {
-		h.Status, h.Reason, h.Version = checkpoint.StatusParked, reason, "" // no version of Recover starts it
+	h.Status = checkpoint.Status(run.Machine.Status())
+	switch {
+	case h.Status == "":
+		h.Status, h.Reason, h.Version = checkpoint.StatusParked, run.Reason, "" // no version of Recover starts it
+	case run.Version != nil:
+		h.Version = *run.Version
 	}
-	setWaits(&h, m.Waits())
+	setWaits(&h, run.Machine.Waits())
 	return &h
 }
 
 // adoptRun stores the values and the records of a run that is new to the store, and returns its
 // head. A value is stored before the records that name it.
-func (o *Orchestrator) adoptRun(ctx context.Context, key checkpoint.Key, records []checkpoint.Record, h *checkpoint.Header, values []value) (checkpoint.Head, error) {
+func (o *Orchestrator) adoptRun(ctx context.Context, run *journals.Run) (checkpoint.Head, error) {
 	writer, err := uuid.NewV7()
 	if err != nil {
-		return checkpoint.Head{}, &JournalError{Run: key.Run, Err: err}
+		return checkpoint.Head{}, &JournalError{Run: run.Key.Run, Err: err}
 	}
 	j := journal{
-		store: o.cfg.Store, key: key, run: key.Run, writer: writer.String(), epoch: 1, pending: records, patience: o.cfg.Timeouts.Store,
+		store: o.cfg.Store, key: run.Key, run: run.Key.Run, writer: writer.String(), epoch: 1, pending: run.Records, patience: o.cfg.Timeouts.Store,
 	}
 	defer j.close()
-	if len(values) > 0 {
-		err = j.adoptValues(ctx, h, values)
+	h := o.standing(run)
+	if len(run.Values) > 0 {
+		err = j.adoptValues(ctx, h, run.Values)
 	}
 	if err == nil {
 		b := j.batch()
@@ -44,10 +47,10 @@ func (o *Orchestrator) adoptRun(ctx context.Context, key checkpoint.Key, records
 		err = j.append(ctx, &b)
 	}
 	if e, ok := errors.AsType[*JournalError](err); ok && errors.Is(err, checkpoint.ErrConflict) {
-		return checkpoint.Head{}, &RunExistsError{Run: key.Run, Err: e}
+		return checkpoint.Head{}, &RunExistsError{Run: run.Key.Run, Err: e}
 	}
 	if err != nil {
 		return checkpoint.Head{}, err
 	}
-	return o.headOf(ctx, key)
+	return o.headOf(ctx, run.Key)
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/segue-go/segue/machine"
 	"github.com/segue-go/segue/nextstep"
 	"github.com/segue-go/segue/orchestrator"
+	"github.com/segue-go/segue/orchestrator/runs"
 	"github.com/segue-go/segue/strategy"
 	"github.com/segue-go/segue/strategy/completetask"
 	"github.com/segue-go/segue/tools"
@@ -43,9 +44,9 @@ func recordedRun(t *testing.T) *checkpoint.Memory {
 func TestDiff(t *testing.T) {
 	store := recordedRun(t)
 	key := checkpoint.Key{Run: "r"}
-	diff := func(solve func() strategy.Strategy) *orchestrator.Difference {
+	diff := func(solve func() strategy.Strategy) *runs.Difference {
 		t.Helper()
-		d, err := changed(t, store, solve).Diff(t.Context(), key)
+		d, err := runs.Diff(t.Context(), changed(t, store, solve), key)
 		require.NoError(t, err)
 		return d
 	}
@@ -84,20 +85,20 @@ func TestDiff_end(t *testing.T) {
 	_, err := solver(t, scripted.New(scripted.Text("done")), stored(store)).Run(t.Context(), task("go"))
 	require.NoError(t, err)
 	first := func(delegation.Input) nextstep.NextStep { return ask("x") }
-	d, err := changed(t, store, func() strategy.Strategy {
+	d, err := runs.Diff(t.Context(), changed(t, store, func() strategy.Strategy {
 		return &scene{Start: first, Reply: func(llmclient.Response) nextstep.NextStep { return ask("and what else?") }}
-	}).Diff(t.Context(), checkpoint.Key{Run: "r"})
+	}), checkpoint.Key{Run: "r"})
 	require.NoError(t, err)
 	require.Equal(t, machine.StatusDone, d.Recorded.Ended)
 	require.Equal(t, machine.EffectModel, d.Now.Kind)
 	require.Equal(t, 2, d.Now.Effect.Seq)
 	require.Contains(t, d.String(), "- the run ends: done\n+ model of frame 0")
 
-	d, err = changed(t, store, func() strategy.Strategy {
+	d, err = runs.Diff(t.Context(), changed(t, store, func() strategy.Strategy {
 		return &scene{Start: first, Reply: func(llmclient.Response) nextstep.NextStep {
 			return nextstep.ReportError{Err: errors.New("no")}
 		}}
-	}).Diff(t.Context(), checkpoint.Key{Run: "r"})
+	}), checkpoint.Key{Run: "r"})
 	require.NoError(t, err)
 	require.Equal(t, machine.StatusFailed, d.Now.Ended)
 	require.Contains(t, d.String(), "- the run ends: done\n+ the run ends: failed")
@@ -113,7 +114,7 @@ func TestDiff_question(t *testing.T) {
 	gone := solver(t, scripted.New(), stored(store), func(c *orchestrator.Config) {
 		c.Strategies = strategy.Set{"other": completetask.New(completetask.Config{})}
 	})
-	d, err := gone.Diff(t.Context(), checkpoint.Key{Run: "r"})
+	d, err := runs.Diff(t.Context(), gone, checkpoint.Key{Run: "r"})
 	require.NoError(t, err)
 	require.Equal(t, 1, d.Record)
 	require.Contains(t, d.Problem, `the record is "started"`)
@@ -140,7 +141,7 @@ func TestDiffs(t *testing.T) {
 	count := func(o *orchestrator.Orchestrator) {
 		t.Helper()
 		other, same, broken = 0, 0, 0
-		for c, err := range o.Diffs(t.Context(), checkpoint.Query{Limit: 2}) {
+		for c, err := range runs.Diffs(t.Context(), o, checkpoint.Query{Limit: 2}) {
 			switch {
 			case err != nil:
 				require.Equal(t, "broken", c.Head.Key.Run)
@@ -157,7 +158,7 @@ func TestDiffs(t *testing.T) {
 	require.Equal(t, []int{0, 7, 1}, []int{other, same, broken})
 	count(changed(t, store, func() strategy.Strategy { return &scene{Start: delegates} }))
 	require.Equal(t, []int{7, 0, 1}, []int{other, same, broken})
-	for _, err := range solver(t, scripted.New(), stored(storeOnly{store})).Diffs(t.Context(), checkpoint.Query{}) {
+	for _, err := range runs.Diffs(t.Context(), solver(t, scripted.New(), stored(storeOnly{store})), checkpoint.Query{}) {
 		require.ErrorAs(t, err, new(*orchestrator.ConfigError))
 	}
 }

@@ -32,5 +32,6 @@
 // is stored before its consequences happen. So [Orchestrator.Resume] can continue the run, also in
 // another process. When a run needs an answer from a person, it creates a [machine.Wait], which others call
 // an interrupt. A [machine.Reply] answers it: in the process ([Config].Reply), or when the run is resumed.
-// [Config].Approve says which tool calls need a person's approval.
+// [Config].Approve says which tool calls need a person's approval. Package runs compares, forks and
+// moves the runs of a store.
 package orchestrator

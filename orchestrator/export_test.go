@@ -17,6 +17,7 @@ import (
 	"github.com/segue-go/segue/llmclient/scripted"
 	"github.com/segue-go/segue/machine"
 	"github.com/segue-go/segue/orchestrator"
+	"github.com/segue-go/segue/orchestrator/runs"
 	"github.com/segue-go/segue/strategy"
 	"github.com/segue-go/segue/strategy/completetask"
 	"github.com/segue-go/segue/tools"
@@ -37,7 +38,7 @@ func plain(t *testing.T, store checkpoint.Store) *orchestrator.Orchestrator {
 func exported(t *testing.T, o *orchestrator.Orchestrator, key checkpoint.Key) string {
 	t.Helper()
 	var b bytes.Buffer
-	require.NoError(t, o.Export(t.Context(), key, &b))
+	require.NoError(t, runs.Export(t.Context(), o, key, &b))
 	return b.String()
 }
 
@@ -58,7 +59,7 @@ func TestExport_golden(t *testing.T) {
 
 		store := new(checkpoint.Memory)
 		there := plain(t, store)
-		head, err := there.Import(t.Context(), bytes.NewReader(want))
+		head, err := runs.Import(t.Context(), there, bytes.NewReader(want))
 		require.NoError(t, err)
 		require.Equal(t, key, head.Key)
 		require.Equal(t, checkpoint.StatusDone, head.Header.Status)
@@ -71,7 +72,7 @@ func TestExport_golden(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, was, is)
 
-		_, err = there.Import(t.Context(), bytes.NewReader(want))
+		_, err = runs.Import(t.Context(), there, bytes.NewReader(want))
 		require.ErrorAs(t, err, new(*orchestrator.RunExistsError))
 	})
 }
@@ -86,7 +87,7 @@ func TestImport_goesOn(t *testing.T) {
 	o := build(here, scripted.Calls(question("Which?", "1")))
 	res, err := o.Run(t.Context(), task("go"))
 	require.NoError(t, err)
-	head, err := build(there).Import(t.Context(), strings.NewReader(exported(t, o, checkpoint.Key{Run: "r"})))
+	head, err := runs.Import(t.Context(), build(there), strings.NewReader(exported(t, o, checkpoint.Key{Run: "r"})))
 	require.NoError(t, err)
 	require.Equal(t, checkpoint.StatusWaiting, head.Header.Status)
 	require.Equal(t, []checkpoint.Wait{{ID: res.Waits[0].ID, Kind: machine.WaitQuestion}}, head.Header.Waits)
@@ -94,7 +95,7 @@ func TestImport_goesOn(t *testing.T) {
 	require.Equal(t, "done", end.Output.Text())
 
 	left := died(t, here, 1, 0)
-	head, err = build(new(checkpoint.Memory)).Import(t.Context(), strings.NewReader(exported(t, build(left), checkpoint.Key{Run: "r"})))
+	head, err = runs.Import(t.Context(), build(new(checkpoint.Memory)), strings.NewReader(exported(t, build(left), checkpoint.Key{Run: "r"})))
 	require.NoError(t, err)
 	require.Equal(t, checkpoint.StatusParked, head.Header.Status)
 	require.Equal(t, "it was imported: resume it", head.Header.Reason)
@@ -106,11 +107,11 @@ func TestImport_factory(t *testing.T) {
 	_, err := o.Run(t.Context(), orchestrator.Task{Run: "r", Input: delegation.Input{Goal: "go"}, Factory: completetask.New(completetask.Config{})})
 	require.NoError(t, err)
 	text := exported(t, o, checkpoint.Key{Run: "r"})
-	_, err = solver(t, scripted.New(), stored(new(checkpoint.Memory))).Import(t.Context(), strings.NewReader(text))
+	_, err = runs.Import(t.Context(), solver(t, scripted.New(), stored(new(checkpoint.Memory))), strings.NewReader(text))
 	require.ErrorAs(t, err, new(*orchestrator.FactoryError))
-	_, err = solver(t, scripted.New(), stored(new(checkpoint.Memory)), func(c *orchestrator.Config) {
+	_, err = runs.Import(t.Context(), solver(t, scripted.New(), stored(new(checkpoint.Memory)), func(c *orchestrator.Config) {
 		c.Factory = func(checkpoint.Head) func() strategy.Strategy { return completetask.New(completetask.Config{}) }
-	}).Import(t.Context(), strings.NewReader(text))
+	}), strings.NewReader(text))
 	require.NoError(t, err)
 }
 
@@ -139,8 +140,8 @@ func TestImport_refuses(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			store := new(checkpoint.Memory)
-			_, err := plain(t, store).Import(t.Context(), strings.NewReader(test.text))
-			require.ErrorAs(t, err, new(*orchestrator.ImportError))
+			_, err := runs.Import(t.Context(), plain(t, store), strings.NewReader(test.text))
+			require.ErrorAs(t, err, new(*runs.ImportError))
 			require.ErrorContains(t, err, test.want)
 			require.Empty(t, runsIn(t, store))
 		})
@@ -159,10 +160,10 @@ func TestExport_refuses(t *testing.T) {
 	o := plain(t, store)
 	_, err := o.Run(t.Context(), task("go"))
 	require.NoError(t, err)
-	require.ErrorIs(t, o.Export(t.Context(), checkpoint.Key{Run: "r"}, tooSmall{}), errFull)
-	require.ErrorIs(t, o.Export(t.Context(), checkpoint.Key{Run: "x"}, new(bytes.Buffer)), checkpoint.ErrNotFound)
+	require.ErrorIs(t, runs.Export(t.Context(), o, checkpoint.Key{Run: "r"}, tooSmall{}), errFull)
+	require.ErrorIs(t, runs.Export(t.Context(), o, checkpoint.Key{Run: "x"}, new(bytes.Buffer)), checkpoint.ErrNotFound)
 	require.NoError(t, store.Append(t.Context(), checkpoint.Batch{
 		Key: checkpoint.Key{Run: "odd"}, Header: new(checkpoint.Header), Records: []checkpoint.Record{{Seq: 1, Type: machine.TypeStarted, Data: []byte("{")}},
 	}))
-	require.ErrorAs(t, o.Export(t.Context(), checkpoint.Key{Run: "odd"}, new(bytes.Buffer)), new(*orchestrator.JournalError))
+	require.ErrorAs(t, runs.Export(t.Context(), o, checkpoint.Key{Run: "odd"}, new(bytes.Buffer)), new(*orchestrator.JournalError))
 }

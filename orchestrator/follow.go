@@ -64,24 +64,23 @@ func (p Position) before(e *machine.Event) bool {
 // what for, and Follow waits with it, as it does for a run whose process has died until somebody
 // goes on with it. End it by ctx, whose cause is the error then, or by breaking out.
 //
-// Deltas are kept nowhere, so a follower may come or be too late for some of them. A [machine.StepSnapshot]
-// replaces what the follower has of the reply: the deltas so far of a step in progress, followed by
-// the rest of them; or, before the events of the record that holds a reply, its whole text, if the
-// follower was told another. A snapshot says that the text comes Later where no deltas of a step can
-// be had: another process works on the run, the run is not streamed, or the reply is longer than
-// 1 MiB.
+// Deltas are kept nowhere, so a follower may come or be too late for some of them. A
+// [machine.StepSnapshot] replaces what the follower has of the reply: the deltas so far of a step
+// in progress, followed by the rest of them; or, before the events of the record that holds a
+// reply, its whole text, if the follower was told another. A snapshot says that the text comes
+// Later where no deltas of a step can be had: another process works on the run, the run is not
+// streamed, or the reply is longer than 1 MiB.
 //
 // Errors end it. They are those of [Orchestrator.Replay]; a store that fails is tried again for
 // Config.Timeouts.Store.
 func (o *Orchestrator) Follow(ctx context.Context, key checkpoint.Key, after Position) iter.Seq2[machine.Event, error] {
 	return func(yield func(machine.Event, error) bool) {
-		rd, err := o.newReading(key)
+		rd, err := o.newReading(key, nil)
 		if err != nil {
 			yield(machine.Event{}, err)
 			return
 		}
-		rd.follows = true
-		f := following{rd: rd, after: after, yield: yield, hears: o.followers.add(key), heard: map[string]*replySoFar{}}
+		f := following{o: o, rd: telling{Reading: rd, follows: true}, after: after, yield: yield, hears: o.followers.add(key), heard: map[string]*replySoFar{}}
 		defer o.followers.remove(key, f.hears)
 		f.run(ctx)
 	}
@@ -89,7 +88,8 @@ func (o *Orchestrator) Follow(ctx context.Context, key checkpoint.Key, after Pos
 
 // following is a Follow in progress.
 type following struct {
-	rd      *reading
+	o       *Orchestrator
+	rd      telling
 	after   Position
 	yield   func(machine.Event, error) bool
 	hears   *follower
@@ -100,16 +100,16 @@ type following struct {
 }
 
 func (f *following) run(ctx context.Context) {
-	every := f.rd.o.cfg.InboxEvery
+	every := f.o.cfg.InboxEvery
 	if every <= 0 {
 		every = time.Second
 	}
 	timer := time.NewTimer(every)
 	defer timer.Stop()
 	for {
-		here := f.rd.o.tellsDeltas(f.rd.key) // before the journal is read: what begins then is told here
+		here := f.o.tellsDeltas(f.rd.Key) // before the journal is read: what begins then is told here
 		f.take()
-		if !f.catchUp(ctx) || !f.tellPassing(f.rd.last) || !here && !f.tellLater() {
+		if !f.catchUp(ctx) || !f.tellPassing(f.rd.Last) || !here && !f.tellLater() {
 			return
 		}
 		timer.Reset(every)
@@ -134,7 +134,7 @@ func (f *following) catchUp(ctx context.Context) bool {
 		before := f.after.before(&e)
 		if whole := f.rd.whole; whole != nil {
 			f.rd.whole = nil
-			if !f.tellPassing(f.rd.last-1) || before && f.lacks(whole) && !f.tellNow(whole) {
+			if !f.tellPassing(f.rd.Last-1) || before && f.lacks(whole) && !f.tellNow(whole) {
 				return false
 			}
 			f.of(whole).taken = whole.Seq
@@ -145,7 +145,7 @@ func (f *following) catchUp(ctx context.Context) bool {
 		return !f.gone
 	})
 	switch {
-	case f.gone || f.rd.m.Done() && failed == nil:
+	case f.gone || f.rd.Machine.Done() && failed == nil:
 		return false
 	case failed == nil:
 		f.failing = time.Time{}
@@ -169,7 +169,7 @@ func (f *following) isPassing(ctx context.Context, err error) bool {
 	if f.failing.IsZero() {
 		f.failing = now
 	}
-	return now.Sub(f.failing) < f.rd.o.cfg.Timeouts.Store
+	return now.Sub(f.failing) < f.o.cfg.Timeouts.Store
 }
 
 // tellsDeltas reports whether the deltas of a run come from this process.
@@ -188,8 +188,8 @@ func (f *following) of(e *machine.Event) *replySoFar {
 	return h
 }
 
-// lacks reports whether a snapshot may differ from what the reader has of its step. Before the first
-// event of a step that began before the position, nobody knows what that is.
+// lacks reports whether a snapshot may differ from what the reader has of its step. Before the
+// first event of a step that began before the position, nobody knows what that is.
 func (f *following) lacks(e *machine.Event) bool {
 	told, h, d := machine.StepSnapshot{}, f.of(e), e.Detail.(machine.StepSnapshot)
 	switch {
@@ -217,11 +217,11 @@ func (f *following) tellNow(e *machine.Event) bool {
 	return !f.gone
 }
 
-// tellLater says of each reply in progress, once, that its text comes later. It returns false if the
-// following is over.
+// tellLater says of each reply in progress, once, that its text comes later. It returns false if
+// the following is over.
 func (f *following) tellLater() bool {
-	for _, x := range f.rd.m.Open() {
-		e := snapshotOf(eventOf(&x, f.rd.m.Now().Local()), machine.StepSnapshot{Later: true})
+	for _, x := range f.rd.Machine.Open() {
+		e := snapshotOf(eventOf(&x, f.rd.Machine.Now().Local()), machine.StepSnapshot{Later: true})
 		if x.Kind == machine.EffectModel && !isAside(&x) && f.lacks(&e) && !f.tellNow(&e) {
 			return false
 		}
@@ -229,7 +229,7 @@ func (f *following) tellLater() bool {
 	return true
 }
 
-func (f *following) take() { f.passing = append(f.passing, f.rd.o.take(f.rd.key, f.hears)...) }
+func (f *following) take() { f.passing = append(f.passing, f.o.take(f.rd.Key, f.hears)...) }
 
 // tellPassing tells what is kept nowhere, as far as it was released by the records up to last. It
 // returns false if the following is over.

@@ -15,6 +15,7 @@ import (
 	"github.com/segue-go/segue/messages"
 	"github.com/segue-go/segue/nextstep"
 	"github.com/segue-go/segue/orchestrator"
+	"github.com/segue-go/segue/orchestrator/runs"
 	"github.com/segue-go/segue/tools"
 )
 
@@ -63,7 +64,7 @@ func TestFork_editedAnswer(t *testing.T) {
 	before := recordsIn(t, store, "r")
 	at := placeOf(t, before, func(a machine.Answered) bool { return a.Kind == machine.EffectTool })
 
-	head, err := o.Fork(t.Context(), orchestrator.Fork{
+	head, err := runs.Fork(t.Context(), o, runs.ForkConfig{
 		From: checkpoint.Key{Run: "r"}, At: at, Run: "f", Answer: nextstep.ToolResult{Output: messages.ToolOutput{Output: "something else"}},
 	})
 	require.NoError(t, err)
@@ -91,14 +92,14 @@ func TestFork_editedInputAndReply(t *testing.T) {
 	require.NoError(t, err)
 	from := checkpoint.Key{Run: "r"}
 
-	head, err := o.Fork(t.Context(), orchestrator.Fork{From: from, Run: "f", Input: &delegation.Input{Goal: "second"}})
+	head, err := runs.Fork(t.Context(), o, runs.ForkConfig{From: from, Run: "f", Input: &delegation.Input{Goal: "second"}})
 	require.NoError(t, err)
 	require.Equal(t, 1, head.Last)
 	require.Equal(t, "two", goOn(t, o, "f").Output.Text())
 	require.Equal(t, "second", model.Requests()[1].Messages.Last().(messages.User).Text())
 
 	said := nextstep.APIResponse{Response: &llmclient.Response{Message: messages.AssistantText("what it should have said")}}
-	head, err = o.Fork(t.Context(), orchestrator.Fork{From: from, At: 2, Answer: said, Labels: map[string]string{"eval": "1"}})
+	head, err = runs.Fork(t.Context(), o, runs.ForkConfig{From: from, At: 2, Answer: said, Labels: map[string]string{"eval": "1"}})
 	require.NoError(t, err)
 	require.NotEmpty(t, head.Key.Run)
 	require.Equal(t, checkpoint.StatusDone, head.Header.Status, "that was its last step")
@@ -126,7 +127,7 @@ func TestFork_carriesNoApprovals(t *testing.T) {
 	require.Greater(t, result, approval+1, "the intent of the call stands between")
 
 	for at := approval; at < result; at++ {
-		head, err := o.Fork(t.Context(), orchestrator.Fork{From: checkpoint.Key{Run: "r"}, At: at})
+		head, err := runs.Fork(t.Context(), o, runs.ForkConfig{From: checkpoint.Key{Run: "r"}, At: at})
 		require.NoError(t, err)
 		require.Equal(t, approval-1, head.Header.Origin.Record)
 		require.Equal(t, checkpoint.StatusWaiting, head.Header.Status)
@@ -137,14 +138,14 @@ func TestFork_carriesNoApprovals(t *testing.T) {
 		require.ErrorAs(t, err, new(*machine.ReplyError), "the approval of the other run fits nothing here")
 		require.EqualValues(t, 1, paid.Load())
 	}
-	head, err := o.Fork(t.Context(), orchestrator.Fork{From: checkpoint.Key{Run: "r"}, At: result})
+	head, err := runs.Fork(t.Context(), o, runs.ForkConfig{From: checkpoint.Key{Run: "r"}, At: result})
 	require.NoError(t, err)
 	require.Equal(t, result, head.Header.Origin.Record)
 	require.Equal(t, "paid in the fork", goOn(t, o, head.Key.Run).Output.Text())
 	require.EqualValues(t, 1, paid.Load())
 
 	// Whoever forks may say yes or no himself.
-	head, err = o.Fork(t.Context(), orchestrator.Fork{From: checkpoint.Key{Run: "r"}, At: approval, Reply: &machine.Reply{Approve: true}})
+	head, err = runs.Fork(t.Context(), o, runs.ForkConfig{From: checkpoint.Key{Run: "r"}, At: approval, Reply: &machine.Reply{Approve: true}})
 	require.NoError(t, err)
 	require.Equal(t, "paid again", goOn(t, o, head.Key.Run).Output.Text())
 	require.EqualValues(t, 2, paid.Load())
@@ -173,14 +174,14 @@ func TestFork_editBehindAnApproval(t *testing.T) {
 		}))
 	}
 	at := len(list) + 2
-	_, err = o.Fork(t.Context(), orchestrator.Fork{From: checkpoint.Key{Run: "r"}, At: at, Run: "f", Reply: &machine.Reply{Text: "this"}})
-	refused := new(orchestrator.ForkError)
+	_, err = runs.Fork(t.Context(), o, runs.ForkConfig{From: checkpoint.Key{Run: "r"}, At: at, Run: "f", Reply: &machine.Reply{Text: "this"}})
+	refused := new(runs.ForkError)
 	require.ErrorAs(t, err, &refused)
 	require.Equal(t, at-1, refused.Record)
 	require.ErrorContains(t, err, "carries no approvals")
 	require.Equal(t, []string{"r"}, runsIn(t, store))
 
-	head, err := o.Fork(t.Context(), orchestrator.Fork{From: checkpoint.Key{Run: "r"}, Run: "f"})
+	head, err := runs.Fork(t.Context(), o, runs.ForkConfig{From: checkpoint.Key{Run: "r"}, Run: "f"})
 	require.NoError(t, err)
 	require.Equal(t, len(list), head.Header.Origin.Record, "both replies are behind the cut")
 	require.Len(t, head.Header.Waits, 2)
@@ -196,14 +197,14 @@ func TestFork_questions(t *testing.T) {
 	goOn(t, o, "r", machine.Reply{WaitID: res.Waits[0].ID, Text: "a.txt"})
 	at := placeOf(t, recordsIn(t, store, "r"), any1[machine.Replied])
 
-	head, err := o.Fork(t.Context(), orchestrator.Fork{From: checkpoint.Key{Run: "r"}, At: at, Run: "f", Reply: &machine.Reply{Text: "b.txt"}})
+	head, err := runs.Fork(t.Context(), o, runs.ForkConfig{From: checkpoint.Key{Run: "r"}, At: at, Run: "f", Reply: &machine.Reply{Text: "b.txt"}})
 	require.NoError(t, err)
 	require.Equal(t, at-1, head.Header.Origin.Record)
 	end := goOn(t, o, "f")
 	require.Equal(t, "second", end.Output.Text())
 	require.Equal(t, "b.txt", end.Output.ToolMetas()[0].Output)
 
-	_, err = o.Fork(t.Context(), orchestrator.Fork{From: checkpoint.Key{Run: "f"}, At: at - 1, Run: "g"})
+	_, err = runs.Fork(t.Context(), o, runs.ForkConfig{From: checkpoint.Key{Run: "f"}, At: at - 1, Run: "g"})
 	require.NoError(t, err)
 	waits := headOf(t, store, "g").Header.Waits
 	require.Len(t, waits, 1)
@@ -218,31 +219,31 @@ func TestFork_refused(t *testing.T) {
 	from := checkpoint.Key{Run: "r"}
 	said := nextstep.APIResponse{Response: &llmclient.Response{Message: messages.AssistantText("x")}}
 	for name, test := range map[string]struct {
-		how  orchestrator.Fork
+		how  runs.ForkConfig
 		want string
 	}{
-		"no such record":     {orchestrator.Fork{From: from, At: 3}, "it has 2 records"},
-		"before the first":   {orchestrator.Fork{From: from, At: -1}, "counted from 1"},
-		"two edits":          {orchestrator.Fork{From: from, Input: new(delegation.Input), Answer: said}, "at most one"},
-		"an input there":     {orchestrator.Fork{From: from, At: 2, Input: new(delegation.Input)}, `type "answered"`},
-		"an answer there":    {orchestrator.Fork{From: from, At: 1, Answer: said}, `type "started"`},
-		"a reply there":      {orchestrator.Fork{From: from, At: 2, Reply: new(machine.Reply)}, `type "answered"`},
-		"a wrong answer":     {orchestrator.Fork{From: from, At: 2, Answer: nextstep.ToolResult{}}, "answers another kind"},
-		"an impossible call": {orchestrator.Fork{From: from, At: 2, Answer: nextstep.APIResponse{}}, "no response"},
+		"no such record":     {runs.ForkConfig{From: from, At: 3}, "it has 2 records"},
+		"before the first":   {runs.ForkConfig{From: from, At: -1}, "counted from 1"},
+		"two edits":          {runs.ForkConfig{From: from, Input: new(delegation.Input), Answer: said}, "at most one"},
+		"an input there":     {runs.ForkConfig{From: from, At: 2, Input: new(delegation.Input)}, `type "answered"`},
+		"an answer there":    {runs.ForkConfig{From: from, At: 1, Answer: said}, `type "started"`},
+		"a reply there":      {runs.ForkConfig{From: from, At: 2, Reply: new(machine.Reply)}, `type "answered"`},
+		"a wrong answer":     {runs.ForkConfig{From: from, At: 2, Answer: nextstep.ToolResult{}}, "answers another kind"},
+		"an impossible call": {runs.ForkConfig{From: from, At: 2, Answer: nextstep.APIResponse{}}, "no response"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			_, err := o.Fork(t.Context(), test.how)
-			require.ErrorAs(t, err, new(*orchestrator.ForkError))
+			_, err := runs.Fork(t.Context(), o, test.how)
+			require.ErrorAs(t, err, new(*runs.ForkError))
 			require.ErrorContains(t, err, test.want)
 		})
 	}
-	_, err = o.Fork(t.Context(), orchestrator.Fork{From: from, Run: "r"})
+	_, err = runs.Fork(t.Context(), o, runs.ForkConfig{From: from, Run: "r"})
 	require.ErrorAs(t, err, new(*orchestrator.RunExistsError))
-	_, err = o.Fork(t.Context(), orchestrator.Fork{From: checkpoint.Key{Run: "nobody"}})
+	_, err = runs.Fork(t.Context(), o, runs.ForkConfig{From: checkpoint.Key{Run: "nobody"}})
 	require.ErrorIs(t, err, checkpoint.ErrNotFound)
-	_, err = o.Fork(t.Context(), orchestrator.Fork{From: from, Run: "\x00"})
+	_, err = runs.Fork(t.Context(), o, runs.ForkConfig{From: from, Run: "\x00"})
 	require.ErrorAs(t, err, new(*orchestrator.ConfigError))
-	_, err = solver(t, scripted.New()).Fork(t.Context(), orchestrator.Fork{From: from})
+	_, err = runs.Fork(t.Context(), solver(t, scripted.New()), runs.ForkConfig{From: from})
 	require.ErrorAs(t, err, new(*orchestrator.ConfigError))
 	require.Equal(t, []string{"r"}, runsIn(t, store))
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/segue-go/segue/llmclient/scripted"
 	"github.com/segue-go/segue/machine"
 	"github.com/segue-go/segue/orchestrator"
+	"github.com/segue-go/segue/orchestrator/runs"
 	"github.com/segue-go/segue/tools"
 )
 
@@ -33,9 +34,9 @@ func FuzzImport(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text string) {
 		store := new(checkpoint.Memory)
 		o := plain(t, store)
-		head, err := o.Import(t.Context(), strings.NewReader(text))
+		head, err := runs.Import(t.Context(), o, strings.NewReader(text))
 		if err != nil {
-			_, damaged := errors.AsType[*orchestrator.ImportError](err)
+			_, damaged := errors.AsType[*runs.ImportError](err)
 			_, factory := errors.AsType[*orchestrator.FactoryError](err)
 			require.True(t, damaged || factory, "%v", err)
 			page, err := store.List(t.Context(), checkpoint.Query{})
@@ -45,7 +46,7 @@ func FuzzImport(f *testing.F) {
 		}
 		again := plain(t, new(checkpoint.Memory))
 		first := exported(t, o, head.Key)
-		_, err = again.Import(t.Context(), strings.NewReader(first))
+		_, err = runs.Import(t.Context(), again, strings.NewReader(first))
 		require.NoError(t, err, "%s", first)
 	})
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/segue-go/segue/messages"
 	"github.com/segue-go/segue/nextstep"
 	"github.com/segue-go/segue/orchestrator"
+	"github.com/segue-go/segue/orchestrator/runs"
 	"github.com/segue-go/segue/strategy"
 	"github.com/segue-go/segue/strategy/completetask"
 	"github.com/segue-go/segue/tools"
@@ -100,8 +101,8 @@ func TestDiff_handoff(t *testing.T) {
 		t.Run(string(history), func(t *testing.T) {
 			store := handed(t, history)
 			records := recordsIn(t, store, "r")
-			diff := func(first, books completetask.Config, edit ...func(*orchestrator.Config)) *orchestrator.Difference {
-				d, err := handsOver(t, scripted.New(), first, books, append(edit, stored(store))...).Diff(t.Context(), keyOfRun)
+			diff := func(first, books completetask.Config, edit ...func(*orchestrator.Config)) *runs.Difference {
+				d, err := runs.Diff(t.Context(), handsOver(t, scripted.New(), first, books, append(edit, stored(store))...), keyOfRun)
 				require.NoError(t, err)
 				return d
 			}
@@ -173,7 +174,7 @@ func TestFork_handoff(t *testing.T) {
 	at := placeOf(t, records, func(n machine.Noted) bool { return n.Text == "note 2" })
 	for i := 1; i <= len(records); i++ {
 		run := fmt.Sprint("f", i)
-		_, err := o.Fork(t.Context(), orchestrator.Fork{From: keyOfRun, At: i, Run: run})
+		_, err := runs.Fork(t.Context(), o, runs.ForkConfig{From: keyOfRun, At: i, Run: run})
 		require.NoError(t, err, "record %d", i)
 		res := goOn(t, o, run)
 		require.Equal(t, machine.StatusDone, res.Status)
@@ -191,13 +192,13 @@ func TestFork_handoff(t *testing.T) {
 		return ok && len(r.Response.Message.Calls()) > 0 && r.Response.Message.Calls()[0].Name == "transfer_to_books"
 	})
 	said := nextstep.APIResponse{Response: &llmclient.Response{Message: messages.AssistantText("I do it myself."), Finish: llmclient.FinishStop}}
-	_, err := o.Fork(t.Context(), orchestrator.Fork{From: keyOfRun, At: handing, Run: "alone", Answer: said})
+	_, err := runs.Fork(t.Context(), o, runs.ForkConfig{From: keyOfRun, At: handing, Run: "alone", Answer: said})
 	require.NoError(t, err)
 	stubborn := handsOver(t, scripted.New(scripted.Text("It is done.")), triage(completetask.HistoryGoal), completetask.Config{}, stored(store))
 	res := goOn(t, stubborn, "alone") // it is asked once more, for it has heard a note
 	require.Zero(t, res.Output.Counts.Handoffs)
 	require.Equal(t, "It is done.", res.Output.Text())
-	_, err = o.Fork(t.Context(), orchestrator.Fork{From: keyOfRun, Run: "again", Input: &delegation.Input{Goal: "Sum it up."}})
+	_, err = runs.Fork(t.Context(), o, runs.ForkConfig{From: keyOfRun, Run: "again", Input: &delegation.Input{Goal: "Sum it up."}})
 	require.NoError(t, err)
 	res = goOn(t, o, "again")
 	require.Contains(t, res.Output.Text(), "Sum it up.\n\nof last year")
@@ -231,7 +232,7 @@ func TestRedact_handoff(t *testing.T) {
 			require.Equal(t, machine.StatusDone, finished(t, events).Status)
 
 			at := placeOf(t, recordsIn(t, store, "r"), func(a machine.Answered) bool { return a.Kind == machine.EffectTool })
-			_, err = o.Fork(t.Context(), orchestrator.Fork{From: keyOfRun, At: at, Run: "f"})
+			_, err = runs.Fork(t.Context(), o, runs.ForkConfig{From: keyOfRun, At: at, Run: "f"})
 			require.NoError(t, err)
 			require.Contains(t, goOn(t, o, "f").Output.Text(), "[card]")
 		})

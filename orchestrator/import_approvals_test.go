@@ -12,6 +12,7 @@ import (
 	"github.com/segue-go/segue/llmclient/scripted"
 	"github.com/segue-go/segue/machine"
 	"github.com/segue-go/segue/orchestrator"
+	"github.com/segue-go/segue/orchestrator/runs"
 	"github.com/segue-go/segue/strategy/completetask"
 	"github.com/segue-go/segue/tools"
 )
@@ -39,7 +40,7 @@ func TestImport_carriesNoApprovals(t *testing.T) {
 	for at := approval; at < result; at++ {
 		file := firstRecords(whole, at)
 		store := new(checkpoint.Memory)
-		head, err := build(store).Import(t.Context(), strings.NewReader(file))
+		head, err := runs.Import(t.Context(), build(store), strings.NewReader(file))
 		require.NoError(t, err)
 		require.Equal(t, approval-1, head.Last)
 		require.Equal(t, checkpoint.StatusWaiting, head.Header.Status)
@@ -49,13 +50,13 @@ func TestImport_carriesNoApprovals(t *testing.T) {
 		require.Equal(t, "paid", goOn(t, build(store, scripted.Text("paid")), "r", yes).Output.Text())
 		require.EqualValues(t, 1, paid.Swap(0))
 
-		head, err = build(new(checkpoint.Memory)).Import(t.Context(), strings.NewReader(file), orchestrator.WithApprovals())
+		head, err = runs.Import(t.Context(), build(new(checkpoint.Memory)), strings.NewReader(file), runs.WithApprovals())
 		require.NoError(t, err)
 		require.Equal(t, at, head.Last)
 		require.Equal(t, checkpoint.StatusParked, head.Header.Status)
 	}
 	store := new(checkpoint.Memory)
-	head, err := build(store).Import(t.Context(), strings.NewReader(firstRecords(whole, result)))
+	head, err := runs.Import(t.Context(), build(store), strings.NewReader(firstRecords(whole, result)))
 	require.NoError(t, err)
 	require.Equal(t, result, head.Last)
 	require.Equal(t, "paid", goOn(t, build(store, scripted.Text("paid")), "r").Output.Text())
@@ -110,26 +111,26 @@ func TestImport_agentsAreJudgedHere(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			for _, policy := range []func(*orchestrator.Config){asks, never} {
 				store, here := new(checkpoint.Memory), new(atomic.Int32)
-				head, err := build(store, policy, here).Import(t.Context(), strings.NewReader(file))
+				head, err := runs.Import(t.Context(), build(store, policy, here), strings.NewReader(file))
 				require.NoError(t, err)
 				require.Equal(t, allowed-1, head.Last)
 				goOn(t, build(store, policy, here), "r")
 				require.Zero(t, here.Load(), "the agent has not worked")
 			}
-			for _, how := range [][]orchestrator.ImportOption{nil, {orchestrator.WithApprovals()}} {
+			for _, how := range [][]runs.ImportOption{nil, {runs.WithApprovals()}} {
 				policy := asks
 				if how == nil {
 					policy = allows
 				}
 				store := new(checkpoint.Memory)
-				head, err := build(store, policy, &here).Import(t.Context(), strings.NewReader(file), how...)
+				head, err := runs.Import(t.Context(), build(store, policy, &here), strings.NewReader(file), how...)
 				require.NoError(t, err)
 				require.GreaterOrEqual(t, head.Last, allowed)
 				require.Equal(t, "Which?", goOn(t, build(store, policy, &here), "r").Waits[0].Text)
 			}
 		})
 	}
-	head, err := build(new(checkpoint.Memory), asks, &here).Import(t.Context(), strings.NewReader(whole))
+	head, err := runs.Import(t.Context(), build(new(checkpoint.Memory), asks, &here), strings.NewReader(whole))
 	require.NoError(t, err)
 	require.Equal(t, checkpoint.StatusDone, head.Header.Status, "what has ended is history")
 }

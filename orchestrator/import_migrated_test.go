@@ -9,6 +9,7 @@ import (
 	"github.com/segue-go/segue/checkpoint"
 	"github.com/segue-go/segue/machine"
 	"github.com/segue-go/segue/orchestrator"
+	"github.com/segue-go/segue/orchestrator/runs"
 	"github.com/segue-go/segue/strategy"
 )
 
@@ -28,15 +29,15 @@ func TestImport_migrated(t *testing.T) {
 	migrated := placeOf(t, recordsIn(t, b.store, "r"), any1[machine.Migrated])
 	replied := placeOf(t, recordsIn(t, b.store, "r"), any1[machine.Replied])
 	edits := []func(*orchestrator.Config){migrating}
-	imported := func(file string, policy machine.ApprovalPolicy, how ...orchestrator.ImportOption) (checkpoint.Head, error) {
-		return (&bank{t: t, store: new(checkpoint.Memory)}).program(2, append(edits, of(policy))...).Import(t.Context(), strings.NewReader(file), how...)
+	imported := func(file string, policy machine.ApprovalPolicy, how ...runs.ImportOption) (checkpoint.Head, error) {
+		return runs.Import(t.Context(), (&bank{t: t, store: new(checkpoint.Memory)}).program(2, append(edits, of(policy))...), strings.NewReader(file), how...)
 	}
 	for n := migrated; n <= replied+1; n++ {
 		file := firstRecords(whole, n)
 		for _, policy := range []machine.ApprovalPolicy{machine.AskAlways, machine.AllowNever} {
 			_, err := imported(file, policy)
 			require.ErrorContains(t, err, "record 6 approves or allows a call that has no result, and without that the run cannot be imported")
-			head, err := imported(file, policy, orchestrator.WithApprovals())
+			head, err := imported(file, policy, runs.WithApprovals())
 			require.NoError(t, err)
 			require.Equal(t, n, head.Last)
 		}

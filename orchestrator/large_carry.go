@@ -1,9 +1,7 @@
 package orchestrator
 
 import (
-	"bufio"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -13,13 +11,8 @@ import (
 	"github.com/segue-go/segue/checkpoint"
 	"github.com/segue-go/segue/machine"
 	"github.com/segue-go/segue/messages"
+	"github.com/segue-go/segue/orchestrator/internal/journals"
 )
-
-// value is a large result to be copied to another run. The text function reads it from its source.
-type value struct {
-	id   string
-	text func(context.Context) (string, error)
-}
 
 // valueStore returns the ability of the store to keep values, whether LargeResults is on or not;
 // nil: it has none.
@@ -28,8 +21,9 @@ func (o *Orchestrator) valueStore() checkpoint.ValueStore {
 	return values
 }
 
-// keptValues returns what a run keeps of the results that records name.
-func (o *Orchestrator) keptValues(ctx context.Context, from checkpoint.Key, records []machine.Record) ([]value, error) {
+// keptValues returns what a run keeps of the results that records name, or all of it if records is
+// nil.
+func (o *Orchestrator) keptValues(ctx context.Context, from checkpoint.Key, records []machine.Record) ([]journals.Value, error) {
 	named := map[string]bool{}
 	for _, rec := range records {
 		for out := range keptIn(rec) {
@@ -37,17 +31,17 @@ func (o *Orchestrator) keptValues(ctx context.Context, from checkpoint.Key, reco
 		}
 	}
 	store := o.valueStore()
-	if store == nil || len(named) == 0 && !slices.ContainsFunc(records, hasSummary) {
+	if store == nil || records != nil && len(named) == 0 && !slices.ContainsFunc(records, hasSummary) {
 		return nil, nil
 	}
 	list, err := o.listValues(ctx, from)
 	if err != nil {
 		return nil, err
 	}
-	var values []value
+	var values []journals.Value
 	for _, v := range list {
-		if named[v.ID] || isSummarized(v.ID, records) {
-			values = append(values, value{v.ID, func(ctx context.Context) (string, error) { return o.wholeValue(ctx, from, v) }})
+		if records == nil || named[v.ID] || isSummarized(v.ID, records) {
+			values = append(values, journals.Value{ID: v.ID, Text: func(ctx context.Context) (string, error) { return o.wholeValue(ctx, from, v) }})
 		}
 	}
 	return values, nil
@@ -90,14 +84,14 @@ func (o *Orchestrator) wholeValue(ctx context.Context, key checkpoint.Key, v che
 	}
 	text := string(data)
 	if keptID(text) != v.ID || !utf8.ValidString(text) {
-		return "", &JournalError{Run: key.Run, Err: corrupt(fmt.Errorf("the large result %.64q is not what its id says", v.ID))}
+		return "", &JournalError{Run: key.Run, Err: journals.Corrupt(fmt.Errorf("the large result %.64q is not what its id says", v.ID))}
 	}
 	return text, nil
 }
 
 // adoptValues stores the first record of a run that is new to the store, and then its values. Until
 // the other records are stored the run is parked.
-func (j *journal) adoptValues(ctx context.Context, h *checkpoint.Header, values []value) error {
+func (j *journal) adoptValues(ctx context.Context, h *checkpoint.Header, values []journals.Value) error {
 	all := j.pending
 	begun := *h
 	begun.Status, begun.Reason, begun.Version, begun.Waits = checkpoint.StatusParked, "it is being made of another run, or of a file", "", nil
@@ -110,9 +104,9 @@ func (j *journal) adoptValues(ctx context.Context, h *checkpoint.Header, values 
 	j.pending = all[1:]
 	store, _ := checkpoint.As[checkpoint.ValueStore](j.store)
 	for _, v := range values {
-		text, err := v.text(ctx)
+		text, err := v.Text(ctx)
 		if err == nil {
-			err = store.PutValue(ctx, j.key, v.id, []byte(text))
+			err = store.PutValue(ctx, j.key, v.ID, []byte(text))
 		}
 		if err != nil {
 			j.discard(ctx)
@@ -142,9 +136,9 @@ func (r *run) carryOn(task *Task) {
 	}
 	values, err := r.o.keptValues(r.ctx, checkpoint.Key{Namespace: task.Namespace, Run: task.continues}, []machine.Record{started})
 	for _, v := range values {
-		text, failed := v.text(r.ctx)
+		text, failed := v.Text(r.ctx)
 		if failed == nil {
-			failed = r.putValue(r.ctx, v.id, text)
+			failed = r.putValue(r.ctx, v.ID, text)
 		}
 		err = errors.Join(err, failed)
 	}
@@ -153,62 +147,23 @@ func (r *run) carryOn(task *Task) {
 	}
 }
 
-// exportedValue is a result that is kept, in a file.
-type exportedValue struct {
-	ID   string `json:"id"`
-	Text string `json:"text"`
-}
-
-// exportedValues lists what goes into the file of a run.
-func (o *Orchestrator) exportedValues(ctx context.Context, key checkpoint.Key) ([]checkpoint.Value, error) {
-	if o.valueStore() == nil {
-		return nil, nil
+// takesValues says why the store cannot take results that a file brings.
+func (o *Orchestrator) takesValues(ctx context.Context, values []journals.Value) error {
+	if len(values) > 0 && o.valueStore() == nil {
+		return errors.New("it keeps large results, and the store is no checkpoint.ValueStore")
 	}
-	return o.listValues(ctx, key)
-}
-
-// exportValues writes values behind the records of a run, each in a line.
-func (o *Orchestrator) exportValues(ctx context.Context, key checkpoint.Key, values []checkpoint.Value, b *bufio.Writer) error {
-	for i, v := range values {
-		text, err := o.wholeValue(ctx, key, v)
+	sum, most := int64(0), o.cfg.LargeResults.Keep
+	for _, v := range values {
+		text, err := v.Text(ctx)
 		if err != nil {
 			return err
 		}
-		data, err := json.Marshal(exportedValue{v.ID, text})
-		if err != nil {
-			return &JournalError{Run: key.Run, Err: err}
+		if keptID(text) != v.ID {
+			return fmt.Errorf("the large result %.64q is not what its id says", v.ID)
 		}
-		before := ","
-		if i == 0 {
-			before = ",\"values\":["
+		if sum += int64(len(text)); most > 0 && sum > most {
+			return fmt.Errorf("its large results have more than %d bytes, as much as a run may keep here (LargeResults.Keep)", most)
 		}
-		_, _ = b.WriteString(before + "\n") // what goes wrong Flush says
-		_, _ = b.Write(data)
-	}
-	if len(values) > 0 {
-		_, _ = b.WriteString("\n]")
 	}
 	return nil
-}
-
-// importedValues checks the values of a file.
-func (o *Orchestrator) importedValues(key checkpoint.Key, file *exportedWhole) ([]value, error) {
-	refuse := func(format string, args ...any) ([]value, error) {
-		return nil, &ImportError{Key: key, Err: fmt.Errorf(format, args...)}
-	}
-	if len(file.Values) > 0 && o.valueStore() == nil {
-		return refuse("it keeps large results, and the store is no checkpoint.ValueStore")
-	}
-	var values []value
-	sum, most := int64(0), o.cfg.LargeResults.Keep
-	for _, v := range file.Values {
-		if keptID(v.Text) != v.ID {
-			return refuse("the large result %.64q is not what its id says", v.ID)
-		}
-		if sum += int64(len(v.Text)); most > 0 && sum > most {
-			return refuse("its large results have more than %d bytes, as much as a run may keep here (LargeResults.Keep)", most)
-		}
-		values = append(values, value{v.ID, func(context.Context) (string, error) { return v.Text, nil }})
-	}
-	return values, nil
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/segue-go/segue/llmclient/scripted"
 	"github.com/segue-go/segue/machine"
 	"github.com/segue-go/segue/orchestrator"
+	"github.com/segue-go/segue/orchestrator/runs"
 )
 
 // A fork, an export and the next turn of a session take along what they know, and need nothing of
@@ -44,10 +45,10 @@ func TestLargeResults_carried(t *testing.T) {
 
 	list := recordsIn(t, store, "chat.1")
 	at := placeOf(t, list, func(a machine.Answered) bool { return a.Tool == "one" })
-	_, err = build(store).Fork(t.Context(), orchestrator.Fork{From: inRun("chat.1"), At: at, Run: "f"})
+	_, err = runs.Fork(t.Context(), build(store), runs.ForkConfig{From: inRun("chat.1"), At: at, Run: "f"})
 	require.NoError(t, err)
 	var file bytes.Buffer
-	require.NoError(t, build(store).Export(t.Context(), inRun("chat.1"), &file))
+	require.NoError(t, runs.Export(t.Context(), build(store), inRun("chat.1"), &file))
 	require.Contains(t, file.String(), `{"segue_run":2,`)
 	next, err := build(store, both(5)...).Run(t.Context(), turn("and now?"))
 	require.NoError(t, err)
@@ -64,11 +65,11 @@ func TestLargeResults_carried(t *testing.T) {
 	require.Contains(t, other.Output.ToolMetas()[0].Output, "the run has kept no result of this id")
 
 	elsewhere := new(checkpoint.Memory)
-	head, err := build(elsewhere).Import(t.Context(), bytes.NewReader(file.Bytes()))
+	head, err := runs.Import(t.Context(), build(elsewhere), bytes.NewReader(file.Bytes()))
 	require.NoError(t, err)
 	require.Equal(t, checkpoint.StatusDone, head.Header.Status)
 	var again bytes.Buffer
-	require.NoError(t, build(elsewhere).Export(t.Context(), inRun("chat.1"), &again))
+	require.NoError(t, runs.Export(t.Context(), build(elsewhere), inRun("chat.1"), &again))
 	behind := func(text string) string { return text[strings.Index(text, `"records"`):] }
 	require.Equal(t, behind(file.String()), behind(again.String()))
 
@@ -79,11 +80,11 @@ func TestLargeResults_carried(t *testing.T) {
 		text := file.String()
 		i := strings.LastIndex(text, x.old)
 		text = text[:i] + x.new + text[i+len(x.old):]
-		_, err := build(new(checkpoint.Memory)).Import(t.Context(), strings.NewReader(text))
+		_, err := runs.Import(t.Context(), build(new(checkpoint.Memory)), strings.NewReader(text))
 		require.ErrorContains(t, err, x.want, name)
 	}
-	_, err = build(withoutValues{new(checkpoint.Memory)}).Import(t.Context(), bytes.NewReader(file.Bytes()))
+	_, err = runs.Import(t.Context(), build(withoutValues{new(checkpoint.Memory)}), bytes.NewReader(file.Bytes()))
 	require.ErrorContains(t, err, "no checkpoint.ValueStore")
-	_, err = solver(t, scripted.New(), stored(new(checkpoint.Memory)), with(returning("one", first), returning("two", second)), keeping(orchestrator.LargeResults{Keep: 3500})).Import(t.Context(), bytes.NewReader(file.Bytes()))
+	_, err = runs.Import(t.Context(), solver(t, scripted.New(), stored(new(checkpoint.Memory)), with(returning("one", first), returning("two", second)), keeping(orchestrator.LargeResults{Keep: 3500})), bytes.NewReader(file.Bytes()))
 	require.ErrorContains(t, err, "more than 3500 bytes")
 }

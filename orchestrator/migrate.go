@@ -10,6 +10,7 @@ import (
 
 	"github.com/segue-go/segue/checkpoint"
 	"github.com/segue-go/segue/machine"
+	"github.com/segue-go/segue/orchestrator/internal/journals"
 	"github.com/segue-go/segue/strategy"
 )
 
@@ -72,8 +73,8 @@ func (e *storeFailure) Unwrap() error { return e.err }
 // the strategies of this process, and goes on with a Migrated. That is stored together with the
 // first record after the Resumed. An error says why this cannot be, and is joined with the one that
 // makes it necessary.
-func (r *run) migrate(unfit *unfitRecord, factory func() strategy.Strategy) error {
-	cause := unfit.cause(r.id)
+func (r *run) migrate(unfit *journals.Unfit, factory func() strategy.Strategy) error {
+	cause := unfit.Cause(r.id)
 	if r.o.cfg.Migrate == nil {
 		return cause
 	}

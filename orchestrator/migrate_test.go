@@ -15,6 +15,7 @@ import (
 	"github.com/segue-go/segue/checkpoint/sealed"
 	"github.com/segue-go/segue/machine"
 	"github.com/segue-go/segue/orchestrator"
+	"github.com/segue-go/segue/orchestrator/runs"
 )
 
 func kindsOf(events []machine.Event) (list []machine.EventKind) {
@@ -228,12 +229,12 @@ func TestMigrate_fork(t *testing.T) {
 	o := b.program(2, migrating)
 	_, err := resumed(t, o, "r", machine.Reply{WaitID: wait, Approve: true})
 	require.NoError(t, err)
-	_, err = o.Fork(t.Context(), orchestrator.Fork{From: checkpoint.Key{Run: "r"}, At: from, Run: "f"})
-	refused, ok := errors.AsType[*orchestrator.ForkError](err)
+	_, err = runs.Fork(t.Context(), o, runs.ForkConfig{From: checkpoint.Key{Run: "r"}, At: from, Run: "f"})
+	refused, ok := errors.AsType[*runs.ForkError](err)
 	require.True(t, ok)
 	require.ErrorContains(t, refused, `no strategy "planner"`)
 
-	head, err := o.Fork(t.Context(), orchestrator.Fork{From: checkpoint.Key{Run: "r"}, At: from + 2, Run: "f"})
+	head, err := runs.Fork(t.Context(), o, runs.ForkConfig{From: checkpoint.Key{Run: "r"}, At: from + 2, Run: "f"})
 	require.NoError(t, err)
 	require.Equal(t, checkpoint.StatusWaiting, head.Header.Status)
 	require.NotEqual(t, wait, head.Header.Waits[0].ID)

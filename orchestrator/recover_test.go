@@ -17,6 +17,7 @@ import (
 	"github.com/segue-go/segue/llmclient/scripted"
 	"github.com/segue-go/segue/machine"
 	"github.com/segue-go/segue/orchestrator"
+	"github.com/segue-go/segue/orchestrator/runs"
 	"github.com/segue-go/segue/tools"
 )
 
@@ -401,7 +402,7 @@ func TestRecover_leavesForksAlone(t *testing.T) {
 		o := build("1")
 		_, err := o.Run(t.Context(), task("go"))
 		require.NoError(t, err)
-		_, err = o.Fork(t.Context(), orchestrator.Fork{From: checkpoint.Key{Run: "r"}, At: 1, Run: "fork"})
+		_, err = runs.Fork(t.Context(), o, runs.ForkConfig{From: checkpoint.Key{Run: "r"}, At: 1, Run: "fork"})
 		require.NoError(t, err)
 		require.Equal(t, checkpoint.StatusParked, headOf(t, store, "fork").Header.Status)
 		r := startRecover(t, build("2"), orchestrator.Recovery{})

@@ -13,6 +13,7 @@ import (
 	"github.com/segue-go/segue/llmclient/scripted"
 	"github.com/segue-go/segue/machine"
 	"github.com/segue-go/segue/orchestrator"
+	"github.com/segue-go/segue/orchestrator/runs"
 	"github.com/segue-go/segue/strategy"
 	"github.com/segue-go/segue/strategy/completetask"
 	"github.com/segue-go/segue/tools"
@@ -120,7 +121,7 @@ func TestReplay_factory(t *testing.T) {
 	require.NoError(t, err)
 	_, err = all(t, o.Replay(t.Context(), checkpoint.Key{Run: "r"}))
 	require.ErrorAs(t, err, new(*orchestrator.FactoryError))
-	_, err = o.Fork(t.Context(), orchestrator.Fork{From: checkpoint.Key{Run: "r"}})
+	_, err = runs.Fork(t.Context(), o, runs.ForkConfig{From: checkpoint.Key{Run: "r"}})
 	require.ErrorAs(t, err, new(*orchestrator.FactoryError))
 
 	o = solver(t, scripted.New(), stored(store), func(c *orchestrator.Config) {
@@ -132,6 +133,6 @@ func TestReplay_factory(t *testing.T) {
 	again, err := all(t, o.Replay(t.Context(), checkpoint.Key{Run: "r"}))
 	require.NoError(t, err)
 	require.Equal(t, fromMachine(told), fromMachine(again))
-	_, err = o.Fork(t.Context(), orchestrator.Fork{From: checkpoint.Key{Run: "r"}})
+	_, err = runs.Fork(t.Context(), o, runs.ForkConfig{From: checkpoint.Key{Run: "r"}})
 	require.NoError(t, err)
 }

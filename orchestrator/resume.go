@@ -12,6 +12,7 @@ import (
 	"github.com/segue-go/segue/checkpoint"
 	"github.com/segue-go/segue/delegation"
 	"github.com/segue-go/segue/machine"
+	"github.com/segue-go/segue/orchestrator/internal/journals"
 	"github.com/segue-go/segue/strategy"
 )
 
@@ -170,7 +171,7 @@ func (r *run) takeLease() (checkpoint.Head, error) {
 // read applies the records of the journal.
 func (r *run) read(factory func() strategy.Strategy) (err error) {
 	use := func(_ context.Context, s *machine.Started) error { return r.useFactory(s, factory) }
-	rd := &reading{o: r.o, key: r.journal.key, m: r.m, use: use}
+	rd := &journals.Reading{Key: r.journal.key, Store: r.journal.store, Machine: r.m, Use: use, Damaged: damaged(r.journal.key)}
 	r.replays = true
 	defer func() {
 		r.replays = false
@@ -180,15 +181,15 @@ func (r *run) read(factory func() strategy.Strategy) (err error) {
 		if v := recover(); v != nil {
 			p := &machine.PanicError{Value: v, Stack: debug.Stack()}
 			r.o.panicked(r.ctx, &machine.PanicReport{Run: r.id, Where: "reading the journal", Value: v, Stack: p.Stack})
-			err = rd.damaged(rd.last+1, p)
+			err = rd.Damaged(rd.Last+1, p)
 		}
 		if err != nil && !isRefusal(err) {
 			r.logStoreFault(r.ctx, "a journal could not be read", err)
 		}
 	}()
-	for stored, err := range rd.records(r.ctx) {
+	for stored, err := range rd.Records(r.ctx) {
 		if cause := context.Cause(r.ctx); err != nil && errors.Is(cause, ErrTakenOver) { // the context ends by it
-			return rd.damaged(0, cause)
+			return rd.Damaged(0, cause)
 		}
 		if err == nil {
 			err = r.applyStored(rd, stored)
@@ -197,16 +198,16 @@ func (r *run) read(factory func() strategy.Strategy) (err error) {
 			return err
 		}
 	}
-	if r.journal.last = rd.last; rd.last == 0 {
-		return rd.damaged(0, corrupt(errors.New("it is empty")))
+	if r.journal.last = rd.Last; rd.Last == 0 {
+		return rd.Damaged(0, journals.Corrupt(errors.New("it is empty")))
 	}
-	if rd.unfit != nil {
-		err := r.migrate(rd.unfit, factory)
+	if rd.Unfit != nil {
+		err := r.migrate(rd.Unfit, factory)
 		if _, failed := errors.AsType[*storeFailure](err); failed {
-			return rd.damaged(0, err)
+			return rd.Damaged(0, err)
 		}
 		if err != nil && !isRefusal(err) {
-			err = rd.damaged(rd.unfit.place, err)
+			err = rd.Damaged(rd.Unfit.Place, err)
 		}
 		if err != nil {
 			return err
@@ -234,28 +235,18 @@ func (r *run) lacksTool() error {
 // although its journal is as it should be.
 func isRefusal(err error) bool {
 	_, config := errors.AsType[*ConfigError](err)
-	return config || isMisfit(err)
-}
-
-// isMisfit reports whether an error says that a run does not fit the strategies of this program.
-func isMisfit(err error) bool {
-	_, replay := errors.AsType[*machine.ReplayError](err)
 	_, factory := errors.AsType[*FactoryError](err)
-	_, snapshot := errors.AsType[*machine.SnapshotError](err)
-	return replay || factory || snapshot
+	return config || factory || journals.IsMisfit(err)
 }
-
-// corrupt marks an error as one of what is stored.
-func corrupt(err error) error { return fmt.Errorf("%w: %w", checkpoint.ErrCorrupt, err) }
 
 // applyStored applies one record of the journal, and keeps what the run needs of it. It does not
 // decode the records behind an unfit one.
-func (r *run) applyStored(rd *reading, stored checkpoint.Record) error {
-	if rd.unfit != nil && stored.Type != machine.TypeMigrated {
-		rd.last++
+func (r *run) applyStored(rd *journals.Reading, stored checkpoint.Record) error {
+	if rd.Unfit != nil && stored.Type != machine.TypeMigrated {
+		rd.Last++
 		return nil
 	}
-	rec, err := rd.decode(stored)
+	rec, err := rd.Decode(stored)
 	if err != nil {
 		return err
 	}
@@ -263,7 +254,7 @@ func (r *run) applyStored(rd *reading, stored checkpoint.Record) error {
 		r.ending = stopsAfter
 	}
 	r.large.note(rec)
-	events, err := rd.apply(r.ctx, rec)
+	events, err := rd.Apply(r.ctx, rec)
 	for _, e := range events {
 		if e.Kind == machine.EventDrifted { // all else was told when it happened
 			r.drifted = append(r.drifted, e)

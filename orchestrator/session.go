@@ -32,23 +32,6 @@ type Session struct {
 	Last      checkpoint.Head // of its last run
 }
 
-// sessionLabels returns labels with those of a session; without them if it is "".
-func sessionLabels(labels map[string]string, session string, turn int) map[string]string {
-	if _, has := labels[LabelSession]; !has && session == "" {
-		return labels
-	}
-	labels = maps.Clone(labels)
-	delete(labels, LabelSession)
-	delete(labels, LabelTurn)
-	if session != "" {
-		if labels == nil {
-			labels = map[string]string{}
-		}
-		labels[LabelSession], labels[LabelTurn] = session, strconv.Itoa(turn)
-	}
-	return labels
-}
-
 // turnOf returns which run of its session a run is.
 func turnOf(h *checkpoint.Header) int {
 	n, err := strconv.Atoi(h.Labels[LabelTurn])
@@ -135,32 +118,31 @@ func (o *Orchestrator) lastTurn(ctx context.Context, namespace, session string) 
 // historyOf returns the conversation of a run as far as its journal can be read with the strategies
 // of this process, and with a factory where Config.Factory has none.
 func (o *Orchestrator) historyOf(ctx context.Context, key checkpoint.Key, factory func() strategy.Strategy) (messages.History, error) {
-	rd, err := o.newReading(key)
+	rd, err := o.newReading(key, factory)
 	if err != nil {
 		return nil, err
 	}
-	rd.factory = factory
 	var started machine.Started
-	for stored, err := range rd.records(ctx) {
+	for stored, err := range rd.Records(ctx) {
 		if err != nil {
 			return nil, err
 		}
-		rec, err := rd.decode(stored)
+		rec, err := rd.Decode(stored)
 		if err != nil {
 			return nil, err
 		}
 		if s, ok := rec.(machine.Started); ok {
 			started = s
 		}
-		if _, err = rd.apply(ctx, rec); err != nil { // whoever has the factory can read what was said
+		if _, err = rd.Apply(ctx, rec); err != nil { // whoever has the factory can read what was said
 			return nil, err
 		}
 	}
-	if rd.m.Run() == "" { // its strategy is not there any more
+	if rd.Machine.Run() == "" { // its strategy is not there any more
 		return lawful(append(started.Input.Messages.Clip(), goalOf(&started)...)), nil
 	}
-	h := soFar(rd.m)
-	if s := rd.m.Started(); len(h) == 0 { // it has asked for nothing yet
+	h := soFar(rd.Machine)
+	if s := rd.Machine.Started(); len(h) == 0 { // it has asked for nothing yet
 		h = append(s.Input.Messages.Clip(), goalOf(&s)...)
 	}
 	return lawful(h), nil
@@ -235,7 +217,10 @@ func (o *Orchestrator) continueSession(ctx context.Context, task *Task) error {
 	if task.Run == "" {
 		task.Run, task.nonce = fmt.Sprintf("%s.%d", task.Session, turn+1), rand.Text()
 	}
-	task.Labels = sessionLabels(task.Labels, task.Session, turn+1)
+	labels := map[string]string{}
+	maps.Copy(labels, task.Labels)
+	labels[LabelSession], labels[LabelTurn] = task.Session, strconv.Itoa(turn+1)
+	task.Labels = labels
 	return nil
 }
 

@@ -15,6 +15,7 @@ import (
 	"github.com/segue-go/segue/messages"
 	"github.com/segue-go/segue/nextstep"
 	"github.com/segue-go/segue/orchestrator"
+	"github.com/segue-go/segue/orchestrator/runs"
 )
 
 // Whoever forgets a run of a session forgets the runs that continued the conversation, which hold
@@ -49,7 +50,7 @@ func TestSession_goesByTurns(t *testing.T) {
 	}
 	first := exported(t, o, checkpoint.Key{Run: "chat.1"})
 	require.NoError(t, store.Delete(t.Context(), checkpoint.Key{Run: "chat.1"}))
-	_, err := o.Import(t.Context(), strings.NewReader(first))
+	_, err := runs.Import(t.Context(), o, strings.NewReader(first))
 	require.NoError(t, err)
 
 	var turns []int
@@ -73,8 +74,8 @@ func TestFork_intoASession(t *testing.T) {
 		_, err := o.Run(t.Context(), turn(goal))
 		require.NoError(t, err)
 	}
-	_, err := o.Fork(t.Context(), orchestrator.Fork{From: checkpoint.Key{Run: "chat.1"}, Session: "chat"})
-	require.ErrorAs(t, err, new(*orchestrator.ForkError))
+	_, err := runs.Fork(t.Context(), o, runs.ForkConfig{From: checkpoint.Key{Run: "chat.1"}, Session: "chat"})
+	require.ErrorAs(t, err, new(*runs.ForkError))
 	require.ErrorContains(t, err, `there is a session "chat"`)
 }
 
@@ -89,7 +90,7 @@ func TestRecover_startsNoImport(t *testing.T) {
 		require.NoError(t, err)
 		file := exported(t, build(died(t, here, 1, 0), "1"), checkpoint.Key{Run: "r"})
 		file = strings.Replace(file, `"status":"running"`, `"status":"running","version":"1"`, 1)
-		_, err = build(there, "2").Import(t.Context(), strings.NewReader(file))
+		_, err = runs.Import(t.Context(), build(there, "2"), strings.NewReader(file))
 		require.NoError(t, err)
 		r := startRecover(t, build(there, "2"), orchestrator.Recovery{})
 		time.Sleep(time.Hour)
@@ -106,12 +107,12 @@ func TestFork_isRedacted(t *testing.T) {
 	_, err := o.Run(t.Context(), task("go"))
 	require.NoError(t, err)
 	at := placeOf(t, recordsIn(t, store, "r"), func(a machine.Answered) bool { return a.Kind == machine.EffectTool })
-	for _, how := range []orchestrator.Fork{
+	for _, how := range []runs.ForkConfig{
 		{Input: &delegation.Input{Goal: "pay " + card}},
 		{At: at, Answer: nextstep.ToolResult{Output: messages.ToolOutput{Output: card}}},
 	} {
 		how.From = keyOfRun
-		_, err = o.Fork(t.Context(), how)
+		_, err = runs.Fork(t.Context(), o, how)
 		require.NoError(t, err)
 	}
 	require.NotContains(t, whole(t, store), card)

@@ -15,6 +15,7 @@ import (
 	"github.com/segue-go/segue/machine"
 	"github.com/segue-go/segue/messages"
 	"github.com/segue-go/segue/orchestrator"
+	"github.com/segue-go/segue/orchestrator/runs"
 	"github.com/segue-go/segue/strategy"
 	"github.com/segue-go/segue/strategy/completetask"
 	"github.com/segue-go/segue/tools"
@@ -140,14 +141,14 @@ func TestSession_branches(t *testing.T) {
 	}
 	last := recordsIn(t, store, "chat.2")
 	require.Len(t, last, 2)
-	_, err := o.Fork(t.Context(), orchestrator.Fork{From: checkpoint.Key{Run: "chat.2"}, At: 1, Run: "branch.1", Session: "branch"})
+	_, err := runs.Fork(t.Context(), o, runs.ForkConfig{From: checkpoint.Key{Run: "chat.2"}, At: 1, Run: "branch.1", Session: "branch"})
 	require.NoError(t, err)
 	require.Equal(t, "other 2", goOn(t, o, "branch.1").Output.Text())
 	res, err := o.Run(t.Context(), orchestrator.Task{Session: "branch", Input: delegation.Input{Goal: "c"}})
 	require.NoError(t, err)
 	require.Equal(t, "branch.2", res.Run)
 	require.Equal(t, []string{"user: a", "assistant: 1", "user: b", "assistant: other 2", "user: c", "assistant: other 3"}, saidIn(res.Output.Messages))
-	_, err = o.Fork(t.Context(), orchestrator.Fork{From: checkpoint.Key{Run: "chat.1"}, Run: "f"})
+	_, err = runs.Fork(t.Context(), o, runs.ForkConfig{From: checkpoint.Key{Run: "chat.1"}, Run: "f"})
 	require.NoError(t, err)
 	require.Empty(t, headOf(t, store, "f").Header.Labels)
 	h, err := o.History(t.Context(), "", "chat")

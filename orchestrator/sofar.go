@@ -129,7 +129,7 @@ func snapshotOf(e machine.Event, d machine.StepSnapshot) machine.Event {
 
 // wholeReply returns the snapshot of the reply that a record holds; nil if it holds none that was to
 // be told.
-func (rd *reading) wholeReply(rec machine.Record) *machine.Event {
+func wholeReply(m *machine.Machine, rec machine.Record) *machine.Event {
 	a, ok := rec.(machine.Answered)
 	if !ok {
 		return nil
@@ -143,7 +143,7 @@ func (rd *reading) wholeReply(rec machine.Record) *machine.Event {
 	default:
 		return nil
 	}
-	for _, x := range rd.m.Open() {
+	for _, x := range m.Open() {
 		if x.ID == a.Effect && x.Kind == machine.EffectModel && !isAside(&x) {
 			return new(snapshotOf(eventOf(&x, a.At), machine.StepSnapshot{Text: reply.Text(), Thoughts: reply.Thought(), Whole: true}))
 		}

@@ -17,6 +17,7 @@ import (
 	"github.com/segue-go/segue/machine"
 	"github.com/segue-go/segue/messages"
 	"github.com/segue-go/segue/orchestrator"
+	"github.com/segue-go/segue/orchestrator/runs"
 )
 
 // turn makes a run of what somebody says.
@@ -187,7 +188,7 @@ func (ch *chat) undo(ctx context.Context) error {
 	if before != "" {
 		key := checkpoint.Key{Run: before}
 		err = ch.reads(ctx, key, func(o *orchestrator.Orchestrator) error {
-			_, err := o.Fork(ctx, orchestrator.Fork{From: key, Session: name})
+			_, err := runs.Fork(ctx, o, runs.ForkConfig{From: key, Session: name})
 			return err
 		})
 		if err != nil {

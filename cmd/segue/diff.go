@@ -8,7 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/segue-go/segue/cmd/segue/internal/plaintext"
-	"github.com/segue-go/segue/orchestrator"
+	"github.com/segue-go/segue/orchestrator/runs"
 )
 
 // diffRecord is what segue diff found, in the form json.
@@ -68,7 +68,7 @@ func (c *cli) diff(ctx context.Context, f *runFlags, run, form string) error {
 	if err != nil {
 		return err
 	}
-	d, err := o.Diff(ctx, j.key())
+	d, err := runs.Diff(ctx, o, j.key())
 	if err != nil {
 		return failed(err)
 	}
@@ -84,7 +84,7 @@ func (c *cli) diff(ctx context.Context, f *runFlags, run, form string) error {
 	return err
 }
 
-func newDiffRecord(run string, d *orchestrator.Difference) diffRecord {
+func newDiffRecord(run string, d *runs.Difference) diffRecord {
 	if d == nil {
 		return diffRecord{Run: run, Same: true}
 	}

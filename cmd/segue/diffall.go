@@ -11,6 +11,7 @@ import (
 	"github.com/segue-go/segue/cmd/segue/internal/runview"
 	"github.com/segue-go/segue/cmd/segue/internal/terminal"
 	"github.com/segue-go/segue/orchestrator"
+	"github.com/segue-go/segue/orchestrator/runs"
 )
 
 // diffsRecord is what segue diff --all found, in the form json.
@@ -134,7 +135,7 @@ func (d *differ) compare(ctx context.Context, key checkpoint.Key) error {
 }
 
 // difference compares a run with the strategies of today.
-func (d *differ) difference(ctx context.Context, key checkpoint.Key) (*orchestrator.Difference, error) {
+func (d *differ) difference(ctx context.Context, key checkpoint.Key) (*runs.Difference, error) {
 	began, err := runview.Begin(ctx, d.st, key)
 	if err != nil {
 		return nil, err
@@ -154,7 +155,7 @@ func (d *differ) difference(ctx context.Context, key checkpoint.Key) (*orchestra
 		}
 		d.begun = text
 	}
-	return d.o.Diff(ctx, key)
+	return runs.Diff(ctx, d.o, key)
 }
 
 // prepare makes the orchestrator for runs that were begun with b.

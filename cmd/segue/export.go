@@ -12,6 +12,7 @@ import (
 
 	"github.com/segue-go/segue/cmd/segue/internal/plaintext"
 	"github.com/segue-go/segue/orchestrator"
+	"github.com/segue-go/segue/orchestrator/runs"
 )
 
 // exportRecord is what segue export --to wrote, in the form json.
@@ -47,7 +48,7 @@ With --to the run is written to a file; with --output json as well, a JSON objec
 				return err
 			}
 			err = st.post(ctx, func(ctx context.Context, o *orchestrator.Orchestrator) error {
-				return c.toFile(file, func(w io.Writer) error { return o.Export(ctx, head.Key, w) })
+				return c.toFile(file, func(w io.Writer) error { return runs.Export(ctx, o, head.Key, w) })
 			})
 			if err != nil {
 				return failed(err)

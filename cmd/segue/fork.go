@@ -12,7 +12,7 @@ import (
 	"github.com/segue-go/segue/cmd/segue/internal/runview"
 	"github.com/segue-go/segue/delegation"
 	"github.com/segue-go/segue/machine"
-	"github.com/segue-go/segue/orchestrator"
+	"github.com/segue-go/segue/orchestrator/runs"
 )
 
 // forkFlags are the flags of segue fork.
@@ -63,7 +63,7 @@ func (c *cli) fork(ctx context.Context, f *forkFlags, run string) error {
 	if err != nil {
 		return err
 	}
-	how := orchestrator.Fork{From: j.key(), At: f.at}
+	how := runs.ForkConfig{From: j.key(), At: f.at}
 	if f.given("session") {
 		if how.Session, err = j.runs.newSession(ctx, f.branch); err != nil {
 			return err
@@ -79,7 +79,7 @@ func (c *cli) fork(ctx context.Context, f *forkFlags, run string) error {
 		}
 		how.Reply = &reply
 	}
-	head, err := o.Fork(ctx, how)
+	head, err := runs.Fork(ctx, o, how)
 	if err != nil {
 		return failed(err)
 	}
@@ -95,12 +95,12 @@ func (c *cli) fork(ctx context.Context, f *forkFlags, run string) error {
 }
 
 // otherReply makes the reply that takes the place of the one in record --at.
-func (f *forkFlags) otherReply(ctx context.Context, runs *runStore, run string) (machine.Reply, error) {
-	head, err := runs.find(ctx, run)
+func (f *forkFlags) otherReply(ctx context.Context, store *runStore, run string) (machine.Reply, error) {
+	head, err := store.find(ctx, run)
 	if err != nil {
 		return machine.Reply{}, err
 	}
-	view, err := runview.Read(ctx, runs, head)
+	view, err := runview.Read(ctx, store, head)
 	if err != nil {
 		return machine.Reply{}, failed(err)
 	}

@@ -21,6 +21,7 @@ import (
 	"github.com/segue-go/segue/cmd/segue/internal/terminal"
 	"github.com/segue-go/segue/machine"
 	"github.com/segue-go/segue/orchestrator"
+	"github.com/segue-go/segue/orchestrator/runs"
 )
 
 // maxImport is the size of the largest file that is imported: it is read into memory.
@@ -47,9 +48,9 @@ these are. Approvals of calls that have no result in the file are left out, with
   segue import --config here.yaml --dir notes run.json`,
 		Args: oneArgument("FILE, or - for standard input"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			var options []orchestrator.ImportOption
+			var options []runs.ImportOption
 			if approvals {
-				options = append(options, orchestrator.WithApprovals())
+				options = append(options, runs.WithApprovals())
 			}
 			return c.importRun(cmd.Context(), f, args[0], form.value, options)
 		},
@@ -68,7 +69,7 @@ these are. Approvals of calls that have no result in the file are left out, with
 }
 
 // importRun executes segue import.
-func (c *cli) importRun(ctx context.Context, f *runFlags, file, form string, options []orchestrator.ImportOption) error {
+func (c *cli) importRun(ctx context.Context, f *runFlags, file, form string, options []runs.ImportOption) error {
 	data, err := c.readExport(file)
 	if err != nil {
 		return err
@@ -78,21 +79,21 @@ func (c *cli) importRun(ctx context.Context, f *runFlags, file, form string, opt
 	if err != nil {
 		return err
 	}
-	runs, err := c.createRuns(ctx, f, s)
+	store, err := c.createRuns(ctx, f, s)
 	if err != nil {
 		return err
 	}
-	j := job{runs: runs}
+	j := job{runs: store}
 	defer func() { j.close() }()
 	var head checkpoint.Head
 	put := func(ctx context.Context, o *orchestrator.Orchestrator) (err error) {
-		head, err = o.Import(ctx, bytes.NewReader(data), options...)
+		head, err = runs.Import(ctx, o, bytes.NewReader(data), options...)
 		return err
 	}
 	if b == nil {
-		err = runs.post(ctx, put)
+		err = store.post(ctx, put)
 	} else {
-		made, broken := c.jobBegun(ctx, f, b, runs, s)
+		made, broken := c.jobBegun(ctx, f, b, store, s)
 		if broken != nil {
 			if !strings.Contains(broken.Error(), "--config") {
 				broken = fmt.Errorf("%w; --config and --dir say where the configuration and the folder of the run are", broken)
@@ -107,12 +108,12 @@ func (c *cli) importRun(ctx context.Context, f *runFlags, file, form string, opt
 		err = put(ctx, o)
 	}
 	if err != nil {
-		return notImported(err, runs)
+		return notImported(err, store)
 	}
 	if form == formJSON {
-		return encode(c.stdout, newRunRecord(&head, runs.goalOf(ctx, head.Key), time.Now()))
+		return encode(c.stdout, newRunRecord(&head, store.goalOf(ctx, head.Key), time.Now()))
 	}
-	return write(c.stdout, runs.imported(&head, recordsInFile(data)-head.Last, b, f))
+	return write(c.stdout, store.imported(&head, recordsInFile(data)-head.Last, b, f))
 }
 
 // readExport reads the file of a run; - means standard input.
@@ -205,12 +206,12 @@ func (c *cli) createRuns(ctx context.Context, f *runFlags, s *terminal.Screen) (
 }
 
 // notImported says in the words of the command why nothing was imported.
-func notImported(err error, runs *runStore) error {
+func notImported(err error, store *runStore) error {
 	if exists, ok := errors.AsType[*orchestrator.RunExistsError](err); ok {
 		return failed(fmt.Errorf("nothing was imported: there is a run %s already; see it with: %s",
-			plaintext.Visible(exists.Run), runs.command("show", exists.Run)))
+			plaintext.Visible(exists.Run), store.command("show", exists.Run)))
 	}
-	if damaged, ok := errors.AsType[*orchestrator.ImportError](err); ok {
+	if damaged, ok := errors.AsType[*runs.ImportError](err); ok {
 		what := ""
 		if damaged.Record > 0 {
 			what = fmt.Sprintf("record %d: ", damaged.Record)

@@ -94,7 +94,7 @@ var guards = []guard{
 	},
 	{
 		"answers that are read from the journal", "what was answered is done again",
-		disabled(kit, "orchestrator/reading.go", "	err := rd.m.Apply(rec)\n", "	if _, ok := rec.(machine.Answered); ok {\n		return nil, nil\n	}\n	err := rd.m.Apply(rec)\n"),
+		disabled(kit, "orchestrator/internal/journals/reading.go", "	err := rd.Machine.Apply(rec)\n", "	if _, ok := rec.(machine.Answered); ok {\n		return nil, nil\n	}\n	err := rd.Machine.Apply(rec)\n"),
 	},
 	{
 		"the verdict before an agent begins", "a resumed run opens branches under another verdict",

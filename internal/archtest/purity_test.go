@@ -73,6 +73,8 @@ var acting = []string{
 	"llmclient/scripted",
 	"strategy/builtin",
 	"orchestrator",
+	"orchestrator/internal/journals",
+	"orchestrator/runs",
 	"orchestrator/sse",
 	"strategytest",
 	"strategytest/coverage",

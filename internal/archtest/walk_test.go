@@ -22,7 +22,7 @@ var outsiders = []string{"Client", "Config", "Running", "Strategy"}
 // TestWalk checks the walks of docs/internal/design.md against the code: each function of a line
 // exists and calls the next, and none calls an earlier one of the line.
 func TestWalk(t *testing.T) {
-	calls := callsOf(t, "machine", "orchestrator")
+	calls := callsOf(t, "machine", "orchestrator", "orchestrator/internal/journals")
 	lines := walks(t, "A walk")
 	require.Greater(t, len(lines), 20)
 	for _, line := range lines {

@@ -7,6 +7,7 @@ import (
 	"github.com/segue-go/segue/machine"
 	"github.com/segue-go/segue/messages"
 	"github.com/segue-go/segue/orchestrator"
+	"github.com/segue-go/segue/orchestrator/runs"
 )
 
 // replayAndFork replays the run, and forks it at a record that the seed chooses: the fork goes on
@@ -39,7 +40,7 @@ func (w *composed) replayAndFork(told int) {
 		return
 	}
 	at := 1 + int(w.Seed%uint64(head.Last)) //nolint:gosec // it is small
-	fork, err := w.o.Fork(ctx, orchestrator.Fork{From: key, At: at, Run: "fork"})
+	fork, err := runs.Fork(ctx, w.o, runs.ForkConfig{From: key, At: at, Run: "fork"})
 	if err != nil {
 		w.blame("the run cannot be forked at record %d of %d: %v", at, head.Last, err)
 		return

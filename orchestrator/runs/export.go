@@ -1,4 +1,4 @@
-package orchestrator
+package runs
 
 import (
 	"bufio"
@@ -12,6 +12,8 @@ import (
 
 	"github.com/segue-go/segue/checkpoint"
 	"github.com/segue-go/segue/machine"
+	"github.com/segue-go/segue/orchestrator"
+	"github.com/segue-go/segue/orchestrator/internal/journals"
 )
 
 // The versions of the files that Export writes: those of runs with values have the second.
@@ -61,19 +63,20 @@ func (e *ImportError) Unwrap() error { return e.Err }
 
 // Export writes a run as one JSON file: how it stands, and its records, each in a line. It holds
 // all that the journal holds: prompts, replies, arguments and results of tools, those that are kept
-// beside it ([LargeResults]), and what is secret in them. Whoever works on the run is not
-// disturbed; what is stored meanwhile is left out. An error is a [*JournalError], a [*ConfigError],
-// or that of w.
-func (o *Orchestrator) Export(ctx context.Context, key checkpoint.Key, w io.Writer) error {
+// beside it ([orchestrator.LargeResults]), and what is secret in them. Whoever works on the run is
+// not disturbed; what is stored meanwhile is left out. An error is a [*orchestrator.JournalError],
+// a [*orchestrator.ConfigError], or that of w.
+func Export(ctx context.Context, o *orchestrator.Orchestrator, key checkpoint.Key, w io.Writer) error {
 	head, err := o.Head(ctx, key)
 	if err != nil {
 		return err
 	}
-	rd, err := o.newReading(key)
+	access := o.Journals()
+	rd, err := access.Read(key)
 	if err != nil {
 		return err
 	}
-	values, err := o.exportedValues(ctx, key)
+	values, err := access.Values(ctx, key, nil)
 	if err != nil {
 		return err
 	}
@@ -83,12 +86,12 @@ func (o *Orchestrator) Export(ctx context.Context, key checkpoint.Key, w io.Writ
 	}
 	first, err := json.Marshal(exported{version, key.Namespace, key.Run, head.Header, head.Created.UTC(), head.Updated.UTC()})
 	if err != nil {
-		return rd.damaged(0, err)
+		return rd.Damaged(0, err)
 	}
 	b := bufio.NewWriter(w)
 	_, _ = b.Write(first[:len(first)-1]) // what goes wrong Flush says
 	_, _ = b.WriteString(",\"records\":[")
-	for rec, err := range rd.records(ctx) {
+	for rec, err := range rd.Records(ctx) {
 		if err != nil {
 			return err
 		}
@@ -96,7 +99,7 @@ func (o *Orchestrator) Export(ctx context.Context, key checkpoint.Key, w io.Writ
 			break
 		}
 		if !json.Valid(rec.Data) {
-			return rd.damaged(rec.Seq, corrupt(errors.New("it is not JSON")))
+			return rd.Damaged(rec.Seq, journals.Corrupt(errors.New("it is not JSON")))
 		}
 		if rec.Seq > 1 {
 			_ = b.WriteByte(',')
@@ -105,14 +108,14 @@ func (o *Orchestrator) Export(ctx context.Context, key checkpoint.Key, w io.Writ
 		_, _ = b.Write(rec.Data)
 	}
 	_, _ = b.WriteString("\n]")
-	if err := o.exportValues(ctx, key, values, b); err != nil {
+	if err := exportValues(ctx, key, values, b); err != nil {
 		return err
 	}
 	_, _ = b.WriteString("}\n")
 	return b.Flush()
 }
 
-// ImportOption is an option of [Orchestrator.Import].
+// ImportOption is an option of [Import].
 type ImportOption func(*importing)
 
 type importing struct{ approvals bool }
@@ -124,10 +127,10 @@ func WithApprovals() ImportOption {
 	return func(how *importing) { how.approvals = true }
 }
 
-// Import stores a run that [Orchestrator.Export] has written, under its own id and namespace, and
-// returns its head. It goes on with [Orchestrator.Resume]: until then it is parked, unless it waits
-// for somebody or has ended. Take care that it does not go on where it came from as well: the calls
-// of both have the same idempotency keys.
+// Import stores a run that [Export] has written, under its own id and namespace, and returns its
+// head. It goes on with [orchestrator.Orchestrator.Resume]: until then it is parked, unless it
+// waits for somebody or has ended. Take care that it does not go on where it came from as well: the
+// calls of both have the same idempotency keys.
 //
 // An import carries no approvals, unless [WithApprovals] is given. If a person approved a call that
 // has no result in the file, the imported run ends before that approval, and the person is asked
@@ -135,9 +138,10 @@ func WithApprovals() ImportOption {
 // call of an agent that is at work, and that the policy of this process would not allow unasked.
 //
 // The records are read and applied to a Machine, with the strategies of this process, before
-// anything is stored. Errors are an [*ImportError], a [*FactoryError], a [*RunExistsError] if there
-// is such a run, a [*JournalError] if the store fails, and a [*ConfigError].
-func (o *Orchestrator) Import(ctx context.Context, r io.Reader, options ...ImportOption) (checkpoint.Head, error) {
+// anything is stored. Errors are an [*ImportError], a [*orchestrator.FactoryError], a
+// [*orchestrator.RunExistsError] if there is such a run, a [*orchestrator.JournalError] if the
+// store fails, and a [*orchestrator.ConfigError].
+func Import(ctx context.Context, o *orchestrator.Orchestrator, r io.Reader, options ...ImportOption) (checkpoint.Head, error) {
 	var none checkpoint.Head
 	var how importing
 	for _, option := range options {
@@ -152,34 +156,36 @@ func (o *Orchestrator) Import(ctx context.Context, r io.Reader, options ...Impor
 		return none, &ImportError{Err: err}
 	}
 	if _, err := o.Head(ctx, key); err == nil {
-		return none, &RunExistsError{Run: key.Run, Err: checkpoint.ErrConflict}
+		return none, &orchestrator.RunExistsError{Run: key.Run, Err: checkpoint.ErrConflict}
 	} else if !errors.Is(err, checkpoint.ErrNotFound) {
 		return none, err
 	}
-	values, err := o.importedValues(key, file)
+	access, values := o.Journals(), valuesIn(file)
+	if err := access.Takes(ctx, values); err != nil {
+		return none, &ImportError{Key: key, Err: err}
+	}
+	rd, records, err := applyImported(ctx, access, key, file, how.approvals)
 	if err != nil {
 		return none, err
 	}
-	rd, records, err := o.applyImported(ctx, key, file, how.approvals)
-	if err != nil {
-		return none, err
-	}
-	h := o.standing(rd.m, "it was imported: resume it")
-	if h.Status != checkpoint.StatusParked {
-		h.Version = file.Header.Version
-	}
-	return o.adoptRun(ctx, key, records, h, values)
+	return access.Store(ctx, &journals.Run{
+		Key: key, Machine: rd.Machine, Records: records, Values: values, Reason: "it was imported: resume it", Version: &file.Header.Version,
+	})
 }
+
+// importReading is the reading of a file.
+type importReading struct{ *journals.Reading }
 
 // applyImported applies the records of a file, and returns them as they are stored. If no approvals
 // are carried, it leaves out those from the first open one on.
-func (o *Orchestrator) applyImported(ctx context.Context, key checkpoint.Key, file *exportedWhole, carry bool) (*reading, []checkpoint.Record, error) {
+func applyImported(ctx context.Context, access journals.Access, key checkpoint.Key, file *exportedWhole, carry bool) (*importReading, []checkpoint.Record, error) {
 	for cut := 0; ; {
-		rd, err := o.newReading(key)
+		read, err := access.Read(key)
 		if err != nil {
 			return nil, nil, err
 		}
-		rd.head = &checkpoint.Head{Key: key, Header: file.Header, Last: len(file.Records), Created: file.Created, Updated: file.Updated}
+		rd := &importReading{read}
+		rd.Head = &checkpoint.Head{Key: key, Header: file.Header, Last: len(file.Records), Created: file.Created, Updated: file.Updated}
 		records, approved, err := rd.readAllImported(ctx, file.Records)
 		if refused, ok := errors.AsType[*ImportError](err); ok && cut > 0 {
 			refused.Err = fmt.Errorf("record %d approves or allows a call that has no result, and without that the run cannot be imported: %w", cut, refused.Err)
@@ -187,7 +193,7 @@ func (o *Orchestrator) applyImported(ctx context.Context, key checkpoint.Key, fi
 		if err != nil {
 			return nil, nil, err
 		}
-		if cut = approved.firstOpen(rd.m); cut == 0 || carry {
+		if cut = approved.firstOpen(rd.Machine); cut == 0 || carry {
 			return rd, records, nil
 		}
 		file.Records = file.Records[:cut-1]
@@ -196,46 +202,46 @@ func (o *Orchestrator) applyImported(ctx context.Context, key checkpoint.Key, fi
 
 // readAllImported reads and applies the records of a file, and returns them as they are stored, and
 // what was approved by them.
-func (rd *reading) readAllImported(ctx context.Context, file []json.RawMessage) ([]checkpoint.Record, approvals, error) {
+func (rd *importReading) readAllImported(ctx context.Context, file []json.RawMessage) ([]checkpoint.Record, approvals, error) {
 	records, approved := make([]checkpoint.Record, len(file)), approvals{}
 	for i, data := range file {
 		var err error
 		records[i], err = rd.readImported(ctx, i+1, data, approved)
-		if _, ok := errors.AsType[*FactoryError](err); ok {
+		if _, ok := errors.AsType[*orchestrator.FactoryError](err); ok {
 			return nil, nil, err
 		}
 		if err != nil {
-			return nil, nil, &ImportError{Key: rd.key, Record: i + 1, Err: err}
+			return nil, nil, &ImportError{Key: rd.Key, Record: i + 1, Err: err}
 		}
 	}
-	if err := rd.misfit(); err != nil {
-		return nil, nil, &ImportError{Key: rd.key, Record: rd.unfit.place, Err: err}
+	if err := rd.Err(); err != nil {
+		return nil, nil, &ImportError{Key: rd.Key, Record: rd.Unfit.Place, Err: err}
 	}
 	if len(records) == 0 {
-		return nil, nil, &ImportError{Key: rd.key, Err: errors.New("it has no records")}
+		return nil, nil, &ImportError{Key: rd.Key, Err: errors.New("it has no records")}
 	}
 	return records, approved, nil
 }
 
 // readImported reads and applies a record of a file, and returns it as it is stored. It notes what
 // the record approves.
-func (rd *reading) readImported(ctx context.Context, seq int, data []byte, approved approvals) (checkpoint.Record, error) {
+func (rd *importReading) readImported(ctx context.Context, seq int, data []byte, approved approvals) (checkpoint.Record, error) {
 	var compact bytes.Buffer
 	if err := json.Compact(&compact, data); err != nil {
 		return checkpoint.Record{}, err
 	}
 	stored := checkpoint.Record{Seq: seq, Data: compact.Bytes()}
-	rec, err := rd.decode(stored)
+	rec, err := rd.Decode(stored)
 	if err != nil {
 		return stored, err
 	}
-	approved.noteReply(rd.m, rec, seq)
-	if _, err := rd.apply(ctx, rec); err != nil {
+	approved.noteReply(rd.Machine, rec, seq)
+	if _, err := rd.Apply(ctx, rec); err != nil {
 		return stored, err
 	}
-	if rd.unfit == nil {
+	if rd.Unfit == nil {
 		approved.noteMigrated(rec, seq)
-		approved.noteAllowed(rd.m, rec, seq)
+		approved.noteAllowed(rd.Machine, rec, seq)
 	}
 	stored.Type = machine.TypeOf(rec)
 	return stored, nil
@@ -269,4 +275,42 @@ func readExported(r io.Reader) (*exportedWhole, error) {
 		return nil, &ImportError{Err: fmt.Errorf("it has values, which files have from version %d on", exportVersionValues)}
 	}
 	return file, nil
+}
+
+// exportedValue is a large result in a file.
+type exportedValue struct {
+	ID   string `json:"id"`
+	Text string `json:"text"`
+}
+
+// exportValues writes values behind the records of a run, each in a line.
+func exportValues(ctx context.Context, key checkpoint.Key, values []journals.Value, b *bufio.Writer) error {
+	for i, v := range values {
+		text, err := v.Text(ctx)
+		if err != nil {
+			return err
+		}
+		data, err := json.Marshal(exportedValue{v.ID, text})
+		if err != nil {
+			return &orchestrator.JournalError{Run: key.Run, Err: err}
+		}
+		before := ","
+		if i == 0 {
+			before = ",\"values\":["
+		}
+		_, _ = b.WriteString(before + "\n") // what goes wrong Flush says
+		_, _ = b.Write(data)
+	}
+	if len(values) > 0 {
+		_, _ = b.WriteString("\n]")
+	}
+	return nil
+}
+
+// valuesIn returns the values of a file.
+func valuesIn(file *exportedWhole) (values []journals.Value) {
+	for _, v := range file.Values {
+		values = append(values, journals.Value{ID: v.ID, Text: func(context.Context) (string, error) { return v.Text, nil }})
+	}
+	return values
 }

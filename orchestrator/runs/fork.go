@@ -1,4 +1,4 @@
-package orchestrator
+package runs
 
 import (
 	"cmp"
@@ -13,11 +13,13 @@ import (
 	"github.com/segue-go/segue/machine"
 	"github.com/segue-go/segue/messages"
 	"github.com/segue-go/segue/nextstep"
+	"github.com/segue-go/segue/orchestrator"
+	"github.com/segue-go/segue/orchestrator/internal/journals"
 )
 
-// Fork says how a new run is made from the beginning of another. From is required. At most one of
-// Input, Answer and Reply is given: it takes the place of what stands in record At.
-type Fork struct {
+// ForkConfig says how [Fork] makes a new run from the beginning of another. From is required. At
+// most one of Input, Answer and Reply is given: it takes the place of what stands in record At.
+type ForkConfig struct {
 	From checkpoint.Key // in the store of the Orchestrator; of any status
 	At   int            // the last record that is taken over; 0: the last one there is
 	Run  string         // the id of the new run, in the same namespace; "" makes one
@@ -27,7 +29,7 @@ type Fork struct {
 	Reply  *machine.Reply    // of somebody: record At is one of type "replied". Its WaitID is not read
 
 	Labels  map[string]string // in the place of those of the other run; nil: those
-	Session string            // the new [Task].Session that the fork begins, as a branch; "": it is of none
+	Session string            // the new [orchestrator.Task].Session that the fork begins, as a branch; "": it is of none
 }
 
 // ForkError says why there can be no such fork: there is no such record, the edit does not fit it,
@@ -52,32 +54,33 @@ func (e *ForkError) Unwrap() error { return e.Err }
 
 // Fork stores a new run that has its beginning in common with another one, and returns its head.
 // The other run stays as it is; it may go on meanwhile. The new one goes on with
-// [Orchestrator.Resume]: until then it is parked, unless it waits for somebody or has ended. Its
-// calls have idempotency keys, and its waits have ids, of its own.
+// [orchestrator.Orchestrator.Resume]: until then it is parked, unless it waits for somebody or has
+// ended. Its calls have idempotency keys, and its waits have ids, of its own.
 //
 // A fork carries no approvals. If a person approved a call that has no result among the records
 // taken over, the fork ends before that approval: Header.Origin.Record of the head says where.
 // With an edit behind it, that is an error. A reply that the Fork itself brings counts.
 //
 // What was recorded is taken over as it is; an edited answer counts the usage that it says, and
-// costs nothing. [Config].Redact is given what the Fork brings itself. The new run is applied to a
-// Machine before it is stored. Errors are a [*ForkError] for one that cannot be, a [*JournalError],
-// a [*FactoryError], a [*RedactionError], a [*RunExistsError] if there is a run of that id, and a
-// [*ConfigError].
-func (o *Orchestrator) Fork(ctx context.Context, how Fork) (checkpoint.Head, error) {
+// costs nothing. [orchestrator.Config].Redact is given what the Fork brings itself. The new run is
+// applied to a Machine before it is stored. Errors are a [*ForkError] for one that cannot be, a
+// [*orchestrator.JournalError], a [*orchestrator.FactoryError], a [*orchestrator.RedactionError], a
+// [*orchestrator.RunExistsError] if there is a run of that id, and a [*orchestrator.ConfigError].
+func Fork(ctx context.Context, o *orchestrator.Orchestrator, how ForkConfig) (checkpoint.Head, error) {
 	var none checkpoint.Head
-	id, err := o.forkID(&how)
+	id, err := forkID(&how)
 	if err != nil {
 		return none, err
 	}
-	rd, err := o.newReading(how.From)
+	access := o.Journals()
+	rd, err := access.Read(how.From)
 	if err != nil {
 		return none, err
 	}
-	if err := o.checkBranch(ctx, &how); err != nil {
+	if err := checkBranch(ctx, o, &how); err != nil {
 		return none, err
 	}
-	f := forking{how: &how, o: o, run: id}
+	f := forking{how: &how, access: access, run: id}
 	if err := f.load(ctx, rd); err != nil {
 		return none, err
 	}
@@ -97,7 +100,7 @@ func (o *Orchestrator) Fork(ctx context.Context, how Fork) (checkpoint.Head, err
 }
 
 // forkID returns the id of the new run.
-func (o *Orchestrator) forkID(how *Fork) (string, error) {
+func forkID(how *ForkConfig) (string, error) {
 	edits := 0
 	for _, is := range []bool{how.Input != nil, how.Answer != nil, how.Reply != nil} {
 		if is {
@@ -113,38 +116,40 @@ func (o *Orchestrator) forkID(how *Fork) (string, error) {
 	if how.Run == "" {
 		made, err := uuid.NewV7()
 		if err != nil {
-			return "", &ConfigError{Field: "Fork.Run", Err: err}
+			return "", &orchestrator.ConfigError{Field: "Fork.Run", Err: err}
 		}
 		return made.String(), nil
 	}
 	if err := checkpoint.CheckRun(how.Run); err != nil {
-		return "", &ConfigError{Field: "Fork.Run", Err: err}
+		return "", &orchestrator.ConfigError{Field: "Fork.Run", Err: err}
 	}
 	return how.Run, nil
 }
 
 // checkBranch returns an error if there is the session already that a fork is to begin: the fork
 // would be its first turn once more.
-func (o *Orchestrator) checkBranch(ctx context.Context, how *Fork) error {
+func checkBranch(ctx context.Context, o *orchestrator.Orchestrator, how *ForkConfig) error {
 	if how.Session == "" {
 		return nil
 	}
-	last, _, err := o.lastTurn(ctx, how.From.Namespace, how.Session)
-	if err == nil && last != nil {
-		err = &ForkError{From: how.From, Err: fmt.Errorf("there is a session %.64q: a branch has a name of its own", how.Session)}
+	for _, err := range o.SessionRuns(ctx, how.From.Namespace, how.Session) {
+		if err == nil {
+			err = &ForkError{From: how.From, Err: fmt.Errorf("there is a session %.64q: a branch has a name of its own", how.Session)}
+		}
+		return err
 	}
-	return err
+	return nil
 }
 
 // forking is a fork in the making.
 type forking struct {
-	how     *Fork
-	o       *Orchestrator
+	how     *ForkConfig
+	access  journals.Access
 	run     string
 	records []machine.Record // of the other run, as far as they are taken over, edited
 	stored  []checkpoint.Record
 	own     []checkpoint.Record // of the new run, once it was folded
-	rd      *reading            // of the new run
+	rd      *journals.Reading   // of the new run
 }
 
 func (f *forking) edited() bool {
@@ -156,16 +161,16 @@ func (f *forking) refuse(record int, err error) error {
 }
 
 // load reads the records that are taken over, and edits the last.
-func (f *forking) load(ctx context.Context, rd *reading) error {
+func (f *forking) load(ctx context.Context, rd *journals.Reading) error {
 	at := f.how.At
 	if at < 0 {
 		return f.refuse(at, errors.New("records are counted from 1"))
 	}
-	for stored, err := range rd.records(ctx) {
+	for stored, err := range rd.Records(ctx) {
 		if err != nil {
 			return err
 		}
-		rec, err := rd.decode(stored)
+		rec, err := rd.Decode(stored)
 		if err != nil {
 			return err
 		}
@@ -227,7 +232,7 @@ func named(a, was nextstep.Answer) nextstep.Answer {
 // fold makes the records those of the new run, and applies them. It returns the place of a reply by
 // which somebody approved a call that has no result; 0 if there is none.
 func (f *forking) fold(ctx context.Context) (int, error) {
-	rd, err := f.o.newReading(f.how.From)
+	rd, err := f.access.Read(f.how.From)
 	if err != nil {
 		return 0, err
 	}
@@ -236,28 +241,28 @@ func (f *forking) fold(ctx context.Context) (int, error) {
 	for i, rec := range f.records {
 		own, changed := f.adopt(rec)
 		if !f.isEdited(i + 1) {
-			approved.noteReply(f.rd.m, own, i+1)
+			approved.noteReply(f.rd.Machine, own, i+1)
 		}
-		if f.o.cfg.Redact != nil && (f.isEdited(i+1) || i == 0 && f.how.Labels != nil) {
-			redacted, err := f.o.redact(ctx, f.run, own)
+		if f.access.Redact != nil && (f.isEdited(i+1) || i == 0 && f.how.Labels != nil) {
+			redacted, err := f.access.Redact(ctx, f.run, own)
 			if err != nil {
 				return 0, err
 			}
 			own = redacted
 		}
-		if _, err := f.rd.apply(ctx, own); err != nil {
+		if _, err := f.rd.Apply(ctx, own); err != nil {
 			return 0, err
 		}
-		if f.rd.unfit != nil && f.isEdited(i+1) {
-			return 0, f.refuse(i+1, f.rd.unfit.err)
+		if f.rd.Unfit != nil && f.isEdited(i+1) {
+			return 0, f.refuse(i+1, f.rd.Unfit.Err)
 		}
-		if f.rd.unfit == nil {
+		if f.rd.Unfit == nil {
 			approved.noteMigrated(own, i+1)
 		}
 		stored := f.stored[i]
 		if changed || f.isEdited(i+1) {
-			if _, ok := own.(machine.Started); ok && f.rd.unfit == nil {
-				own = f.rd.m.Started() // as the Machine has it
+			if _, ok := own.(machine.Started); ok && f.rd.Unfit == nil {
+				own = f.rd.Machine.Started() // as the Machine has it
 			}
 			data, err := machine.AppendRecord(nil, own)
 			if err != nil {
@@ -267,10 +272,10 @@ func (f *forking) fold(ctx context.Context) (int, error) {
 		}
 		f.own = append(f.own, stored)
 	}
-	if err := f.rd.misfit(); err != nil {
-		return 0, f.refuse(f.rd.unfit.place, err)
+	if err := f.rd.Err(); err != nil {
+		return 0, f.refuse(f.rd.Unfit.Place, err)
 	}
-	return approved.firstOpen(f.rd.m), nil
+	return approved.firstOpen(f.rd.Machine), nil
 }
 
 // isEdited reports whether the record of that place is not that of the other run.
@@ -278,11 +283,12 @@ func (f *forking) isEdited(place int) bool { return f.edited() && place == len(f
 
 // store keeps the new run.
 func (f *forking) store(ctx context.Context) (checkpoint.Head, error) {
-	key := checkpoint.Key{Namespace: f.how.From.Namespace, Run: f.run}
-	h := f.o.standing(f.rd.m, fmt.Sprintf("it is a fork of run %.64q: resume it", f.how.From.Run))
-	values, err := f.o.keptValues(ctx, f.how.From, f.records)
+	values, err := f.access.Values(ctx, f.how.From, f.records)
 	if err != nil {
 		return checkpoint.Head{}, err
 	}
-	return f.o.adoptRun(ctx, key, f.own, h, values)
+	return f.access.Store(ctx, &journals.Run{
+		Key: checkpoint.Key{Namespace: f.how.From.Namespace, Run: f.run}, Machine: f.rd.Machine, Records: f.own, Values: values,
+		Reason: fmt.Sprintf("it is a fork of run %.64q: resume it", f.how.From.Run),
+	})
 }

@@ -1,4 +1,4 @@
-package orchestrator_test
+package runs_test
 
 import (
 	"bytes"
@@ -14,6 +14,7 @@ import (
 	"github.com/segue-go/segue/messages"
 	"github.com/segue-go/segue/nextstep"
 	"github.com/segue-go/segue/orchestrator"
+	"github.com/segue-go/segue/orchestrator/runs"
 	"github.com/segue-go/segue/strategy"
 	"github.com/segue-go/segue/strategy/completetask"
 	"github.com/segue-go/segue/tools"
@@ -37,7 +38,7 @@ func exampleOver(store checkpoint.Store, system string, replies ...scripted.Repl
 
 // A run is forked at the result of a tool, with another result: what would the model have said? The
 // first run is unchanged.
-func ExampleOrchestrator_Fork() {
+func ExampleFork() {
 	ctx := context.Background()
 	o := exampleOver(new(checkpoint.Memory), "",
 		scripted.Calls(scripted.Call("weather", `{"City":"Bath"}`, "1")),
@@ -46,7 +47,7 @@ func ExampleOrchestrator_Fork() {
 	fmt.Println(res.Output.Text(), err)
 
 	from := checkpoint.Key{Run: "r"}
-	head, err := o.Fork(ctx, orchestrator.Fork{
+	head, err := runs.Fork(ctx, o, runs.ForkConfig{
 		From: from, At: 3, Run: "sunny",
 		Answer: nextstep.ToolResult{Output: messages.ToolOutput{Output: "sun in Bath"}},
 	})
@@ -63,7 +64,7 @@ func ExampleOrchestrator_Fork() {
 }
 
 // The events of a stored run, without a model and without tools.
-func ExampleOrchestrator_Replay() {
+func Example_replay() {
 	ctx := context.Background()
 	o := exampleOver(new(checkpoint.Memory), "", scripted.Calls(scripted.Call("weather", `{"City":"Bath"}`, "1")), scripted.Text("Take an umbrella."))
 	if _, err := o.Run(ctx, orchestrator.Task{Run: "r", Input: delegation.Input{Goal: "What shall I take to Bath?"}}); err != nil {
@@ -87,7 +88,7 @@ func ExampleOrchestrator_Replay() {
 }
 
 // Before a new prompt is deployed: how many stored runs would be decided differently?
-func ExampleOrchestrator_Diffs() {
+func ExampleDiffs() {
 	ctx := context.Background()
 	store := new(checkpoint.Memory)
 	old := exampleOver(store, "Be kind.", scripted.Text("Yes."), scripted.Text("No."))
@@ -98,8 +99,8 @@ func ExampleOrchestrator_Diffs() {
 	}
 
 	o := exampleOver(store, "Be brief.")
-	runs, words, decisions := 0, 0, 0
-	for c, err := range o.Diffs(ctx, checkpoint.Query{}) {
+	all, words, decisions := 0, 0, 0
+	for c, err := range runs.Diffs(ctx, o, checkpoint.Query{}) {
 		switch {
 		case err != nil:
 			log.Print(err)
@@ -110,15 +111,15 @@ func ExampleOrchestrator_Diffs() {
 			decisions++
 			fmt.Println(c.Difference)
 		}
-		runs++
+		all++
 	}
-	fmt.Println(runs, "runs:", words, "in other words,", decisions, "decided differently")
+	fmt.Println(all, "runs:", words, "in other words,", decisions, "decided differently")
 	// Output:
 	// 2 runs: 2 in other words, 0 decided differently
 }
 
 // A conversation over several runs, in whatever process.
-func ExampleTask_session() {
+func Example_session() {
 	ctx := context.Background()
 	store := new(checkpoint.Memory)
 	names := scripted.Func(func(r *llmclient.Request) scripted.Reply {
@@ -140,25 +141,25 @@ func ExampleTask_session() {
 }
 
 // A run goes from one store to another as a file.
-func ExampleOrchestrator_Export() {
+func ExampleExport() {
 	ctx := context.Background()
 	here := exampleOver(new(checkpoint.Memory), "", scripted.Text("Yes."))
 	if _, err := here.Run(ctx, orchestrator.Task{Run: "r", Input: delegation.Input{Goal: "Is it late?"}}); err != nil {
 		log.Fatal(err)
 	}
 	var file bytes.Buffer
-	if err := here.Export(ctx, checkpoint.Key{Run: "r"}, &file); err != nil {
+	if err := runs.Export(ctx, here, checkpoint.Key{Run: "r"}, &file); err != nil {
 		log.Fatal(err)
 	}
 	there := exampleOver(new(checkpoint.Memory), "")
-	head, err := there.Import(ctx, &file)
+	head, err := runs.Import(ctx, there, &file)
 	fmt.Println(head.Key, head.Header.Status, head.Last, "records", err)
 	// Output:
 	// r done 2 records <nil>
 }
 
 // Whoever reads a run continues where it stopped reading, until the run ends.
-func ExampleOrchestrator_Follow() {
+func Example_follow() {
 	o := exampleOver(new(checkpoint.Memory), "", scripted.Text("Yes."))
 	if _, err := o.Run(context.Background(), orchestrator.Task{Run: "r", Input: delegation.Input{Goal: "Is it late?"}}); err != nil {
 		log.Fatal(err)

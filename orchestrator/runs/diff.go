@@ -1,4 +1,4 @@
-package orchestrator
+package runs
 
 import (
 	"cmp"
@@ -9,6 +9,8 @@ import (
 
 	"github.com/segue-go/segue/checkpoint"
 	"github.com/segue-go/segue/machine"
+	"github.com/segue-go/segue/orchestrator"
+	"github.com/segue-go/segue/orchestrator/internal/journals"
 )
 
 // Difference is the first place at which the strategies of this process decide otherwise than those
@@ -87,36 +89,37 @@ func prefixed(prefix, text string) string {
 // to before that is no difference.
 //
 // The first difference in shape (frame, kind of step, tool, or whether and how the run ends) is
-// returned if there is one, and else the first in words. [Config].Strict does not matter. Errors
-// are those of [Orchestrator.Replay], except that a run which the strategies do not come to is no
-// error here.
-func (o *Orchestrator) Diff(ctx context.Context, key checkpoint.Key) (*Difference, error) {
-	rd, err := o.newReading(key)
+// returned if there is one, and else the first in words. [orchestrator.Config].Strict does not
+// matter. Errors are those of [orchestrator.Orchestrator.Replay], except that a run which the
+// strategies do not come to is no error here.
+func Diff(ctx context.Context, o *orchestrator.Orchestrator, key checkpoint.Key) (*Difference, error) {
+	read, err := o.Journals().Read(key)
 	if err != nil {
 		return nil, err
 	}
-	rd.cfg.Strict = false
-	head, err := o.headOf(ctx, key)
+	rd := comparing{read}
+	rd.Config.Strict = false
+	head, err := o.Head(ctx, key)
 	if err != nil {
 		return nil, err
 	}
 	var worded, shaped *Difference
-	for stored, err := range rd.records(ctx) {
+	for stored, err := range rd.Records(ctx) {
 		if err != nil {
 			return nil, err
 		}
-		rec, err := rd.decode(stored)
+		rec, err := rd.Decode(stored)
 		if err != nil {
 			return nil, err
 		}
-		if rd.unfit == nil {
+		if rd.Unfit == nil {
 			worded = cmp.Or(worded, rd.worded(rec))
 		}
-		was := rd.unfit
-		if _, err = rd.apply(ctx, rec); err != nil {
+		was := rd.Unfit
+		if _, err = rd.Apply(ctx, rec); err != nil {
 			return nil, err
 		}
-		switch u := rd.unfit; {
+		switch u := rd.Unfit; {
 		case u == nil:
 			shaped = nil
 		case was == nil:
@@ -129,43 +132,34 @@ func (o *Orchestrator) Diff(ctx context.Context, key checkpoint.Key) (*Differenc
 	return cmp.Or(rd.otherEnd(machine.Status(head.Header.Status), head.Last), worded), nil
 }
 
-// recorded says which effect of a step a record is about; false if it is about none.
-func recorded(rec machine.Record) (machine.StepID, bool) {
-	switch r := rec.(type) {
-	case machine.Answered:
-		return machine.StepID{Effect: r.Effect, Frame: r.Frame, Kind: r.Kind, Tool: r.Tool, Digest: r.Digest}, true
-	case machine.Intended:
-		return machine.StepID{Effect: r.Effect, Frame: r.Frame, Kind: cmp.Or(r.Kind, machine.EffectTool), Tool: r.Tool, Digest: r.Digest}, true
-	default:
-		return machine.StepID{}, false
-	}
-}
+// comparing is the reading of a run whose decisions are compared.
+type comparing struct{ *journals.Reading }
 
 // worded returns the difference between what a record is about and what is asked for now; nil if
 // the digests are the same.
-func (rd *reading) worded(rec machine.Record) *Difference {
-	was, ok := recorded(rec)
+func (rd comparing) worded(rec machine.Record) *Difference {
+	was, ok := journals.StepOf(rec)
 	if !ok || was.Digest == "" {
 		return nil
 	}
-	if now, known := rd.m.Digest(was.Effect); !known || now == was.Digest {
+	if now, known := rd.Machine.Digest(was.Effect); !known || now == was.Digest {
 		return nil
 	}
 	d := rd.newDifference(was)
 	d.Worded = true
 	if d.Effect = rd.openAs(was.Effect); d.Effect != nil {
-		d.Now.StepID = stepIDOf(d.Effect)
+		d.Now.StepID = journals.StepIDOf(d.Effect)
 	}
 	return d
 }
 
-func (rd *reading) newDifference(was machine.StepID) *Difference {
-	return &Difference{Run: rd.key.Run, Record: rd.last + 1, Seq: was.Effect.Seq, Frame: was.Frame, Recorded: Decision{StepID: was}}
+func (rd comparing) newDifference(was machine.StepID) *Difference {
+	return &Difference{Run: rd.Key.Run, Record: rd.Last + 1, Seq: was.Effect.Seq, Frame: was.Frame, Recorded: Decision{StepID: was}}
 }
 
 // openAs returns the effect of that id, if it has no answer.
-func (rd *reading) openAs(id machine.EffectID) *machine.Effect {
-	for _, now := range rd.m.Open() {
+func (rd comparing) openAs(id machine.EffectID) *machine.Effect {
+	for _, now := range rd.Machine.Open() {
 		if now.ID == id {
 			return &now
 		}
@@ -174,41 +168,41 @@ func (rd *reading) openAs(id machine.EffectID) *machine.Effect {
 }
 
 // difference is that of a record which the run, as it is now, does not come to.
-func (rd *reading) difference(u *unfitRecord) *Difference {
-	was, _ := recorded(u.rec)
+func (rd comparing) difference(u *journals.Unfit) *Difference {
+	was, _ := journals.StepOf(u.Record)
 	d := rd.newDifference(was)
-	d.Record = u.place
+	d.Record = u.Place
 	if d.Effect = rd.openAs(was.Effect); d.Effect == nil {
-		d.Effect = rd.open()
+		d.Effect = rd.Open()
 	}
-	switch replay, ok := errors.AsType[*machine.ReplayError](u.err); {
+	switch replay, ok := errors.AsType[*machine.ReplayError](u.Err); {
 	case ok:
 		d.Now.StepID = replay.Now
-	case rd.m.Done():
-		d.Now.Ended = rd.m.Status()
+	case rd.Machine.Done():
+		d.Now.Ended = rd.Machine.Status()
 	default:
 		if d.Effect != nil {
-			d.Now.StepID = stepIDOf(d.Effect)
+			d.Now.StepID = journals.StepIDOf(d.Effect)
 		}
-		d.Problem = fmt.Sprintf("the record is %q: %v", machine.TypeOf(u.rec), u.err)
+		d.Problem = fmt.Sprintf("the record is %q: %v", machine.TypeOf(u.Record), u.Err)
 	}
 	return d
 }
 
 // otherEnd is the difference between how the run has ended and how it ends now; nil if it has not
 // ended, or ends alike.
-func (rd *reading) otherEnd(was machine.Status, last int) *Difference {
-	now := rd.m.Status()
-	if !checkpoint.Status(was).Ended() || was == now || rd.last < last {
+func (rd comparing) otherEnd(was machine.Status, last int) *Difference {
+	now := rd.Machine.Status()
+	if !checkpoint.Status(was).Ended() || was == now || rd.Last < last {
 		return nil
 	}
-	d := &Difference{Run: rd.key.Run, Record: last, Recorded: Decision{Ended: was}, Now: Decision{Ended: now}}
-	if rd.m.Done() {
+	d := &Difference{Run: rd.Key.Run, Record: last, Recorded: Decision{Ended: was}, Now: Decision{Ended: now}}
+	if rd.Machine.Done() {
 		return d
 	}
 	d.Now.Ended = ""
-	if d.Effect = rd.open(); d.Effect != nil {
-		d.Now.StepID, d.Seq, d.Frame = stepIDOf(d.Effect), d.Effect.ID.Seq, d.Effect.Frame
+	if d.Effect = rd.Open(); d.Effect != nil {
+		d.Now.StepID, d.Seq, d.Frame = journals.StepIDOf(d.Effect), d.Effect.ID.Seq, d.Effect.Frame
 	}
 	return d
 }
@@ -219,20 +213,21 @@ type Compared struct {
 	Difference *Difference // nil: they would be the same
 }
 
-// Diffs compares all runs that a query asks for, as [Orchestrator.Diff] does, and yields each. A
+// Diffs compares all runs that a query asks for, as [Diff] does, and yields each. A
 // program that counts those with a Difference knows how many would be decided otherwise. The runs
 // are listed page by page, of q.Limit each, and read one after the other.
 //
 // An error that comes with a Head is about that run alone; the next one follows. An error without
-// is that of the list, and the last: a [*ConfigError] if the store is no [checkpoint.Lister].
-func (o *Orchestrator) Diffs(ctx context.Context, q checkpoint.Query) iter.Seq2[Compared, error] {
+// is that of the list, and the last: a [*orchestrator.ConfigError] if the store is no
+// [checkpoint.Lister].
+func Diffs(ctx context.Context, o *orchestrator.Orchestrator, q checkpoint.Query) iter.Seq2[Compared, error] {
 	return func(yield func(Compared, error) bool) {
-		for head, err := range o.heads(ctx, q) {
+		for head, err := range o.Journals().Heads(ctx, q) {
 			if err != nil {
 				yield(Compared{}, err)
 				return
 			}
-			found, err := o.Diff(ctx, head.Key)
+			found, err := Diff(ctx, o, head.Key)
 			if !yield(Compared{Head: head, Difference: found}, err) {
 				return
 			}

@@ -1,4 +1,4 @@
-package orchestrator
+package runs
 
 import "github.com/segue-go/segue/machine"
 

@@ -1,9 +1,11 @@
-package orchestrator
+package runs
 
 import (
+	"maps"
 	"slices"
 
 	"github.com/segue-go/segue/machine"
+	"github.com/segue-go/segue/orchestrator"
 )
 
 // adopt returns a record of the other run as one of the new run, and whether that is another.
@@ -37,7 +39,7 @@ func (f *forking) adoptStarted(s machine.Started) machine.Started {
 	if f.how.Labels != nil {
 		s.Labels = f.how.Labels
 	}
-	s.Labels = sessionLabels(s.Labels, f.how.Session, 1)
+	s.Labels = sessionLabels(s.Labels, f.how.Session)
 	return s
 }
 
@@ -94,7 +96,7 @@ func (f *forking) adoptWait(w machine.Wait, of machine.EffectID) machine.Wait {
 
 // adoptID returns the id in the new run of a wait that had that id in the other.
 func (f *forking) adoptID(id string) string {
-	for _, e := range f.rd.m.Open() {
+	for _, e := range f.rd.Machine.Open() {
 		if e.Kind != machine.EffectPerson {
 			continue
 		}
@@ -108,4 +110,21 @@ func (f *forking) adoptID(id string) string {
 		}
 	}
 	return id
+}
+
+// sessionLabels returns labels with those of the first turn of a session; without them if it is "".
+func sessionLabels(labels map[string]string, session string) map[string]string {
+	if _, has := labels[orchestrator.LabelSession]; !has && session == "" {
+		return labels
+	}
+	labels = maps.Clone(labels)
+	delete(labels, orchestrator.LabelSession)
+	delete(labels, orchestrator.LabelTurn)
+	if session != "" {
+		if labels == nil {
+			labels = map[string]string{}
+		}
+		labels[orchestrator.LabelSession], labels[orchestrator.LabelTurn] = session, "1"
+	}
+	return labels
 }
