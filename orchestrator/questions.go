@@ -191,7 +191,7 @@ func (x *execution) askPerson() {
 	var ctx context.Context = x
 	if !w.Expires.IsZero() {
 		var end context.CancelFunc
-		ctx, end = context.WithDeadlineCause(ctx, w.Expires, &ExpiredError{Wait: w})
+		ctx, end = context.WithDeadlineCause(ctx, w.Expires, &expiredError{Wait: w})
 		defer end()
 	}
 	if w.Kind == machine.WaitTimer {
@@ -217,7 +217,7 @@ var errNobody = errors.New("orchestrator: Config.Reply ended its goroutine")
 func (r *run) personReplied(x *execution, reply *machine.Reply, err error, cut bool) bool {
 	w := x.effect.Wait
 	rec := machine.Replied{At: r.now, Reply: machine.Reply{WaitID: w.ID}}
-	_, expired := errors.AsType[*ExpiredError](err)
+	_, expired := errors.AsType[*expiredError](err)
 	_, broke := err.(*panicked) //nolint:errorlint // what the panic wraps does not count
 	switch {
 	case reply != nil && reply.WaitID != "" && reply.WaitID != w.ID:
@@ -301,13 +301,13 @@ func (r *run) suspend(x *execution, err error, elapsed time.Duration) bool {
 	return true
 }
 
-// ExpiredError reports that nobody answered a [machine.Wait] in time.
-type ExpiredError struct{ Wait machine.Wait }
+// expiredError reports that nobody answered a [machine.Wait] in time.
+type expiredError struct{ Wait machine.Wait }
 
 // Error names the wait.
-func (e *ExpiredError) Error() string {
+func (e *expiredError) Error() string {
 	return fmt.Sprintf("orchestrator: nobody answered in time to the %s %.64q", e.Wait.Kind, e.Wait.ID)
 }
 
 // Unwrap returns context.DeadlineExceeded.
-func (e *ExpiredError) Unwrap() error { return context.DeadlineExceeded }
+func (e *expiredError) Unwrap() error { return context.DeadlineExceeded }
