@@ -11,21 +11,26 @@ import (
 	"time"
 )
 
-// As returns the first store that implements the ability T, an interface such as [Lister]: s
-// itself, or a store that it wraps. A store that wraps another one has a method Unwrap() Store.
-func As[T any](s Store) (T, bool) {
+// As returns the ability T of a store, an interface such as [Lister]: s itself, if it implements T,
+// or else what s says. A store that wraps another one says it by one of two methods. Unwrap() Store
+// returns the other store, which is asked in turn. As(target any) bool decides for itself: it
+// stores the ability in target, a *T, or returns false if there is none.
+func As[T any](s Store) (able T, ok bool) {
 	for s != nil {
-		if able, ok := s.(T); ok {
+		if able, ok = s.(T); ok {
 			return able, true
 		}
-		w, ok := s.(interface{ Unwrap() Store })
-		if !ok {
-			break
+		switch w := s.(type) {
+		case interface{ As(target any) bool }:
+			ok = w.As(&able)
+			return able, ok
+		case interface{ Unwrap() Store }:
+			s = w.Unwrap()
+		default:
+			return able, false
 		}
-		s = w.Unwrap()
 	}
-	var none T
-	return none, false
+	return able, false
 }
 
 // Lister lists runs.

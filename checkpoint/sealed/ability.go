@@ -2,60 +2,35 @@ package sealed
 
 import "github.com/segue-go/segue/checkpoint"
 
-// withAbilities returns the store with those abilities of inner that keep what has to be sealed,
-// and with no other: what a method does not hide, [checkpoint.As] finds behind it.
-func (s *store) withAbilities() checkpoint.Store {
-	in, hasInbox := checkpoint.As[checkpoint.Inbox](s.inner)
-	kept, hasSnapshots := checkpoint.As[checkpoint.SnapshotStore](s.inner)
-	large, hasValues := checkpoint.As[checkpoint.ValueStore](s.inner)
-	type (
-		inbox     = *sealedInbox
-		snapshots = *sealedSnapshots
-		values    = *sealedValues
-	)
-	i, n, v := &sealedInbox{s: s, inner: in}, &sealedSnapshots{s: s, inner: kept}, &sealedValues{s: s, inner: large}
-	switch [3]bool{hasInbox, hasSnapshots, hasValues} {
-	case [3]bool{true, true, true}:
-		return struct {
-			*store
-			inbox
-			snapshots
-			values
-		}{s, i, n, v}
-	case [3]bool{true, true, false}:
-		return struct {
-			*store
-			inbox
-			snapshots
-		}{s, i, n}
-	case [3]bool{true, false, true}:
-		return struct {
-			*store
-			inbox
-			values
-		}{s, i, v}
-	case [3]bool{false, true, true}:
-		return struct {
-			*store
-			snapshots
-			values
-		}{s, n, v}
-	case [3]bool{true, false, false}:
-		return struct {
-			*store
-			inbox
-		}{s, i}
-	case [3]bool{false, true, false}:
-		return struct {
-			*store
-			snapshots
-		}{s, n}
-	case [3]bool{false, false, true}:
-		return struct {
-			*store
-			values
-		}{s, v}
+// As sets target, a pointer to an ability, if the inner store has the ability: sealed if it holds
+// content, as it is if it holds none. An ability that it does not know might hold content, so the
+// store does not have it.
+func (s *store) As(target any) bool {
+	switch target := target.(type) {
+	case *checkpoint.Inbox:
+		return set(s, target, func(in checkpoint.Inbox) checkpoint.Inbox { return &sealedInbox{s, in} })
+	case *checkpoint.SnapshotStore:
+		return set(s, target, func(in checkpoint.SnapshotStore) checkpoint.SnapshotStore { return &sealedSnapshots{s, in} })
+	case *checkpoint.ValueStore:
+		return set(s, target, func(in checkpoint.ValueStore) checkpoint.ValueStore { return &sealedValues{s, in} })
+	case *checkpoint.Lister:
+		return set(s, target, asItIs)
+	case *checkpoint.Leaser:
+		return set(s, target, asItIs)
+	case *checkpoint.Pruner:
+		return set(s, target, asItIs)
 	default:
-		return s
+		return false
 	}
 }
+
+// set sets target to an ability of the inner store, sealed.
+func set[T any](s *store, target *T, seal func(T) T) bool {
+	inner, ok := checkpoint.As[T](s.inner)
+	if ok {
+		*target = seal(inner)
+	}
+	return ok
+}
+
+func asItIs[T any](ability T) T { return ability }

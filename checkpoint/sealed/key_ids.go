@@ -13,8 +13,8 @@ import (
 // sealed. The store is one that New has returned, or the one behind it; no key is used. A key that
 // no run needs may be dropped.
 func KeyIDs(ctx context.Context, s checkpoint.Store, key checkpoint.Key) ([]string, error) {
-	if ours, ok := checkpoint.As[interface{ sealedIn() checkpoint.Store }](s); ok {
-		s = ours.sealedIn()
+	if ours, ok := checkpoint.As[*store](s); ok {
+		s = ours.inner
 	}
 	var ids []string
 	add := func(p *place, data []byte) error {

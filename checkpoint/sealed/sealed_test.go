@@ -118,6 +118,16 @@ func TestNew_bringsNoAbility(t *testing.T) {
 	require.Equal(t, []string{"k"}, ids)
 }
 
+// Nothing leads past the sealing to the store behind it.
+func TestNew_hidesTheInnerStore(t *testing.T) {
+	s := seal(t, new(checkpoint.Memory), sealed.Keys{Current: newKey(t, "k")})
+	_, memory := checkpoint.As[*checkpoint.Memory](s)
+	_, reader := checkpoint.As[interface {
+		Posted(context.Context, ...checkpoint.Key) ([]checkpoint.Message, error)
+	}](s)
+	require.False(t, memory || reader)
+}
+
 // TestCanary_isNowhere looks for what was written in all that the inner store has.
 func TestCanary_isNowhere(t *testing.T) {
 	inner := new(checkpoint.Memory)

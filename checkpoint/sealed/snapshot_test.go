@@ -112,25 +112,7 @@ func TestNew_sealsEachAbility(t *testing.T) {
 		"inbox":     {func(m *checkpoint.Memory) checkpoint.Store { return withInbox{plainStore{m}} }, true, false, false},
 		"snapshots": {func(m *checkpoint.Memory) checkpoint.Store { return withSnapshots{plainStore{m}} }, false, true, false},
 		"values":    {func(m *checkpoint.Memory) checkpoint.Store { return withValues{plainStore{m}} }, false, false, true},
-		"inbox and snapshots": {func(m *checkpoint.Memory) checkpoint.Store {
-			return struct {
-				withInbox
-				checkpoint.SnapshotStore
-			}{withInbox{plainStore{m}}, m}
-		}, true, true, false},
-		"inbox and values": {func(m *checkpoint.Memory) checkpoint.Store {
-			return struct {
-				withInbox
-				checkpoint.ValueStore
-			}{withInbox{plainStore{m}}, m}
-		}, true, false, true},
-		"snapshots and values": {func(m *checkpoint.Memory) checkpoint.Store {
-			return struct {
-				withSnapshots
-				checkpoint.ValueStore
-			}{withSnapshots{plainStore{m}}, m}
-		}, false, true, true},
-		"all": {func(m *checkpoint.Memory) checkpoint.Store { return m }, true, true, true},
+		"all":       {func(m *checkpoint.Memory) checkpoint.Store { return m }, true, true, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			inner := new(checkpoint.Memory)

@@ -21,8 +21,8 @@ var _ checkpoint.Store = (*store)(nil)
 
 // New returns a store that seals what it is given, and keeps it in inner. It has the abilities of
 // inner, as [checkpoint.As] finds them: Inbox, SnapshotStore and ValueStore, if inner has them,
-// seal as well; Lister, Leaser and Pruner are as they are. It is safe for concurrent use if inner
-// is.
+// seal as well; Lister, Leaser and Pruner are as they are; it has no other. It is safe for
+// concurrent use if inner is.
 //
 // The very same Append, made again, is sealed anew: of the two the store keeps one, and each opens
 // to the same. Read ends with an [*Error] at a record that cannot be opened. Posted returns the
@@ -39,14 +39,8 @@ func New(inner checkpoint.Store, keys Keys) (checkpoint.Store, error) {
 		return nil, err
 	}
 	keys.Old = slices.Clone(keys.Old)
-	s := &store{inner: inner, keys: keys, byID: byID}
-	return s.withAbilities(), nil
+	return &store{inner: inner, keys: keys, byID: byID}, nil
 }
-
-// Unwrap returns the store that keeps what is sealed.
-func (s *store) Unwrap() checkpoint.Store { return s.inner }
-
-func (s *store) sealedIn() checkpoint.Store { return s.inner }
 
 // Append implements [checkpoint.Store].
 func (s *store) Append(ctx context.Context, b checkpoint.Batch) error {
