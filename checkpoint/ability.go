@@ -219,7 +219,7 @@ type SnapshotStore interface {
 	// fewer records than the kept one is dropped without an error.
 	//
 	// The error wraps ErrNotFound if there is no such run, and ErrConflict if the snapshot is of
-	// less than one record, or of more than the run has; see [SnapshotError]. SaveSnapshot does not
+	// less than one record, or of more than the run has. SaveSnapshot does not
 	// retain the slice.
 	SaveSnapshot(ctx context.Context, key Key, s Snapshot) error
 

@@ -146,8 +146,8 @@ type Lease struct {
 // stored under any other key. If ctx is done before a method begins, the method does nothing, and
 // its error wraps ctx.Err().
 //
-// If the store itself fails, because its disk is full or its data are damaged, the error should be
-// a [*StoreError], which wraps the kind of the failure.
+// An error should be an [*Error], which wraps its kind. If the store itself fails, because its disk
+// is full or its data are damaged, the Error names the store.
 //
 // checkpointtest.Test tests an implementation against this contract.
 type Store interface {
@@ -157,7 +157,7 @@ type Store interface {
 	// ErrConflict; so of two processes that write the same run only one can. If the run has a
 	// higher epoch than the batch, another process has opened the run since, and the error wraps
 	// ErrFenced, which wraps ErrConflict. For a batch without records of a run that has none, the
-	// error wraps ErrNotFound; for an invalid key, ErrNoRun or ErrRunID. In all these cases nothing
+	// error wraps ErrNotFound; for an invalid key, ErrID. In all these cases nothing
 	// is added.
 	//
 	// After any other error, either all of the batch was added or nothing. To find out, repeat

@@ -1,6 +1,7 @@
 package checkpoint
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"strings"
@@ -8,45 +9,146 @@ import (
 	"unicode/utf8"
 )
 
+// The kinds of errors that stores have in common. An [*Error] wraps one of them, or a kind that
+// only one store has.
 var (
-	// ErrConflict is wrapped by the error of an Append whose records are not the next ones: another
-	// writer writes this journal. See [ConflictError].
-	ErrConflict = errors.New("checkpoint: the records are not the next ones of the run")
+	// ErrConflict refuses what does not follow what the run has, such as records that are not the
+	// next ones: another writer writes this run.
+	ErrConflict = errors.New("checkpoint: this does not follow what the run has")
 
-	// ErrFenced is wrapped by the error of an Append if another writer has opened the run since. It
-	// wraps ErrConflict. See [FencedError].
+	// ErrFenced refuses an Append if another writer has opened the run since. It wraps ErrConflict.
 	ErrFenced = fmt.Errorf("%w: another process has taken it over", ErrConflict)
 
-	// ErrLeased is wrapped by the error of a Lease of a run that another writer has. See
-	// [LeasedError].
+	// ErrLeased refuses the lease of a run that another writer has, until Error.Until at least.
 	ErrLeased = errors.New("checkpoint: another process works on the run")
 
-	// ErrNotFound is wrapped by the error of a Read of a run that has no records. See
-	// [NotFoundError].
-	ErrNotFound = errors.New("checkpoint: there is no such run")
+	// ErrNotFound means that there is no such run, or that the run has no such value or snapshot.
+	ErrNotFound = errors.New("checkpoint: it is not there")
 
-	// ErrCorrupt is wrapped by an error that says that what is stored of a run is not what was
-	// written: it does not get better if it is tried again. [Pruner].Delete deletes such a run.
+	// ErrID refuses an id that cannot be one; see [Key.Check] and [CheckValue].
+	ErrID = errors.New("checkpoint: the id is not valid")
+
+	// ErrCorrupt means that what is stored of a run is not what was written: it does not get better
+	// if it is tried again. [Pruner].Delete deletes such a run.
 	ErrCorrupt = errors.New("checkpoint: the stored data are damaged")
 
-	// ErrNoRun is wrapped by the error of an Append to a run whose id is "".
-	ErrNoRun = errors.New("checkpoint: the run has no id")
+	// ErrFull means that the disk of the store is full. Nothing that was acknowledged is lost, and
+	// the same call succeeds once there is room.
+	ErrFull = errors.New("checkpoint: the disk is full")
 
-	// ErrRunID is wrapped by the error of an Append to a run whose id or namespace is not a UTF-8
-	// text of at most 512 bytes without NUL. See [RunIDError].
-	ErrRunID = errors.New("checkpoint: the run has an id that no store need take")
+	// ErrReadOnly means that the store can be read, but not written.
+	ErrReadOnly = errors.New("checkpoint: the store cannot be written")
+
+	// ErrBusy means that other callers kept the store busy for longer than the call may wait. The
+	// same call may succeed later.
+	ErrBusy = errors.New("checkpoint: the store is busy")
+
+	// ErrForeign means that the place holds the data of another program. Nothing in it was changed.
+	ErrForeign = errors.New("checkpoint: this is not a store of runs")
+
+	// ErrNewer means that a newer version of this library has changed the store to a form that this
+	// version does not know. The store was not changed.
+	ErrNewer = errors.New("checkpoint: a newer program has changed the store")
+
+	// ErrTooLarge means that a record, message or snapshot, or a whole batch, has more bytes than
+	// the store can take.
+	ErrTooLarge = errors.New("checkpoint: the data are too large for the store")
+
+	// ErrClosed means that the store was closed before the call.
+	ErrClosed = errors.New("checkpoint: the store is closed")
 )
+
+// advices say what to do about a kind of error, whichever store it comes from.
+var advices = map[error]string{
+	ErrConflict: "another process writes this run, it was begun anew, or it was not read to its end",
+	ErrNotFound: "it was never stored here, or has been deleted",
+	ErrFull:     "make room; nothing that was acknowledged is lost, and the call that failed may be made again",
+	ErrBusy:     "try again later",
+	ErrCorrupt:  "copy the store, then restore a backup",
+	ErrForeign:  "open another place; nothing was changed in this one",
+	ErrNewer:    "run the newer program, or open another place",
+	ErrTooLarge: "keep large values elsewhere, and store their names",
+}
+
+// Error says what a store has refused, as the contract of [Store] says, or why it has failed. It
+// wraps Kind and Err.
+type Error struct {
+	Kind    error     // ErrConflict, ErrFull, … of this package, or a kind that only this store has
+	Store   string    // the package of the store that has failed, such as "sqlitestore"; "" if it has not, and refuses the call
+	Place   string    // where the store keeps its runs: a file, a database; without passwords
+	Key     Key       // the run; zero if the error does not concern one run
+	Record  int       // the place of the record in its journal; 0 if the error does not concern one record
+	Until   time.Time // of ErrLeased: how long the other writer has the lease at least
+	Problem string    // what exactly is wrong; may be empty
+	Advice  string    // what to do; empty: what this package advises for Kind, if anything
+	Err     error     // the error of the database or the system; may be nil
+}
+
+// Error names the store, its place, the run and the record, and says what is wrong and what to do.
+func (e *Error) Error() string {
+	var b strings.Builder
+	b.WriteString(cmp.Or(e.Store, "checkpoint") + ": ")
+	if e.Place != "" {
+		b.WriteString(e.Place + ": ")
+	}
+	if e.Key != (Key{}) {
+		fmt.Fprintf(&b, "run %.64q: ", e.Key.String())
+	}
+	if e.Record > 0 {
+		fmt.Fprintf(&b, "record %d: ", e.Record)
+	}
+	b.WriteString(textOf(e.Kind))
+	if !e.Until.IsZero() {
+		b.WriteString(": it has the run until " + e.Until.UTC().Format(time.RFC3339) + " at least")
+	}
+	if e.Problem != "" {
+		b.WriteString(": " + e.Problem)
+	}
+	if e.Err != nil {
+		b.WriteString(": " + e.Err.Error())
+	}
+	if advice := cmp.Or(e.Advice, advices[e.Kind]); advice != "" {
+		b.WriteString(" (" + advice + ")")
+	}
+	return b.String()
+}
+
+// textOf returns the text of a kind of error without the name of this package: the text of an Error
+// begins with the name of the store.
+func textOf(kind error) string {
+	if kind == nil {
+		return "the store failed"
+	}
+	return strings.TrimPrefix(kind.Error(), "checkpoint: ")
+}
+
+// Unwrap returns Kind and Err, as far as they are not nil.
+func (e *Error) Unwrap() []error {
+	var all []error
+	for _, err := range []error{e.Kind, e.Err} {
+		if err != nil {
+			all = append(all, err)
+		}
+	}
+	return all
+}
 
 // MaxRunID is how many bytes the id of a run may have, and a namespace.
 const MaxRunID = 512
 
-// Check returns an error if the key is invalid: [ErrNoRun] if the id is empty, otherwise a
-// [*RunIDError].
+// Check returns an [*Error], which wraps [ErrID], unless the key can be that of a run.
 func (k Key) Check() error {
-	if problem := problemOf(k.Namespace); problem != "" {
-		return &RunIDError{Run: k.Run, Problem: fmt.Sprintf("its namespace %.64q: %s", k.Namespace, problem)}
+	problem := problemOf(k.Run)
+	if k.Run == "" {
+		problem = "the run has no id"
 	}
-	return CheckRun(k.Run)
+	if p := problemOf(k.Namespace); p != "" {
+		problem = "its namespace: " + p
+	}
+	if problem == "" {
+		return nil
+	}
+	return &Error{Kind: ErrID, Key: k, Problem: problem}
 }
 
 // String returns the id of the run, preceded by its namespace and a slash if it has one.
@@ -55,18 +157,6 @@ func (k Key) String() string {
 		return k.Run
 	}
 	return k.Namespace + "/" + k.Run
-}
-
-// CheckRun returns an error if a text cannot be the id of a run: [ErrNoRun] if it is empty,
-// otherwise a [*RunIDError].
-func CheckRun(run string) error {
-	if run == "" {
-		return ErrNoRun
-	}
-	if problem := problemOf(run); problem != "" {
-		return &RunIDError{Run: run, Problem: problem}
-	}
-	return nil
 }
 
 // problemOf returns why a text cannot be an id or a namespace; "" if it can.
@@ -82,89 +172,3 @@ func problemOf(text string) string {
 		return ""
 	}
 }
-
-// RunIDError says why a text cannot be the id of a run. It wraps [ErrRunID].
-type RunIDError struct {
-	Run     string
-	Problem string
-}
-
-// Error quotes the beginning of the id, and says what is wrong.
-func (e *RunIDError) Error() string {
-	return fmt.Sprintf("checkpoint: %.64q cannot be the id of a run: %s", e.Run, e.Problem)
-}
-
-// Unwrap returns [ErrRunID].
-func (e *RunIDError) Unwrap() error { return ErrRunID }
-
-// ConflictError says which record is not the next one. It wraps [ErrConflict].
-type ConflictError struct {
-	Key  Key
-	Seq  int // the place that the record has
-	Want int // the place that it should have
-}
-
-// Error names the run and the places.
-func (e *ConflictError) Error() string {
-	return fmt.Sprintf("checkpoint: run %.64q: record %d is not the next one, that is %d: another process writes this run, or it was not read to its end", e.Key.String(), e.Seq, e.Want)
-}
-
-// Unwrap returns [ErrConflict].
-func (e *ConflictError) Unwrap() error { return ErrConflict }
-
-// NotFoundError says which run has no records. It wraps [ErrNotFound].
-type NotFoundError struct{ Key Key }
-
-// Error names the run.
-func (e *NotFoundError) Error() string {
-	return fmt.Sprintf("checkpoint: there is no run %.64q: it was never begun here, or has been deleted", e.Key.String())
-}
-
-// Unwrap returns [ErrNotFound].
-func (e *NotFoundError) Unwrap() error { return ErrNotFound }
-
-// FencedError reports that another writer has opened the run since. It wraps [ErrFenced].
-type FencedError struct {
-	Key   Key
-	Epoch int64 // of the writer
-	Now   int64 // of the run
-}
-
-// Error names the run and the epochs.
-func (e *FencedError) Error() string {
-	return fmt.Sprintf("checkpoint: run %.64q: another process has taken it over: its epoch is %d now, and was %d here", e.Key.String(), e.Now, e.Epoch)
-}
-
-// Unwrap returns [ErrFenced].
-func (e *FencedError) Unwrap() error { return ErrFenced }
-
-// LeasedError reports that another writer has the lease of the run, and until when. It wraps
-// [ErrLeased].
-type LeasedError struct {
-	Key   Key
-	Until time.Time
-}
-
-// Error names the run and the time.
-func (e *LeasedError) Error() string {
-	return fmt.Sprintf("checkpoint: run %.64q: another process works on it, and has it until %s at least", e.Key.String(), e.Until.UTC().Format(time.RFC3339))
-}
-
-// Unwrap returns [ErrLeased].
-func (e *LeasedError) Unwrap() error { return ErrLeased }
-
-// SnapshotError reports that a snapshot cannot be one of the run: it stands for no record, or for
-// more records than the run has. It wraps [ErrConflict].
-type SnapshotError struct {
-	Key     Key
-	Records int // of the snapshot
-	Last    int // the place of the last record of the run
-}
-
-// Error names the run and the numbers.
-func (e *SnapshotError) Error() string {
-	return fmt.Sprintf("checkpoint: run %.64q: a snapshot of %d records cannot be of this run, which has %d: it was deleted and begun anew, or the records were not stored before", e.Key.String(), e.Records, e.Last)
-}
-
-// Unwrap returns [ErrConflict].
-func (e *SnapshotError) Unwrap() error { return ErrConflict }

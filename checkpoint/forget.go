@@ -46,20 +46,20 @@ func beyondStores() []string {
 //
 // A run whose head is damaged is erased if it is the one that is asked for; one that was made from
 // it stays, with what was made from that: the error names it, and wraps [ErrCorrupt]. The store
-// must be a [Lister] and a [Pruner]; else the error is a [*LackingError].
+// must be a [Lister] and a [Pruner]; else the error says so.
 func Forget(ctx context.Context, s Store, key Key) (Forgotten, error) {
 	f := forgetting{store: s, writer: "forget " + rand.Text(), known: map[Key]bool{}, damaged: map[Key]error{}, result: Forgotten{Beyond: beyondStores()}}
 	var ok bool
 	if f.lister, ok = As[Lister](s); !ok {
-		return f.result, &LackingError{Ability: "Lister", For: "Forget"}
+		return f.result, lacking("Lister", "Forget")
 	}
 	if f.pruner, ok = As[Pruner](s); !ok {
-		return f.result, &LackingError{Ability: "Pruner", For: "Forget"}
+		return f.result, lacking("Pruner", "Forget")
 	}
 	f.leaser, _ = As[Leaser](s)
 	f.inbox, _ = As[Inbox](s)
 	err := f.erase(ctx, key)
-	return f.result, errors.Join(append(slices.Collect(maps.Values(f.damaged)), err)...)
+	return f.result, errors.Join(err, errors.Join(slices.Collect(maps.Values(f.damaged))...))
 }
 
 // forgetting is a Forget in progress.
@@ -126,7 +126,7 @@ func (f *forgetting) begin(ctx context.Context, key Key) error {
 		return err
 	}
 	if len(f.found) == 0 {
-		return &NotFoundError{Key: key}
+		return &Error{Kind: ErrNotFound, Key: key}
 	}
 	return nil
 }

@@ -67,7 +67,7 @@ func TestForget(t *testing.T) {
 	_, err = checkpoint.Forget(t.Context(), m, spaced("c")[0])
 	require.ErrorIs(t, err, checkpoint.ErrNotFound)
 	_, err = checkpoint.Forget(t.Context(), m, checkpoint.Key{})
-	require.ErrorIs(t, err, checkpoint.ErrNoRun)
+	require.ErrorIs(t, err, checkpoint.ErrID)
 }
 
 // Forks of a run that was deleted before are found all the same.

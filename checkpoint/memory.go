@@ -47,17 +47,17 @@ func (m *Memory) Append(ctx context.Context, b Batch) error {
 	run, now := m.runs[b.Key], time.Now()
 	switch {
 	case run == nil && len(entries) == 0:
-		return &NotFoundError{Key: b.Key}
+		return &Error{Kind: ErrNotFound, Key: b.Key}
 	case run == nil:
 		run = &kept{head: Head{Key: b.Key, Created: now}}
 	case run.repeats(&b):
 		return nil
 	case b.Epoch < run.head.Epoch:
-		return &FencedError{Key: b.Key, Epoch: b.Epoch, Now: run.head.Epoch}
+		return &Error{Kind: ErrFenced, Key: b.Key, Problem: fmt.Sprintf("its epoch is %d now, and was %d here", run.head.Epoch, b.Epoch)}
 	}
 	for i, r := range b.Records {
 		if want := len(run.records) + i + 1; r.Seq != want {
-			return &ConflictError{Key: b.Key, Seq: r.Seq, Want: want}
+			return &Error{Kind: ErrConflict, Key: b.Key, Record: r.Seq, Problem: fmt.Sprintf("the next record is %d", want)}
 		}
 	}
 	run.records = append(run.records, entries...)
@@ -123,7 +123,7 @@ func (m *Memory) Read(ctx context.Context, key Key, from int) iter.Seq2[Record, 
 		}
 		m.mu.RUnlock()
 		if len(records) == 0 {
-			yield(Record{}, &NotFoundError{Key: key})
+			yield(Record{}, &Error{Kind: ErrNotFound, Key: key})
 			return
 		}
 		for i := max(from, 1) - 1; i < len(records); i++ {
@@ -147,7 +147,7 @@ func (m *Memory) Head(ctx context.Context, key Key) (Head, error) {
 	defer m.mu.RUnlock()
 	run := m.runs[key]
 	if run == nil {
-		return Head{}, &NotFoundError{Key: key}
+		return Head{}, &Error{Kind: ErrNotFound, Key: key}
 	}
 	return run.head.clone(), nil
 }
@@ -224,7 +224,7 @@ func (m *Memory) Post(ctx context.Context, msg Message) error {
 	defer m.mu.Unlock()
 	run := m.runs[msg.Key]
 	if run == nil {
-		return &NotFoundError{Key: msg.Key}
+		return &Error{Kind: ErrNotFound, Key: msg.Key}
 	}
 	if slices.ContainsFunc(run.inbox, func(kept Message) bool { return kept.ID == msg.ID }) {
 		return nil
@@ -262,7 +262,7 @@ func (m *Memory) Lease(ctx context.Context, key Key, writer string, d time.Durat
 	defer m.mu.Unlock()
 	run := m.runs[key]
 	if run == nil {
-		return Head{}, &NotFoundError{Key: key}
+		return Head{}, &Error{Kind: ErrNotFound, Key: key}
 	}
 	h, now := &run.head, time.Now()
 	switch mine := h.Lease.Writer == writer; {
@@ -272,7 +272,7 @@ func (m *Memory) Lease(ctx context.Context, key Key, writer string, d time.Durat
 	case mine:
 		h.Lease.Until = now.Add(d)
 	case h.Lease.Until.After(now):
-		return Head{}, &LeasedError{Key: key, Until: h.Lease.Until}
+		return Head{}, &Error{Kind: ErrLeased, Key: key, Until: h.Lease.Until}
 	default:
 		if h.Lease.Writer != "" {
 			h.Recoveries++
@@ -314,9 +314,9 @@ func (m *Memory) SaveSnapshot(ctx context.Context, key Key, s Snapshot) error {
 	run := m.runs[key]
 	switch {
 	case run == nil:
-		return &NotFoundError{Key: key}
+		return &Error{Kind: ErrNotFound, Key: key}
 	case s.Records < 1 || s.Records > len(run.records):
-		return &SnapshotError{Key: key, Records: s.Records, Last: len(run.records)}
+		return &Error{Kind: ErrConflict, Key: key, Problem: fmt.Sprintf("a snapshot of %d records, and the run has %d", s.Records, len(run.records))}
 	case s.Records >= run.saved.Records:
 		run.saved = Snapshot{Records: s.Records, Data: slices.Clone(s.Data)}
 	}
@@ -332,7 +332,7 @@ func (m *Memory) Snapshot(ctx context.Context, key Key) (Snapshot, error) {
 	defer m.mu.RUnlock()
 	run := m.runs[key]
 	if run == nil || run.saved.Records == 0 {
-		return Snapshot{}, &NotFoundError{Key: key}
+		return Snapshot{}, &Error{Kind: ErrNotFound, Key: key}
 	}
 	return Snapshot{Records: run.saved.Records, Data: slices.Clone(run.saved.Data)}, nil
 }

@@ -2,6 +2,7 @@ package checkpoint
 
 import (
 	"context"
+	"fmt"
 	"maps"
 	"slices"
 )
@@ -18,7 +19,7 @@ func (m *Memory) PutValue(ctx context.Context, key Key, id string, data []byte) 
 	defer m.mu.Unlock()
 	run := m.runs[key]
 	if run == nil {
-		return &NotFoundError{Key: key}
+		return &Error{Kind: ErrNotFound, Key: key}
 	}
 	if _, has := run.values[id]; has {
 		return nil
@@ -39,11 +40,11 @@ func (m *Memory) ReadValue(ctx context.Context, key Key, id string, offset int64
 	defer m.mu.RUnlock()
 	run := m.runs[key]
 	if run == nil {
-		return nil, 0, &ValueNotFoundError{Key: key, ID: id}
+		return nil, 0, &Error{Kind: ErrNotFound, Key: key, Problem: fmt.Sprintf("value %.64q", id)}
 	}
 	text, has := run.values[id]
 	if !has {
-		return nil, 0, &ValueNotFoundError{Key: key, ID: id}
+		return nil, 0, &Error{Kind: ErrNotFound, Key: key, Problem: fmt.Sprintf("value %.64q", id)}
 	}
 	size := int64(len(text))
 	first, end := Span(size, offset, length)

@@ -33,15 +33,9 @@ type Retention struct {
 	Keep func(Head) bool
 }
 
-// LackingError says which ability a store lacks that something needs.
-type LackingError struct {
-	Ability string // the name of an interface of this package
-	For     string // what needs it
-}
-
-// Error names the ability.
-func (e *LackingError) Error() string {
-	return fmt.Sprintf("checkpoint: the store is no %s: %s needs one", e.Ability, e.For)
+// lacking says which ability, by the name of its interface, a store lacks that something needs.
+func lacking(ability, user string) error {
+	return fmt.Errorf("checkpoint: the store is no %s: %s needs one", ability, user)
 }
 
 // Prune deletes the runs of a store that a [Retention] says, and returns how many. It lists runs in
@@ -61,7 +55,7 @@ func (e *LackingError) Error() string {
 // then fails. Of its store prune only runs that have ended: by Ended and Newest.
 //
 // Times are compared with the clock of this process. The store must be a [Lister], a [Pruner] and,
-// unless only Ended and Newest are set, a [Leaser]; else the error is a [*LackingError].
+// unless only Ended and Newest are set, a [Leaser]; else the error says so.
 func Prune(ctx context.Context, s Store, r Retention) (int, error) {
 	p, err := newPruning(s, &r)
 	if err != nil {
@@ -99,13 +93,13 @@ func newPruning(s Store, r *Retention) (*pruning, error) {
 	p := &pruning{Retention: *r, store: s, now: time.Now(), writer: "prune " + rand.Text()}
 	var ok bool
 	if p.lister, ok = As[Lister](s); !ok {
-		return nil, &LackingError{Ability: "Lister", For: "Prune"}
+		return nil, lacking("Lister", "Prune")
 	}
 	if p.pruner, ok = As[Pruner](s); !ok {
-		return nil, &LackingError{Ability: "Pruner", For: "Prune"}
+		return nil, lacking("Pruner", "Prune")
 	}
 	if p.leaser, ok = As[Leaser](s); !ok && (r.Waiting > 0 || r.Parked > 0 || r.Abandoned > 0) {
-		return nil, &LackingError{Ability: "Leaser", For: "Prune of runs that have not ended"}
+		return nil, lacking("Leaser", "Prune of runs that have not ended")
 	}
 	p.inbox, _ = As[Inbox](s)
 	return p, nil

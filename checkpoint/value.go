@@ -2,7 +2,6 @@ package checkpoint
 
 import (
 	"context"
-	"errors"
 	"fmt"
 )
 
@@ -23,7 +22,7 @@ type ValueStore interface {
 	// PutValue stores a value. If the run has a value of that id already, nothing changes; so a
 	// value may be put again if the outcome is unclear. After PutValue returns nil, the value is
 	// stored as durably as records are. The error wraps ErrNotFound if there is no such run, and
-	// ErrValueID if the id cannot be one. PutValue does not retain the slice.
+	// ErrID if the id cannot be one. PutValue does not retain the slice.
 	PutValue(ctx context.Context, key Key, id string, data []byte) error
 
 	// ReadValue returns the bytes of a value from offset on, at most length of them, and the size
@@ -40,10 +39,7 @@ type ValueStore interface {
 // MaxValueID is how many bytes the id of a value may have.
 const MaxValueID = 64
 
-// ErrValueID is wrapped by the error of a PutValue whose id cannot be one. See [CheckValue].
-var ErrValueID = errors.New("checkpoint: a value cannot have this id")
-
-// CheckValue returns an error, which wraps [ErrValueID], unless a text can be the id of a value: 1
+// CheckValue returns an [*Error], which wraps [ErrID], unless a text can be the id of a value: 1
 // to 64 bytes of ASCII without spaces and control characters.
 func CheckValue(id string) error {
 	problem := ""
@@ -61,22 +57,8 @@ func CheckValue(id string) error {
 	if problem == "" {
 		return nil
 	}
-	return fmt.Errorf("%w: %.64q: %s", ErrValueID, id, problem)
+	return &Error{Kind: ErrID, Problem: fmt.Sprintf("value %.64q: %s", id, problem)}
 }
-
-// ValueNotFoundError says which value a run does not have. It wraps [ErrNotFound].
-type ValueNotFoundError struct {
-	Key Key
-	ID  string
-}
-
-// Error names the run and the value.
-func (e *ValueNotFoundError) Error() string {
-	return fmt.Sprintf("checkpoint: run %.64q keeps no value %.64q: it was never put, or the run has been deleted", e.Key.String(), e.ID)
-}
-
-// Unwrap returns [ErrNotFound].
-func (e *ValueNotFoundError) Unwrap() error { return ErrNotFound }
 
 // Span returns which bytes a [ValueStore].ReadValue returns of a value of so many: those from first
 // to before end.

@@ -47,7 +47,7 @@ func (o *Orchestrator) checkKey(key checkpoint.Key) error {
 		return &ConfigError{Field: "Store", Err: errors.New("is nil: there are no journals to read")}
 	}
 	if key.Check() != nil { // nothing can be kept under it
-		return &JournalError{Run: key.Run, Err: &checkpoint.NotFoundError{Key: key}}
+		return &JournalError{Run: key.Run, Err: &checkpoint.Error{Kind: checkpoint.ErrNotFound, Key: key}}
 	}
 	return nil
 }

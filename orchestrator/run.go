@@ -82,7 +82,7 @@ func (o *Orchestrator) begin(ctx context.Context, task *Task, streams bool) (*ru
 			return nil, &ConfigError{Field: "Task.Run", Err: err}
 		}
 		id = made.String()
-	} else if err := checkpoint.CheckRun(id); err != nil {
+	} else if err := (checkpoint.Key{Run: id}).Check(); err != nil {
 		return nil, &ConfigError{Field: "Task.Run", Err: err}
 	}
 	key := checkpoint.Key{Namespace: task.Namespace, Run: id}

@@ -54,7 +54,7 @@ func TestRunID_ofTask(t *testing.T) {
 			var config *orchestrator.ConfigError
 			require.ErrorAs(t, err, &config, name)
 			require.Equal(t, "Task.Run", config.Field)
-			require.ErrorIs(t, err, checkpoint.ErrRunID)
+			require.ErrorIs(t, err, checkpoint.ErrID)
 			require.Equal(t, []machine.EventKind{""}, kinds(events))
 			require.Zero(t, asked)
 			if s, ok := store.(*strict); ok {

@@ -244,7 +244,7 @@ func TestSession_refuses(t *testing.T) {
 	bad := turn("a")
 	bad.Session = "\x00"
 	_, err = o.Run(t.Context(), bad)
-	require.True(t, errors.Is(err, checkpoint.ErrRunID))
+	require.True(t, errors.Is(err, checkpoint.ErrID))
 
 	_, err = solver(t, scripted.New(scripted.Text("ok")), stored(store)).Run(t.Context(), turn("a"))
 	require.NoError(t, err)

@@ -105,7 +105,7 @@ func TestStore_closed(t *testing.T) {
 		var tries atomic.Int32
 		store := &troubled{before: func(_ context.Context, method string, _ *checkpoint.Batch) error {
 			if method == "Append" && tries.Add(1) > 1 {
-				return &checkpoint.StoreError{Store: "mine", Kind: checkpoint.ErrClosed}
+				return &checkpoint.Error{Store: "mine", Kind: checkpoint.ErrClosed}
 			}
 			return nil
 		}}

@@ -21,7 +21,7 @@ import (
 type Task struct {
 	Strategy string            // name in Config.Strategies; "" means Config.Default
 	Input    delegation.Input  // the goal, the messages or the data
-	Run      string            // the run's id, see checkpoint.CheckRun; "" makes a new id
+	Run      string            // the run's id, see checkpoint.Key.Check; "" makes a new id
 	Limits   delegation.Limits // limits of the run; zero fields mean those of the Config
 	Stop     <-chan struct{}   // close it to stop the run after the step in progress; cancel the context to stop it now
 

@@ -77,7 +77,7 @@ func (s *store) measure(ctx context.Context, operation string, began time.Time, 
 func (t *Telemetry) Waiting(s checkpoint.Store) (metric.Registration, error) {
 	lister, ok := checkpoint.As[checkpoint.Lister](s)
 	if !ok {
-		return nil, &checkpoint.LackingError{Ability: "Lister", For: "segueotel.Waiting"}
+		return nil, errors.New("segueotel: the store is no checkpoint.Lister: Waiting needs one")
 	}
 	gauge, err := t.meter.Float64ObservableGauge("segue.run.oldest_waiting", metric.WithUnit("s"),
 		metric.WithDescription("How long the run that waits longest has waited."))

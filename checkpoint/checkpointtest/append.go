@@ -95,7 +95,7 @@ func noRecords(ctx context.Context, s checkpoint.Store) error {
 	if err := expectNone(ctx, s, run, 1); err != nil {
 		return err
 	}
-	return wraps(s.Append(ctx, batch(named(""), journal(1, "[]")...)), checkpoint.ErrNoRun, "append to a run without an id")
+	return wraps(s.Append(ctx, batch(named(""), journal(1, "[]")...)), checkpoint.ErrID, "append to a run without an id")
 }
 
 // runsApart uses ids that a careless key, path, pattern or collation takes for one another.
@@ -131,7 +131,7 @@ func noRunID(ctx context.Context, s checkpoint.Store) error {
 	long := strings.Repeat("é", checkpoint.MaxRunID/2)
 	for _, id := range []string{long + "x", long + long, "a\x00b", "\x00", "a\xff", "\xed\xa0\x80", long[:checkpoint.MaxRunID-1]} {
 		what := fmt.Sprintf("append to a run whose id has %d bytes and begins with %.8q", len(id), id)
-		if err := wraps(s.Append(ctx, batch(named(id), journal(1, "[]")...)), checkpoint.ErrRunID, "%s", what); err != nil {
+		if err := wraps(s.Append(ctx, batch(named(id), journal(1, "[]")...)), checkpoint.ErrID, "%s", what); err != nil {
 			return err
 		}
 		for _, kept := range []string{id, long, "a", "ab", "a\ufffd", "\ufffd"} {

@@ -243,7 +243,7 @@ func remembers() flaws {
 	return flaws{
 		append: func(ctx context.Context, m *memory, b batch) error {
 			if now := epochs[b.Key]; b.Epoch < now {
-				return &checkpoint.FencedError{Key: b.Key, Epoch: b.Epoch, Now: now}
+				return &checkpoint.Error{Kind: checkpoint.ErrFenced, Key: b.Key, Problem: fmt.Sprintf("its epoch is %d now, and was %d here", now, b.Epoch)}
 			}
 			return m.Append(ctx, b)
 		},

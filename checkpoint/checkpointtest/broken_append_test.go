@@ -110,7 +110,7 @@ func keepsSlices(own bool) flaws {
 
 // hashed makes an id of what cannot be one.
 func hashed(id string) string {
-	if id == "" || checkpoint.CheckRun(id) == nil {
+	if id == "" || (checkpoint.Key{Run: id}).Check() == nil {
 		return id
 	}
 	return fmt.Sprintf("%x", id[:min(len(id), 64)])

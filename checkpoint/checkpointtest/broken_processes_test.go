@@ -178,7 +178,7 @@ func winsForAll(ctx context.Context, m *memory, b batch) error {
 func refusesStored(ctx context.Context, m *memory, b batch) error {
 	err := m.Append(ctx, b)
 	if err == nil && b.Key.Run == "contested" && b.Records[0].Seq%7 == 0 {
-		return &checkpoint.ConflictError{Key: b.Key}
+		return &checkpoint.Error{Kind: checkpoint.ErrConflict, Key: b.Key}
 	}
 	return err
 }

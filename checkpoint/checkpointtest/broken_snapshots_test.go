@@ -55,7 +55,7 @@ func (d *drawer) flaws() flaws {
 			defer d.mu.Unlock()
 			s := d.kept[d.of(k)]
 			if s.Records == 0 {
-				return s, &checkpoint.NotFoundError{Key: k}
+				return s, &checkpoint.Error{Kind: checkpoint.ErrNotFound, Key: k}
 			}
 			if !d.own {
 				s.Data = bytes.Clone(s.Data)

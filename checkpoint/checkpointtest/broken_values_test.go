@@ -84,7 +84,7 @@ func (d *shelf) part(ctx context.Context, m *memory, k key, id string, offset in
 	}
 	data := d.get(k, id)
 	if data == nil && d.stays {
-		return nil, 0, &checkpoint.ValueNotFoundError{Key: k, ID: id}
+		return nil, 0, &checkpoint.Error{Kind: checkpoint.ErrNotFound, Key: k, Problem: fmt.Sprintf("value %.64q", id)}
 	}
 	size := int64(len(data))
 	first, end := checkpoint.Span(size, offset, length)
@@ -123,7 +123,7 @@ func brokenValues() map[string]brokenStore {
 			return nil
 		}}, []string{"value of no run"}},
 		"takes any id": {flaws{put: func(ctx context.Context, m *memory, k key, id string, data []byte) error {
-			if err := m.PutValue(ctx, k, id, data); !errors.Is(err, checkpoint.ErrValueID) {
+			if err := m.PutValue(ctx, k, id, data); !errors.Is(err, checkpoint.ErrID) {
 				return err
 			}
 			return nil

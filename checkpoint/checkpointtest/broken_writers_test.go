@@ -13,7 +13,7 @@ import (
 // fencesFirst refuses an epoch that has passed before it looks whether the records are there.
 func fencesFirst(ctx context.Context, m *memory, b batch) error {
 	if h, _ := m.Head(context.Background(), b.Key); b.Epoch < h.Epoch {
-		return &checkpoint.FencedError{Key: b.Key, Epoch: b.Epoch, Now: h.Epoch}
+		return &checkpoint.Error{Kind: checkpoint.ErrFenced, Key: b.Key, Problem: fmt.Sprintf("its epoch is %d now, and was %d here", h.Epoch, b.Epoch)}
 	}
 	return m.Append(ctx, b)
 }

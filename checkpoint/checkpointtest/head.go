@@ -197,7 +197,7 @@ func namespacesApart(ctx context.Context, s checkpoint.Store) error {
 	}
 	for _, namespace := range []string{"a\x00", "\x00", "\xff", strings.Repeat("x", checkpoint.MaxRunID+1)} {
 		key := checkpoint.Key{Namespace: namespace, Run: "b"}
-		if err := wraps(s.Append(ctx, batch(key, record(0))), checkpoint.ErrRunID, "append to a run in the namespace %.8q", namespace); err != nil {
+		if err := wraps(s.Append(ctx, batch(key, record(0))), checkpoint.ErrID, "append to a run in the namespace %.8q", namespace); err != nil {
 			return err
 		}
 		if err := expectNone(ctx, s, key, 1); err != nil {

@@ -124,7 +124,7 @@ func snapshotOfNone(ctx context.Context, s checkpoint.Store) error {
 	if err := wraps(k.SaveSnapshot(ctx, run, snapshotOf(run, 1)), checkpoint.ErrNotFound, "snapshot of a run that there is not"); err != nil {
 		return err
 	}
-	if err := wraps(k.SaveSnapshot(ctx, named(""), snapshotOf(run, 1)), checkpoint.ErrNoRun, "snapshot of a run without an id"); err != nil {
+	if err := wraps(k.SaveSnapshot(ctx, named(""), snapshotOf(run, 1)), checkpoint.ErrID, "snapshot of a run without an id"); err != nil {
 		return err
 	}
 	if err := errors.Join(expectNoSnapshot(ctx, k, run), expectNoSnapshot(ctx, k, named("")), expectNone(ctx, s, run, 1)); err != nil {

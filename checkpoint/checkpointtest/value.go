@@ -159,7 +159,7 @@ func valueOfNone(ctx context.Context, s checkpoint.Store) error {
 	if err := wraps(v.PutValue(ctx, run, "a", valueOf("none", 9)), checkpoint.ErrNotFound, "put of a value of a run that there is not"); err != nil {
 		return err
 	}
-	if err := wraps(v.PutValue(ctx, named(""), "a", valueOf("none", 9)), checkpoint.ErrNoRun, "put of a value of a run without an id"); err != nil {
+	if err := wraps(v.PutValue(ctx, named(""), "a", valueOf("none", 9)), checkpoint.ErrID, "put of a value of a run without an id"); err != nil {
 		return err
 	}
 	err = errors.Join(expectNoValue(ctx, v, run, "a"), expectNoValue(ctx, v, named(""), "a"), expectValues(ctx, v, run), expectNone(ctx, s, run, 1))
@@ -179,7 +179,7 @@ func valueIDs(ctx context.Context, s checkpoint.Store) error {
 		return err
 	}
 	for _, id := range []string{"", "a b", "a\n", "ä", "\x00", "a\x7f", strings.Repeat("x", 65)} {
-		if err := wraps(v.PutValue(ctx, run, id, valueOf("id", 9)), checkpoint.ErrValueID, "put of a value of the id %q", id); err != nil {
+		if err := wraps(v.PutValue(ctx, run, id, valueOf("id", 9)), checkpoint.ErrID, "put of a value of the id %q", id); err != nil {
 			return err
 		}
 		if err := expectNoValue(ctx, v, run, id); err != nil {

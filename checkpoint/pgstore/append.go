@@ -42,11 +42,11 @@ func (a *addition) answer(refused *string) error {
 	now, err := strconv.ParseInt(number, 10, 64)
 	switch {
 	case why == "missing":
-		return &checkpoint.NotFoundError{Key: a.Key}
+		return &checkpoint.Error{Kind: checkpoint.ErrNotFound, Key: a.Key}
 	case why == "damaged":
 		return a.store.damaged(a.Key)
 	case why == "fenced" && err == nil:
-		return &checkpoint.FencedError{Key: a.Key, Epoch: a.Epoch, Now: now}
+		return &checkpoint.Error{Kind: checkpoint.ErrFenced, Key: a.Key, Problem: fmt.Sprintf("its epoch is %d now, and was %d here", now, a.Epoch)}
 	case why == "conflict" && err == nil:
 		return a.conflict(int(now))
 	default:
@@ -73,7 +73,7 @@ func (s *Store) addition(b *checkpoint.Batch) (*addition, error) {
 		a.next = a.next && r.Seq == b.Records[0].Seq+i
 		a.crcs[i], a.types[i], a.data[i] = sum(b.Key, strconv.Itoa(r.Seq), r.Type, r.Data), r.Type, bytesOf(r.Data)
 		if a.bytes += len(r.Data); a.bytes > mostBytes {
-			return nil, failure(&checkpoint.StoreError{Place: s.place, Key: b.Key, Record: r.Seq, Kind: checkpoint.ErrTooLarge})
+			return nil, failure(&checkpoint.Error{Place: s.place, Key: b.Key, Record: r.Seq, Kind: checkpoint.ErrTooLarge})
 		}
 	}
 	if err := b.Key.Check(); err != nil {
@@ -111,10 +111,10 @@ func (a *addition) args() []any {
 func (a *addition) conflict(last int) error {
 	for i, r := range a.Records {
 		if want := last + i + 1; r.Seq != want {
-			return &checkpoint.ConflictError{Key: a.Key, Seq: r.Seq, Want: want}
+			return &checkpoint.Error{Kind: checkpoint.ErrConflict, Key: a.Key, Record: r.Seq, Problem: fmt.Sprintf("the next record is %d", want)}
 		}
 	}
-	return &checkpoint.ConflictError{Key: a.Key, Want: last + 1}
+	return &checkpoint.Error{Kind: checkpoint.ErrConflict, Key: a.Key, Problem: fmt.Sprintf("the next record is %d", last+1)}
 }
 
 // micros returns how long a lease is, as it is stored: at least one microsecond, or -1 for its end.

@@ -49,12 +49,10 @@
 //
 // # Errors
 //
-// An error of the contract is one of package checkpoint, such as a [checkpoint.ConflictError]. If a
-// newer program has changed the schema, the error is a [*checkpoint.SchemaError]. Any other failure
-// is a [*checkpoint.StoreError], which names the server, the database, the schema, the run and the
-// record, and says what to do; it wraps one of the kinds of failure of package checkpoint or of
-// this package. No failure loses what was acknowledged. No error holds a password, or any part of a
-// connection string that cannot be read.
+// An error is a [*checkpoint.Error]. That of a failure names the server, the database, the schema,
+// the run and the record, and says what to do; it wraps one of the kinds of failure of package
+// checkpoint or of this package. No failure loses what was acknowledged. No error holds a password,
+// or any part of a connection string that cannot be read.
 //
 // # Tables
 //
@@ -62,7 +60,7 @@
 // message, and snapshots a row for each run that has a snapshot; segue_schema has the versions of
 // the schema, with their times. Functions write the tables. Their names end with the version of the
 // schema, such as append_4. A newer program drops or renames them, so that an older program that is
-// still running is refused by a [*checkpoint.SchemaError].
+// still running is refused with [checkpoint.ErrNewer].
 //
 // A step changes its row of runs in place, and no index; autovacuum frees the room of the old row
 // for the next step. A transaction that stays open for hours, anywhere on the server, prevents

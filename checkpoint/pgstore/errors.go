@@ -13,7 +13,7 @@ import (
 	"github.com/segue-go/segue/checkpoint"
 )
 
-// The kinds of failure that only this store has. A [checkpoint.StoreError] of this package wraps
+// The kinds of failure that only this store has. A [checkpoint.Error] of this package wraps
 // one of them, or a kind of package checkpoint, such as [checkpoint.ErrFull].
 var (
 	// ErrUnreachable means that no connection to the server could be made. Nothing was done.
@@ -53,20 +53,25 @@ var advice = map[error]string{
 
 // failure completes an error of this store. Its Place names the server, the database and the
 // schema.
-func failure(e *checkpoint.StoreError) error {
+func failure(e *checkpoint.Error) error {
 	e.Store, e.Advice = packageName, advice[e.Kind]
 	return e
 }
 
-// fault converts an error of a call to an error that names the place and the run. Errors of the
-// contract, and errors that were converted before, stay as they are.
+// newer returns the error of a store that a newer program has changed.
+func newer(place string, version, known int) error {
+	return failure(&checkpoint.Error{
+		Place: place, Kind: checkpoint.ErrNewer,
+		Problem: fmt.Sprintf("its schema has version %d, and this program knows versions up to %d", version, known),
+	})
+}
+
+// fault converts an error of a call to an error that names the place and the run. An error that is
+// one already stays as it is.
 func fault(ctx context.Context, place string, key checkpoint.Key, err error) error {
-	var own *checkpoint.StoreError
-	var newer *checkpoint.SchemaError
+	var own *checkpoint.Error
 	switch {
-	case errors.As(err, &own), errors.As(err, &newer):
-		return err
-	case errors.Is(err, checkpoint.ErrNotFound), errors.Is(err, checkpoint.ErrConflict), errors.Is(err, checkpoint.ErrLeased):
+	case errors.As(err, &own):
 		return err
 	case ctx.Err() != nil && key == (checkpoint.Key{}):
 		return fmt.Errorf("pgstore: %s: %w", place, ctx.Err())
@@ -77,7 +82,7 @@ func fault(ctx context.Context, place string, key checkpoint.Key, err error) err
 	if connecting, ok := errors.AsType[*pgconn.ConnectError](err); ok { // its text holds the password
 		err = connecting.Unwrap()
 	}
-	return failure(&checkpoint.StoreError{Place: place, Key: key, Kind: kind, Err: err})
+	return failure(&checkpoint.Error{Place: place, Key: key, Kind: kind, Err: err})
 }
 
 // kinds maps codes of the server's errors to kinds of failure.

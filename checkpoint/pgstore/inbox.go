@@ -18,7 +18,7 @@ func (s *Store) Post(ctx context.Context, m checkpoint.Message) error {
 		return err
 	}
 	if len(m.Data) > mostBytes {
-		return failure(&checkpoint.StoreError{Place: s.place, Key: m.Key, Kind: checkpoint.ErrTooLarge})
+		return failure(&checkpoint.Error{Place: s.place, Key: m.Key, Kind: checkpoint.ErrTooLarge})
 	}
 	const text = `SELECT post_4($1, $2, $3, $4, $5)`
 	crc := sum(m.Key, "message", m.ID, m.Data)
@@ -28,7 +28,7 @@ func (s *Store) Post(ctx context.Context, m checkpoint.Message) error {
 			return err
 		}
 		if !there {
-			return &checkpoint.NotFoundError{Key: m.Key}
+			return &checkpoint.Error{Kind: checkpoint.ErrNotFound, Key: m.Key}
 		}
 		return nil
 	})
@@ -60,7 +60,7 @@ func (s *Store) Posted(ctx context.Context, keys ...checkpoint.Key) (posted []ch
 				return err
 			}
 			if sum(m.Key, "message", m.ID, m.Data) != want {
-				problems = append(problems, failure(&checkpoint.StoreError{Place: s.place, Key: m.Key, Kind: checkpoint.ErrCorrupt, Problem: "the checksum of a message to the run does not match"}))
+				problems = append(problems, failure(&checkpoint.Error{Place: s.place, Key: m.Key, Kind: checkpoint.ErrCorrupt, Problem: "the checksum of a message to the run does not match"}))
 				continue
 			}
 			posted = append(posted, m)

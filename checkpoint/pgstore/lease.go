@@ -34,13 +34,13 @@ func (s *Store) Lease(ctx context.Context, key checkpoint.Key, writer string, d 
 			return err
 		}
 		if outcome == "missing" {
-			return &checkpoint.NotFoundError{Key: key}
+			return &checkpoint.Error{Kind: checkpoint.ErrNotFound, Key: key}
 		}
 		if outcome == "damaged" {
 			return s.damaged(key)
 		}
 		if outcome == "leased" {
-			return &checkpoint.LeasedError{Key: key, Until: *row.until}
+			return &checkpoint.Error{Kind: checkpoint.ErrLeased, Key: key, Until: *row.until}
 		}
 		row.head.Last, row.head.Epoch, row.head.Recoveries, row.head.Lease.Writer = *last, *epoch, *recoveries, *holder
 		row.head.Created, row.head.Updated, row.crc = *created, *updated, *crc

@@ -36,7 +36,7 @@ var (
 // Open connects to the server of a Config, and creates the tables if they do not exist. If an older
 // version of this package made the schema, Open brings the schema up to date, and others that open
 // it wait meanwhile. If another program made the schema, the error wraps [checkpoint.ErrForeign];
-// if a newer version of this package changed it, the error is a [*checkpoint.SchemaError]; both
+// if a newer version of this package changed it, the error wraps [checkpoint.ErrNewer]; both
 // leave the schema unchanged. The caller closes the Store.
 func Open(ctx context.Context, c Config) (*Store, error) {
 	return openWith(ctx, c, migrations())
@@ -86,7 +86,7 @@ func (s *Store) enter(ctx context.Context, key checkpoint.Key) error {
 	s.open.RLock()
 	if s.closed {
 		s.open.RUnlock()
-		return failure(&checkpoint.StoreError{Place: s.place, Key: key, Kind: checkpoint.ErrClosed})
+		return failure(&checkpoint.Error{Place: s.place, Key: key, Kind: checkpoint.ErrClosed})
 	}
 	return nil
 }

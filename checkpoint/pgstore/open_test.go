@@ -255,9 +255,8 @@ func testNewer(t *testing.T, text string) {
 	require.NoError(t, err)
 	defer newer.Close()
 
-	var want *checkpoint.SchemaError
+	var want *checkpoint.Error
 	require.ErrorAs(t, old.Append(t.Context(), next("r", 2, "2")), &want)
-	require.Equal(t, []int{5, 4}, []int{want.Version, want.Known})
 	require.ErrorIs(t, old.Post(t.Context(), checkpoint.Message{ID: "m", Key: key("r")}), checkpoint.ErrNewer)
 	_, leaseErr := old.Lease(t.Context(), key("r"), "w", time.Hour)
 	require.ErrorIs(t, leaseErr, checkpoint.ErrNewer)

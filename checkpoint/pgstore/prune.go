@@ -42,7 +42,7 @@ func (s *Store) Vacuum(ctx context.Context) error {
 			return err
 		}
 		if !ours { // the server itself would only warn
-			return failure(&checkpoint.StoreError{Place: s.place, Kind: ErrDenied, Problem: "the user does not own the tables"})
+			return failure(&checkpoint.Error{Place: s.place, Kind: ErrDenied, Problem: "the user does not own the tables"})
 		}
 		for _, table := range []string{"records", "inbox", "snapshots", "value_parts", "run_values", "runs"} {
 			if _, err := conn.Exec(ctx, "VACUUM (FULL, ANALYZE) "+table, pgx.QueryExecModeExec); err != nil {

@@ -45,16 +45,16 @@ func (s *Store) Read(ctx context.Context, key checkpoint.Key, from int) iter.Seq
 	}
 }
 
-// found calls a function that looks for a run, with a connection. The error is a NotFoundError if
+// found calls a function that looks for a run, with a connection. The error wraps ErrNotFound if
 // the function finds no row, or if the key is invalid.
 func (s *Store) found(ctx context.Context, key checkpoint.Key, what func(*pgx.Conn) error) error {
 	return s.do(ctx, key, func(conn *pgx.Conn) error {
 		if key.Check() != nil {
-			return &checkpoint.NotFoundError{Key: key}
+			return &checkpoint.Error{Kind: checkpoint.ErrNotFound, Key: key}
 		}
 		err := what(conn)
 		if errors.Is(err, pgx.ErrNoRows) {
-			return &checkpoint.NotFoundError{Key: key}
+			return &checkpoint.Error{Kind: checkpoint.ErrNotFound, Key: key}
 		}
 		return err
 	})
@@ -100,7 +100,7 @@ func (s *Store) some(ctx context.Context, key checkpoint.Key, id int64, at, last
 				return s.gap(key, r.Seq)
 			}
 			if sum(key, strconv.Itoa(r.Seq), r.Type, r.Data) != want {
-				return failure(&checkpoint.StoreError{Place: s.place, Key: key, Record: r.Seq, Kind: checkpoint.ErrCorrupt, Problem: "the checksum of the record does not match"})
+				return failure(&checkpoint.Error{Place: s.place, Key: key, Record: r.Seq, Kind: checkpoint.ErrCorrupt, Problem: "the checksum of the record does not match"})
 			}
 			some = append(some, r)
 		}
@@ -118,7 +118,7 @@ func (s *Store) some(ctx context.Context, key checkpoint.Key, id int64, at, last
 
 // gap reports that a record is missing.
 func (s *Store) gap(key checkpoint.Key, seq int) error {
-	return failure(&checkpoint.StoreError{Place: s.place, Key: key, Record: seq, Kind: checkpoint.ErrCorrupt, Problem: "the record is missing"})
+	return failure(&checkpoint.Error{Place: s.place, Key: key, Record: seq, Kind: checkpoint.ErrCorrupt, Problem: "the record is missing"})
 }
 
 // columns are the columns of runs that make a head.
@@ -153,7 +153,7 @@ func (r *headRow) wantStand() [16]byte {
 
 // damaged is the error of a run whose row does not fit its checksum.
 func (s *Store) damaged(key checkpoint.Key) error {
-	return failure(&checkpoint.StoreError{Place: s.place, Key: key, Kind: checkpoint.ErrCorrupt, Problem: "the checksum of where the run stands (last, epoch, lease) does not match"})
+	return failure(&checkpoint.Error{Place: s.place, Key: key, Kind: checkpoint.ErrCorrupt, Problem: "the checksum of where the run stands (last, epoch, lease) does not match"})
 }
 
 // whole checks a row, and returns its head.
@@ -163,10 +163,10 @@ func (s *Store) whole(r *headRow) (checkpoint.Head, error) {
 		return checkpoint.Head{}, s.damaged(h.Key)
 	}
 	if sum(h.Key, "head", "", r.header) != r.crc {
-		return checkpoint.Head{}, failure(&checkpoint.StoreError{Place: s.place, Key: h.Key, Kind: checkpoint.ErrCorrupt, Problem: "the checksum of the run's head does not match"})
+		return checkpoint.Head{}, failure(&checkpoint.Error{Place: s.place, Key: h.Key, Kind: checkpoint.ErrCorrupt, Problem: "the checksum of the run's head does not match"})
 	}
 	if err := json.Unmarshal(r.header, &h.Header); err != nil {
-		return checkpoint.Head{}, failure(&checkpoint.StoreError{Place: s.place, Key: h.Key, Kind: checkpoint.ErrCorrupt, Problem: "the head of the run cannot be read", Err: err})
+		return checkpoint.Head{}, failure(&checkpoint.Error{Place: s.place, Key: h.Key, Kind: checkpoint.ErrCorrupt, Problem: "the head of the run cannot be read", Err: err})
 	}
 	if r.until != nil {
 		h.Lease.Until = *r.until

@@ -75,9 +75,9 @@ func (s *schema) fits(ctx context.Context) error {
 	}
 	switch {
 	case number < oldest:
-		return failure(&checkpoint.StoreError{Place: s.place, Kind: ErrUnfit, Problem: fmt.Sprintf("its server is PostgreSQL %s, and version %d is needed", name, oldest/10000)})
+		return failure(&checkpoint.Error{Place: s.place, Kind: ErrUnfit, Problem: fmt.Sprintf("its server is PostgreSQL %s, and version %d is needed", name, oldest/10000)})
 	case encoding != "UTF8":
-		return failure(&checkpoint.StoreError{Place: s.place, Kind: ErrUnfit, Problem: fmt.Sprintf("its encoding is %s, and UTF8 is needed", encoding)})
+		return failure(&checkpoint.Error{Place: s.place, Kind: ErrUnfit, Problem: fmt.Sprintf("its encoding is %s, and UTF8 is needed", encoding)})
 	default:
 		return nil
 	}
@@ -97,10 +97,10 @@ func (s *schema) version(ctx context.Context) (version int, err error) {
 	}
 	switch {
 	case !allowed:
-		return 0, failure(&checkpoint.StoreError{Place: s.place, Kind: ErrDenied, Problem: "the user lacks the right USAGE on the schema"})
+		return 0, failure(&checkpoint.Error{Place: s.place, Kind: ErrDenied, Problem: "the user lacks the right USAGE on the schema"})
 	case ours == 0 && tables > 0:
 		problem := fmt.Sprintf("the schema holds %d tables, indexes and the like of another program", tables)
-		return 0, failure(&checkpoint.StoreError{Place: s.place, Kind: checkpoint.ErrForeign, Problem: problem})
+		return 0, failure(&checkpoint.Error{Place: s.place, Kind: checkpoint.ErrForeign, Problem: problem})
 	case ours == 0:
 		return 0, nil
 	}
@@ -108,7 +108,7 @@ func (s *schema) version(ctx context.Context) (version int, err error) {
 		return 0, err
 	}
 	if version > s.known {
-		return version, &checkpoint.SchemaError{Store: packageName, Place: s.place, Version: version, Known: s.known}
+		return version, newer(s.place, version, s.known)
 	}
 	return version, nil
 }

@@ -2,6 +2,7 @@ package pgstore
 
 import (
 	"context"
+	"fmt"
 	"strconv"
 
 	"github.com/jackc/pgx/v5"
@@ -24,7 +25,7 @@ func (s *Store) SaveSnapshot(ctx context.Context, key checkpoint.Key, snapshot c
 		return err
 	}
 	if len(snapshot.Data) > mostBytes {
-		return failure(&checkpoint.StoreError{Place: s.place, Key: key, Kind: checkpoint.ErrTooLarge})
+		return failure(&checkpoint.Error{Place: s.place, Key: key, Kind: checkpoint.ErrTooLarge})
 	}
 	n, crc := snapshot.Records, sumOfSnapshot(key, &snapshot)
 	return s.do(ctx, key, func(conn *pgx.Conn) error {
@@ -34,11 +35,11 @@ func (s *Store) SaveSnapshot(ctx context.Context, key checkpoint.Key, snapshot c
 		}
 		switch {
 		case last == nil:
-			return &checkpoint.NotFoundError{Key: key}
+			return &checkpoint.Error{Kind: checkpoint.ErrNotFound, Key: key}
 		case *last < 0:
 			return s.damaged(key)
 		case n < 1 || n > *last:
-			return &checkpoint.SnapshotError{Key: key, Records: n, Last: *last}
+			return &checkpoint.Error{Kind: checkpoint.ErrConflict, Key: key, Problem: fmt.Sprintf("a snapshot of %d records, and the run has %d", n, *last)}
 		default:
 			return nil
 		}
@@ -54,7 +55,7 @@ func (s *Store) Snapshot(ctx context.Context, key checkpoint.Key) (snapshot chec
 			return err
 		}
 		if sumOfSnapshot(key, &read) != want {
-			return failure(&checkpoint.StoreError{Place: s.place, Key: key, Kind: checkpoint.ErrCorrupt, Problem: "the checksum of the run's snapshot does not match"})
+			return failure(&checkpoint.Error{Place: s.place, Key: key, Kind: checkpoint.ErrCorrupt, Problem: "the checksum of the run's snapshot does not match"})
 		}
 		snapshot = read
 		return nil

@@ -3,6 +3,7 @@ package pgstore
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strconv"
 
 	"github.com/jackc/pgx/v5"
@@ -33,7 +34,7 @@ func (s *Store) PutValue(ctx context.Context, key checkpoint.Key, id string, dat
 	}
 	size := int64(len(data))
 	if size > mostBytes {
-		return failure(&checkpoint.StoreError{Place: s.place, Key: key, Kind: checkpoint.ErrTooLarge})
+		return failure(&checkpoint.Error{Place: s.place, Key: key, Kind: checkpoint.ErrTooLarge})
 	}
 	parts, crcs := [][]byte{}, []int32{}
 	for part := 0; len(data) > 0; part++ {
@@ -48,7 +49,7 @@ func (s *Store) PutValue(ctx context.Context, key checkpoint.Key, id string, dat
 			return err
 		}
 		if !there {
-			return &checkpoint.NotFoundError{Key: key}
+			return &checkpoint.Error{Kind: checkpoint.ErrNotFound, Key: key}
 		}
 		return nil
 	})
@@ -56,7 +57,7 @@ func (s *Store) PutValue(ctx context.Context, key checkpoint.Key, id string, dat
 
 // ReadValue implements [checkpoint.ValueStore]. It reads the parts of 64 KiB that the bytes are in.
 func (s *Store) ReadValue(ctx context.Context, key checkpoint.Key, id string, offset int64, length int) ([]byte, int64, error) {
-	missing := &checkpoint.ValueNotFoundError{Key: key, ID: id}
+	missing := &checkpoint.Error{Kind: checkpoint.ErrNotFound, Key: key, Problem: fmt.Sprintf("value %.64q", id)}
 	if ctx.Err() == nil && (key.Check() != nil || checkpoint.CheckValue(id) != nil) {
 		return nil, 0, missing
 	}
@@ -126,7 +127,7 @@ func (s *Store) lostParts(ctx context.Context, conn *pgx.Conn, key checkpoint.Ke
 	err := conn.QueryRow(ctx, hasValue, v.run, v.id).Scan(&there)
 	switch {
 	case errors.Is(err, pgx.ErrNoRows):
-		return &checkpoint.ValueNotFoundError{Key: key, ID: v.id}
+		return &checkpoint.Error{Kind: checkpoint.ErrNotFound, Key: key, Problem: fmt.Sprintf("value %.64q", v.id)}
 	case err != nil:
 		return err
 	default:
@@ -164,7 +165,7 @@ func (s *Store) Values(ctx context.Context, key checkpoint.Key) (list []checkpoi
 
 func (s *Store) damagedValue(key checkpoint.Key, id string) error {
 	problem := "the checksum of the run's value " + strconv.Quote(id) + " does not match, or a part of it is missing"
-	return failure(&checkpoint.StoreError{Place: s.place, Key: key, Kind: checkpoint.ErrCorrupt, Problem: problem})
+	return failure(&checkpoint.Error{Place: s.place, Key: key, Kind: checkpoint.ErrCorrupt, Problem: problem})
 }
 
 func sumOfValue(key checkpoint.Key, id string, size int64) int32 {

@@ -141,15 +141,15 @@ func (a *addition) check(h *held, found bool) error {
 	b := a.batch
 	switch {
 	case !found && len(b.Records) == 0:
-		return refused{&checkpoint.NotFoundError{Key: b.Key}}
+		return refused{&checkpoint.Error{Kind: checkpoint.ErrNotFound, Key: b.Key}}
 	case a.repeats(h):
 		return nil
 	case found && b.Epoch < h.epoch:
-		return refused{&checkpoint.FencedError{Key: b.Key, Epoch: b.Epoch, Now: h.epoch}}
+		return refused{&checkpoint.Error{Kind: checkpoint.ErrFenced, Key: b.Key, Problem: fmt.Sprintf("its epoch is %d now, and was %d here", h.epoch, b.Epoch)}}
 	}
 	for i, r := range b.Records {
 		if want := h.last + i + 1; r.Seq != want {
-			return refused{&checkpoint.ConflictError{Key: b.Key, Seq: r.Seq, Want: want}}
+			return refused{&checkpoint.Error{Kind: checkpoint.ErrConflict, Key: b.Key, Record: r.Seq, Problem: fmt.Sprintf("the next record is %d", want)}}
 		}
 	}
 	return nil

@@ -28,12 +28,10 @@
 //
 // # Errors
 //
-// An error of the contract is one of package checkpoint, such as a [checkpoint.ConflictError]. If a
-// newer program has changed the file, the error is a [*checkpoint.SchemaError]. Any other failure
-// is a [*checkpoint.StoreError], which names the file, the run and the record, and says what to do;
-// it wraps one of the kinds of failure of package checkpoint or of this package. No failure loses
-// what was acknowledged. After a failed Append the caller may make the very same Append again, as
-// [checkpoint.Store] says.
+// An error is a [*checkpoint.Error]. That of a failure names the file, the run and the record, and
+// says what to do; it wraps one of the kinds of failure of package checkpoint or of this package.
+// No failure loses what was acknowledged. After a failed Append the caller may make the very same
+// Append again, as [checkpoint.Store] says.
 //
 // # Files
 //

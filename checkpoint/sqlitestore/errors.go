@@ -11,7 +11,7 @@ import (
 	"github.com/segue-go/segue/checkpoint"
 )
 
-// The kinds of failure that only this store has. A [checkpoint.StoreError] of this package wraps
+// The kinds of failure that only this store has. A [checkpoint.Error] of this package wraps
 // one of them, or a kind of package checkpoint, such as [checkpoint.ErrFull].
 var (
 	// ErrMoved means that the file was deleted, moved or replaced while the Store had it open.
@@ -36,9 +36,17 @@ var advice = map[error]string{
 }
 
 // failure completes an error of this store. Its Place is the path of the file.
-func failure(e *checkpoint.StoreError) error {
+func failure(e *checkpoint.Error) error {
 	e.Store, e.Advice = packageName, advice[e.Kind]
 	return e
+}
+
+// newer returns the error of a store that a newer program has changed.
+func newer(place string, version, known int) error {
+	return failure(&checkpoint.Error{
+		Place: place, Kind: checkpoint.ErrNewer,
+		Problem: fmt.Sprintf("its schema has version %d, and this program knows versions up to %d", version, known),
+	})
 }
 
 // refused is an error of the contract, such as a conflict. The job that it answers has written
@@ -52,15 +60,14 @@ func (s *Store) fault(key checkpoint.Key, err error) error {
 }
 
 func fault(path string, key checkpoint.Key, err error) error {
-	var own *checkpoint.StoreError
-	var schema *checkpoint.SchemaError
+	var own *checkpoint.Error
 	var said *sqlite.Error
 	switch {
-	case errors.As(err, &own), errors.As(err, &schema):
+	case errors.As(err, &own):
 		return err
 	case errors.As(err, &said):
 		if kind := kindOf(said.Code()); kind != nil {
-			return failure(&checkpoint.StoreError{Place: path, Key: key, Kind: kind, Err: said})
+			return failure(&checkpoint.Error{Place: path, Key: key, Kind: kind, Err: said})
 		}
 	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
 		if key == (checkpoint.Key{}) {
@@ -68,7 +75,7 @@ func fault(path string, key checkpoint.Key, err error) error {
 		}
 		return fmt.Errorf("sqlitestore: run %.64q: %w", key.String(), err)
 	}
-	return failure(&checkpoint.StoreError{Place: path, Key: key, Kind: ErrDisk, Err: err})
+	return failure(&checkpoint.Error{Place: path, Key: key, Kind: ErrDisk, Err: err})
 }
 
 // noRoomForIndex is SQLITE_IOERR_SHMSIZE: the file with the index of the log cannot be extended. Of

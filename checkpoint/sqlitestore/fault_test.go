@@ -40,7 +40,7 @@ func TestCorrupt_rows(t *testing.T) {
 			data, err := journal(t.Context(), s, "r")
 			require.Len(t, data, c.before)
 			require.ErrorIs(t, err, checkpoint.ErrCorrupt)
-			var failed *checkpoint.StoreError
+			var failed *checkpoint.Error
 			require.ErrorAs(t, err, &failed)
 			require.Equal(t, []any{path, key("r"), c.record, c.problem}, []any{failed.Place, failed.Key, failed.Record, failed.Problem})
 			require.ErrorContains(t, err, fmt.Sprintf(`sqlitestore: %s: run "r": record %d: the stored data are damaged: %s (copy the file`, path, c.record, c.problem))

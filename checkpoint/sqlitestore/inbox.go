@@ -31,7 +31,7 @@ func (s *Store) Post(ctx context.Context, m checkpoint.Message) error {
 			return err
 		}
 		if !found {
-			return refused{&checkpoint.NotFoundError{Key: m.Key}}
+			return refused{&checkpoint.Error{Kind: checkpoint.ErrNotFound, Key: m.Key}}
 		}
 		return w.exec(addMessage, id, m.ID, nanos(s.now()), bytesOf(m.Data), want)
 	}})
@@ -71,7 +71,7 @@ func (s *Store) posted(ctx context.Context, key checkpoint.Key) (list []checkpoi
 			return false, err
 		}
 		if int64(sum(key, "message", m.ID, m.Data)) != want {
-			problems = append(problems, failure(&checkpoint.StoreError{Place: s.path, Key: key, Kind: checkpoint.ErrCorrupt, Problem: "the checksum of a message to the run does not match"}))
+			problems = append(problems, failure(&checkpoint.Error{Place: s.path, Key: key, Kind: checkpoint.ErrCorrupt, Problem: "the checksum of a message to the run does not match"}))
 			return false, nil
 		}
 		m.At = time.Unix(0, at)

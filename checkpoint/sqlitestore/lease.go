@@ -40,7 +40,7 @@ func (s *Store) lease(w *writer, key checkpoint.Key, holder string, d time.Durat
 		return checkpoint.Head{}, err
 	}
 	if !found {
-		return checkpoint.Head{}, refused{&checkpoint.NotFoundError{Key: key}}
+		return checkpoint.Head{}, refused{&checkpoint.Error{Kind: checkpoint.ErrNotFound, Key: key}}
 	}
 	h, err := s.whole(&row)
 	if err != nil {
@@ -55,7 +55,7 @@ func (s *Store) lease(w *writer, key checkpoint.Key, holder string, d time.Durat
 	case mine:
 		h.Lease.Until = time.Unix(0, nanos(now.Add(d)))
 	case h.Lease.Until.After(now):
-		return checkpoint.Head{}, refused{&checkpoint.LeasedError{Key: key, Until: h.Lease.Until}}
+		return checkpoint.Head{}, refused{&checkpoint.Error{Kind: checkpoint.ErrLeased, Key: key, Until: h.Lease.Until}}
 	default:
 		if h.Lease.Writer != "" {
 			h.Recoveries++

@@ -108,10 +108,10 @@ func without(list, other []mark) []mark {
 // header checks a stored header, and returns it.
 func (s *Store) header(key checkpoint.Key, text string, want int64) (h checkpoint.Header, err error) {
 	if got := sum(key, "head", "", []byte(text)); int64(got) != want {
-		return h, failure(&checkpoint.StoreError{Place: s.path, Key: key, Kind: checkpoint.ErrCorrupt, Problem: "the checksum of the run's head does not match"})
+		return h, failure(&checkpoint.Error{Place: s.path, Key: key, Kind: checkpoint.ErrCorrupt, Problem: "the checksum of the run's head does not match"})
 	}
 	if err := json.Unmarshal([]byte(text), &h); err != nil {
-		return h, failure(&checkpoint.StoreError{Place: s.path, Key: key, Kind: checkpoint.ErrCorrupt, Problem: "the head of the run cannot be read", Err: err})
+		return h, failure(&checkpoint.Error{Place: s.path, Key: key, Kind: checkpoint.ErrCorrupt, Problem: "the head of the run cannot be read", Err: err})
 	}
 	return h, nil
 }

@@ -52,8 +52,8 @@ var openings sync.Mutex
 
 // Open opens the file of a Config, and creates it if it does not exist. If an older version of this
 // package wrote the file, Open brings the file up to date. If another program wrote the file, the
-// error wraps [checkpoint.ErrForeign]; if a newer version of this package changed it, the error is
-// a [*checkpoint.SchemaError]; both leave the file unchanged. The caller closes the Store.
+// error wraps [checkpoint.ErrForeign]; if a newer version of this package changed it, the error wraps
+// [checkpoint.ErrNewer]; both leave the file unchanged. The caller closes the Store.
 func Open(ctx context.Context, c Config) (*Store, error) {
 	c, err := c.complete()
 	if err != nil {
@@ -114,11 +114,11 @@ func (s *Store) connect(ctx context.Context, c *Config, steps []string) (err err
 func unreadable(path string, err error) error {
 	var said *sqlite.Error
 	if errors.As(err, &said) && said.Code()&0xff == sqlite3.SQLITE_NOTADB {
-		return failure(&checkpoint.StoreError{Place: path, Kind: checkpoint.ErrForeign, Problem: "it is not a SQLite database, or an encrypted one", Err: said})
+		return failure(&checkpoint.Error{Place: path, Kind: checkpoint.ErrForeign, Problem: "it is not a SQLite database, or an encrypted one", Err: said})
 	}
 	if errors.As(err, &said) && said.Code()&0xff == sqlite3.SQLITE_CANTOPEN {
 		if file, err := os.OpenFile(path, os.O_RDWR, 0); err != nil { // such as on a disk that is mounted read-only
-			return failure(&checkpoint.StoreError{Place: path, Kind: checkpoint.ErrReadOnly, Err: err})
+			return failure(&checkpoint.Error{Place: path, Kind: checkpoint.ErrReadOnly, Err: err})
 		} else if err := file.Close(); err != nil {
 			return fault(path, checkpoint.Key{}, err)
 		}
@@ -185,7 +185,7 @@ func (s *Store) enter(ctx context.Context, key checkpoint.Key) error {
 	s.open.RLock()
 	if s.closed {
 		s.open.RUnlock()
-		return failure(&checkpoint.StoreError{Place: s.path, Key: key, Kind: checkpoint.ErrClosed})
+		return failure(&checkpoint.Error{Place: s.path, Key: key, Kind: checkpoint.ErrClosed})
 	}
 	return nil
 }
@@ -204,14 +204,14 @@ func create(path string) error {
 		if errors.Is(err, fs.ErrPermission) {
 			kind = checkpoint.ErrReadOnly
 		}
-		return failure(&checkpoint.StoreError{Place: path, Kind: kind, Err: err})
+		return failure(&checkpoint.Error{Place: path, Kind: kind, Err: err})
 	}
 	info, err := os.Stat(path)
 	switch {
 	case err != nil:
 		return fault(path, checkpoint.Key{}, err)
 	case !info.Mode().IsRegular():
-		return failure(&checkpoint.StoreError{Place: path, Kind: checkpoint.ErrForeign, Problem: "it is not a regular file, but " + info.Mode().Type().String()})
+		return failure(&checkpoint.Error{Place: path, Kind: checkpoint.ErrForeign, Problem: "it is not a regular file, but " + info.Mode().Type().String()})
 	default:
 		return nil
 	}

@@ -132,7 +132,10 @@ func TestSchema_newer(t *testing.T) {
 	defer newer.Close()
 	require.NoError(t, newer.Append(t.Context(), next("r", 2, "2")))
 
-	want := &checkpoint.SchemaError{Store: "sqlitestore", Place: path, Version: 5, Known: 4}
+	want := &checkpoint.Error{
+		Store: "sqlitestore", Place: path, Kind: checkpoint.ErrNewer,
+		Problem: "its schema has version 5, and this program knows versions up to 4",
+	}
 	require.Equal(t, want, old.Append(t.Context(), next("r", 3, "3")))
 	_, err = sqlitestore.Open(t.Context(), sqlitestore.Config{Path: path})
 	require.Equal(t, want, err)

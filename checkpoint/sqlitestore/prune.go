@@ -91,7 +91,7 @@ func (s *Store) insist(ctx context.Context, patience time.Duration, do func() (k
 		case !kept:
 			return err
 		case time.Now().After(until):
-			return failure(&checkpoint.StoreError{Place: s.path, Kind: checkpoint.ErrBusy, Err: err})
+			return failure(&checkpoint.Error{Place: s.path, Kind: checkpoint.ErrBusy, Err: err})
 		}
 		if err := pause(ctx, time.Millisecond); err != nil {
 			return err

@@ -63,7 +63,7 @@ func (s *Store) missing(ctx context.Context, key checkpoint.Key, err error) erro
 	case err == nil:
 		return nil
 	case errors.Is(err, sql.ErrNoRows):
-		return &checkpoint.NotFoundError{Key: key}
+		return &checkpoint.Error{Kind: checkpoint.ErrNotFound, Key: key}
 	case ctx.Err() != nil:
 		return s.fault(key, ctx.Err())
 	default:
@@ -102,13 +102,13 @@ func (s *Store) record(rows *sql.Rows, key checkpoint.Key, at int64) (r checkpoi
 	var where, want int64
 	r.Seq = int(at & math.MaxUint32)
 	if err := rows.Scan(&where, &r.Type, &r.Data, &want); err != nil {
-		return r, failure(&checkpoint.StoreError{Place: s.path, Key: key, Record: r.Seq, Kind: checkpoint.ErrCorrupt, Problem: "the record cannot be read", Err: err})
+		return r, failure(&checkpoint.Error{Place: s.path, Key: key, Record: r.Seq, Kind: checkpoint.ErrCorrupt, Problem: "the record cannot be read", Err: err})
 	}
 	if where != at {
 		return r, s.gap(key, r.Seq)
 	}
 	if int64(sum(key, strconv.Itoa(r.Seq), r.Type, r.Data)) != want {
-		return r, failure(&checkpoint.StoreError{Place: s.path, Key: key, Record: r.Seq, Kind: checkpoint.ErrCorrupt, Problem: "the checksum of the record does not match"})
+		return r, failure(&checkpoint.Error{Place: s.path, Key: key, Record: r.Seq, Kind: checkpoint.ErrCorrupt, Problem: "the checksum of the record does not match"})
 	}
 	return r, nil
 }
@@ -145,7 +145,7 @@ func (s *Store) gone(ctx context.Context, key checkpoint.Key, id int64, at int) 
 
 // gap reports that a record is missing.
 func (s *Store) gap(key checkpoint.Key, seq int) error {
-	return failure(&checkpoint.StoreError{Place: s.path, Key: key, Record: seq, Kind: checkpoint.ErrCorrupt, Problem: "the record is missing"})
+	return failure(&checkpoint.Error{Place: s.path, Key: key, Record: seq, Kind: checkpoint.ErrCorrupt, Problem: "the record is missing"})
 }
 
 // place returns the primary key of a record: the id of its run, and its place in the journal.

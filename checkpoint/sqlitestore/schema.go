@@ -54,7 +54,7 @@ func (s *schema) prepare(ctx context.Context) error {
 		return err
 	}
 	if version > len(s.steps) {
-		return &checkpoint.SchemaError{Store: packageName, Place: s.path, Version: version, Known: len(s.steps)}
+		return newer(s.path, version, len(s.steps))
 	}
 	if err := s.log(ctx); err != nil {
 		return err
@@ -84,7 +84,7 @@ func (s *schema) own(ctx context.Context) error {
 	}
 	if id != 0 || things != 0 || version != 0 {
 		problem := fmt.Sprintf("it is the SQLite database of another program (application_id %#x, user_version %d, %d tables and indexes)", id, version, things)
-		return failure(&checkpoint.StoreError{Place: s.path, Kind: checkpoint.ErrForeign, Problem: problem})
+		return failure(&checkpoint.Error{Place: s.path, Kind: checkpoint.ErrForeign, Problem: problem})
 	}
 	return nil
 }
@@ -106,7 +106,7 @@ func (s *schema) log(ctx context.Context) error {
 		switch {
 		case err == nil && mode != "wal":
 			problem := fmt.Sprintf("SQLite cannot write a log in its folder (journal_mode is %q): the folder may be on a network's disk", mode)
-			return failure(&checkpoint.StoreError{Place: s.path, Kind: ErrDisk, Problem: problem})
+			return failure(&checkpoint.Error{Place: s.path, Kind: ErrDisk, Problem: problem})
 		case err == nil:
 			return nil
 		case !busy(err) || time.Now().After(until):
@@ -133,7 +133,7 @@ func (s *schema) migrate(ctx context.Context) (err error) {
 		return err
 	}
 	if version > len(s.steps) {
-		return &checkpoint.SchemaError{Store: packageName, Place: s.path, Version: version, Known: len(s.steps)}
+		return newer(s.path, version, len(s.steps))
 	}
 	work := append([]string{}, s.steps[version:]...)
 	work = append(work,

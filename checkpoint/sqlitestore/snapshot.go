@@ -2,6 +2,7 @@ package sqlitestore
 
 import (
 	"context"
+	"fmt"
 	"strconv"
 
 	"github.com/segue-go/segue/checkpoint"
@@ -35,11 +36,11 @@ func (s *Store) SaveSnapshot(ctx context.Context, key checkpoint.Key, snapshot c
 		case err != nil:
 			return err
 		case !found:
-			return refused{&checkpoint.NotFoundError{Key: key}}
+			return refused{&checkpoint.Error{Kind: checkpoint.ErrNotFound, Key: key}}
 		case !fits:
 			return s.damaged(key)
 		case snapshot.Records < 1 || snapshot.Records > last:
-			return refused{&checkpoint.SnapshotError{Key: key, Records: snapshot.Records, Last: last}}
+			return refused{&checkpoint.Error{Kind: checkpoint.ErrConflict, Key: key, Problem: fmt.Sprintf("a snapshot of %d records, and the run has %d", snapshot.Records, last)}}
 		}
 		return w.exec(addSnapshot, id, snapshot.Records, bytesOf(snapshot.Data), want)
 	}})
@@ -57,7 +58,7 @@ func (s *Store) Snapshot(ctx context.Context, key checkpoint.Key) (snapshot chec
 		return checkpoint.Snapshot{}, s.missing(ctx, key, err)
 	}
 	if int64(sumOfSnapshot(key, &snapshot)) != want {
-		return checkpoint.Snapshot{}, failure(&checkpoint.StoreError{Place: s.path, Key: key, Kind: checkpoint.ErrCorrupt, Problem: "the checksum of the run's snapshot does not match"})
+		return checkpoint.Snapshot{}, failure(&checkpoint.Error{Place: s.path, Key: key, Kind: checkpoint.ErrCorrupt, Problem: "the checksum of the run's snapshot does not match"})
 	}
 	return snapshot, nil
 }

@@ -32,5 +32,5 @@ func (w *writer) stand(key checkpoint.Key) error { return w.exec(standRun, key.N
 
 // damaged is the error of a run whose row does not fit its checksum.
 func (s *Store) damaged(key checkpoint.Key) error {
-	return failure(&checkpoint.StoreError{Place: s.path, Key: key, Kind: checkpoint.ErrCorrupt, Problem: "the checksum of where the run stands (last, epoch, lease) does not match"})
+	return failure(&checkpoint.Error{Place: s.path, Key: key, Kind: checkpoint.ErrCorrupt, Problem: "the checksum of where the run stands (last, epoch, lease) does not match"})
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"fmt"
 	"strconv"
 
 	"github.com/segue-go/segue/checkpoint"
@@ -44,7 +45,7 @@ func putValue(w *writer, key checkpoint.Key, id string, data []byte) error {
 		return err
 	}
 	if !found {
-		return refused{&checkpoint.NotFoundError{Key: key}}
+		return refused{&checkpoint.Error{Kind: checkpoint.ErrNotFound, Key: key}}
 	}
 	if found, err = w.row(hasValue, []any{run, id}, &there); err != nil || found {
 		return err
@@ -71,7 +72,7 @@ func (s *Store) ReadValue(ctx context.Context, key checkpoint.Key, id string, of
 	var run, size, want int64
 	err := s.reads.QueryRowContext(ctx, readValue, key.Namespace, key.Run, id).Scan(&run, &size, &want)
 	if errors.Is(err, sql.ErrNoRows) {
-		return nil, 0, &checkpoint.ValueNotFoundError{Key: key, ID: id}
+		return nil, 0, &checkpoint.Error{Kind: checkpoint.ErrNotFound, Key: key, Problem: fmt.Sprintf("value %.64q", id)}
 	}
 	if err != nil {
 		return nil, 0, s.missing(ctx, key, err)
@@ -126,7 +127,7 @@ func (s *Store) lostParts(ctx context.Context, key checkpoint.Key, v *valueSpan)
 	var there int
 	err := s.reads.QueryRowContext(ctx, hasValue, v.run, v.id).Scan(&there)
 	if errors.Is(err, sql.ErrNoRows) {
-		return &checkpoint.ValueNotFoundError{Key: key, ID: v.id}
+		return &checkpoint.Error{Kind: checkpoint.ErrNotFound, Key: key, Problem: fmt.Sprintf("value %.64q", v.id)}
 	}
 	if err != nil {
 		return err
@@ -160,7 +161,7 @@ func (s *Store) Values(ctx context.Context, key checkpoint.Key) (list []checkpoi
 
 func (s *Store) damagedValue(key checkpoint.Key, id string) error {
 	problem := "the checksum of the run's value " + strconv.Quote(id) + " does not match, or a part of it is missing"
-	return failure(&checkpoint.StoreError{Place: s.path, Key: key, Kind: checkpoint.ErrCorrupt, Problem: problem})
+	return failure(&checkpoint.Error{Place: s.path, Key: key, Kind: checkpoint.ErrCorrupt, Problem: problem})
 }
 
 func sumOfValue(key checkpoint.Key, id string, size int64) uint32 {

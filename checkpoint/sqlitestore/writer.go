@@ -82,10 +82,10 @@ func (s *Store) mind() error {
 		return err
 	}
 	if version > s.version {
-		return &checkpoint.SchemaError{Store: packageName, Place: s.path, Version: version, Known: s.version}
+		return newer(s.path, version, s.version)
 	}
 	if there, err := os.Stat(s.path); err != nil || !os.SameFile(there, s.file) {
-		return failure(&checkpoint.StoreError{Place: s.path, Kind: ErrMoved, Err: err})
+		return failure(&checkpoint.Error{Place: s.path, Kind: ErrMoved, Err: err})
 	}
 	return nil
 }

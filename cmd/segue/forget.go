@@ -46,7 +46,7 @@ of it.`,
 				return err
 			}
 			gone, err := checkpoint.Forget(ctx, st.Store, head.Key)
-			if held, ok := errors.AsType[*checkpoint.LeasedError](err); ok {
+			if held, ok := errors.AsType[*checkpoint.Error](err); ok && !held.Until.IsZero() {
 				return failed(fmt.Errorf("nothing is erased: a process works on run %s, or has a moment ago; end that with: %s", plaintext.Visible(held.Key.Run), st.command("stop", held.Key.Run)))
 			}
 			if err != nil && (len(gone.Runs) == 0 || !errors.Is(err, checkpoint.ErrCorrupt)) {

@@ -241,7 +241,7 @@ func (st *runStore) takeUp(ctx context.Context, o *orchestrator.Orchestrator, ho
 		for {
 			busy, over := time.Time{}, false
 			for e, err := range o.Resume(ctx, how) {
-				if held, ok := errors.AsType[*checkpoint.LeasedError](err); ok && e.Kind == "" {
+				if held, ok := errors.AsType[*checkpoint.Error](err); ok && !held.Until.IsZero() && e.Kind == "" {
 					busy = held.Until
 					break
 				}

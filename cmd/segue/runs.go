@@ -140,7 +140,7 @@ func (st *runStore) beside(damage error) error {
 	if damage == nil {
 		return nil
 	}
-	if damaged, ok := errors.AsType[*checkpoint.StoreError](damage); ok && damaged.Key.Run != "" {
+	if damaged, ok := errors.AsType[*checkpoint.Error](damage); ok && damaged.Key.Run != "" {
 		damage = fmt.Errorf("%w; erase such a run with: %s", damage, st.command("forget", damaged.Key.Run))
 	}
 	return failed(damage)

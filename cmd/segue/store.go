@@ -86,8 +86,8 @@ const notKept = "this run is not kept, and cannot be resumed: "
 // without: the usual one.
 func (st *runStore) doesWithout(err error) bool {
 	_, notBegun := errors.AsType[*notBegunError](err)
-	_, store := errors.AsType[*checkpoint.StoreError](err)
-	return notBegun && store && st != nil && st.place.Usual
+	failed, ok := errors.AsType[*checkpoint.Error](err)
+	return notBegun && ok && failed.Store != "" && !errors.Is(err, checkpoint.ErrNewer) && st != nil && st.place.Usual
 }
 
 // keepRuns opens the store for a run that begins; nil if runs are not kept. If the usual place

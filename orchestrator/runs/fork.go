@@ -120,7 +120,7 @@ func forkID(how *ForkConfig) (string, error) {
 		}
 		return made.String(), nil
 	}
-	if err := checkpoint.CheckRun(how.Run); err != nil {
+	if err := (checkpoint.Key{Run: how.Run}).Check(); err != nil {
 		return "", &orchestrator.ConfigError{Field: "Fork.Run", Err: err}
 	}
 	return how.Run, nil

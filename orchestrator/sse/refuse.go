@@ -24,7 +24,7 @@ import (
 //	checkpoint.ErrNotFound           403   CodeRun; [Config].OnError is called
 //	checkpoint.ErrConflict           409   CodeInUse, if the request may name the run: see [Authorized]
 //	checkpoint.ErrConflict           403   CodeRun otherwise; [Config].OnError is called
-//	checkpoint.ErrRunID              400   CodeBadRequest
+//	checkpoint.ErrID              400   CodeBadRequest
 //	*machine.ReplyError         409   CodeReply
 //	any other                        500   CodeInternal, without its text; [Config].OnError is called
 //
@@ -81,8 +81,8 @@ func refusal(err error) *Error {
 		return noRun(err)
 	case errors.Is(err, os.ErrDeadlineExceeded):
 		return &Error{Status: http.StatusRequestTimeout, Code: CodeTimeout, Message: "the body did not come in time", Err: err}
-	case errors.Is(err, checkpoint.ErrRunID):
-		return &Error{Status: http.StatusBadRequest, Code: CodeBadRequest, Message: "the id of the run is not UTF-8 text of at most 512 bytes without NUL", Err: err}
+	case errors.Is(err, checkpoint.ErrID):
+		return &Error{Status: http.StatusBadRequest, Code: CodeBadRequest, Message: "the id of the run is not UTF-8 text of 1 to 512 bytes without NUL", Err: err}
 	default:
 		return &Error{Status: http.StatusInternalServerError, Code: CodeInternal, Message: "the run could not be started", Err: err}
 	}

@@ -92,7 +92,7 @@ func Begin(ctx context.Context, store checkpoint.Store, key checkpoint.Key) (mac
 		s, _ := rec.(machine.Started)
 		return s, nil
 	}
-	return machine.Started{}, &checkpoint.NotFoundError{Key: key}
+	return machine.Started{}, &checkpoint.Error{Kind: checkpoint.ErrNotFound, Key: key}
 }
 
 // add counts a record, and fills in where and when it was.

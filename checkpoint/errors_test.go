@@ -11,12 +11,12 @@ import (
 	"github.com/segue-go/segue/checkpoint"
 )
 
-func ExampleStoreError() {
+func ExampleError() {
 	// as any store returns it
-	err := error(&checkpoint.StoreError{Store: "sqlitestore", Place: "runs.db", Key: checkpoint.Key{Run: "r"}, Kind: checkpoint.ErrFull})
+	err := error(&checkpoint.Error{Store: "sqlitestore", Place: "runs.db", Key: checkpoint.Key{Run: "r"}, Kind: checkpoint.ErrFull})
 
 	if errors.Is(err, checkpoint.ErrFull) {
-		failure, _ := errors.AsType[*checkpoint.StoreError](err)
+		failure, _ := errors.AsType[*checkpoint.Error](err)
 		fmt.Println("make room for", failure.Place)
 	}
 	// Output: make room for runs.db
@@ -24,9 +24,9 @@ func ExampleStoreError() {
 
 // An error of any store is recognized by its kind, and says who failed where, about what, why, and
 // what to do.
-func TestStoreError(t *testing.T) {
+func TestError(t *testing.T) {
 	inner := errors.New("SQLSTATE 53100")
-	err := error(&checkpoint.StoreError{
+	err := error(&checkpoint.Error{
 		Store: "pgstore", Place: `db:5432, database "runs"`, Key: checkpoint.Key{Namespace: "n", Run: "r"}, Record: 7,
 		Kind: checkpoint.ErrFull, Problem: "no room for the record", Err: inner,
 	})
@@ -35,34 +35,27 @@ func TestStoreError(t *testing.T) {
 	require.ErrorIs(t, err, checkpoint.ErrFull)
 	require.ErrorIs(t, err, inner)
 	require.NotErrorIs(t, err, checkpoint.ErrBusy)
-	failure, ok := errors.AsType[*checkpoint.StoreError](fmt.Errorf("journal: %w", err))
+	failure, ok := errors.AsType[*checkpoint.Error](fmt.Errorf("journal: %w", err))
 	require.True(t, ok)
 	require.Equal(t, 7, failure.Record)
 }
 
 // The advice of the store comes before the advice of its kind. A kind of the store alone has the
 // text that the store gave it.
-func TestStoreError_ofOneStore(t *testing.T) {
+func TestError_ofOneStore(t *testing.T) {
 	moved := errors.New("the file was moved")
-	err := &checkpoint.StoreError{Store: "sqlitestore", Place: "p", Kind: moved, Advice: "put it back"}
+	err := &checkpoint.Error{Store: "sqlitestore", Place: "p", Kind: moved, Advice: "put it back"}
 	require.EqualError(t, err, "sqlitestore: p: the file was moved (put it back)")
 	require.ErrorIs(t, err, moved)
-	err = &checkpoint.StoreError{Store: "sqlitestore", Place: "p", Kind: checkpoint.ErrBusy, Advice: "allow more time"}
+	err = &checkpoint.Error{Store: "sqlitestore", Place: "p", Kind: checkpoint.ErrBusy, Advice: "allow more time"}
 	require.EqualError(t, err, "sqlitestore: p: the store is busy (allow more time)")
-	require.EqualError(t, &checkpoint.StoreError{Store: "mine", Place: "p", Kind: checkpoint.ErrClosed}, "mine: p: the store is closed")
-	require.EqualError(t, &checkpoint.StoreError{Store: "mine", Place: "p"}, "mine: p: the store failed")
-	require.Empty(t, (&checkpoint.StoreError{}).Unwrap())
+	require.EqualError(t, &checkpoint.Error{Store: "mine", Place: "p", Kind: checkpoint.ErrClosed}, "mine: p: the store is closed")
+	require.EqualError(t, &checkpoint.Error{Store: "mine", Place: "p"}, "mine: p: the store failed")
+	require.Empty(t, (&checkpoint.Error{}).Unwrap())
 }
 
 // The id of a run may be long; the text of the error stays short.
-func TestStoreError_longID(t *testing.T) {
-	err := &checkpoint.StoreError{Store: "mine", Place: "p", Key: checkpoint.Key{Run: strings.Repeat("x", 500)}, Kind: checkpoint.ErrClosed}
+func TestError_longID(t *testing.T) {
+	err := &checkpoint.Error{Store: "mine", Place: "p", Key: checkpoint.Key{Run: strings.Repeat("x", 500)}, Kind: checkpoint.ErrClosed}
 	require.Less(t, len(err.Error()), 200)
-}
-
-func TestSchemaError(t *testing.T) {
-	err := error(&checkpoint.SchemaError{Store: "pgstore", Place: "p", Version: 3, Known: 2})
-	require.EqualError(t, err, "pgstore: p: a newer program has changed the store: its schema has version 3, and this program knows versions up to 2 "+
-		"(run the newer program, or open another place)")
-	require.ErrorIs(t, err, checkpoint.ErrNewer)
 }
