@@ -87,6 +87,7 @@
 //	markdownpolicy/internal/reactscan    scans ReAct replies for their keywords
 //	markdownpolicy/internal/jsonrepair   repairs JSON with the usual mistakes of models
 //	markdownpolicy/internal/pyliteral    reads Python literals and calls as JSON
+//	checkpoint/internal/tables           shared code of the stores that keep runs in tables
 //	internal/contentsize                 how much of a model's context a part of a message takes
 //	llmclient/internal/wire              shared code of the clients that ask models over HTTP
 //	llmclient/internal/openaiapi         shared code of the clients of OpenAI's APIs

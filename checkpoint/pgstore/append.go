@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/segue-go/segue/checkpoint"
+	"github.com/segue-go/segue/checkpoint/internal/tables"
 )
 
 // mostBytes is how much one statement takes: PostgreSQL has room for twice as much, headers
@@ -71,7 +72,7 @@ func (s *Store) addition(b *checkpoint.Batch) (*addition, error) {
 	a := &addition{Batch: b, store: s, next: true, crcs: make([]int32, n), types: make([]string, n), data: make([][]byte, n)}
 	for i, r := range b.Records {
 		a.next = a.next && r.Seq == b.Records[0].Seq+i
-		a.crcs[i], a.types[i], a.data[i] = sum(b.Key, strconv.Itoa(r.Seq), r.Type, r.Data), r.Type, bytesOf(r.Data)
+		a.crcs[i], a.types[i], a.data[i] = sum(b.Key, strconv.Itoa(r.Seq), r.Type, r.Data), r.Type, tables.BytesOf(r.Data)
 		if a.bytes += len(r.Data); a.bytes > mostBytes {
 			return nil, failure(&checkpoint.Error{Place: s.place, Key: b.Key, Record: r.Seq, Kind: checkpoint.ErrTooLarge})
 		}
@@ -127,12 +128,4 @@ func micros(d time.Duration) int64 {
 	default:
 		return max(1, d.Microseconds())
 	}
-}
-
-// bytesOf returns data as PostgreSQL takes them: nil would be NULL.
-func bytesOf(data []byte) []byte {
-	if data == nil {
-		return []byte{}
-	}
-	return data
 }

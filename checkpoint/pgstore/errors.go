@@ -58,6 +58,11 @@ func failure(e *checkpoint.Error) error {
 	return e
 }
 
+// corrupt returns the error of a run of which something is damaged.
+func (s *Store) corrupt(key checkpoint.Key, problem string) error {
+	return failure(&checkpoint.Error{Place: s.place, Key: key, Kind: checkpoint.ErrCorrupt, Problem: problem})
+}
+
 // newer returns the error of a store that a newer program has changed.
 func newer(place string, version, known int) error {
 	return failure(&checkpoint.Error{

@@ -7,6 +7,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/segue-go/segue/checkpoint"
+	"github.com/segue-go/segue/checkpoint/internal/tables"
 )
 
 // Post implements [checkpoint.Inbox]. The data of a message may have 512 MiB.
@@ -24,7 +25,7 @@ func (s *Store) Post(ctx context.Context, m checkpoint.Message) error {
 	crc := sum(m.Key, "message", m.ID, m.Data)
 	return s.do(ctx, m.Key, func(conn *pgx.Conn) error {
 		var there bool
-		if err := conn.QueryRow(ctx, text, m.Key.Namespace, m.Key.Run, m.ID, crc, bytesOf(m.Data)).Scan(&there); err != nil {
+		if err := conn.QueryRow(ctx, text, m.Key.Namespace, m.Key.Run, m.ID, crc, tables.BytesOf(m.Data)).Scan(&there); err != nil {
 			return err
 		}
 		if !there {
@@ -60,7 +61,7 @@ func (s *Store) Posted(ctx context.Context, keys ...checkpoint.Key) (posted []ch
 				return err
 			}
 			if sum(m.Key, "message", m.ID, m.Data) != want {
-				problems = append(problems, failure(&checkpoint.Error{Place: s.place, Key: m.Key, Kind: checkpoint.ErrCorrupt, Problem: "the checksum of a message to the run does not match"}))
+				problems = append(problems, s.corrupt(m.Key, "the checksum of a message to the run does not match"))
 				continue
 			}
 			posted = append(posted, m)

@@ -10,6 +10,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/segue-go/segue/checkpoint"
+	"github.com/segue-go/segue/checkpoint/internal/tables"
 )
 
 // List implements [checkpoint.Lister]. By its indexes and statistics the server finds a page
@@ -88,7 +89,7 @@ func listing(q *checkpoint.Query) (string, []any) {
 		c.and(`r.marks @> ?`, marks)
 	}
 	if !q.Due.IsZero() {
-		c.and(`r.due <= ?`, nanos(q.Due))
+		c.and(`r.due <= ?`, tables.Nanos(q.Due))
 	}
 	if !q.Updated.IsZero() { // no run was appended to before it was created
 		at := ceiling(q.Updated)

@@ -4,13 +4,11 @@ import (
 	"crypto/sha256"
 	"encoding/json"
 	"fmt"
-	"hash/crc32"
-	"math"
 	"slices"
 	"strconv"
-	"time"
 
 	"github.com/segue-go/segue/checkpoint"
+	"github.com/segue-go/segue/checkpoint/internal/tables"
 )
 
 // The classes of marks. They are part of the hashes in the database.
@@ -56,7 +54,7 @@ func describe(key checkpoint.Key, header *checkpoint.Header) (*described, error)
 	}
 	d := &described{text: string(text), crc: sum(key, "head", "", text), state: markOf(byStatus, "", string(h.Status)), marks: marksOf(&h)}
 	if !h.Due.IsZero() {
-		due := nanos(h.Due)
+		due := tables.Nanos(h.Due)
 		d.due = &due
 	}
 	return d, nil
@@ -81,29 +79,7 @@ func marksOf(h *checkpoint.Header) []mark {
 	return slices.Compact(list)
 }
 
-var castagnoli = crc32.MakeTable(crc32.Castagnoli)
-
-// sum returns the checksum of data of a run. It covers the run, the name and the kind of the data
-// as well, so that they cannot pass for other data.
+// sum returns the checksum of data of a run, as it is stored.
 func sum(key checkpoint.Key, name, kind string, data []byte) int32 {
-	var room [256]byte
-	bound := append(room[:0], key.Namespace...)
-	for _, part := range []string{key.Run, name, kind} {
-		bound = append(append(bound, 0), part...)
-	}
-	bound = append(bound, 0)
-	return int32(crc32.Update(crc32.Checksum(bound, castagnoli), castagnoli, data))
-}
-
-// nanos returns a time as it is stored: in nanoseconds since 1970. A time for which there is no
-// room becomes the first or the last one.
-func nanos(t time.Time) int64 {
-	switch year := t.UTC().Year(); {
-	case year < 1678:
-		return math.MinInt64
-	case year > 2261:
-		return math.MaxInt64
-	default:
-		return t.UnixNano()
-	}
+	return int32(tables.Sum(key, name, kind, data))
 }

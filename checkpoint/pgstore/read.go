@@ -153,7 +153,7 @@ func (r *headRow) wantStand() [16]byte {
 
 // damaged is the error of a run whose row does not fit its checksum.
 func (s *Store) damaged(key checkpoint.Key) error {
-	return failure(&checkpoint.Error{Place: s.place, Key: key, Kind: checkpoint.ErrCorrupt, Problem: "the checksum of where the run stands (last, epoch, lease) does not match"})
+	return s.corrupt(key, "the checksum of where the run stands (last, epoch, lease) does not match")
 }
 
 // whole checks a row, and returns its head.
@@ -163,7 +163,7 @@ func (s *Store) whole(r *headRow) (checkpoint.Head, error) {
 		return checkpoint.Head{}, s.damaged(h.Key)
 	}
 	if sum(h.Key, "head", "", r.header) != r.crc {
-		return checkpoint.Head{}, failure(&checkpoint.Error{Place: s.place, Key: h.Key, Kind: checkpoint.ErrCorrupt, Problem: "the checksum of the run's head does not match"})
+		return checkpoint.Head{}, s.corrupt(h.Key, "the checksum of the run's head does not match")
 	}
 	if err := json.Unmarshal(r.header, &h.Header); err != nil {
 		return checkpoint.Head{}, failure(&checkpoint.Error{Place: s.place, Key: h.Key, Kind: checkpoint.ErrCorrupt, Problem: "the head of the run cannot be read", Err: err})

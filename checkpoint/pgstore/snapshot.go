@@ -3,11 +3,11 @@ package pgstore
 import (
 	"context"
 	"fmt"
-	"strconv"
 
 	"github.com/jackc/pgx/v5"
 
 	"github.com/segue-go/segue/checkpoint"
+	"github.com/segue-go/segue/checkpoint/internal/tables"
 )
 
 const (
@@ -27,10 +27,10 @@ func (s *Store) SaveSnapshot(ctx context.Context, key checkpoint.Key, snapshot c
 	if len(snapshot.Data) > mostBytes {
 		return failure(&checkpoint.Error{Place: s.place, Key: key, Kind: checkpoint.ErrTooLarge})
 	}
-	n, crc := snapshot.Records, sumOfSnapshot(key, &snapshot)
+	n, crc := snapshot.Records, int32(tables.SumOfSnapshot(key, &snapshot))
 	return s.do(ctx, key, func(conn *pgx.Conn) error {
 		var last *int
-		if err := conn.QueryRow(ctx, saveSnapshot, key.Namespace, key.Run, n, crc, bytesOf(snapshot.Data)).Scan(&last); err != nil {
+		if err := conn.QueryRow(ctx, saveSnapshot, key.Namespace, key.Run, n, crc, tables.BytesOf(snapshot.Data)).Scan(&last); err != nil {
 			return err
 		}
 		switch {
@@ -54,15 +54,11 @@ func (s *Store) Snapshot(ctx context.Context, key checkpoint.Key) (snapshot chec
 		if err := conn.QueryRow(ctx, readSnapshot, key.Namespace, key.Run).Scan(&read.Records, &read.Data, &want); err != nil {
 			return err
 		}
-		if sumOfSnapshot(key, &read) != want {
-			return failure(&checkpoint.Error{Place: s.place, Key: key, Kind: checkpoint.ErrCorrupt, Problem: "the checksum of the run's snapshot does not match"})
+		if int32(tables.SumOfSnapshot(key, &read)) != want {
+			return s.corrupt(key, "the checksum of the run's snapshot does not match")
 		}
 		snapshot = read
 		return nil
 	})
 	return snapshot, err
-}
-
-func sumOfSnapshot(key checkpoint.Key, s *checkpoint.Snapshot) int32 {
-	return sum(key, "snapshot", strconv.Itoa(s.Records), s.Data)
 }

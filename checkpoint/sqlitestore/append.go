@@ -4,12 +4,11 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"hash/crc32"
-	"math"
 	"strconv"
 	"time"
 
 	"github.com/segue-go/segue/checkpoint"
+	"github.com/segue-go/segue/checkpoint/internal/tables"
 )
 
 // addition is a batch as it is stored.
@@ -35,7 +34,7 @@ func (s *Store) Append(ctx context.Context, b checkpoint.Batch) error {
 	bytes := 0
 	for i, r := range b.Records {
 		a.next = a.next && r.Seq == b.Records[0].Seq+i
-		a.sums[i] = sum(b.Key, strconv.Itoa(r.Seq), r.Type, r.Data)
+		a.sums[i] = tables.Sum(b.Key, strconv.Itoa(r.Seq), r.Type, r.Data)
 		bytes += len(r.Data)
 	}
 	if b.Header != nil {
@@ -92,11 +91,11 @@ func (a *addition) headArgs(now time.Time, last int) []any {
 	sign, until := 0, int64(0)
 	switch {
 	case b.Lease > 0:
-		sign, until = 1, nanos(now.Add(b.Lease))
+		sign, until = 1, tables.Nanos(now.Add(b.Lease))
 	case b.Lease < 0:
 		sign = -1
 	}
-	return []any{b.Key.Namespace, b.Key.Run, last, last + len(b.Records), b.Epoch, nanos(now), b.Writer, sign, until, b.Progress}
+	return []any{b.Key.Namespace, b.Key.Run, last, last + len(b.Records), b.Epoch, tables.Nanos(now), b.Writer, sign, until, b.Progress}
 }
 
 const addRecord = `INSERT INTO records (place, type, data, sum)
@@ -109,7 +108,7 @@ func (a *addition) complete(w *writer) error {
 		return err
 	}
 	for i, r := range a.batch.Records {
-		if err := w.exec(addRecord, key.Namespace, key.Run, r.Seq, r.Type, bytesOf(r.Data), int64(a.sums[i])); err != nil {
+		if err := w.exec(addRecord, key.Namespace, key.Run, r.Seq, r.Type, tables.BytesOf(r.Data), int64(a.sums[i])); err != nil {
 			return err
 		}
 	}
@@ -161,8 +160,8 @@ const addRun = `INSERT INTO runs
 
 // begin creates a run without records, whose header is empty.
 func (a *addition) begin(w *writer, now time.Time) (h held, err error) {
-	key, at := a.batch.Key, nanos(now)
-	h = held{epoch: a.batch.Epoch, created: at, header: "{}", sum: int64(sum(key, "head", "", []byte("{}")))}
+	key, at := a.batch.Key, tables.Nanos(now)
+	h = held{epoch: a.batch.Epoch, created: at, header: "{}", sum: int64(tables.Sum(key, "head", "", []byte("{}")))}
 	if err := w.exec(addRun, key.Namespace, key.Run, h.epoch, at, at, h.sum); err != nil {
 		return h, err
 	}
@@ -193,39 +192,4 @@ func (a *addition) change(w *writer, h *held, now time.Time) error {
 		}
 	}
 	return a.complete(w)
-}
-
-// bytesOf returns data that are not nil: nil would be stored as NULL.
-func bytesOf(data []byte) []byte {
-	if data == nil {
-		return []byte{}
-	}
-	return data
-}
-
-var castagnoli = crc32.MakeTable(crc32.Castagnoli)
-
-// sum returns the checksum of data of a run. It covers the run, the name and the kind of the data
-// as well, so that they cannot pass for other data.
-func sum(key checkpoint.Key, name, kind string, data []byte) uint32 {
-	var room [256]byte
-	bound := append(room[:0], key.Namespace...)
-	for _, part := range []string{key.Run, name, kind} {
-		bound = append(append(bound, 0), part...)
-	}
-	bound = append(bound, 0)
-	return crc32.Update(crc32.Checksum(bound, castagnoli), castagnoli, data)
-}
-
-// nanos returns a time as it is stored: in nanoseconds since 1970. A time for which there is no
-// room becomes the first or the last one.
-func nanos(t time.Time) int64 {
-	switch year := t.UTC().Year(); {
-	case year < 1678:
-		return math.MinInt64
-	case year > 2261:
-		return math.MaxInt64
-	default:
-		return t.UnixNano()
-	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/segue-go/segue/checkpoint"
+	"github.com/segue-go/segue/checkpoint/internal/tables"
 )
 
 // Commits returns how many transactions a store has committed, and how often its log was drained.
@@ -59,7 +60,7 @@ func SumHeads(s *Store) error {
 		if err := rows.Scan(&id, &key.Namespace, &key.Run, &header); err != nil {
 			return err
 		}
-		if err := s.writer.exec("UPDATE runs SET sum = ? WHERE id = ?", int64(sum(key, "head", "", []byte(header))), id); err != nil {
+		if err := s.writer.exec("UPDATE runs SET sum = ? WHERE id = ?", int64(tables.Sum(key, "head", "", []byte(header))), id); err != nil {
 			return err
 		}
 	}
@@ -71,7 +72,7 @@ func SumHeads(s *Store) error {
 
 // Plans says how SQLite finds the runs of a query.
 func Plans(ctx context.Context, s *Store, q checkpoint.Query) (plans string, err error) {
-	l := &listing{s: s, q: &q, until: nanos(s.now())}
+	l := &listing{s: s, q: &q, until: tables.Nanos(s.now())}
 	begin, err := l.best(ctx)
 	if err != nil {
 		return "", err

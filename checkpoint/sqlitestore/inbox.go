@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/segue-go/segue/checkpoint"
+	"github.com/segue-go/segue/checkpoint/internal/tables"
 )
 
 const (
@@ -23,7 +24,7 @@ func (s *Store) Post(ctx context.Context, m checkpoint.Message) error {
 	if err := m.Key.Check(); err != nil {
 		return err
 	}
-	want := int64(sum(m.Key, "message", m.ID, m.Data))
+	want := int64(tables.Sum(m.Key, "message", m.ID, m.Data))
 	return s.write(ctx, &job{key: m.Key, bytes: len(m.Data), do: func(w *writer) error {
 		var id int64
 		found, err := w.row(findRun, []any{m.Key.Namespace, m.Key.Run}, &id)
@@ -33,7 +34,7 @@ func (s *Store) Post(ctx context.Context, m checkpoint.Message) error {
 		if !found {
 			return refused{&checkpoint.Error{Kind: checkpoint.ErrNotFound, Key: m.Key}}
 		}
-		return w.exec(addMessage, id, m.ID, nanos(s.now()), bytesOf(m.Data), want)
+		return w.exec(addMessage, id, m.ID, tables.Nanos(s.now()), tables.BytesOf(m.Data), want)
 	}})
 }
 
@@ -70,8 +71,8 @@ func (s *Store) posted(ctx context.Context, key checkpoint.Key) (list []checkpoi
 		if err := rows.Scan(&m.ID, &at, &m.Data, &want); err != nil {
 			return false, err
 		}
-		if int64(sum(key, "message", m.ID, m.Data)) != want {
-			problems = append(problems, failure(&checkpoint.Error{Place: s.path, Key: key, Kind: checkpoint.ErrCorrupt, Problem: "the checksum of a message to the run does not match"}))
+		if int64(tables.Sum(key, "message", m.ID, m.Data)) != want {
+			problems = append(problems, s.corrupt(key, "the checksum of a message to the run does not match"))
 			return false, nil
 		}
 		m.At = time.Unix(0, at)

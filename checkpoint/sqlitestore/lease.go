@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/segue-go/segue/checkpoint"
+	"github.com/segue-go/segue/checkpoint/internal/tables"
 )
 
 // Lease implements [checkpoint.Leaser]. Times are those of the machine's clock.
@@ -53,7 +54,7 @@ func (s *Store) lease(w *writer, key checkpoint.Key, holder string, d time.Durat
 	case d <= 0:
 		h.Lease = checkpoint.Lease{}
 	case mine:
-		h.Lease.Until = time.Unix(0, nanos(now.Add(d)))
+		h.Lease.Until = time.Unix(0, tables.Nanos(now.Add(d)))
 	case h.Lease.Until.After(now):
 		return checkpoint.Head{}, refused{&checkpoint.Error{Kind: checkpoint.ErrLeased, Key: key, Until: h.Lease.Until}}
 	default:
@@ -61,7 +62,7 @@ func (s *Store) lease(w *writer, key checkpoint.Key, holder string, d time.Durat
 			h.Recoveries++
 		}
 		h.Epoch++
-		h.Lease = checkpoint.Lease{Writer: holder, Until: time.Unix(0, nanos(now.Add(d)))}
+		h.Lease = checkpoint.Lease{Writer: holder, Until: time.Unix(0, tables.Nanos(now.Add(d)))}
 	}
 	until := int64(0)
 	if !h.Lease.Until.IsZero() {

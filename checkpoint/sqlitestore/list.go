@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/segue-go/segue/checkpoint"
+	"github.com/segue-go/segue/checkpoint/internal/tables"
 )
 
 // A list begins at the condition that holds for the fewest runs: a mark, the runs that are due, or
@@ -28,10 +29,10 @@ func (s *Store) List(ctx context.Context, q checkpoint.Query) (checkpoint.Page, 
 	defer s.open.RUnlock()
 	l := &listing{s: s, q: &q, until: math.MaxInt64}
 	if !q.After.IsZero() {
-		l.until = nanos(q.After.Created)
+		l.until = tables.Nanos(q.After.Created)
 	}
 	if !q.Updated.IsZero() { // no run was appended to before it was created
-		l.until = min(l.until, nanos(q.Updated))
+		l.until = min(l.until, tables.Nanos(q.Updated))
 	}
 	found, err := l.find(ctx)
 	if err != nil {
@@ -162,7 +163,7 @@ func (l *listing) count(ctx context.Context, st *start) error {
 	var parts []part
 	switch {
 	case st.due:
-		parts = []part{{`SELECT 1 FROM runs WHERE due <= ?`, []any{nanos(l.q.Due)}}}
+		parts = []part{{`SELECT 1 FROM runs WHERE due <= ?`, []any{tables.Nanos(l.q.Due)}}}
 	case st.posted:
 		parts = []part{{`SELECT DISTINCT run FROM inbox`, nil}}
 	}
@@ -201,7 +202,7 @@ func (l *listing) query(st *start, m mark) (string, []any) {
 	switch {
 	case st.due:
 		from = `runs r INDEXED BY runs_by_due`
-		c.and(`r.due <= ?`, nanos(l.q.Due))
+		c.and(`r.due <= ?`, tables.Nanos(l.q.Due))
 	case st.posted:
 		from = `(SELECT DISTINCT run FROM inbox) p CROSS JOIN runs r ON r.id = p.run`
 	default:
@@ -236,7 +237,7 @@ func (c *conditions) and(text string, args ...any) {
 func (l *listing) rest(c *conditions, st *start) {
 	q := l.q
 	if at := q.After; !at.IsZero() {
-		c.and(`(r.created < ? OR r.namespace > ? OR (r.namespace = ? AND r.run > ?))`, nanos(at.Created), at.Key.Namespace, at.Key.Namespace, at.Key.Run)
+		c.and(`(r.created < ? OR r.namespace > ? OR (r.namespace = ? AND r.run > ?))`, tables.Nanos(at.Created), at.Key.Namespace, at.Key.Namespace, at.Key.Run)
 	}
 	if statuses := l.statuses(); len(statuses) > 0 && !slices.Equal(statuses, st.marks) {
 		args := make([]any, len(statuses))
@@ -251,13 +252,13 @@ func (l *listing) rest(c *conditions, st *start) {
 		}
 	}
 	if !q.Due.IsZero() && !st.due {
-		c.and(`r.due <= ?`, nanos(q.Due))
+		c.and(`r.due <= ?`, tables.Nanos(q.Due))
 	}
 	if !q.Updated.IsZero() {
-		c.and(`r.updated < ?`, nanos(q.Updated))
+		c.and(`r.updated < ?`, tables.Nanos(q.Updated))
 	}
 	if q.Unleased {
-		c.and(`r.lease_until <= ?`, nanos(l.s.now()))
+		c.and(`r.lease_until <= ?`, tables.Nanos(l.s.now()))
 	}
 	if q.Posted && !st.posted {
 		c.and(`EXISTS (SELECT 1 FROM inbox i WHERE i.run = r.id)`)

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/segue-go/segue/checkpoint"
+	"github.com/segue-go/segue/checkpoint/internal/tables"
 )
 
 // The classes of marks. Their numbers are stored in files.
@@ -90,14 +91,14 @@ func (a *addition) describe(w *writer, h *held) error {
 	if !after.Due.Equal(before.Due) {
 		var due any
 		if !after.Due.IsZero() {
-			due = nanos(after.Due)
+			due = tables.Nanos(after.Due)
 		}
 		if err := w.exec(dueRun, due, h.id); err != nil {
 			return err
 		}
 	}
 	return w.exec(describeRun, string(after.Status), after.Strategy, after.Origin.Run,
-		string(a.header), int64(sum(key, "head", "", a.header)), h.id)
+		string(a.header), int64(tables.Sum(key, "head", "", a.header)), h.id)
 }
 
 // without returns the marks of a list that are not in another list.
@@ -107,8 +108,8 @@ func without(list, other []mark) []mark {
 
 // header checks a stored header, and returns it.
 func (s *Store) header(key checkpoint.Key, text string, want int64) (h checkpoint.Header, err error) {
-	if got := sum(key, "head", "", []byte(text)); int64(got) != want {
-		return h, failure(&checkpoint.Error{Place: s.path, Key: key, Kind: checkpoint.ErrCorrupt, Problem: "the checksum of the run's head does not match"})
+	if got := tables.Sum(key, "head", "", []byte(text)); int64(got) != want {
+		return h, s.corrupt(key, "the checksum of the run's head does not match")
 	}
 	if err := json.Unmarshal([]byte(text), &h); err != nil {
 		return h, failure(&checkpoint.Error{Place: s.path, Key: key, Kind: checkpoint.ErrCorrupt, Problem: "the head of the run cannot be read", Err: err})

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/segue-go/segue/checkpoint"
+	"github.com/segue-go/segue/checkpoint/internal/tables"
 )
 
 const (
@@ -107,7 +108,7 @@ func (s *Store) record(rows *sql.Rows, key checkpoint.Key, at int64) (r checkpoi
 	if where != at {
 		return r, s.gap(key, r.Seq)
 	}
-	if int64(sum(key, strconv.Itoa(r.Seq), r.Type, r.Data)) != want {
+	if int64(tables.Sum(key, strconv.Itoa(r.Seq), r.Type, r.Data)) != want {
 		return r, failure(&checkpoint.Error{Place: s.path, Key: key, Record: r.Seq, Kind: checkpoint.ErrCorrupt, Problem: "the checksum of the record does not match"})
 	}
 	return r, nil

@@ -3,9 +3,9 @@ package sqlitestore
 import (
 	"context"
 	"fmt"
-	"strconv"
 
 	"github.com/segue-go/segue/checkpoint"
+	"github.com/segue-go/segue/checkpoint/internal/tables"
 )
 
 const (
@@ -26,7 +26,7 @@ func (s *Store) SaveSnapshot(ctx context.Context, key checkpoint.Key, snapshot c
 	if err := key.Check(); err != nil {
 		return err
 	}
-	want := int64(sumOfSnapshot(key, &snapshot))
+	want := int64(tables.SumOfSnapshot(key, &snapshot))
 	return s.write(ctx, &job{key: key, bytes: len(snapshot.Data), do: func(w *writer) error {
 		var id int64
 		var last int
@@ -42,7 +42,7 @@ func (s *Store) SaveSnapshot(ctx context.Context, key checkpoint.Key, snapshot c
 		case snapshot.Records < 1 || snapshot.Records > last:
 			return refused{&checkpoint.Error{Kind: checkpoint.ErrConflict, Key: key, Problem: fmt.Sprintf("a snapshot of %d records, and the run has %d", snapshot.Records, last)}}
 		}
-		return w.exec(addSnapshot, id, snapshot.Records, bytesOf(snapshot.Data), want)
+		return w.exec(addSnapshot, id, snapshot.Records, tables.BytesOf(snapshot.Data), want)
 	}})
 }
 
@@ -57,12 +57,8 @@ func (s *Store) Snapshot(ctx context.Context, key checkpoint.Key) (snapshot chec
 	if err != nil {
 		return checkpoint.Snapshot{}, s.missing(ctx, key, err)
 	}
-	if int64(sumOfSnapshot(key, &snapshot)) != want {
-		return checkpoint.Snapshot{}, failure(&checkpoint.Error{Place: s.path, Key: key, Kind: checkpoint.ErrCorrupt, Problem: "the checksum of the run's snapshot does not match"})
+	if int64(tables.SumOfSnapshot(key, &snapshot)) != want {
+		return checkpoint.Snapshot{}, s.corrupt(key, "the checksum of the run's snapshot does not match")
 	}
 	return snapshot, nil
-}
-
-func sumOfSnapshot(key checkpoint.Key, s *checkpoint.Snapshot) uint32 {
-	return sum(key, "snapshot", strconv.Itoa(s.Records), s.Data)
 }

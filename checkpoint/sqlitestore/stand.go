@@ -7,6 +7,7 @@ import (
 	"modernc.org/sqlite"
 
 	"github.com/segue-go/segue/checkpoint"
+	"github.com/segue-go/segue/checkpoint/internal/tables"
 )
 
 // The statements that change where a run stands compute its checksum with sum. Each of them checks
@@ -17,7 +18,7 @@ func init() {
 		for i, arg := range args {
 			text[i] = fmt.Sprint(arg)
 		}
-		return int64(sum(checkpoint.Key{Namespace: text[0], Run: text[1]}, text[2], text[3], []byte(text[4]))), nil
+		return int64(tables.Sum(checkpoint.Key{Namespace: text[0], Run: text[1]}, text[2], text[3], []byte(text[4]))), nil
 	})
 }
 
@@ -32,5 +33,5 @@ func (w *writer) stand(key checkpoint.Key) error { return w.exec(standRun, key.N
 
 // damaged is the error of a run whose row does not fit its checksum.
 func (s *Store) damaged(key checkpoint.Key) error {
-	return failure(&checkpoint.Error{Place: s.path, Key: key, Kind: checkpoint.ErrCorrupt, Problem: "the checksum of where the run stands (last, epoch, lease) does not match"})
+	return s.corrupt(key, "the checksum of where the run stands (last, epoch, lease) does not match")
 }

@@ -4,14 +4,10 @@ import (
 	"context"
 	"database/sql"
 	"errors"
-	"fmt"
-	"strconv"
 
 	"github.com/segue-go/segue/checkpoint"
+	"github.com/segue-go/segue/checkpoint/internal/tables"
 )
-
-// partSize is how many bytes each part of a value has, but the last. It is a number of the file.
-const partSize = 64 << 10
 
 const (
 	hasValue  = `SELECT 1 FROM run_values WHERE run = ? AND id = ?`
@@ -50,15 +46,13 @@ func putValue(w *writer, key checkpoint.Key, id string, data []byte) error {
 	if found, err = w.row(hasValue, []any{run, id}, &there); err != nil || found {
 		return err
 	}
-	if err := w.exec(addValue, run, id, len(data), int64(sumOfValue(key, id, int64(len(data))))); err != nil {
+	if err := w.exec(addValue, run, id, len(data), tables.SumOfValue(key, id, int64(len(data)))); err != nil {
 		return err
 	}
-	for part := 0; len(data) > 0; part++ {
-		n := min(len(data), partSize)
-		if err := w.exec(addPart, run, id, part, data[:n], int64(sumOfPart(key, id, part, data[:n]))); err != nil {
+	for p := range tables.Parts(key, id, data) {
+		if err := w.exec(addPart, run, id, p.Number, p.Data, p.Sum); err != nil {
 			return err
 		}
-		data = data[n:]
 	}
 	return nil
 }
@@ -69,70 +63,36 @@ func (s *Store) ReadValue(ctx context.Context, key checkpoint.Key, id string, of
 		return nil, 0, err
 	}
 	defer s.open.RUnlock()
-	var run, size, want int64
-	err := s.reads.QueryRowContext(ctx, readValue, key.Namespace, key.Run, id).Scan(&run, &size, &want)
-	if errors.Is(err, sql.ErrNoRows) {
-		return nil, 0, &checkpoint.Error{Kind: checkpoint.ErrNotFound, Key: key, Problem: fmt.Sprintf("value %.64q", id)}
-	}
-	if err != nil {
-		return nil, 0, s.missing(ctx, key, err)
-	}
-	if int64(sumOfValue(key, id, size)) != want {
-		return nil, 0, s.damagedValue(key, id)
-	}
-	first, end := checkpoint.Span(size, offset, length)
-	if first == end {
-		return nil, size, nil
-	}
-	data, err := s.parts(ctx, key, &valueSpan{run: run, id: id, size: size, first: first, end: end})
+	data, size, err := s.values(ctx, key).Read(id, offset, length)
 	if err != nil {
 		return nil, 0, s.missing(ctx, key, err)
 	}
 	return data, size, nil
 }
 
-// valueSpan is a range of a value, which is not empty.
-type valueSpan struct {
-	run              int64
-	id               string
-	size, first, end int64
-}
-
-// parts reads the bytes of a range.
-func (s *Store) parts(ctx context.Context, key checkpoint.Key, v *valueSpan) ([]byte, error) {
-	data := make([]byte, 0, v.end-v.first)
-	next, last := v.first/partSize, (v.end-1)/partSize
-	err := s.each(ctx, readParts, []any{v.run, v.id, next, last}, func(rows *sql.Rows) (bool, error) {
-		var part, want int64
-		var bytes sql.RawBytes
-		if err := rows.Scan(&part, &bytes, &want); err != nil {
-			return false, err
-		}
-		begin := part * partSize
-		if part != next || int64(len(bytes)) != min(partSize, v.size-begin) || int64(sumOfPart(key, v.id, int(part), bytes)) != want {
-			return false, s.damagedValue(key, v.id)
-		}
-		data = append(data, bytes[max(0, v.first-begin):min(int64(len(bytes)), v.end-begin)]...)
-		next++
-		return false, nil
-	})
-	if err == nil && next != last+1 {
-		err = s.lostParts(ctx, key, v)
+// values returns the values of a run.
+func (s *Store) values(ctx context.Context, key checkpoint.Key) *tables.Values {
+	return &tables.Values{
+		Key:     key,
+		Corrupt: func(problem string) error { return s.corrupt(key, problem) },
+		Row: func(id string) (v tables.Value, found bool, err error) {
+			v.ID = id
+			err = s.reads.QueryRowContext(ctx, readValue, key.Namespace, key.Run, id).Scan(&v.Run, &v.Size, &v.Sum)
+			if errors.Is(err, sql.ErrNoRows) {
+				return v, false, nil
+			}
+			return v, err == nil, err
+		},
+		Parts: func(v *tables.Value, first, last int64, each func(tables.Part) error) error {
+			return s.each(ctx, readParts, []any{v.Run, v.ID, first, last}, func(rows *sql.Rows) (bool, error) {
+				var p tables.Part
+				if err := rows.Scan(&p.Number, (*sql.RawBytes)(&p.Data), &p.Sum); err != nil {
+					return false, err
+				}
+				return false, each(p)
+			})
+		},
 	}
-	return data, err
-}
-
-// lostParts returns why parts are missing: the run was deleted meanwhile, or they are damaged.
-func (s *Store) lostParts(ctx context.Context, key checkpoint.Key, v *valueSpan) error {
-	var there int
-	err := s.reads.QueryRowContext(ctx, hasValue, v.run, v.id).Scan(&there)
-	if errors.Is(err, sql.ErrNoRows) {
-		return &checkpoint.Error{Kind: checkpoint.ErrNotFound, Key: key, Problem: fmt.Sprintf("value %.64q", v.id)}
-	}
-	if err != nil {
-		return err
-	}
-	return s.damagedValue(key, v.id)
 }
 
 // Values implements [checkpoint.ValueStore].
@@ -141,33 +101,17 @@ func (s *Store) Values(ctx context.Context, key checkpoint.Key) (list []checkpoi
 		return nil, err
 	}
 	defer s.open.RUnlock()
+	values := s.values(ctx, key)
 	err = s.each(ctx, listValues, []any{key.Namespace, key.Run}, func(rows *sql.Rows) (bool, error) {
-		var v checkpoint.Value
-		var want int64
-		if err := rows.Scan(&v.ID, &v.Size, &want); err != nil {
+		var v tables.Value
+		if err := rows.Scan(&v.ID, &v.Size, &v.Sum); err != nil {
 			return false, err
 		}
-		if int64(sumOfValue(key, v.ID, v.Size)) != want {
-			return false, s.damagedValue(key, v.ID)
-		}
-		list = append(list, v)
-		return false, nil
+		list = append(list, v.Value)
+		return false, values.Check(&v)
 	})
 	if err != nil {
 		return nil, s.missing(ctx, key, err)
 	}
 	return list, nil
-}
-
-func (s *Store) damagedValue(key checkpoint.Key, id string) error {
-	problem := "the checksum of the run's value " + strconv.Quote(id) + " does not match, or a part of it is missing"
-	return failure(&checkpoint.Error{Place: s.path, Key: key, Kind: checkpoint.ErrCorrupt, Problem: problem})
-}
-
-func sumOfValue(key checkpoint.Key, id string, size int64) uint32 {
-	return sum(key, "value "+id, strconv.FormatInt(size, 10), nil)
-}
-
-func sumOfPart(key checkpoint.Key, id string, part int, data []byte) uint32 {
-	return sum(key, "part of value "+id, strconv.Itoa(part), data)
 }

@@ -28,7 +28,7 @@ var layers = []struct {
 	{"readers of JSON with mistakes", []string{"markdownpolicy/internal/jsonrepair"}},
 	{"readers of Python", []string{"markdownpolicy/internal/pyliteral"}},
 	{"conversations and journals as data", []string{"messages", "checkpoint"}},
-	{"what strategies are given; what models can call", []string{"delegation", "tools", "checkpoint/checkpointtest", "checkpoint/sealed", "internal/contentsize"}},
+	{"what strategies are given; what models can call", []string{"delegation", "tools", "checkpoint/checkpointtest", "checkpoint/internal/tables", "checkpoint/sealed", "internal/contentsize"}},
 	{"formats of text", []string{"markdownpolicy", "tools/filetools"}},
 	{"the contract with models", []string{"llmclient"}},
 	{"what clients of models share", []string{"llmclient/internal/wire"}},

@@ -58,6 +58,7 @@ var acting = []string{
 	".",
 	"checkpoint",
 	"checkpoint/checkpointtest",
+	"checkpoint/internal/tables",
 	"checkpoint/sealed",
 	"tools",
 	"tools/filetools",
