@@ -174,7 +174,7 @@ func (j *journal) tryAppend(ctx context.Context, b *checkpoint.Batch) (err error
 func isFinal(err error) bool {
 	_, panicked := errors.AsType[*machine.PanicError](err)
 	return panicked || errors.Is(err, checkpoint.ErrConflict) || errors.Is(err, checkpoint.ErrNotFound) || errors.Is(err, checkpoint.ErrCorrupt) ||
-		errors.Is(err, checkpoint.ErrTooLarge) || errors.Is(err, checkpoint.ErrID) || errors.Is(err, checkpoint.ErrID) || errors.Is(err, checkpoint.ErrClosed)
+		errors.Is(err, checkpoint.ErrTooLarge) || errors.Is(err, checkpoint.ErrID) || errors.Is(err, checkpoint.ErrClosed)
 }
 
 // sleep waits, and reports whether ctx goes on.

@@ -93,7 +93,7 @@ func (o *Orchestrator) keepsLarge() bool { return o.cfg.LargeResults.Keep != 0 }
 type large struct {
 	mu        sync.Mutex
 	untrusted map[string]bool   // by the ids of the results that were kept: whether they came from outside
-	texts     map[string]string // those that are kept in memory
+	memory    checkpoint.Memory // for those that the Store does not keep
 	there     map[string]bool   // the ids of what is kept; nil: nobody has looked what there was when this process took the run
 	sum       int64             // bytes that are kept
 }
@@ -272,15 +272,8 @@ func (r *run) keep(ctx context.Context, kept messages.Kept, text string) (proble
 	if most >= 0 && l.sum+kept.Size > most {
 		return fmt.Sprintf("it is not kept, since the results of a run that are kept may have %d bytes together, and %d are left", most, max(0, most-l.sum))
 	}
-	if r.storesLarge() {
-		if err := r.putValue(ctx, kept.ID, text); err != nil {
-			return r.notKept(err)
-		}
-	} else {
-		if l.texts == nil {
-			l.texts = map[string]string{}
-		}
-		l.texts[kept.ID] = text
+	if err := r.putValue(ctx, kept.ID, text); err != nil {
+		return r.notKept(err)
 	}
 	l.there[kept.ID] = true
 	l.sum += kept.Size
@@ -290,18 +283,30 @@ func (r *run) keep(ctx context.Context, kept messages.Kept, text string) (proble
 // storesLarge reports whether results are kept in the Store.
 func (r *run) storesLarge() bool { return r.o.values != nil && r.journal != nil }
 
+// keeps returns where results are kept: in the Store, or else in memory.
+func (r *run) keeps() (checkpoint.ValueStore, checkpoint.Key) {
+	if r.storesLarge() {
+		return r.o.values, r.journal.key
+	}
+	return &r.large.memory, checkpoint.Key{Run: r.id}
+}
+
 // lookAtKept finds out once what is kept already, as before a resume.
 func (r *run) lookAtKept(ctx context.Context) error {
 	l := &r.large
 	if l.there != nil {
 		return nil
 	}
-	var values []checkpoint.Value
-	if r.storesLarge() {
-		var err error
-		if values, err = r.o.values.Values(context.WithoutCancel(ctx), r.journal.key); err != nil {
+	ctx = context.WithoutCancel(ctx)
+	store, key := r.keeps()
+	if store == &l.memory { // it takes values only of a run that has begun
+		if err := l.memory.Append(ctx, checkpoint.Batch{Key: key, Records: []checkpoint.Record{{Seq: 1}}}); err != nil {
 			return err
 		}
+	}
+	values, err := store.Values(ctx, key)
+	if err != nil {
+		return err
 	}
 	l.there = map[string]bool{}
 	for _, v := range values {
@@ -322,9 +327,10 @@ func (r *run) putValue(ctx context.Context, id, text string) error {
 	lasting, done := patient(ctx, patienceOfStore)
 	defer done()
 	began := time.Now()
+	store, key := r.keeps()
 	for pause := 10 * time.Millisecond; ; pause = min(2*pause, time.Second) {
-		err := tryPut(lasting, r.o.values, r.journal.key, id, []byte(text))
-		if err == nil || isFinal(err) || time.Since(began)+pause > r.journal.patience || !sleep(lasting, pause) {
+		err := tryPut(lasting, store, key, id, []byte(text))
+		if err == nil || isFinal(err) || time.Since(began)+pause > r.o.cfg.Timeouts.Store || !sleep(lasting, pause) {
 			return err
 		}
 	}

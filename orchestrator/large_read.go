@@ -108,7 +108,6 @@ type keptText struct {
 	id        string
 	size      int64
 	untrusted bool
-	text      string // if it is kept in memory
 }
 
 func (v *keptText) fails(err error) error {
@@ -120,14 +119,11 @@ func (r *run) openKept(ctx context.Context, id string) (*keptText, error) {
 	v := &keptText{run: r, id: id}
 	r.large.mu.Lock()
 	untrusted, known := r.large.untrusted[id]
-	text, inMemory := r.large.texts[id]
 	r.large.mu.Unlock()
-	switch v.untrusted = untrusted || !known; { // nobody knows where it came from if no record says so
-	case inMemory:
-		v.text, v.size = text, int64(len(text))
-		return v, nil
-	case r.storesLarge() && checkpoint.CheckValue(id) == nil:
-		_, size, err := r.o.values.ReadValue(ctx, r.journal.key, id, 0, 0)
+	v.untrusted = untrusted || !known // nobody knows where it came from if no record says so
+	if checkpoint.CheckValue(id) == nil {
+		store, key := r.keeps()
+		_, size, err := store.ReadValue(ctx, key, id, 0, 0)
 		if v.size = size; err == nil {
 			return v, nil
 		}
@@ -145,10 +141,8 @@ func (r *run) openKept(ctx context.Context, id string) (*keptText, error) {
 // part returns the bytes of the result from one place to before another.
 func (v *keptText) part(ctx context.Context, from, to int64) ([]byte, error) {
 	from, to = max(from, 0), min(to, v.size)
-	if v.text != "" {
-		return []byte(v.text[from:to]), nil
-	}
-	data, _, err := v.run.o.values.ReadValue(ctx, v.run.journal.key, v.id, from, int(to-from))
+	store, key := v.run.keeps()
+	data, _, err := store.ReadValue(ctx, key, v.id, from, int(to-from))
 	if errors.Is(err, checkpoint.ErrNotFound) {
 		return nil, v.fails(ErrGone)
 	}

@@ -257,7 +257,7 @@ func (f *failing) Append(ctx context.Context, b checkpoint.Batch) error {
 
 // An append that would fail again is not tried again: a run whose store is damaged ends at once.
 func TestJournal_finalFaults(t *testing.T) {
-	for _, final := range []error{checkpoint.ErrCorrupt, checkpoint.ErrTooLarge, checkpoint.ErrID, checkpoint.ErrID, checkpoint.ErrClosed} {
+	for _, final := range []error{checkpoint.ErrCorrupt, checkpoint.ErrTooLarge, checkpoint.ErrID, checkpoint.ErrClosed} {
 		synctest.Test(t, func(t *testing.T) {
 			o := solver(t, scripted.New(scripted.Text("never told")), func(c *orchestrator.Config) { c.Store = &failing{from: 1, err: final} })
 			began := time.Now()
