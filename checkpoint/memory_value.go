@@ -38,11 +38,10 @@ func (m *Memory) ReadValue(ctx context.Context, key Key, id string, offset int64
 	}
 	m.mu.RLock()
 	defer m.mu.RUnlock()
-	run := m.runs[key]
-	if run == nil {
-		return nil, 0, &Error{Kind: ErrNotFound, Key: key, Problem: fmt.Sprintf("value %.64q", id)}
+	text, has := "", false
+	if run := m.runs[key]; run != nil {
+		text, has = run.values[id]
 	}
-	text, has := run.values[id]
 	if !has {
 		return nil, 0, &Error{Kind: ErrNotFound, Key: key, Problem: fmt.Sprintf("value %.64q", id)}
 	}

@@ -36,8 +36,8 @@ type ValueStore interface {
 	Values(ctx context.Context, key Key) ([]Value, error)
 }
 
-// MaxValueID is how many bytes the id of a value may have.
-const MaxValueID = 64
+// maxValueID is how many bytes the id of a value may have.
+const maxValueID = 64
 
 // CheckValue returns an [*Error], which wraps [ErrID], unless a text can be the id of a value: 1
 // to 64 bytes of ASCII without spaces and control characters.
@@ -46,8 +46,8 @@ func CheckValue(id string) error {
 	switch {
 	case id == "":
 		problem = "it is empty"
-	case len(id) > MaxValueID:
-		problem = fmt.Sprintf("it has %d bytes, and may have %d", len(id), MaxValueID)
+	case len(id) > maxValueID:
+		problem = fmt.Sprintf("it has %d bytes, and may have %d", len(id), maxValueID)
 	}
 	for i := 0; i < len(id) && problem == ""; i++ {
 		if id[i] <= ' ' || id[i] > '~' {
