@@ -65,9 +65,6 @@ func (s *Store) values(ctx context.Context, conn *pgx.Conn, key checkpoint.Key) 
 		Row: func(id string) (v tables.Value, found bool, err error) {
 			var crc int32
 			v.ID = id
-			if checkpoint.CheckValue(id) != nil {
-				return v, false, nil
-			}
 			err = conn.QueryRow(ctx, readValue, key.Namespace, key.Run, id).Scan(&v.Run, &v.Size, &crc)
 			v.Sum = int64(uint32(crc))
 			if errors.Is(err, pgx.ErrNoRows) {

@@ -63,6 +63,9 @@ type Values struct {
 
 // Read implements ReadValue of a [checkpoint.ValueStore]. It reads the parts that the bytes are in.
 func (s *Values) Read(id string, offset int64, length int) ([]byte, int64, error) {
+	if checkpoint.CheckValue(id) != nil { // none has been put
+		return nil, 0, s.missing(id)
+	}
 	v, found, err := s.Row(id)
 	if err == nil && !found {
 		err = s.missing(id)
