@@ -32,9 +32,7 @@ import (
 	"github.com/segue-go/segue/messages"
 	"github.com/segue-go/segue/nextstep"
 	"github.com/segue-go/segue/strategy"
-	"github.com/segue-go/segue/strategy/compaction"
 	"github.com/segue-go/segue/strategy/internal/frame"
-	"github.com/segue-go/segue/strategy/toolsearch"
 	"github.com/segue-go/segue/tools"
 )
 
@@ -50,42 +48,30 @@ var (
 type completeTask struct {
 	strategy.Defaults
 	*settings
-	frame.Frame
-	frame.Notes
+	frame.Conversation
 
-	tools    []tools.Definition // that may be used
-	search   *toolsearch.Search // knows which of them are offered
-	was      form               // of the last request, while its answer is processed
-	finalAt  int                // number of found tools before the final tool, plus one; 0: it was not offered beside a search
-	toolsErr error              // the Config names tools that may not be used
-	history  messages.History
-	goal     string // for a successor
-	repaired []string
-	asked    int      // model calls answered
+	was      form     // of the last request, while its answer is processed
+	finalAt  int      // number of found tools before the final tool, plus one; 0: it was not offered beside a search
+	goal     string   // for a successor
 	acted    bool     // a tool was called
 	unforced bool     // the provider refuses a forced tool choice
 	final    bool     // the answer is requested by the final tool, not by a response format
 	pieces   []string // of an answer that was cut off and continued
 	refused  string   // the last answer that was not taken
 	dropped  []string // tools whose calls were not run beside one that ends the work
-	finish   llmclient.FinishReason
-
-	compact compaction.Compactor
-	pending strategy.Trigger // what is due after the summary that is awaited
-	news    *string          // why the request after that summary would not extend the last one without it
 }
 
 // UseTools implements strategy.ToolUser.
 func (s *completeTask) UseTools(defs []tools.Definition) {
-	s.tools, s.toolsErr = frame.Tools("completetask", defs, s.Tools)
+	s.Use(defs, s.Tools)
 	s.addHandoffs()
 	is := func(d tools.Definition) bool { return d.Name == s.ToolChoice.Name }
 	s.final = s.schema != nil && s.Answer == AnswerTool
-	if s.final && slices.ContainsFunc(s.tools, func(d tools.Definition) bool { return d.Name == FinalTool }) {
-		s.toolsErr = errors.Join(s.toolsErr, fmt.Errorf("completetask: Answer: the run has a tool %q of its own: rename it, or leave it out of Tools", FinalTool))
+	if s.final && slices.ContainsFunc(s.Defs, func(d tools.Definition) bool { return d.Name == FinalTool }) {
+		s.ToolsErr = errors.Join(s.ToolsErr, fmt.Errorf("completetask: Answer: the run has a tool %q of its own: rename it, or leave it out of Tools", FinalTool))
 	}
-	if s.toolsErr == nil && s.ToolChoice.Name != "" && len(s.tools) > 0 && !slices.ContainsFunc(s.tools, is) {
-		s.toolsErr = fmt.Errorf("completetask: ToolChoice: there is no tool %q among those that are offered", s.ToolChoice.Name)
+	if s.ToolsErr == nil && s.ToolChoice.Name != "" && len(s.Defs) > 0 && !slices.ContainsFunc(s.Defs, is) {
+		s.ToolsErr = fmt.Errorf("completetask: ToolChoice: there is no tool %q among those that are offered", s.ToolChoice.Name)
 	}
 	s.startSearch()
 }
@@ -93,7 +79,7 @@ func (s *completeTask) UseTools(defs []tools.Definition) {
 // ToolNames implements strategy.ToolNamer.
 func (s *completeTask) ToolNames() []string {
 	offersNone := s.Tools != nil && len(s.Tools) == 0 // then there is no choice
-	names := s.plan.Names(s.Tools)
+	names := s.Plan.Names(s.Tools)
 	if s.ToolChoice.Name == "" || offersNone {
 		return names
 	}
@@ -102,27 +88,21 @@ func (s *completeTask) ToolNames() []string {
 
 // Initialize implements strategy.Strategy.
 func (s *completeTask) Initialize(in delegation.Input) nextstep.NextStep {
-	if s.Err != nil {
-		return s.fail(delegation.CodeInvalid, s.Err)
+	if err := s.Open(in, s.System, s.KeepSystem); err != nil {
+		return s.Abort(delegation.CodeInvalid, err)
 	}
 	s.goal = in.Question()
-	s.history, s.repaired = frame.Conversation(in, s.System, s.KeepSystem)
-	s.search.Recall(s.history)
-	if s.toolsErr != nil {
-		return s.fail(delegation.CodeInvalid, s.toolsErr)
+	if len(s.History) == 0 {
+		return s.Abort(delegation.CodeInvalid, errors.New("completetask: there is nothing to do: the input has neither a goal nor messages"))
 	}
-	if len(s.history) == 0 {
-		return s.fail(delegation.CodeInvalid, errors.New("completetask: there is nothing to do: the input has neither a goal nor messages"))
-	}
-	s.compact.Start(s.history)
-	return s.askModel(started, s.request())
+	return s.AskModel(started, s.request())
 }
 
 // choice returns the tool choice for the next request with tools. A forced choice ends with the
 // first call, or if it is refused.
 func (s *completeTask) choice() llmclient.ToolChoice {
 	switch forced := frame.Forced(s.ToolChoice); {
-	case len(s.tools) == 0, forced && s.acted, s.final && s.ToolChoice.Mode == llmclient.ChooseNone:
+	case len(s.Defs) == 0, forced && s.acted, s.final && s.ToolChoice.Mode == llmclient.ChooseNone:
 		return llmclient.ToolChoice{}
 	case forced && s.unforced:
 		return llmclient.ToolChoice{Mode: llmclient.ChooseAuto}
@@ -133,14 +113,14 @@ func (s *completeTask) choice() llmclient.ToolChoice {
 
 // request asks the model, with tools.
 func (s *completeTask) request() nextstep.GetChatCompletion {
-	s.history = s.Told(s.history)
+	s.TellNotes()
 	schema := s.Schema
 	if s.final {
 		schema = nil
 	}
 	return nextstep.GetChatCompletion{Anew: s.anew(), Request: llmclient.Request{
 		Model:       s.Model,
-		Messages:    s.history.Clip(),
+		Messages:    s.History.Clip(),
 		Tools:       s.offered(),
 		ToolFormat:  s.ToolFormat,
 		ToolChoice:  s.choice(),
@@ -155,25 +135,25 @@ func (s *completeTask) ProcessAPIResponse(resp llmclient.Response) nextstep.Next
 	switch s.State() {
 	case AwaitingModel:
 	case Compacting:
-		return s.summarized(resp)
+		return s.Summarized(resp)
 	case Concluding:
 		return s.conclusion(resp)
 	default:
 		return s.OutOfTurn()
 	}
-	s.compact.Answered(resp.Usage)
-	resp = s.Once(resp, s.history)
+	s.Compact.Answered(resp.Usage)
+	resp = s.Once(resp, s.History)
 	s.was = s.form()
-	s.asked++
-	s.finish = resp.Finish
+	s.Asked++
+	s.Finish = resp.Finish
 	if !resp.Message.Empty() {
-		s.history = append(s.history, resp.Message)
+		s.History = append(s.History, resp.Message)
 	}
 	calls := resp.Message.Calls()
 	switch {
 	case resp.Finish == llmclient.FinishContentFilter:
 		s.closeCalls(calls)
-		step := s.fail(delegation.Code(llmclient.CodeContentFilter), errors.New("completetask: the provider withheld the reply, or a part of it"))
+		step := s.Abort(delegation.Code(llmclient.CodeContentFilter), errors.New("completetask: the provider withheld the reply, or a part of it"))
 		return withResult(step, s.reached(resp.Message.Text()))
 	case len(calls) > 0 && frame.CutOff(resp.Finish):
 		return s.reissue(calls)
@@ -181,18 +161,13 @@ func (s *completeTask) ProcessAPIResponse(resp llmclient.Response) nextstep.Next
 		return s.submitted(calls, s.finalCall(calls))
 	case s.handsOff(calls):
 		return s.handOver(calls)
-	case len(calls) == 0 && s.hasNews():
+	case len(calls) == 0 && s.HasNews(noted):
 		return s.answerAgain(resp.Message.Text())
 	case len(calls) > 0:
 		return s.act(calls)
 	default:
 		return s.answer(resp.Message.Text())
 	}
-}
-
-// EditCalls implements strategy.CallEditor.
-func (s *completeTask) EditCalls(calls []messages.ToolCall) {
-	frame.EditCalls(s.history, calls)
 }
 
 // ProcessToolResults implements strategy.Strategy.
@@ -202,28 +177,28 @@ func (s *completeTask) ProcessToolResults(results []messages.ToolOutput) nextste
 	}
 	s.was = s.form()
 	s.acted = true
-	if s.search.Active() {
-		results = s.search.Complete(frame.OpenCalls(s.history), results)
+	if s.Search.Active() {
+		results = s.Search.Complete(frame.OpenCalls(s.History), results)
 	}
-	s.history = frame.Results(s.history, results)
-	s.history = s.Told(s.history)
+	s.History = frame.Results(s.History, results)
+	s.TellNotes()
 	return s.goOn(answered, exhausted)
 }
 
 // goOn asks again or, if no model call with tools or no call of a tool is left, for a conclusion.
 func (s *completeTask) goOn(on, last strategy.Trigger) nextstep.NextStep {
-	why := frame.MustConclude(s.history)
+	why := frame.MustConclude(s.History)
 	switch {
 	case why == "" && s.Can(on):
-		return s.askModel(on, s.request())
+		return s.AskModel(on, s.request())
 	case s.OnLimit == LimitFail:
 		return s.Then(gaveUp, s.limited(why, s.reached("")))
 	default:
-		s.say("Conclude", map[string]any{"Calls": s.asked, "Why": why})
+		s.say("Conclude", map[string]any{"Calls": s.Asked, "Why": why})
 		if why != "" { // a compaction would forget why
 			return s.Then(last, s.concluding())
 		}
-		return s.askModel(last, s.concluding())
+		return s.AskModel(last, s.concluding())
 	}
 }
 
@@ -231,11 +206,11 @@ func (s *completeTask) goOn(on, last strategy.Trigger) nextstep.NextStep {
 func (s *completeTask) concluding() nextstep.GetChatCompletion {
 	step := s.request()
 	step.Request.Tools, step.Request.ToolChoice = nil, llmclient.ToolChoice{}
-	if step.Anew = nil; len(s.tools) > 0 || s.was.offersFinal {
+	if step.Anew = nil; len(s.Defs) > 0 || s.was.offersFinal {
 		step.Anew = anewConclusion
 	}
-	if frame.MustConclude(s.history) == messages.ReasonRepetition {
-		step.Request.Messages, step.Anew = frame.InWords(s.history)
+	if frame.MustConclude(s.History) == messages.ReasonRepetition {
+		step.Request.Messages, step.Anew = frame.InWords(s.History)
 	}
 	return step
 }
@@ -243,11 +218,11 @@ func (s *completeTask) concluding() nextstep.GetChatCompletion {
 // answer processes a reply without calls.
 func (s *completeTask) answer(text string) nextstep.NextStep {
 	switch {
-	case frame.CutOff(s.finish):
+	case frame.CutOff(s.Finish):
 		return s.cutOff(text)
 	case text == "" && len(s.pieces) == 0:
 		return s.empty()
-	case s.schema != nil && s.finish != llmclient.FinishRefusal:
+	case s.schema != nil && s.Finish != llmclient.FinishRefusal:
 		return s.checked(s.joined(text))
 	default:
 		return s.done(s.joined(text), nil)
@@ -271,7 +246,7 @@ func (s *completeTask) cutOff(text string) nextstep.NextStep {
 		s.pieces = append(s.pieces, text)
 		return s.again("Continue", nil)
 	default:
-		step := s.fail(delegation.CodeTruncated, errors.New("completetask: the answer was cut off "+frame.CutWhere(s.finish)))
+		step := s.Abort(delegation.CodeTruncated, errors.New("completetask: the answer was cut off "+frame.CutWhere(s.Finish)))
 		return withResult(step, s.reached(text))
 	}
 }
@@ -281,16 +256,16 @@ func (s *completeTask) cutOff(text string) nextstep.NextStep {
 func (s *completeTask) reissue(calls []messages.ToolCall) nextstep.NextStep {
 	s.closeCalls(calls)
 	if !s.Can(reasked) {
-		step := s.fail(delegation.CodeTruncated, errors.New("completetask: the model's tool calls were cut off "+frame.CutWhere(s.finish)))
+		step := s.Abort(delegation.CodeTruncated, errors.New("completetask: the model's tool calls were cut off "+frame.CutWhere(s.Finish)))
 		return withResult(step, s.reached(""))
 	}
-	return s.askModel(reasked, s.request())
+	return s.AskModel(reasked, s.request())
 }
 
 // closeCalls answers calls that are not run.
 func (s *completeTask) closeCalls(calls []messages.ToolCall) {
 	for _, c := range calls {
-		s.history = append(s.history, frame.NotRun(c, "cut_off", s.prompt("CutCall", map[string]any{"Tool": c.Name})))
+		s.History = append(s.History, frame.NotRun(c, "cut_off", s.prompt("CutCall", map[string]any{"Tool": c.Name})))
 	}
 }
 
@@ -298,11 +273,11 @@ func (s *completeTask) closeCalls(calls []messages.ToolCall) {
 func (s *completeTask) empty() nextstep.NextStep {
 	switch {
 	case s.OnEmpty == EmptyAccept && s.schema == nil:
-		return s.Then(finished, nextstep.Complete{Output: s.output()})
+		return s.Then(finished, nextstep.Complete{Output: s.Reached()})
 	case s.OnEmpty != EmptyFail && s.Can(reasked):
 		return s.again("Empty", nil)
 	default:
-		return withResult(s.fail(delegation.CodeFailed, errors.New("completetask: the model's reply was empty")), s.refused)
+		return withResult(s.Abort(delegation.CodeFailed, errors.New("completetask: the model's reply was empty")), s.refused)
 	}
 }
 
@@ -340,12 +315,12 @@ func unfenced(text string) string {
 
 // conclusion processes the last reply. Calls in it are not run.
 func (s *completeTask) conclusion(resp llmclient.Response) nextstep.NextStep {
-	why := frame.MustConclude(s.history)
-	s.asked++
+	why := frame.MustConclude(s.History)
+	s.Asked++
 	resp, _ = frame.Once(resp, nil)
-	s.finish = resp.Finish
+	s.Finish = resp.Finish
 	if !resp.Message.Empty() {
-		s.history = append(s.history, resp.Message)
+		s.History = append(s.History, resp.Message)
 		s.closeCalls(resp.Message.Calls())
 	}
 	return s.Then(concluded, s.limited(why, cmp.Or(resp.Message.Text(), s.reached(""))))
@@ -356,23 +331,23 @@ func (s *completeTask) conclusion(resp llmclient.Response) nextstep.NextStep {
 // provider could not read is returned to the model for correction.
 func (s *completeTask) ProcessFailure(f nextstep.Failure) nextstep.NextStep {
 	s.was = s.form()
-	if step := s.tooLong(f); step != nil {
+	if step := s.TooLong(f); step != nil {
 		return step
 	}
 	if frame.RefusesChoice(f) && frame.Forced(s.choice()) && s.Can(unforced) {
-		s.asked++
+		s.Asked++
 		s.unforced = true
 		return s.Then(unforced, s.request())
 	}
 	if s.fallsBack(f) {
-		s.asked++
+		s.Asked++
 		s.final = true
 		return s.Then(unformatted, s.request())
 	}
 	if f.Code == delegation.Code(llmclient.CodeMalformedToolCall) && s.Can(reasked) {
-		s.asked++
+		s.Asked++
 		if text := f.Partial.Text(); text != "" {
-			s.history = append(s.history, messages.AssistantText(text)) // the model's text, for it to learn from
+			s.History = append(s.History, messages.AssistantText(text)) // the model's text, for it to learn from
 		}
 		return s.again("Malformed", map[string]any{"Problem": f.Message, "Generated": f.Partial.Text()})
 	}
@@ -390,11 +365,11 @@ func (s *completeTask) Conclude(string) delegation.Output {
 
 // say adds a prompt of the strategy to the conversation.
 func (s *completeTask) say(prompt string, data map[string]any) {
-	s.history = append(s.history, messages.UserText(s.prompt(prompt, data)))
+	s.History = append(s.History, messages.UserText(s.prompt(prompt, data)))
 }
 
 // again tells the model what was wrong and asks again.
 func (s *completeTask) again(prompt string, data map[string]any) nextstep.NextStep {
 	s.say(prompt, data)
-	return s.askModel(reasked, s.request())
+	return s.AskModel(reasked, s.request())
 }

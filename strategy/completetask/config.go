@@ -159,9 +159,7 @@ type settings struct {
 	Config
 	frame.Settings
 	schema     *tools.Schema
-	compaction *compaction.Rules
 	answerTool tools.Definition // the zero value if the schema is not of type object
-	plan       *toolsearch.Plan // nil: nothing is searched for
 }
 
 // New returns a factory for strategy.Set. An invalid Config is reported when the strategy is first
@@ -169,7 +167,9 @@ type settings struct {
 func New(cfg Config) func() strategy.Strategy {
 	s := compile(cfg)
 	return func() strategy.Strategy {
-		return &completeTask{settings: s, Frame: frame.New(Table, &s.Settings), compact: s.compaction.Compactor()}
+		st := &completeTask{settings: s}
+		st.Conversation = frame.Converse(Table, &s.Settings, st)
+		return st
 	}
 }
 
@@ -192,7 +192,7 @@ func (s *completeTask) Bounds() strategy.Bounds {
 	if s.OnLimit == LimitFail {
 		b.Triggers[exhausted], b.Triggers[lastSearch] = 0, 0
 	}
-	if s.plan == nil || s.search != nil && !s.search.Active() {
+	if s.Plan == nil || s.Search != nil && !s.Search.Active() {
 		b.Triggers[searched], b.Triggers[lastSearch] = 0, 0
 	}
 	return b
@@ -219,7 +219,7 @@ func (c Config) fallbacks() int {
 
 // compile checks a Config and fills in its defaults.
 func compile(cfg Config) *settings {
-	s := &settings{Config: cfg}
+	s := &settings{Config: cfg, Settings: frame.Settings{Pkg: "completetask"}}
 	s.Handoffs = slices.Clone(cfg.Handoffs)
 	s.Caps = strategy.Caps{
 		capRounds: frame.Count(s.MaxModelCalls, 50) - 1, capRetries: frame.Count(s.MaxRetries, 2), capUnforced: s.refusals(),
@@ -228,7 +228,7 @@ func compile(cfg Config) *settings {
 	if s.MaxModelCalls < 0 {
 		s.Caps[capRounds] = strategy.Unbounded
 	}
-	problems := []error{s.compileCompaction()}
+	problems := []error{s.CompileCompaction(cfg.Compact, cfg.Model, afterSummary)}
 	if s.Schema != nil {
 		var err error
 		s.schema, err = tools.CompileSchema(s.Schema.Schema)

@@ -40,18 +40,18 @@ func finalDefinition(schema json.RawMessage) (def tools.Definition, ok bool) {
 func (s *completeTask) offered() []tools.Definition {
 	switch {
 	case !s.final, s.mustAct():
-		return s.search.Offered()
+		return s.Search.Offered()
 	case s.ToolChoice.Mode == llmclient.ChooseNone:
 		return []tools.Definition{s.answerTool}
 	default:
-		all := s.search.Offered()
-		if !s.search.Active() {
+		all := s.Search.Offered()
+		if !s.Search.Active() {
 			return append(all, s.answerTool)
 		}
 		if s.finalAt == 0 {
-			s.finalAt = s.search.Count() + 1
+			s.finalAt = s.Search.Count() + 1
 		}
-		return slices.Insert(slices.Clone(all), len(all)-s.search.Count()+s.finalAt-1, s.answerTool)
+		return slices.Insert(slices.Clone(all), len(all)-s.Search.Count()+s.finalAt-1, s.answerTool)
 	}
 }
 
@@ -73,28 +73,28 @@ func (s *completeTask) submitted(calls []messages.ToolCall, at int) nextstep.Nex
 		data := map[string]any{"Final": FinalTool}
 		switch {
 		case again && i == at:
-			s.history = append(s.history, frame.NotRun(c, "not_run", s.prompt("NotAlone", data)))
+			s.History = append(s.History, frame.NotRun(c, "not_run", s.prompt("NotAlone", data)))
 		case again && c.Name == FinalTool:
 			s.drop(c, "NotAlone", data)
 		case i != at:
 			s.drop(c, "NotRun", data)
 		case wrong != nil:
 			said := s.prompt("Arguments", map[string]any{"Final": FinalTool, "Problem": bare(wrong)})
-			s.history = append(s.history, frame.NotRun(c, tools.ReasonArguments, said))
+			s.History = append(s.History, frame.NotRun(c, tools.ReasonArguments, said))
 		default:
-			s.history = append(s.history, messages.Tool{ToolOutput: messages.ToolOutput{
+			s.History = append(s.History, messages.Tool{ToolOutput: messages.ToolOutput{
 				CallID: c.ID, ToolName: c.Name, Output: s.prompt("Received", nil),
 			}})
 		}
 	}
 	switch {
-	case wrong == nil && !again && s.hasNews():
+	case wrong == nil && !again && s.HasNews(noted):
 		return s.answerAgain(answer)
 	case wrong == nil && !again:
 		return s.done(answer, []byte(answer))
 	case s.Can(reasked):
 		s.pieces, s.refused = nil, answer
-		return s.askModel(reasked, s.request())
+		return s.AskModel(reasked, s.request())
 	default:
 		return s.invalid(answer, wrong)
 	}
@@ -103,11 +103,11 @@ func (s *completeTask) submitted(calls []messages.ToolCall, at int) nextstep.Nex
 // matters reports whether it may matter to the model that the calls beside an answer are not run:
 // one of them has an effect, hands over, or gives another answer.
 func (s *completeTask) matters(calls []messages.ToolCall, at int) bool {
-	return slices.ContainsFunc(s.search.Rest(calls), func(c messages.ToolCall) bool {
+	return slices.ContainsFunc(s.Search.Rest(calls), func(c messages.ToolCall) bool {
 		if c.Name == FinalTool {
 			return c.Arguments != calls[at].Arguments
 		}
-		reads := slices.ContainsFunc(s.tools, func(d tools.Definition) bool { return d.Name == c.Name && d.ReadOnly })
+		reads := slices.ContainsFunc(s.Defs, func(d tools.Definition) bool { return d.Name == c.Name && d.ReadOnly })
 		return !reads || s.handsOff([]messages.ToolCall{c})
 	})
 }
@@ -115,7 +115,7 @@ func (s *completeTask) matters(calls []messages.ToolCall, at int) bool {
 // drop answers a call that is not run beside a call that ends the work, and names it in the output.
 func (s *completeTask) drop(c messages.ToolCall, prompt string, data map[string]any) {
 	data["Tool"] = c.Name
-	s.history = append(s.history, frame.NotRun(c, "not_run", s.prompt(prompt, data)))
+	s.History = append(s.History, frame.NotRun(c, "not_run", s.prompt(prompt, data)))
 	s.dropped = append(s.dropped, c.Name)
 }
 
@@ -141,14 +141,14 @@ func (e *answerError) Unwrap() error { return e.wrong }
 
 // invalid ends with an invalid answer.
 func (s *completeTask) invalid(answer string, wrong error) nextstep.NextStep {
-	step := s.fail(delegation.CodeInvalid, &answerError{wrong})
+	step := s.Abort(delegation.CodeInvalid, &answerError{wrong})
 	return withResult(step, answer)
 }
 
 // fallsBack reports whether a failed request is repeated with the final tool instead of the
 // response format.
 func (s *completeTask) fallsBack(f nextstep.Failure) bool {
-	taken := slices.ContainsFunc(s.tools, func(d tools.Definition) bool { return d.Name == FinalTool })
+	taken := slices.ContainsFunc(s.Defs, func(d tools.Definition) bool { return d.Name == FinalTool })
 	return !s.final && !taken && frame.RefusesSchema(f) && s.Can(unformatted)
 }
 
@@ -162,12 +162,12 @@ type form struct {
 
 // form returns the form of a request in this state.
 func (s *completeTask) form() form {
-	return form{true, s.final, s.final && !s.mustAct(), s.search.Count()}
+	return form{true, s.final, s.final && !s.mustAct(), s.Search.Count()}
 }
 
 // mustAct reports whether the next request requires a call of another tool than the final one.
 func (s *completeTask) mustAct() bool {
-	return frame.Forced(s.ToolChoice) && !s.acted && !s.unforced && s.refused == "" && len(s.tools) > 0
+	return frame.Forced(s.ToolChoice) && !s.acted && !s.unforced && s.refused == "" && len(s.Defs) > 0
 }
 
 // Why a request does not extend the last one.
@@ -186,7 +186,7 @@ func (s *completeTask) anew() *string {
 	case s.was.final != now.final:
 		return anewFinal
 	}
-	news := s.search.News(s.was.found)
+	news := s.Search.News(s.was.found)
 	switch {
 	case s.was.offersFinal == now.offersFinal:
 		return news

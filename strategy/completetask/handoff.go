@@ -98,14 +98,14 @@ func (s *completeTask) addHandoffs() {
 	if len(s.Handoffs) == 0 {
 		return
 	}
-	s.tools = slices.Clip(s.tools)
+	s.Defs = slices.Clip(s.Defs)
 	for i := range s.Handoffs {
 		def := s.Handoffs[i].definition()
-		taken := slices.ContainsFunc(s.tools, func(d tools.Definition) bool { return d.Name == def.Name })
+		taken := slices.ContainsFunc(s.Defs, func(d tools.Definition) bool { return d.Name == def.Name })
 		if taken || def.Name == FinalTool && s.schema != nil {
-			s.toolsErr = errors.Join(s.toolsErr, fmt.Errorf("completetask: Handoffs: there is another tool %q: give the handoff another Tool", def.Name))
+			s.ToolsErr = errors.Join(s.ToolsErr, fmt.Errorf("completetask: Handoffs: there is another tool %q: give the handoff another Tool", def.Name))
 		}
-		s.tools = append(s.tools, def)
+		s.Defs = append(s.Defs, def)
 	}
 }
 
@@ -133,14 +133,14 @@ func (s *completeTask) handOver(calls []messages.ToolCall) nextstep.NextStep {
 	data := map[string]any{"Strategy": to.Strategy}
 	for i, c := range calls {
 		if i == at {
-			s.history = append(s.history, messages.Tool{ToolOutput: messages.ToolOutput{CallID: c.ID, ToolName: c.Name, Status: messages.StatusOK, Output: s.prompt("HandedOver", data)}})
+			s.History = append(s.History, messages.Tool{ToolOutput: messages.ToolOutput{CallID: c.ID, ToolName: c.Name, Status: messages.StatusOK, Output: s.prompt("HandedOver", data)}})
 			continue
 		}
 		s.drop(c, "LeftBehind", data)
 	}
 	news := s.Untold()
-	s.history = s.Told(s.history)
-	return s.Then(handed, nextstep.Complete{Output: s.output(), Successor: &nextstep.Successor{
+	s.History = s.Told(s.History)
+	return s.Then(handed, nextstep.Complete{Output: s.Reached(), Successor: &nextstep.Successor{
 		Strategy: to.Strategy, Input: s.handedOver(to, calls[at], news),
 	}})
 }
@@ -156,12 +156,12 @@ func (s *completeTask) handedOver(to *Handoff, call messages.ToolCall, news []st
 		parts := slices.DeleteFunc(append([]string{s.goal, said.Message}, news...), func(text string) bool { return strings.TrimSpace(text) == "" })
 		return delegation.Input{Goal: strings.Join(parts, "\n\n")}
 	case HistoryLast:
-		from := len(s.history) - len(news) - 1
-		for from > 0 && s.history[from].Role() != messages.RoleUser {
+		from := len(s.History) - len(news) - 1
+		for from > 0 && s.History[from].Role() != messages.RoleUser {
 			from--
 		}
-		return delegation.Input{Messages: slices.Clone(s.history[from:])}
+		return delegation.Input{Messages: slices.Clone(s.History[from:])}
 	default:
-		return delegation.Input{Messages: s.history.Clip()}
+		return delegation.Input{Messages: s.History.Clip()}
 	}
 }

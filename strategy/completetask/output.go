@@ -12,19 +12,14 @@ import (
 
 // done ends with an answer.
 func (s *completeTask) done(text string, data json.RawMessage) nextstep.NextStep {
-	out := s.output()
+	out := s.Reached()
 	out.Result, out.Data = &text, data
 	return s.Then(finished, nextstep.Complete{Output: out})
 }
 
-// fail ends with an error and the work done so far.
-func (s *completeTask) fail(code delegation.Code, err error) nextstep.NextStep {
-	return s.Fail(delegation.NewError(code, err), s.output())
-}
-
 // limited ends because no model call is left, or for the reason of [frame.MustConclude].
 func (s *completeTask) limited(why, result string) nextstep.NextStep {
-	out := s.output()
+	out := s.Reached()
 	out.Result = textOf(result)
 	return nextstep.ReportError{
 		Err:    frame.LimitReached("completetask", why, fmt.Sprintf("of %d model calls", s.Caps[capRounds]+1)),
@@ -49,15 +44,15 @@ func textOf(text string) *string {
 	return &text
 }
 
-func (s *completeTask) output() delegation.Output {
-	return delegation.Output{Messages: s.history.Clip(), Metadata: s.metadata()}
+// Reached implements frame.Converser.
+func (s *completeTask) Reached() delegation.Output {
+	return delegation.Output{Messages: s.History.Clip(), Metadata: s.metadata()}
 }
 
 // metadata describes the work. All its values can be encoded.
 func (s *completeTask) metadata() delegation.Metadata {
-	m := delegation.Metadata{"model_calls": strconv.AppendInt(nil, int64(s.asked), 10)}
-	frame.SetFinish(&m, s.finish)
-	if frame.CutOff(s.finish) {
+	m := delegation.Metadata{"model_calls": strconv.AppendInt(nil, int64(s.Asked), 10)}
+	if frame.CutOff(s.Finish) {
 		_ = m.Set("truncated", true)
 	}
 	if s.unforced {
@@ -66,9 +61,7 @@ func (s *completeTask) metadata() delegation.Metadata {
 	if s.final && s.Answer != AnswerTool {
 		_ = m.Set("answer_tool", true)
 	}
-	frame.SetCompactions(&m, &s.compact)
-	frame.SetList(&m, "repaired", s.repaired)
 	frame.SetList(&m, "not_run", s.dropped)
-	frame.SetUnused(&m, s.Untold())
+	s.Describe(&m)
 	return m
 }

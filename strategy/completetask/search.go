@@ -13,11 +13,11 @@ import (
 
 // planSearch checks the Config's Search.
 func (s *settings) planSearch() (err error) {
-	s.plan, err = s.Search.Compile("completetask", s.Tools)
+	s.Plan, err = s.Config.Search.Compile("completetask", s.Tools)
 	if s.ToolFormat == llmclient.ToolsText { // nobody would describe the search to the model
-		s.plan = nil
+		s.Plan = nil
 	}
-	if s.Schema != nil && s.plan.Name() == FinalTool {
+	if s.Schema != nil && s.Plan.Name() == FinalTool {
 		return errors.Join(err, fmt.Errorf("completetask: Search: the Name %q is that of the tool for the answer", FinalTool))
 	}
 	return err
@@ -32,16 +32,15 @@ func (s *completeTask) startSearch() {
 	for i := range s.Handoffs {
 		o.Always = append(o.Always, s.Handoffs[i].tool())
 	}
-	search, err := s.plan.Start("completetask", s.tools, o)
-	s.search, s.toolsErr = search, errors.Join(s.toolsErr, err)
+	s.StartSearch(o)
 }
 
 // act runs the calls of a reply. Searches are not run: the strategy answers them, when the other
 // calls are answered too.
 func (s *completeTask) act(calls []messages.ToolCall) nextstep.NextStep {
-	if rest := s.search.Rest(calls); len(rest) > 0 {
+	if rest := s.Search.Rest(calls); len(rest) > 0 {
 		return s.Then(called, nextstep.ExecuteTools{Calls: rest})
 	}
-	s.history = frame.Results(s.history, s.search.Answers(calls))
+	s.History = frame.Results(s.History, s.Search.Answers(calls))
 	return s.goOn(searched, lastSearch)
 }

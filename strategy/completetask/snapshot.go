@@ -2,7 +2,6 @@ package completetask
 
 import (
 	"encoding/json"
-	"errors"
 
 	"github.com/segue-go/segue/llmclient"
 	"github.com/segue-go/segue/messages"
@@ -41,10 +40,10 @@ type memory struct {
 // Snapshot implements strategy.Snapshotter.
 func (s *completeTask) Snapshot() (json.RawMessage, error) {
 	return frame.Snapshot("completetask", memory{
-		Version: frame.Version{V: memoryVersion}, History: s.history, Repaired: s.repaired, Asked: s.asked, Acted: s.acted,
-		Unforced: s.unforced, AnswerTool: s.final && s.Answer != AnswerTool, Pieces: s.pieces, Refused: s.refused, Dropped: s.dropped, Finish: s.finish,
-		Found: s.search.Found(), FinalAt: s.finalAt,
-		Compact: s.compact.State(), Pending: s.pending, News: s.news,
+		Version: frame.Version{V: memoryVersion}, History: s.History, Repaired: s.Repaired, Asked: s.Asked, Acted: s.acted,
+		Unforced: s.unforced, AnswerTool: s.final && s.Answer != AnswerTool, Pieces: s.pieces, Refused: s.refused, Dropped: s.dropped, Finish: s.Finish,
+		Found: s.Search.Found(), FinalAt: s.finalAt,
+		Compact: s.Compact.State(), Pending: s.Pending, News: s.News,
 		Goal: s.goalToKeep(), Untold: s.Untold(),
 	})
 }
@@ -52,28 +51,22 @@ func (s *completeTask) Snapshot() (json.RawMessage, error) {
 // Restore implements strategy.Snapshotter.
 func (s *completeTask) Restore(snapshot json.RawMessage) error {
 	var m memory
-	if err := errors.Join(s.Err, s.toolsErr); err != nil {
-		return err
-	}
-	if err := frame.Restore("completetask", memoryVersion, snapshot, &m); err != nil {
+	if err := s.Recall(memoryVersion, snapshot, &m, &m.Found); err != nil {
 		return err
 	}
 	if m.AnswerTool && s.answerTool.Name == "" {
-		return frame.Misfit("completetask", "the answer is awaited by the final tool, and the Config has no Schema for it")
+		return s.Misfit("the answer is awaited by the final tool, and the Config has no Schema for it")
 	}
-	if err := s.search.Restore(m.Found); err != nil {
-		return frame.Misfit("completetask", err.Error())
+	if m.FinalAt < 0 || m.FinalAt > 0 && (!s.Search.Active() || m.FinalAt > len(m.Found)+1) {
+		return s.Misfit("final_at is outside the tools that were found")
 	}
-	if m.FinalAt < 0 || m.FinalAt > 0 && (!s.search.Active() || m.FinalAt > len(m.Found)+1) {
-		return frame.Misfit("completetask", "final_at is outside the tools that were found")
+	if err := s.RecallCompaction(m.Compact, m.History); err != nil {
+		return err
 	}
-	if !s.compact.Restore(m.Compact, m.History) {
-		return frame.Misfit("completetask", "the compaction does not fit the Config or the history")
-	}
-	s.pending, s.news, s.finalAt = m.Pending, m.News, m.FinalAt
-	s.history, s.repaired, s.asked, s.acted, s.unforced = m.History, m.Repaired, m.Asked, m.Acted, m.Unforced
+	s.Pending, s.News, s.finalAt = m.Pending, m.News, m.FinalAt
+	s.History, s.Repaired, s.Asked, s.acted, s.unforced = m.History, m.Repaired, m.Asked, m.Acted, m.Unforced
 	s.final = s.final || m.AnswerTool
-	s.pieces, s.refused, s.dropped, s.finish = m.Pieces, m.Refused, m.Dropped, m.Finish
+	s.pieces, s.refused, s.dropped, s.Finish = m.Pieces, m.Refused, m.Dropped, m.Finish
 	s.goal = m.Goal
 	s.SetNotes(m.Untold)
 	return nil

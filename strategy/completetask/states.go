@@ -11,8 +11,8 @@ const (
 	Ready                        = frame.Ready
 	AwaitingModel strategy.State = "awaiting_model" // a reply, with or without calls
 	AwaitingTools strategy.State = "awaiting_tools" // the results of the calls
-	Compacting    strategy.State = "compacting"     // a summary of old messages
-	Concluding    strategy.State = "concluding"     // the last reply, requested without tools
+	Compacting                   = frame.Compacting // a summary of old messages
+	Concluding                   = frame.Concluding // the last reply, requested without tools
 	Done                         = frame.Done
 	Limited                      = frame.Limited // out of model calls: an error, with the work done so far
 	Failed                       = frame.Failed
@@ -30,10 +30,7 @@ const (
 	unformatted strategy.Trigger = "unformatted" // the provider refuses a response format: ask again with the final tool
 	noted       strategy.Trigger = "noted"       // the model has answered, and is asked again because of a note
 	handed      strategy.Trigger = "handed_over" // the model hands the conversation over to another strategy
-	exhausted   strategy.Trigger = "exhausted"   // no model call with tools is left
-	filled      strategy.Trigger = "filled"      // the conversation is too long: a summary is asked for
-	shortened   strategy.Trigger = "shortened"   // there is one: a request that was refused is made again
-	trimmed     strategy.Trigger = "trimmed"     // a request was refused, and is made again without old messages
+	exhausted                    = frame.Exhausted
 	concluded   strategy.Trigger = "concluded"
 	gaveUp      strategy.Trigger = "gave_up"
 	finished    strategy.Trigger = "finished"
@@ -46,8 +43,6 @@ const (
 	capRetries     = "retries"
 	capUnforced    = "unforced"    // once in a run, if a choice is forced
 	capUnformatted = "unformatted" // once in a run, if an answer of a schema may be requested in either way
-	capSummaries   = "summaries"   // see compaction.Config
-	capRefusals    = "refusals"    // compaction.MaxRefusals
 )
 
 // Table is the state machine of this strategy.
@@ -70,14 +65,14 @@ var Table = frame.Table(Name,
 		{From: frame.In(AwaitingModel), On: noted, To: AwaitingModel, Cap: capRounds},
 		{From: frame.In(AwaitingTools), On: exhausted, To: Concluding},
 		{From: frame.In(AwaitingModel, AwaitingTools), On: gaveUp, To: Limited},
-		{From: frame.In(Ready, AwaitingModel, AwaitingTools), On: filled, To: Compacting, Cap: capSummaries},
+		{From: frame.In(Ready, AwaitingModel, AwaitingTools), On: frame.Filled, To: Compacting, Cap: frame.CapSummaries},
 		{From: frame.In(Compacting), On: started, To: AwaitingModel},
 		{From: frame.In(Compacting), On: answered, To: AwaitingModel, Cap: capRounds},
 		{From: frame.In(Compacting), On: reasked, To: AwaitingModel, Cap: capRetries},
-		{From: frame.In(Compacting), On: shortened, To: AwaitingModel, Cap: capRefusals},
+		{From: frame.In(Compacting), On: frame.Shortened, To: AwaitingModel, Cap: frame.CapRefusals},
 		{From: frame.In(Compacting), On: exhausted, To: Concluding},
-		{From: frame.In(AwaitingModel), On: trimmed, To: AwaitingModel, Cap: capRefusals},
-		{From: frame.In(Concluding), On: trimmed, To: Concluding, Cap: capRefusals},
+		{From: frame.In(AwaitingModel), On: frame.Trimmed, To: AwaitingModel, Cap: frame.CapRefusals},
+		{From: frame.In(Concluding), On: frame.Trimmed, To: Concluding, Cap: frame.CapRefusals},
 		{From: frame.In(Concluding), On: concluded, To: Limited},
 		{From: frame.In(AwaitingModel), On: handed, To: Done},
 		{From: frame.In(AwaitingModel), On: finished, To: Done},

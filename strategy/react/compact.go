@@ -4,7 +4,6 @@ import (
 	"slices"
 
 	"github.com/segue-go/segue/delegation"
-	"github.com/segue-go/segue/llmclient"
 	"github.com/segue-go/segue/messages"
 	"github.com/segue-go/segue/nextstep"
 	"github.com/segue-go/segue/strategy"
@@ -18,79 +17,33 @@ func (c Config) compactions() int {
 	return r.Summaries() + r.Refusals()
 }
 
-// compileCompaction checks Compact, and sets the values of its caps.
-func (s *settings) compileCompaction() (err error) {
-	s.compaction, err = compaction.New(s.Compact)
-	s.Caps[capSummaries], s.Caps[capRefusals] = s.compaction.Summaries(), s.compaction.Refusals()
-	return err
-}
+// afterSummary says what is due after a summary that was asked for in the place of another trigger:
+// the same as after other calls.
+var afterSummary = map[strategy.Trigger]strategy.Trigger{searched: observed, noted: observed}
 
-// askModel asks the model, after a compaction if the conversation has become too long.
-func (s *react) askModel(on strategy.Trigger, step nextstep.GetChatCompletion) nextstep.NextStep {
-	if !s.compact.Due(&step.Request) || !s.compact.Begin(s.history) {
-		return s.Then(on, step)
-	}
-	return s.compactFirst(on)
-}
-
-// compactFirst makes the conversation shorter, and then asks the model.
-func (s *react) compactFirst(on strategy.Trigger) nextstep.NextStep {
-	if s.compact.Summarizes() && s.Can(filled) {
-		if step, ok := s.compact.Ask(s.history, s.Model); ok {
-			if s.pending = on; on == searched || on == noted { // as after other calls
-				s.pending = observed
-			}
-			return s.Then(filled, step)
-		}
-	}
-	if on == shortened {
-		on = trimmed
-	}
-	return s.resume(on, s.compact.Trim(s.history))
-}
-
-// summarized processes the summary.
-func (s *react) summarized(resp llmclient.Response) nextstep.NextStep {
-	return s.resume(s.pending, s.compact.Summarized(s.history, resp))
-}
-
-// resume goes on with the shorter conversation: it makes the request that the compaction was for.
-func (s *react) resume(on strategy.Trigger, history messages.History) nextstep.NextStep {
-	s.pending = ""
-	if err := s.rewrite(history); err != nil {
-		return s.fail(delegation.CodeInvalid, err)
+// Resume implements frame.Converser.
+func (s *react) Resume(on strategy.Trigger, h messages.History) nextstep.NextStep {
+	if err := s.rewrite(h); err != nil {
+		return s.Abort(delegation.CodeInvalid, err)
 	}
 	step := s.request()
-	if on == exhausted || s.State() == Concluding {
+	if s.Concludes(on) {
 		step = s.concluding()
 	}
-	return s.Then(on, s.compact.Declare(step))
+	return s.Then(on, s.Compact.Declare(step))
 }
 
 // rewrite begins both forms of the conversation anew, with the prompts and unusable replies at the
 // end that only the text has, and the notes among them.
 func (s *react) rewrite(history messages.History) error {
 	end := slices.Clone(s.text[len(s.text)-s.aside:])
-	s.history, s.ids = history[:len(history)-s.asideNotes], idsIn(history)
+	s.History, s.ids = history[:len(history)-s.asideNotes], idsIn(history)
 	if err := s.openText(); err != nil {
 		return err
 	}
-	s.history = history
+	s.History = history
 	s.text = append(s.text.Clip(), end...)
 	return nil
-}
-
-// tooLong processes a failed request that was too long, and a failed request for a summary. It
-// returns nil for other failures, and if nothing can be done.
-func (s *react) tooLong(f nextstep.Failure) nextstep.NextStep {
-	switch {
-	case s.State() == Compacting:
-		return s.resume(s.pending, s.compact.Failed(s.history, f))
-	case s.Can(trimmed) && s.compact.Refused(f) && s.compact.Begin(s.history): // the cap of trimmed is that of shortened
-		return s.compactFirst(shortened)
-	default:
-		return nil
-	}
 }
 
 // compactMemory is the part of a memory that compaction needs.
@@ -103,18 +56,18 @@ type compactMemory struct {
 }
 
 func (s *react) compactMemory() *compactMemory {
-	state := s.compact.State()
+	state := s.Compact.State()
 	if state == nil {
 		return nil
 	}
-	return &compactMemory{State: *state, Pending: s.pending, Aside: s.aside, Notes: s.asideNotes, Call: s.call}
+	return &compactMemory{State: *state, Pending: s.Pending, Aside: s.aside, Notes: s.asideNotes, Call: s.call}
 }
 
 // restoreCompact reports false if the memory does not fit.
 func (s *react) restoreCompact(m *compactMemory) bool {
 	if m == nil {
-		return s.compact.Restore(nil, s.history)
+		return s.Compact.Restore(nil, s.History)
 	}
-	s.pending, s.aside, s.asideNotes, s.call = m.Pending, m.Aside, m.Notes, m.Call
-	return s.aside >= 0 && s.aside <= len(s.text) && s.asideNotes >= 0 && s.asideNotes <= min(s.aside, len(s.history)) && s.call >= 0 && s.compact.Restore(&m.State, s.history)
+	s.Pending, s.aside, s.asideNotes, s.call = m.Pending, m.Aside, m.Notes, m.Call
+	return s.aside >= 0 && s.aside <= len(s.text) && s.asideNotes >= 0 && s.asideNotes <= min(s.aside, len(s.History)) && s.call >= 0 && s.Compact.Restore(&m.State, s.History)
 }

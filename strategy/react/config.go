@@ -114,8 +114,6 @@ Write it again, as text in the format that you were given.
 type settings struct {
 	Config
 	frame.Settings
-	plan       *toolsearch.Plan // nil: nothing is searched for
-	compaction *compaction.Rules
 }
 
 // New returns a factory for strategy.Set. An invalid Config is reported when the strategy is first
@@ -123,7 +121,9 @@ type settings struct {
 func New(cfg Config) func() strategy.Strategy {
 	s := compile(cfg)
 	return func() strategy.Strategy {
-		return &react{settings: s, Frame: frame.New(Table, &s.Settings), policy: s.Policy, compact: s.compaction.Compactor()}
+		st := &react{settings: s, policy: s.Policy}
+		st.Conversation = frame.Converse(Table, &s.Settings, st)
+		return st
 	}
 }
 
@@ -149,7 +149,7 @@ func (s *react) Bounds() strategy.Bounds {
 	if s.Tools != nil && len(s.Tools) == 0 {
 		b.Triggers[acted] = 0 // every action is a mistake
 	}
-	if s.plan == nil || s.search != nil && !s.search.Active() {
+	if s.Plan == nil || s.Search != nil && !s.Search.Active() {
 		b.Triggers[searched] = 0
 	}
 	return b
@@ -157,7 +157,7 @@ func (s *react) Bounds() strategy.Bounds {
 
 // compile checks a Config and fills in its defaults.
 func compile(cfg Config) *settings {
-	s := &settings{Config: cfg}
+	s := &settings{Config: cfg, Settings: frame.Settings{Pkg: "react"}}
 	s.MaxSteps = cmp.Or(s.MaxSteps, 10)
 	s.Caps = strategy.Caps{capSteps: s.MaxSteps - 1, capRetries: frame.Count(s.MaxRetries, 3)}
 	if s.MaxSteps < 0 {
@@ -167,10 +167,10 @@ func compile(cfg Config) *settings {
 		s.Policy = markdownpolicy.ReAct{}
 	}
 	var err error
-	s.plan, err = s.Search.Compile("react", s.Tools)
+	s.Plan, err = cfg.Search.Compile("react", s.Tools)
 	s.Err = errors.Join(
 		err,
-		s.compileCompaction(),
+		s.CompileCompaction(cfg.Compact, cfg.Model, afterSummary),
 		frame.Distinct("react", "Tools", s.Tools),
 		frame.OneOf("react", "OnLimit", &s.OnLimit, LimitConclude, LimitFail),
 		frame.ParsePrompts(&s.Settings, "react", s.Prompts, defaultPrompts, map[string]any{"": sample}),

@@ -4,25 +4,14 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/segue-go/segue/delegation"
 	"github.com/segue-go/segue/markdownpolicy"
 	"github.com/segue-go/segue/messages"
-	"github.com/segue-go/segue/strategy/internal/frame"
 )
-
-// open begins both forms of the conversation: system prompt, earlier conversation, goal.
-func (s *react) open(in delegation.Input) error {
-	s.equip()
-	s.history, s.repaired = frame.Conversation(in, s.System, s.KeepSystem)
-	s.search.Recall(s.history)
-	s.ids = idsIn(s.history)
-	return s.openText()
-}
 
 // equip tells the policy the tools.
 func (s *react) equip() {
 	if t, ok := s.policy.(markdownpolicy.Tooled); ok {
-		if p, ok := t.WithTools(s.search.Callable()).(Policy); ok {
+		if p, ok := t.WithTools(s.Search.Callable()).(Policy); ok {
 			s.policy = p
 		}
 	}
@@ -44,12 +33,12 @@ func idsIn(h messages.History) map[string]bool {
 // openText renders the conversation so far as text, with the policy's instructions in the system
 // prompt.
 func (s *react) openText() error {
-	text, err := s.policy.FormatQuery(s.history.Clip())
+	text, err := s.policy.FormatQuery(s.History.Clip())
 	if err != nil {
 		return fmt.Errorf("react: the conversation cannot be put into text: %w", err)
 	}
 	s.text = text
-	instructions := s.policy.FormatInstructions(s.search.Offered())
+	instructions := s.policy.FormatInstructions(s.Search.Offered())
 	if instructions == "" {
 		return nil
 	}
@@ -117,7 +106,7 @@ func (s *react) say(prompt string, data PromptData) error {
 // prompt fills in a template.
 func (s *react) prompt(name string, data PromptData) (string, error) {
 	data.Steps, data.MaxSteps = s.steps, s.MaxSteps
-	for _, d := range s.search.Offered() {
+	for _, d := range s.Search.Offered() {
 		data.Known = append(data.Known, d.Name)
 	}
 	return s.Texts.Fill(name, data)

@@ -19,13 +19,9 @@ func (s *react) tell() {
 			s.asideNotes++
 		}
 		s.text = append(s.text, messages.UserText(note))
-		s.history = append(s.history, messages.UserText(note))
+		s.History = append(s.History, messages.UserText(note))
 	}
 }
-
-// hasNews reports whether the model is asked again although it has answered: it has not seen a
-// note, and a step is left for it.
-func (s *react) hasNews() bool { return len(s.Untold()) > 0 && s.Can(noted) }
 
 // answerAgain keeps the answer of a turn, and asks the model again, which then sees the notes.
 func (s *react) answerAgain(m messages.Assistant, turn markdownpolicy.Turn) nextstep.NextStep {
@@ -34,5 +30,5 @@ func (s *react) answerAgain(m messages.Assistant, turn markdownpolicy.Turn) next
 	s.implicit = false // the next one counts
 	s.text = append(s.text, messages.AssistantText(cmp.Or(turn.Kept, m.Text())))
 	s.aside, s.asideNotes = 0, 0
-	return s.askModel(noted, s.request())
+	return s.AskModel(noted, s.request())
 }

@@ -17,22 +17,17 @@ type ToolUse struct {
 	Success bool   `json:"success"`
 }
 
-// fail ends with an error and the work done so far.
-func (s *react) fail(code delegation.Code, err error) nextstep.NextStep {
-	return s.Fail(delegation.NewError(code, err), s.output())
-}
-
 // limited ends because no step is left, or for the reason of [frame.MustConclude].
 func (s *react) limited(why string, result *string) nextstep.NextStep {
-	out := s.output()
+	out := s.Reached()
 	out.Result = result
 	return nextstep.ReportError{Err: frame.LimitReached("react", why, fmt.Sprintf("of %d steps", s.MaxSteps)), Output: out}
 }
 
-// output returns the work done so far, with the available part of an answer. It includes the last
+// Reached implements frame.Converser: the work done so far, with the available part of an answer. It includes the last
 // reply, even if that was unusable.
-func (s *react) output() delegation.Output {
-	history := s.history.Clip()
+func (s *react) Reached() delegation.Output {
+	history := s.History.Clip()
 	if s.scrap != "" {
 		history = append(history, messages.AssistantText(s.scrap)).Clip()
 	}
@@ -47,9 +42,6 @@ func (s *react) metadata() delegation.Metadata {
 		_ = m.Set("implicit", true)
 	}
 	frame.SetList(&m, "tools", s.used)
-	frame.SetFinish(&m, s.finish)
-	frame.SetCompactions(&m, &s.compact)
-	frame.SetList(&m, "repaired", s.repaired)
-	frame.SetUnused(&m, s.Untold())
+	s.Describe(&m)
 	return m
 }

@@ -47,7 +47,6 @@ import (
 	"github.com/segue-go/segue/messages"
 	"github.com/segue-go/segue/nextstep"
 	"github.com/segue-go/segue/strategy"
-	"github.com/segue-go/segue/strategy/compaction"
 	"github.com/segue-go/segue/strategy/internal/frame"
 	"github.com/segue-go/segue/strategy/toolsearch"
 	"github.com/segue-go/segue/tools"
@@ -65,57 +64,47 @@ var (
 type react struct {
 	strategy.Defaults
 	*settings
-	frame.Frame
-	frame.Notes
-	policy Policy // knows the tools
+	frame.Conversation        // its History is as the output has it
+	policy             Policy // knows the tools
 
-	tools    []tools.Definition // that may be used
-	search   *toolsearch.Search // knows which of them are offered
-	toolsErr error              // the Config names tools that may not be used
-	text     messages.History   // as the model sees it
-	history  messages.History   // as the output has it
-	repaired []string
-	ids      map[string]bool // of the calls in history
-	call     int             // number of the last call
+	text messages.History // as the model sees it
+	ids  map[string]bool  // of the calls in History
+	call int              // number of the last call
 
 	steps    int
 	used     []ToolUse
 	implicit bool
-	finish   llmclient.FinishReason
 	scrap    string  // the last reply, if it was unusable
 	part     *string // the latest part of an answer; nil if there is none
 
-	compact    compaction.Compactor
-	pending    strategy.Trigger // what is due after the summary that is awaited
-	aside      int              // number of messages at the end of text that history does not have
-	asideNotes int              // notes among them, which history has, too
+	aside      int // number of messages at the end of text that History does not have
+	asideNotes int // notes among them, which History has, too
 }
 
 // ToolNames implements strategy.ToolNamer.
-func (s *react) ToolNames() []string { return s.plan.Names(s.Tools) }
+func (s *react) ToolNames() []string { return s.Plan.Names(s.Tools) }
 
 // UseTools implements strategy.ToolUser.
 func (s *react) UseTools(defs []tools.Definition) {
-	s.tools, s.toolsErr = frame.Tools("react", defs, s.Tools)
-	s.startSearch()
+	s.Use(defs, s.Tools)
+	s.StartSearch(toolsearch.Options{Written: true})
 }
 
 // Initialize implements strategy.Strategy.
 func (s *react) Initialize(in delegation.Input) nextstep.NextStep {
-	if s.Err != nil {
-		return s.fail(delegation.CodeInvalid, s.Err)
+	err := s.Open(in, s.System, s.KeepSystem)
+	if err == nil {
+		s.equip()
+		s.ids = idsIn(s.History)
+		err = s.openText()
 	}
-	err := s.open(in)
 	switch {
 	case err != nil:
-		return s.fail(delegation.CodeInvalid, err)
-	case s.toolsErr != nil:
-		return s.fail(delegation.CodeInvalid, s.toolsErr)
+		return s.Abort(delegation.CodeInvalid, err)
 	case in.Goal == "" && len(in.Messages) == 0:
-		return s.fail(delegation.CodeInvalid, errors.New("react: there is nothing to do: the input has neither a goal nor messages"))
+		return s.Abort(delegation.CodeInvalid, errors.New("react: there is nothing to do: the input has neither a goal nor messages"))
 	default:
-		s.compact.Start(s.history)
-		return s.askModel(started, s.request())
+		return s.AskModel(started, s.request())
 	}
 }
 
@@ -125,12 +114,12 @@ func (s *react) request() nextstep.GetChatCompletion {
 	req := llmclient.Request{
 		Model:       s.Model,
 		Messages:    s.text.Clip(),
-		Tools:       s.search.Offered(),
+		Tools:       s.Search.Offered(),
 		ToolFormat:  llmclient.ToolsText,
 		Temperature: s.Temperature,
 		MaxTokens:   s.MaxTokens,
 	}
-	if p, ok := s.policy.(markdownpolicy.Stopper); ok && len(s.tools) > 0 {
+	if p, ok := s.policy.(markdownpolicy.Stopper); ok && len(s.Defs) > 0 {
 		req.Stop = p.Stop()
 	}
 	return nextstep.GetChatCompletion{Request: req}
@@ -140,10 +129,10 @@ func (s *react) request() nextstep.GetChatCompletion {
 func (s *react) ProcessAPIResponse(resp llmclient.Response) nextstep.NextStep {
 	switch s.State() {
 	case AwaitingModel:
-		s.compact.Answered(resp.Usage)
+		s.Compact.Answered(resp.Usage)
 		return s.judge(resp)
 	case Compacting:
-		return s.summarized(resp)
+		return s.Summarized(resp)
 	case Concluding:
 		return s.conclusion(resp)
 	default:
@@ -153,12 +142,12 @@ func (s *react) ProcessAPIResponse(resp llmclient.Response) nextstep.NextStep {
 
 // EditCalls implements strategy.CallEditor.
 func (s *react) EditCalls(calls []messages.ToolCall) {
-	a, ok := s.history.Last().(messages.Assistant)
+	a, ok := s.History.Last().(messages.Assistant)
 	if !ok {
 		return
 	}
 	a = a.WithCalls(calls)
-	s.history[len(s.history)-1] = a
+	s.History[len(s.History)-1] = a
 	if said, _, err := s.written(a, messages.ToolOutput{}); err == nil {
 		s.text[len(s.text)-1] = messages.AssistantText(said) // no request has contained it yet
 	}
@@ -174,12 +163,12 @@ func (s *react) ProcessToolResults(results []messages.ToolOutput) nextstep.NextS
 
 // took shows the model the result of the action of the last turn, and goes on.
 func (s *react) took(results []messages.ToolOutput, on strategy.Trigger) nextstep.NextStep {
-	turn, _ := s.history.Last().(messages.Assistant)
+	turn, _ := s.History.Last().(messages.Assistant)
 	for _, r := range results { // exactly one
-		s.history = append(s.history, messages.Tool{ToolOutput: r})
+		s.History = append(s.History, messages.Tool{ToolOutput: r})
 		s.used = append(s.used, ToolUse{Tool: r.ToolName, CallID: r.CallID, Success: r.OK()})
 		if err := s.observe(turn, r); err != nil {
-			return s.fail(delegation.CodeInvalid, err)
+			return s.Abort(delegation.CodeInvalid, err)
 		}
 	}
 	return s.goOn(on)
@@ -188,28 +177,28 @@ func (s *react) took(results []messages.ToolOutput, on strategy.Trigger) nextste
 // goOn asks for the next turn, or ends if no step or no call of a tool is left.
 func (s *react) goOn(on strategy.Trigger) nextstep.NextStep {
 	s.tell()
-	why := frame.MustConclude(s.history)
+	why := frame.MustConclude(s.History)
 	switch {
 	case why == "" && s.Can(on):
-		return s.askModel(on, s.request())
+		return s.AskModel(on, s.request())
 	case s.OnLimit == LimitFail:
 		return s.Then(gaveUp, s.limited(why, s.part))
 	}
 	if err := s.say("Conclude", PromptData{Why: why}); err != nil {
-		return s.fail(delegation.CodeInvalid, err)
+		return s.Abort(delegation.CodeInvalid, err)
 	}
 	if why != "" { // a compaction would forget why
 		return s.Then(exhausted, s.concluding())
 	}
-	return s.askModel(exhausted, s.concluding())
+	return s.AskModel(exhausted, s.concluding())
 }
 
 // concluding asks the model for an answer, without tools.
 func (s *react) concluding() nextstep.GetChatCompletion {
 	step := s.request()
 	step.Request.Tools = nil
-	if frame.MustConclude(s.history) == messages.ReasonRepetition {
-		words, anew := frame.InWords(s.history)
+	if frame.MustConclude(s.History) == messages.ReasonRepetition {
+		words, anew := frame.InWords(s.History)
 		step.Request.Messages, step.Anew = append(words, s.text.Last()), anew
 	}
 	return step
@@ -218,7 +207,7 @@ func (s *react) concluding() nextstep.GetChatCompletion {
 // ProcessFailure implements strategy.FailureHandler: a call that the provider could not read is
 // returned to the model for correction.
 func (s *react) ProcessFailure(f nextstep.Failure) nextstep.NextStep {
-	if step := s.tooLong(f); step != nil {
+	if step := s.TooLong(f); step != nil {
 		return step
 	}
 	text := strings.TrimSpace(f.Partial.Text())
@@ -228,8 +217,8 @@ func (s *react) ProcessFailure(f nextstep.Failure) nextstep.NextStep {
 	if f.Code == delegation.Code(llmclient.CodeMalformedToolCall) && s.Can(reasked) {
 		return s.again(text, PromptData{Why: whyMalformed, Problem: f.Message})
 	}
-	return s.Fail(frame.ErrorOf(f), s.output())
+	return s.Fail(frame.ErrorOf(f), s.Reached())
 }
 
 // Conclude implements strategy.Concluder.
-func (s *react) Conclude(string) delegation.Output { return s.output() }
+func (s *react) Conclude(string) delegation.Output { return s.Reached() }

@@ -2,7 +2,6 @@ package react
 
 import (
 	"encoding/json"
-	"errors"
 
 	"github.com/segue-go/segue/llmclient"
 	"github.com/segue-go/segue/messages"
@@ -35,8 +34,8 @@ type memory struct {
 // Snapshot implements strategy.Snapshotter.
 func (s *react) Snapshot() (json.RawMessage, error) {
 	return frame.Snapshot("react", memory{
-		Version: frame.Version{V: memoryVersion}, Text: s.text, History: s.history, Repaired: s.repaired, Steps: s.steps,
-		Used: s.used, Finish: s.finish, Scrap: s.scrap, Part: s.part, Found: s.search.Found(), Untold: s.Untold(),
+		Version: frame.Version{V: memoryVersion}, Text: s.text, History: s.History, Repaired: s.Repaired, Steps: s.steps,
+		Used: s.used, Finish: s.Finish, Scrap: s.scrap, Part: s.part, Found: s.Search.Found(), Untold: s.Untold(),
 		Compact: s.compactMemory(),
 	})
 }
@@ -44,22 +43,16 @@ func (s *react) Snapshot() (json.RawMessage, error) {
 // Restore implements strategy.Snapshotter.
 func (s *react) Restore(snapshot json.RawMessage) error {
 	var m memory
-	if err := errors.Join(s.Err, s.toolsErr); err != nil {
+	if err := s.Recall(memoryVersion, snapshot, &m, &m.Found); err != nil {
 		return err
-	}
-	if err := frame.Restore("react", memoryVersion, snapshot, &m); err != nil {
-		return err
-	}
-	if err := s.search.Restore(m.Found); err != nil {
-		return frame.Misfit("react", err.Error())
 	}
 	s.equip()
-	s.text, s.history, s.repaired, s.steps = m.Text, m.History, m.Repaired, m.Steps
-	s.used, s.finish, s.scrap, s.part = m.Used, m.Finish, m.Scrap, m.Part
+	s.text, s.History, s.Repaired, s.steps = m.Text, m.History, m.Repaired, m.Steps
+	s.used, s.Finish, s.scrap, s.part = m.Used, m.Finish, m.Scrap, m.Part
 	if !s.restoreCompact(m.Compact) {
-		return frame.Misfit("react", "the compaction does not fit the Config or the history")
+		return s.Misfit("the compaction does not fit the Config or the history")
 	}
 	s.SetNotes(m.Untold)
-	s.ids = idsIn(s.history) // all ids up to the last call's are taken, so the next one is the same
+	s.ids = idsIn(s.History) // all ids up to the last call's are taken, so the next one is the same
 	return nil
 }

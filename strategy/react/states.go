@@ -11,8 +11,8 @@ const (
 	Ready                        = frame.Ready
 	AwaitingModel strategy.State = "awaiting_model" // a turn: a thought, and an action or the answer
 	AwaitingTools strategy.State = "awaiting_tools" // the result of the action
-	Compacting    strategy.State = "compacting"     // a summary of old messages
-	Concluding    strategy.State = "concluding"     // an answer, requested when no step is left
+	Compacting                   = frame.Compacting // a summary of old messages
+	Concluding                   = frame.Concluding // an answer, requested when no step is left
 	Done                         = frame.Done
 	Limited                      = frame.Limited // out of steps: an error, with the work done so far
 	Failed                       = frame.Failed
@@ -21,16 +21,13 @@ const (
 // The triggers name what happened.
 const (
 	started   strategy.Trigger = "started"
-	acted     strategy.Trigger = "acted"     // the model named an action
-	mistaken  strategy.Trigger = "mistaken"  // it named an unknown tool, and is told so
-	searched  strategy.Trigger = "searched"  // it searched for tools
-	observed  strategy.Trigger = "observed"  // the tool answered
-	reasked   strategy.Trigger = "reasked"   // the reply was not a turn, and the model is told why
-	noted     strategy.Trigger = "noted"     // the model has answered, and is asked again because of a note
-	exhausted strategy.Trigger = "exhausted" // no step is left, and the model is asked for an answer
-	filled    strategy.Trigger = "filled"    // the conversation is too long: a summary is asked for
-	shortened strategy.Trigger = "shortened" // there is one: a request that was refused is made again
-	trimmed   strategy.Trigger = "trimmed"   // a request was refused, and is made again without old messages
+	acted     strategy.Trigger = "acted"    // the model named an action
+	mistaken  strategy.Trigger = "mistaken" // it named an unknown tool, and is told so
+	searched  strategy.Trigger = "searched" // it searched for tools
+	observed  strategy.Trigger = "observed" // the tool answered
+	reasked   strategy.Trigger = "reasked"  // the reply was not a turn, and the model is told why
+	noted     strategy.Trigger = "noted"    // the model has answered, and is asked again because of a note
+	exhausted                  = frame.Exhausted
 	concluded strategy.Trigger = "concluded"
 	gaveUp    strategy.Trigger = "gave_up"
 	finished  strategy.Trigger = "finished"
@@ -40,9 +37,6 @@ const (
 const (
 	capSteps   = "steps"
 	capRetries = "retries"
-
-	capSummaries = "summaries" // see compaction.Config
-	capRefusals  = "refusals"  // compaction.MaxRefusals
 )
 
 // Table is the state machine of this strategy.
@@ -63,15 +57,15 @@ var Table = frame.Table(Name,
 		{From: frame.In(AwaitingModel), On: reasked, To: AwaitingModel, Cap: capRetries},
 		{From: frame.In(AwaitingModel, AwaitingTools), On: exhausted, To: Concluding},
 		{From: frame.In(AwaitingModel, AwaitingTools), On: gaveUp, To: Limited},
-		{From: frame.In(Ready, AwaitingModel, AwaitingTools), On: filled, To: Compacting, Cap: capSummaries},
+		{From: frame.In(Ready, AwaitingModel, AwaitingTools), On: frame.Filled, To: Compacting, Cap: frame.CapSummaries},
 		{From: frame.In(Compacting), On: started, To: AwaitingModel},
 		{From: frame.In(Compacting), On: observed, To: AwaitingModel, Cap: capSteps},
 		{From: frame.In(Compacting), On: mistaken, To: AwaitingModel, Cap: capSteps},
 		{From: frame.In(Compacting), On: reasked, To: AwaitingModel, Cap: capRetries},
-		{From: frame.In(Compacting), On: shortened, To: AwaitingModel, Cap: capRefusals},
+		{From: frame.In(Compacting), On: frame.Shortened, To: AwaitingModel, Cap: frame.CapRefusals},
 		{From: frame.In(Compacting), On: exhausted, To: Concluding},
-		{From: frame.In(AwaitingModel), On: trimmed, To: AwaitingModel, Cap: capRefusals},
-		{From: frame.In(Concluding), On: trimmed, To: Concluding, Cap: capRefusals},
+		{From: frame.In(AwaitingModel), On: frame.Trimmed, To: AwaitingModel, Cap: frame.CapRefusals},
+		{From: frame.In(Concluding), On: frame.Trimmed, To: Concluding, Cap: frame.CapRefusals},
 		{From: frame.In(Concluding), On: concluded, To: Limited},
 		{From: frame.In(AwaitingModel), On: finished, To: Done},
 	},

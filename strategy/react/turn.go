@@ -17,8 +17,8 @@ import (
 
 // judge acts on a reply.
 func (s *react) judge(resp llmclient.Response) nextstep.NextStep {
-	resp = s.Once(resp, s.history)
-	s.finish = resp.Finish
+	resp = s.Once(resp, s.History)
+	s.Finish = resp.Finish
 	turn, err := s.read(resp.Message)
 	s.scrap = strings.TrimSpace(resp.Message.Text())
 	if turn.Answer != nil && strings.TrimSpace(*turn.Answer) != "" {
@@ -26,7 +26,7 @@ func (s *react) judge(resp llmclient.Response) nextstep.NextStep {
 	}
 	switch {
 	case resp.Finish == llmclient.FinishContentFilter:
-		return s.fail(delegation.Code(llmclient.CodeContentFilter), errors.New("react: the provider withheld the reply, or a part of it"))
+		return s.Abort(delegation.Code(llmclient.CodeContentFilter), errors.New("react: the provider withheld the reply, or a part of it"))
 	case frame.CutOff(resp.Finish) && !whole(turn, s.scrap):
 		return s.cutOff()
 	case err != nil:
@@ -35,7 +35,7 @@ func (s *react) judge(resp llmclient.Response) nextstep.NextStep {
 		return s.act(resp.Message, turn)
 	case turn.Answer == nil || strings.TrimSpace(*turn.Answer) == "":
 		return s.unread(turn, nil)
-	case s.hasNews():
+	case s.HasNews(noted):
 		return s.answerAgain(resp.Message, turn)
 	default:
 		return s.answer(resp.Message, turn)
@@ -61,8 +61,8 @@ func whole(turn markdownpolicy.Turn, text string) bool {
 // act runs the action of a turn, or tells the model that the tool is unknown.
 func (s *react) act(m messages.Assistant, turn markdownpolicy.Turn) nextstep.NextStep {
 	call := *turn.Action
-	own := s.search.Own(call)
-	known := own || slices.ContainsFunc(s.tools, func(d tools.Definition) bool { return d.Name == call.Name })
+	own := s.Search.Own(call)
+	known := own || slices.ContainsFunc(s.Defs, func(d tools.Definition) bool { return d.Name == call.Name })
 	call.ID = "unknown"
 	if known {
 		call.ID = s.newID()
@@ -71,7 +71,7 @@ func (s *react) act(m messages.Assistant, turn markdownpolicy.Turn) nextstep.Nex
 	if turn.Kept == "" { // the reply was not text
 		kept, _, err := s.written(said, messages.ToolOutput{})
 		if err != nil {
-			return s.fail(delegation.CodeInvalid, err)
+			return s.Abort(delegation.CodeInvalid, err)
 		}
 		turn.Kept = kept
 	}
@@ -80,10 +80,10 @@ func (s *react) act(m messages.Assistant, turn markdownpolicy.Turn) nextstep.Nex
 	if !known {
 		return s.mistake(said, call)
 	}
-	s.history, s.scrap = append(s.history, said), ""
+	s.History, s.scrap = append(s.History, said), ""
 	s.aside, s.asideNotes = 0, 0
 	if own {
-		return s.took(s.search.Answers([]messages.ToolCall{call}), searched)
+		return s.took(s.Search.Answers([]messages.ToolCall{call}), searched)
 	}
 	return s.Then(acted, nextstep.ExecuteTools{Calls: []messages.ToolCall{call}})
 }
@@ -95,7 +95,7 @@ func (s *react) mistake(said messages.Assistant, call messages.ToolCall) nextste
 		err = s.observe(said, messages.ToolOutput{Status: messages.StatusFailed, Reason: "not_offered", Output: known})
 	}
 	if err != nil {
-		return s.fail(delegation.CodeInvalid, err)
+		return s.Abort(delegation.CodeInvalid, err)
 	}
 	s.aside += 2 // the reply and the observation
 	s.used = append(s.used, ToolUse{Tool: call.Name})
@@ -106,7 +106,7 @@ func (s *react) mistake(said messages.Assistant, call messages.ToolCall) nextste
 func (s *react) answer(m messages.Assistant, turn markdownpolicy.Turn) nextstep.NextStep {
 	s.steps++
 	s.keep(m, turn)
-	out := s.output()
+	out := s.Reached()
 	out.Result = turn.Answer
 	_ = out.Metadata.Set("finished", true)
 	return s.Then(finished, nextstep.Complete{Output: out})
@@ -115,7 +115,7 @@ func (s *react) answer(m messages.Assistant, turn markdownpolicy.Turn) nextstep.
 // keep adds an answer to the messages.
 func (s *react) keep(m messages.Assistant, turn markdownpolicy.Turn) {
 	s.implicit, s.scrap = turn.Implicit, ""
-	s.history = append(s.history, asSaid(m, turn.Thought, messages.Text{Text: *turn.Answer}))
+	s.History = append(s.History, asSaid(m, turn.Thought, messages.Text{Text: *turn.Answer}))
 }
 
 // cutOff processes a reply that ended at the token limit, before the end of its turn.
@@ -123,7 +123,7 @@ func (s *react) cutOff() nextstep.NextStep {
 	if s.Can(reasked) {
 		return s.again(s.scrap, PromptData{Why: whyCutOff})
 	}
-	return s.fail(delegation.CodeTruncated, errors.New("react: the reply was cut off "+frame.CutWhere(s.finish)))
+	return s.Abort(delegation.CodeTruncated, errors.New("react: the reply was cut off "+frame.CutWhere(s.Finish)))
 }
 
 // unread processes a reply that is neither an action nor an answer. err is nil if its answer is
@@ -144,7 +144,7 @@ func (s *react) unread(turn markdownpolicy.Turn, err error) nextstep.NextStep {
 	if s.Can(reasked) {
 		return s.again(turn.Kept, data)
 	}
-	return s.fail(delegation.CodeFailed, fmt.Errorf("react: the reply is neither an action nor an answer: %w", err))
+	return s.Abort(delegation.CodeFailed, fmt.Errorf("react: the reply is neither an action nor an answer: %w", err))
 }
 
 // again shows the model its reply, says what was wrong with it, and asks again.
@@ -154,16 +154,16 @@ func (s *react) again(reply string, data PromptData) nextstep.NextStep {
 		s.aside++
 	}
 	if err := s.say("Again", data); err != nil {
-		return s.fail(delegation.CodeInvalid, err)
+		return s.Abort(delegation.CodeInvalid, err)
 	}
-	return s.askModel(reasked, s.request())
+	return s.AskModel(reasked, s.request())
 }
 
 // conclusion processes the last reply. An action in it is not run.
 func (s *react) conclusion(resp llmclient.Response) nextstep.NextStep {
-	why := frame.MustConclude(s.history)
+	why := frame.MustConclude(s.History)
 	resp, _ = frame.Once(resp, nil)
-	s.finish = resp.Finish
+	s.Finish = resp.Finish
 	turn, err := s.read(resp.Message)
 	if err != nil || turn.Answer == nil || strings.TrimSpace(*turn.Answer) == "" {
 		s.scrap = strings.TrimSpace(resp.Message.Text())

@@ -9,13 +9,21 @@ import (
 	"github.com/segue-go/segue/internal/prompts"
 	"github.com/segue-go/segue/nextstep"
 	"github.com/segue-go/segue/strategy"
+	"github.com/segue-go/segue/strategy/compaction"
+	"github.com/segue-go/segue/strategy/toolsearch"
 )
 
 // Settings is a compiled Config. All frames of a strategy share it.
 type Settings struct {
+	Pkg   string // the name of the strategy's package
 	Caps  strategy.Caps
 	Texts *prompts.Set
-	Err   error // the error of the Config
+	Plan  *toolsearch.Plan // nil: nothing is searched for
+	Err   error            // the error of the Config
+
+	compaction *compaction.Rules
+	model      string // for a summary
+	after      map[strategy.Trigger]strategy.Trigger
 }
 
 // ParsePrompts parses the prompts of a package's Config into the settings, as [prompts.Parse] does.

@@ -73,9 +73,13 @@ func TestEditCalls(t *testing.T) {
 	call := messages.ToolCall{ID: "c", Name: "look", Arguments: "{}"}
 	h := messages.History{messages.UserText("go"), messages.Assistant{Content: []messages.AssistantContent{messages.Text{Text: "so"}, call}}}
 	call.Arguments = `{"at":1}`
-	require.Equal(t, []messages.ToolCall{call}, frame.EditCalls(h, []messages.ToolCall{call}))
+	c := frame.Conversation{History: h}
+	c.EditCalls([]messages.ToolCall{call})
+	require.Equal(t, []messages.ToolCall{call}, c.Calls)
 	require.Equal(t, []messages.ToolCall{call}, h[1].(messages.Assistant).Calls())
-	require.Nil(t, frame.EditCalls(h[:1], []messages.ToolCall{call}))
+	c = frame.Conversation{History: h[:1]}
+	c.EditCalls([]messages.ToolCall{call})
+	require.Nil(t, c.Calls)
 }
 
 // A strategy concludes because of the last results of its conversation, and of no others.
@@ -156,7 +160,7 @@ func TestCut(t *testing.T) {
 }
 
 // The conversation may begin with anything: a nil message is repaired before it is read.
-func TestConversation(t *testing.T) {
+func TestOpen(t *testing.T) {
 	system, user := messages.System{Text: "A"}, messages.UserText("go")
 	for _, c := range []struct {
 		keep         bool
@@ -168,8 +172,9 @@ func TestConversation(t *testing.T) {
 		{true, messages.History{nil, &system, user}, messages.History{system, user}},
 		{true, nil, messages.History{messages.System{Text: "B"}}},
 	} {
-		h, _ := frame.Conversation(delegation.Input{Messages: c.before}, "B", c.keep)
-		require.Equal(t, c.want, h)
+		talk := frame.Converse(table(false), &frame.Settings{}, nil)
+		require.NoError(t, talk.Open(delegation.Input{Messages: c.before}, "B", c.keep))
+		require.Equal(t, c.want, talk.History)
 	}
 }
 

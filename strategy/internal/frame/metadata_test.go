@@ -14,10 +14,10 @@ func TestMetadata(t *testing.T) {
 	var m delegation.Metadata
 	frame.SetList(&m, "none", []string{})
 	for _, why := range []llmclient.FinishReason{"", llmclient.FinishStop, llmclient.FinishToolCalls} {
-		frame.SetFinish(&m, why)
+		(&frame.Conversation{Finish: why}).Describe(&m)
 	}
 	require.Empty(t, m)
 	frame.SetList(&m, "some", []int{1, 2})
-	frame.SetFinish(&m, llmclient.FinishLength)
+	(&frame.Conversation{Finish: llmclient.FinishLength}).Describe(&m)
 	require.Equal(t, delegation.Metadata{"some": []byte("[1,2]"), "finish": []byte(`"length"`)}, m)
 }
