@@ -17,14 +17,14 @@ import (
 // act begins the act turn: data sources are consulted first, and without tools there is no act
 // turn.
 func (s *reasonActObserve) act() nextstep.NextStep {
-	s.tell()
-	s.before = len(s.history)
+	s.TellNotes()
+	s.before = len(s.History)
 	if c := s.consult; c != nil {
 		s.consult = nil
-		s.calls = []messages.ToolCall{{ID: "retrieval_1", Name: c.tool.Name, Arguments: c.arguments}}
-		s.history = append(s.history, messages.Assistant{Content: []messages.AssistantContent{s.calls[0]}})
+		s.Calls = []messages.ToolCall{{ID: "retrieval_1", Name: c.tool.Name, Arguments: c.arguments}}
+		s.History = append(s.History, messages.Assistant{Content: []messages.AssistantContent{s.Calls[0]}})
 		s.note(c.tool.Name)
-		return s.then(consulted, nextstep.ExecuteTools{Calls: s.calls})
+		return s.then(consulted, nextstep.ExecuteTools{Calls: s.Calls})
 	}
 	return s.offer()
 }
@@ -37,20 +37,20 @@ func (s *reasonActObserve) retrieved(results []messages.ToolOutput) nextstep.Nex
 
 // offer offers the tools.
 func (s *reasonActObserve) offer() nextstep.NextStep {
-	if len(s.tools) == 0 {
+	if len(s.Defs) == 0 {
 		return s.then(acted, s.observe())
 	}
-	switch last := s.history.Last().(type) {
+	switch last := s.History.Last().(type) {
 	case messages.Assistant:
 		s.say("Act", PromptData{})
-		s.before = len(s.history)
+		s.before = len(s.History)
 	case messages.Tool:
 		if last.ToolName == DecideNext { // no request has contained it yet
 			last.Output += " " + s.prompt("Act", PromptData{})
-			s.history[len(s.history)-1] = last
+			s.History[len(s.History)-1] = last
 		}
 	}
-	return s.then(decided, s.request(s.history, s.search.Offered()...))
+	return s.then(decided, s.request(s.History, s.Search.Offered()...))
 }
 
 // acted processes the reply of the act turn.
@@ -62,13 +62,13 @@ func (s *reasonActObserve) acted(reply messages.Assistant) nextstep.NextStep {
 		return s.then(acted, s.observe())
 	case len(calls) == 0:
 		s.record(reply, "")
-		if frame.CutOff(s.finish) {
+		if frame.CutOff(s.Finish) {
 			return s.cutOff(said)
 		}
 		return s.done(said)
-	case frame.CutOff(s.finish):
+	case frame.CutOff(s.Finish):
 		s.record(reply, "CutCall")
-		for _, m := range s.history[len(s.history)-len(calls):] {
+		for _, m := range s.History[len(s.History)-len(calls):] {
 			s.show(m.(messages.Tool).ToolOutput, calls)
 		}
 		return s.then(acted, s.observe())
@@ -76,7 +76,7 @@ func (s *reasonActObserve) acted(reply messages.Assistant) nextstep.NextStep {
 	if !s.RunAll {
 		reply, calls = only(reply, calls[0]), calls[:1]
 	}
-	s.history = append(s.history, reply)
+	s.History = append(s.History, reply)
 	return s.execute(calls)
 }
 
@@ -92,8 +92,8 @@ func only(reply messages.Assistant, call messages.ToolCall) messages.Assistant {
 // execute runs the calls that were not repeated too often, and refuses the others. Searches for
 // tools are answered and not run.
 func (s *reasonActObserve) execute(calls []messages.ToolCall) nextstep.NextStep {
-	s.calls, s.refused = calls, nil
-	answers := s.search.Answers(calls)
+	s.Calls, s.refused = calls, nil
+	answers := s.Search.Answers(calls)
 	var admitted []messages.ToolCall
 	for _, c := range calls {
 		if len(answers) > 0 && answers[0].CallID == c.ID {
@@ -120,13 +120,13 @@ func (s *reasonActObserve) execute(calls []messages.ToolCall) nextstep.NextStep 
 
 // repeatable reports whether a tool may be called with the same arguments any number of times.
 func (s *reasonActObserve) repeatable(tool string) bool {
-	return slices.ContainsFunc(s.tools, func(d tools.Definition) bool { return d.Name == tool && d.Repeatable })
+	return slices.ContainsFunc(s.Defs, func(d tools.Definition) bool { return d.Name == tool && d.Repeatable })
 }
 
 // executed processes the results of the calls that ran, and inserts those of the refused calls.
 func (s *reasonActObserve) executed(results []messages.ToolOutput) nextstep.NextStep {
-	all, refused := make([]messages.ToolOutput, 0, len(s.calls)), s.refused
-	for _, c := range s.calls {
+	all, refused := make([]messages.ToolOutput, 0, len(s.Calls)), s.refused
+	for _, c := range s.Calls {
 		switch {
 		case len(refused) > 0 && refused[0].CallID == c.ID:
 			all, refused = append(all, refused[0]), refused[1:]
@@ -136,7 +136,7 @@ func (s *reasonActObserve) executed(results []messages.ToolOutput) nextstep.Next
 	}
 	s.refused = nil
 	s.take(all)
-	if frame.MustConclude(s.history) != "" {
+	if frame.MustConclude(s.History) != "" {
 		return s.next()
 	}
 	return s.then(acted, s.observe())
@@ -145,10 +145,10 @@ func (s *reasonActObserve) executed(results []messages.ToolOutput) nextstep.Next
 // take adds results to the conversation, and to those of the step.
 func (s *reasonActObserve) take(results []messages.ToolOutput) {
 	for _, r := range results {
-		s.history = append(s.history, messages.Tool{ToolOutput: r})
-		s.show(r, s.calls)
+		s.History = append(s.History, messages.Tool{ToolOutput: r})
+		s.show(r, s.Calls)
 	}
-	s.calls = nil
+	s.Calls = nil
 }
 
 // show adds the result of one of the calls to those of the step, shortened. The marks around

@@ -142,9 +142,7 @@ Call {{.Tool}}: say in observation what was learned, and whether the task should
 type settings struct {
 	Config
 	frame.Settings
-	decide     tools.Definition
-	plan       *toolsearch.Plan // nil: nothing is searched for
-	compaction *compaction.Rules
+	decide tools.Definition
 }
 
 // New returns a factory for strategy.Set. An invalid Config is reported when the strategy is first
@@ -152,7 +150,9 @@ type settings struct {
 func New(cfg Config) func() strategy.Strategy {
 	s := compile(cfg)
 	return func() strategy.Strategy {
-		return &reasonActObserve{settings: s, Frame: frame.New(Table, &s.Settings), runs: map[string]int{}, compact: s.compaction.Compactor()}
+		st := &reasonActObserve{settings: s, runs: map[string]int{}}
+		st.Conversation = frame.Converse(Table, &s.Settings, st)
+		return st
 	}
 }
 
@@ -197,7 +197,7 @@ func (s *reasonActObserve) Bounds() strategy.Bounds {
 
 // compile checks a Config and fills in its defaults.
 func compile(cfg Config) *settings {
-	s := &settings{Config: cfg}
+	s := &settings{Config: cfg, Settings: frame.Settings{Pkg: pkg}}
 	s.Caps = strategy.Caps{capSteps: cmp.Or(s.MaxSteps, 10) - 1, capUnforced: 1}
 	if s.MaxSteps < 0 {
 		s.Caps[capSteps] = strategy.Unbounded
@@ -207,7 +207,7 @@ func compile(cfg Config) *settings {
 	s.MaxObserved = cmp.Or(s.MaxObserved, 400)
 	s.decide = decideDefinition(!s.NoInput)
 	s.Err = errors.Join(
-		s.compileCompaction(),
+		s.CompileCompaction(cfg.Compact, cfg.Model, afterSummary),
 		frame.Distinct(pkg, "Tools", s.Tools),
 		s.planSearch(),
 		s.checkNames(),

@@ -48,7 +48,6 @@ import (
 	"github.com/segue-go/segue/messages"
 	"github.com/segue-go/segue/nextstep"
 	"github.com/segue-go/segue/strategy"
-	"github.com/segue-go/segue/strategy/compaction"
 	"github.com/segue-go/segue/strategy/internal/frame"
 	"github.com/segue-go/segue/strategy/toolsearch"
 	"github.com/segue-go/segue/tools"
@@ -67,30 +66,18 @@ var (
 type reasonActObserve struct {
 	strategy.Defaults
 	*settings
-	frame.Frame
-	frame.Notes
+	frame.Conversation // its Calls are those of this turn, in order; the results of refused ones are not awaited
 
-	tools    []tools.Definition // to act with
-	search   *toolsearch.Search // knows which of them are offered
-	consult  *consultation      // still to be made; nil means none
-	toolsErr error              // the tools of the run do not fit the Config
-	goal     string
-	history  messages.History
-	repaired []string
+	consult *consultation // still to be made; nil means none
+	goal    string
 
 	step     int
-	before   int                   // length of the history when this step began to act
+	before   int                   // length of the History when this step began to act
 	results  []PromptResult        // of this step
-	calls    []messages.ToolCall   // of this turn, in order; the results of refused ones are not awaited
 	refused  []messages.ToolOutput // answers to the refused calls
 	runs     map[string]int        // how often a tool ran with the same arguments, by tool and arguments
 	used     []string              // tools that were run
 	unforced bool                  // the provider refuses a forced tool choice
-	asked    int                   // model calls answered
-	finish   llmclient.FinishReason
-
-	compact compaction.Compactor
-	pending strategy.Trigger // what is due after the summary that is awaited
 }
 
 // Tools implements strategy.ToolProvider.
@@ -104,30 +91,30 @@ func (s *reasonActObserve) Tools() []tools.Tool {
 // ToolNames implements strategy.ToolNamer.
 func (s *reasonActObserve) ToolNames() []string {
 	if s.Retrieval.Tool == "" {
-		return s.plan.Names(s.Config.Tools)
+		return s.Plan.Names(s.Config.Tools)
 	}
-	return append(slices.Clone(s.plan.Names(s.Config.Tools)), s.Retrieval.Tool)
+	return append(slices.Clone(s.Plan.Names(s.Config.Tools)), s.Retrieval.Tool)
 }
 
 // UseTools implements strategy.ToolUser. A tool with the name of a control tool cannot be used: the
 // model could call only one of them.
 func (s *reasonActObserve) UseTools(defs []tools.Definition) {
-	s.tools, s.toolsErr = frame.Tools(pkg, defs, s.Config.Tools)
-	for _, d := range s.tools {
+	s.Use(defs, s.Config.Tools)
+	for _, d := range s.Defs {
 		if isControl(d.Name) {
-			s.toolsErr = errControl(d.Name)
+			s.ToolsErr = errControl(d.Name)
 		}
 	}
-	s.startSearch()
+	s.StartSearch(toolsearch.Options{})
 	if s.Retrieval.Tool == "" {
 		return
 	}
 	found, err := frame.Tools(pkg, defs, []string{s.Retrieval.Tool})
 	switch {
 	case err != nil:
-		s.toolsErr = errors.Join(s.toolsErr, err)
+		s.ToolsErr = errors.Join(s.ToolsErr, err)
 	case !found[0].ReadOnly:
-		s.toolsErr = errors.Join(s.toolsErr, fmt.Errorf("reasonactobserve: the tool %q of Retrieval is not read-only", s.Retrieval.Tool))
+		s.ToolsErr = errors.Join(s.ToolsErr, fmt.Errorf("reasonactobserve: the tool %q of Retrieval is not read-only", s.Retrieval.Tool))
 	default:
 		s.consult = &consultation{tool: found[0]}
 	}
@@ -135,39 +122,34 @@ func (s *reasonActObserve) UseTools(defs []tools.Definition) {
 
 // Initialize implements strategy.Strategy.
 func (s *reasonActObserve) Initialize(in delegation.Input) nextstep.NextStep {
-	if s.Err != nil {
-		return s.fail(delegation.CodeInvalid, s.Err)
-	}
 	s.goal = in.Question()
-	s.history, s.repaired = frame.Conversation(in, s.System, s.KeepSystem)
-	s.search.Recall(s.history)
+	err := s.Open(in, s.System, s.KeepSystem)
 	switch {
-	case s.toolsErr != nil:
-		return s.fail(delegation.CodeInvalid, s.toolsErr)
+	case err != nil:
+		return s.Abort(delegation.CodeInvalid, err)
 	case s.goal == "":
-		return s.fail(delegation.CodeInvalid, errors.New("reasonactobserve: there is nothing to do: the input has neither a goal nor a user message"))
+		return s.Abort(delegation.CodeInvalid, errors.New("reasonactobserve: there is nothing to do: the input has neither a goal nor a user message"))
 	}
 	if s.consult != nil && !s.consult.prepare(s.goal, in.Data) {
 		s.consult = nil
 	}
 	s.step = 1
-	s.compact.Start(s.history)
 	return s.askModel(started, s.reason())
 }
 
 // ProcessAPIResponse implements strategy.Strategy.
 func (s *reasonActObserve) ProcessAPIResponse(resp llmclient.Response) nextstep.NextStep {
 	if s.State() == Compacting {
-		return s.summarized(resp)
+		return s.Summarized(resp)
 	}
 	turn := s.turn()
 	if turn == nil {
 		return s.OutOfTurn()
 	}
-	s.compact.Answered(resp.Usage)
-	s.asked++
-	resp = s.Once(resp, s.history)
-	s.finish = resp.Finish
+	s.Compact.Answered(resp.Usage)
+	s.Asked++
+	resp = s.Once(resp, s.History)
+	s.Finish = resp.Finish
 	text := resp.Message.Text()
 	switch resp.Finish {
 	case llmclient.FinishContentFilter:
@@ -220,19 +202,17 @@ func (s *reasonActObserve) EditCalls(calls []messages.ToolCall) {
 	if s.State() == AskingUser {
 		return // the call is not in the conversation
 	}
-	if edited := frame.EditCalls(s.history, calls); edited != nil {
-		s.calls = edited
-	}
+	s.Conversation.EditCalls(calls)
 }
 
 // ProcessFailure implements strategy.FailureHandler: a forced choice that the provider refuses is
 // not forced again, and a call that it could not read is returned to the model for correction.
 func (s *reasonActObserve) ProcessFailure(f nextstep.Failure) nextstep.NextStep {
-	if step := s.tooLong(f); step != nil {
+	if step := s.TooLong(f); step != nil {
 		return step
 	}
 	if frame.RefusesChoice(f) && s.Can(unforced) {
-		s.asked++
+		s.Asked++
 		s.unforced = true
 		step := s.reason()
 		if s.State() == Observing {
@@ -245,13 +225,13 @@ func (s *reasonActObserve) ProcessFailure(f nextstep.Failure) nextstep.NextStep 
 		partial := messages.AssistantText(f.Partial.Text())
 		switch s.State() {
 		case Reasoning, Deciding:
-			s.asked++
+			s.Asked++
 			return s.reasoned(partial)
 		case Observing:
-			s.asked++
+			s.Asked++
 			return s.observed(partial)
 		case Acting:
-			s.asked++
+			s.Asked++
 			s.record(partial, "CutCall")
 			s.results = append(s.results, PromptResult{Text: f.Message})
 			return s.then(acted, s.observe())
@@ -268,8 +248,8 @@ func (s *reasonActObserve) ProcessFailure(f nextstep.Failure) nextstep.NextStep 
 // may contain a temporary prompt, and a reply calls that were left out. Refused calls have their
 // answers; the Machine answers those that ran.
 func (s *reasonActObserve) Conclude(string) delegation.Output {
-	s.history = frame.Results(s.history, s.refused)
-	return s.output()
+	s.History = frame.Results(s.History, s.refused)
+	return s.Reached()
 }
 
 // anewTurn says why a request does not extend the last one.
@@ -280,7 +260,7 @@ func (s *reasonActObserve) request(h messages.History, offered ...tools.Definiti
 	step := nextstep.GetChatCompletion{Request: llmclient.Request{
 		Model: s.Model, Messages: h.Clip(), Tools: offered, Temperature: s.Temperature, MaxTokens: s.MaxTokens,
 	}}
-	if s.asked > 0 {
+	if s.Asked > 0 {
 		step.Anew = anewTurn
 	}
 	return step
@@ -288,7 +268,7 @@ func (s *reasonActObserve) request(h messages.History, offered ...tools.Definiti
 
 // say adds a prompt to the conversation.
 func (s *reasonActObserve) say(name string, data PromptData) {
-	s.history = append(s.history, messages.UserText(s.prompt(name, data)))
+	s.History = append(s.History, messages.UserText(s.prompt(name, data)))
 }
 
 // with returns a conversation with a temporary prompt at the end.
@@ -296,14 +276,13 @@ func (s *reasonActObserve) with(h messages.History, name string, data PromptData
 	return append(h.Clip(), messages.UserText(s.prompt(name, data)))
 }
 
-// then fires a trigger with a step made from prompts. If a prompt could not be filled in, it ends
-// with an error.
+// then fires a trigger with a step made from prompts. It measures a request, so that its usage says
+// how long others are.
 func (s *reasonActObserve) then(on strategy.Trigger, step nextstep.NextStep) nextstep.NextStep {
-	if err := s.PromptErr(); err != nil {
-		return s.fail(delegation.CodeInvalid, err)
+	if ask, ok := step.(nextstep.GetChatCompletion); ok {
+		s.Compact.Due(&ask.Request)
 	}
-	s.measure(step)
-	return s.Then(on, step)
+	return s.Step(on, step)
 }
 
 // record adds a reply to the conversation, and answers its calls, none of which is run.
@@ -311,7 +290,7 @@ func (s *reasonActObserve) record(reply messages.Assistant, why string) {
 	if reply.Empty() {
 		return
 	}
-	s.history = append(s.history, reply)
+	s.History = append(s.History, reply)
 	for _, c := range reply.Calls() {
 		out := messages.ToolOutput{CallID: c.ID, ToolName: c.Name, Status: messages.StatusFailed, Reason: "not_run"}
 		if c.Name == s.control() {
@@ -320,7 +299,7 @@ func (s *reasonActObserve) record(reply messages.Assistant, why string) {
 		} else {
 			out.Output = s.prompt(why, PromptData{Tool: c.Name})
 		}
-		s.history = append(s.history, messages.Tool{ToolOutput: out})
+		s.History = append(s.History, messages.Tool{ToolOutput: out})
 	}
 }
 

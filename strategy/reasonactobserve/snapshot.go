@@ -2,7 +2,6 @@ package reasonactobserve
 
 import (
 	"encoding/json"
-	"errors"
 
 	"github.com/segue-go/segue/llmclient"
 	"github.com/segue-go/segue/messages"
@@ -49,10 +48,10 @@ type resultMemory struct {
 // Snapshot implements strategy.Snapshotter.
 func (s *reasonActObserve) Snapshot() (json.RawMessage, error) {
 	m := memory{
-		Version: frame.Version{V: memoryVersion}, Goal: s.goal, History: s.history, Repaired: s.repaired, Step: s.step,
-		Before: s.before, Refused: s.refused, Runs: s.runs, Used: s.used, Unforced: s.unforced, Asked: s.asked, Finish: s.finish,
-		Found:   s.search.Found(),
-		Compact: s.compact.State(), Pending: s.pending,
+		Version: frame.Version{V: memoryVersion}, Goal: s.goal, History: s.History, Repaired: s.Repaired, Step: s.step,
+		Before: s.before, Refused: s.refused, Runs: s.runs, Used: s.used, Unforced: s.unforced, Asked: s.Asked, Finish: s.Finish,
+		Found:   s.Search.Found(),
+		Compact: s.Compact.State(), Pending: s.Pending,
 		Untold: s.Untold(),
 	}
 	if s.consult != nil {
@@ -67,30 +66,25 @@ func (s *reasonActObserve) Snapshot() (json.RawMessage, error) {
 // Restore implements strategy.Snapshotter.
 func (s *reasonActObserve) Restore(snapshot json.RawMessage) error {
 	var m memory
-	if err := errors.Join(s.Err, s.toolsErr); err != nil {
+	if err := s.Recall(memoryVersion, snapshot, &m, &m.Found); err != nil {
 		return err
 	}
-	if err := frame.Restore(pkg, memoryVersion, snapshot, &m); err != nil {
+	if err := s.RecallCompaction(m.Compact, m.History); err != nil {
 		return err
-	}
-	if err := s.search.Restore(m.Found); err != nil {
-		return frame.Misfit(pkg, err.Error())
 	}
 	switch {
 	case m.Before < 0 || m.Before > len(m.History):
-		return frame.Misfit(pkg, "before is outside the history")
-	case !s.compact.Restore(m.Compact, m.History):
-		return frame.Misfit(pkg, "the compaction does not fit the Config or the history")
+		return s.Misfit("before is outside the history")
 	case m.Consult == "":
 		s.consult = nil
 	case s.consult == nil:
-		return frame.Misfit(pkg, "data sources are still to be consulted, and the Config has no Retrieval")
+		return s.Misfit("data sources are still to be consulted, and the Config has no Retrieval")
 	default:
 		s.consult.arguments = m.Consult
 	}
-	s.pending = m.Pending
-	s.goal, s.history, s.repaired, s.step, s.before = m.Goal, m.History, m.Repaired, m.Step, m.Before
-	s.refused, s.used, s.unforced, s.asked, s.finish = m.Refused, m.Used, m.Unforced, m.Asked, m.Finish
+	s.Pending = m.Pending
+	s.goal, s.History, s.Repaired, s.step, s.before = m.Goal, m.History, m.Repaired, m.Step, m.Before
+	s.refused, s.used, s.unforced, s.Asked, s.Finish = m.Refused, m.Used, m.Unforced, m.Asked, m.Finish
 	s.SetNotes(m.Untold)
 	for _, r := range m.Results {
 		s.results = append(s.results, PromptResult(r))
@@ -98,6 +92,6 @@ func (s *reasonActObserve) Restore(snapshot json.RawMessage) error {
 	if m.Runs != nil {
 		s.runs = m.Runs
 	}
-	s.calls = frame.OpenCalls(s.history)
+	s.Calls = frame.OpenCalls(s.History)
 	return nil
 }

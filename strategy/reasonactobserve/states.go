@@ -9,16 +9,16 @@ import (
 // The states name what the strategy waits for.
 const (
 	Ready                     = frame.Ready
-	Reasoning  strategy.State = "reasoning"   // a reply that calls agent_decide_next
-	Deciding   strategy.State = "deciding"    // after an empty reply: a plain one that holds the decision as JSON
-	AskingUser strategy.State = "asking_user" // what the user answers
-	Retrieving strategy.State = "retrieving"  // what the data sources return
-	Acting     strategy.State = "acting"      // a reply that calls tools, or answers
-	Executing  strategy.State = "executing"   // the results of the calls
-	Observing  strategy.State = "observing"   // a reply that calls agent_observe_decide
-	Answering  strategy.State = "answering"   // the answer in plain words: the model only said that it is done
-	Compacting strategy.State = "compacting"  // a summary of old messages
-	Concluding strategy.State = "concluding"  // the answer in plain words: no step is left
+	Reasoning  strategy.State = "reasoning"      // a reply that calls agent_decide_next
+	Deciding   strategy.State = "deciding"       // after an empty reply: a plain one that holds the decision as JSON
+	AskingUser strategy.State = "asking_user"    // what the user answers
+	Retrieving strategy.State = "retrieving"     // what the data sources return
+	Acting     strategy.State = "acting"         // a reply that calls tools, or answers
+	Executing  strategy.State = "executing"      // the results of the calls
+	Observing  strategy.State = "observing"      // a reply that calls agent_observe_decide
+	Answering  strategy.State = "answering"      // the answer in plain words: the model only said that it is done
+	Compacting                = frame.Compacting // a summary of old messages
+	Concluding                = frame.Concluding // the answer in plain words: no step is left
 	Done                      = frame.Done
 	Limited                   = frame.Limited // out of steps: an error, with the work done so far
 	Failed                    = frame.Failed
@@ -36,10 +36,7 @@ const (
 	acted     strategy.Trigger = "acted"     // there is something to observe, or nothing was done
 	again     strategy.Trigger = "again"     // the next step
 	noted     strategy.Trigger = "noted"     // the model has answered, and there is another step because of a note
-	exhausted strategy.Trigger = "exhausted" // no step is left
-	filled    strategy.Trigger = "filled"    // the conversation is too long: a summary is asked for
-	shortened strategy.Trigger = "shortened" // there is one: the step in which a request was refused begins again
-	trimmed   strategy.Trigger = "trimmed"   // a request was refused: the step begins again without old messages
+	exhausted                  = frame.Exhausted
 	concluded strategy.Trigger = "concluded"
 	gaveUp    strategy.Trigger = "gave_up"
 	satisfied strategy.Trigger = "satisfied" // the model is done, but has not given the answer
@@ -50,9 +47,6 @@ const (
 const (
 	capSteps    = "steps"
 	capUnforced = "unforced" // once in a run: after that no choice is forced
-
-	capSummaries = "summaries" // see compaction.Config
-	capRefusals  = "refusals"  // compaction.MaxRefusals
 )
 
 // Table is the state machine of this strategy.
@@ -85,13 +79,13 @@ var Table = frame.Table(Name,
 		{From: frame.In(Reasoning, Deciding, Acting, Observing), On: noted, To: Reasoning, Cap: capSteps},
 		{From: frame.In(AskingUser, Executing, Observing), On: exhausted, To: Concluding},
 		{From: frame.In(AskingUser, Executing, Observing), On: gaveUp, To: Limited},
-		{From: frame.In(Ready, Reasoning, Deciding, AskingUser, Acting, Observing, Answering), On: filled, To: Compacting, Cap: capSummaries},
+		{From: frame.In(Ready, Reasoning, Deciding, AskingUser, Acting, Observing, Answering), On: frame.Filled, To: Compacting, Cap: frame.CapSummaries},
 		{From: frame.In(Compacting), On: started, To: Reasoning},
 		{From: frame.In(Compacting), On: again, To: Reasoning, Cap: capSteps},
-		{From: frame.In(Compacting), On: shortened, To: Reasoning, Cap: capRefusals},
+		{From: frame.In(Compacting), On: frame.Shortened, To: Reasoning, Cap: frame.CapRefusals},
 		{From: frame.In(Compacting), On: exhausted, To: Concluding},
-		{From: frame.In(Reasoning, Deciding, Acting, Observing, Answering), On: trimmed, To: Reasoning, Cap: capRefusals},
-		{From: frame.In(Concluding), On: trimmed, To: Concluding, Cap: capRefusals},
+		{From: frame.In(Reasoning, Deciding, Acting, Observing, Answering), On: frame.Trimmed, To: Reasoning, Cap: frame.CapRefusals},
+		{From: frame.In(Concluding), On: frame.Trimmed, To: Concluding, Cap: frame.CapRefusals},
 		{From: frame.In(Concluding), On: concluded, To: Limited},
 
 		{From: frame.In(Reasoning, Deciding, Observing), On: satisfied, To: Answering},

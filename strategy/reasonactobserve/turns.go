@@ -18,7 +18,7 @@ func (s *reasonActObserve) reason() nextstep.GetChatCompletion {
 	data := s.deciding()
 	data.Tool = DecideNext
 	offered := append([]tools.Definition{s.decide}, s.ownCall()...)
-	return s.forced(s.request(s.with(s.history, "Reason", data), offered...), DecideNext)
+	return s.forced(s.request(s.with(s.History, "Reason", data), offered...), DecideNext)
 }
 
 // ownCall returns the tool that the strategy will call itself in the act turn, if there is one. It
@@ -32,7 +32,7 @@ func (s *reasonActObserve) ownCall() []tools.Definition {
 
 func (s *reasonActObserve) deciding() PromptData {
 	data := PromptData{CanAsk: !s.NoInput}
-	for _, d := range s.search.Offered() {
+	for _, d := range s.Search.Offered() {
 		data.Tools = append(data.Tools, d.Name)
 	}
 	return data
@@ -54,7 +54,7 @@ func (s *reasonActObserve) reasoned(reply messages.Assistant) nextstep.NextStep 
 	d, ok := readDecision(reply, DecideNext, decideKeys)
 	switch {
 	case !ok && strings.TrimSpace(reply.Text()) == "" && s.Can(silent):
-		return s.then(silent, s.request(s.with(s.history, "Decide", s.deciding()), s.ownCall()...))
+		return s.then(silent, s.request(s.with(s.History, "Decide", s.deciding()), s.ownCall()...))
 	case d.FinalAnswer != "":
 		return s.done(string(d.FinalAnswer))
 	case d.Finish == yes && !d.prose && d.beside != "":
@@ -70,16 +70,16 @@ func (s *reasonActObserve) reasoned(reply messages.Assistant) nextstep.NextStep 
 
 // answer asks for the answer in plain words.
 func (s *reasonActObserve) answer() nextstep.NextStep {
-	s.tell()
+	s.TellNotes()
 	s.say("Answer", PromptData{})
-	return s.then(satisfied, s.request(s.history))
+	return s.then(satisfied, s.request(s.History))
 }
 
 // ask asks the user. The call is not in the conversation: the model asked in its decision.
 func (s *reasonActObserve) ask(q input) nextstep.NextStep {
 	arguments, err := json.Marshal(q)
 	if err != nil {
-		return s.fail(delegation.CodeInvalid, err)
+		return s.Abort(delegation.CodeInvalid, err)
 	}
 	call := messages.ToolCall{ID: "input_" + strconv.Itoa(s.step), Name: RequestInput, Arguments: string(arguments)}
 	return s.then(asked, nextstep.ExecuteTools{Calls: []messages.ToolCall{call}})
@@ -89,7 +89,7 @@ func (s *reasonActObserve) ask(q input) nextstep.NextStep {
 func (s *reasonActObserve) replied(results []messages.ToolOutput) nextstep.NextStep {
 	for _, r := range results {
 		if r.OK() {
-			s.history = append(s.history, messages.UserText(r.Output))
+			s.History = append(s.History, messages.UserText(r.Output))
 		} else {
 			s.say("NoAnswer", PromptData{Problem: r.Output})
 		}
@@ -100,7 +100,7 @@ func (s *reasonActObserve) replied(results []messages.ToolOutput) nextstep.NextS
 // observe shows the model what this step did, and asks what it means. The full results are in the
 // conversation after s.before; here they are shortened.
 func (s *reasonActObserve) observe() nextstep.GetChatCompletion {
-	h := s.with(s.history[:s.before], "Observe", PromptData{Tool: ObserveDecide, Results: s.results})
+	h := s.with(s.History[:s.before], "Observe", PromptData{Tool: ObserveDecide, Results: s.results})
 	return s.forced(s.request(h, observeDefinition), ObserveDecide)
 }
 
@@ -124,8 +124,8 @@ func (s *reasonActObserve) observed(reply messages.Assistant) nextstep.NextStep 
 
 // next begins the next step, or ends if none is left.
 func (s *reasonActObserve) next() nextstep.NextStep {
-	s.tell()
-	why := frame.MustConclude(s.history)
+	s.TellNotes()
+	why := frame.MustConclude(s.History)
 	switch {
 	case why == "" && s.Can(again):
 		s.step++
@@ -136,12 +136,12 @@ func (s *reasonActObserve) next() nextstep.NextStep {
 	default:
 		s.say("Conclude", PromptData{Why: why})
 		if why != "" { // a compaction would forget why
-			step := s.request(s.history)
+			step := s.request(s.History)
 			if why == messages.ReasonRepetition {
-				step.Request.Messages, step.Anew = frame.InWords(s.history, DecideNext, ObserveDecide)
+				step.Request.Messages, step.Anew = frame.InWords(s.History, DecideNext, ObserveDecide)
 			}
 			return s.then(exhausted, step)
 		}
-		return s.askModel(exhausted, s.request(s.history))
+		return s.askModel(exhausted, s.request(s.History))
 	}
 }
