@@ -210,12 +210,16 @@ type settings struct {
 // used, by orchestrator.New or in a machine.Machine.
 func New(cfg Config) func() strategy.Strategy {
 	s := compile(cfg)
-	return func() strategy.Strategy { return &planReviseExecute{settings: s, Frame: frame.New(Table, &s.Settings)} }
+	return func() strategy.Strategy {
+		st := &planReviseExecute{settings: s}
+		st.Conversation = frame.Converse(Table, &s.Settings, st)
+		return st
+	}
 }
 
 // compile checks a Config and fills in its defaults.
 func compile(cfg Config) *settings {
-	s := &settings{Config: cfg}
+	s := &settings{Config: cfg, Settings: frame.Settings{Pkg: "planreviseexecute"}}
 	s.Executor = cmp.Or(s.Executor, "complete-task")
 	s.MaxSteps = cmp.Or(s.MaxSteps, 20)
 	s.MaxRevisions = frame.Count(s.MaxRevisions, 3)

@@ -27,7 +27,7 @@ func (s *planReviseExecute) execute() nextstep.NextStep {
 	if failed != nil {
 		return failed
 	}
-	return s.then(approved, step)
+	return s.Fire(approved, step)
 }
 
 // begin makes a step the current one, and returns how it is delegated. If it cannot be, failed ends
@@ -37,9 +37,9 @@ func (s *planReviseExecute) begin(i int) (d nextstep.Delegate, failed nextstep.N
 	d, err := s.delegation()
 	switch {
 	case err != nil:
-		return d, s.fail(delegation.CodePanic, err)
+		return d, s.Abort(delegation.CodePanic, err)
 	case d.Input.Goal == "" && s.PromptErr() == nil:
-		return d, s.fail(delegation.CodeInvalid, errors.New("planreviseexecute: the prompt Step is empty"))
+		return d, s.Abort(delegation.CodeInvalid, errors.New("planreviseexecute: the prompt Step is empty"))
 	default:
 		return d, nil
 	}
@@ -59,7 +59,7 @@ func (s *planReviseExecute) delegation() (d nextstep.Delegate, err error) {
 	goal := s.Prompt("Step", data)
 	return nextstep.Delegate{
 		Strategy: cmp.Or(step.Executor, s.Executor),
-		Input:    delegation.Input{Goal: goal, Messages: s.Share.Of(s.history)},
+		Input:    delegation.Input{Goal: goal, Messages: s.Share.Of(s.History)},
 		Tools:    s.StepTools,
 		Limits:   s.StepLimits,
 	}, nil
@@ -78,7 +78,7 @@ func (s *planReviseExecute) ended(out delegation.Output, hopeless bool) nextstep
 	out = s.judgeEmpty(out)
 	step := s.note(out)
 	if hopeless || frame.Hopeless(out) {
-		return s.Fail(out.Err, s.partial())
+		return s.Fail(out.Err, s.Reached())
 	}
 	if step.Err != nil {
 		return s.revise(broke, Revision{Step: step.ID, Feedback: step.Err.Message}, step)
@@ -102,7 +102,7 @@ func (s *planReviseExecute) goOn() nextstep.NextStep {
 	}
 	if s.Answer == AnswerSynthesize {
 		s.say("Synthesize", PromptData{Results: s.results(nil)})
-		return s.then(executed, s.request())
+		return s.Fire(executed, s.request())
 	}
 	return s.Then(finished, nextstep.Complete{Output: s.output()})
 }
@@ -111,7 +111,7 @@ func (s *planReviseExecute) goOn() nextstep.NextStep {
 func (s *planReviseExecute) note(out delegation.Output) Step {
 	s.plan = s.plan.Copy() // earlier outputs still hold the old one
 	step := &s.plan.Steps[s.step]
-	s.parts = append(s.parts, delegation.PartsOf(out, step.ID, len(s.history))...)
+	s.parts = append(s.parts, delegation.PartsOf(out, step.ID, len(s.History))...)
 	step.Attempts++
 	step.Elapsed += out.Elapsed
 	step.Status, step.Result, step.Err = StepDone, out.Result, nil

@@ -23,7 +23,7 @@ func (s *planReviseExecute) Hear(note string) { s.notes.all = append(s.notes.all
 // tell adds the notes to the conversation that it does not hold.
 func (s *planReviseExecute) tell() {
 	for _, note := range s.notes.all[s.notes.told:] {
-		s.history = append(s.history, messages.UserText(note))
+		s.History = append(s.History, messages.UserText(note))
 	}
 	s.notes.told = len(s.notes.all)
 }

@@ -15,14 +15,14 @@ func (s *planReviseExecute) judge(p Plan) nextstep.NextStep {
 	case EvaluateByFunc:
 		verdict, err := s.judgement()
 		if err != nil {
-			return s.fail(delegation.CodePanic, err)
+			return s.Abort(delegation.CodePanic, err)
 		}
 		return s.judged(verdict)
 	case EvaluateNever:
 		return s.judged(Verdict{Approved: true})
 	default:
 		s.say("Evaluate", PromptData{Tool: SubmitEvaluation})
-		return s.then(planned, s.request(evaluationDefinition))
+		return s.Fire(planned, s.request(evaluationDefinition))
 	}
 }
 
@@ -40,14 +40,14 @@ func (s *planReviseExecute) revise(on strategy.Trigger, why Revision, broken ...
 	s.revisions = append(s.revisions, why)
 	if !s.Can(on) {
 		if on == broke {
-			return s.fail(delegation.CodeFailed, fmt.Errorf("planreviseexecute: step %q failed, and the plan was revised as often as allowed: %s", why.Step, why.Feedback))
+			return s.Abort(delegation.CodeFailed, fmt.Errorf("planreviseexecute: step %q failed, and the plan was revised as often as allowed: %s", why.Step, why.Feedback))
 		}
-		return s.fail(delegation.CodeFailed, fmt.Errorf("planreviseexecute: the plan was rejected, and revised as often as allowed: %s", why.Feedback))
+		return s.Abort(delegation.CodeFailed, fmt.Errorf("planreviseexecute: the plan was rejected, and revised as often as allowed: %s", why.Feedback))
 	}
 	data := PromptData{Tool: SubmitPlan, Results: s.results(nil), Feedback: why.Feedback, Choices: s.Executors}
 	if len(broken) > 0 {
 		data.Step, data.Feedback, data.Failed = broken[0], broken[0].Err.Message, broken[1:]
 	}
 	s.say("Revise", data)
-	return s.then(on, s.request(planDefinition))
+	return s.Fire(on, s.request(planDefinition))
 }

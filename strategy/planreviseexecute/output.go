@@ -19,23 +19,18 @@ func (s *planReviseExecute) answer(resp llmclient.Response, calls []messages.Too
 	text := resp.Message.Text()
 	switch {
 	case frame.CutOff(resp.Finish):
-		out := s.partial()
+		out := s.Reached()
 		if text != "" {
 			out.Result = &text
 		}
 		return s.Fail(delegation.NewError(delegation.CodeTruncated, errors.New("planreviseexecute: the answer was cut off "+frame.CutWhere(resp.Finish))), out)
 	case text == "":
-		return s.fail(delegation.CodeFailed, errors.New("planreviseexecute: the model's answer was empty"))
+		return s.Abort(delegation.CodeFailed, errors.New("planreviseexecute: the model's answer was empty"))
 	default:
 		out := s.output()
 		out.Result = &text
 		return s.Then(finished, nextstep.Complete{Output: out})
 	}
-}
-
-// fail ends with an error and all the work done so far.
-func (s *planReviseExecute) fail(code delegation.Code, err error) nextstep.NextStep {
-	return s.Fail(delegation.NewError(code, err), s.partial())
 }
 
 // output returns the work done so far.
@@ -47,14 +42,14 @@ func (s *planReviseExecute) output() delegation.Output {
 		_ = m.Set("truncated", true)
 	}
 	frame.SetList(&m, "revisions", s.revisions)
-	frame.SetList(&m, "repaired", s.repaired)
+	s.Describe(&m)
 	frame.SetUnused(&m, s.notes.unused())
-	return delegation.Output{Messages: s.history.Clip(), Result: s.last, Metadata: m, Parts: slices.Clip(s.parts)}
+	return delegation.Output{Messages: s.History.Clip(), Result: s.last, Metadata: m, Parts: slices.Clip(s.parts)}
 }
 
-// partial returns the work of a run that did not reach its end, and its phase. As long as no step
-// is done, it uses the text of a failed step.
-func (s *planReviseExecute) partial() delegation.Output {
+// Reached implements frame.Converser: the work done so far, and the phase. As long as no step is
+// done, it uses the text of a failed step.
+func (s *planReviseExecute) Reached() delegation.Output {
 	out := s.output()
 	out.Result = cmp.Or(out.Result, s.scrap)
 	_ = out.Metadata.Set("phase", s.phase()) // a string can be encoded

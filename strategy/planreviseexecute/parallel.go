@@ -91,7 +91,7 @@ func (s *planReviseExecute) inputOf(tool, arguments string) (in delegation.Input
 	if err := json.Unmarshal([]byte(arguments), &c); err != nil {
 		return in, err
 	}
-	return delegation.Input{Goal: c.Goal, Messages: s.Share.Of(s.history)}, nil
+	return delegation.Input{Goal: c.Goal, Messages: s.Share.Of(s.History)}, nil
 }
 
 // UseTools implements strategy.ToolUser.
@@ -120,12 +120,12 @@ func (s *planReviseExecute) executeTogether(ready []int) nextstep.NextStep {
 		}
 		arguments, err := nextstep.Encode(stepCall{Step: s.plan.Steps[i].ID, Goal: d.Input.Goal})
 		if err != nil {
-			return s.fail(delegation.CodeInvalid, err)
+			return s.Abort(delegation.CodeInvalid, err)
 		}
 		calls = append(calls, messages.ToolCall{ID: s.callOf(i), Name: s.nameOfTool(d.Strategy), Arguments: string(arguments)})
 	}
 	s.step = ready[0]
-	return s.then(branched, nextstep.ExecuteTools{Calls: calls})
+	return s.Fire(branched, nextstep.ExecuteTools{Calls: calls})
 }
 
 // callOf returns the id of the call that starts a step.
@@ -176,7 +176,7 @@ func (s *planReviseExecute) stepsEnded(results []messages.ToolOutput) nextstep.N
 	}
 	switch {
 	case hopeless != nil:
-		return s.Fail(hopeless, s.partial())
+		return s.Fail(hopeless, s.Reached())
 	case len(failed) > 0:
 		return s.revise(broke, Revision{Step: failed[0].ID, Feedback: planorder.Failures(failed)}, failed...)
 	default:

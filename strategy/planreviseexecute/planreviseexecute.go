@@ -70,12 +70,9 @@ var (
 
 type planReviseExecute struct {
 	*settings
-	frame.Frame
+	frame.Conversation
 
 	goal      string
-	history   messages.History
-	repaired  []string
-	calls     []messages.ToolCall // awaiting results
 	plan      Plan
 	step      int     // index of the current step
 	last      *string // result of the last step that was done
@@ -114,24 +111,22 @@ type Revision struct {
 
 // Initialize implements strategy.Strategy.
 func (s *planReviseExecute) Initialize(in delegation.Input) nextstep.NextStep {
-	if s.Err != nil {
-		return s.fail(delegation.CodeInvalid, s.Err)
-	}
 	s.goal, in.Goal = in.Question(), "" // it is in the prompt
-	history, repaired := frame.Conversation(in, s.System, s.KeepSystem)
-	s.repaired = repaired
-	if s.goal == "" {
-		return s.fail(delegation.CodeInvalid, errors.New("planreviseexecute: there is nothing to plan: the input has neither a goal nor a user message"))
+	if err := s.Open(in, s.System, s.KeepSystem); err != nil {
+		return s.Abort(delegation.CodeInvalid, err)
 	}
-	s.history = history
+	if s.goal == "" {
+		s.History = nil
+		return s.Abort(delegation.CodeInvalid, errors.New("planreviseexecute: there is nothing to plan: the input has neither a goal nor a user message"))
+	}
 	s.say("Plan", PromptData{Tool: SubmitPlan, Choices: s.Executors})
-	return s.then(started, s.request(planDefinition))
+	return s.Fire(started, s.request(planDefinition))
 }
 
 // say adds a prompt to the conversation.
 func (s *planReviseExecute) say(name string, data PromptData) {
 	s.tell()
-	s.history = append(s.history, messages.UserText(s.Prompt(name, s.about(data))))
+	s.History = append(s.History, messages.UserText(s.Prompt(name, s.about(data))))
 }
 
 // about adds the common fields to the data of a prompt.
@@ -148,7 +143,7 @@ var anewTool = new("another tool is offered, or none")
 
 // request asks the model, offering the tools: one, or none.
 func (s *planReviseExecute) request(offered ...tools.Definition) nextstep.GetChatCompletion {
-	step := nextstep.GetChatCompletion{Request: llmclient.Request{Model: s.Model, Messages: s.history.Clip(), Tools: offered}}
+	step := nextstep.GetChatCompletion{Request: llmclient.Request{Model: s.Model, Messages: s.History.Clip(), Tools: offered}}
 	if len(offered) == 0 || offered[0].Name != s.lastOffered() {
 		step.Anew = anewTool
 	}
@@ -186,25 +181,25 @@ func (s *planReviseExecute) ProcessAPIResponse(resp llmclient.Response) nextstep
 	default:
 		return s.OutOfTurn()
 	}
-	resp, note := frame.Once(resp, s.history)
+	resp, note := frame.Once(resp, s.History)
 	if !resp.Message.Empty() {
-		s.history = append(s.history, resp.Message)
+		s.History = append(s.History, resp.Message)
 	}
 	calls := resp.Message.Calls()
 	switch {
 	case resp.Finish == llmclient.FinishContentFilter:
 		s.close(calls, "Withheld")
-		return s.fail(delegation.Code(llmclient.CodeContentFilter), errors.New("planreviseexecute: the provider withheld the reply, or a part of it"))
+		return s.Abort(delegation.Code(llmclient.CodeContentFilter), errors.New("planreviseexecute: the provider withheld the reply, or a part of it"))
 	case s.State() == Synthesizing:
 		return s.answer(resp, calls)
 	case frame.CutOff(resp.Finish):
 		s.close(calls, "CutCall")
 		if note != "" {
-			s.history = append(s.history, messages.UserText(note))
+			s.History = append(s.History, messages.UserText(note))
 		}
 		return s.remind("", delegation.CodeTruncated, errors.New("planreviseexecute: the model's reply was cut off "+frame.CutWhere(resp.Finish)))
 	case len(calls) > 0:
-		s.calls = calls
+		s.Calls = calls
 		return s.Then(submitted, nextstep.ExecuteTools{Calls: calls})
 	default:
 		return s.prose(resp.Message.Text())
@@ -214,7 +209,7 @@ func (s *planReviseExecute) ProcessAPIResponse(resp llmclient.Response) nextstep
 // close answers calls that are not run, with a prompt.
 func (s *planReviseExecute) close(calls []messages.ToolCall, name string) {
 	for _, c := range calls {
-		s.history = append(s.history, frame.NotRun(c, "cut_off", s.Prompt(name, s.about(PromptData{Tool: c.Name}))))
+		s.History = append(s.History, frame.NotRun(c, "cut_off", s.Prompt(name, s.about(PromptData{Tool: c.Name}))))
 	}
 }
 
@@ -222,10 +217,10 @@ func (s *planReviseExecute) close(calls []messages.ToolCall, name string) {
 // fails if no retry is left.
 func (s *planReviseExecute) remind(problem string, code delegation.Code, err error) nextstep.NextStep {
 	if !s.Can(reminded) {
-		return s.fail(code, err)
+		return s.Abort(code, err)
 	}
 	s.say("Remind", PromptData{Tool: s.wanted().Name, Feedback: problem})
-	return s.then(reminded, s.request(s.wanted()))
+	return s.Fire(reminded, s.request(s.wanted()))
 }
 
 // prose processes a reply without a call.
@@ -234,7 +229,7 @@ func (s *planReviseExecute) prose(text string) nextstep.NextStep {
 		if s.Can(reminded) {
 			return s.remind("", "", nil)
 		}
-		return s.fail(delegation.CodeInvalid, errors.New("planreviseexecute: the model did not judge the plan"))
+		return s.Abort(delegation.CodeInvalid, errors.New("planreviseexecute: the model did not judge the plan"))
 	}
 	if !s.AcceptProse {
 		return s.remind("", delegation.CodeInvalid, errNoPlan)
@@ -277,11 +272,8 @@ func (s *planReviseExecute) planRules() planorder.Rules {
 // EditCalls implements strategy.CallEditor: a plan that a middleware changed is carried out in its
 // changed form.
 func (s *planReviseExecute) EditCalls(calls []messages.ToolCall) {
-	if s.executing() { // the calls are its own
-		return
-	}
-	if edited := frame.EditCalls(s.history, calls); edited != nil {
-		s.calls = edited
+	if !s.executing() { // otherwise the calls are its own
+		s.Conversation.EditCalls(calls)
 	}
 }
 
@@ -294,9 +286,9 @@ func (s *planReviseExecute) ProcessToolResults(results []messages.ToolOutput) ne
 	default:
 		return s.OutOfTurn()
 	}
-	s.history = frame.Results(s.history, results)
-	call, ok := accepted(s.calls, results, s.wanted().Name)
-	s.calls = nil
+	s.History = frame.Results(s.History, results)
+	call, ok := accepted(s.Calls, results, s.wanted().Name)
+	s.Calls = nil
 	if !ok {
 		return s.refuse()
 	}
@@ -321,24 +313,15 @@ func (s *planReviseExecute) unread(err error) nextstep.NextStep {
 	return s.refuse()
 }
 
-// then fires a trigger with a step made from prompts. If a prompt could not be filled in, it ends
-// with an error.
-func (s *planReviseExecute) then(on strategy.Trigger, step nextstep.NextStep) nextstep.NextStep {
-	if err := s.PromptErr(); err != nil {
-		return s.fail(delegation.CodeInvalid, err)
-	}
-	return s.Then(on, step)
-}
-
 // refuse asks again after unusable calls; their results say why.
 func (s *planReviseExecute) refuse() nextstep.NextStep {
 	if !s.Can(refused) {
 		if s.State() == SubmittingEvaluation {
-			return s.fail(delegation.CodeInvalid, errors.New("planreviseexecute: the model did not submit a judgement that can be used"))
+			return s.Abort(delegation.CodeInvalid, errors.New("planreviseexecute: the model did not submit a judgement that can be used"))
 		}
-		return s.fail(delegation.CodeInvalid, errNoPlan)
+		return s.Abort(delegation.CodeInvalid, errNoPlan)
 	}
-	return s.then(refused, s.request(s.wanted()))
+	return s.Fire(refused, s.request(s.wanted()))
 }
 
 // ProcessFailure implements strategy.FailureHandler: a call that the provider could not read is
@@ -360,7 +343,7 @@ func (s *planReviseExecute) Inherit(out delegation.Output) { s.note(out) }
 // the received part of a reply.
 func (s *planReviseExecute) Conclude(string) delegation.Output {
 	s.inheritTogether()
-	out := s.partial()
+	out := s.Reached()
 	out.Messages = nil
 	return out
 }

@@ -41,7 +41,7 @@ type revisionMemory struct {
 // Snapshot implements strategy.Snapshotter.
 func (s *planReviseExecute) Snapshot() (json.RawMessage, error) {
 	m := memory{
-		Version: frame.Version{V: memoryVersion}, Goal: s.goal, History: s.history, Repaired: s.repaired, Plan: planorder.Remember(s.plan),
+		Version: frame.Version{V: memoryVersion}, Goal: s.goal, History: s.History, Repaired: s.Repaired, Plan: planorder.Remember(s.plan),
 		Last: s.last, Scrap: s.scrap, Parts: s.parts,
 		Notes: s.notes.all, Told: s.notes.told, Passed: s.notes.passed,
 	}
@@ -54,29 +54,26 @@ func (s *planReviseExecute) Snapshot() (json.RawMessage, error) {
 // Restore implements strategy.Snapshotter.
 func (s *planReviseExecute) Restore(snapshot json.RawMessage) error {
 	var m memory
-	if s.Err != nil {
-		return s.Err
-	}
-	if err := frame.Restore("planreviseexecute", memoryVersion, snapshot, &m); err != nil {
+	if err := s.Recall(memoryVersion, snapshot, &m, nil); err != nil {
 		return err
 	}
 	plan := m.Plan.Plan()
 	for _, step := range plan.Steps {
 		for _, id := range step.DependsOn {
 			if plan.Index(id) < 0 {
-				return frame.Misfit("planreviseexecute", fmt.Sprintf("step %q of its plan depends on %q, which is no step", step.ID, id))
+				return s.Misfit(fmt.Sprintf("step %q of its plan depends on %q, which is no step", step.ID, id))
 			}
 		}
 	}
 	if m.Told < 0 || m.Passed < 0 || max(m.Told, m.Passed) > len(m.Notes) {
-		return frame.Misfit("planreviseexecute", "it was told of more notes than came")
+		return s.Misfit("it was told of more notes than came")
 	}
 	s.notes = notes{all: m.Notes, told: m.Told, passed: m.Passed}
-	s.goal, s.history, s.repaired, s.last, s.scrap, s.parts = m.Goal, m.History, m.Repaired, m.Last, m.Scrap, m.Parts
+	s.goal, s.History, s.Repaired, s.last, s.scrap, s.parts = m.Goal, m.History, m.Repaired, m.Last, m.Scrap, m.Parts
 	s.plan, s.step = plan, max(0, plan.Next())
 	for _, r := range m.Revisions {
 		s.revisions = append(s.revisions, Revision{Step: r.Step, Feedback: r.Feedback, Plan: r.Plan.Plan()})
 	}
-	s.calls = frame.OpenCalls(s.history)
+	s.Calls = frame.OpenCalls(s.History)
 	return nil
 }

@@ -282,7 +282,7 @@ func (s *reasonActObserve) then(on strategy.Trigger, step nextstep.NextStep) nex
 	if ask, ok := step.(nextstep.GetChatCompletion); ok {
 		s.Compact.Due(&ask.Request)
 	}
-	return s.Step(on, step)
+	return s.Fire(on, step)
 }
 
 // record adds a reply to the conversation, and answers its calls, none of which is run.

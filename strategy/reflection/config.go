@@ -145,7 +145,11 @@ type settings struct {
 // used, by orchestrator.New or in a machine.Machine.
 func New(cfg Config) func() strategy.Strategy {
 	s := compile(cfg)
-	return func() strategy.Strategy { return &reflection{settings: s, Frame: frame.New(Table, &s.Settings)} }
+	return func() strategy.Strategy {
+		st := &reflection{settings: s}
+		st.Conversation = frame.Converse(Table, &s.Settings, st)
+		return st
+	}
 }
 
 // Bound returns the greatest number of model calls of a run, not counting retries inside a client,
@@ -182,7 +186,7 @@ func (s *reflection) Bounds() strategy.Bounds {
 
 // compile checks a Config and fills in its defaults.
 func compile(cfg Config) *settings {
-	s := &settings{Config: cfg}
+	s := &settings{Config: cfg, Settings: frame.Settings{Pkg: "reflection"}}
 	s.MaxIterations = cmp.Or(s.MaxIterations, 3)
 	s.MaxToolRounds = cmp.Or(s.MaxToolRounds, 50)
 	s.MaxRetries = frame.Count(s.MaxRetries, 2)

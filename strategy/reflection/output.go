@@ -9,14 +9,13 @@ import (
 	"github.com/segue-go/segue/llmclient"
 	"github.com/segue-go/segue/messages"
 	"github.com/segue-go/segue/nextstep"
-	"github.com/segue-go/segue/strategy"
 	"github.com/segue-go/segue/strategy/internal/frame"
 )
 
 // hear adds a reply to the conversation.
 func (s *reflection) hear(m messages.Assistant) {
 	if !m.Empty() {
-		s.history = append(s.history, m)
+		s.History = append(s.History, m)
 	}
 }
 
@@ -30,7 +29,7 @@ func (s *reflection) keep(text string) {
 // say adds a prompt to the conversation, and returns it.
 func (s *reflection) say(name string, data PromptData) string {
 	text := s.prompt(name, data)
-	s.history = append(s.history, messages.UserText(text))
+	s.History = append(s.History, messages.UserText(text))
 	return text
 }
 
@@ -44,18 +43,10 @@ func (s *reflection) prompt(name string, data PromptData) string {
 	return s.Prompt(name, data)
 }
 
-// then fires a trigger with a step made from prompts.
-func (s *reflection) then(on strategy.Trigger, step nextstep.NextStep) nextstep.NextStep {
-	if err := s.PromptErr(); err != nil {
-		return s.fail(delegation.CodeInvalid, err)
-	}
-	return s.Then(on, step)
-}
-
 // notRun answers calls that are not run, for one of the reasons of PromptData.Why.
 func (s *reflection) notRun(calls []messages.ToolCall, why string) {
 	for _, c := range calls {
-		s.history = append(s.history, frame.NotRun(c, "not_run", s.prompt("NotRun", PromptData{Why: why})))
+		s.History = append(s.History, frame.NotRun(c, "not_run", s.prompt("NotRun", PromptData{Why: why})))
 	}
 }
 
@@ -63,10 +54,10 @@ func (s *reflection) notRun(calls []messages.ToolCall, why string) {
 // fails with the code and the problem.
 func (s *reflection) again(data PromptData, code delegation.Code, problem string) nextstep.NextStep {
 	if !s.Can(reasked) {
-		return s.fail(code, fmt.Errorf("reflection: the model wrote no draft: its reply %s", problem))
+		return s.Abort(code, fmt.Errorf("reflection: the model wrote no draft: its reply %s", problem))
 	}
 	s.say("Again", data)
-	return s.then(reasked, s.request())
+	return s.Fire(reasked, s.request())
 }
 
 // withheld ends after the provider withheld a reply or a part of it.
@@ -76,17 +67,12 @@ func (s *reflection) withheld(calls []messages.ToolCall) nextstep.NextStep {
 	if s.State() == Critiquing {
 		what = "a critique"
 	}
-	return s.fail(delegation.Code(llmclient.CodeContentFilter), fmt.Errorf("reflection: the provider withheld %s, or a part of it", what))
+	return s.Abort(delegation.Code(llmclient.CodeContentFilter), fmt.Errorf("reflection: the provider withheld %s, or a part of it", what))
 }
 
-// fail ends with an error and the work done so far.
-func (s *reflection) fail(code delegation.Code, err error) nextstep.NextStep {
-	return s.Fail(delegation.NewError(code, err), s.output())
-}
-
-// output returns the work done so far.
-func (s *reflection) output() delegation.Output {
-	out := delegation.Output{Messages: s.history.Clip(), Result: s.draft, Data: s.data, Metadata: s.metadata()}
+// Reached implements frame.Converser.
+func (s *reflection) Reached() delegation.Output {
+	out := delegation.Output{Messages: s.History.Clip(), Result: s.draft, Data: s.data, Metadata: s.metadata()}
 	if out.Result == nil && s.scrap != "" {
 		scrap := s.scrap
 		out.Result = &scrap
@@ -98,11 +84,11 @@ func (s *reflection) output() delegation.Output {
 // messages to the Machine, which knows the received part of a reply. For a delegation it returns
 // them.
 func (s *reflection) broken() delegation.Output {
-	out := s.output()
+	out := s.Reached()
 	switch s.State() {
 	case DelegatingDraft, DelegatingRevision:
 	default:
-		if frame.MustConclude(s.history) != messages.ReasonRepetition { // the request tells it in words
+		if frame.MustConclude(s.History) != messages.ReasonRepetition { // the request tells it in words
 			out.Messages = nil
 		}
 	}
@@ -115,8 +101,7 @@ func (s *reflection) metadata() delegation.Metadata {
 	m := delegation.Metadata{"iterations": strconv.AppendInt(nil, int64(n), 10)}
 	_ = m.Set("approved", s.isApproved())
 	frame.SetList(&m, "critiques", s.critiques)
-	frame.SetList(&m, "repaired", s.repaired)
-	frame.SetUnused(&m, s.Untold())
+	s.Describe(&m)
 	return m
 }
 

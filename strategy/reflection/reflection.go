@@ -56,15 +56,10 @@ var (
 
 type reflection struct {
 	*settings
-	frame.Frame
-	frame.Notes
+	frame.Conversation // its Defs are offered for drafts
 
 	input     delegation.Input // the input, with repaired messages
-	repaired  []string
 	goal      string
-	tools     []tools.Definition // offered for drafts
-	toolsErr  error              // the Config names tools that may not be used
-	history   messages.History
 	draft     *string         // the last complete draft
 	data      json.RawMessage // of that draft, if its generator returned data
 	scrap     string          // the latest part of a first draft, as long as none is complete
@@ -84,20 +79,20 @@ func (s *reflection) Children() []string {
 
 // UseTools implements strategy.ToolUser.
 func (s *reflection) UseTools(defs []tools.Definition) {
-	s.tools, s.toolsErr = frame.Tools("reflection", defs, s.Tools)
+	s.Use(defs, s.Tools)
 }
 
 // Initialize implements strategy.Strategy.
 func (s *reflection) Initialize(in delegation.Input) nextstep.NextStep {
-	if s.Err != nil {
-		return s.fail(delegation.CodeInvalid, s.Err)
-	}
-	s.open(in)
+	s.goal, s.input = in.Question(), in
+	s.input.Messages, _ = in.Messages.Repair()
+	s.input.Messages = s.input.Messages.Clip()
+	err := s.Open(in, s.System, s.KeepSystem)
 	switch {
-	case s.toolsErr != nil:
-		return s.fail(delegation.CodeInvalid, s.toolsErr)
+	case err != nil:
+		return s.Abort(delegation.CodeInvalid, err)
 	case s.input.Goal == "" && len(s.input.Messages) == 0:
-		return s.fail(delegation.CodeInvalid, errors.New("reflection: there is nothing to do: the input has neither a goal nor messages"))
+		return s.Abort(delegation.CodeInvalid, errors.New("reflection: there is nothing to do: the input has neither a goal nor messages"))
 	case s.Generator != "":
 		return s.Then(delegated, s.delegate(s.input.Goal))
 	default:
@@ -105,19 +100,10 @@ func (s *reflection) Initialize(in delegation.Input) nextstep.NextStep {
 	}
 }
 
-// open begins the conversation: system prompt, earlier conversation, goal.
-func (s *reflection) open(in delegation.Input) {
-	s.goal = in.Question()
-	s.history, s.repaired = frame.Conversation(in, s.System, s.KeepSystem)
-	s.input = in
-	s.input.Messages, _ = in.Messages.Repair()
-	s.input.Messages = s.input.Messages.Clip()
-}
-
 // request asks the model for a draft, with tools.
 func (s *reflection) request() nextstep.GetChatCompletion {
-	s.history = s.Told(s.history)
-	return nextstep.GetChatCompletion{Request: llmclient.Request{Model: s.Model, Messages: s.history.Clip(), Tools: s.tools}}
+	s.TellNotes()
+	return nextstep.GetChatCompletion{Request: llmclient.Request{Model: s.Model, Messages: s.History.Clip(), Tools: s.Defs}}
 }
 
 // Why a request does not extend the last one.
@@ -130,7 +116,7 @@ var (
 // unlike returns nil if drafts and critiques are asked for in the same way, and the reason
 // otherwise.
 func (s *reflection) unlike(why *string) *string {
-	if s.Generator != "" || len(s.tools) == 0 && s.schema == nil {
+	if s.Generator != "" || len(s.Defs) == 0 && s.schema == nil {
 		return nil
 	}
 	return why
@@ -159,7 +145,7 @@ func (s *reflection) ProcessAPIResponse(resp llmclient.Response) nextstep.NextSt
 
 // reply processes a reply that may be a draft.
 func (s *reflection) reply(resp llmclient.Response) nextstep.NextStep {
-	resp = s.Once(resp, s.history)
+	resp = s.Once(resp, s.History)
 	s.hear(resp.Message)
 	calls, text := resp.Message.Calls(), resp.Message.Text()
 	switch {
@@ -179,11 +165,6 @@ func (s *reflection) reply(resp llmclient.Response) nextstep.NextStep {
 	}
 }
 
-// EditCalls implements strategy.CallEditor.
-func (s *reflection) EditCalls(calls []messages.ToolCall) {
-	frame.EditCalls(s.history, calls)
-}
-
 // ProcessToolResults implements strategy.Strategy.
 func (s *reflection) ProcessToolResults(results []messages.ToolOutput) nextstep.NextStep {
 	switch s.State() {
@@ -191,21 +172,21 @@ func (s *reflection) ProcessToolResults(results []messages.ToolOutput) nextstep.
 	default:
 		return s.OutOfTurn()
 	}
-	s.history = frame.Results(s.history, results)
-	why := frame.MustConclude(s.history)
+	s.History = frame.Results(s.History, results)
+	why := frame.MustConclude(s.History)
 	if why == "" && s.Can(answered) {
 		return s.Then(answered, s.request())
 	}
 	s.say("Conclude", PromptData{Why: why})
 	step := s.request()
 	step.Request.Tools = nil
-	if len(s.tools) > 0 {
+	if len(s.Defs) > 0 {
 		step.Anew = anewConclusion
 	}
 	if why == messages.ReasonRepetition {
-		step.Request.Messages, step.Anew = frame.InWords(s.history)
+		step.Request.Messages, step.Anew = frame.InWords(s.History)
 	}
-	return s.then(exhausted, step)
+	return s.Fire(exhausted, step)
 }
 
 // ProcessDelegationResult implements strategy.Strategy.
@@ -218,12 +199,12 @@ func (s *reflection) ProcessDelegationResult(out delegation.Output) nextstep.Nex
 	text := out.Text()
 	if out.Err != nil {
 		s.keep(text)
-		return s.Fail(out.Err, s.output())
+		return s.Fail(out.Err, s.Reached())
 	}
 	if strings.TrimSpace(text) == "" {
-		return s.fail(delegation.CodeFailed, fmt.Errorf("reflection: the strategy %q wrote no draft", s.Generator))
+		return s.Abort(delegation.CodeFailed, fmt.Errorf("reflection: the strategy %q wrote no draft", s.Generator))
 	}
-	s.history = append(s.history, messages.AssistantText(text))
+	s.History = append(s.History, messages.AssistantText(text))
 	return s.judge(text, out.Data)
 }
 
@@ -231,8 +212,8 @@ func (s *reflection) ProcessDelegationResult(out delegation.Output) nextstep.Nex
 func (s *reflection) judge(text string, data json.RawMessage) nextstep.NextStep {
 	s.draft, s.data = &text, data
 	s.say("Critique", PromptData{})
-	return s.then(drafted, nextstep.GetChatCompletion{Anew: s.unlike(anewCritique), Request: llmclient.Request{
-		Model: cmp.Or(s.CriticModel, s.Model), Messages: s.history.Clip(), Schema: s.schema,
+	return s.Fire(drafted, nextstep.GetChatCompletion{Anew: s.unlike(anewCritique), Request: llmclient.Request{
+		Model: cmp.Or(s.CriticModel, s.Model), Messages: s.History.Clip(), Schema: s.schema,
 	}})
 }
 
@@ -253,24 +234,24 @@ func (s *reflection) critique(resp llmclient.Response) nextstep.NextStep {
 	case c.Approved && s.hasNews():
 		return s.reviseNoted(data)
 	case c.Approved:
-		return s.Then(approved, nextstep.Complete{Output: s.output()})
+		return s.Then(approved, nextstep.Complete{Output: s.Reached()})
 	case s.Generator == "" && s.Can(rejected):
 		s.say("Revise", data)
 		step := s.request()
 		step.Anew = s.unlike(anewRevision)
-		return s.then(rejected, step)
+		return s.Fire(rejected, step)
 	case s.Generator != "" && s.Can(returned):
-		return s.then(returned, s.delegate(s.withNotes(s.say("Revise", data))))
+		return s.Fire(returned, s.delegate(s.withNotes(s.say("Revise", data))))
 	case s.OnRejected == RejectedFail:
-		return s.fail(delegation.CodeFailed, fmt.Errorf("reflection: no draft was approved in %d iterations; the last critique: %s", len(s.critiques), c.Feedback))
+		return s.Abort(delegation.CodeFailed, fmt.Errorf("reflection: no draft was approved in %d iterations; the last critique: %s", len(s.critiques), c.Feedback))
 	default:
-		return s.Then(accepted, nextstep.Complete{Output: s.output()})
+		return s.Then(accepted, nextstep.Complete{Output: s.Reached()})
 	}
 }
 
 // conclusion processes the last draft, which was requested without tools.
 func (s *reflection) conclusion(resp llmclient.Response) nextstep.NextStep {
-	why := frame.MustConclude(s.history)
+	why := frame.MustConclude(s.History)
 	s.hear(resp.Message)
 	s.notRun(resp.Message.Calls(), whyLimit)
 	text := resp.Message.Text()
@@ -283,7 +264,7 @@ func (s *reflection) conclusion(resp llmclient.Response) nextstep.NextStep {
 		}
 	}
 	err := frame.LimitReached("reflection", why, fmt.Sprintf("of %d tool rounds", s.MaxToolRounds))
-	return s.Then(concluded, nextstep.ReportError{Err: err, Output: s.output()})
+	return s.Then(concluded, nextstep.ReportError{Err: err, Output: s.Reached()})
 }
 
 // ProcessFailure implements strategy.FailureHandler: a call that the provider could not read is
@@ -292,7 +273,7 @@ func (s *reflection) ProcessFailure(f nextstep.Failure) nextstep.NextStep {
 	text := f.Partial.Text()
 	if f.Code == delegation.Code(llmclient.CodeMalformedToolCall) && s.Can(reasked) {
 		if text != "" {
-			s.history = append(s.history, messages.AssistantText(text)) // the model's text, for it to learn from
+			s.History = append(s.History, messages.AssistantText(text)) // the model's text, for it to learn from
 		}
 		return s.again(PromptData{Why: whyMalformed, Problem: f.Message}, f.Code, "held a call that could not be read: "+f.Message)
 	}

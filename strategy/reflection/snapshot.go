@@ -2,7 +2,6 @@ package reflection
 
 import (
 	"encoding/json"
-	"errors"
 
 	"github.com/segue-go/segue/delegation"
 	"github.com/segue-go/segue/messages"
@@ -32,7 +31,7 @@ type memory struct {
 // Snapshot implements strategy.Snapshotter.
 func (s *reflection) Snapshot() (json.RawMessage, error) {
 	m := memory{
-		Version: frame.Version{V: memoryVersion}, Goal: s.goal, History: s.history, Repaired: s.repaired, Draft: s.draft,
+		Version: frame.Version{V: memoryVersion}, Goal: s.goal, History: s.History, Repaired: s.Repaired, Draft: s.draft,
 		Data: s.data, Scrap: s.scrap, Critiques: s.critiques, Untold: s.Untold(),
 	}
 	if s.Generator != "" {
@@ -44,19 +43,16 @@ func (s *reflection) Snapshot() (json.RawMessage, error) {
 // Restore implements strategy.Snapshotter.
 func (s *reflection) Restore(snapshot json.RawMessage) error {
 	var m memory
-	if err := errors.Join(s.Err, s.toolsErr); err != nil {
-		return err
-	}
-	if err := frame.Restore("reflection", memoryVersion, snapshot, &m); err != nil {
+	if err := s.Recall(memoryVersion, snapshot, &m, nil); err != nil {
 		return err
 	}
 	if (m.Input != nil) != (s.Generator != "") {
-		return frame.Misfit("reflection", "it has an input for a generator, or lacks one, unlike the Config")
+		return s.Misfit("it has an input for a generator, or lacks one, unlike the Config")
 	}
 	if m.Input != nil {
 		s.input = *m.Input
 	}
-	s.goal, s.history, s.repaired = m.Goal, m.History, m.Repaired
+	s.goal, s.History, s.Repaired = m.Goal, m.History, m.Repaired
 	s.draft, s.data, s.scrap, s.critiques = m.Draft, m.Data, m.Scrap, m.Critiques
 	s.SetNotes(m.Untold)
 	return nil

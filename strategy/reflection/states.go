@@ -16,7 +16,7 @@ const (
 	Revising           strategy.State = "revising"            // a reply with a better draft, or with calls
 	RevisingTools      strategy.State = "revising_tools"      // the results of those calls
 	DelegatingRevision strategy.State = "delegating_revision" // a better draft of another strategy
-	Concluding         strategy.State = "concluding"          // a last draft, requested without tools
+	Concluding                        = frame.Concluding      // a last draft, requested without tools
 	Done                              = frame.Done
 	Limited                           = frame.Limited // out of tool rounds: an error, with the last draft
 	Failed                            = frame.Failed
@@ -35,8 +35,8 @@ const (
 	noted     strategy.Trigger = "noted"          // this strategy revises an approved draft because of a note
 	notedBack strategy.Trigger = "returned_noted" // another strategy revises an approved draft because of a note
 	approved  strategy.Trigger = "approved"
-	accepted  strategy.Trigger = "accepted"  // the last draft was rejected, and is used as it is
-	exhausted strategy.Trigger = "exhausted" // no tool round is left
+	accepted  strategy.Trigger = "accepted" // the last draft was rejected, and is used as it is
+	exhausted                  = frame.Exhausted
 	concluded strategy.Trigger = "concluded"
 )
 

@@ -37,13 +37,13 @@ func (s *stepAgent) add(add []messages.Message) nextstep.NextStep {
 		if ok && a.Empty() {
 			continue
 		}
-		s.history = append(s.history, m)
+		s.History = append(s.History, m)
 		s.aligned = false
 		if text := a.Text(); text != "" {
 			s.answer = &text
 		}
 	}
-	if err := s.laws.Check(s.history); err != nil {
+	if err := s.laws.Check(s.History); err != nil {
 		return s.fail(s.misstep(delegation.CodeInvalid, "the step continued with messages that break the laws of a history", err).err)
 	}
 	return nil
@@ -66,7 +66,7 @@ func (s *stepAgent) ask(res StepResult) nextstep.NextStep {
 	s.aligned = len(res.request.Messages) == 0
 	anew := s.anew(&res.request)
 	if s.aligned {
-		res.request.Messages = s.history.Clip()
+		res.request.Messages = s.History.Clip()
 	}
 	if len(res.request.Messages) == 0 {
 		return s.fail(s.misstep(delegation.CodeInvalid, "the step asked without messages: the input has neither a goal nor messages", nil).err)
@@ -80,16 +80,16 @@ func (s *stepAgent) execute(calls []messages.ToolCall) nextstep.NextStep {
 		return s.fail(s.misstep(delegation.CodeDefect, "the step returned no tool calls", nil).err)
 	}
 	message, whole := s.calling(calls)
-	s.calls = message.Calls()
+	s.Calls = message.Calls()
 	if err := (messages.History{message}).Validate(); duplicate(err) {
 		return s.fail(s.misstep(delegation.CodeInvalid, "the step returned two tool calls with one id", err).err)
 	}
-	s.history = append(s.history, message)
+	s.History = append(s.History, message)
 	s.aligned = s.aligned && whole
 	if text := message.Text(); text != "" {
 		s.answer = &text
 	}
-	return s.Then(called, nextstep.ExecuteTools{Calls: s.calls})
+	return s.Then(called, nextstep.ExecuteTools{Calls: s.Calls})
 }
 
 func duplicate(err error) bool {

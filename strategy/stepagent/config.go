@@ -88,7 +88,11 @@ type settings struct {
 // used, by orchestrator.New or in a machine.Machine.
 func New(cfg Config) func() strategy.Strategy {
 	s := compile(cfg)
-	return func() strategy.Strategy { return &stepAgent{settings: s, Frame: frame.New(Table, &s.Settings)} }
+	return func() strategy.Strategy {
+		st := &stepAgent{settings: s}
+		st.Conversation = frame.Converse(Table, &s.Settings, st)
+		return st
+	}
 }
 
 // Bound returns the greatest number of model calls of a run, not counting retries inside a client:
@@ -119,7 +123,7 @@ func (s *stepAgent) Bounds() strategy.Bounds {
 
 // compile checks a Config and fills in its defaults.
 func compile(cfg Config) *settings {
-	s := &settings{Config: cfg}
+	s := &settings{Config: cfg, Settings: frame.Settings{Pkg: pkg}}
 	s.MaxIterations = cmp.Or(s.MaxIterations, 10)
 	s.MaxAsks = frame.Count(s.MaxAsks, 8)
 	s.MaxPlanFailures = cmp.Or(s.MaxPlanFailures, 3)

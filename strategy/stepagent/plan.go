@@ -17,7 +17,7 @@ func (s *stepAgent) prompt(name string) (string, error) {
 	data := PromptData{
 		Goal: s.in.Goal, Iteration: s.iteration, MaxIterations: s.MaxIterations, Plan: s.plan, FinalTool: s.FinalTool,
 	}
-	for _, d := range s.tools {
+	for _, d := range s.Defs {
 		data.Tools = append(data.Tools, d.Name)
 	}
 	return s.Texts.Fill(name, data)
@@ -30,7 +30,7 @@ func (s *stepAgent) makePlan() nextstep.NextStep {
 		return s.fail(delegation.NewError(delegation.CodeInvalid, err))
 	}
 	s.aligned = false
-	request := llmclient.Request{Model: s.PlanModel, Messages: append(s.history.Clip(), messages.UserText(text))}
+	request := llmclient.Request{Model: s.PlanModel, Messages: append(s.History.Clip(), messages.UserText(text))}
 	return s.Then(due, nextstep.GetChatCompletion{Request: request, Anew: s.anew(&request)})
 }
 
@@ -48,7 +48,7 @@ func (s *stepAgent) planned(resp llmclient.Response) nextstep.NextStep {
 	if err != nil {
 		return s.fail(delegation.NewError(delegation.CodeInvalid, err))
 	}
-	s.history = append(s.history, messages.AssistantText(text), messages.UserText(follow))
+	s.History = append(s.History, messages.AssistantText(text), messages.UserText(follow))
 	return s.follow(s.take())
 }
 

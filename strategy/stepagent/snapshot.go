@@ -50,9 +50,9 @@ type askingMemory struct {
 // JSON form, or if a step that awaits a reply would not come to the same place again.
 func (s *stepAgent) Snapshot() (json.RawMessage, error) {
 	m := memory{
-		Version: frame.Version{V: memoryVersion}, Goal: s.in.Goal, Params: s.in.Data, History: s.history, Repaired: s.repaired,
+		Version: frame.Version{V: memoryVersion}, Goal: s.in.Goal, Params: s.in.Data, History: s.History, Repaired: s.Repaired,
 		Notes: s.notes, Iteration: s.iteration, Aligned: s.aligned, Last: s.last, Answer: s.answer, Plan: s.plan,
-		Misplans: s.misplans, Failures: s.failures, Reminders: s.reminders, Asked: s.asked,
+		Misplans: s.misplans, Failures: s.failures, Reminders: s.reminders, Asked: s.Asked,
 		Untold: s.Untold(),
 	}
 	var err error
@@ -92,10 +92,7 @@ func (s *stepAgent) survives(m memory) error {
 // Restore implements strategy.Snapshotter.
 func (s *stepAgent) Restore(snapshot json.RawMessage) error {
 	var m memory
-	if s.Err != nil {
-		return s.Err
-	}
-	if err := frame.Restore(pkg, memoryVersion, snapshot, &m); err != nil {
+	if err := s.Recall(memoryVersion, snapshot, &m, nil); err != nil {
 		return err
 	}
 	state, err := s.decodeState(m.State)
@@ -103,11 +100,11 @@ func (s *stepAgent) Restore(snapshot json.RawMessage) error {
 		return err
 	}
 	s.in, s.state = delegation.Input{Goal: m.Goal, Data: m.Params}, state
-	s.history, s.repaired, s.notes, s.iteration = m.History, m.Repaired, m.Notes, m.Iteration
+	s.History, s.Repaired, s.notes, s.iteration = m.History, m.Repaired, m.Notes, m.Iteration
 	s.aligned, s.last, s.answer, s.plan = m.Aligned, m.Last, m.Answer, m.Plan
-	s.misplans, s.failures, s.reminders, s.asked = m.Misplans, m.Failures, m.Reminders, m.Asked
+	s.misplans, s.failures, s.reminders, s.Asked = m.Misplans, m.Failures, m.Reminders, m.Asked
 	s.SetNotes(m.Untold)
-	s.calls = frame.OpenCalls(s.history)
+	s.Calls = frame.OpenCalls(s.History)
 	if m.Asking == nil {
 		return nil
 	}

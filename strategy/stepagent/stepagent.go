@@ -53,16 +53,12 @@ var (
 type stepAgent struct {
 	strategy.Defaults
 	*settings
-	frame.Frame
-	frame.Notes
+	frame.Conversation // its Defs are what a request may offer
 
-	tools    []tools.Definition // what a request may offer
-	in       delegation.Input
-	history  messages.History
-	laws     messages.Validator
-	repaired []string
-	state    any // the user's state
-	notes    []Note
+	in    delegation.Input
+	laws  messages.Validator
+	state any // the user's state
+	notes []Note
 
 	iteration int
 	asks      int                                 // in this iteration
@@ -71,20 +67,18 @@ type stepAgent struct {
 	reply     *messages.Assistant                 // the last reply that this step asked for; nil if there is none
 	aligned   bool                                // the last request held the conversation, and later messages are in both
 	last      *lastRequest                        // nil before the first
-	calls     []messages.ToolCall                 // awaiting results
 	answer    *string                             // the last text in this run
 	plan      string
 	misplans  int // failed plans in a row
 	failures  int // failed plans in all
 	reminders int
-	asked     int // model calls answered
 }
 
 // UseTools implements strategy.ToolUser.
 func (s *stepAgent) UseTools(defs []tools.Definition) {
-	s.tools = append(s.tools, defs...)
+	s.Defs = append(s.Defs, defs...)
 	for _, t := range s.Tools() {
-		s.tools = append(s.tools, t.Definition())
+		s.Defs = append(s.Defs, t.Definition())
 	}
 }
 
@@ -115,11 +109,10 @@ func finalAnswer(arguments string) (string, bool) {
 
 // Initialize implements strategy.Strategy.
 func (s *stepAgent) Initialize(in delegation.Input) nextstep.NextStep {
-	if s.Err != nil {
-		return s.fail(delegation.NewError(delegation.CodeInvalid, s.Err))
+	if err := s.Open(in, s.System, s.KeepSystem); err != nil {
+		return s.fail(delegation.NewError(delegation.CodeInvalid, err))
 	}
 	s.in = in
-	s.history, s.repaired = frame.Conversation(in, s.System, s.KeepSystem)
 	if s.NewState != nil {
 		made := s.guarded("NewState", func() StepResult {
 			s.state = s.NewState()
@@ -169,9 +162,9 @@ func (s *stepAgent) input(state any, notes *[]Note) Step {
 		Last:      s.iteration == s.MaxIterations,
 		Goal:      s.in.Goal,
 		Params:    s.in.Data,
-		History:   s.history.Clip(),
+		History:   s.History.Clip(),
 		Plan:      s.plan,
-		Tools:     slices.Clip(s.tools),
+		Tools:     slices.Clip(s.Defs),
 		State:     state,
 		notes:     notes,
 		heard:     slices.Clone(s.begun.heard),
@@ -182,10 +175,10 @@ func (s *stepAgent) input(state any, notes *[]Note) Step {
 func (s *stepAgent) ProcessAPIResponse(resp llmclient.Response) nextstep.NextStep {
 	switch s.State() {
 	case Planning:
-		s.asked++
+		s.Asked++
 		return s.planned(resp)
 	case Asking:
-		s.asked++
+		s.Asked++
 		resp, _ = frame.Once(resp, nil)
 		s.begun.replies = append(s.begun.replies, resp)
 		then := s.then
@@ -196,26 +189,19 @@ func (s *stepAgent) ProcessAPIResponse(resp llmclient.Response) nextstep.NextSte
 	}
 }
 
-// EditCalls implements strategy.CallEditor.
-func (s *stepAgent) EditCalls(calls []messages.ToolCall) {
-	if edited := frame.EditCalls(s.history, calls); edited != nil {
-		s.calls = edited
-	}
-}
-
 // ProcessToolResults implements strategy.Strategy.
 func (s *stepAgent) ProcessToolResults(results []messages.ToolOutput) nextstep.NextStep {
 	if s.State() != Executing {
 		return s.OutOfTurn()
 	}
 	var said string
-	if a, ok := s.history.Last().(messages.Assistant); ok {
+	if a, ok := s.History.Last().(messages.Assistant); ok {
 		said = a.Text()
 	}
-	s.history = frame.Results(s.history, results)
+	s.History = frame.Results(s.History, results)
 	for i, r := range results {
-		if s.FinalTool != "" && r.ToolName == s.FinalTool && r.OK() && i < len(s.calls) {
-			if answer, ok := finalAnswer(s.calls[i].Arguments); ok {
+		if s.FinalTool != "" && r.ToolName == s.FinalTool && r.OK() && i < len(s.Calls) {
+			if answer, ok := finalAnswer(s.Calls[i].Arguments); ok {
 				return s.done(&answer)
 			}
 		}
@@ -228,7 +214,7 @@ func (s *stepAgent) ProcessToolResults(results []messages.ToolOutput) nextstep.N
 			return s.done(result)
 		}
 	}
-	s.calls = nil
+	s.Calls = nil
 	return s.advance()
 }
 
@@ -252,22 +238,20 @@ func endsTurn(r messages.ToolOutput) (result *string, ends bool) {
 func (s *stepAgent) ProcessFailure(f nextstep.Failure) nextstep.NextStep {
 	cause := frame.ErrorOf(f)
 	if s.State() == Planning {
-		s.asked++
+		s.Asked++
 		return s.unplanned(cause)
 	}
-	out := s.output()
+	out := s.Reached()
 	if s.aligned && !f.Partial.Empty() {
 		out.Messages = append(out.Messages, f.Partial)
 	}
-	out.Result = s.answer
 	return s.Fail(cause, out)
 }
 
 // Conclude implements strategy.Concluder. If the last request held the conversation, the frame
 // knows more of it: the received part of a reply, or of results.
 func (s *stepAgent) Conclude(string) delegation.Output {
-	out := s.output()
-	out.Result = s.answer
+	out := s.Reached()
 	if s.aligned {
 		out.Messages = nil
 	}

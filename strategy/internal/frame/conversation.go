@@ -102,9 +102,9 @@ func (c *Conversation) HasNews(on strategy.Trigger) bool { return len(c.Untold()
 // TellNotes adds the untold notes to the conversation.
 func (c *Conversation) TellNotes() { c.History = c.Told(c.History) }
 
-// Step fires a trigger with a step made from prompts. If a prompt could not be filled in, it ends
+// Fire fires a trigger with a step made from prompts. If a prompt could not be filled in, it ends
 // with an error.
-func (c *Conversation) Step(on strategy.Trigger, step nextstep.NextStep) nextstep.NextStep {
+func (c *Conversation) Fire(on strategy.Trigger, step nextstep.NextStep) nextstep.NextStep {
 	if err := c.PromptErr(); err != nil {
 		return c.Abort(delegation.CodeInvalid, err)
 	}
