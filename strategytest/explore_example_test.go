@@ -41,7 +41,7 @@ func ExampleNever_several() {
 	r, err := explore.Run(clerk, explore.Options{
 		Name: "clerk", States: 100, Tools: []tools.Definition{{Name: "pay"}},
 		Queries: []explore.Query{
-			explore.CanReach(explore.InState("clerk", completetask.AwaitingTools)),
+			explore.CanReach(explore.InState("clerk", "awaiting_tools")),
 			explore.Never(explore.CallsUnapproved("pay")),
 		},
 	})

@@ -28,13 +28,13 @@ func (l *loop) event(e machine.Event) {
 		l.names = append(l.names, "agent_start")
 	case machine.StateChanged:
 		switch d.From {
-		case rao.Reasoning:
+		case "reasoning":
 			l.names = append(l.names, "agent_reason")
-		case rao.Observing:
+		case "observing":
 			l.names = append(l.names, "agent_observe")
 		default:
 		}
-		if l.state = d.To; d.To == rao.Reasoning {
+		if l.state = d.To; d.To == "reasoning" {
 			l.names = append(l.names, "agent_turn_start")
 		}
 	case machine.ToolStarted:
@@ -44,7 +44,7 @@ func (l *loop) event(e machine.Event) {
 	case machine.RunFinished:
 		l.names = append(l.names, "agent_completion")
 	default:
-		if e.Kind == machine.EventTextDelta && l.state == rao.Concluding {
+		if e.Kind == machine.EventTextDelta && l.state == "concluding" {
 			l.answer.WriteString(e.Text)
 		}
 	}

@@ -33,7 +33,7 @@ func (s *completeTask) Resume(on strategy.Trigger, h messages.History) nextstep.
 // compacting returns the conversation while a summary of it is awaited, or an answer to a request
 // that tells it in words, and nil otherwise.
 func (s *completeTask) compacting() messages.History {
-	if s.State() != Compacting && frame.MustConclude(s.History) != messages.ReasonRepetition {
+	if s.State() != frame.Compacting && frame.MustConclude(s.History) != messages.ReasonRepetition {
 		return nil
 	}
 	return s.History.Clip()

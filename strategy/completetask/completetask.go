@@ -133,10 +133,10 @@ func (s *completeTask) request() nextstep.GetChatCompletion {
 // ProcessAPIResponse implements strategy.Strategy.
 func (s *completeTask) ProcessAPIResponse(resp llmclient.Response) nextstep.NextStep {
 	switch s.State() {
-	case AwaitingModel:
-	case Compacting:
+	case awaitingModel:
+	case frame.Compacting:
 		return s.Summarized(resp)
-	case Concluding:
+	case frame.Concluding:
 		return s.conclusion(resp)
 	default:
 		return s.OutOfTurn()
@@ -172,7 +172,7 @@ func (s *completeTask) ProcessAPIResponse(resp llmclient.Response) nextstep.Next
 
 // ProcessToolResults implements strategy.Strategy.
 func (s *completeTask) ProcessToolResults(results []messages.ToolOutput) nextstep.NextStep {
-	if s.State() != AwaitingTools {
+	if s.State() != awaitingTools {
 		return s.OutOfTurn()
 	}
 	s.was = s.form()
@@ -352,7 +352,7 @@ func (s *completeTask) ProcessFailure(f nextstep.Failure) nextstep.NextStep {
 		return s.again("Malformed", map[string]any{"Problem": f.Message, "Generated": f.Partial.Text()})
 	}
 	out := s.Conclude("") // otherwise the Machine has the messages, including the received part of a reply
-	if out.Messages != nil && s.State() == Concluding && !f.Partial.Empty() {
+	if out.Messages != nil && s.State() == frame.Concluding && !f.Partial.Empty() {
 		out.Messages = append(out.Messages, f.Partial)
 	}
 	return s.Fail(frame.ErrorOf(f), out)

@@ -8,14 +8,8 @@ import (
 
 // The states name what the strategy waits for.
 const (
-	Ready                        = frame.Ready
-	AwaitingModel strategy.State = "awaiting_model" // a reply, with or without calls
-	AwaitingTools strategy.State = "awaiting_tools" // the results of the calls
-	Compacting                   = frame.Compacting // a summary of old messages
-	Concluding                   = frame.Concluding // the last reply, requested without tools
-	Done                         = frame.Done
-	Limited                      = frame.Limited // out of model calls: an error, with the work done so far
-	Failed                       = frame.Failed
+	awaitingModel strategy.State = "awaiting_model" // a reply, with or without calls
+	awaitingTools strategy.State = "awaiting_tools" // the results of the calls
 )
 
 // The triggers name what happened.
@@ -48,35 +42,35 @@ const (
 // Table is the state machine of this strategy.
 var Table = frame.Table(Name,
 	[]strategy.StateRule{
-		{Name: AwaitingModel, Awaits: nextstep.KindGetChatCompletion},
-		{Name: AwaitingTools, Awaits: nextstep.KindExecuteTools},
-		{Name: Compacting, Awaits: nextstep.KindGetChatCompletion},
-		{Name: Concluding, Awaits: nextstep.KindGetChatCompletion},
+		{Name: awaitingModel, Awaits: nextstep.KindGetChatCompletion},
+		{Name: awaitingTools, Awaits: nextstep.KindExecuteTools},
+		{Name: frame.Compacting, Awaits: nextstep.KindGetChatCompletion},
+		{Name: frame.Concluding, Awaits: nextstep.KindGetChatCompletion},
 	},
 	[]strategy.Rule{
-		{From: frame.In(Ready), On: started, To: AwaitingModel},
-		{From: frame.In(AwaitingModel), On: called, To: AwaitingTools},
-		{From: frame.In(AwaitingTools), On: answered, To: AwaitingModel, Cap: capRounds},
-		{From: frame.In(AwaitingModel), On: searched, To: AwaitingModel, Cap: capRounds},
-		{From: frame.In(AwaitingModel), On: reasked, To: AwaitingModel, Cap: capRetries},
-		{From: frame.In(AwaitingModel), On: unforced, To: AwaitingModel, Cap: capUnforced},
-		{From: frame.In(AwaitingModel), On: unformatted, To: AwaitingModel, Cap: capUnformatted},
-		{From: frame.In(AwaitingModel), On: lastSearch, To: Concluding},
-		{From: frame.In(AwaitingModel), On: noted, To: AwaitingModel, Cap: capRounds},
-		{From: frame.In(AwaitingTools), On: exhausted, To: Concluding},
-		{From: frame.In(AwaitingModel, AwaitingTools), On: gaveUp, To: Limited},
-		{From: frame.In(Ready, AwaitingModel, AwaitingTools), On: frame.Filled, To: Compacting, Cap: frame.CapSummaries},
-		{From: frame.In(Compacting), On: started, To: AwaitingModel},
-		{From: frame.In(Compacting), On: answered, To: AwaitingModel, Cap: capRounds},
-		{From: frame.In(Compacting), On: reasked, To: AwaitingModel, Cap: capRetries},
-		{From: frame.In(Compacting), On: frame.Shortened, To: AwaitingModel, Cap: frame.CapRefusals},
-		{From: frame.In(Compacting), On: exhausted, To: Concluding},
-		{From: frame.In(AwaitingModel), On: frame.Trimmed, To: AwaitingModel, Cap: frame.CapRefusals},
-		{From: frame.In(Concluding), On: frame.Trimmed, To: Concluding, Cap: frame.CapRefusals},
-		{From: frame.In(Concluding), On: concluded, To: Limited},
-		{From: frame.In(AwaitingModel), On: handed, To: Done},
-		{From: frame.In(AwaitingModel), On: finished, To: Done},
+		{From: frame.In(frame.Ready), On: started, To: awaitingModel},
+		{From: frame.In(awaitingModel), On: called, To: awaitingTools},
+		{From: frame.In(awaitingTools), On: answered, To: awaitingModel, Cap: capRounds},
+		{From: frame.In(awaitingModel), On: searched, To: awaitingModel, Cap: capRounds},
+		{From: frame.In(awaitingModel), On: reasked, To: awaitingModel, Cap: capRetries},
+		{From: frame.In(awaitingModel), On: unforced, To: awaitingModel, Cap: capUnforced},
+		{From: frame.In(awaitingModel), On: unformatted, To: awaitingModel, Cap: capUnformatted},
+		{From: frame.In(awaitingModel), On: lastSearch, To: frame.Concluding},
+		{From: frame.In(awaitingModel), On: noted, To: awaitingModel, Cap: capRounds},
+		{From: frame.In(awaitingTools), On: exhausted, To: frame.Concluding},
+		{From: frame.In(awaitingModel, awaitingTools), On: gaveUp, To: frame.Limited},
+		{From: frame.In(frame.Ready, awaitingModel, awaitingTools), On: frame.Filled, To: frame.Compacting, Cap: frame.CapSummaries},
+		{From: frame.In(frame.Compacting), On: started, To: awaitingModel},
+		{From: frame.In(frame.Compacting), On: answered, To: awaitingModel, Cap: capRounds},
+		{From: frame.In(frame.Compacting), On: reasked, To: awaitingModel, Cap: capRetries},
+		{From: frame.In(frame.Compacting), On: frame.Shortened, To: awaitingModel, Cap: frame.CapRefusals},
+		{From: frame.In(frame.Compacting), On: exhausted, To: frame.Concluding},
+		{From: frame.In(awaitingModel), On: frame.Trimmed, To: awaitingModel, Cap: frame.CapRefusals},
+		{From: frame.In(frame.Concluding), On: frame.Trimmed, To: frame.Concluding, Cap: frame.CapRefusals},
+		{From: frame.In(frame.Concluding), On: concluded, To: frame.Limited},
+		{From: frame.In(awaitingModel), On: handed, To: frame.Done},
+		{From: frame.In(awaitingModel), On: finished, To: frame.Done},
 	},
-	AwaitingTools, // a call that fails has a result like any other
-	Compacting,    // without a summary old messages are left out
+	awaitingTools,    // a call that fails has a result like any other
+	frame.Compacting, // without a summary old messages are left out
 )

@@ -42,11 +42,11 @@ func (s *planReviseExecute) Bounds() strategy.Bounds {
 			most[on] = 0
 		}
 	}
-	said := strategy.Bounds{Triggers: most, Offers: []string{}, ChildTools: s.StepTools, ChildLimits: s.StepLimits, AgentStates: []strategy.State{ExecutingSteps}}
+	said := strategy.Bounds{Triggers: most, Offers: []string{}, ChildTools: s.StepTools, ChildLimits: s.StepLimits, AgentStates: []strategy.State{executingSteps}}
 	most[branched] = 0
 	if w := s.width(); w > 1 {
 		delete(most, branched)
-		said.Calls = map[strategy.State]int{ExecutingSteps: w}
+		said.Calls = map[strategy.State]int{executingSteps: w}
 		said.Starts = s.MaxSteps + s.MaxRevisions*w
 	}
 	return said

@@ -67,7 +67,7 @@ func (s *planReviseExecute) delegation() (d nextstep.Delegate, err error) {
 
 // ProcessDelegationResult implements strategy.Strategy.
 func (s *planReviseExecute) ProcessDelegationResult(out delegation.Output) nextstep.NextStep {
-	if s.State() != ExecutingStep {
+	if s.State() != executingStep {
 		return s.OutOfTurn()
 	}
 	return s.ended(out, false)

@@ -81,7 +81,7 @@ type stepCall struct {
 // inputOf returns the input of the step that a call starts. Calls by the model start none.
 func (s *planReviseExecute) inputOf(tool, arguments string) (in delegation.Input, err error) {
 	defer guard("Share", &err)
-	if s.State() != ExecutingSteps {
+	if s.State() != executingSteps {
 		return in, fmt.Errorf("there is no tool %q here", tool)
 	}
 	if err := s.schemas[ExecuteStep].Check(arguments); err != nil {

@@ -161,13 +161,13 @@ func (s *planReviseExecute) lastOffered() string {
 
 // executing reports whether steps are executed.
 func (s *planReviseExecute) executing() bool {
-	return s.State() == ExecutingStep || s.State() == ExecutingSteps
+	return s.State() == executingStep || s.State() == executingSteps
 }
 
 // wanted returns the tool that the model should call in this state.
 func (s *planReviseExecute) wanted() tools.Definition {
 	switch s.State() {
-	case EvaluatingPlan, SubmittingEvaluation:
+	case evaluatingPlan, submittingEvaluation:
 		return evaluationDefinition
 	default:
 		return planDefinition
@@ -177,7 +177,7 @@ func (s *planReviseExecute) wanted() tools.Definition {
 // ProcessAPIResponse implements strategy.Strategy.
 func (s *planReviseExecute) ProcessAPIResponse(resp llmclient.Response) nextstep.NextStep {
 	switch s.State() {
-	case NeedsPlan, EvaluatingPlan, RevisingPlan, Synthesizing:
+	case needsPlan, evaluatingPlan, revisingPlan, synthesizing:
 	default:
 		return s.OutOfTurn()
 	}
@@ -190,7 +190,7 @@ func (s *planReviseExecute) ProcessAPIResponse(resp llmclient.Response) nextstep
 	case resp.Finish == llmclient.FinishContentFilter:
 		s.close(calls, "Withheld")
 		return s.Abort(delegation.Code(llmclient.CodeContentFilter), errors.New("planreviseexecute: the provider withheld the reply, or a part of it"))
-	case s.State() == Synthesizing:
+	case s.State() == synthesizing:
 		return s.answer(resp, calls)
 	case frame.CutOff(resp.Finish):
 		s.close(calls, "CutCall")
@@ -225,7 +225,7 @@ func (s *planReviseExecute) remind(problem string, code delegation.Code, err err
 
 // prose processes a reply without a call.
 func (s *planReviseExecute) prose(text string) nextstep.NextStep {
-	if s.State() == EvaluatingPlan {
+	if s.State() == evaluatingPlan {
 		if s.Can(reminded) {
 			return s.remind("", "", nil)
 		}
@@ -280,8 +280,8 @@ func (s *planReviseExecute) EditCalls(calls []messages.ToolCall) {
 // ProcessToolResults implements strategy.Strategy.
 func (s *planReviseExecute) ProcessToolResults(results []messages.ToolOutput) nextstep.NextStep {
 	switch s.State() {
-	case SubmittingPlan, SubmittingRevision, SubmittingEvaluation:
-	case ExecutingSteps:
+	case submittingPlan, submittingRevision, submittingEvaluation:
+	case executingSteps:
 		return s.stepsEnded(results)
 	default:
 		return s.OutOfTurn()
@@ -292,7 +292,7 @@ func (s *planReviseExecute) ProcessToolResults(results []messages.ToolOutput) ne
 	if !ok {
 		return s.refuse()
 	}
-	if s.State() == SubmittingEvaluation {
+	if s.State() == submittingEvaluation {
 		var v Verdict
 		if err := call.Decode(&v); err != nil {
 			return s.unread(err)
@@ -316,7 +316,7 @@ func (s *planReviseExecute) unread(err error) nextstep.NextStep {
 // refuse asks again after unusable calls; their results say why.
 func (s *planReviseExecute) refuse() nextstep.NextStep {
 	if !s.Can(refused) {
-		if s.State() == SubmittingEvaluation {
+		if s.State() == submittingEvaluation {
 			return s.Abort(delegation.CodeInvalid, errors.New("planreviseexecute: the model did not submit a judgement that can be used"))
 		}
 		return s.Abort(delegation.CodeInvalid, errNoPlan)
@@ -330,7 +330,7 @@ func (s *planReviseExecute) ProcessFailure(f nextstep.Failure) nextstep.NextStep
 	if f.Code == delegation.Code(llmclient.CodeMalformedToolCall) && s.Can(reminded) {
 		return s.remind(f.Message, "", nil)
 	}
-	if s.State() == ExecutingStep {
+	if s.State() == executingStep {
 		return s.ended(delegation.Output{Err: frame.ErrorOf(f)}, frame.NoChild(f))
 	}
 	return s.Fail(frame.ErrorOf(f), s.Conclude(""))

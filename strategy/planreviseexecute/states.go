@@ -8,18 +8,15 @@ import (
 
 // The states name what the strategy waits for.
 const (
-	Ready                               = frame.Ready
-	NeedsPlan            strategy.State = "needs_plan"            // a reply that calls submit_plan
-	SubmittingPlan       strategy.State = "submitting_plan"       // the result of that call
-	EvaluatingPlan       strategy.State = "evaluating_plan"       // a reply that calls submit_evaluation
-	SubmittingEvaluation strategy.State = "submitting_evaluation" // the result of that call
-	ExecutingStep        strategy.State = "executing_step"        // the output of the strategy that works on a step
-	ExecutingSteps       strategy.State = "executing_steps"       // the outputs of the strategies that work on several steps at the same time
-	RevisingPlan         strategy.State = "revising_plan"         // a reply that calls submit_plan again
-	SubmittingRevision   strategy.State = "submitting_revision"   // the result of that call
-	Synthesizing         strategy.State = "synthesizing"          // the answer, made from the results of the steps
-	Done                                = frame.Done
-	Failed                              = frame.Failed
+	needsPlan            strategy.State = "needs_plan"            // a reply that calls submit_plan
+	submittingPlan       strategy.State = "submitting_plan"       // the result of that call
+	evaluatingPlan       strategy.State = "evaluating_plan"       // a reply that calls submit_evaluation
+	submittingEvaluation strategy.State = "submitting_evaluation" // the result of that call
+	executingStep        strategy.State = "executing_step"        // the output of the strategy that works on a step
+	executingSteps       strategy.State = "executing_steps"       // the outputs of the strategies that work on several steps at the same time
+	revisingPlan         strategy.State = "revising_plan"         // a reply that calls submit_plan again
+	submittingRevision   strategy.State = "submitting_revision"   // the result of that call
+	synthesizing         strategy.State = "synthesizing"          // the answer, made from the results of the steps
 )
 
 // The triggers name what happened.
@@ -47,40 +44,40 @@ const (
 // Table is the state machine of this strategy. The phases are those of the original plan.
 var Table = frame.Table(Name,
 	[]strategy.StateRule{
-		{Name: NeedsPlan, Awaits: nextstep.KindGetChatCompletion, Phase: "NeedsPlan"},
-		{Name: SubmittingPlan, Awaits: nextstep.KindExecuteTools, Phase: "NeedsPlan"},
-		{Name: EvaluatingPlan, Awaits: nextstep.KindGetChatCompletion, Phase: "EvaluatingPlan"},
-		{Name: SubmittingEvaluation, Awaits: nextstep.KindExecuteTools, Phase: "EvaluatingPlan"},
-		{Name: ExecutingStep, Awaits: nextstep.KindDelegate, Phase: "ExecutingStep"},
-		{Name: ExecutingSteps, Awaits: nextstep.KindExecuteTools, Phase: "ExecutingStep"},
-		{Name: RevisingPlan, Awaits: nextstep.KindGetChatCompletion, Phase: "RevisingPlan"},
-		{Name: SubmittingRevision, Awaits: nextstep.KindExecuteTools, Phase: "RevisingPlan"},
-		{Name: Synthesizing, Awaits: nextstep.KindGetChatCompletion},
+		{Name: needsPlan, Awaits: nextstep.KindGetChatCompletion, Phase: "NeedsPlan"},
+		{Name: submittingPlan, Awaits: nextstep.KindExecuteTools, Phase: "NeedsPlan"},
+		{Name: evaluatingPlan, Awaits: nextstep.KindGetChatCompletion, Phase: "EvaluatingPlan"},
+		{Name: submittingEvaluation, Awaits: nextstep.KindExecuteTools, Phase: "EvaluatingPlan"},
+		{Name: executingStep, Awaits: nextstep.KindDelegate, Phase: "ExecutingStep"},
+		{Name: executingSteps, Awaits: nextstep.KindExecuteTools, Phase: "ExecutingStep"},
+		{Name: revisingPlan, Awaits: nextstep.KindGetChatCompletion, Phase: "RevisingPlan"},
+		{Name: submittingRevision, Awaits: nextstep.KindExecuteTools, Phase: "RevisingPlan"},
+		{Name: synthesizing, Awaits: nextstep.KindGetChatCompletion},
 	},
 	[]strategy.Rule{
-		{From: frame.In(Ready), On: started, To: NeedsPlan},
+		{From: frame.In(frame.Ready), On: started, To: needsPlan},
 
-		{From: frame.In(NeedsPlan), On: submitted, To: SubmittingPlan},
-		{From: frame.In(NeedsPlan), On: reminded, To: NeedsPlan, Cap: capRetries},
-		{From: frame.In(SubmittingPlan), On: refused, To: NeedsPlan, Cap: capRetries},
+		{From: frame.In(needsPlan), On: submitted, To: submittingPlan},
+		{From: frame.In(needsPlan), On: reminded, To: needsPlan, Cap: capRetries},
+		{From: frame.In(submittingPlan), On: refused, To: needsPlan, Cap: capRetries},
 
-		{From: frame.In(EvaluatingPlan), On: submitted, To: SubmittingEvaluation},
-		{From: frame.In(EvaluatingPlan), On: reminded, To: EvaluatingPlan, Cap: capRetries},
-		{From: frame.In(SubmittingEvaluation), On: refused, To: EvaluatingPlan, Cap: capRetries},
+		{From: frame.In(evaluatingPlan), On: submitted, To: submittingEvaluation},
+		{From: frame.In(evaluatingPlan), On: reminded, To: evaluatingPlan, Cap: capRetries},
+		{From: frame.In(submittingEvaluation), On: refused, To: evaluatingPlan, Cap: capRetries},
 
-		{From: frame.In(RevisingPlan), On: submitted, To: SubmittingRevision},
-		{From: frame.In(RevisingPlan), On: reminded, To: RevisingPlan, Cap: capRetries},
-		{From: frame.In(SubmittingRevision), On: refused, To: RevisingPlan, Cap: capRetries},
+		{From: frame.In(revisingPlan), On: submitted, To: submittingRevision},
+		{From: frame.In(revisingPlan), On: reminded, To: revisingPlan, Cap: capRetries},
+		{From: frame.In(submittingRevision), On: refused, To: revisingPlan, Cap: capRetries},
 
-		{From: frame.In(NeedsPlan, SubmittingPlan, RevisingPlan, SubmittingRevision), On: planned, To: EvaluatingPlan},
-		{From: frame.In(NeedsPlan, SubmittingPlan, SubmittingEvaluation, RevisingPlan, SubmittingRevision), On: approved, To: ExecutingStep},
-		{From: frame.In(NeedsPlan, SubmittingPlan, SubmittingEvaluation, RevisingPlan, SubmittingRevision), On: branched, To: ExecutingSteps},
-		{From: frame.In(NeedsPlan, SubmittingPlan, SubmittingEvaluation, RevisingPlan, SubmittingRevision), On: rejected, To: RevisingPlan, Cap: capRevisions},
+		{From: frame.In(needsPlan, submittingPlan, revisingPlan, submittingRevision), On: planned, To: evaluatingPlan},
+		{From: frame.In(needsPlan, submittingPlan, submittingEvaluation, revisingPlan, submittingRevision), On: approved, To: executingStep},
+		{From: frame.In(needsPlan, submittingPlan, submittingEvaluation, revisingPlan, submittingRevision), On: branched, To: executingSteps},
+		{From: frame.In(needsPlan, submittingPlan, submittingEvaluation, revisingPlan, submittingRevision), On: rejected, To: revisingPlan, Cap: capRevisions},
 
-		{From: frame.In(ExecutingStep, ExecutingSteps), On: approved, To: ExecutingStep, Cap: capSteps},
-		{From: frame.In(ExecutingStep, ExecutingSteps), On: branched, To: ExecutingSteps, Cap: capSteps},
-		{From: frame.In(ExecutingStep, ExecutingSteps), On: broke, To: RevisingPlan, Cap: capRevisions},
-		{From: frame.In(ExecutingStep, ExecutingSteps), On: executed, To: Synthesizing},
-		{From: frame.In(ExecutingStep, ExecutingSteps, Synthesizing), On: finished, To: Done},
+		{From: frame.In(executingStep, executingSteps), On: approved, To: executingStep, Cap: capSteps},
+		{From: frame.In(executingStep, executingSteps), On: branched, To: executingSteps, Cap: capSteps},
+		{From: frame.In(executingStep, executingSteps), On: broke, To: revisingPlan, Cap: capRevisions},
+		{From: frame.In(executingStep, executingSteps), On: executed, To: synthesizing},
+		{From: frame.In(executingStep, executingSteps, synthesizing), On: finished, To: frame.Done},
 	},
 )

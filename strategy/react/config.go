@@ -142,7 +142,7 @@ func (c Config) Bound() int {
 
 // Bounds implements strategy.Bounder.
 func (s *react) Bounds() strategy.Bounds {
-	b := strategy.Bounds{Offers: s.Tools, Calls: map[strategy.State]int{AwaitingTools: 1}, Triggers: map[strategy.Trigger]int{started: 1}}
+	b := strategy.Bounds{Offers: s.Tools, Calls: map[strategy.State]int{awaitingTools: 1}, Triggers: map[strategy.Trigger]int{started: 1}}
 	if s.OnLimit == LimitFail {
 		b.Triggers[exhausted] = 0
 	}

@@ -128,12 +128,12 @@ func (s *react) request() nextstep.GetChatCompletion {
 // ProcessAPIResponse implements strategy.Strategy.
 func (s *react) ProcessAPIResponse(resp llmclient.Response) nextstep.NextStep {
 	switch s.State() {
-	case AwaitingModel:
+	case awaitingModel:
 		s.Compact.Answered(resp.Usage)
 		return s.judge(resp)
-	case Compacting:
+	case frame.Compacting:
 		return s.Summarized(resp)
-	case Concluding:
+	case frame.Concluding:
 		return s.conclusion(resp)
 	default:
 		return s.OutOfTurn()
@@ -155,7 +155,7 @@ func (s *react) EditCalls(calls []messages.ToolCall) {
 
 // ProcessToolResults implements strategy.Strategy.
 func (s *react) ProcessToolResults(results []messages.ToolOutput) nextstep.NextStep {
-	if s.State() != AwaitingTools {
+	if s.State() != awaitingTools {
 		return s.OutOfTurn()
 	}
 	return s.took(results, observed)

@@ -8,14 +8,8 @@ import (
 
 // The states name what the strategy waits for.
 const (
-	Ready                        = frame.Ready
-	AwaitingModel strategy.State = "awaiting_model" // a turn: a thought, and an action or the answer
-	AwaitingTools strategy.State = "awaiting_tools" // the result of the action
-	Compacting                   = frame.Compacting // a summary of old messages
-	Concluding                   = frame.Concluding // an answer, requested when no step is left
-	Done                         = frame.Done
-	Limited                      = frame.Limited // out of steps: an error, with the work done so far
-	Failed                       = frame.Failed
+	awaitingModel strategy.State = "awaiting_model" // a turn: a thought, and an action or the answer
+	awaitingTools strategy.State = "awaiting_tools" // the result of the action
 )
 
 // The triggers name what happened.
@@ -42,31 +36,31 @@ const (
 // Table is the state machine of this strategy.
 var Table = frame.Table(Name,
 	[]strategy.StateRule{
-		{Name: AwaitingModel, Awaits: nextstep.KindGetChatCompletion, Phase: "Thought"},
-		{Name: AwaitingTools, Awaits: nextstep.KindExecuteTools, Phase: "Action"},
-		{Name: Compacting, Awaits: nextstep.KindGetChatCompletion},
-		{Name: Concluding, Awaits: nextstep.KindGetChatCompletion},
+		{Name: awaitingModel, Awaits: nextstep.KindGetChatCompletion, Phase: "Thought"},
+		{Name: awaitingTools, Awaits: nextstep.KindExecuteTools, Phase: "Action"},
+		{Name: frame.Compacting, Awaits: nextstep.KindGetChatCompletion},
+		{Name: frame.Concluding, Awaits: nextstep.KindGetChatCompletion},
 	},
 	[]strategy.Rule{
-		{From: frame.In(Ready), On: started, To: AwaitingModel},
-		{From: frame.In(AwaitingModel), On: acted, To: AwaitingTools},
-		{From: frame.In(AwaitingTools), On: observed, To: AwaitingModel, Cap: capSteps},
-		{From: frame.In(AwaitingModel), On: mistaken, To: AwaitingModel, Cap: capSteps},
-		{From: frame.In(AwaitingModel), On: searched, To: AwaitingModel, Cap: capSteps},
-		{From: frame.In(AwaitingModel), On: noted, To: AwaitingModel, Cap: capSteps},
-		{From: frame.In(AwaitingModel), On: reasked, To: AwaitingModel, Cap: capRetries},
-		{From: frame.In(AwaitingModel, AwaitingTools), On: exhausted, To: Concluding},
-		{From: frame.In(AwaitingModel, AwaitingTools), On: gaveUp, To: Limited},
-		{From: frame.In(Ready, AwaitingModel, AwaitingTools), On: frame.Filled, To: Compacting, Cap: frame.CapSummaries},
-		{From: frame.In(Compacting), On: started, To: AwaitingModel},
-		{From: frame.In(Compacting), On: observed, To: AwaitingModel, Cap: capSteps},
-		{From: frame.In(Compacting), On: mistaken, To: AwaitingModel, Cap: capSteps},
-		{From: frame.In(Compacting), On: reasked, To: AwaitingModel, Cap: capRetries},
-		{From: frame.In(Compacting), On: frame.Shortened, To: AwaitingModel, Cap: frame.CapRefusals},
-		{From: frame.In(Compacting), On: exhausted, To: Concluding},
-		{From: frame.In(AwaitingModel), On: frame.Trimmed, To: AwaitingModel, Cap: frame.CapRefusals},
-		{From: frame.In(Concluding), On: frame.Trimmed, To: Concluding, Cap: frame.CapRefusals},
-		{From: frame.In(Concluding), On: concluded, To: Limited},
-		{From: frame.In(AwaitingModel), On: finished, To: Done},
+		{From: frame.In(frame.Ready), On: started, To: awaitingModel},
+		{From: frame.In(awaitingModel), On: acted, To: awaitingTools},
+		{From: frame.In(awaitingTools), On: observed, To: awaitingModel, Cap: capSteps},
+		{From: frame.In(awaitingModel), On: mistaken, To: awaitingModel, Cap: capSteps},
+		{From: frame.In(awaitingModel), On: searched, To: awaitingModel, Cap: capSteps},
+		{From: frame.In(awaitingModel), On: noted, To: awaitingModel, Cap: capSteps},
+		{From: frame.In(awaitingModel), On: reasked, To: awaitingModel, Cap: capRetries},
+		{From: frame.In(awaitingModel, awaitingTools), On: exhausted, To: frame.Concluding},
+		{From: frame.In(awaitingModel, awaitingTools), On: gaveUp, To: frame.Limited},
+		{From: frame.In(frame.Ready, awaitingModel, awaitingTools), On: frame.Filled, To: frame.Compacting, Cap: frame.CapSummaries},
+		{From: frame.In(frame.Compacting), On: started, To: awaitingModel},
+		{From: frame.In(frame.Compacting), On: observed, To: awaitingModel, Cap: capSteps},
+		{From: frame.In(frame.Compacting), On: mistaken, To: awaitingModel, Cap: capSteps},
+		{From: frame.In(frame.Compacting), On: reasked, To: awaitingModel, Cap: capRetries},
+		{From: frame.In(frame.Compacting), On: frame.Shortened, To: awaitingModel, Cap: frame.CapRefusals},
+		{From: frame.In(frame.Compacting), On: exhausted, To: frame.Concluding},
+		{From: frame.In(awaitingModel), On: frame.Trimmed, To: awaitingModel, Cap: frame.CapRefusals},
+		{From: frame.In(frame.Concluding), On: frame.Trimmed, To: frame.Concluding, Cap: frame.CapRefusals},
+		{From: frame.In(frame.Concluding), On: concluded, To: frame.Limited},
+		{From: frame.In(awaitingModel), On: finished, To: frame.Done},
 	},
 )

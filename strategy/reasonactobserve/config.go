@@ -171,14 +171,14 @@ func (c Config) Bound() int {
 func (s *reasonActObserve) Bounds() strategy.Bounds {
 	b := strategy.Bounds{
 		Offers:   s.Config.Tools,
-		Calls:    map[strategy.State]int{AskingUser: 1, Retrieving: 1},
+		Calls:    map[strategy.State]int{askingUser: 1, retrieving: 1},
 		Triggers: map[strategy.Trigger]int{started: 1, consulted: 1},
 	}
 	if b.Offers != nil {
 		b.Offers = s.ToolNames()
 	}
 	if !s.RunAll {
-		b.Calls[Executing] = 1
+		b.Calls[executing] = 1
 	}
 	if s.Retrieval.Tool == "" {
 		b.Triggers[consulted] = 0

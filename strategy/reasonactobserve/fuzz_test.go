@@ -23,10 +23,10 @@ func FuzzReply(f *testing.F) {
 		f.Add(seed, seed)
 	}
 	f.Fuzz(func(t *testing.T, text, args string) {
-		for _, state := range []strategy.State{rao.Reasoning, rao.Observing} {
+		for _, state := range []strategy.State{"reasoning", "observing"} {
 			s, name := rao.New(rao.Config{Tools: []string{}})(), rao.DecideNext
 			s.Initialize(delegation.Input{Goal: "go"})
-			if state == rao.Observing {
+			if state == "observing" {
 				name = rao.ObserveDecide
 				s.ProcessAPIResponse(calling(rao.DecideNext, `{}`))
 			}

@@ -89,7 +89,7 @@ func (s *reasonActObserve) Reached() delegation.Output {
 	if frame.CutOff(s.Finish) {
 		set("truncated", true)
 	}
-	if s.State() == Concluding {
+	if s.State() == frame.Concluding {
 		set("limited", true)
 	}
 	s.Describe(&m)

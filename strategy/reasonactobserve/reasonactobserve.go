@@ -139,7 +139,7 @@ func (s *reasonActObserve) Initialize(in delegation.Input) nextstep.NextStep {
 
 // ProcessAPIResponse implements strategy.Strategy.
 func (s *reasonActObserve) ProcessAPIResponse(resp llmclient.Response) nextstep.NextStep {
-	if s.State() == Compacting {
+	if s.State() == frame.Compacting {
 		return s.Summarized(resp)
 	}
 	turn := s.turn()
@@ -156,7 +156,7 @@ func (s *reasonActObserve) ProcessAPIResponse(resp llmclient.Response) nextstep.
 		s.record(resp.Message, "NotRun")
 		return s.failWith(text, delegation.Code(llmclient.CodeContentFilter), errors.New("reasonactobserve: the provider withheld the reply, or a part of it"))
 	case llmclient.FinishRefusal:
-		if text != "" && s.State() != Concluding {
+		if text != "" && s.State() != frame.Concluding {
 			s.record(resp.Message, "NotRun")
 			return s.done(text)
 		}
@@ -168,15 +168,15 @@ func (s *reasonActObserve) ProcessAPIResponse(resp llmclient.Response) nextstep.
 // turn returns the function that processes a reply in this state, or nil if no reply is awaited.
 func (s *reasonActObserve) turn() func(messages.Assistant) nextstep.NextStep {
 	switch s.State() {
-	case Reasoning, Deciding:
+	case reasoning, deciding:
 		return s.reasoned
-	case Acting:
+	case acting:
 		return s.acted
-	case Observing:
+	case observing:
 		return s.observed
-	case Answering:
+	case answering:
 		return s.answered
-	case Concluding:
+	case frame.Concluding:
 		return s.concluded
 	default:
 		return nil
@@ -186,11 +186,11 @@ func (s *reasonActObserve) turn() func(messages.Assistant) nextstep.NextStep {
 // ProcessToolResults implements strategy.Strategy.
 func (s *reasonActObserve) ProcessToolResults(results []messages.ToolOutput) nextstep.NextStep {
 	switch s.State() {
-	case AskingUser:
+	case askingUser:
 		return s.replied(results)
-	case Retrieving:
+	case retrieving:
 		return s.retrieved(results)
-	case Executing:
+	case executing:
 		return s.executed(results)
 	default:
 		return s.OutOfTurn()
@@ -199,7 +199,7 @@ func (s *reasonActObserve) ProcessToolResults(results []messages.ToolOutput) nex
 
 // EditCalls implements strategy.CallEditor.
 func (s *reasonActObserve) EditCalls(calls []messages.ToolCall) {
-	if s.State() == AskingUser {
+	if s.State() == askingUser {
 		return // the call is not in the conversation
 	}
 	s.Conversation.EditCalls(calls)
@@ -215,7 +215,7 @@ func (s *reasonActObserve) ProcessFailure(f nextstep.Failure) nextstep.NextStep 
 		s.Asked++
 		s.unforced = true
 		step := s.reason()
-		if s.State() == Observing {
+		if s.State() == observing {
 			step = s.observe()
 		}
 		step.Anew = nil // nothing else has changed
@@ -224,13 +224,13 @@ func (s *reasonActObserve) ProcessFailure(f nextstep.Failure) nextstep.NextStep 
 	if f.Code == delegation.Code(llmclient.CodeMalformedToolCall) {
 		partial := messages.AssistantText(f.Partial.Text())
 		switch s.State() {
-		case Reasoning, Deciding:
+		case reasoning, deciding:
 			s.Asked++
 			return s.reasoned(partial)
-		case Observing:
+		case observing:
 			s.Asked++
 			return s.observed(partial)
-		case Acting:
+		case acting:
 			s.Asked++
 			s.record(partial, "CutCall")
 			s.results = append(s.results, PromptResult{Text: f.Message})
@@ -306,9 +306,9 @@ func (s *reasonActObserve) record(reply messages.Assistant, why string) {
 // control returns the control tool of this turn.
 func (s *reasonActObserve) control() string {
 	switch s.State() {
-	case Reasoning, Deciding:
+	case reasoning, deciding:
 		return DecideNext
-	case Observing:
+	case observing:
 		return ObserveDecide
 	default:
 		return ""

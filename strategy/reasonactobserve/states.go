@@ -8,20 +8,14 @@ import (
 
 // The states name what the strategy waits for.
 const (
-	Ready                     = frame.Ready
-	Reasoning  strategy.State = "reasoning"      // a reply that calls agent_decide_next
-	Deciding   strategy.State = "deciding"       // after an empty reply: a plain one that holds the decision as JSON
-	AskingUser strategy.State = "asking_user"    // what the user answers
-	Retrieving strategy.State = "retrieving"     // what the data sources return
-	Acting     strategy.State = "acting"         // a reply that calls tools, or answers
-	Executing  strategy.State = "executing"      // the results of the calls
-	Observing  strategy.State = "observing"      // a reply that calls agent_observe_decide
-	Answering  strategy.State = "answering"      // the answer in plain words: the model only said that it is done
-	Compacting                = frame.Compacting // a summary of old messages
-	Concluding                = frame.Concluding // the answer in plain words: no step is left
-	Done                      = frame.Done
-	Limited                   = frame.Limited // out of steps: an error, with the work done so far
-	Failed                    = frame.Failed
+	reasoning  strategy.State = "reasoning"   // a reply that calls agent_decide_next
+	deciding   strategy.State = "deciding"    // after an empty reply: a plain one that holds the decision as JSON
+	askingUser strategy.State = "asking_user" // what the user answers
+	retrieving strategy.State = "retrieving"  // what the data sources return
+	acting     strategy.State = "acting"      // a reply that calls tools, or answers
+	executing  strategy.State = "executing"   // the results of the calls
+	observing  strategy.State = "observing"   // a reply that calls agent_observe_decide
+	answering  strategy.State = "answering"   // the answer in plain words: the model only said that it is done
 )
 
 // The triggers name what happened.
@@ -52,44 +46,44 @@ const (
 // Table is the state machine of this strategy.
 var Table = frame.Table(Name,
 	[]strategy.StateRule{
-		{Name: Reasoning, Awaits: nextstep.KindGetChatCompletion, Phase: "Reason"},
-		{Name: Deciding, Awaits: nextstep.KindGetChatCompletion, Phase: "Reason"},
-		{Name: AskingUser, Awaits: nextstep.KindExecuteTools, Phase: "Reason"},
-		{Name: Retrieving, Awaits: nextstep.KindExecuteTools, Phase: "Act"},
-		{Name: Acting, Awaits: nextstep.KindGetChatCompletion, Phase: "Act"},
-		{Name: Executing, Awaits: nextstep.KindExecuteTools, Phase: "Act"},
-		{Name: Observing, Awaits: nextstep.KindGetChatCompletion, Phase: "Observe"},
-		{Name: Answering, Awaits: nextstep.KindGetChatCompletion},
-		{Name: Compacting, Awaits: nextstep.KindGetChatCompletion},
-		{Name: Concluding, Awaits: nextstep.KindGetChatCompletion},
+		{Name: reasoning, Awaits: nextstep.KindGetChatCompletion, Phase: "Reason"},
+		{Name: deciding, Awaits: nextstep.KindGetChatCompletion, Phase: "Reason"},
+		{Name: askingUser, Awaits: nextstep.KindExecuteTools, Phase: "Reason"},
+		{Name: retrieving, Awaits: nextstep.KindExecuteTools, Phase: "Act"},
+		{Name: acting, Awaits: nextstep.KindGetChatCompletion, Phase: "Act"},
+		{Name: executing, Awaits: nextstep.KindExecuteTools, Phase: "Act"},
+		{Name: observing, Awaits: nextstep.KindGetChatCompletion, Phase: "Observe"},
+		{Name: answering, Awaits: nextstep.KindGetChatCompletion},
+		{Name: frame.Compacting, Awaits: nextstep.KindGetChatCompletion},
+		{Name: frame.Concluding, Awaits: nextstep.KindGetChatCompletion},
 	},
 	[]strategy.Rule{
-		{From: frame.In(Ready), On: started, To: Reasoning},
+		{From: frame.In(frame.Ready), On: started, To: reasoning},
 
-		{From: frame.In(Reasoning), On: unforced, To: Reasoning, Cap: capUnforced},
-		{From: frame.In(Reasoning), On: silent, To: Deciding},
-		{From: frame.In(Reasoning, Deciding), On: asked, To: AskingUser},
-		{From: frame.In(Reasoning, Deciding), On: consulted, To: Retrieving},
-		{From: frame.In(Reasoning, Deciding, Retrieving), On: decided, To: Acting},
-		{From: frame.In(Acting), On: called, To: Executing},
-		{From: frame.In(Reasoning, Deciding, Retrieving, Acting, Executing), On: acted, To: Observing},
-		{From: frame.In(Observing), On: unforced, To: Observing, Cap: capUnforced},
+		{From: frame.In(reasoning), On: unforced, To: reasoning, Cap: capUnforced},
+		{From: frame.In(reasoning), On: silent, To: deciding},
+		{From: frame.In(reasoning, deciding), On: asked, To: askingUser},
+		{From: frame.In(reasoning, deciding), On: consulted, To: retrieving},
+		{From: frame.In(reasoning, deciding, retrieving), On: decided, To: acting},
+		{From: frame.In(acting), On: called, To: executing},
+		{From: frame.In(reasoning, deciding, retrieving, acting, executing), On: acted, To: observing},
+		{From: frame.In(observing), On: unforced, To: observing, Cap: capUnforced},
 
-		{From: frame.In(AskingUser, Observing), On: again, To: Reasoning, Cap: capSteps},
-		{From: frame.In(Reasoning, Deciding, Acting, Observing), On: noted, To: Reasoning, Cap: capSteps},
-		{From: frame.In(AskingUser, Executing, Observing), On: exhausted, To: Concluding},
-		{From: frame.In(AskingUser, Executing, Observing), On: gaveUp, To: Limited},
-		{From: frame.In(Ready, Reasoning, Deciding, AskingUser, Acting, Observing, Answering), On: frame.Filled, To: Compacting, Cap: frame.CapSummaries},
-		{From: frame.In(Compacting), On: started, To: Reasoning},
-		{From: frame.In(Compacting), On: again, To: Reasoning, Cap: capSteps},
-		{From: frame.In(Compacting), On: frame.Shortened, To: Reasoning, Cap: frame.CapRefusals},
-		{From: frame.In(Compacting), On: exhausted, To: Concluding},
-		{From: frame.In(Reasoning, Deciding, Acting, Observing, Answering), On: frame.Trimmed, To: Reasoning, Cap: frame.CapRefusals},
-		{From: frame.In(Concluding), On: frame.Trimmed, To: Concluding, Cap: frame.CapRefusals},
-		{From: frame.In(Concluding), On: concluded, To: Limited},
+		{From: frame.In(askingUser, observing), On: again, To: reasoning, Cap: capSteps},
+		{From: frame.In(reasoning, deciding, acting, observing), On: noted, To: reasoning, Cap: capSteps},
+		{From: frame.In(askingUser, executing, observing), On: exhausted, To: frame.Concluding},
+		{From: frame.In(askingUser, executing, observing), On: gaveUp, To: frame.Limited},
+		{From: frame.In(frame.Ready, reasoning, deciding, askingUser, acting, observing, answering), On: frame.Filled, To: frame.Compacting, Cap: frame.CapSummaries},
+		{From: frame.In(frame.Compacting), On: started, To: reasoning},
+		{From: frame.In(frame.Compacting), On: again, To: reasoning, Cap: capSteps},
+		{From: frame.In(frame.Compacting), On: frame.Shortened, To: reasoning, Cap: frame.CapRefusals},
+		{From: frame.In(frame.Compacting), On: exhausted, To: frame.Concluding},
+		{From: frame.In(reasoning, deciding, acting, observing, answering), On: frame.Trimmed, To: reasoning, Cap: frame.CapRefusals},
+		{From: frame.In(frame.Concluding), On: frame.Trimmed, To: frame.Concluding, Cap: frame.CapRefusals},
+		{From: frame.In(frame.Concluding), On: concluded, To: frame.Limited},
 
-		{From: frame.In(Reasoning, Deciding, Observing), On: satisfied, To: Answering},
-		{From: frame.In(Reasoning, Deciding, Acting, Observing, Answering, Concluding), On: finished, To: Done},
+		{From: frame.In(reasoning, deciding, observing), On: satisfied, To: answering},
+		{From: frame.In(reasoning, deciding, acting, observing, answering, frame.Concluding), On: finished, To: frame.Done},
 	},
-	Compacting, // without a summary old messages are left out
+	frame.Compacting, // without a summary old messages are left out
 )

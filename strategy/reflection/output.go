@@ -64,7 +64,7 @@ func (s *reflection) again(data PromptData, code delegation.Code, problem string
 func (s *reflection) withheld(calls []messages.ToolCall) nextstep.NextStep {
 	s.notRun(calls, whyWithheld)
 	what := "a draft"
-	if s.State() == Critiquing {
+	if s.State() == critiquing {
 		what = "a critique"
 	}
 	return s.Abort(delegation.Code(llmclient.CodeContentFilter), fmt.Errorf("reflection: the provider withheld %s, or a part of it", what))
@@ -86,7 +86,7 @@ func (s *reflection) Reached() delegation.Output {
 func (s *reflection) broken() delegation.Output {
 	out := s.Reached()
 	switch s.State() {
-	case DelegatingDraft, DelegatingRevision:
+	case delegatingDraft, delegatingRevision:
 	default:
 		if frame.MustConclude(s.History) != messages.ReasonRepetition { // the request tells it in words
 			out.Messages = nil

@@ -132,11 +132,11 @@ func (s *reflection) delegate(goal string) nextstep.Delegate {
 // ProcessAPIResponse implements strategy.Strategy.
 func (s *reflection) ProcessAPIResponse(resp llmclient.Response) nextstep.NextStep {
 	switch s.State() {
-	case Generating, Revising:
+	case generating, revising:
 		return s.reply(resp)
-	case Critiquing:
+	case critiquing:
 		return s.critique(resp)
-	case Concluding:
+	case frame.Concluding:
 		return s.conclusion(resp)
 	default:
 		return s.OutOfTurn()
@@ -168,7 +168,7 @@ func (s *reflection) reply(resp llmclient.Response) nextstep.NextStep {
 // ProcessToolResults implements strategy.Strategy.
 func (s *reflection) ProcessToolResults(results []messages.ToolOutput) nextstep.NextStep {
 	switch s.State() {
-	case GeneratingTools, RevisingTools:
+	case generatingTools, revisingTools:
 	default:
 		return s.OutOfTurn()
 	}
@@ -192,7 +192,7 @@ func (s *reflection) ProcessToolResults(results []messages.ToolOutput) nextstep.
 // ProcessDelegationResult implements strategy.Strategy.
 func (s *reflection) ProcessDelegationResult(out delegation.Output) nextstep.NextStep {
 	switch s.State() {
-	case DelegatingDraft, DelegatingRevision:
+	case delegatingDraft, delegatingRevision:
 	default:
 		return s.OutOfTurn()
 	}
@@ -279,7 +279,7 @@ func (s *reflection) ProcessFailure(f nextstep.Failure) nextstep.NextStep {
 	}
 	s.keep(text)
 	out := s.broken()
-	if out.Messages != nil && s.State() == Concluding && !f.Partial.Empty() {
+	if out.Messages != nil && s.State() == frame.Concluding && !f.Partial.Empty() {
 		out.Messages = append(out.Messages, f.Partial)
 	}
 	return s.Fail(frame.ErrorOf(f), out)

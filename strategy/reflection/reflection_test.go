@@ -238,7 +238,7 @@ func TestBound(t *testing.T) {
 		}
 		made++
 		switch state := s.(strategy.Stater).State(); {
-		case state == reflection.Critiquing:
+		case state == "critiquing":
 			step = s.ProcessAPIResponse(say("no"))
 		case retries < 2:
 			retries++

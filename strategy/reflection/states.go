@@ -8,18 +8,13 @@ import (
 
 // The states name what the strategy waits for.
 const (
-	Ready                             = frame.Ready
-	Generating         strategy.State = "generating"          // a reply with the first draft, or with calls
-	GeneratingTools    strategy.State = "generating_tools"    // the results of those calls
-	DelegatingDraft    strategy.State = "delegating_draft"    // the first draft of another strategy
-	Critiquing         strategy.State = "critiquing"          // a judgement on the draft
-	Revising           strategy.State = "revising"            // a reply with a better draft, or with calls
-	RevisingTools      strategy.State = "revising_tools"      // the results of those calls
-	DelegatingRevision strategy.State = "delegating_revision" // a better draft of another strategy
-	Concluding                        = frame.Concluding      // a last draft, requested without tools
-	Done                              = frame.Done
-	Limited                           = frame.Limited // out of tool rounds: an error, with the last draft
-	Failed                            = frame.Failed
+	generating         strategy.State = "generating"          // a reply with the first draft, or with calls
+	generatingTools    strategy.State = "generating_tools"    // the results of those calls
+	delegatingDraft    strategy.State = "delegating_draft"    // the first draft of another strategy
+	critiquing         strategy.State = "critiquing"          // a judgement on the draft
+	revising           strategy.State = "revising"            // a reply with a better draft, or with calls
+	revisingTools      strategy.State = "revising_tools"      // the results of those calls
+	delegatingRevision strategy.State = "delegating_revision" // a better draft of another strategy
 )
 
 // The triggers name what happened.
@@ -50,36 +45,36 @@ const (
 // Table is the state machine of this strategy.
 var Table = frame.Table(Name,
 	[]strategy.StateRule{
-		{Name: Generating, Awaits: nextstep.KindGetChatCompletion, Phase: "Generate"},
-		{Name: GeneratingTools, Awaits: nextstep.KindExecuteTools, Phase: "Generate"},
-		{Name: DelegatingDraft, Awaits: nextstep.KindDelegate, Phase: "Generate"},
-		{Name: Critiquing, Awaits: nextstep.KindGetChatCompletion, Phase: "Critique"},
-		{Name: Revising, Awaits: nextstep.KindGetChatCompletion, Phase: "Revise"},
-		{Name: RevisingTools, Awaits: nextstep.KindExecuteTools, Phase: "Revise"},
-		{Name: DelegatingRevision, Awaits: nextstep.KindDelegate, Phase: "Revise"},
-		{Name: Concluding, Awaits: nextstep.KindGetChatCompletion},
+		{Name: generating, Awaits: nextstep.KindGetChatCompletion, Phase: "Generate"},
+		{Name: generatingTools, Awaits: nextstep.KindExecuteTools, Phase: "Generate"},
+		{Name: delegatingDraft, Awaits: nextstep.KindDelegate, Phase: "Generate"},
+		{Name: critiquing, Awaits: nextstep.KindGetChatCompletion, Phase: "Critique"},
+		{Name: revising, Awaits: nextstep.KindGetChatCompletion, Phase: "Revise"},
+		{Name: revisingTools, Awaits: nextstep.KindExecuteTools, Phase: "Revise"},
+		{Name: delegatingRevision, Awaits: nextstep.KindDelegate, Phase: "Revise"},
+		{Name: frame.Concluding, Awaits: nextstep.KindGetChatCompletion},
 	},
 	[]strategy.Rule{
-		{From: frame.In(Ready), On: started, To: Generating},
-		{From: frame.In(Ready), On: delegated, To: DelegatingDraft},
+		{From: frame.In(frame.Ready), On: started, To: generating},
+		{From: frame.In(frame.Ready), On: delegated, To: delegatingDraft},
 
-		{From: frame.In(Generating), On: called, To: GeneratingTools},
-		{From: frame.In(GeneratingTools), On: answered, To: Generating, Cap: capRounds},
-		{From: frame.In(Generating), On: reasked, To: Generating, Cap: capRetries},
+		{From: frame.In(generating), On: called, To: generatingTools},
+		{From: frame.In(generatingTools), On: answered, To: generating, Cap: capRounds},
+		{From: frame.In(generating), On: reasked, To: generating, Cap: capRetries},
 
-		{From: frame.In(Revising), On: called, To: RevisingTools},
-		{From: frame.In(RevisingTools), On: answered, To: Revising, Cap: capRounds},
-		{From: frame.In(Revising), On: reasked, To: Revising, Cap: capRetries},
+		{From: frame.In(revising), On: called, To: revisingTools},
+		{From: frame.In(revisingTools), On: answered, To: revising, Cap: capRounds},
+		{From: frame.In(revising), On: reasked, To: revising, Cap: capRetries},
 
-		{From: frame.In(Generating, Revising, DelegatingDraft, DelegatingRevision), On: drafted, To: Critiquing},
-		{From: frame.In(Critiquing), On: rejected, To: Revising, Cap: capRevisions},
-		{From: frame.In(Critiquing), On: returned, To: DelegatingRevision, Cap: capRevisions},
-		{From: frame.In(Critiquing), On: noted, To: Revising, Cap: capRevisions},
-		{From: frame.In(Critiquing), On: notedBack, To: DelegatingRevision, Cap: capRevisions},
-		{From: frame.In(Critiquing), On: approved, To: Done},
-		{From: frame.In(Critiquing), On: accepted, To: Done},
+		{From: frame.In(generating, revising, delegatingDraft, delegatingRevision), On: drafted, To: critiquing},
+		{From: frame.In(critiquing), On: rejected, To: revising, Cap: capRevisions},
+		{From: frame.In(critiquing), On: returned, To: delegatingRevision, Cap: capRevisions},
+		{From: frame.In(critiquing), On: noted, To: revising, Cap: capRevisions},
+		{From: frame.In(critiquing), On: notedBack, To: delegatingRevision, Cap: capRevisions},
+		{From: frame.In(critiquing), On: approved, To: frame.Done},
+		{From: frame.In(critiquing), On: accepted, To: frame.Done},
 
-		{From: frame.In(GeneratingTools, RevisingTools), On: exhausted, To: Concluding},
-		{From: frame.In(Concluding), On: concluded, To: Limited},
+		{From: frame.In(generatingTools, revisingTools), On: exhausted, To: frame.Concluding},
+		{From: frame.In(frame.Concluding), On: concluded, To: frame.Limited},
 	},
 )

@@ -119,7 +119,7 @@ func (s *retry) attempt(goal string) nextstep.Delegate {
 
 // ProcessDelegationResult implements strategy.Strategy.
 func (s *retry) ProcessDelegationResult(out delegation.Output) nextstep.NextStep {
-	if s.State() != Attempting {
+	if s.State() != attempting {
 		return s.OutOfTurn()
 	}
 	s.note(out)

@@ -8,10 +8,7 @@ import (
 
 // The states name what the strategy waits for.
 const (
-	Ready                     = frame.Ready
-	Attempting strategy.State = "attempting" // the output of the strategy that is tried
-	Done                      = frame.Done
-	Failed                    = frame.Failed
+	attempting strategy.State = "attempting" // the output of the strategy that is tried
 )
 
 // The triggers name what happened.
@@ -27,11 +24,11 @@ const capRetries = "retries"
 // Table is the state machine of this strategy.
 var Table = frame.Table(Name,
 	[]strategy.StateRule{
-		{Name: Attempting, Awaits: nextstep.KindDelegate},
+		{Name: attempting, Awaits: nextstep.KindDelegate},
 	},
 	[]strategy.Rule{
-		{From: frame.In(Ready), On: started, To: Attempting},
-		{From: frame.In(Attempting), On: retried, To: Attempting, Cap: capRetries},
-		{From: frame.In(Attempting), On: succeeded, To: Done},
+		{From: frame.In(frame.Ready), On: started, To: attempting},
+		{From: frame.In(attempting), On: retried, To: attempting, Cap: capRetries},
+		{From: frame.In(attempting), On: succeeded, To: frame.Done},
 	},
 )

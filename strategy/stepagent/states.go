@@ -8,13 +8,9 @@ import (
 
 // The states name what the strategy waits for.
 const (
-	Ready                    = frame.Ready
-	Planning  strategy.State = "planning"  // a plan
-	Asking    strategy.State = "asking"    // the reply that a step asked for
-	Executing strategy.State = "executing" // the results of a step's calls
-	Done                     = frame.Done
-	Limited                  = frame.Limited // out of iterations: an error, with the work done so far
-	Failed                   = frame.Failed
+	planning  strategy.State = "planning"  // a plan
+	asking    strategy.State = "asking"    // the reply that a step asked for
+	executing strategy.State = "executing" // the results of a step's calls
 )
 
 // The triggers name what happened.
@@ -37,19 +33,19 @@ const (
 // within one state.
 var Table = frame.Table(Name,
 	[]strategy.StateRule{
-		{Name: Planning, Awaits: nextstep.KindGetChatCompletion},
-		{Name: Asking, Awaits: nextstep.KindGetChatCompletion},
-		{Name: Executing, Awaits: nextstep.KindExecuteTools},
+		{Name: planning, Awaits: nextstep.KindGetChatCompletion},
+		{Name: asking, Awaits: nextstep.KindGetChatCompletion},
+		{Name: executing, Awaits: nextstep.KindExecuteTools},
 	},
 	[]strategy.Rule{
-		{From: frame.In(Ready), On: due, To: Planning},
-		{From: frame.In(Ready, Planning), On: asked, To: Asking},
-		{From: frame.In(Ready, Planning, Asking), On: called, To: Executing},
-		{From: frame.In(Asking), On: reasked, To: Asking, Cap: capAsks},
-		{From: frame.In(Planning, Asking, Executing), On: due, To: Planning, Cap: capIterations},
-		{From: frame.In(Asking, Executing), On: asked, To: Asking, Cap: capIterations},
-		{From: frame.In(Executing), On: called, To: Executing, Cap: capIterations},
-		{From: frame.In(Ready, Planning, Asking, Executing), On: gaveUp, To: Limited},
-		{From: frame.In(Ready, Planning, Asking, Executing), On: finished, To: Done},
+		{From: frame.In(frame.Ready), On: due, To: planning},
+		{From: frame.In(frame.Ready, planning), On: asked, To: asking},
+		{From: frame.In(frame.Ready, planning, asking), On: called, To: executing},
+		{From: frame.In(asking), On: reasked, To: asking, Cap: capAsks},
+		{From: frame.In(planning, asking, executing), On: due, To: planning, Cap: capIterations},
+		{From: frame.In(asking, executing), On: asked, To: asking, Cap: capIterations},
+		{From: frame.In(executing), On: called, To: executing, Cap: capIterations},
+		{From: frame.In(frame.Ready, planning, asking, executing), On: gaveUp, To: frame.Limited},
+		{From: frame.In(frame.Ready, planning, asking, executing), On: finished, To: frame.Done},
 	},
 )

@@ -174,10 +174,10 @@ func (s *stepAgent) input(state any, notes *[]Note) Step {
 // ProcessAPIResponse implements strategy.Strategy.
 func (s *stepAgent) ProcessAPIResponse(resp llmclient.Response) nextstep.NextStep {
 	switch s.State() {
-	case Planning:
+	case planning:
 		s.Asked++
 		return s.planned(resp)
-	case Asking:
+	case asking:
 		s.Asked++
 		resp, _ = frame.Once(resp, nil)
 		s.begun.replies = append(s.begun.replies, resp)
@@ -191,7 +191,7 @@ func (s *stepAgent) ProcessAPIResponse(resp llmclient.Response) nextstep.NextSte
 
 // ProcessToolResults implements strategy.Strategy.
 func (s *stepAgent) ProcessToolResults(results []messages.ToolOutput) nextstep.NextStep {
-	if s.State() != Executing {
+	if s.State() != executing {
 		return s.OutOfTurn()
 	}
 	var said string
@@ -237,7 +237,7 @@ func endsTurn(r messages.ToolOutput) (result *string, ends bool) {
 // ProcessFailure implements strategy.FailureHandler: a plan that could not be made is skipped.
 func (s *stepAgent) ProcessFailure(f nextstep.Failure) nextstep.NextStep {
 	cause := frame.ErrorOf(f)
-	if s.State() == Planning {
+	if s.State() == planning {
 		s.Asked++
 		return s.unplanned(cause)
 	}

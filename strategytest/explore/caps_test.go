@@ -17,7 +17,7 @@ import (
 // A strategy with large caps is exhausted once they are lowered, and its stories say so.
 func TestOptions_caps(t *testing.T) {
 	large := completetask.New(completetask.Config{})
-	o := explore.Options{Odd: 1, States: 400, Caps: 1, Repeats: -1, Queries: []explore.Query{explore.CanReach(explore.InState("subject", completetask.Concluding))}}
+	o := explore.Options{Odd: 1, States: 400, Caps: 1, Repeats: -1, Queries: []explore.Query{explore.CanReach(explore.InState("subject", "concluding"))}}
 	o.Tools = []tools.Definition{look}
 	r, err := explore.Run(large, o)
 	require.NoError(t, err)

@@ -150,8 +150,8 @@ func TestRun_severalQueries(t *testing.T) {
 		explore.CanReach(explore.Done),
 		explore.CanReach(explore.Failed),
 		explore.CanReach(explore.Stopped),
-		explore.CanReach(explore.InState("clerk", completetask.Concluding)),
-		explore.CanReach(explore.InState("nobody", completetask.Concluding)),
+		explore.CanReach(explore.InState("clerk", "concluding")),
+		explore.CanReach(explore.InState("nobody", "concluding")),
 		explore.Leads(explore.Asks(machine.WaitApproval, "pay"), explore.Ended),
 		explore.Leads(explore.Calls("look"), explore.Calls("pay")),
 	}

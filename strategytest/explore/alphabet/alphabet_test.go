@@ -67,7 +67,7 @@ func TestFor_reachesThePlan(t *testing.T) {
 	plan := pre.New(pre.Config{Executor: "worker"})
 	o := explore.Options{Strategies: strategy.Set{"worker": completetask.New(completetask.Config{})}, Odd: 1, States: 500, Caps: 1}
 	o.World = alphabet.For(plan, o)
-	o.Queries, o.UntilAnswered = []explore.Query{explore.CanReach(explore.InState("worker", completetask.AwaitingModel))}, true
+	o.Queries, o.UntilAnswered = []explore.Query{explore.CanReach(explore.InState("worker", "awaiting_model"))}, true
 	r, err := explore.Run(plan, o)
 	require.NoError(t, err)
 	require.True(t, r.Results[0].Holds)

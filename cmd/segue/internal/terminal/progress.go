@@ -13,7 +13,6 @@ import (
 	"github.com/segue-go/segue/strategy"
 	"github.com/segue-go/segue/strategy/compaction"
 
-	pre "github.com/segue-go/segue/strategy/planreviseexecute"
 	"github.com/segue-go/segue/tools"
 )
 
@@ -313,7 +312,7 @@ func id(s string, verbose bool) string {
 // has its own lines.
 func showsState(s strategy.State) bool {
 	switch s {
-	case pre.NeedsPlan, pre.EvaluatingPlan, pre.ExecutingStep, pre.ExecutingSteps, pre.RevisingPlan, pre.Synthesizing:
+	case "needs_plan", "evaluating_plan", "executing_step", "executing_steps", "revising_plan", "synthesizing":
 		return true
 	default:
 		return false
