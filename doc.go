@@ -25,9 +25,7 @@
 //	nextstep                             the protocol: steps and answers
 //	strategy                             the interface of strategies; state machines as tables
 //	strategy/compaction                  keeps a conversation within the window of a model
-//	strategy/planreviseexecute/plantext  reads plans from the text of models
 //	strategy/toolsearch                  offers many tools by a search, for strategies
-//	strategy/planreviseexecute/planorder  plans as data: what is wrong with one, what is next
 //	strategy/completetask                works with tools until there is an answer
 //	strategy/planreviseexecute           makes a plan, has it judged, executes and revises it
 //	strategy/reflection                  writes a draft, has it judged, writes a better one
@@ -91,7 +89,8 @@
 //	internal/contentsize                 how much of a model's context a part of a message takes
 //	llmclient/internal/wire              shared code of the clients that ask models over HTTP
 //	llmclient/internal/openaiapi         shared code of the clients of OpenAI's APIs
-//	strategy/internal/frame              shared code of the built-in strategies
+//	strategy/planreviseexecute/internal/...  plans, read from texts and as data
+//	strategy/internal/...                what the built-in strategies stand on
 //	internal/archtest                    tests of the rules of this source tree
 //	internal/growth                      tests of how costs grow, by counting statements and bytes
 //	internal/live                        a short test suite that calls a real model

@@ -110,7 +110,7 @@ var breakages = []breakage{
 	{
 		scenario{"S1", 4},
 		"orchestrator TestS1_4_noFieldForTools", "a critique is offered the tools of the run",
-		"strategy/reflection/reflection.go", `Messages: s.history.Clip(), Schema: s.schema,`, `Messages: s.history.Clip(), Schema: s.schema, Tools: s.tools,`,
+		"strategy/reflection/reflection.go", `Messages: s.History.Clip(), Schema: s.schema,`, `Messages: s.History.Clip(), Schema: s.schema, Tools: s.Defs,`,
 	},
 	{
 		scenario{"S1", 4},
@@ -136,12 +136,12 @@ var breakages = []breakage{
 	{
 		scenario{"S1", 7},
 		"orchestrator TestS1_7_stoppedBehindTheSecondRound", "the metadata does not count the rounds",
-		"strategy/completetask/output.go", `"model_calls": strconv.AppendInt(nil, int64(s.asked), 10)`, `"model_calls": strconv.AppendInt(nil, 0, 10)`,
+		"strategy/completetask/output.go", `"model_calls": strconv.AppendInt(nil, int64(s.Asked), 10)`, `"model_calls": strconv.AppendInt(nil, 0, 10)`,
 	},
 	{
 		scenario{"S1", 16},
 		"strategy/planreviseexecute TestS1_16_textsOfSteps", "what a step said is lost",
-		"strategy/planreviseexecute/execute.go", `s.parts = append(s.parts, delegation.PartsOf(out, step.ID, len(s.history))...)`, ``,
+		"strategy/planreviseexecute/execute.go", `s.parts = append(s.parts, delegation.PartsOf(out, step.ID, len(s.History))...)`, ``,
 	},
 	{
 		scenario{"S1", 16},
@@ -151,17 +151,17 @@ var breakages = []breakage{
 	{
 		scenario{"S1", 16},
 		"strategy/planreviseexecute TestS1_16_textsOfSteps", "a plan as long as is allowed is cut",
-		"strategy/planreviseexecute/planorder/plan.go", `if len(revised.Steps) >= rules.MaxSteps && !rules.Refuse {`, `if len(revised.Steps)+1 >= rules.MaxSteps && !rules.Refuse {`,
+		"strategy/planreviseexecute/internal/planorder/plan.go", `if len(revised.Steps) >= rules.MaxSteps && !rules.Refuse {`, `if len(revised.Steps)+1 >= rules.MaxSteps && !rules.Refuse {`,
 	},
 	{
 		scenario{"S1", 18},
 		"strategy/planreviseexecute TestS1_18_planIsCut", "a plan that is too long is not cut",
-		"strategy/planreviseexecute/planorder/plan.go", `if len(revised.Steps) >= rules.MaxSteps && !rules.Refuse {`, `if rules.MaxSteps < 0 {`,
+		"strategy/planreviseexecute/internal/planorder/plan.go", `if len(revised.Steps) >= rules.MaxSteps && !rules.Refuse {`, `if rules.MaxSteps < 0 {`,
 	},
 	{
 		scenario{"S1", 18},
 		"strategy/planreviseexecute TestS1_18_planIsCut", "the metadata does not say how long the plan was",
-		"strategy/planreviseexecute/planorder/plan.go", `revised.Planned = len(revised.Steps) + cut`, `revised.Planned = len(revised.Steps)`,
+		"strategy/planreviseexecute/internal/planorder/plan.go", `revised.Planned = len(revised.Steps) + cut`, `revised.Planned = len(revised.Steps)`,
 	},
 	{
 		scenario{"S1", 18},

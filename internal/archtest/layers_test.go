@@ -36,8 +36,9 @@ var layers = []struct {
 	{"clients of models", []string{"llmclient/openaichat", "llmclient/openairesponses", "llmclient/scripted", "llmclient/llmclienttest", "llmclient/policyclient"}},
 	{"the protocol", []string{"nextstep"}},
 	{"the contract of strategies", []string{"strategy"}},
-	{"readers of plans, and what strategies are made of", []string{"strategy/planreviseexecute/plantext", "strategy/compaction", "strategy/toolsearch"}},
-	{"what strategies share, and plans as data", []string{"strategy/internal/frame", "strategy/planreviseexecute/planorder"}},
+	{"readers of plans, and Configs that strategies share", []string{"strategy/planreviseexecute/internal/plantext", "strategy/compaction", "strategy/toolsearch"}},
+	{"what strategies are made of", []string{"strategy/internal/compact", "strategy/internal/search"}},
+	{"what strategies share, and plans as data", []string{"strategy/internal/frame", "strategy/planreviseexecute/internal/planorder"}},
 	{"strategies", []string{
 		"strategy/completetask", "strategy/planreviseexecute", "strategy/reflection", "strategy/react", "strategy/retry",
 		"strategy/reasonactobserve", "strategy/stepagent",

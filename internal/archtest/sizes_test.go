@@ -19,8 +19,8 @@ func TestSizes(t *testing.T) {
 	}{
 		"formats of text": {folders: []string{"markdownpolicy"}, files: 39},
 		"tools":           {folders: []string{"tools"}, lines: 1780},
-		"plans":           {folders: []string{"strategy/planreviseexecute", "strategy/planreviseexecute/plantext"}, lines: 1650},
-		"order of plans":  {folders: []string{"strategy/planreviseexecute/planorder"}, lines: 500},
+		"plans":           {folders: []string{"strategy/planreviseexecute", "strategy/planreviseexecute/internal/plantext"}, lines: 1650},
+		"order of plans":  {folders: []string{"strategy/planreviseexecute/internal/planorder"}, lines: 500},
 	} {
 		t.Run(name, func(t *testing.T) {
 			files, lines := 0, 0

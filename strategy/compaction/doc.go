@@ -12,18 +12,7 @@
 // estimate. An estimate reads only what is new in a request, so that it costs the same in a long
 // conversation. A compaction reads at most a window.
 //
-// The package is pure: it decides, and a strategy asks. A strategy of yours uses it like this,
-// where h is its conversation, request makes a request of it, and model is the one of its requests:
-//
-//	Initialize:          c.Start(h), then ask
-//	ask:                 if c.Due(&request) && c.Begin(h): return c.Ask(h, model), in a state of its own;
-//	                     otherwise the request
-//	the reply to Ask:    h = c.Summarized(h, reply), then c.Declare(request)
-//	its failure:         h = c.Failed(h, failure), then c.Declare(request)
-//	any other reply:     c.Answered(reply.Usage)
-//	any other failure:   if c.Refused(failure) && c.Begin(h): as in ask
-//
-// Package completetask is an example. Each request that follows a compaction says so
-// ([nextstep.GetChatCompletion].Compacted), and the run emits an event of kind "compacted". The
-// journal of a run has the whole conversation nevertheless.
+// Each request that follows a compaction says so ([nextstep.GetChatCompletion].Compacted), and the
+// run emits an event of kind "compacted". The journal of a run has the whole conversation
+// nevertheless.
 package compaction

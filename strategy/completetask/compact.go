@@ -4,14 +4,14 @@ import (
 	"github.com/segue-go/segue/messages"
 	"github.com/segue-go/segue/nextstep"
 	"github.com/segue-go/segue/strategy"
-	"github.com/segue-go/segue/strategy/compaction"
+	"github.com/segue-go/segue/strategy/internal/compact"
 	"github.com/segue-go/segue/strategy/internal/frame"
 )
 
 // compactions returns the greatest number of model calls that Compact adds: for summaries, and for
 // requests that were refused and are made again.
 func (c Config) compactions() int {
-	r, _ := compaction.New(c.Compact)
+	r, _ := compact.New(c.Compact)
 	return r.Summaries() + r.Refusals()
 }
 

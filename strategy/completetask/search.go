@@ -3,17 +3,17 @@ package completetask
 import (
 	"errors"
 	"fmt"
+	"github.com/segue-go/segue/strategy/internal/search"
 
 	"github.com/segue-go/segue/llmclient"
 	"github.com/segue-go/segue/messages"
 	"github.com/segue-go/segue/nextstep"
 	"github.com/segue-go/segue/strategy/internal/frame"
-	"github.com/segue-go/segue/strategy/toolsearch"
 )
 
 // planSearch checks the Config's Search.
 func (s *settings) planSearch() (err error) {
-	s.Plan, err = s.Config.Search.Compile("completetask", s.Tools)
+	s.Plan, err = search.Compile(s.Config.Search, "completetask", s.Tools)
 	if s.ToolFormat == llmclient.ToolsText { // nobody would describe the search to the model
 		s.Plan = nil
 	}
@@ -25,7 +25,7 @@ func (s *settings) planSearch() (err error) {
 
 // startSearch decides which of the tools are offered at first.
 func (s *completeTask) startSearch() {
-	o := toolsearch.Options{}
+	o := search.Options{}
 	if s.ToolChoice.Name != "" {
 		o.Always = []string{s.ToolChoice.Name}
 	}

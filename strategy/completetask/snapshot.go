@@ -6,7 +6,7 @@ import (
 	"github.com/segue-go/segue/llmclient"
 	"github.com/segue-go/segue/messages"
 	"github.com/segue-go/segue/strategy"
-	"github.com/segue-go/segue/strategy/compaction"
+	"github.com/segue-go/segue/strategy/internal/compact"
 	"github.com/segue-go/segue/strategy/internal/frame"
 )
 
@@ -30,7 +30,7 @@ type memory struct {
 	Finish     llmclient.FinishReason `json:"finish,omitempty"`      // of the last reply
 	Found      []string               `json:"found,omitempty"`       // tools that were searched for, in the order in which they were found
 	FinalAt    int                    `json:"final_at,omitempty"`    // number of found tools before the final tool, plus one; 0: it was not offered beside a search
-	Compact    *compaction.State      `json:"compact,omitempty"`     // what is known of the length of requests
+	Compact    *compact.State         `json:"compact,omitempty"`     // what is known of the length of requests
 	Pending    strategy.Trigger       `json:"pending,omitempty"`     // what is due after the summary that is awaited
 	News       *string                `json:"news,omitempty"`        // why the request after that summary would not extend the last one without it
 	Goal       string                 `json:"goal,omitempty"`        // for a successor that is given the goal

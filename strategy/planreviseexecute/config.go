@@ -8,7 +8,7 @@ import (
 	"github.com/segue-go/segue/delegation"
 	"github.com/segue-go/segue/strategy"
 	"github.com/segue-go/segue/strategy/internal/frame"
-	"github.com/segue-go/segue/strategy/planreviseexecute/planorder"
+	"github.com/segue-go/segue/strategy/planreviseexecute/internal/planorder"
 	"github.com/segue-go/segue/tools"
 )
 

@@ -11,7 +11,7 @@ import (
 	"github.com/segue-go/segue/nextstep"
 	"github.com/segue-go/segue/strategy"
 	"github.com/segue-go/segue/strategy/internal/frame"
-	"github.com/segue-go/segue/strategy/planreviseexecute/planorder"
+	"github.com/segue-go/segue/strategy/planreviseexecute/internal/planorder"
 	"github.com/segue-go/segue/tools"
 )
 

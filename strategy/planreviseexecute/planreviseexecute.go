@@ -53,8 +53,8 @@ import (
 	"github.com/segue-go/segue/nextstep"
 	"github.com/segue-go/segue/strategy"
 	"github.com/segue-go/segue/strategy/internal/frame"
-	"github.com/segue-go/segue/strategy/planreviseexecute/planorder"
-	"github.com/segue-go/segue/strategy/planreviseexecute/plantext"
+	"github.com/segue-go/segue/strategy/planreviseexecute/internal/planorder"
+	"github.com/segue-go/segue/strategy/planreviseexecute/internal/plantext"
 	"github.com/segue-go/segue/tools"
 )
 

@@ -8,7 +8,7 @@ import (
 	"github.com/segue-go/segue/messages"
 	"github.com/segue-go/segue/strategy"
 	"github.com/segue-go/segue/strategy/internal/frame"
-	"github.com/segue-go/segue/strategy/planreviseexecute/planorder"
+	"github.com/segue-go/segue/strategy/planreviseexecute/internal/planorder"
 )
 
 var _ strategy.Snapshotter = (*planReviseExecute)(nil)

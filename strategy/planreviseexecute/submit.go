@@ -6,7 +6,7 @@ import (
 	"slices"
 
 	"github.com/segue-go/segue/messages"
-	"github.com/segue-go/segue/strategy/planreviseexecute/planorder"
+	"github.com/segue-go/segue/strategy/planreviseexecute/internal/planorder"
 	"github.com/segue-go/segue/tools"
 )
 

@@ -7,13 +7,13 @@ import (
 	"github.com/segue-go/segue/messages"
 	"github.com/segue-go/segue/nextstep"
 	"github.com/segue-go/segue/strategy"
-	"github.com/segue-go/segue/strategy/compaction"
+	"github.com/segue-go/segue/strategy/internal/compact"
 )
 
 // compactions returns the greatest number of model calls that Compact adds: for summaries, and for
 // requests that were refused and are made again.
 func (c Config) compactions() int {
-	r, _ := compaction.New(c.Compact)
+	r, _ := compact.New(c.Compact)
 	return r.Summaries() + r.Refusals()
 }
 
@@ -48,7 +48,7 @@ func (s *react) rewrite(history messages.History) error {
 
 // compactMemory is the part of a memory that compaction needs.
 type compactMemory struct {
-	compaction.State
+	compact.State
 	Pending strategy.Trigger `json:"pending,omitempty"`     // what is due after the summary that is awaited
 	Aside   int              `json:"aside,omitempty"`       // number of messages at the end of text that history does not have
 	Notes   int              `json:"aside_notes,omitempty"` // number of notes among them, which history has

@@ -8,6 +8,7 @@ import (
 	"github.com/segue-go/segue/strategy"
 	"github.com/segue-go/segue/strategy/compaction"
 	"github.com/segue-go/segue/strategy/internal/frame"
+	"github.com/segue-go/segue/strategy/internal/search"
 	"github.com/segue-go/segue/strategy/toolsearch"
 )
 
@@ -167,7 +168,7 @@ func compile(cfg Config) *settings {
 		s.Policy = markdownpolicy.ReAct{}
 	}
 	var err error
-	s.Plan, err = cfg.Search.Compile("react", s.Tools)
+	s.Plan, err = search.Compile(cfg.Search, "react", s.Tools)
 	s.Err = errors.Join(
 		err,
 		s.CompileCompaction(cfg.Compact, cfg.Model, afterSummary),

@@ -48,7 +48,7 @@ import (
 	"github.com/segue-go/segue/nextstep"
 	"github.com/segue-go/segue/strategy"
 	"github.com/segue-go/segue/strategy/internal/frame"
-	"github.com/segue-go/segue/strategy/toolsearch"
+	"github.com/segue-go/segue/strategy/internal/search"
 	"github.com/segue-go/segue/tools"
 )
 
@@ -87,7 +87,7 @@ func (s *react) ToolNames() []string { return s.Plan.Names(s.Tools) }
 // UseTools implements strategy.ToolUser.
 func (s *react) UseTools(defs []tools.Definition) {
 	s.Use(defs, s.Tools)
-	s.StartSearch(toolsearch.Options{Written: true})
+	s.StartSearch(search.Options{Written: true})
 }
 
 // Initialize implements strategy.Strategy.

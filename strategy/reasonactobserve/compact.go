@@ -4,13 +4,13 @@ import (
 	"github.com/segue-go/segue/messages"
 	"github.com/segue-go/segue/nextstep"
 	"github.com/segue-go/segue/strategy"
-	"github.com/segue-go/segue/strategy/compaction"
+	"github.com/segue-go/segue/strategy/internal/compact"
 )
 
 // compactions returns the greatest number of model calls that Compact adds: for summaries, and for
 // steps that begin again because a request was refused, which have up to five requests until then.
 func (c Config) compactions() int {
-	r, _ := compaction.New(c.Compact)
+	r, _ := compact.New(c.Compact)
 	return r.Summaries() + 5*r.Refusals()
 }
 

@@ -49,7 +49,7 @@ import (
 	"github.com/segue-go/segue/nextstep"
 	"github.com/segue-go/segue/strategy"
 	"github.com/segue-go/segue/strategy/internal/frame"
-	"github.com/segue-go/segue/strategy/toolsearch"
+	"github.com/segue-go/segue/strategy/internal/search"
 	"github.com/segue-go/segue/tools"
 )
 
@@ -105,7 +105,7 @@ func (s *reasonActObserve) UseTools(defs []tools.Definition) {
 			s.ToolsErr = errControl(d.Name)
 		}
 	}
-	s.StartSearch(toolsearch.Options{})
+	s.StartSearch(search.Options{})
 	if s.Retrieval.Tool == "" {
 		return
 	}

@@ -6,7 +6,7 @@ import (
 	"github.com/segue-go/segue/llmclient"
 	"github.com/segue-go/segue/messages"
 	"github.com/segue-go/segue/strategy"
-	"github.com/segue-go/segue/strategy/compaction"
+	"github.com/segue-go/segue/strategy/internal/compact"
 	"github.com/segue-go/segue/strategy/internal/frame"
 )
 
@@ -32,7 +32,7 @@ type memory struct {
 	Asked    int                    `json:"asked,omitempty"`    // model calls answered
 	Finish   llmclient.FinishReason `json:"finish,omitempty"`   // of the last reply
 	Found    []string               `json:"found,omitempty"`    // tools that were searched for, in the order in which they were found
-	Compact  *compaction.State      `json:"compact,omitempty"`  // what is known of the length of requests
+	Compact  *compact.State         `json:"compact,omitempty"`  // what is known of the length of requests
 	Pending  strategy.Trigger       `json:"pending,omitempty"`  // what is due after the summary that is awaited
 	Untold   []string               `json:"untold,omitempty"`   // notes that the model was not told
 }

@@ -5,6 +5,7 @@ import (
 	"github.com/segue-go/segue/nextstep"
 	"github.com/segue-go/segue/strategy"
 	"github.com/segue-go/segue/strategy/compaction"
+	"github.com/segue-go/segue/strategy/internal/compact"
 )
 
 // The states, triggers and caps of a strategy with compaction. Concluding awaits the last request,
@@ -19,13 +20,13 @@ const (
 	Trimmed   strategy.Trigger = "trimmed"   // a request was refused, and is made again without old messages
 
 	CapSummaries = "summaries" // see compaction.Config
-	CapRefusals  = "refusals"  // compaction.MaxRefusals
+	CapRefusals  = "refusals"  // compact.MaxRefusals
 )
 
 // CompileCompaction checks the Compact of a Config, whose model writes summaries, and sets the
 // values of its caps. Of a trigger in after, the other one is due after a summary.
 func (s *Settings) CompileCompaction(cfg *compaction.Config, model string, after map[strategy.Trigger]strategy.Trigger) (err error) {
-	s.compaction, err = compaction.New(cfg)
+	s.compaction, err = compact.New(cfg)
 	s.Caps[CapSummaries], s.Caps[CapRefusals] = s.compaction.Summaries(), s.compaction.Refusals()
 	s.model, s.after = model, after
 	return err

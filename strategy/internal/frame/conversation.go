@@ -9,8 +9,8 @@ import (
 	"github.com/segue-go/segue/messages"
 	"github.com/segue-go/segue/nextstep"
 	"github.com/segue-go/segue/strategy"
-	"github.com/segue-go/segue/strategy/compaction"
-	"github.com/segue-go/segue/strategy/toolsearch"
+	"github.com/segue-go/segue/strategy/internal/compact"
+	"github.com/segue-go/segue/strategy/internal/search"
 	"github.com/segue-go/segue/tools"
 )
 
@@ -27,10 +27,10 @@ type Conversation struct {
 	Finish   llmclient.FinishReason
 
 	Defs     []tools.Definition // that may be used
-	Search   *toolsearch.Search // knows which of them are offered
+	Search   *search.Search     // knows which of them are offered
 	ToolsErr error              // the tools do not fit the Config
 
-	Compact compaction.Compactor
+	Compact compact.Compactor
 	Pending strategy.Trigger // what is due after the summary that is awaited
 	News    *string          // why the request after that summary would not extend the last one without it
 
@@ -81,7 +81,7 @@ func (c *Conversation) Use(defs []tools.Definition, names []string) {
 }
 
 // StartSearch decides which of the tools are offered at first.
-func (c *Conversation) StartSearch(o toolsearch.Options) {
+func (c *Conversation) StartSearch(o search.Options) {
 	search, err := c.settings.Plan.Start(c.settings.Pkg, c.Defs, o)
 	c.Search, c.ToolsErr = search, errors.Join(c.ToolsErr, err)
 }
@@ -150,7 +150,7 @@ func (c *Conversation) Recall(version int, snapshot json.RawMessage, memory any,
 }
 
 // RecallCompaction takes what a snapshot has of the compaction of a conversation.
-func (c *Conversation) RecallCompaction(s *compaction.State, h messages.History) error {
+func (c *Conversation) RecallCompaction(s *compact.State, h messages.History) error {
 	if !c.Compact.Restore(s, h) {
 		return c.Misfit("the compaction does not fit the Config or the history")
 	}

@@ -9,8 +9,8 @@ import (
 	"github.com/segue-go/segue/internal/prompts"
 	"github.com/segue-go/segue/nextstep"
 	"github.com/segue-go/segue/strategy"
-	"github.com/segue-go/segue/strategy/compaction"
-	"github.com/segue-go/segue/strategy/toolsearch"
+	"github.com/segue-go/segue/strategy/internal/compact"
+	"github.com/segue-go/segue/strategy/internal/search"
 )
 
 // Settings is a compiled Config. All frames of a strategy share it.
@@ -18,10 +18,10 @@ type Settings struct {
 	Pkg   string // the name of the strategy's package
 	Caps  strategy.Caps
 	Texts *prompts.Set
-	Plan  *toolsearch.Plan // nil: nothing is searched for
-	Err   error            // the error of the Config
+	Plan  *search.Plan // nil: nothing is searched for
+	Err   error        // the error of the Config
 
-	compaction *compaction.Rules
+	compaction *compact.Rules
 	model      string // for a summary
 	after      map[strategy.Trigger]strategy.Trigger
 }

@@ -17,7 +17,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/segue-go/segue/strategy/planreviseexecute/plantext"
+	"github.com/segue-go/segue/strategy/planreviseexecute/internal/plantext"
 )
 
 var update = flag.Bool("update", false, "write the golden files of testdata anew")
@@ -30,8 +30,8 @@ const (
 // corpora are replies that were written for these tests, and replies that models really gave, which
 // lie beside the repository.
 var corpora = []struct{ name, dir, golden string }{
-	{"ours", "../../../testdata/recorded", "testdata/golden-ours.txt"},
-	{"others", "../../../../shared/corpus", goldenFile},
+	{"ours", "../../../../testdata/recorded", "testdata/golden-ours.txt"},
+	{"others", "../../../../../shared/corpus", goldenFile},
 }
 
 // corpusText is a recorded text.

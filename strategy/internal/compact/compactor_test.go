@@ -1,4 +1,4 @@
-package compaction_test
+package compact_test
 
 import (
 	"encoding/json"
@@ -14,6 +14,7 @@ import (
 	"github.com/segue-go/segue/messages"
 	"github.com/segue-go/segue/nextstep"
 	"github.com/segue-go/segue/strategy/compaction"
+	"github.com/segue-go/segue/strategy/internal/compact"
 	"github.com/segue-go/segue/tools"
 )
 
@@ -52,12 +53,12 @@ func conversation(t *rapid.T) messages.History {
 }
 
 // compactor returns a Compactor of a drawn Config, of a frame with that conversation.
-func compactor(t *rapid.T, h messages.History) (compaction.Compactor, compaction.Config) {
+func compactor(t *rapid.T, h messages.History) (compact.Compactor, compaction.Config) {
 	cfg := compaction.Config{
 		Window: rapid.IntRange(100, 6000).Draw(t, "window"), Keep: rapid.IntRange(1, 5).Draw(t, "keep"), MaxTokens: rapid.IntRange(1, 200).Draw(t, "max tokens"),
 		How: rapid.SampledFrom([]compaction.How{compaction.Summarize, compaction.Trim}).Draw(t, "how"),
 	}
-	rules, err := compaction.New(&cfg)
+	rules, err := compact.New(&cfg)
 	require.NoError(t, err)
 	c := rules.Compactor()
 	c.Start(h)
@@ -152,7 +153,7 @@ func form(t *rapid.T, m messages.Message) string {
 
 // The last turns stay if they fit, however much is before them.
 func TestCompactor_keepsTheLastTurns(t *testing.T) {
-	rules, err := compaction.New(&compaction.Config{Window: 2000, Keep: 3, How: compaction.Trim})
+	rules, err := compact.New(&compaction.Config{Window: 2000, Keep: 3, How: compaction.Trim})
 	require.NoError(t, err)
 	var h messages.History
 	for i := range 40 {
@@ -170,7 +171,7 @@ func TestCompactor_keepsTheLastTurns(t *testing.T) {
 
 // In one turn the task and the last rounds stay, and a call has its result.
 func TestCompactor_cutsWithinALongTurn(t *testing.T) {
-	rules, err := compaction.New(&compaction.Config{Window: 2000, Keep: 3})
+	rules, err := compact.New(&compaction.Config{Window: 2000, Keep: 3})
 	require.NoError(t, err)
 	h := messages.History{messages.System{Text: "be brief"}, messages.UserText("the task")}
 	for i := range 60 {
@@ -201,7 +202,7 @@ func TestCompactor_cutsWithinALongTurn(t *testing.T) {
 
 // The provider's own count makes the estimate better.
 func TestCompactor_isCalibrated(t *testing.T) {
-	rules, err := compaction.New(&compaction.Config{Window: 1000})
+	rules, err := compact.New(&compaction.Config{Window: 1000})
 	require.NoError(t, err)
 	c := rules.Compactor()
 	h := messages.History{messages.UserText(strings.Repeat("a", 3000))} // 754 tokens, of 800
@@ -221,7 +222,7 @@ func TestCompactor_isCalibrated(t *testing.T) {
 
 // A request that is refused says how long a request may be; once until one succeeds.
 func TestCompactor_refused(t *testing.T) {
-	rules, err := compaction.New(&compaction.Config{How: compaction.Trim, Keep: 1})
+	rules, err := compact.New(&compaction.Config{How: compaction.Trim, Keep: 1})
 	require.NoError(t, err)
 	c := rules.Compactor()
 	h := messages.History{messages.UserText(strings.Repeat("a", 8000)), messages.AssistantText("b"), messages.UserText("the task")}
@@ -233,7 +234,7 @@ func TestCompactor_refused(t *testing.T) {
 	require.True(t, c.Begin(h))
 	after := c.Trim(h)
 	step := c.Declare(nextstep.GetChatCompletion{Request: *request(after)})
-	require.Equal(t, compaction.WhyRefused, step.Compacted.Why)
+	require.Equal(t, compact.WhyRefused, step.Compacted.Why)
 	require.NotNil(t, step.Anew)
 	require.False(t, c.Refused(tooLong), "the request after the compaction was refused too")
 	c.Answered(messages.Usage{})
@@ -246,7 +247,7 @@ func TestCompactor_refusedBeyondTheWindow(t *testing.T) {
 	h := messages.History{messages.UserText("hello"), messages.AssistantText("hi"), messages.UserText("the task " + strings.Repeat("a", 4400))}
 	refused := nextstep.Failure{Code: delegation.Code(llmclient.CodeBadRequest), Message: "invalid request"}
 	for window, want := range map[int]bool{0: false, 1000: true, 1100: true, 1200: false} { // the request has about 1120 tokens
-		rules, err := compaction.New(&compaction.Config{Window: window, How: compaction.Trim, Keep: 1})
+		rules, err := compact.New(&compaction.Config{Window: window, How: compaction.Trim, Keep: 1})
 		require.NoError(t, err)
 		c := rules.Compactor()
 		c.Start(h)
@@ -265,7 +266,7 @@ func TestCompactor_summaryFails(t *testing.T) {
 		"the model ended with content_filter":  {Message: messages.AssistantText("It"), Finish: llmclient.FinishContentFilter},
 		"it is longer than what it stands for": {Message: messages.AssistantText(strings.Repeat("long", 4000))},
 	} {
-		rules, err := compaction.New(&compaction.Config{Window: 1000, Keep: 1})
+		rules, err := compact.New(&compaction.Config{Window: 1000, Keep: 1})
 		require.NoError(t, err)
 		c := rules.Compactor()
 		former := messages.UserText("former")
@@ -297,9 +298,9 @@ func TestCompactor_state(t *testing.T) {
 		begun := rapid.Bool().Draw(t, "begun") && c.Begin(h)
 		text, err := json.Marshal(c.State())
 		require.NoError(t, err)
-		var state compaction.State
+		var state compact.State
 		require.NoError(t, json.Unmarshal(text, &state))
-		rules, err := compaction.New(&cfg)
+		rules, err := compact.New(&cfg)
 		require.NoError(t, err)
 		other := rules.Compactor()
 		require.True(t, other.Restore(&state, h))
@@ -311,14 +312,14 @@ func TestCompactor_state(t *testing.T) {
 			require.Equal(t, c.Trim(h), other.Trim(h))
 		}
 		require.Equal(t, c.State(), other.State())
-		var none compaction.Compactor
+		var none compact.Compactor
 		require.Equal(t, state.Cut == nil, none.Restore(&state, h), "a compaction that was begun needs its rules")
 	})
 }
 
 // What is estimated is only what is new, and what a request has besides messages counts, too.
 func TestCompactor_measures(t *testing.T) {
-	rules, err := compaction.New(&compaction.Config{Window: 1000})
+	rules, err := compact.New(&compaction.Config{Window: 1000})
 	require.NoError(t, err)
 	c := rules.Compactor()
 	r := request(messages.History{messages.UserText("hello")})
@@ -351,10 +352,10 @@ func TestNew_refuses(t *testing.T) {
 		"compaction: MaxTokens: -1 is not a number of tokens":              {MaxTokens: -1},
 		"compaction: Prompts: template: Request":                           {Prompts: compaction.Prompts{Request: "{{.Nothing}}"}},
 	} {
-		_, err := compaction.New(&cfg)
+		_, err := compact.New(&cfg)
 		require.ErrorContains(t, err, text)
 	}
-	rules, err := compaction.New(nil)
+	rules, err := compact.New(nil)
 	require.NoError(t, err)
 	c := rules.Compactor()
 	require.False(t, c.Due(request(messages.History{messages.UserText(strings.Repeat("a", 1<<20))})))

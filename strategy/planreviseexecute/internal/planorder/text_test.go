@@ -7,8 +7,8 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
-	"github.com/segue-go/segue/strategy/planreviseexecute/planorder"
-	"github.com/segue-go/segue/strategy/planreviseexecute/plantext"
+	"github.com/segue-go/segue/strategy/planreviseexecute/internal/planorder"
+	"github.com/segue-go/segue/strategy/planreviseexecute/internal/plantext"
 )
 
 // What models write about the order of steps, and what reads like it and is not.

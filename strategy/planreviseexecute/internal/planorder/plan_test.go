@@ -5,7 +5,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/segue-go/segue/strategy/planreviseexecute/planorder"
+	"github.com/segue-go/segue/strategy/planreviseexecute/internal/planorder"
 )
 
 // Where there is only one executor, another name stands for it. Where there are several, it is

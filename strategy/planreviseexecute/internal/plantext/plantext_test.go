@@ -9,7 +9,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/segue-go/segue/internal/growth"
-	"github.com/segue-go/segue/strategy/planreviseexecute/plantext"
+	"github.com/segue-go/segue/strategy/planreviseexecute/internal/plantext"
 )
 
 // planText is a text and its steps.

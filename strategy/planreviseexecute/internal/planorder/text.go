@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/segue-go/segue/strategy/planreviseexecute/plantext"
+	"github.com/segue-go/segue/strategy/planreviseexecute/internal/plantext"
 )
 
 // Numbers of steps: "1, 2 and 4-6"; or a word for none.

@@ -1,4 +1,16 @@
-package compaction
+// Package compact makes conversations shorter, as package compaction says.
+//
+// It is pure: it decides, and a strategy asks, like this, where h is its conversation, request
+// makes a request of it, and model is the one of its requests:
+//
+//	Initialize:          c.Start(h), then ask
+//	ask:                 if c.Due(&request) && c.Begin(h): return c.Ask(h, model), in a state of its own;
+//	                     otherwise the request
+//	the reply to Ask:    h = c.Summarized(h, reply), then c.Declare(request)
+//	its failure:         h = c.Failed(h, failure), then c.Declare(request)
+//	any other reply:     c.Answered(reply.Usage)
+//	any other failure:   if c.Refused(failure) && c.Begin(h): as in ask
+package compact
 
 import (
 	"cmp"
@@ -7,6 +19,7 @@ import (
 	"github.com/segue-go/segue/llmclient"
 	"github.com/segue-go/segue/messages"
 	"github.com/segue-go/segue/nextstep"
+	"github.com/segue-go/segue/strategy/compaction"
 )
 
 // Why a compaction was made, in nextstep.Compaction.
@@ -21,9 +34,9 @@ var (
 	anewCompacted = new("old messages were summarized or left out")
 )
 
-// Compactor makes the conversation of one frame shorter. Embed one in a strategy; see the package
-// comment for what to call when. The zero Compactor, like one of nil Rules, never finds a
-// compaction due. A Compactor is not safe for concurrent use.
+// Compactor makes the conversation of one frame shorter. See the package comment for what to call
+// when. The zero Compactor, like one of nil Rules, never finds a compaction due. A Compactor is not
+// safe for concurrent use.
 type Compactor struct {
 	rules *Rules
 	state State
@@ -155,7 +168,7 @@ func (c *Compactor) Begin(h messages.History) bool {
 
 // allowance returns the room that is left for what stands in place of old turns, in tokens.
 func (c *Compactor) allowance(limit int) int {
-	if c.rules.How == Trim {
+	if c.rules.How == compaction.Trim {
 		return c.tokens(len(c.rules.gap) + perMessage)
 	}
 	return min(c.rules.MaxTokens, limit/8)
@@ -174,7 +187,7 @@ func (c *Compactor) Ask(h messages.History, model string) (step nextstep.GetChat
 	p := c.state.Cut.split(h, c.state.Task-1)
 	limit := c.limit()
 	room := (limit - c.allowance(limit)) * unit / cmp.Or(c.state.Rate, c.rules.rate)
-	data := PromptData{MaxWords: max(1, c.rules.MaxTokens/2), Messages: len(p.old)}
+	data := compaction.PromptData{MaxWords: max(1, c.rules.MaxTokens/2), Messages: len(p.old)}
 	if at := c.state.Task - 1; at >= 0 {
 		task, _ := h[at].(messages.User)
 		data.Task = shortened(task.Text(), max(shortest, room/8))
@@ -214,14 +227,14 @@ func (c *Compactor) Summarized(h messages.History, reply llmclient.Response) mes
 		return c.failed(h, "it is empty")
 	}
 	p := c.state.Cut.split(h, c.state.Task-1)
-	said, err := c.rules.texts.Fill("Summary", PromptData{Summary: text, Messages: len(p.old)})
+	said, err := c.rules.texts.Fill("Summary", compaction.PromptData{Summary: text, Messages: len(p.old)})
 	switch {
 	case err != nil:
 		return c.failed(h, err.Error())
 	case len(said)+perMessage >= sizeOf(p.old):
 		return c.failed(h, "it is longer than what it stands for")
 	}
-	c.state.Begun.How = string(Summarize)
+	c.state.Begun.How = string(compaction.Summarize)
 	return c.replace(p, said)
 }
 
@@ -240,7 +253,7 @@ func (c *Compactor) failed(h messages.History, why string) messages.History {
 // Trim returns the conversation without what is old. A summary among it stays.
 func (c *Compactor) Trim(h messages.History) messages.History {
 	p := c.state.Cut.split(h, c.state.Task-1)
-	c.state.Begun.How = string(Trim)
+	c.state.Begun.How = string(compaction.Trim)
 	said := c.rules.gap
 	for _, m := range p.old {
 		if u, ok := m.(messages.User); ok && isSummary(m) && u.Text() != c.rules.gap {

@@ -1,4 +1,4 @@
-package compaction_test
+package compact_test
 
 import (
 	"strings"
@@ -8,11 +8,12 @@ import (
 
 	"github.com/segue-go/segue/messages"
 	"github.com/segue-go/segue/strategy/compaction"
+	"github.com/segue-go/segue/strategy/internal/compact"
 )
 
 // Pictures and files count, wherever they stand.
 func TestCompactor_measuresContents(t *testing.T) {
-	rules, err := compaction.New(&compaction.Config{Window: 1000})
+	rules, err := compact.New(&compaction.Config{Window: 1000})
 	require.NoError(t, err)
 	image := messages.Image{URL: "https://example.com/a.png"}
 	file := messages.File{URL: "data:application/pdf;base64," + strings.Repeat("A", 40_000)}

@@ -1,4 +1,4 @@
-package toolsearch_test
+package search_test
 
 import (
 	"encoding/json"
@@ -11,6 +11,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/segue-go/segue/messages"
+	"github.com/segue-go/segue/strategy/internal/search"
 	"github.com/segue-go/segue/strategy/toolsearch"
 	"github.com/segue-go/segue/tools"
 )
@@ -25,9 +26,9 @@ var office = []tools.Definition{
 	{Name: "list_files", Description: "Lists the files of the project."},
 }
 
-func start(t *testing.T, c toolsearch.Config, defs []tools.Definition, o toolsearch.Options) *toolsearch.Search {
+func start(t *testing.T, c toolsearch.Config, defs []tools.Definition, o search.Options) *search.Search {
 	t.Helper()
-	plan, err := c.Compile("p", nil)
+	plan, err := search.Compile(c, "p", nil)
 	require.NoError(t, err)
 	s, err := plan.Start("p", defs, o)
 	require.NoError(t, err)
@@ -49,7 +50,7 @@ func names(defs []tools.Definition) (list []string) {
 // found returns what a search finds, in a new frame.
 func found(t *testing.T, text string) []string {
 	t.Helper()
-	s := start(t, toolsearch.Config{Above: 1}, office, toolsearch.Options{})
+	s := start(t, toolsearch.Config{Above: 1}, office, search.Options{})
 	require.Len(t, s.Answers([]messages.ToolCall{query(text)}), 1)
 	return s.Found()
 }
@@ -81,7 +82,7 @@ func TestSearch_finds(t *testing.T) {
 func TestSearch_exactName(t *testing.T) {
 	defs := []tools.Definition{{Name: "a_b", Description: "a a a b b b"}, {Name: "b"}, {Name: "B_a_b"}, {Name: "the"}}
 	for _, d := range defs {
-		s := start(t, toolsearch.Config{Above: 1, Results: 1}, defs, toolsearch.Options{})
+		s := start(t, toolsearch.Config{Above: 1, Results: 1}, defs, search.Options{})
 		s.Answers([]messages.ToolCall{query(" " + strings.ToUpper(d.Name) + " ")})
 		require.Equal(t, []string{d.Name}, s.Found())
 	}
@@ -89,7 +90,7 @@ func TestSearch_exactName(t *testing.T) {
 
 func TestSearch_offers(t *testing.T) {
 	c := toolsearch.Config{Above: 3, Pinned: []string{"weather", "not_here"}, Results: 1}
-	s := start(t, c, office, toolsearch.Options{Always: []string{"kaffee", "weather", "nor_here"}})
+	s := start(t, c, office, search.Options{Always: []string{"kaffee", "weather", "nor_here"}})
 	require.True(t, s.Active())
 	first := s.Offered()
 	require.Equal(t, []string{"weather", "kaffee", "search_tools"}, names(first))
@@ -109,7 +110,7 @@ func TestSearch_offers(t *testing.T) {
 	require.Equal(t, []string{"weather", "kaffee", "search_tools"}, names(first))
 	require.Len(t, s.Callable(), len(office)+1)
 
-	again := start(t, c, office, toolsearch.Options{Always: []string{"kaffee"}})
+	again := start(t, c, office, search.Options{Always: []string{"kaffee"}})
 	require.NoError(t, again.Restore(s.Found()))
 	require.Equal(t, s.Offered(), again.Offered())
 	require.ErrorContains(t, again.Restore([]string{"send_mail"}), `"send_mail", which the frame may not use or which is offered anyway`)
@@ -119,7 +120,7 @@ func TestSearch_offers(t *testing.T) {
 // A result that is kept says how to read on, so the tool that reads must be there.
 func TestSearch_readResultIsOffered(t *testing.T) {
 	defs := append(slices.Clip(office), tools.Definition{Name: tools.ReadResultName})
-	s := start(t, toolsearch.Config{Above: 1, Pinned: []string{"weather"}}, defs, toolsearch.Options{Always: []string{"kaffee"}})
+	s := start(t, toolsearch.Config{Above: 1, Pinned: []string{"weather"}}, defs, search.Options{Always: []string{"kaffee"}})
 	require.Equal(t, []string{"weather", "kaffee", "read_result", toolsearch.DefaultName}, names(s.Offered()))
 	require.False(t, s.Own(messages.ToolCall{Name: "read_result"}))
 }
@@ -129,7 +130,7 @@ func TestSearch_off(t *testing.T) {
 	for name, c := range map[string]toolsearch.Config{
 		"few tools": {}, "never": {Above: -1}, "all pinned": {Above: 1, Pinned: names(office)},
 	} {
-		s := start(t, c, office, toolsearch.Options{})
+		s := start(t, c, office, search.Options{})
 		require.False(t, s.Active(), name)
 		require.Equal(t, office, s.Offered(), name)
 		require.Equal(t, office, s.Callable(), name)
@@ -139,7 +140,7 @@ func TestSearch_off(t *testing.T) {
 		require.NoError(t, s.Restore(nil), name)
 		require.Error(t, s.Restore([]string{"send_mail"}), name)
 	}
-	var none *toolsearch.Search
+	var none *search.Search
 	require.Empty(t, none.Offered())
 	require.Empty(t, none.Found())
 	require.False(t, none.Own(query("mail")))
@@ -148,7 +149,7 @@ func TestSearch_off(t *testing.T) {
 // A tool that exists and was not offered yet is found by its call, which is not run. The other
 // calls of the reply are, and the results are in the order of the calls.
 func TestSearch_earlyCall(t *testing.T) {
-	s := start(t, toolsearch.Config{Above: 1, Pinned: []string{"weather"}}, office, toolsearch.Options{})
+	s := start(t, toolsearch.Config{Above: 1, Pinned: []string{"weather"}}, office, search.Options{})
 	calls := []messages.ToolCall{
 		{ID: "1", Name: "weather"}, {ID: "2", Name: "send_mail"}, {ID: "3", Name: "no_such_tool"}, query("mail"), {ID: "4", Name: "send_mail"},
 	}
@@ -158,24 +159,24 @@ func TestSearch_earlyCall(t *testing.T) {
 	for i, c := range calls {
 		require.Equal(t, c.ID, out[i].CallID)
 	}
-	require.Equal(t, toolsearch.ReasonEarly, out[1].Reason)
+	require.Equal(t, search.ReasonEarly, out[1].Reason)
 	require.Contains(t, out[1].Output, "This call was not run")
 	require.Contains(t, out[1].Output, "- send_mail: Sends a letter")
-	require.Equal(t, toolsearch.ReasonEarly, out[4].Reason, "it was not offered when the call was made")
+	require.Equal(t, search.ReasonEarly, out[4].Reason, "it was not offered when the call was made")
 	require.Equal(t, []string{"send_mail"}, s.Found())
 	require.Equal(t, calls[1:3], s.Rest(calls[1:3]))
 }
 
 // In a text format the results describe the tools in full.
 func TestSearch_written(t *testing.T) {
-	s := start(t, toolsearch.Config{Above: 1, Results: 1}, office, toolsearch.Options{Written: true})
+	s := start(t, toolsearch.Config{Above: 1, Results: 1}, office, search.Options{Written: true})
 	out := s.Answers([]messages.ToolCall{query("mail"), {ID: "d", Name: "HTTPGet"}})
 	require.Contains(t, out[0].Output, `Arguments, as a JSON Schema: {"type":"object","properties":{"recipient":{},"body":{}}}`)
 	require.Contains(t, out[1].Output, `Arguments, as a JSON Schema: {"type":"object","properties":{}}`)
 }
 
 func TestSearch_withoutQuery(t *testing.T) {
-	s := start(t, toolsearch.Config{Above: 1}, office, toolsearch.Options{})
+	s := start(t, toolsearch.Config{Above: 1}, office, search.Options{})
 	for _, arguments := range []string{"", "{}", `{"query":"  "}`, `{"query":3}`, `{"que`, "null"} {
 		out := s.Answers([]messages.ToolCall{{ID: "c", Name: "search_tools", Arguments: arguments}})
 		require.Equal(t, messages.StatusFailed, out[0].Status, arguments)
@@ -188,20 +189,20 @@ func TestSearch_withoutQuery(t *testing.T) {
 }
 
 func TestConfig_mistakes(t *testing.T) {
-	_, err := toolsearch.Config{
+	_, err := search.Compile(toolsearch.Config{
 		Name: "a b", Results: -1, Pinned: []string{"x", "x", "y"}, Prompts: toolsearch.Prompts{Found: "{{.Nothing}}"},
-	}.Compile("p", []string{"x"})
+	}, "p", []string{"x"})
 	for _, want := range []string{
 		`p: Search: the Name "a b"`, "p: Search: Results is -1", `p: Search: Pinned names "x" more than once`,
 		`p: Search: Pinned names "y", which is not among the Tools`, "p: Search: Prompts: ",
 	} {
 		require.ErrorContains(t, err, want)
 	}
-	plan, err := toolsearch.Config{Name: "weather", Above: 2}.Compile("p", nil)
+	plan, err := search.Compile(toolsearch.Config{Name: "weather", Above: 2}, "p", nil)
 	require.NoError(t, err)
-	_, err = plan.Start("p", office, toolsearch.Options{})
+	_, err = plan.Start("p", office, search.Options{})
 	require.EqualError(t, err, `p: Search: the run has a tool "weather" of its own: give the search another Name`)
-	_, err = plan.Start("p", office[2:4], toolsearch.Options{})
+	_, err = plan.Start("p", office[2:4], search.Options{})
 	require.NoError(t, err, "nothing is searched for")
 }
 
@@ -216,7 +217,7 @@ func TestSearch_hugeTools(t *testing.T) {
 		}
 	}
 	defs[7_000].Description = "Finds the needle. " + long
-	s := start(t, toolsearch.Config{}, defs, toolsearch.Options{Written: true})
+	s := start(t, toolsearch.Config{}, defs, search.Options{Written: true})
 	out := s.Answers([]messages.ToolCall{query("needle " + long)})
 	more := s.Answers([]messages.ToolCall{query("tool lorem"), query(long), query("needle")})
 	require.Equal(t, "tool_7000", s.Found()[0])
@@ -242,9 +243,9 @@ func TestSearch_laws(t *testing.T) {
 			Above: rapid.IntRange(-1, 3).Draw(t, "above"), Results: rapid.IntRange(0, 2).Draw(t, "results"),
 			Pinned: rapid.SliceOfNDistinct(rapid.SampledFrom([]string{"t0", "t5", "gone"}), 0, 2, rapid.ID[string]).Draw(t, "pinned"),
 		}
-		plan, err := c.Compile("p", nil)
+		plan, err := search.Compile(c, "p", nil)
 		require.NoError(t, err)
-		s, err := plan.Start("p", defs, toolsearch.Options{})
+		s, err := plan.Start("p", defs, search.Options{})
 		require.NoError(t, err)
 		for range rapid.IntRange(1, 4).Draw(t, "replies") {
 			var calls []messages.ToolCall
@@ -256,7 +257,7 @@ func TestSearch_laws(t *testing.T) {
 				call.ID = fmt.Sprint(i)
 				calls = append(calls, call)
 			}
-			twin, err := plan.Start("p", defs, toolsearch.Options{})
+			twin, err := plan.Start("p", defs, search.Options{})
 			require.NoError(t, err)
 			require.NoError(t, twin.Restore(s.Found()))
 

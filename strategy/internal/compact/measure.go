@@ -1,4 +1,4 @@
-package compaction
+package compact
 
 import (
 	"github.com/segue-go/segue/internal/contentsize"

@@ -1,4 +1,4 @@
-package toolsearch
+package search
 
 import (
 	"cmp"

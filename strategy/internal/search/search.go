@@ -1,20 +1,5 @@
-// Package toolsearch lets a strategy work with many tools without describing all of them to the
-// model: only the pinned tools and a search tool are offered, and then those that the model finds.
-// Found tools are appended to those of the last request and never reordered, so a provider need not
-// read the earlier ones again in another order; a change is to be declared in Anew of
-// nextstep.GetChatCompletion, with [Search.News].
-//
-// A strategy answers the calls of the search tool itself, as those of other tools that drive it: a
-// search is pure, so there is nothing to perform, to approve or to store. [Search.Own] says which
-// calls these are. A call of a tool that exists, but was not offered yet, is one of them: it is not
-// run, and the tool is offered from the next request on.
-//
-// The search compares the words of the query with those in the names, descriptions and names of
-// parameters, in any script: rare words count more, those in names most, and words with the same
-// beginning a little. The query that is the name of a tool finds it first. The same tools and the
-// same query give the same result on each machine. Of each tool only the beginning of a long
-// description is read, so that 10,000 tools take less than a second, once in a frame.
-package toolsearch
+// Package search is the search for tools that package toolsearch configures.
+package search
 
 import (
 	"bytes"
@@ -25,6 +10,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/segue-go/segue/messages"
+	"github.com/segue-go/segue/strategy/toolsearch"
 	"github.com/segue-go/segue/tools"
 )
 
@@ -243,24 +229,24 @@ func (s *Search) Complete(calls []messages.ToolCall, results []messages.ToolOutp
 // answer answers one call.
 func (s *Search) answer(call messages.ToolCall) messages.ToolOutput {
 	out := messages.ToolOutput{CallID: call.ID, ToolName: call.Name}
-	fail := func(reason, prompt string, data PromptData) messages.ToolOutput {
+	fail := func(reason, prompt string, data toolsearch.PromptData) messages.ToolOutput {
 		out.Status, out.Reason, out.Output = messages.StatusFailed, reason, s.plan.fill(prompt, data)
 		return out
 	}
 	if at, early := s.places[call.Name]; early {
 		s.offer(call.Name)
-		return fail(ReasonEarly, "Early", PromptData{Count: s.count, Tools: s.shown([]int{at})})
+		return fail(ReasonEarly, "Early", toolsearch.PromptData{Count: s.count, Tools: s.shown([]int{at})})
 	}
 	var asked struct {
 		Query string `json:"query"`
 	}
 	if err := call.Decode(&asked); err != nil || strings.TrimSpace(asked.Query) == "" {
-		return fail(tools.ReasonArguments, "Arguments", PromptData{Count: s.count})
+		return fail(tools.ReasonArguments, "Arguments", toolsearch.PromptData{Count: s.count})
 	}
 	if s.index == nil {
 		s.index = newIndex(s.all)
 	}
-	data := PromptData{Query: line(asked.Query, 100), Count: s.count}
+	data := toolsearch.PromptData{Query: line(asked.Query, 100), Count: s.count}
 	out.Status = messages.StatusOK
 	found := s.index.find(asked.Query, s.plan.results)
 	if len(found) == 0 {
@@ -283,11 +269,11 @@ const (
 )
 
 // shown returns tools for a text.
-func (s *Search) shown(places []int) []Found {
-	list := make([]Found, len(places))
+func (s *Search) shown(places []int) []toolsearch.Found {
+	list := make([]toolsearch.Found, len(places))
 	for i, at := range places {
 		d := &s.all[at]
-		list[i] = Found{Name: d.Name, Description: line(d.Description, maxShown)}
+		list[i] = toolsearch.Found{Name: d.Name, Description: line(d.Description, maxShown)}
 		if s.written {
 			list[i].Description, list[i].Parameters = line(d.Description, maxWritten), compact(d.Parameters)
 		}
