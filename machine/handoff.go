@@ -58,16 +58,12 @@ func (m *Machine) handOff(f *frame, boxed nextstep.NextStep) nextstep.NextStep {
 // successors returns the strategies that a frame may hand off to. The error says that its strategy
 // panicked.
 func (m *Machine) successors(f *frame) (known []string, broken *delegation.Error) {
-	h, ok := f.st.(strategy.Handover)
-	if !ok {
-		return []string{}, nil
-	}
 	defer func() {
 		if v := recover(); v != nil {
-			broken = m.brokeDown(f, "Successors", v)
+			broken = m.brokeDown(f, "Names", v)
 		}
 	}()
-	return h.Successors(), nil
+	return append([]string{}, strategy.NamesOf(f.st).Successors...), nil
 }
 
 // successor returns a frame that can take the place of f. It lacks the usage that f still adds.

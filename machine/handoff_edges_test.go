@@ -18,7 +18,7 @@ import (
 // mute is a strategy that panics when it is asked for its successors.
 type mute struct{ *scene }
 
-func (*mute) Successors() []string { panic("no names") }
+func (*mute) Names() strategy.Names { panic("no names") }
 
 // A strategy that cannot name its successors fails its frame, and not the Machine.
 func TestHandOff_successorsPanics(t *testing.T) {
@@ -28,13 +28,15 @@ func TestHandOff_successorsPanics(t *testing.T) {
 	})
 	e.answer("1", said("x"))
 	require.Equal(t, delegation.CodePanic, e.m.Output().Err.Code)
-	require.ErrorContains(t, e.m.Output().Err, "Successors")
+	require.ErrorContains(t, e.m.Output().Err, "Names")
 }
 
 // handingLater is a clerk that hands off once it has the results of its calls.
 type handingLater struct{ *clerk }
 
-func (*handingLater) Successors() []string { return []string{"next"} }
+func (*handingLater) Names() strategy.Names {
+	return strategy.Names{Successors: []string{"next"}}
+}
 
 func (c *handingLater) ProcessToolResults(r []messages.ToolOutput) nextstep.NextStep {
 	return c.fsm.Then("end", nextstep.Complete{Successor: &nextstep.Successor{Strategy: "next", Input: delegation.Input{Goal: texts(r)}}})

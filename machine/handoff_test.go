@@ -20,7 +20,7 @@ type handing struct {
 	names []string
 }
 
-func (h *handing) Successors() []string { return h.names }
+func (h *handing) Names() strategy.Names { return strategy.Names{Successors: h.names} }
 
 // to hands off to a strategy, once a model has answered.
 func to(name string, tools ...string) func() strategy.Strategy {
@@ -169,7 +169,7 @@ func TestHandOff_snapshot(t *testing.T) {
 // handingClerk hands off instead of calling.
 type handingClerk struct{ *clerk }
 
-func (c *handingClerk) Successors() []string { return []string{"next"} }
+func (c *handingClerk) Names() strategy.Names { return strategy.Names{Successors: []string{"next"}} }
 
 func (c *handingClerk) ProcessAPIResponse(llmclient.Response) nextstep.NextStep {
 	return nextstep.Complete{Successor: &nextstep.Successor{Strategy: "next", Input: delegation.Input{Messages: messages.History{messages.UserText("go")}}, Tools: []string{"guarded"}}}

@@ -90,9 +90,13 @@ func listens(s strategy.Strategy) bool {
 }
 
 // canHear reports whether a strategy hears notes, or a successor of it may.
-func canHear(s strategy.Strategy) bool {
-	_, hands := s.(strategy.Handover)
-	return hands || listens(s)
+func canHear(s strategy.Strategy) (can bool) {
+	defer func() {
+		if recover() != nil { // its frame fails when it hands off
+			can = true
+		}
+	}()
+	return listens(s) || len(strategy.NamesOf(s).Successors) > 0
 }
 
 // kept returns the notes that no frame has heard, and those that some live frame has still to hear

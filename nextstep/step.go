@@ -73,7 +73,7 @@ type Complete struct {
 
 // Successor is the strategy that takes the place of a frame that ends. It has what is left of the
 // limits of the frame, and what the frame has used counts for both. A strategy may hand off to
-// those that it names as a strategy.Handover; to others is an error that fails the frame.
+// the Successors among its strategy.Names; to others is an error that fails the frame.
 type Successor struct {
 	Strategy string           `json:"strategy"` // its name in the Set; no remote strategy
 	Input    delegation.Input `json:"input"`    // everything that it sees

@@ -98,15 +98,12 @@ func (c *check) strategy(name string) {
 	if _, ok := st.(strategy.Tabler); !ok {
 		c.tableless = append(c.tableless, name)
 	}
-	if n, ok := st.(strategy.ToolNamer); ok && c.tools != nil {
-		c.namedTools(c.field, fmt.Sprintf("strategy %q", name), n.ToolNames())
+	names := strategy.NamesOf(st)
+	if c.tools != nil {
+		c.namedTools(c.field, fmt.Sprintf("strategy %q", name), names.Tools)
 	}
-	if d, ok := st.(strategy.Delegator); ok {
-		c.children(name, d.Children())
-	}
-	if h, ok := st.(strategy.Handover); ok {
-		c.successors(name, h.Successors())
-	}
+	c.children(name, names.Children)
+	c.successors(name, names.Successors)
 	c.brought(name, brought)
 }
 

@@ -235,8 +235,7 @@ type Orchestrator struct {
 // New checks the configuration and returns an Orchestrator, so that mistakes are found before a
 // model is called. It makes each strategy twice. It returns an error if a strategy has an invalid
 // configuration, table or caps; if its factory returns the same strategy twice; if it brings a tool
-// whose name is taken; or if it names an unknown tool or strategy ([strategy.ToolNamer],
-// [strategy.Delegator]). A strategy that is not a [strategy.Tabler] has no table to check; it is
+// whose name is taken; or if it names an unknown tool or strategy ([strategy.Namer]). A strategy that is not a [strategy.Tabler] has no table to check; it is
 // accepted, and Logger gets a warning. Errors are joined [*ConfigError] values.
 func New(cfg Config) (*Orchestrator, error) {
 	cfg.Strategies, cfg.Remote, cfg.Repetition = maps.Clone(cfg.Strategies), maps.Clone(cfg.Remote), cfg.Repetition.withDefaults()

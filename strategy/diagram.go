@@ -14,7 +14,7 @@ func (t *Table) Mermaid() string {
 }
 
 // MermaidHandingTo is Mermaid with an edge to each of the strategies that one with this table may
-// hand off to, as its [Handover] lists them: from the states that await Complete.
+// hand off to, as its [Names] list them: from the states that await Complete.
 func (t *Table) MermaidHandingTo(successors ...string) string {
 	var b strings.Builder
 	b.WriteString(t.Mermaid())

@@ -26,9 +26,7 @@
 //	Inheritor        Inherit(delegation.Output)                           receives the work of its child when the run was stopped, before Conclude
 //	BranchInheritor  InheritBranches([]BranchOutput)                      receives the whole outputs of the agents that it called; without it only the results of the calls
 //	ToolUser         UseTools([]tools.Definition)                         receives the tools of the run that its frame may use
-//	ToolNamer        ToolNames() []string                                 lists the run's tools that its configuration names: a missing one is found at set-up
-//	Delegator        Children() []string                                  lists the strategies that its configuration delegates to: a missing one is found at set-up
-//	Handover         Successors() []string                                lists the strategies that it may hand off to: a missing one is found at set-up
+//	Namer            Names() Names                                        lists the tools and strategies of the run that its configuration names: a missing one is found at set-up
 //	ToolProvider     Tools() []tools.Tool                                 adds tools of its own
 //	Listener         Hear(note string)                                    hears notes for a run that is at work; without it the strategy goes on as if there were none
 //	Stater           State() State                                        returns its state, for events and diagrams

@@ -79,24 +79,31 @@ type ToolUser interface {
 	UseTools(defs []tools.Definition)
 }
 
-// ToolNamer is a [Strategy] whose configuration names tools of the run. The set-up of a run fails
-// if a name is unknown.
-type ToolNamer interface {
-	ToolNames() []string
+// Namer is a [Strategy] whose configuration names tools or strategies of the run. The set-up of a
+// run fails if a name is unknown.
+type Namer interface {
+	Names() Names
 }
 
-// Delegator is a [Strategy] whose configuration names strategies to delegate to. The set-up of a
-// run fails if a name is unknown. A strategy may also delegate to strategies whose names it learns
-// during a run.
-type Delegator interface {
-	Children() []string
+// Names are what a strategy names. They are read-only.
+type Names struct {
+	Tools []string // tools of the run
+
+	// Children are strategies to delegate to. Nil means that it may delegate to any, such as those
+	// whose names it learns during a run.
+	Children []string
+
+	// Successors are all strategies that it may end by naming, see [nextstep.Successor]. A frame
+	// that names another fails.
+	Successors []string
 }
 
-// Handover is a [Strategy] that may end by naming a successor, see [nextstep.Successor]. Successors
-// lists all names that it may give. The set-up of a run fails if one is unknown, and so does a
-// frame that names another.
-type Handover interface {
-	Successors() []string
+// NamesOf returns the names of a strategy; none if it is no [Namer].
+func NamesOf(s Strategy) Names {
+	if n, ok := s.(Namer); ok {
+		return n.Names()
+	}
+	return Names{}
 }
 
 // ToolProvider is a [Strategy] that adds tools of its own, by which a model drives it. No

@@ -43,20 +43,12 @@ func namesMissing(set strategy.Set, name string, known map[string]bool) bool {
 	if slices.ContainsFunc(childrenOf(set, name), func(child string) bool { return set[child] == nil }) {
 		return true
 	}
-	n, ok := made(set, name).(strategy.ToolNamer)
-	return ok && slices.ContainsFunc(n.ToolNames(), func(tool string) bool { return !known[tool] })
+	return slices.ContainsFunc(strategy.NamesOf(made(set, name)).Tools, func(tool string) bool { return !known[tool] })
 }
 
 func childrenOf(set strategy.Set, name string) []string {
-	var names []string
-	st := made(set, name)
-	if d, ok := st.(strategy.Delegator); ok {
-		names = d.Children()
-	}
-	if h, ok := st.(strategy.Handover); ok {
-		names = append(slices.Clip(names), h.Successors()...)
-	}
-	return names
+	names := strategy.NamesOf(made(set, name))
+	return slices.Concat(names.Children, names.Successors)
 }
 
 // made returns a strategy, or nil if it cannot be made; the story will report that.

@@ -124,29 +124,8 @@ func (s *shadow) Tools() []tools.Tool {
 	return nil
 }
 
-// ToolNames implements strategy.ToolNamer.
-func (s *shadow) ToolNames() []string {
-	if n, ok := s.Strategy.(strategy.ToolNamer); ok {
-		return n.ToolNames()
-	}
-	return nil
-}
-
-// Children implements strategy.Delegator.
-func (s *shadow) Children() []string {
-	if d, ok := s.Strategy.(strategy.Delegator); ok {
-		return d.Children()
-	}
-	return nil
-}
-
-// Successors implements strategy.Handover.
-func (s *shadow) Successors() []string {
-	if h, ok := s.Strategy.(strategy.Handover); ok {
-		return h.Successors()
-	}
-	return nil
-}
+// Names implements strategy.Namer.
+func (s *shadow) Names() strategy.Names { return strategy.NamesOf(s.Strategy) }
 
 // State implements strategy.Stater.
 func (s *shadow) State() strategy.State { return stateOf(s.Strategy) }

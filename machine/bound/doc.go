@@ -11,7 +11,7 @@
 // A frame moves by the table of its strategy. Cycles of a table have caps, so that a frame takes a
 // bounded number of steps; what its configuration excludes besides, it says as a
 // [strategy.Bounder]. A delegation costs as much as the child that needs most, of those that
-// [strategy.Delegator] names. A call of an agent costs as much as the agent that needs most, times
+// its [strategy.Names] list. A call of an agent costs as much as the agent that needs most, times
 // its branches. The limits of the run bound all of it together, those of an agent or of a
 // delegation its subtree.
 //

@@ -41,14 +41,8 @@ func (c *calculation) part(name string) *part {
 	if t, ok := st.(strategy.Tabler); ok {
 		p.fsm = t.FSM()
 	}
-	if d, ok := st.(strategy.Delegator); ok {
-		p.children = d.Children()
-	} else {
-		p.anyone = true
-	}
-	if h, ok := st.(strategy.Handover); ok {
-		p.next = h.Successors()
-	}
+	names := strategy.NamesOf(st)
+	p.children, p.anyone, p.next = names.Children, names.Children == nil, names.Successors
 	p.brings = len(own) > 0
 	for _, t := range own {
 		if a := machine.AgentOf(t); a != nil {

@@ -42,7 +42,7 @@ var (
 	_ strategy.Concluder      = (*completeTask)(nil)
 	_ strategy.CallEditor     = (*completeTask)(nil)
 	_ strategy.ToolUser       = (*completeTask)(nil)
-	_ strategy.ToolNamer      = (*completeTask)(nil)
+	_ strategy.Namer          = (*completeTask)(nil)
 )
 
 type completeTask struct {
@@ -76,14 +76,17 @@ func (s *completeTask) UseTools(defs []tools.Definition) {
 	s.startSearch()
 }
 
-// ToolNames implements strategy.ToolNamer.
-func (s *completeTask) ToolNames() []string {
+// Names implements strategy.Namer.
+func (s *completeTask) Names() strategy.Names {
+	names := strategy.Names{Tools: s.Plan.Names(s.Tools)}
 	offersNone := s.Tools != nil && len(s.Tools) == 0 // then there is no choice
-	names := s.Plan.Names(s.Tools)
-	if s.ToolChoice.Name == "" || offersNone {
-		return names
+	if s.ToolChoice.Name != "" && !offersNone {
+		names.Tools = append(slices.Clone(names.Tools), s.ToolChoice.Name)
 	}
-	return append(slices.Clone(names), s.ToolChoice.Name)
+	for i := range s.Handoffs {
+		names.Successors = append(names.Successors, s.Handoffs[i].Strategy)
+	}
+	return names
 }
 
 // Initialize implements strategy.Strategy.

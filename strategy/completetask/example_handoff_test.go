@@ -40,7 +40,9 @@ func ExampleHandoff() {
 // triage is a strategy that hands off.
 type triage struct{ strategy.Strategy }
 
-// Successors implements strategy.Handover.
-func (t *triage) Successors() []string { return []string{"refunds"} }
+// Names implements strategy.Namer.
+func (t *triage) Names() strategy.Names {
+	return strategy.Names{Successors: []string{"refunds"}}
+}
 
-var _ strategy.Handover = (*triage)(nil)
+var _ strategy.Namer = (*triage)(nil)

@@ -11,12 +11,9 @@ import (
 	"github.com/segue-go/segue/delegation"
 	"github.com/segue-go/segue/messages"
 	"github.com/segue-go/segue/nextstep"
-	"github.com/segue-go/segue/strategy"
 	"github.com/segue-go/segue/strategy/internal/frame"
 	"github.com/segue-go/segue/tools"
 )
-
-var _ strategy.Handover = (*completeTask)(nil)
 
 // Handoff is a strategy that the model may hand the conversation over to, by calling a tool. The
 // call ends the work of this strategy, and the other takes its place, see [nextstep.Successor].
@@ -74,15 +71,6 @@ func checkHandoffs(list []Handoff) error {
 		named = append(named, h.tool())
 	}
 	return errors.Join(append(problems, frame.Distinct("completetask", "Handoffs", named))...)
-}
-
-// Successors implements strategy.Handover.
-func (s *completeTask) Successors() []string {
-	var names []string
-	for i := range s.Handoffs {
-		names = append(names, s.Handoffs[i].Strategy)
-	}
-	return names
 }
 
 // goalToKeep returns the goal if a successor may be given it.

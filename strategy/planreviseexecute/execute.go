@@ -8,14 +8,14 @@ import (
 
 	"github.com/segue-go/segue/delegation"
 	"github.com/segue-go/segue/nextstep"
+	"github.com/segue-go/segue/strategy"
 	"github.com/segue-go/segue/strategy/internal/frame"
 )
 
-// Children implements strategy.Delegator.
-func (s *planReviseExecute) Children() []string { return s.rules.Executors }
-
-// ToolNames implements strategy.ToolNamer.
-func (s *planReviseExecute) ToolNames() []string { return s.StepTools }
+// Names implements strategy.Namer.
+func (s *planReviseExecute) Names() strategy.Names {
+	return strategy.Names{Tools: s.StepTools, Children: s.rules.Executors}
+}
 
 // execute delegates the next step of the plan, or starts those that run at the same time.
 func (s *planReviseExecute) execute() nextstep.NextStep {

@@ -54,7 +54,7 @@ import (
 
 var (
 	_ strategy.Strategy       = (*react)(nil)
-	_ strategy.ToolNamer      = (*react)(nil)
+	_ strategy.Namer          = (*react)(nil)
 	_ strategy.FailureHandler = (*react)(nil)
 	_ strategy.Concluder      = (*react)(nil)
 	_ strategy.CallEditor     = (*react)(nil)
@@ -81,8 +81,8 @@ type react struct {
 	asideNotes int // notes among them, which History has, too
 }
 
-// ToolNames implements strategy.ToolNamer.
-func (s *react) ToolNames() []string { return s.Plan.Names(s.Tools) }
+// Names implements strategy.Namer.
+func (s *react) Names() strategy.Names { return strategy.Names{Tools: s.Plan.Names(s.Tools)} }
 
 // UseTools implements strategy.ToolUser.
 func (s *react) UseTools(defs []tools.Definition) {

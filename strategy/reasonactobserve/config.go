@@ -175,7 +175,7 @@ func (s *reasonActObserve) Bounds() strategy.Bounds {
 		Triggers: map[strategy.Trigger]int{started: 1, consulted: 1},
 	}
 	if b.Offers != nil {
-		b.Offers = s.ToolNames()
+		b.Offers = s.Names().Tools
 	}
 	if !s.RunAll {
 		b.Calls[executing] = 1

@@ -55,7 +55,7 @@ import (
 
 var (
 	_ strategy.Strategy       = (*reasonActObserve)(nil)
-	_ strategy.ToolNamer      = (*reasonActObserve)(nil)
+	_ strategy.Namer          = (*reasonActObserve)(nil)
 	_ strategy.FailureHandler = (*reasonActObserve)(nil)
 	_ strategy.Concluder      = (*reasonActObserve)(nil)
 	_ strategy.CallEditor     = (*reasonActObserve)(nil)
@@ -88,12 +88,13 @@ func (s *reasonActObserve) Tools() []tools.Tool {
 	return []tools.Tool{requestInput{tools.AskUser()}}
 }
 
-// ToolNames implements strategy.ToolNamer.
-func (s *reasonActObserve) ToolNames() []string {
-	if s.Retrieval.Tool == "" {
-		return s.Plan.Names(s.Config.Tools)
+// Names implements strategy.Namer.
+func (s *reasonActObserve) Names() strategy.Names {
+	names := s.Plan.Names(s.Config.Tools)
+	if s.Retrieval.Tool != "" {
+		names = append(slices.Clone(names), s.Retrieval.Tool)
 	}
-	return append(slices.Clone(s.Plan.Names(s.Config.Tools)), s.Retrieval.Tool)
+	return strategy.Names{Tools: names}
 }
 
 // UseTools implements strategy.ToolUser. A tool with the name of a control tool cannot be used: the

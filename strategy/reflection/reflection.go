@@ -45,8 +45,7 @@ import (
 
 var (
 	_ strategy.Strategy       = (*reflection)(nil)
-	_ strategy.ToolNamer      = (*reflection)(nil)
-	_ strategy.Delegator      = (*reflection)(nil)
+	_ strategy.Namer          = (*reflection)(nil)
 	_ strategy.FailureHandler = (*reflection)(nil)
 	_ strategy.Concluder      = (*reflection)(nil)
 	_ strategy.Inheritor      = (*reflection)(nil)
@@ -66,15 +65,13 @@ type reflection struct {
 	critiques []Critique
 }
 
-// ToolNames implements strategy.ToolNamer.
-func (s *reflection) ToolNames() []string { return s.Tools }
-
-// Children implements strategy.Delegator.
-func (s *reflection) Children() []string {
-	if s.Generator == "" {
-		return nil
+// Names implements strategy.Namer.
+func (s *reflection) Names() strategy.Names {
+	names := strategy.Names{Tools: s.Tools, Children: []string{}}
+	if s.Generator != "" {
+		names.Children = append(names.Children, s.Generator)
 	}
-	return []string{s.Generator}
+	return names
 }
 
 // UseTools implements strategy.ToolUser.

@@ -44,8 +44,7 @@ import (
 
 var (
 	_ strategy.Strategy       = (*retry)(nil)
-	_ strategy.ToolNamer      = (*retry)(nil)
-	_ strategy.Delegator      = (*retry)(nil)
+	_ strategy.Namer          = (*retry)(nil)
 	_ strategy.FailureHandler = (*retry)(nil)
 	_ strategy.Concluder      = (*retry)(nil)
 	_ strategy.Inheritor      = (*retry)(nil)
@@ -80,11 +79,10 @@ type Attempt struct {
 // attemptsKey is the name of the list of attempts in the metadata.
 const attemptsKey = "attempts"
 
-// Children implements strategy.Delegator.
-func (s *retry) Children() []string { return []string{s.Strategy} }
-
-// ToolNames implements strategy.ToolNamer.
-func (s *retry) ToolNames() []string { return s.Tools }
+// Names implements strategy.Namer.
+func (s *retry) Names() strategy.Names {
+	return strategy.Names{Tools: s.Tools, Children: []string{s.Strategy}}
+}
 
 // Initialize implements strategy.Strategy.
 func (s *retry) Initialize(in delegation.Input) nextstep.NextStep {

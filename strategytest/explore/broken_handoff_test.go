@@ -23,12 +23,12 @@ type handing struct {
 	asked func(*pupil) // is called when it is asked for its successors; nil: nothing is
 }
 
-// Successors implements strategy.Handover.
-func (h handing) Successors() []string {
+// Names implements strategy.Namer.
+func (h handing) Names() strategy.Names {
 	if h.asked != nil {
 		h.asked(h.pupil)
 	}
-	return []string{"next"}
+	return strategy.Names{Successors: []string{"next"}}
 }
 
 // hands returns a twist that makes pupils hand over, with a step of their own for replies; nil: the

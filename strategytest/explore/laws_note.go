@@ -54,7 +54,7 @@ func (w *walk) noteEvent(e *machine.Event) {
 			n.hearing, n.heard, n.unheard = map[string]hearing{}, map[int]int{}, map[int]bool{}
 		}
 		for frame, st := range w.live {
-			if _, hands := st.(strategy.Handover); hands || hears(st) {
+			if hears(st) || handsOff(st) {
 				h := n.hearing[frame]
 				h.owed++
 				n.hearing[frame] = h
@@ -116,3 +116,9 @@ func (w *walk) justEntered(frame string) bool {
 
 // saidNow reports whether the last reaction was a note.
 func (w *walk) saidNow() bool { return len(w.events) > 0 && w.events[0].Kind == machine.EventNoted }
+
+// handsOff reports whether a strategy may hand off; true if it panics.
+func handsOff(st strategy.Strategy) (may bool) {
+	defer func() { may = recover() != nil || may }()
+	return len(strategy.NamesOf(st).Successors) > 0
+}

@@ -237,13 +237,8 @@ type ownAgent struct {
 // Agent returns the agent.
 func (t ownAgent) Agent() *machine.Agent { return t.agent }
 
-// Successors implements strategy.Handover.
-func (s *standIn) Successors() []string {
-	if h, ok := s.Strategy.(strategy.Handover); ok {
-		return h.Successors()
-	}
-	return nil
-}
+// Names implements strategy.Namer.
+func (s *standIn) Names() strategy.Names { return strategy.NamesOf(s.Strategy) }
 
 // State implements strategy.Stater.
 func (s *standIn) State() strategy.State {

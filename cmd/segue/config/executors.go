@@ -2,6 +2,7 @@ package config
 
 import (
 	"cmp"
+	"slices"
 
 	"github.com/segue-go/segue/delegation"
 	"github.com/segue-go/segue/llmclient"
@@ -20,8 +21,7 @@ type planner interface {
 	strategy.Inheritor
 	strategy.BranchInheritor
 	strategy.ToolUser
-	strategy.ToolNamer
-	strategy.Delegator
+	strategy.Namer
 	strategy.ToolProvider
 	strategy.CallEditor
 	strategy.Listener
@@ -61,13 +61,14 @@ func (p plannerOfAgent) step(next nextstep.NextStep) nextstep.NextStep {
 	return next
 }
 
-// Children implements [strategy.Delegator].
-func (p plannerOfAgent) Children() []string {
-	var all []string
-	for _, name := range p.planner.Children() {
-		all = append(all, p.real(name))
+// Names implements [strategy.Namer].
+func (p plannerOfAgent) Names() strategy.Names {
+	names := p.planner.Names()
+	names.Children = slices.Clone(names.Children)
+	for i, name := range names.Children {
+		names.Children[i] = p.real(name)
 	}
-	return all
+	return names
 }
 
 // Tools implements [strategy.ToolProvider].

@@ -24,7 +24,7 @@ func TestStandingFor_everyPlanner(t *testing.T) {
 		made, ok := standingFor(factory, map[string]string{"complete-task": "main/complete-task"})().(plannerOfAgent)
 		require.True(t, ok, name)
 		require.Implements(t, (*strategy.Listener)(nil), made, name)
-		require.Equal(t, []string{"main/complete-task"}, made.Children(), name)
+		require.Equal(t, []string{"main/complete-task"}, made.Names().Children, name)
 
 		factory, err = builtin.New(name, []byte(`{"executor": "complete-task", "executors": ["other"], "parallel": 2}`))
 		require.NoError(t, err)

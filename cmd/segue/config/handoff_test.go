@@ -23,7 +23,7 @@ func TestParse_handoffs(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, []string{"books", "clerk", "triage"}, setup.Strategies.Names())
 	for name, factory := range setup.Strategies {
-		require.Equal(t, c.Agents[name].Successors() != nil, factory().(strategy.Handover).Successors() != nil, name)
+		require.Equal(t, c.Agents[name].Successors() != nil, strategy.NamesOf(factory()).Successors != nil, name)
 	}
 	setup, err = c.Setup("triage", Options{Strategy: "react"})
 	require.NoError(t, err)

@@ -73,12 +73,10 @@ func (o toolFilter) Tools() []tools.Tool {
 	return nil
 }
 
-// Successors implements [strategy.Handover], if the strategy does.
-func (o toolFilter) Successors() []string {
-	if h, ok := o.toolStrategy.(strategy.Handover); ok {
-		return h.Successors()
-	}
-	return nil
+// Names implements [strategy.Namer]: it hands off like the strategy, and what else that names is
+// left to the parent.
+func (o toolFilter) Names() strategy.Names {
+	return strategy.Names{Successors: strategy.NamesOf(o.toolStrategy).Successors}
 }
 
 // InheritBranches implements [strategy.BranchInheritor], if the strategy does.

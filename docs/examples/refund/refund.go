@@ -79,7 +79,7 @@ type memory struct {
 }
 
 func (s *refund) FSM() *strategy.FSM               { return s.fsm }
-func (s *refund) ToolNames() []string              { return []string{"pay"} }
+func (s *refund) Names() strategy.Names            { return strategy.Names{Tools: []string{"pay"}} }
 func (s *refund) UseTools(defs []tools.Definition) { s.tools = defs }
 func (s *refund) Bounds() strategy.Bounds {
 	return strategy.Bounds{Calls: map[strategy.State]int{Paying: 1}}

@@ -80,7 +80,7 @@ func (p *Plan) Name() string {
 }
 
 // Names returns the names of tools that a Config names together with the pinned ones, for
-// strategy.ToolNamer. Nil names mean that it names none.
+// strategy.Namer. Nil names mean that it names none.
 func (p *Plan) Names(names []string) []string {
 	if p == nil || names != nil { // pinned ones are among them
 		return names

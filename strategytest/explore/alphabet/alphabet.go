@@ -124,12 +124,11 @@ func ofStrategy(factory func() strategy.Strategy, set strategy.Set) Alphabet {
 	if own == nil {
 		return Calls
 	}
-	d, ok := st.(strategy.Delegator)
-	if !ok || tableOf(st) != pre.Name {
+	if tableOf(st) != pre.Name {
 		return own
 	}
 	var executors []string
-	for _, child := range d.Children() {
+	for _, child := range strategy.NamesOf(st).Children {
 		executors = append(executors, child)
 		if factory := set[child]; factory != nil { // a configured plan may call it by the name of its kind
 			executors = append(executors, tableOf(factory()))
