@@ -56,8 +56,8 @@ var (
 
 func newDelegator() strategy.Strategy { return &delegator{fsm: delegatorTable.New(delegatorCaps)} }
 
-// State implements strategy.Stater.
-func (d *delegator) State() strategy.State { return d.fsm.State() }
+// FSM implements strategy.Tabler.
+func (d *delegator) FSM() *strategy.FSM { return d.fsm }
 
 // Initialize implements strategy.Strategy.
 func (d *delegator) Initialize(in delegation.Input) nextstep.NextStep {

@@ -35,10 +35,9 @@ type frame struct {
 	strategy string // its name in the Set
 	after    string // the strategy whose place it has taken; ""
 	st       strategy.Strategy
-	stater   strategy.Stater // st, if it is a Stater; fsm, if it is only a Tabler
-	fsm      *strategy.FSM   // of a Tabler, or nil
+	tabler   strategy.Tabler // st, if it is one
 	state    strategy.State  // as in its last event
-	moves    int             // of the fsm, as in its last event
+	moves    int             // of its FSM, as in its last event
 
 	input   delegation.Input
 	request messages.History   // messages of the last request; nil before the first

@@ -36,11 +36,6 @@ type follower struct {
 	strategy.Defaults
 }
 
-// State returns the number of moves made.
-func (f *follower) State() strategy.State {
-	return strategy.State(fmt.Sprintf("move %d", f.at))
-}
-
 func (f *follower) Initialize(in delegation.Input) nextstep.NextStep {
 	f.goal = in.Goal
 	return f.next()

@@ -115,14 +115,10 @@ func (m *Machine) build(f *frame, name string) (err error) {
 		}
 	}
 	f.strategy, f.st = name, st
-	f.stater, _ = st.(strategy.Stater)
 	if t, ok := st.(strategy.Tabler); ok {
-		f.fsm = t.FSM()
-		if err := f.fsm.Check(); err != nil {
+		f.tabler = t
+		if err := t.FSM().Check(); err != nil {
 			return within(name, err)
-		}
-		if f.stater == nil {
-			f.stater = f.fsm
 		}
 	}
 	if p, ok := st.(strategy.ToolProvider); ok {

@@ -56,20 +56,12 @@ func (a *asker) ProcessAPIResponse(r llmclient.Response) nextstep.NextStep {
 	}
 }
 
-// stater tells a state without a machine.
-type stater struct {
-	state strategy.State
-	strategy.Defaults
-}
+// still is a strategy without a table.
+type still struct{ strategy.Defaults }
 
-func (t *stater) State() strategy.State { return t.state }
+func (still) Initialize(delegation.Input) nextstep.NextStep { return ask("go") }
 
-func (t *stater) Initialize(delegation.Input) nextstep.NextStep {
-	t.state = "asking"
-	return ask("go")
-}
-
-func (t *stater) ProcessAPIResponse(llmclient.Response) nextstep.NextStep { return ask("again") }
+func (still) ProcessAPIResponse(llmclient.Response) nextstep.NextStep { return ask("again") }
 
 // movesOf begins a run, answers it with replies, and returns the moves that its events tell.
 func movesOf(t *testing.T, build func() strategy.Strategy, replies ...string) (moves []machine.StateChanged) {
@@ -105,11 +97,6 @@ func TestStateChanged_saysWhy(t *testing.T) {
 // No rule leads from the first of three states to the last.
 func TestStateChanged_severalMoves(t *testing.T) {
 	require.Equal(t, machine.StateChanged{Strategy: "main", From: "asking", To: "done"}, movesOf(t, newAsker, "twice")[1])
-}
-
-func TestStateChanged_withoutTable(t *testing.T) {
-	require.Equal(t, []machine.StateChanged{{Strategy: "main", To: "asking"}},
-		movesOf(t, func() strategy.Strategy { return new(stater) }, "hm", "hm"), "it tells no moves, so that none can be seen within a state")
 }
 
 // The position that is set when a run is restored is no move: the first event tells the move after
@@ -148,5 +135,5 @@ func TestStateChanged_allocatesNothing(t *testing.T) {
 		answer()
 		return testing.AllocsPerRun(200, answer)
 	}
-	require.LessOrEqual(t, cost(newAsker), cost(func() strategy.Strategy { return new(stater) }), "the same steps, with moves and without")
+	require.LessOrEqual(t, cost(newAsker), cost(func() strategy.Strategy { return still{} }), "the same steps, with moves and without")
 }

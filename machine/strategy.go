@@ -58,17 +58,14 @@ func (m *Machine) call(f *frame, method string, fn func() nextstep.NextStep) (ne
 
 // readState notes the state of the frame's strategy without an event.
 func (f *frame) readState() {
-	if f.stater != nil {
-		f.state, f.moves = f.stater.State(), f.fsm.Moves()
+	if f.tabler != nil {
+		fsm := f.tabler.FSM()
+		f.state, f.moves = fsm.State(), fsm.Moves()
 	}
 }
 
 // reportState emits an event if the FSM of the frame's strategy has moved, even to the same state.
-// A strategy without an FSM may report a state itself; then a new state gives an event.
 func (m *Machine) reportState(f *frame) {
-	if f.stater == nil {
-		return
-	}
 	from, before := f.state, f.moves
 	f.readState()
 	if f.state == from && f.moves == before || m.cfg.Quiet {
@@ -76,7 +73,7 @@ func (m *Machine) reportState(f *frame) {
 	}
 	changed := StateChanged{Strategy: f.strategy, From: from, To: f.state}
 	if f.moves == before+1 { // of several moves none leads from the one state to the other
-		changed.On = f.fsm.Trigger()
+		changed.On = f.tabler.FSM().Trigger()
 	}
 	m.emit(f, EventStateChanged, m.change(changed))
 }

@@ -108,10 +108,7 @@ func (m *Machine) view(f *frame) FrameView {
 	v := FrameView{
 		Name: f.name, Depth: f.depth, Strategy: f.strategy, Seq: f.seq, Branch: f.call != nil,
 		Limits: f.limits.limits(), Left: m.remaining(f).limits(), Used: f.used.Counts, Usage: f.used.tokens, Cost: f.used.cost, Elapsed: f.used.elapsed, ToHear: m.toHear(f),
-		Untrusted: f.branch.untrusted, Source: f.branch.source, Told: f.told,
-	}
-	if f.stater != nil {
-		v.State = f.state
+		State: f.state, Untrusted: f.branch.untrusted, Source: f.branch.source, Told: f.told,
 	}
 	for i := range f.made {
 		if c := &f.made[i]; c.news == m.news(f) {

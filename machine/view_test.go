@@ -32,9 +32,6 @@ func (p *planned) Initialize(delegation.Input) nextstep.NextStep               {
 func (p *planned) ProcessAPIResponse(llmclient.Response) nextstep.NextStep     { return p.next() }
 func (p *planned) ProcessToolResults([]messages.ToolOutput) nextstep.NextStep  { return p.next() }
 func (p *planned) ProcessDelegationResult(delegation.Output) nextstep.NextStep { return p.next() }
-func (p *planned) State() strategy.State {
-	return strategy.State(fmt.Sprintf("%d to go", len(p.steps)))
-}
 
 var toolsOfTree = []tools.Definition{{Name: "helper"}, {Name: "look", ReadOnly: true}, {Name: "pay", NeedsApproval: true}}
 
@@ -60,7 +57,7 @@ func tree(t *testing.T, durable bool) *Machine {
 	m := New(cfg)
 	read := messages.Tool{ToolOutput: messages.ToolOutput{CallID: "x", Untrusted: true}}
 	require.NoError(t, m.Apply(Started{At: at, Run: "r", Strategy: "lead", Input: delegation.Input{Messages: messages.History{read}}, Limits: delegation.Limits{Steps: 20, TotalTokens: 100}}))
-	require.Equal(t, "0 lead(1 to go) #1 [1 model open]", text(m.Frames()))
+	require.Equal(t, "0 lead() #1 [1 model open]", text(m.Frames()))
 	reply := nextstep.APIResponse{Response: &llmclient.Response{Message: messages.AssistantText("go"), Usage: messages.Usage{Input: 10}}}
 	require.NoError(t, m.Apply(m.Open()[0].Answered(reply, at, 5)))
 	for _, r := range append([]Record(nil), m.Ready().Intents...) {
@@ -99,11 +96,11 @@ func TestMachine_Frames(t *testing.T) {
 	m = tree(t, false)
 	views := m.Frames()
 	require.Equal(t, strings.TrimSpace(`
-0 lead(0 to go) #2 [2/1 tool helper nested, 2/2 tool look open, 2/3 tool pay waiting]
-0.1 sub(0 to go) #3 for 2/1 over 0.1.1
-0.1.1 deep(1 to go) #5 [5 model open]
-0.2 sub(0 to go) #4 for 2/1 over 0.2.1
-0.2.1 deep(1 to go) #6 [6 model open]`), text(views))
+0 lead() #2 [2/1 tool helper nested, 2/2 tool look open, 2/3 tool pay waiting]
+0.1 sub() #3 for 2/1 over 0.1.1
+0.1.1 deep() #5 [5 model open]
+0.2 sub() #4 for 2/1 over 0.2.1
+0.2.1 deep() #6 [6 model open]`), text(views))
 
 	root, branch, deep := views[0], views[1], views[2]
 	require.Equal(t, []string{m.Waits()[0].ID}, root.Effects[2].Waits)
@@ -139,7 +136,7 @@ func TestMachine_Frames_ofARunThatEnds(t *testing.T) {
 	for _, v := range m.Frames() {
 		require.Equal(t, "enough", v.Ending, v.Name)
 	}
-	require.Equal(t, "[2/1 tool helper nested, 2/2 tool look open]", text(m.Frames())[len("0 lead(0 to go) #2 "):][:44])
+	require.Equal(t, "[2/1 tool helper nested, 2/2 tool look open]", text(m.Frames())[len("0 lead() #2 "):][:44])
 	for len(m.Open()) > 0 {
 		require.NoError(t, m.Apply(m.Open()[0].Answered(nextstep.Failure{}, at, 0)))
 	}

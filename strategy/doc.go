@@ -29,7 +29,6 @@
 //	Namer            Names() Names                                        lists the tools and strategies of the run that its configuration names: a missing one is found at set-up
 //	ToolProvider     Tools() []tools.Tool                                 adds tools of its own
 //	Listener         Hear(note string)                                    hears notes for a run that is at work; without it the strategy goes on as if there were none
-//	Stater           State() State                                        returns its state, for events and diagrams
 //	Tabler           FSM() *FSM                                           has its table and caps checked at set-up, and its state reported; without it New of the orchestrator warns
 //	Bounder          Bounds() Bounds                                      says what its configuration bounds besides its table; without it the bounds of runs are wider
 //	Snapshotter      Snapshot() (json.RawMessage, error), Restore(json.RawMessage) error   has its memory written down and read back; without it a waiting run cannot be moved to other code

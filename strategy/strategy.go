@@ -128,14 +128,8 @@ type Listener interface {
 	Hear(note string)
 }
 
-// Stater is a [Strategy] that reports its state.
-type Stater interface {
-	State() State
-}
-
 // Tabler is a [Strategy] whose moves are those of an [FSM]. The table and the values of its caps
-// are checked when the strategy is first used, like those of a [Checker], and the state of the FSM
-// is reported, like that of a [Stater].
+// are checked when the strategy is first used, like those of a [Checker]. Events tell its moves.
 type Tabler interface {
 	FSM() *FSM
 }

@@ -279,14 +279,10 @@ func (e *explorer) outOfTurn(path []answer, d *driver, s strategy.Strategy) (ok 
 }
 
 func stateOf(s strategy.Strategy) strategy.State {
-	switch st := s.(type) {
-	case strategy.Stater:
-		return st.State()
-	case strategy.Tabler:
-		return st.FSM().State()
-	default:
-		return ""
+	if t, ok := s.(strategy.Tabler); ok {
+		return t.FSM().State()
 	}
+	return ""
 }
 
 func (e *explorer) report(path []answer, format string, args ...any) {

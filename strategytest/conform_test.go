@@ -63,7 +63,7 @@ func subject(flaw string) strategytest.Subject {
 	}
 }
 
-func (s *sound) State() strategy.State { return s.fsm.State() }
+func (s *sound) FSM() *strategy.FSM { return s.fsm }
 
 func (s *sound) Initialize(in delegation.Input) nextstep.NextStep {
 	given, _ := in.Conversation("")
@@ -83,7 +83,7 @@ func (s *sound) ProcessAPIResponse(r llmclient.Response) nextstep.NextStep {
 	if s.flaw == "panics" && r.Finish == llmclient.FinishLength {
 		panic("oops")
 	}
-	if s.flaw == "takes anything" && s.State() == acting {
+	if s.flaw == "takes anything" && s.fsm.State() == acting {
 		return nextstep.Complete{}
 	}
 	calls := r.Message.Calls()

@@ -127,9 +127,6 @@ func (s *shadow) Tools() []tools.Tool {
 // Names implements strategy.Namer.
 func (s *shadow) Names() strategy.Names { return strategy.NamesOf(s.Strategy) }
 
-// State implements strategy.Stater.
-func (s *shadow) State() strategy.State { return stateOf(s.Strategy) }
-
 // Check implements strategy.Checker.
 func (s *shadow) Check() error {
 	if c, ok := s.Strategy.(strategy.Checker); ok {

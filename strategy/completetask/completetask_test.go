@@ -49,7 +49,7 @@ func TestS0_11_S0_12_outOfTurn(t *testing.T) {
 		s.ProcessDelegationResult(delegation.Output{}),
 	} {
 		require.IsType(t, nextstep.ReportError{}, step)
-		require.EqualValues(t, "awaiting_model", s.(strategy.Stater).State())
+		require.EqualValues(t, "awaiting_model", s.(strategy.Tabler).FSM().State())
 	}
 	step := s.ProcessAPIResponse(reply(messages.Text{Text: "done"}))
 	require.Equal(t, "done", step.(nextstep.Complete).Output.Text())

@@ -30,7 +30,7 @@ func FuzzReply(f *testing.F) {
 				name = rao.ObserveDecide
 				s.ProcessAPIResponse(calling(rao.DecideNext, `{}`))
 			}
-			require.Equal(t, state, s.(strategy.Stater).State())
+			require.Equal(t, state, s.(strategy.Tabler).FSM().State())
 			step := s.ProcessAPIResponse(llmclient.Response{Message: messages.Assistant{Content: []messages.AssistantContent{
 				messages.Text{Text: text}, messages.ToolCall{ID: "1", Name: name, Arguments: args},
 			}}})

@@ -237,7 +237,7 @@ func TestBound(t *testing.T) {
 			continue
 		}
 		made++
-		switch state := s.(strategy.Stater).State(); {
+		switch state := s.(strategy.Tabler).FSM().State(); {
 		case state == "critiquing":
 			step = s.ProcessAPIResponse(say("no"))
 		case retries < 2:

@@ -209,7 +209,9 @@ func (o *oracle) actor(up *actor, call, name string, in delegation.Input) (*acto
 func (o *oracle) play(ctx context.Context, a *actor, entered machine.FrameEntered) delegation.Output {
 	entered.Strategy, entered.Goal, entered.Messages = a.strategy, a.in.Goal, len(a.in.Messages)
 	o.happened.add(a.name, machine.EventFrameEntered, entered)
-	a.state, _ = a.tells()
+	if t, ok := a.st.(strategy.Tabler); ok {
+		a.state = t.FSM().State()
+	}
 	step := o.decide(a, func() nextstep.NextStep {
 		if u, ok := a.st.(strategy.ToolUser); ok {
 			u.UseTools(a.allowed)
@@ -248,7 +250,7 @@ func (o *oracle) decide(a *actor, method func() nextstep.NextStep) nextstep.Next
 	before := fsm.Moves()
 	step := method()
 	moves := fsm.Moves() - before
-	if now, tells := a.tells(); tells && (now != a.state || moves > 0) {
+	if now := fsm.State(); moves > 0 {
 		moved := machine.StateChanged{Strategy: a.strategy, From: a.state, To: now}
 		if moves == 1 {
 			moved.On = fsm.Trigger()
@@ -257,17 +259,6 @@ func (o *oracle) decide(a *actor, method func() nextstep.NextStep) nextstep.Next
 		a.state = now
 	}
 	return step
-}
-
-// tells returns the state of the actor's strategy, if it tells one.
-func (a *actor) tells() (strategy.State, bool) {
-	if s, ok := a.st.(strategy.Stater); ok {
-		return s.State(), true
-	}
-	if t, ok := a.st.(strategy.Tabler); ok {
-		return t.FSM().State(), true
-	}
-	return "", false
 }
 
 // leave completes what an actor leaves.

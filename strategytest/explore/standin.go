@@ -240,18 +240,6 @@ func (t ownAgent) Agent() *machine.Agent { return t.agent }
 // Names implements strategy.Namer.
 func (s *standIn) Names() strategy.Names { return strategy.NamesOf(s.Strategy) }
 
-// State implements strategy.Stater.
-func (s *standIn) State() strategy.State {
-	switch st := s.Strategy.(type) {
-	case strategy.Stater:
-		return st.State()
-	case strategy.Tabler:
-		return st.FSM().State()
-	default:
-		return ""
-	}
-}
-
 // Check implements strategy.Checker.
 func (s *standIn) Check() error {
 	if c, ok := s.Strategy.(strategy.Checker); ok {

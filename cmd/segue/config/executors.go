@@ -25,7 +25,6 @@ type planner interface {
 	strategy.ToolProvider
 	strategy.CallEditor
 	strategy.Listener
-	strategy.Stater
 	strategy.Tabler
 	strategy.Checker
 	strategy.Snapshotter

@@ -16,7 +16,6 @@ type toolStrategy interface {
 	strategy.ToolUser
 	strategy.CallEditor
 	strategy.Listener
-	strategy.Stater
 	strategy.Tabler
 	strategy.Checker
 	strategy.Snapshotter

@@ -33,7 +33,7 @@ func ParsePrompts[P any](s *Settings, pkg string, own, defaults P, samples map[s
 }
 
 // Frame is embedded in a strategy. It holds the state machine and the prompts. It implements
-// [strategy.Stater], [strategy.Tabler] and [strategy.Checker].
+// [strategy.Tabler] and [strategy.Checker].
 type Frame struct {
 	*machine
 	settings  *Settings
