@@ -3,17 +3,17 @@ package completetask
 import (
 	"errors"
 	"fmt"
-	"github.com/segue-go/segue/strategy/internal/search"
 
 	"github.com/segue-go/segue/llmclient"
 	"github.com/segue-go/segue/messages"
 	"github.com/segue-go/segue/nextstep"
 	"github.com/segue-go/segue/strategy/internal/frame"
+	"github.com/segue-go/segue/strategy/internal/search"
 )
 
 // planSearch checks the Config's Search.
 func (s *settings) planSearch() (err error) {
-	s.Plan, err = search.Compile(s.Config.Search, "completetask", s.Tools)
+	s.Plan, err = search.Compile(s.Search, "completetask", s.Tools)
 	if s.ToolFormat == llmclient.ToolsText { // nobody would describe the search to the model
 		s.Plan = nil
 	}

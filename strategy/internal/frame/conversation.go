@@ -134,8 +134,8 @@ func (c *Conversation) Describe(m *delegation.Metadata) {
 	SetUnused(m, c.Untold())
 }
 
-// Recall reads a snapshot into a memory of that version. It gives the search the tools that were
-// found, of which memory points to the names once it is read.
+// Recall reads a snapshot into a memory of that version. In it found is the list of the tools that
+// were searched for; nil for a strategy without a search.
 func (c *Conversation) Recall(version int, snapshot json.RawMessage, memory any, found *[]string) error {
 	if err := errors.Join(c.settings.Err, c.ToolsErr); err != nil {
 		return err
