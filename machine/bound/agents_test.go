@@ -59,7 +59,7 @@ func TestOf_agents(t *testing.T) {
 		"a batch of agents":  {limit(over(once("a"), once("t")).agent("a", "leaf", 1), delegation.Limits{ToolCalls: 3}), 1 + 3, 3, 1 + 1 + 3*2, 2},
 		"fan-out":            {limit(over(once("a"), once("t")).agent("a", "leaf", 2), delegation.Limits{ToolCalls: 2}), 1 + 2*2, 2, 1 + 1 + 4*2, 2},
 		"one call in a turn": {limit(over(single, once()).agent("a", "leaf", 2, func(a *machine.Agent) { a.Tools = []string{} }), delegation.Limits{}), 2 + 2*2, 2, 4 + 4*2, 2},
-		"limits of an agent": {limit(over(single, once("t")).agent("a", "leaf", 1, func(a *machine.Agent) { a.Limits.Steps = 1 }), delegation.Limits{}), 2 + 2, 2, 4 + 2, 2},
+		"limits of an agent": {limit(over(single, once()).agent("a", "leaf", 1, func(a *machine.Agent) { a.Limits.Steps, a.Tools = 1, []string{} }), delegation.Limits{}), 2 + 2, 2, 4 + 2, 2},
 	} {
 		t.Run(name, func(t *testing.T) {
 			b, l := of(t, &test.w.cfg, test.w.limits), test.w.explore(t)

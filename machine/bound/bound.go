@@ -95,30 +95,24 @@ func Of(cfg *machine.Config, s machine.Started, o Options) (Bound, error) {
 	if _, _, err := cfg.Try(s.Strategy); err != nil {
 		return Bound{}, &machine.ConfigError{Field: "Strategy", Err: err}
 	}
-	c := &calculation{
-		cfg: cfg, parts: map[string]*part{}, known: map[place]*subtree{}, active: map[place]bool{}, defs: s.Tools, handoffs: handoffsOf(s.Limits),
-	}
+	c := &calculation{cfg: cfg, parts: map[string]*part{}, known: map[string]*subtree{}, defs: s.Tools, handoffs: ceiling(s.Limits.Handoffs, 0)}
+	begin := start{strategy: s.Strategy, limits: limitsOf(s.Limits), depth: ceiling(s.Limits.Depth, 0)}
 	for _, d := range s.Tools {
-		c.tools = append(c.tools, d.Name)
+		begin.tools = append(begin.tools, d.Name)
 	}
-	slices.Sort(c.tools)
-	root := c.subtree(start{strategy: s.Strategy, tools: c.tools, limits: countsOf(s.Limits), depth: depthOf(s.Limits)})
+	slices.Sort(begin.tools)
+	root := c.subtree(begin)
 	b := Bound{
 		Strategy: s.Strategy, Frames: c.frames(s.Strategy),
 		ModelCalls: root.amount(modelCalls), ToolCalls: root.amount(toolCalls), Steps: root.amount(steps), Depth: root.deep(s.Limits),
 	}
-	t := tokens{limits: s.Limits, call: o.Call, calls: b.ModelCalls, atOnce: c.atOnce(s.Parallel)}
+	t := tokens{limits: s.Limits, call: o.Call, calls: b.ModelCalls, atOnce: 1}
+	if c.branches {
+		t.atOnce = s.Parallel // agents work beside each other
+	}
 	b.InputTokens, b.OutputTokens, b.TotalTokens = t.input(), t.output(), t.total()
 	b.Cost = t.cost(&b, o.Prices)
 	return b, nil
-}
-
-// depthOf returns the limit on depth, or most if there is none.
-func depthOf(l delegation.Limits) int64 {
-	if l.Depth < 0 {
-		return most
-	}
-	return int64(l.Depth)
 }
 
 // frames returns the bounds of the frames, that of the root first.
@@ -126,30 +120,48 @@ func (c *calculation) frames(root string) []Frame {
 	var all []Frame
 	for name, p := range c.parts {
 		if p.reached {
-			all = append(all, p.frame(name))
+			does := p.does
+			all = append(all, Frame{
+				Strategy: name, Table: p.table, ModelCalls: shown(does.models), ToolCalls: shown(min(most, does.calls+does.starts)),
+				Batches: shown(does.batches), Delegations: shown(does.delegations),
+			})
 		}
 	}
-	slices.SortFunc(all, func(a, b Frame) int {
-		if a.Strategy == root || b.Strategy == root {
-			return cmp.Compare(b2i(b.Strategy == root), b2i(a.Strategy == root))
+	rest := func(f Frame) string { // what sorts the frames: the root has no name before all others
+		if f.Strategy == root {
+			return ""
 		}
-		return cmp.Compare(a.Strategy, b.Strategy)
-	})
+		return f.Strategy
+	}
+	slices.SortFunc(all, func(a, b Frame) int { return cmp.Compare(rest(a), rest(b)) })
 	return all
 }
 
-func b2i(b bool) int {
-	if b {
-		return 1
+// shown returns an amount as it is handed out.
+func shown(n int64) int64 {
+	if n >= most {
+		return Unbounded
 	}
-	return 0
+	return n
 }
 
-// atOnce returns how many model calls may be in progress at the same time: more than one only where
-// agents work beside each other.
-func (c *calculation) atOnce(parallel int) int {
-	if !c.branches {
-		return 1
+// amount returns what the run uses of a quantity, as the subtree of its root.
+func (t *subtree) amount(q quantity) Amount {
+	a := Amount{Most: shown(t.n[q]), By: t.by[q]}
+	if t.cut && slices.Contains(a.By, Reason{}) {
+		a.By = addReason(a.By, Reason{Limit: "depth"})
 	}
-	return parallel
+	return a
+}
+
+// deep returns the depth of the run.
+func (t *subtree) deep(l delegation.Limits) Amount {
+	switch {
+	case t.depth >= most:
+		return Amount{Most: Unbounded}
+	case l.Depth >= 0 && t.depth == int64(l.Depth) && t.cut:
+		return Amount{Most: t.depth, By: []Reason{{Limit: "depth"}}}
+	default:
+		return Amount{Most: t.depth, By: []Reason{{}}}
+	}
 }

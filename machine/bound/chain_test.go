@@ -48,7 +48,7 @@ func TestOf_handoffs(t *testing.T) {
 		"a circle":              {chain(delegation.Limits{Handoffs: 2}, strategy.Set{"main": handing(1, "main")}), 3, 8, 1, both, [2]int{3, 6}},
 		"a circle of two":       {chain(delegation.Limits{Handoffs: 3}, strategy.Set{"main": handing(1, "a"), "a": handing(1, "main")}), 4, 11, 1, both, [2]int{4, 8}},
 		"a circle, few calls":   {chain(delegation.Limits{Handoffs: 3, ModelCalls: 2}, strategy.Set{"main": handing(1, "main")}), 2, 11, 1, by("model_calls"), [2]int{2, 4}},
-		"a circle, few steps":   {chain(delegation.Limits{Handoffs: 3, Steps: 3}, strategy.Set{"main": handing(1, "main")}), 4, 3, 1, both, [2]int{2, 3}},
+		"a circle, few steps":   {chain(delegation.Limits{Handoffs: 3, Steps: 3}, strategy.Set{"main": handing(1, "main")}), 3, 3, 1, by("steps"), [2]int{2, 3}},
 		"fewer than there are":  {chain(delegation.Limits{Handoffs: 1}, strategy.Set{"main": handing(1, "a"), "a": handing(1, "b"), "b": handing(1)}), 2, 5, 1, both, [2]int{2, 4}},
 		"a child that hands off": {chain(delegation.Limits{}, strategy.Set{
 			"main": retry.New(retry.Config{Strategy: "first", MaxRetries: -1}), "first": handing(1, "next"), "next": handing(1),

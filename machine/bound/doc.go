@@ -8,12 +8,13 @@
 //
 // # What bounds a run
 //
-// A frame moves by the table of its strategy. Cycles of a table have caps, so that a frame takes a
-// bounded number of steps; what its configuration excludes besides, it says as a
+// A frame moves by the table of its strategy. Cycles of a table have caps, so that a frame enters
+// each state so many times at most; what its configuration excludes besides, it says as a
 // [strategy.Bounder]. A delegation costs as much as the child that needs most, of those that
 // its [strategy.Names] list. A call of an agent costs as much as the agent that needs most, times
-// its branches. The limits of the run bound all of it together, those of an agent or of a
-// delegation its subtree.
+// its branches. What a frame uses is what it does itself, and its delegations and calls times what
+// each of them costs, but no more than the limits: those of the run bound all of it together, those
+// of an agent or of a delegation its subtree.
 //
 // No bound comes from the tables alone if a strategy has none, if a cap is [strategy.Unbounded], if
 // a delegation goes to a remote, or if strategies or agents start each other without a limit on
@@ -24,12 +25,17 @@
 //
 // No run exceeds its bound, as long as strategies keep to what they say: the bound of one that
 // delegates to others than its Children, or does more than its Bounds allow, may be exceeded.
-// Explorations hold strategies to the triggers, calls and tools of their Bounds. Of one frame that
-// starts no others the bounds are exact, limits included: there are answers that reach each of
-// them, unless what the strategy remembers excludes moves that its table and its Bounds allow. Of a
-// composition they are exact as long as its parts can reach theirs together. They are wider than
-// any run if parts share a limit that they need in different proportions, such as steps for model
-// calls, and if a child that needs all that it may leaves its parent no other choice than to end.
+// Explorations hold strategies to the triggers, calls and tools of their Bounds. A bound may be
+// wider than any run:
+//
+//   - A limit bounds what it is on, and model calls by steps: with fewer model calls than the tables
+//     allow there are fewer steps and tool calls, too, which is not counted.
+//   - Each thing is counted for itself: a frame that does most of one may do less of another, and a
+//     child that needs all that it may leaves its parent no other choice than to end.
+//   - A strategy may remember what excludes moves that its table and its Bounds allow.
+//
+// Otherwise there are answers that reach it, as the tests of this package show for the strategies of
+// this library.
 //
 // # What is not counted
 //

@@ -16,8 +16,8 @@ import (
 	"github.com/segue-go/segue/strategy/retry"
 )
 
-// Limits below, at and above what the tables allow: the bound is the smaller one, it says which,
-// and a run reaches it.
+// Limits below, at and above what the tables allow: the bound is the smaller one, and it says which.
+// With fewer steps a run has no use for all model calls, and the other way round.
 func TestOf_limitsAroundTheTable(t *testing.T) {
 	tables := []bound.Reason{{}}
 	limit := func(name string) []bound.Reason { return []bound.Reason{{Limit: name}} }
@@ -25,16 +25,16 @@ func TestOf_limitsAroundTheTable(t *testing.T) {
 		limits        delegation.Limits
 		models, steps int64
 		by, bySteps   []bound.Reason
-		noted         int64 // more model calls by notes, which cost no step for tools; nobody makes any here
+		reached       [2]int // model calls and steps
 	}{
-		"below":       {delegation.Limits{ModelCalls: 4}, 4, 6, limit("model_calls"), limit("model_calls"), 0},
-		"at":          {delegation.Limits{ModelCalls: 5}, 5, 7, tables, tables, 0},
-		"above":       {delegation.Limits{ModelCalls: 6}, 5, 7, tables, tables, 0},
-		"steps below": {delegation.Limits{Steps: 6}, 4, 6, tables, limit("steps"), 1},
-		"few steps":   {delegation.Limits{Steps: 4}, 3, 4, limit("steps"), limit("steps"), 1},
-		"no tools":    {delegation.Limits{ToolCalls: 1}, 5, 7, tables, tables, 0},
-		"two limits":  {delegation.Limits{ModelCalls: 3, Steps: 3}, 3, 3, limit("model_calls"), limit("steps"), 0},
-		"off":         {delegation.Limits{ModelCalls: -1, Steps: -1}, 5, 7, tables, tables, 0},
+		"below":       {delegation.Limits{ModelCalls: 4}, 4, 7, limit("model_calls"), tables, [2]int{4, 6}},
+		"at":          {delegation.Limits{ModelCalls: 5}, 5, 7, tables, tables, [2]int{5, 7}},
+		"above":       {delegation.Limits{ModelCalls: 6}, 5, 7, tables, tables, [2]int{5, 7}},
+		"steps below": {delegation.Limits{Steps: 6}, 5, 6, tables, limit("steps"), [2]int{4, 6}},
+		"few steps":   {delegation.Limits{Steps: 4}, 4, 4, limit("steps"), limit("steps"), [2]int{3, 4}},
+		"no tools":    {delegation.Limits{ToolCalls: 1}, 5, 7, tables, tables, [2]int{5, 7}},
+		"two limits":  {delegation.Limits{ModelCalls: 3, Steps: 3}, 3, 3, limit("model_calls"), limit("steps"), [2]int{3, 3}},
+		"off":         {delegation.Limits{ModelCalls: -1, Steps: -1}, 5, 7, tables, tables, [2]int{5, 7}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := alone(completetask.New(completetask.Config{MaxModelCalls: 2}))
@@ -42,10 +42,10 @@ func TestOf_limitsAroundTheTable(t *testing.T) {
 				w.width = 2
 			}
 			b, l := of(t, &w.cfg, w.limits), w.explore(t)
-			require.Equal(t, bound.Amount{Most: test.models + test.noted, By: test.by}, b.ModelCalls)
+			require.Equal(t, bound.Amount{Most: test.models, By: test.by}, b.ModelCalls)
 			require.Equal(t, bound.Amount{Most: test.steps, By: test.bySteps}, b.Steps)
-			require.EqualValues(t, test.models, l.ModelCalls)
-			require.EqualValues(t, test.steps, l.Steps)
+			reached := [2]int{l.ModelCalls, l.Steps}
+			require.Equal(t, test.reached, reached)
 		})
 	}
 }
@@ -77,9 +77,9 @@ func TestOf_gaps(t *testing.T) {
 	}{
 		// A child that needs all of its steps fails, and after that there is no further one.
 		"a failed child is the last": {over(pre.New(plan), brief), [2]int64{5, 12}, [2]int{5, 11}},
-		// A second model call of a child needs a step between, which the bound does not see: to it,
-		// a child may spend all of its steps on models.
-		"children share a limit": {steps(over(retry.New(retry.Config{Strategy: "leaf"}), brief), 5), [2]int64{3, 5}, [2]int{2, 5}},
+		// The children of a run with few steps make fewer model calls, which the bound does not see:
+		// to it, each step may be one.
+		"children share a limit": {steps(over(retry.New(retry.Config{Strategy: "leaf"}), brief), 5), [2]int64{5, 5}, [2]int{2, 5}},
 		// Of two tool calls one starts the agent, and the other one its agent: the bound has each
 		// call start an agent, which has one left.
 		"agents of agents": {nested, [2]int64{5, 10}, [2]int{3, 6}},

@@ -38,7 +38,7 @@ func (t tokens) amount(limit int64, name string, each int64) Amount {
 		return Amount{Most: 0, By: t.calls.By}
 	}
 	if each > 0 && t.calls.Most != Unbounded {
-		a = Amount{Most: shown(times64(t.calls.Most, min(each, most))), By: t.calls.By}
+		a = Amount{Most: shown(times(t.calls.Most, min(each, most))), By: t.calls.By}
 	}
 	if limit < 0 {
 		return a
@@ -46,7 +46,7 @@ func (t tokens) amount(limit int64, name string, each int64) Amount {
 	if each <= 0 {
 		return Amount{Most: limit - 1, Above: t.atOnce, By: []Reason{{Limit: name}}}
 	}
-	reached := min(most, limit-1) + times64(int64(t.atOnce), min(each, most))
+	reached := min(most, limit-1) + times(int64(t.atOnce), min(each, most))
 	if a.Most == Unbounded || reached < a.Most {
 		a = Amount{Most: shown(reached), By: []Reason{{Limit: name}}}
 	}

@@ -1,25 +1,86 @@
 package bound
 
 import (
+	"cmp"
+	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/segue-go/segue/delegation"
 	"github.com/segue-go/segue/machine"
-	"github.com/segue-go/segue/nextstep"
+	"github.com/segue-go/segue/strategy"
 	"github.com/segue-go/segue/tools"
 )
+
+// quantity is what limits bound, and what frames add to each other.
+type quantity int
+
+const (
+	modelCalls quantity = iota
+	toolCalls
+	steps
+	quantities
+)
+
+// counts are amounts of the quantities.
+type counts [quantities]int64
+
+// names are the limits on the quantities, by their JSON names.
+var names = [quantities]string{"model_calls", "tool_calls", "steps"}
+
+// deepest is the depth from which on a limit on depth is not followed: strategies that start each
+// other that often are bounded by nothing else.
+const deepest = 64
 
 // calculation computes the bound of one run.
 type calculation struct {
 	cfg      *machine.Config
-	defs     []tools.Definition
-	tools    []string         // names of the run's tools, sorted
-	parts    map[string]*part // by the name of the strategy
-	known    map[place]*subtree
-	active   map[place]bool // being computed: who reaches such a place again goes round for ever
-	branches bool           // agents may be called
-	handoffs int64          // the limit on handoffs; most: there is none
+	defs     []tools.Definition  // of the run's tools
+	parts    map[string]*part    // by the name of the strategy
+	known    map[string]*subtree // by the start; nil: being computed, so that who comes to it goes round for ever
+	branches bool                // agents may be called
+	handoffs int64               // the limit on handoffs; most: there is none
+}
+
+// part is what is known of a strategy of the run.
+type part struct {
+	strategy strategy.Strategy // a fresh one; nil: it cannot be made, and a frame of it never begins
+	said     strategy.Bounds
+	table    bool
+	does     tally
+	brings   bool             // it brings tools
+	agents   []*machine.Agent // that it brings
+	reached  bool             // the run may use it
+}
+
+// part returns what is known of the strategy with that name.
+func (c *calculation) part(name string) *part {
+	if p, ok := c.parts[name]; ok {
+		return p
+	}
+	p := &part{}
+	c.parts[name] = p
+	st, own, err := c.cfg.Try(name)
+	if err != nil {
+		return p
+	}
+	p.strategy, p.brings = st, len(own) > 0
+	if b, ok := st.(strategy.Bounder); ok {
+		if u, ok := st.(strategy.ToolUser); ok {
+			u.UseTools(slices.Clip(c.defs))
+		}
+		p.said = b.Bounds()
+	}
+	var fsm *strategy.FSM
+	if t, ok := st.(strategy.Tabler); ok {
+		fsm = t.FSM()
+	}
+	p.table, p.does = fsm != nil, tallyOf(fsm, p.said)
+	for _, t := range own {
+		if a := machine.AgentOf(t); a != nil {
+			p.agents = append(p.agents, a)
+		}
+	}
+	return p
 }
 
 // start is how a subtree starts.
@@ -27,139 +88,125 @@ type start struct {
 	strategy string
 	tools    []string // that its frame may use, sorted
 	limits   counts   // the tightest of its own and those above it
-	of       [shared]string
+	of       [quantities]string
 	depth    int64 // frames on top of each other that there may be, its own included
-}
-
-// place is a start as a key.
-type place struct {
-	strategy, tools string
-	limits          counts
-	of              [shared]string
-	depth           int64
 }
 
 // subtree is what a frame uses at most, with everything that it starts.
 type subtree struct {
 	n     counts
-	by    [shared][]Reason
+	by    [quantities][]Reason
 	depth int64
 	cut   bool // a limit on depth kept it from starting more
 }
 
-// noLimits are the limits of a frame that has none of its own.
-var noLimits = counts{most, most, most}
+// unknown returns what is used by something of which nothing is known: what it may.
+func unknown(s start) *subtree {
+	t := &subtree{n: counts{most, most, most}, depth: s.depth}
+	t.limit(s)
+	return t
+}
 
-// deepest is the depth from which on a limit on depth is not followed: strategies that start each
-// other that often are bounded by nothing else.
-const deepest = 64
+// subtree returns what a frame uses with everything that it starts, and with its successors.
+func (c *calculation) subtree(s start) *subtree {
+	p := c.part(s.strategy)
+	if s.depth <= 0 || p.strategy == nil {
+		return &subtree{cut: s.depth <= 0}
+	}
+	at := s
+	if at.depth > deepest {
+		at.depth = most
+	}
+	key := fmt.Sprintf("%#v", at)
+	if known, ok := c.known[key]; ok {
+		if known == nil {
+			return unknown(s)
+		}
+		return known
+	}
+	c.known[key] = nil
+	made := c.frame(p, s)
+	c.follow(made, s)
+	made.limit(s)
+	c.known[key] = made
+	return made
+}
 
-// countsOf returns the limits on shared quantities. Zero is no limit: those of a run are filled in.
-func countsOf(l delegation.Limits) counts {
-	all := noLimits
-	for q, n := range map[quantity]int{modelCalls: l.ModelCalls, toolCalls: l.ToolCalls, steps: l.Steps} {
-		if n > 0 {
-			all[q] = min(most, int64(n))
+// frame returns what a frame uses with everything that it starts. Its limits bound the calls.
+func (c *calculation) frame(p *part, s start) *subtree {
+	p.reached = true
+	offered, does := narrow(s.tools, p.said.Offers), p.does
+	if !p.brings && len(offered) == 0 {
+		does.calls, does.starts = 0, 0 // calls of tools that there are not are not counted
+	}
+	calls, starts := min(does.calls, s.limits[toolCalls]), min(does.starts, s.limits[toolCalls])
+	made := &subtree{n: counts{does.models, does.calls + does.starts, does.steps}, depth: 1}
+	for q := range made.by {
+		made.by[q] = []Reason{{}}
+	}
+	child, own, call := &subtree{}, &subtree{}, &subtree{}
+	if does.delegations > 0 {
+		child = c.delegated(p, s)
+	}
+	if starts > 0 {
+		own = c.called(s, p.agents)
+	}
+	if calls > 0 {
+		call = c.called(s, p.callable(c.cfg.Agents, offered))
+	}
+	started := &subtree{}
+	started.add(child, does.delegations)
+	started.add(own, starts)
+	if most := int64(p.said.Starts); most > 0 {
+		for q := range started.n {
+			started.n[q] = min(started.n[q], times(max(child.n[q], own.n[q]), most))
+		}
+	}
+	started.add(call, calls)
+	made.add(started, 1)
+	made.depth = min(1+started.depth, s.depth)
+	for q := range made.n {
+		if calls < does.calls && call.n[q] > 0 || starts < does.starts && own.n[q] > 0 {
+			made.by[q] = addReason(made.by[q], Reason{Limit: names[toolCalls], Of: s.of[toolCalls]})
+		}
+	}
+	return made
+}
+
+// callable returns the agents that a frame may call in a state that does not only start its own.
+func (p *part) callable(agents map[string]*machine.Agent, offered []string) []*machine.Agent {
+	var all []*machine.Agent
+	if p.said.AgentStates == nil {
+		all = slices.Clone(p.agents)
+	}
+	for _, name := range offered {
+		if a := agents[name]; a != nil {
+			all = append(all, a)
 		}
 	}
 	return all
 }
 
-// unbounded is what is used by something of which nothing is known.
-func unbounded(depth int64) *subtree { return &subtree{n: noLimits, depth: depth} }
-
-// subtree returns what a frame uses with everything that it starts.
-func (c *calculation) subtree(s start) *subtree {
-	p := c.part(s.strategy)
-	if s.depth <= 0 {
-		return &subtree{cut: true}
-	}
-	if p.broken {
-		return &subtree{}
-	}
-	p.reached = true
-	key := place{s.strategy, strings.Join(s.tools, "\n"), s.limits, s.of, s.depth}
-	if s.depth > deepest {
-		key.depth = most
-	}
-	if known, ok := c.known[key]; ok {
-		return known
-	}
-	if c.active[key] {
-		return unbounded(s.depth)
-	}
-	c.active[key] = true
-	made := c.frame(p, s)
-	if len(p.next) > 0 {
-		made = c.chained(s, made)
-	}
-	delete(c.active, key)
-	c.known[key] = made
-	return made
-}
-
-// frame computes a subtree.
-func (c *calculation) frame(p *part, s start) *subtree {
-	offered, w := p.offered(s.tools), anything()
-	if p.fsm != nil {
-		w = walksOf(p.fsm, p.said, p.brings || len(offered) > 0)
-	}
-	child, call, own := &subtree{}, &subtree{}, &subtree{}
-	if w.awaits(nextstep.KindDelegate) {
-		child = c.delegated(p, s)
-	}
-	if w.awaits(nextstep.KindExecuteTools) {
-		call = c.called(s, p.callable(c.cfg.Agents, offered))
-	}
-	if w.startsAgents() {
-		own = c.called(s, p.agents)
-	}
-	made := &subtree{depth: 1, cut: child.cut || call.cut || own.cut}
-	program := &program{walks: w, child: child.n, call: call.n, own: own.n, limits: s.limits, of: s.of}
-	if program.largest(delegations) > 0 {
-		made.depth = max(made.depth, 1+child.depth)
-	}
-	if program.largest(toolCalls) > 0 {
-		made.depth = max(made.depth, 1+call.depth, 1+own.depth)
-	}
-	made.depth = min(made.depth, s.depth)
-	for q := range quantity(shared) {
-		made.n[q] = program.largest(q)
-		made.by[q] = program.reasons(q, made.n[q], child, call, own)
-	}
-	return made
-}
-
-// anything returns the walks of a strategy without a table: it does anything, in any order.
-func anything() *walks {
-	w := &walks{states: []waiting{{}}, budgets: []int64{most}}
-	for i, kind := range []nextstep.Kind{nextstep.KindGetChatCompletion, nextstep.KindExecuteTools, nextstep.KindDelegate} {
-		w.states = append(w.states, waiting{awaits: kind, calls: most})
-		for from := range 4 {
-			w.edges = append(w.edges, edge{from, i + 1, []int{0}})
-		}
-	}
-	return w
-}
-
 // delegated returns what one delegation uses at most: of each quantity what the child needs that
 // needs most of it.
 func (c *calculation) delegated(p *part, s start) *subtree {
-	names := p.children
-	if p.anyone {
-		names = append(c.cfg.Strategies.Names(), c.cfg.Remote...)
+	names := append(c.cfg.Strategies.Names(), c.cfg.Remote...)
+	if d, ok := p.strategy.(strategy.Delegator); ok {
+		names = d.Children()
 	}
 	all := &subtree{}
 	for _, name := range names {
-		if _, ok := c.cfg.Strategies[name]; !ok {
-			if slices.Contains(c.cfg.Remote, name) {
-				all.widen(remote(s.below(name, p.said.ChildLimits, 0)), 1)
-			}
-			continue
-		}
 		below := s.below(name, p.said.ChildLimits, 0)
 		below.tools = narrow(s.tools, p.said.ChildTools)
-		all.widen(c.subtree(below), 1)
+		if _, ok := c.cfg.Strategies[name]; ok {
+			all.widen(c.subtree(below), 1)
+		} else if slices.Contains(c.cfg.Remote, name) {
+			far := &subtree{cut: true}
+			if below.depth > 0 {
+				far.widen(unknown(below), 1)
+			}
+			all.widen(far, 1)
+		}
 	}
 	return all
 }
@@ -171,11 +218,7 @@ func (c *calculation) called(s start, agents []*machine.Agent) *subtree {
 		c.branches = true
 		below := s.below(a.Strategy, a.Limits, 1)
 		below.tools = narrow(s.tools, a.Tools)
-		branches := most
-		if a.Branches > 0 {
-			branches = int64(a.Branches)
-		}
-		all.widen(c.subtree(below), branches)
+		all.widen(c.subtree(below), ceiling(a.Branches, 1))
 	}
 	return all
 }
@@ -183,62 +226,152 @@ func (c *calculation) called(s start, agents []*machine.Agent) *subtree {
 // below returns the start of a child with limits of its own. What is left of the limits above it is
 // less by the step, and the tool calls, that start it.
 func (s start) below(name string, own delegation.Limits, calls int64) start {
-	child := start{strategy: name, limits: countsOf(own), depth: s.depth - 1}
-	if own.Depth > 0 {
-		child.depth = min(child.depth, int64(own.Depth))
-	}
+	child := start{strategy: name, limits: limitsOf(own), depth: min(s.depth-1, ceiling(own.Depth, 1))}
 	used := counts{toolCalls: calls, steps: 1}
 	for q := range child.limits {
-		child.of[q] = name
 		left := s.limits[q]
 		if left < most {
 			left = max(0, left-used[q])
 		}
+		if child.limits[q] < most {
+			child.of[q] = name
+		}
 		if left < child.limits[q] {
 			child.limits[q], child.of[q] = left, s.of[q]
-		}
-		if child.limits[q] == most {
-			child.of[q] = ""
 		}
 	}
 	return child
 }
 
-// remote returns what a remote uses: everything that it may.
-func remote(s start) *subtree {
-	if s.depth <= 0 {
-		return &subtree{cut: true}
+// follow adds to what a frame uses what its successors use, which take its place one after the
+// other: as many as the limit on handoffs allows or, if none hands off to an earlier one, as there
+// are. Each is taken for the one that needs most.
+func (c *calculation) follow(made *subtree, s start) {
+	after, circle := c.successors(s.strategy)
+	links, limited := int64(len(after)), false
+	if circle || c.handoffs < links {
+		links, limited = c.handoffs, true
 	}
-	r := &subtree{n: s.limits, depth: s.depth, cut: true}
-	for q := range quantity(shared) {
-		if r.n[q] < most {
-			r.by[q] = []Reason{{Limit: names[q], Of: s.of[q]}}
+	each := &subtree{}
+	for _, name := range after {
+		if p := c.part(name); p.strategy != nil {
+			s.strategy = name
+			each.widen(c.frame(p, s), 1)
 		}
 	}
-	return r
+	if len(after) == 0 {
+		return
+	}
+	each.n[steps]++ // the handoff
+	made.add(each, links)
+	for q := range made.by {
+		if limited && each.n[q] > 0 {
+			made.by[q] = addReason(made.by[q], Reason{Limit: "handoffs"})
+		}
+	}
 }
 
-// widen makes s at least so many times other.
-func (s *subtree) widen(other *subtree, times int64) {
-	for q := range s.n {
-		n := times64(other.n[q], times)
-		if n < s.n[q] || n == 0 {
-			continue
+// successors returns the strategies that may come after a frame in its place, sorted, and whether
+// one of them may come twice.
+func (c *calculation) successors(of string) (all []string, circle bool) {
+	onPath := map[string]bool{}
+	var visit func(name string)
+	visit = func(name string) {
+		onPath[name] = true
+		if h, ok := c.part(name).strategy.(strategy.Handover); ok {
+			for _, next := range h.Successors() {
+				circle = circle || onPath[next]
+				if !slices.Contains(all, next) {
+					all = append(all, next)
+					visit(next)
+				}
+			}
 		}
-		if n > s.n[q] {
-			s.n[q], s.by[q] = n, nil
-		}
-		for _, r := range other.by[q] {
-			s.by[q] = addReason(s.by[q], r)
-		}
+		onPath[name] = false
 	}
-	s.depth, s.cut = max(s.depth, other.depth), s.cut || other.cut
+	visit(of)
+	slices.Sort(all)
+	return all, circle
 }
 
-// times64 multiplies amounts; no product is above most.
-func times64(a, b int64) int64 {
-	if a > 0 && b > most/a {
+// add adds so many times other.
+func (t *subtree) add(other *subtree, n int64) {
+	if n == 0 {
+		return
+	}
+	for q := range t.n {
+		if other.n[q] > 0 {
+			t.n[q] = min(most, t.n[q]+times(other.n[q], n))
+			t.because(q, other)
+		}
+	}
+	t.depth, t.cut = max(t.depth, other.depth), t.cut || other.cut
+}
+
+// widen makes t at least so many times other.
+func (t *subtree) widen(other *subtree, n int64) {
+	for q := range t.n {
+		m := times(other.n[q], n)
+		if m > t.n[q] {
+			t.n[q], t.by[q] = m, nil
+		}
+		if m > 0 && m == t.n[q] {
+			t.because(q, other)
+		}
+	}
+	t.depth, t.cut = max(t.depth, other.depth), t.cut || other.cut
+}
+
+// because adds the reasons of other.
+func (t *subtree) because(q int, other *subtree) {
+	for _, r := range other.by[q] {
+		t.by[q] = addReason(t.by[q], r)
+	}
+}
+
+// limit makes t fit the limits of a start. Each model call is a step.
+func (t *subtree) limit(s start) {
+	for q := range t.n {
+		if t.n[q] > s.limits[q] {
+			t.n[q], t.by[q] = s.limits[q], []Reason{{Limit: names[q], Of: s.of[q]}}
+		}
+		if t.n[q] >= most {
+			t.n[q], t.by[q] = most, nil
+		}
+	}
+	if t.n[modelCalls] > t.n[steps] {
+		t.n[modelCalls], t.by[modelCalls] = t.n[steps], t.by[steps]
+	}
+}
+
+// addReason adds a reason to sorted ones.
+func addReason(all []Reason, r Reason) []Reason {
+	i, found := slices.BinarySearchFunc(all, r, func(a, b Reason) int {
+		return cmp.Or(cmp.Compare(a.Limit, b.Limit), cmp.Compare(a.Of, b.Of))
+	})
+	if found {
+		return all
+	}
+	return slices.Insert(slices.Clip(all), i, r)
+}
+
+// narrow returns the allowed tools with the given names; nil names mean all.
+func narrow(allowed, names []string) []string {
+	if names == nil {
+		return allowed
+	}
+	return slices.DeleteFunc(slices.Clone(allowed), func(name string) bool { return !slices.Contains(names, name) })
+}
+
+// limitsOf returns the limits on the quantities.
+func limitsOf(l delegation.Limits) counts {
+	return counts{ceiling(l.ModelCalls, 1), ceiling(l.ToolCalls, 1), ceiling(l.Steps, 1)}
+}
+
+// ceiling returns a limit, or most if it is below the least number that is one.
+func ceiling(n, least int) int64 {
+	if n < least {
 		return most
 	}
-	return a * b
+	return min(most, int64(n))
 }

@@ -10,13 +10,20 @@ import (
 // most stands for no bound. Sums and products of amounts stay at it.
 const most int64 = 1 << 40
 
+// tally is what one frame does at most, by its table.
+type tally struct {
+	models, steps, batches, delegations int64
+
+	calls  int64 // of tools and agents, without the starts
+	starts int64 // calls in states that call nothing but agents that the strategy brings
+}
+
 // walks are the walks through a table that a frame may take: from the first state along edges, each
 // of which uses up some of the budgets. A walk may end anywhere, since any run may end at a limit.
 type walks struct {
 	states  []waiting // the initial state first; without the final ones
 	edges   []edge
-	budgets []int64
-	started int64 // most delegations, and calls in states that start agents, together; 0: any number
+	budgets []int64 // the caps of the table, and the triggers that the Bounds of the strategy count
 }
 
 // waiting is a state, with the kind that it awaits and the most calls of one step.
@@ -32,35 +39,50 @@ type edge struct {
 	uses     []int
 }
 
-// walksOf returns the walks through the table of a fresh strategy. canCall says that its frame has
-// tools to call; calls of others are not counted.
-func walksOf(fsm *strategy.FSM, said strategy.Bounds, canCall bool) *walks {
-	table := fsm.Table()
-	w := &walks{started: int64(said.Starts)}
-	number := map[strategy.State]int{}
-	add := func(s strategy.StateRule) {
-		number[s.Name] = len(w.states)
+// tallyOf returns what a fresh strategy with the machine does at most. Nil stands for no table.
+func tallyOf(fsm *strategy.FSM, said strategy.Bounds) tally {
+	if fsm == nil {
+		return tally{most, most, most, most, most, most}
+	}
+	w := walksOf(fsm, said)
+	awaiting := func(kind nextstep.Kind) int64 {
+		return w.visits(func(s waiting) bool { return s.awaits == kind })
+	}
+	all := tally{
+		models: awaiting(nextstep.KindGetChatCompletion), batches: awaiting(nextstep.KindExecuteTools), delegations: awaiting(nextstep.KindDelegate),
+		steps: w.visits(func(waiting) bool { return true }),
+	}
+	counted := map[waiting]bool{}
+	for _, s := range w.states {
+		if s.awaits != nextstep.KindExecuteTools || counted[s] {
+			continue
+		}
+		counted[s] = true
+		n := times(s.calls, w.visits(func(other waiting) bool { return other == s }))
+		if s.starts {
+			all.starts = min(most, all.starts+n)
+		} else {
+			all.calls = min(most, all.calls+n)
+		}
+	}
+	return all
+}
+
+// walksOf returns the walks through the table of a fresh strategy.
+func walksOf(fsm *strategy.FSM, said strategy.Bounds) *walks {
+	table, w, number := fsm.Table(), &walks{states: make([]waiting, 1)}, map[strategy.State]int{}
+	for _, s := range table.States {
+		if s.Name == table.Initial || s.Awaits.Final() {
+			continue
+		}
 		calls := most
 		if n, ok := said.Calls[s.Name]; ok {
 			calls = int64(max(0, n))
 		}
-		if !canCall || s.Awaits != nextstep.KindExecuteTools {
-			calls = 0
-		}
+		number[s.Name] = len(w.states)
 		w.states = append(w.states, waiting{s.Awaits, calls, slices.Contains(said.AgentStates, s.Name)})
 	}
-	for _, s := range table.States {
-		if s.Name == table.Initial {
-			add(s)
-		}
-	}
-	for _, s := range table.States {
-		if s.Name != table.Initial && !s.Awaits.Final() {
-			add(s)
-		}
-	}
-	left := fsm.Position().Left
-	budget := map[string]int{}
+	left, known := fsm.Position().Left, map[string]int{}
 	for _, r := range table.Rules {
 		to, ok := number[r.To]
 		if !ok {
@@ -68,79 +90,100 @@ func walksOf(fsm *strategy.FSM, said strategy.Bounds, canCall bool) *walks {
 		}
 		var uses []int
 		if r.Cap != "" {
-			uses = append(uses, w.budget(budget, "cap "+r.Cap, left[r.Cap]))
+			uses = append(uses, w.budget(known, "cap "+r.Cap, left[r.Cap]))
 		}
 		if n, ok := said.Triggers[r.On]; ok {
-			uses = append(uses, w.budget(budget, "trigger "+string(r.On), n))
+			uses = append(uses, w.budget(known, "trigger "+string(r.On), n))
+		}
+		if slices.ContainsFunc(uses, func(b int) bool { return w.budgets[b] == 0 }) {
+			continue
 		}
 		for _, from := range r.From {
 			w.edges = append(w.edges, edge{number[from], to, uses})
 		}
 	}
-	w.prune()
 	return w
 }
 
-// budget returns the number of a budget.
+// budget returns the number of a budget. A negative n is no bound.
 func (w *walks) budget(known map[string]int, name string, n int) int {
 	i, ok := known[name]
 	if !ok {
 		i = len(w.budgets)
 		known[name] = i
-		w.budgets = append(w.budgets, most)
-		if n >= 0 {
-			w.budgets[i] = min(int64(n), most)
-		}
+		w.budgets = append(w.budgets, ceiling(n, 0))
 	}
 	return i
 }
 
-// prune removes edges that cannot be taken, and those for which another one uses less.
-func (w *walks) prune() {
-	w.edges = slices.DeleteFunc(w.edges, func(e edge) bool {
-		return slices.ContainsFunc(e.uses, func(b int) bool { return w.budgets[b] == 0 })
-	})
-	used := make([]int64, len(w.edges))
-	for i := range used {
-		used[i] = 1
-	}
-	reached := w.reached(used)
-	var kept []edge
-	for i, e := range w.edges {
-		worse := !reached[e.from]
-		for j, other := range w.edges {
-			same := e.from == other.from && e.to == other.to && j != i
-			within := !slices.ContainsFunc(other.uses, func(b int) bool { return !slices.Contains(e.uses, b) })
-			worse = worse || same && within && (len(other.uses) < len(e.uses) || j < i)
-		}
-		if !worse {
-			kept = append(kept, e)
+// visits returns how often a walk enters the states that count, at most; most if nothing bounds it.
+//
+// Every use of a budget is given a price. No walk enters more of the states than all budgets cost
+// together, and what the best walk earns if it pays for what it uses. This holds whatever the
+// prices are: the one that lowers the sum most is lowered, for as long as none raises it.
+func (w *walks) visits(counts func(waiting) bool) int64 {
+	prices := make([]int64, len(w.budgets))
+	for b, n := range w.budgets {
+		if n < most {
+			prices[b] = int64(len(w.states)) // no way around a cycle earns more
 		}
 	}
-	w.edges = kept
+	best := w.priced(counts, prices)
+	for lowered := 0; lowered >= 0; {
+		lowered = -1
+		for b := range prices {
+			if prices[b] == 0 {
+				continue
+			}
+			prices[b]--
+			if n := w.priced(counts, prices); n < best || n == best && lowered < 0 {
+				best, lowered = n, b
+			}
+			prices[b]++
+		}
+		if lowered >= 0 {
+			prices[lowered]--
+		}
+	}
+	return best
 }
 
-// awaits reports whether a walk may lead to a state that awaits steps of a kind.
-func (w *walks) awaits(kind nextstep.Kind) bool {
-	return slices.ContainsFunc(w.edges, func(e edge) bool { return w.states[e.to].awaits == kind })
-}
-
-// startsAgents reports whether a walk may lead to a state whose calls start agents of the strategy.
-func (w *walks) startsAgents() bool {
-	return slices.ContainsFunc(w.edges, func(e edge) bool { return w.states[e.to].starts })
-}
-
-// reached reports which states are reached from the first by edges that are used.
-func (w *walks) reached(used []int64) []bool {
-	seen := make([]bool, len(w.states))
-	seen[0] = true
-	for grown := true; grown; {
+// priced returns the price of all budgets together, and the most that a walk earns: one for each
+// state that counts, less the price of what it uses; most if it may earn any amount.
+func (w *walks) priced(counts func(waiting) bool, prices []int64) int64 {
+	earned := make([]int64, len(w.states)) // on the way to each state
+	for s := range earned[1:] {
+		earned[s+1] = -most
+	}
+	for grown, rounds := true, 0; grown; rounds++ {
+		if rounds > len(w.states) {
+			return most
+		}
 		grown = false
-		for i, e := range w.edges {
-			if used[i] > 0 && seen[e.from] && !seen[e.to] {
-				seen[e.to], grown = true, true
+		for _, e := range w.edges {
+			n := earned[e.from]
+			for _, b := range e.uses {
+				n -= prices[b]
+			}
+			if counts(w.states[e.to]) {
+				n++
+			}
+			if earned[e.from] > -most && n > earned[e.to] {
+				earned[e.to], grown = n, true
 			}
 		}
 	}
-	return seen
+	sum := slices.Max(earned)
+	for b, price := range prices {
+		sum = min(most, sum+times(price, w.budgets[b]))
+	}
+	return sum
+}
+
+// times multiplies amounts; no product is above most.
+func times(a, b int64) int64 {
+	if a > 0 && b > most/a {
+		return most
+	}
+	return a * b
 }
