@@ -12,13 +12,12 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/segue-go/segue/delegation"
+	"github.com/segue-go/segue/machine/bound"
+	"github.com/segue-go/segue/orchestrator"
 	"github.com/segue-go/segue/strategy"
 	"github.com/segue-go/segue/strategy/builtin"
 	"github.com/segue-go/segue/strategy/completetask"
 	pre "github.com/segue-go/segue/strategy/planreviseexecute"
-	"github.com/segue-go/segue/strategy/react"
-	"github.com/segue-go/segue/strategy/reasonactobserve"
-	"github.com/segue-go/segue/strategy/reflection"
 	"github.com/segue-go/segue/strategy/retry"
 	"github.com/segue-go/segue/strategy/stepagent"
 )
@@ -332,50 +331,20 @@ func (c *composer) node(t *rapid.T, kind string, bare bool, i, n int) composedNo
 	return node
 }
 
-// bound returns the greatest number of model calls of node i, by its Bound, or -1 if there is no
-// bound.
-func (p *composition) bound(i int) int {
-	handsOff := func(n composedNode) bool { return strings.Contains(n.Config, `"handoffs"`) }
-	if len(p.agents()) > 0 || slices.ContainsFunc(p.Nodes, handsOff) {
-		return -1
+// bounded checks that the run uses no more than its bound, which was known before it.
+func (w *composed) bounded(used delegation.Counts) {
+	b, err := w.o.Bound(orchestrator.Task{Strategy: nodeName(0), Limits: w.Limits}, bound.Options{})
+	if err != nil {
+		w.blame("the run has no bound: %v", err)
 	}
-	n := p.Nodes[i]
-	inner := completetask.Config{}.Bound() // the default for names that were not drawn
-	for _, child := range n.Children {
-		if child == i {
-			return -1
+	within := func(what string, n int, a bound.Amount) {
+		if a.Most != bound.Unbounded && int64(n) > a.Most {
+			w.blame("%d %s, more than %d by %v", n, what, a.Most, a.By)
 		}
-		below := p.bound(child)
-		if below < 0 {
-			return -1
-		}
-		inner = max(inner, below)
 	}
-	switch n.Strategy {
-	case completetask.Name, builtin.ToolFirst, builtin.LLMOnly:
-		return configOf(n, completetask.Config{}).Bound()
-	case pre.Name:
-		return configOf(n, pre.Config{}).Bound(inner)
-	case builtin.PlanAndExecute:
-		return configOf(n, pre.Config{Evaluation: pre.EvaluateNever, Answer: pre.AnswerSynthesize}).Bound(inner)
-	case reflection.Name:
-		return configOf(n, reflection.Config{}).Bound(inner)
-	case retry.Name:
-		return configOf(n, retry.Config{}).Bound(inner)
-	case react.Name:
-		return configOf(n, react.Config{}).Bound()
-	case reasonactobserve.Name:
-		return configOf(n, reasonactobserve.Config{}).Bound()
-	case stepagent.Name:
-		return configOf(n, stepagent.Config{Step: oneStep}).Bound()
-	default:
-		panic("no bound is known of " + n.Strategy)
+	within("tool calls", used.ToolCalls, b.ToolCalls)
+	within("steps", used.Steps, b.Steps)
+	if !w.broke { // a request that broke off is made again
+		within("requests", w.asked, b.ModelCalls) // without the attempts hidden behind them
 	}
-}
-
-func configOf[C any](n composedNode, preset C) C {
-	if err := json.Unmarshal([]byte(n.Config), &preset); err != nil {
-		panic(err)
-	}
-	return preset
 }

@@ -361,9 +361,7 @@ func (w *composed) judge(res orchestrator.Result) {
 	if (res.Status == machine.StatusDone) != (out.Err == nil) && res.Status != machine.StatusWaiting {
 		w.blame("the run is %s, and its error is %v", res.Status, out.Err)
 	}
-	if most := w.bound(0); most >= 0 && w.asked > most && !w.broke {
-		w.blame("%d requests are made, and the bound is %d", w.asked, most)
-	}
+	w.bounded(out.Counts)
 	whole := w.Stop == 0 || !w.Now // otherwise the usage of an abandoned reply is missing
 	if whole && !w.broke && out.Usage != w.usage || out.Usage.Total > w.usage.Total {
 		w.blame("the usage is %+v, and %+v was billed", out.Usage, w.usage)

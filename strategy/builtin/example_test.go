@@ -9,15 +9,10 @@ import (
 	"github.com/segue-go/segue/delegation"
 	"github.com/segue-go/segue/llmclient/scripted"
 	"github.com/segue-go/segue/machine"
+	"github.com/segue-go/segue/machine/bound"
 	"github.com/segue-go/segue/orchestrator"
 	"github.com/segue-go/segue/strategy"
 	"github.com/segue-go/segue/strategy/builtin"
-	"github.com/segue-go/segue/strategy/completetask"
-	pre "github.com/segue-go/segue/strategy/planreviseexecute"
-	"github.com/segue-go/segue/strategy/react"
-	"github.com/segue-go/segue/strategy/reasonactobserve"
-	"github.com/segue-go/segue/strategy/reflection"
-	"github.com/segue-go/segue/strategy/retry"
 	"github.com/segue-go/segue/strategy/stepagent"
 	"github.com/segue-go/segue/tools"
 )
@@ -94,7 +89,7 @@ func ExampleNew_planAndExecute() {
 	// Output: Four chairs and a table. <nil>
 }
 
-// Strategies are composed by name. The bound of the whole is computed from the inside out.
+// Strategies are composed by name. The bound of the whole is known before a run.
 func ExampleSet() {
 	set, err := builtin.Set(map[string]builtin.Spec{
 		"solve":    {Strategy: "complete-task", Config: json.RawMessage(`{"max_model_calls":5}`)},
@@ -123,10 +118,8 @@ func ExampleSet() {
 			fmt.Println(d.Status, d.Output.Text())
 		}
 	}
-	solve := completetask.Config{MaxModelCalls: 5}
-	reviewed := reflection.Config{Generator: "solve", MaxIterations: 1}
-	careful := retry.Config{Strategy: "reviewed", MaxRetries: 1}
-	fmt.Println("at most", careful.Bound(reviewed.Bound(solve.Bound())), "model calls")
+	b, err := o.Bound(orchestrator.Task{}, bound.Options{})
+	fmt.Println("at most", b.ModelCalls.Most, "model calls", err)
 	// Output:
 	// 0 careful
 	// 0.1 reviewed
@@ -134,7 +127,7 @@ func ExampleSet() {
 	// 0.2 reviewed
 	// 0.2.1 solve
 	// done 42
-	// at most 18 model calls
+	// at most 18 model calls <nil>
 }
 
 // The planner chooses who carries out a step. The executors are the possible choices.
@@ -166,17 +159,21 @@ func ExampleSet_executors() {
 	// Output: The cat has a hat. <nil>
 }
 
-// The greatest number of model calls of the zero Configs, if they delegate to a complete-task.
+// The greatest number of model calls of the zero Configs, which delegate to a complete-task, in runs
+// without limits.
 func Example_bounds() {
-	solve := completetask.Config{}.Bound()
-	fmt.Println("complete-task", solve)
-	fmt.Println("plan-revise-execute", pre.Config{}.Bound(solve))
-	fmt.Println("plan-and-execute", pre.Config{Evaluation: pre.EvaluateNever, Answer: pre.AnswerSynthesize}.Bound(solve))
-	fmt.Println("reflection", reflection.Config{}.Bound(0))
-	fmt.Println("react", react.Config{}.Bound())
-	fmt.Println("retry", retry.Config{}.Bound(solve))
-	fmt.Println("reason-act-observe", reasonactobserve.Config{}.Bound())
-	fmt.Println("step-agent", stepagent.Config{}.Bound())
+	set := builtin.All()
+	set["step-agent"] = stepagent.New(stepagent.Config{Step: func(stepagent.Step) stepagent.StepResult { return stepagent.Continue() }})
+	for _, name := range []string{
+		"complete-task", "plan-revise-execute", "plan-and-execute", "reflection", "react", "retry", "reason-act-observe", "step-agent",
+	} {
+		run := machine.Started{Strategy: name, Limits: delegation.Limits{ModelCalls: -1, Steps: -1}}
+		b, err := bound.Of(&machine.Config{Strategies: set}, run, bound.Options{})
+		if err != nil {
+			log.Fatal(err)
+		}
+		fmt.Println(name, b.ModelCalls.Most)
+	}
 	// Output:
 	// complete-task 53
 	// plan-revise-execute 1230

@@ -4,16 +4,8 @@ import (
 	"github.com/segue-go/segue/messages"
 	"github.com/segue-go/segue/nextstep"
 	"github.com/segue-go/segue/strategy"
-	"github.com/segue-go/segue/strategy/internal/compact"
 	"github.com/segue-go/segue/strategy/internal/frame"
 )
-
-// compactions returns the greatest number of model calls that Compact adds: for summaries, and for
-// requests that were refused and are made again.
-func (c Config) compactions() int {
-	r, _ := compact.New(c.Compact)
-	return r.Summaries() + r.Refusals()
-}
 
 // afterSummary says what is due after a summary that was asked for in the place of another trigger.
 // After a search, and after an answer to which a note came, this is the same as after other calls.

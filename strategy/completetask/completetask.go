@@ -2,9 +2,9 @@
 // It asks the model, runs the tools that the model calls, and asks again with their results, until
 // the model answers without a call.
 //
-// It makes at most MaxModelCalls + MaxRetries + 1 model calls ([Config.Bound]); the last is for a
-// conclusion without tools. [Config.Compact] adds those for summaries. A forced ToolChoice adds one
-// if the provider refuses it, and a Schema adds one if the provider refuses the response format.
+// It makes at most MaxModelCalls + MaxRetries + 1 model calls; the last is for a conclusion without
+// tools. [Config.Compact] adds those for summaries. A forced ToolChoice adds one if the provider
+// refuses it, and a Schema adds one if the provider refuses the response format.
 //
 // The strategy never invents an answer. An empty reply has a nil Result. A reply that was cut off,
 // was withheld, or came after the last allowed call is an error that keeps the text. If an answer

@@ -173,19 +173,6 @@ func New(cfg Config) func() strategy.Strategy {
 	}
 }
 
-// Bound returns the greatest number of model calls of a run, not counting retries inside a client.
-// It returns -1 if there is no bound.
-func (c Config) Bound() int {
-	if c.MaxModelCalls < 0 {
-		return -1
-	}
-	conclusion := 1
-	if c.OnLimit == LimitFail {
-		conclusion = 0
-	}
-	return frame.Count(c.MaxModelCalls, 50) + frame.Count(c.MaxRetries, 2) + c.refusals() + c.fallbacks() + conclusion + c.compactions()
-}
-
 // Bounds implements strategy.Bounder.
 func (s *completeTask) Bounds() strategy.Bounds {
 	b := strategy.Bounds{Offers: s.Tools, Triggers: map[strategy.Trigger]int{started: 1}}

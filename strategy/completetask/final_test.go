@@ -65,13 +65,6 @@ func TestAnswer_tool(t *testing.T) {
 	require.Equal(t, llmclient.ToolChoice{}, again.ToolChoice)
 }
 
-func TestBound_answer(t *testing.T) {
-	require.Equal(t, 53, completetask.Config{}.Bound())
-	require.Equal(t, 54, completetask.Config{Schema: citySchema}.Bound())
-	require.Equal(t, 53, completetask.Config{Schema: citySchema, Answer: completetask.AnswerNative}.Bound())
-	require.Equal(t, 53, completetask.Config{Schema: citySchema, Answer: completetask.AnswerTool}.Bound())
-}
-
 // pay is not read-only, look is.
 var payAndLook = []tools.Definition{{Name: "pay"}, {Name: "look", ReadOnly: true}}
 

@@ -10,13 +10,6 @@ import (
 	"github.com/segue-go/segue/strategy/internal/compact"
 )
 
-// compactions returns the greatest number of model calls that Compact adds: for summaries, and for
-// requests that were refused and are made again.
-func (c Config) compactions() int {
-	r, _ := compact.New(c.Compact)
-	return r.Summaries() + r.Refusals()
-}
-
 // afterSummary says what is due after a summary that was asked for in the place of another trigger:
 // the same as after other calls.
 var afterSummary = map[strategy.Trigger]strategy.Trigger{searched: observed, noted: observed}

@@ -128,19 +128,6 @@ func New(cfg Config) func() strategy.Strategy {
 	}
 }
 
-// Bound returns the greatest number of model calls of a run, not counting retries inside a client.
-// It returns -1 if there is no bound.
-func (c Config) Bound() int {
-	if c.MaxSteps < 0 {
-		return -1
-	}
-	conclusion := 1
-	if c.OnLimit == LimitFail {
-		conclusion = 0
-	}
-	return cmp.Or(c.MaxSteps, 10) + frame.Count(c.MaxRetries, 3) + conclusion + c.compactions()
-}
-
 // Bounds implements strategy.Bounder.
 func (s *react) Bounds() strategy.Bounds {
 	b := strategy.Bounds{Offers: s.Tools, Calls: map[strategy.State]int{awaitingTools: 1}, Triggers: map[strategy.Trigger]int{started: 1}}

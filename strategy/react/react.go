@@ -17,9 +17,9 @@
 // neither an action nor an answer, or was cut off, is sent back with a description of what is
 // missing.
 //
-// At most MaxSteps + MaxRetries + 1 model calls are made ([Config.Bound]), the last of them for a
-// conclusion. The strategy never invents an answer. Without an answer the output is an error,
-// together with the available part of an answer from the last reply that had any.
+// At most MaxSteps + MaxRetries + 1 model calls are made, the last of them for a conclusion. The
+// strategy never invents an answer. Without an answer the output is an error, together with the
+// available part of an answer from the last reply that had any.
 //
 // The messages of an output are not the text that the model saw. They are the conversation as it
 // would be with native tools: thoughts, calls and results, without the instructions, and without

@@ -345,9 +345,6 @@ func TestBound(t *testing.T) {
 		}
 	}
 	require.Equal(t, 4+2+1, asked)
-	require.Equal(t, asked, cfg.Bound())
-	require.Equal(t, -1, react.Config{MaxSteps: -1}.Bound())
-	require.Equal(t, 10+3, react.Config{OnLimit: react.LimitFail}.Bound())
 }
 
 // silent is a policy that does not write observations.

@@ -4,15 +4,7 @@ import (
 	"github.com/segue-go/segue/messages"
 	"github.com/segue-go/segue/nextstep"
 	"github.com/segue-go/segue/strategy"
-	"github.com/segue-go/segue/strategy/internal/compact"
 )
-
-// compactions returns the greatest number of model calls that Compact adds: for summaries, and for
-// steps that begin again because a request was refused, which have up to five requests until then.
-func (c Config) compactions() int {
-	r, _ := compact.New(c.Compact)
-	return r.Summaries() + 5*r.Refusals()
-}
 
 // afterSummary says that the step after a note is due as any other.
 var afterSummary = map[strategy.Trigger]strategy.Trigger{noted: again}

@@ -156,17 +156,6 @@ func New(cfg Config) func() strategy.Strategy {
 	}
 }
 
-// Bound returns the greatest number of model calls of a run, not counting retries inside a client,
-// or -1 if there is no bound. A step makes up to four: reason, reason again in plain JSON, act and
-// observe. Two are added: one if the provider refuses a forced tool choice, and one for the last
-// answer.
-func (c Config) Bound() int {
-	if c.MaxSteps < 0 {
-		return -1
-	}
-	return 4*cmp.Or(c.MaxSteps, 10) + 2 + c.compactions()
-}
-
 // Bounds implements strategy.Bounder.
 func (s *reasonActObserve) Bounds() strategy.Bounds {
 	b := strategy.Bounds{

@@ -152,27 +152,6 @@ func New(cfg Config) func() strategy.Strategy {
 	}
 }
 
-// Bound returns the greatest number of model calls of a run, not counting retries inside a client,
-// or -1 if there is no bound. perDraft is the bound of Config.Generator; without a Generator it is
-// ignored.
-//
-// Each iteration is a draft and a critique. A delegated draft makes perDraft calls. A draft of this
-// strategy makes one, and all drafts together make up to MaxToolRounds - 1 and MaxRetries more. An
-// invalid Config has the bound 0.
-func (c Config) Bound(perDraft int) int {
-	s := compile(c)
-	switch {
-	case s.Err != nil:
-		return 0
-	case s.Generator != "" && perDraft < 0, s.Generator == "" && s.MaxToolRounds < 0:
-		return -1
-	case s.Generator != "":
-		return s.MaxIterations * (perDraft + 1)
-	default:
-		return s.MaxIterations*2 + s.MaxToolRounds - 1 + s.MaxRetries
-	}
-}
-
 // Bounds implements strategy.Bounder.
 func (s *reflection) Bounds() strategy.Bounds {
 	b := strategy.Bounds{Offers: s.Tools, ChildTools: s.Tools, ChildLimits: s.Limits}

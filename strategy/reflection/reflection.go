@@ -17,8 +17,8 @@
 // with the error. If the first draft was cut off or withheld, its available part is returned with
 // the error.
 //
-// A run makes at most MaxIterations drafts and as many critiques; [Config.Bound] returns the
-// resulting number of model calls.
+// A run makes at most MaxIterations drafts and as many critiques, each a model call, and without a
+// Generator MaxToolRounds - 1 and MaxRetries more.
 //
 // The metadata of an output holds "iterations" (the number of judged drafts) and "approved"
 // (whether the Result was approved). If they apply it also holds "critiques" (a list of [Critique])

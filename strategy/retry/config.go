@@ -96,21 +96,6 @@ func New(cfg Config) func() strategy.Strategy {
 	return func() strategy.Strategy { return &retry{settings: s, Frame: frame.New(Table, &s.Settings)} }
 }
 
-// Bound returns the greatest number of model calls of a run if no attempt makes more than
-// perAttempt. It returns -1 if perAttempt is negative, which means no bound. An invalid Config has
-// the bound 0.
-func (c Config) Bound(perAttempt int) int {
-	s := compile(c)
-	switch {
-	case s.Err != nil:
-		return 0
-	case perAttempt < 0:
-		return -1
-	default:
-		return (s.MaxRetries + 1) * perAttempt
-	}
-}
-
 // Bounds implements strategy.Bounder.
 func (s *retry) Bounds() strategy.Bounds {
 	return strategy.Bounds{Offers: []string{}, ChildTools: s.Tools, ChildLimits: s.Limits}

@@ -15,9 +15,9 @@
 // a failed attempt has no Result, the output has the latest earlier one. If the run is stopped or
 // reaches a limit during an attempt, that attempt counts, and the output is the work of it so far.
 //
-// At most MaxRetries + 1 attempts are made ([Config.Bound]). Each is a frame of its own, the first
-// child being the first attempt. So every event shows the number of the attempt: it is the number
-// after this frame's name, as in "0.2".
+// At most MaxRetries + 1 attempts are made. Each is a frame of its own, the first child being the
+// first attempt. So every event shows the number of the attempt: it is the number after this
+// frame's name, as in "0.2".
 //
 // The strategy adds "attempts", a list of [Attempt], to the metadata of the attempt, and the
 // earlier attempts to its Parts, by number.

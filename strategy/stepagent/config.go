@@ -95,13 +95,6 @@ func New(cfg Config) func() strategy.Strategy {
 	}
 }
 
-// Bound returns the greatest number of model calls of a run, not counting retries inside a client:
-// MaxAsks for each of MaxIterations, and the plans.
-func (c Config) Bound() int {
-	iterations := max(0, cmp.Or(c.MaxIterations, 10))
-	return iterations*frame.Count(c.MaxAsks, 8) + c.plans(iterations)
-}
-
 // plans returns how many plans are asked for in so many iterations.
 func (c Config) plans(iterations int) int {
 	if c.PlanEvery <= 0 {
