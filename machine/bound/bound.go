@@ -106,12 +106,17 @@ func Of(cfg *machine.Config, s machine.Started, o Options) (Bound, error) {
 		Strategy: s.Strategy, Frames: c.frames(s.Strategy),
 		ModelCalls: root.amount(modelCalls), ToolCalls: root.amount(toolCalls), Steps: root.amount(steps), Depth: root.deep(s.Limits),
 	}
-	t := tokens{limits: s.Limits, call: o.Call, calls: b.ModelCalls, atOnce: 1}
+	call, t := o.Call, tokens{calls: b.ModelCalls, atOnce: 1}
 	if c.branches {
 		t.atOnce = s.Parallel // agents work beside each other
 	}
-	b.InputTokens, b.OutputTokens, b.TotalTokens = t.input(), t.output(), t.total()
-	b.Cost = t.cost(&b, o.Prices)
+	if call.Total == 0 && call.Input > 0 && call.Output > 0 {
+		call.Total = call.Input + call.Output
+	}
+	b.InputTokens = t.amount(s.Limits.InputTokens, "input_tokens", call.Input)
+	b.OutputTokens = t.amount(s.Limits.OutputTokens, "output_tokens", call.Output)
+	b.TotalTokens = t.amount(s.Limits.TotalTokens, "total_tokens", call.Total)
+	b.Cost = t.amount(int64(s.Limits.Cost), "cost", int64(price(call, o.Prices)))
 	return b, nil
 }
 

@@ -32,6 +32,8 @@
 //     allow there are fewer steps and tool calls, too, which is not counted.
 //   - Each thing is counted for itself: a frame that does most of one may do less of another, and a
 //     child that needs all that it may leaves its parent no other choice than to end.
+//   - Each call of a model is taken to cost what the dearest may, also where a limit on tokens is in
+//     the way.
 //   - A strategy may remember what excludes moves that its table and its Bounds allow.
 //
 // Otherwise there are answers that reach it, as the tests of this package show for the strategies of

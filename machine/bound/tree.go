@@ -100,9 +100,12 @@ type subtree struct {
 	cut   bool // a limit on depth kept it from starting more
 }
 
-// unknown returns what is used by something of which nothing is known: what it may.
+// unknown returns what is used by something of which nothing is known: all that it may.
 func unknown(s start) *subtree {
-	t := &subtree{n: counts{most, most, most}, depth: s.depth}
+	if s.depth <= 0 {
+		return &subtree{cut: true}
+	}
+	t := &subtree{n: counts{most, most, most}, depth: s.depth, cut: true}
 	t.limit(s)
 	return t
 }
@@ -139,34 +142,30 @@ func (c *calculation) frame(p *part, s start) *subtree {
 	if !p.brings && len(offered) == 0 {
 		does.calls, does.starts = 0, 0 // calls of tools that there are not are not counted
 	}
-	calls, starts := min(does.calls, s.limits[toolCalls]), min(does.starts, s.limits[toolCalls])
+	calls, children := min(does.calls, s.limits[toolCalls]), does.delegations+does.starts
+	if p.said.Starts > 0 {
+		children = min(children, int64(p.said.Starts))
+	}
 	made := &subtree{n: counts{does.models, does.calls + does.starts, does.steps}, depth: 1}
 	for q := range made.by {
 		made.by[q] = []Reason{{}}
 	}
-	child, own, call := &subtree{}, &subtree{}, &subtree{}
+	started, child, call := &subtree{}, &subtree{}, &subtree{}
 	if does.delegations > 0 {
-		child = c.delegated(p, s)
+		c.delegated(child, p, s)
 	}
-	if starts > 0 {
-		own = c.called(s, p.agents)
+	if does.starts > 0 {
+		c.called(child, s, p.agents)
 	}
 	if calls > 0 {
-		call = c.called(s, p.callable(c.cfg.Agents, offered))
+		c.called(call, s, p.callable(c.cfg.Agents, offered))
 	}
-	started := &subtree{}
-	started.add(child, does.delegations)
-	started.add(own, starts)
-	if most := int64(p.said.Starts); most > 0 {
-		for q := range started.n {
-			started.n[q] = min(started.n[q], times(max(child.n[q], own.n[q]), most))
-		}
-	}
+	started.add(child, children)
 	started.add(call, calls)
 	made.add(started, 1)
 	made.depth = min(1+started.depth, s.depth)
 	for q := range made.n {
-		if calls < does.calls && call.n[q] > 0 || starts < does.starts && own.n[q] > 0 {
+		if calls < does.calls && call.n[q] > 0 {
 			made.by[q] = addReason(made.by[q], Reason{Limit: names[toolCalls], Of: s.of[toolCalls]})
 		}
 	}
@@ -187,40 +186,32 @@ func (p *part) callable(agents map[string]*machine.Agent, offered []string) []*m
 	return all
 }
 
-// delegated returns what one delegation uses at most: of each quantity what the child needs that
-// needs most of it.
-func (c *calculation) delegated(p *part, s start) *subtree {
+// delegated widens what a child uses to what one delegation uses at most: of each quantity what the
+// child needs that needs most of it.
+func (c *calculation) delegated(child *subtree, p *part, s start) {
 	names := append(c.cfg.Strategies.Names(), c.cfg.Remote...)
 	if d, ok := p.strategy.(strategy.Delegator); ok {
 		names = d.Children()
 	}
-	all := &subtree{}
 	for _, name := range names {
 		below := s.below(name, p.said.ChildLimits, 0)
 		below.tools = narrow(s.tools, p.said.ChildTools)
 		if _, ok := c.cfg.Strategies[name]; ok {
-			all.widen(c.subtree(below), 1)
+			child.widen(c.subtree(below), 1)
 		} else if slices.Contains(c.cfg.Remote, name) {
-			far := &subtree{cut: true}
-			if below.depth > 0 {
-				far.widen(unknown(below), 1)
-			}
-			all.widen(far, 1)
+			child.widen(unknown(below), 1)
 		}
 	}
-	return all
 }
 
-// called returns what one tool call uses at most, if it is a call of an agent.
-func (c *calculation) called(s start, agents []*machine.Agent) *subtree {
-	all := &subtree{}
+// called widens what a child uses to what one call uses at most, if it is of one of the agents.
+func (c *calculation) called(child *subtree, s start, agents []*machine.Agent) {
 	for _, a := range agents {
 		c.branches = true
 		below := s.below(a.Strategy, a.Limits, 1)
 		below.tools = narrow(s.tools, a.Tools)
-		all.widen(c.subtree(below), ceiling(a.Branches, 1))
+		child.widen(c.subtree(below), ceiling(a.Branches, 1))
 	}
-	return all
 }
 
 // below returns the start of a child with limits of its own. What is left of the limits above it is

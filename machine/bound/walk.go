@@ -10,13 +10,9 @@ import (
 // most stands for no bound. Sums and products of amounts stay at it.
 const most int64 = 1 << 40
 
-// tally is what one frame does at most, by its table.
-type tally struct {
-	models, steps, batches, delegations int64
-
-	calls  int64 // of tools and agents, without the starts
-	starts int64 // calls in states that call nothing but agents that the strategy brings
-}
+// tally is what one frame does at most, by its table. Starts are calls in states that call nothing
+// but agents that the strategy brings; the other calls may be of anything.
+type tally struct{ models, steps, batches, delegations, calls, starts int64 }
 
 // walks are the walks through a table that a frame may take: from the first state along edges, each
 // of which uses up some of the budgets. A walk may end anywhere, since any run may end at a limit.
