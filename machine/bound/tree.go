@@ -189,9 +189,9 @@ func (p *part) callable(agents map[string]*machine.Agent, offered []string) []*m
 // delegated widens what a child uses to what one delegation uses at most: of each quantity what the
 // child needs that needs most of it.
 func (c *calculation) delegated(child *subtree, p *part, s start) {
-	names := append(c.cfg.Strategies.Names(), c.cfg.Remote...)
-	if d, ok := p.strategy.(strategy.Delegator); ok {
-		names = d.Children()
+	names := strategy.NamesOf(p.strategy).Children
+	if names == nil {
+		names = append(c.cfg.Strategies.Names(), c.cfg.Remote...)
 	}
 	for _, name := range names {
 		below := s.below(name, p.said.ChildLimits, 0)
@@ -269,13 +269,11 @@ func (c *calculation) successors(of string) (all []string, circle bool) {
 	var visit func(name string)
 	visit = func(name string) {
 		onPath[name] = true
-		if h, ok := c.part(name).strategy.(strategy.Handover); ok {
-			for _, next := range h.Successors() {
-				circle = circle || onPath[next]
-				if !slices.Contains(all, next) {
-					all = append(all, next)
-					visit(next)
-				}
+		for _, next := range strategy.NamesOf(c.part(name).strategy).Successors {
+			circle = circle || onPath[next]
+			if !slices.Contains(all, next) {
+				all = append(all, next)
+				visit(next)
 			}
 		}
 		onPath[name] = false
