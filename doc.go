@@ -65,12 +65,12 @@
 //
 // Internal packages, which programs cannot import:
 //
+//	internal/textcut                         shortens texts without dividing a character
 //	internal/asktime                     how long something waits for people
 //	internal/guard                       errors and panics of code outside this module
 //	internal/jsonform                    shared code of the JSON forms
 //	internal/jsonprefix                  completes JSON that has arrived in part
 //	internal/prompts                     templates of prompts
-//	internal/repeats                     texts that repeat themselves without end
 //	internal/prove                       how much a test run does of what takes long: cases, depth
 //	internal/prove/installed             installs what tests need from npm and PyPI
 //	internal/repeats                     notices a text that goes on repeating one block

@@ -1,5 +1,10 @@
 package messages
 
+import "github.com/segue-go/segue/internal/textcut"
+
+// maxName is how much of a name of the text an error shows, in bytes.
+const maxName = 64
+
 // readMessage and the other functions of this file require data to be valid JSON.
 func readMessage(data []byte) (Message, error) {
 	o := readObject(data)
@@ -19,7 +24,7 @@ func readMessage(data []byte) (Message, error) {
 	case RoleTool:
 		m = readTool(o)
 	default:
-		return nil, at("role", &UnknownError{What: "role", Name: shorten(role)})
+		return nil, at("role", &UnknownError{What: "role", Name: textcut.Short(role, maxName)})
 	}
 	if o.err != nil {
 		return nil, o.err
@@ -132,7 +137,7 @@ func readAssistantPart(o *object, kind string) AssistantContent {
 
 func (o *object) unknownType(kind string) {
 	if o.err == nil {
-		o.err = at("type", &UnknownError{What: "type", Name: shorten(kind)})
+		o.err = at("type", &UnknownError{What: "type", Name: textcut.Short(kind, maxName)})
 	}
 }
 
@@ -200,13 +205,4 @@ func readCall(o *object) (c ToolCall) {
 	o.take("arguments", &c.Arguments)
 	c.Extras = o.extras()
 	return c
-}
-
-// shorten cuts a name taken from the text, so that an error can show it.
-func shorten(s string) string {
-	const most = 64
-	if len(s) <= most {
-		return s
-	}
-	return s[:most] + "…"
 }

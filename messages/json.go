@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+
+	"github.com/segue-go/segue/internal/textcut"
 )
 
 // Version is the version of the JSON form that this package writes and reads.
@@ -107,7 +109,7 @@ func (h *History) UnmarshalJSON(data []byte) error {
 	}
 	o := readObject(data)
 	if v := string(o.get("v")); o.err == nil && v != strconv.Itoa(Version) {
-		return at("v", &UnknownError{What: "version", Name: shorten(v)})
+		return at("v", &UnknownError{What: "version", Name: textcut.Short(v, maxName)})
 	}
 	var read History
 	o.takeList("messages", func(raw []byte) error {

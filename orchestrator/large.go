@@ -10,9 +10,9 @@ import (
 	"strings"
 	"sync"
 	"time"
-	"unicode/utf8"
 
 	"github.com/segue-go/segue/checkpoint"
+	"github.com/segue-go/segue/internal/textcut"
 	"github.com/segue-go/segue/machine"
 	"github.com/segue-go/segue/messages"
 	"github.com/segue-go/segue/nextstep"
@@ -215,7 +215,7 @@ func keptID(text string) string {
 // shown returns the part of a kept text that a model is shown: its beginning, its end, and how to
 // read what is between them.
 func shown(text string, show int, kept messages.Kept) string {
-	head, tail := runeCut(text, show*3/4), runeStart(text, len(text)-show/4)
+	head, tail := textcut.Before(text, show*3/4), textcut.After(text, len(text)-show/4)
 	var b strings.Builder
 	b.Grow(show + 400)
 	b.WriteString(text[:head])
@@ -224,22 +224,6 @@ func shown(text string, show int, kept messages.Kept) string {
 	fmt.Fprintf(&b, "\n[the result is kept as %s: read any part of it with the tool %s, such as {\"id\":%q,\"offset\":%d}, or look for a text with {\"id\":%q,\"find\":\"…\"}]",
 		kept.ID, ReadResultTool, kept.ID, head, kept.ID)
 	return b.String()
-}
-
-// runeCut returns the last place up to at where no rune is cut.
-func runeCut(text string, at int) int {
-	for at > 0 && at < len(text) && !utf8.RuneStart(text[at]) {
-		at--
-	}
-	return min(at, len(text))
-}
-
-// runeStart returns the first place from at on where no rune is cut.
-func runeStart(text string, at int) int {
-	for at < len(text) && !utf8.RuneStart(text[at]) {
-		at++
-	}
-	return at
 }
 
 // cutAsUsual cuts a text that is not kept, and says why no more of it can be read. Above most bytes
@@ -254,7 +238,7 @@ func cutAsUsual(text string, usual, most int, problem string) string {
 			text = text[:i]
 		}
 	}
-	head := runeCut(text, usual)
+	head := textcut.Before(text, usual)
 	return fmt.Sprintf("%s\n[cut: %d of %d bytes are left out; %s]", text[:head], whole-head, whole, problem)
 }
 

@@ -9,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/segue-go/segue/checkpoint"
+	"github.com/segue-go/segue/internal/textcut"
 	"github.com/segue-go/segue/tools"
 )
 
@@ -160,8 +161,8 @@ func (v *keptText) read(ctx context.Context, offset int64, length int) (string, 
 	if err != nil {
 		return "", err
 	}
-	first := runeStart(string(data[:min(len(data), more)]), 0)
-	end := runeStart(string(data), min(len(data), max(length, first+1)))
+	first := textcut.After(string(data[:min(len(data), more)]), 0)
+	end := textcut.After(string(data), min(len(data), max(length, first+1)))
 	text := string(data[first:end])
 	from, to := offset+int64(first), offset+int64(end)
 	last := "[this is its end]"

@@ -7,6 +7,7 @@ import (
 	"strconv"
 
 	"github.com/segue-go/segue/internal/jsonform"
+	"github.com/segue-go/segue/internal/textcut"
 )
 
 // Limits of a JSON text written by a model. A text beyond them is refused before anything is built
@@ -108,5 +109,5 @@ func (p *parser) number() []byte {
 
 // brief quotes a piece of model text, shortened: it may be a secret in the wrong place.
 func brief(s string) string {
-	return fmt.Sprintf("%q", shorten(s, 24))
+	return fmt.Sprintf("%q", textcut.Short(s, 24))
 }

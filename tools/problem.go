@@ -8,6 +8,8 @@ import (
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 	"github.com/santhosh-tekuri/jsonschema/v6/kind"
+
+	"github.com/segue-go/segue/internal/textcut"
 )
 
 // Problem is one error in a JSON text: its place, as a JSON pointer (RFC 6901; "" is the whole
@@ -67,7 +69,7 @@ func problems(err *jsonschema.ValidationError) []Problem {
 	var visit func(e *jsonschema.ValidationError)
 	visit = func(e *jsonschema.ValidationError) {
 		if message := describe(e.ErrorKind); message != "" {
-			found = append(found, Problem{Pointer: pointer(e.InstanceLocation), Message: shorten(message, 200)})
+			found = append(found, Problem{Pointer: pointer(e.InstanceLocation), Message: textcut.Short(message, 200)})
 		}
 		for _, cause := range e.Causes {
 			visit(cause)
@@ -84,17 +86,10 @@ func problems(err *jsonschema.ValidationError) []Problem {
 func pointer(tokens []string) string {
 	var b strings.Builder
 	for _, t := range tokens {
-		t = strings.ReplaceAll(strings.ReplaceAll(shorten(t, 40), "~", "~0"), "/", "~1")
+		t = strings.ReplaceAll(strings.ReplaceAll(textcut.Short(t, 40), "~", "~0"), "/", "~1")
 		b.WriteString("/" + strings.Trim(fmt.Sprintf("%q", t), `"`))
 	}
-	return shorten(b.String(), 200)
-}
-
-func shorten(s string, most int) string {
-	if len(s) <= most {
-		return s
-	}
-	return cutAt(s, most) + "…"
+	return textcut.Short(b.String(), 200)
 }
 
 // describe describes an error without the wrong value. It returns "" for a kind whose causes

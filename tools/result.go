@@ -10,6 +10,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/segue-go/segue/internal/guard"
+	"github.com/segue-go/segue/internal/textcut"
 	"github.com/segue-go/segue/messages"
 )
 
@@ -154,7 +155,7 @@ func (c *Running) unknown(names func() []string) *messages.ToolOutput {
 	text := fmt.Sprintf("tools: there is no tool %s", brief(c.call.Name))
 	if names != nil {
 		if known := names(); len(known) > 0 {
-			text += "; there are: " + shorten(strings.Join(known, ", "), most)
+			text += "; there are: " + textcut.Short(strings.Join(known, ", "), most)
 		} else {
 			text += "; there are none"
 		}
@@ -170,9 +171,9 @@ func Fit(text string, most int) string {
 	if most < 0 {
 		return validUTF8(text)
 	}
-	kept := cutAt(text, most)
+	kept := text[:textcut.Before(text, most)]
 	valid := validUTF8(kept) // may be longer than kept
-	shown := cutAt(valid, most)
+	shown := valid[:textcut.Before(valid, most)]
 	left := len(text) - len(kept) + len(valid) - len(shown)
 	if left == 0 {
 		return shown
@@ -185,17 +186,4 @@ func validUTF8(s string) string {
 		return s
 	}
 	return strings.ToValidUTF8(s, "\uFFFD")
-}
-
-// cutAt returns s, cut to most bytes, at a rune boundary if there is one nearby.
-func cutAt(s string, most int) string {
-	if len(s) <= most {
-		return s
-	}
-	for end := most; end > most-utf8.UTFMax && end >= 0; end-- {
-		if utf8.RuneStart(s[end]) {
-			return s[:end]
-		}
-	}
-	return s[:most]
 }

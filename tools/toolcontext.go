@@ -5,6 +5,7 @@ import (
 	"math"
 	"time"
 
+	"github.com/segue-go/segue/internal/textcut"
 	"github.com/segue-go/segue/messages"
 )
 
@@ -28,7 +29,7 @@ func callOf(ctx context.Context) *Running {
 func Progress(ctx context.Context, text string) {
 	const most = 4 << 10
 	if c := callOf(ctx); c != nil && c.progress != nil && c.isRunning() {
-		c.progress(validUTF8(shorten(text, most)))
+		c.progress(validUTF8(textcut.Short(text, most)))
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/segue-go/segue/internal/jsonform"
+	"github.com/segue-go/segue/internal/textcut"
 )
 
 // New returns a tool from a function with typed arguments and a typed result.
@@ -125,7 +126,7 @@ func undecodable(err error) Problem {
 		}
 		return Problem{Pointer: place, Message: fmt.Sprintf("does not fit the type %v", e.Type)}
 	}
-	return Problem{Message: shorten(longQuote.ReplaceAllString(err.Error(), `"…"`), 200)}
+	return Problem{Message: textcut.Short(longQuote.ReplaceAllString(err.Error(), `"…"`), 200)}
 }
 
 // longQuote matches a quoted piece of text that may be an argument.

@@ -63,7 +63,6 @@ require (
 )
 
 require (
-	github.com/agext/levenshtein v1.2.3
 	github.com/dustin/go-humanize v1.0.1 // indirect
 	github.com/mattn/go-isatty v0.0.24 // indirect
 	github.com/ncruces/go-strftime v1.0.0 // indirect

@@ -21,6 +21,7 @@ var layers = []struct {
 	about    string
 	packages []string
 }{
+	{"what all may use", []string{"internal/textcut"}},
 	{"what knows nothing of agents", []string{
 		"internal/asktime", "internal/guard", "internal/jsonform", "internal/jsonprefix", "internal/prompts", "internal/prove", "internal/prove/installed", "internal/repeats", "internal/similar", "internal/wholefile", "markdownpolicy/internal/textscan", "tools/internal/boundschema", "tools/internal/schemamemo", "tools/internal/typeschema",
 	}},

@@ -43,6 +43,7 @@ var pure = []string{
 	"strategy/internal/frame",
 	"strategy/internal/search",
 	"internal/contentsize",
+	"internal/textcut",
 	"internal/guard",
 	"internal/jsonform",
 	"internal/jsonprefix",

@@ -4,7 +4,8 @@ package repeats
 import (
 	"bytes"
 	"strings"
-	"unicode/utf8"
+
+	"github.com/segue-go/segue/internal/textcut"
 )
 
 // Bounds say how much repetition is too much: a block of at most Block bytes stands at the end more
@@ -85,9 +86,5 @@ func Once(text string) string {
 	t := Tail{Bounds: Usual}
 	t.Add(text)
 	t.look()
-	at := len(text) - t.run
-	for at < len(text) && !utf8.RuneStart(text[at]) {
-		at++
-	}
-	return strings.TrimRight(text[:at], "\n")
+	return strings.TrimRight(text[:textcut.After(text, len(text)-t.run)], "\n")
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/segue-go/segue/internal/jsonform"
+	"github.com/segue-go/segue/internal/textcut"
 	"github.com/segue-go/segue/llmclient"
 	"github.com/segue-go/segue/messages"
 	"github.com/segue-go/segue/tools"
@@ -120,7 +121,7 @@ func readEntry(data []byte) (*entry, error) {
 	}
 	for _, d := range e.Deltas {
 		if d.Kind != "" && d.Kind != kindThought {
-			return nil, fmt.Errorf("delta of unknown kind %q", shorten(d.Kind))
+			return nil, fmt.Errorf("delta of unknown kind %q", textcut.Short(d.Kind, maxShown))
 		}
 	}
 	request, err := sorted(e.Request)

@@ -8,11 +8,14 @@ import (
 	"strings"
 	"sync"
 	"time"
-	"unicode/utf8"
 
+	"github.com/segue-go/segue/internal/textcut"
 	"github.com/segue-go/segue/llmclient"
 	"github.com/segue-go/segue/messages"
 )
+
+// maxShown is how much of a text an error shows, in bytes.
+const maxShown = 120
 
 // Config is a script and the options of its client.
 type Config struct {
@@ -139,13 +142,13 @@ func (t *turn) String() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "reply %d", t.number)
 	if t.For != "" {
-		fmt.Fprintf(&b, " for %q", shorten(t.For))
+		fmt.Fprintf(&b, " for %q", textcut.Short(t.For, maxShown))
 	}
 	switch {
 	case t.Func != nil:
 		b.WriteString(" (computed)")
 	case t.err != nil:
-		fmt.Fprintf(&b, " (error %q)", shorten(t.err.Error()))
+		fmt.Fprintf(&b, " (error %q)", textcut.Short(t.err.Error(), maxShown))
 	default:
 		fmt.Fprintf(&b, " (%s)", describe(t.resp.Message))
 	}
@@ -247,32 +250,19 @@ func describe(m messages.Message) string {
 	case nil:
 		return "none"
 	case messages.System:
-		return fmt.Sprintf("system %q", shorten(m.Text))
+		return fmt.Sprintf("system %q", textcut.Short(m.Text, maxShown))
 	case messages.User:
-		return fmt.Sprintf("user %q", shorten(m.Text()))
+		return fmt.Sprintf("user %q", textcut.Short(m.Text(), maxShown))
 	case messages.Tool:
-		return fmt.Sprintf("tool %s %q", m.CallID, shorten(m.Output))
+		return fmt.Sprintf("tool %s %q", m.CallID, textcut.Short(m.Output, maxShown))
 	case messages.Assistant:
 		var b strings.Builder
-		fmt.Fprintf(&b, "assistant %q", shorten(m.Text()))
+		fmt.Fprintf(&b, "assistant %q", textcut.Short(m.Text(), maxShown))
 		for _, call := range m.Calls() {
-			fmt.Fprintf(&b, ", call %s %s(%s)", call.ID, call.Name, shorten(call.Arguments))
+			fmt.Fprintf(&b, ", call %s %s(%s)", call.ID, call.Name, textcut.Short(call.Arguments, maxShown))
 		}
 		return b.String()
 	default:
 		return fmt.Sprintf("%T", m)
 	}
-}
-
-// shorten cuts s to a length that is easy to read.
-func shorten(s string) string {
-	const most = 120
-	if len(s) <= most {
-		return s
-	}
-	cut := most
-	for !utf8.RuneStart(s[cut]) {
-		cut--
-	}
-	return s[:cut] + "…"
 }

@@ -4,7 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"unicode/utf8"
+
+	"github.com/segue-go/segue/internal/textcut"
 )
 
 // Limits of a diff: equal lines shown around a change, lines shown in all, bytes shown of a line,
@@ -42,7 +43,7 @@ func diff(a, b []string) string {
 			out.WriteString("  …\n")
 			skipped = false
 		}
-		fmt.Fprintf(&out, "%c %s\n", c.op, cut(c.text, c.at))
+		fmt.Fprintf(&out, "%c %s\n", c.op, around(c.text, c.at))
 	}
 	return out.String()
 }
@@ -136,13 +137,13 @@ func run(changes []change, op byte) int {
 	return n
 }
 
-// cut returns the part of a long line around the byte at i.
-func cut(s string, i int) string {
+// around returns the part of a long line around the byte at i.
+func around(s string, i int) string {
 	if len(s) <= diffWidth {
 		return s
 	}
-	begin := boundary(s, max(0, min(i-diffWidth/4, len(s)-diffWidth)))
-	end := boundary(s, min(len(s), begin+diffWidth))
+	begin := textcut.Before(s, max(0, min(i-diffWidth/4, len(s)-diffWidth)))
+	end := textcut.Before(s, min(len(s), begin+diffWidth))
 	out := s[begin:end]
 	if begin > 0 {
 		out = "…" + out
@@ -151,12 +152,4 @@ func cut(s string, i int) string {
 		out += "…"
 	}
 	return out
-}
-
-// boundary returns the beginning of the rune that contains the byte at i.
-func boundary(s string, i int) int {
-	for 0 < i && i < len(s) && !utf8.RuneStart(s[i]) {
-		i--
-	}
-	return i
 }

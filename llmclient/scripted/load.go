@@ -8,6 +8,7 @@ import (
 	"io"
 	"time"
 
+	"github.com/segue-go/segue/internal/textcut"
 	"github.com/segue-go/segue/llmclient"
 	"github.com/segue-go/segue/messages"
 )
@@ -112,7 +113,7 @@ func (c callFile) arguments() string {
 // strict reads one JSON object without unknown fields.
 func strict(data []byte, v any) error {
 	if len(data) == 0 || data[0] != '{' {
-		return fmt.Errorf("%s is not an object", shorten(string(data)))
+		return fmt.Errorf("%s is not an object", textcut.Short(string(data), maxShown))
 	}
 	d := json.NewDecoder(bytes.NewReader(data))
 	d.DisallowUnknownFields()

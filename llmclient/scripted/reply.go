@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/segue-go/segue/internal/textcut"
 	"github.com/segue-go/segue/llmclient"
 	"github.com/segue-go/segue/messages"
 )
@@ -55,7 +56,7 @@ func Func(f func(*llmclient.Request) Reply) Reply { return Reply{Func: f} }
 // check returns an error if the reply is invalid in itself.
 func (r Reply) check() error {
 	if r.Text != "" && r.Deltas != nil && strings.Join(r.Deltas, "") != r.Text {
-		return fmt.Errorf("its deltas join to %q, but its text is %q", shorten(strings.Join(r.Deltas, "")), shorten(r.Text))
+		return fmt.Errorf("its deltas join to %q, but its text is %q", textcut.Short(strings.Join(r.Deltas, ""), maxShown), textcut.Short(r.Text, maxShown))
 	}
 	for i, call := range r.Calls {
 		if call.Name == "" {

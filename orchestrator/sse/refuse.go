@@ -5,9 +5,9 @@ import (
 	"errors"
 	"net/http"
 	"os"
-	"strings"
 
 	"github.com/segue-go/segue/checkpoint"
+	"github.com/segue-go/segue/internal/textcut"
 	"github.com/segue-go/segue/machine"
 	"github.com/segue-go/segue/strategy"
 )
@@ -107,7 +107,7 @@ func (h *Handler) refuse(w http.ResponseWriter, r *http.Request, err error) {
 			Message string `json:"message"`
 		} `json:"error"`
 	}
-	body.Error.Code, body.Error.Message = e.Code, shorten(e.Message)
+	body.Error.Code, body.Error.Message = e.Code, textcut.Short(e.Message, 500) // it may hold text of the client
 	w.Header().Set("Content-Type", "application/json")
 	w.Header().Set("Cache-Control", "no-store")
 	w.Header().Set("X-Content-Type-Options", "nosniff")
@@ -116,13 +116,4 @@ func (h *Handler) refuse(w http.ResponseWriter, r *http.Request, err error) {
 	}
 	w.WriteHeader(status)
 	_ = json.NewEncoder(w).Encode(body) // ignore the error: the client has disconnected
-}
-
-// shorten limits the length of a message, which may hold text from the client.
-func shorten(s string) string {
-	const most = 500
-	if len(s) <= most {
-		return s
-	}
-	return strings.ToValidUTF8(s[:most], "") + "…"
 }

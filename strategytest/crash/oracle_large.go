@@ -8,8 +8,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"unicode/utf8"
 
+	"github.com/segue-go/segue/internal/textcut"
 	"github.com/segue-go/segue/messages"
 	"github.com/segue-go/segue/orchestrator"
 	"github.com/segue-go/segue/tools"
@@ -70,7 +70,7 @@ func (o *oracle) keep(a *actor, def *tools.Definition, out messages.ToolOutput) 
 	}
 	if problem != "" {
 		if usual, _ := o.cutAt(def); usual >= 0 && len(text) > usual {
-			first := lastRune(text, usual)
+			first := textcut.Before(text, usual)
 			out.Output = fmt.Sprintf("%s\n[cut: %d of %d bytes are left out; %s]", text[:first], len(text)-first, len(text), problem)
 		}
 		return out
@@ -78,10 +78,10 @@ func (o *oracle) keep(a *actor, def *tools.Definition, out messages.ToolOutput) 
 	id := nameOf(text)
 	o.large.untrusted[id] = o.large.untrusted[id] || out.Untrusted
 	out.Kept = messages.Kept{ID: id, Size: int64(len(text))}
-	head, tail := lastRune(text, show*3/4), fromRune(text, len(text)-show/4)
+	head, tail := textcut.Before(text, show*3/4), textcut.After(text, len(text)-show/4)
 	out.Output = fmt.Sprintf("%s\n[bytes %d to %d of %d are left out here]\n%s\n[the result is kept as %s: read any part of it with the tool %s, "+
 		"such as {\"id\":%q,\"offset\":%d}, or look for a text with {\"id\":%q,\"find\":\"…\"}]",
-		text[:head], head, len(text)-len(tail), len(text), tail, id, orchestrator.ReadResultTool, id, head, id)
+		text[:head], head, tail, len(text), text[tail:], id, orchestrator.ReadResultTool, id, head, id)
 	return out
 }
 
@@ -108,22 +108,6 @@ func nameOf(text string) string {
 	return strings.Map(func(digit rune) rune {
 		return rune('a' + strings.IndexRune("0123456789abcdef", digit))
 	}, fmt.Sprintf("%x", hash[:12]))
-}
-
-// lastRune returns where the last rune begins that begins at a place or before.
-func lastRune(text string, at int) int {
-	for at > 0 && !utf8.RuneStart(text[at]) {
-		at--
-	}
-	return at
-}
-
-// fromRune returns a text from the first rune on that begins at a place or behind it.
-func fromRune(text string, at int) string {
-	for at < len(text) && !utf8.RuneStart(text[at]) {
-		at++
-	}
-	return text[at:]
 }
 
 // partArguments are the arguments of the tool that reads.
@@ -155,8 +139,8 @@ func (k *keeping) reader(def tools.Definition, run string) tools.Tool {
 		if in.Length <= 0 {
 			length = k.show
 		}
-		from := len(text) - len(fromRune(text, at))
-		to := len(text) - len(fromRune(text, min(len(text), max(at+length, from+1))))
+		from := textcut.After(text, at)
+		to := textcut.After(text, min(len(text), max(at+length, from+1)))
 		last := "[this is its end]"
 		if to < len(text) {
 			last = fmt.Sprintf("[it goes on at offset %d]", to)

@@ -6,8 +6,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
-	"unicode/utf8"
 
+	"github.com/segue-go/segue/internal/textcut"
 	"github.com/segue-go/segue/llmclient"
 )
 
@@ -156,16 +156,6 @@ func plainText(body string) string {
 	return strings.Join(strings.Fields(body), " ")
 }
 
-func clip(s string, most int) string {
-	if len(s) <= most {
-		return s
-	}
-	for most > 0 && !utf8.RuneStart(s[most]) {
-		most--
-	}
-	return s[:most] + "…"
-}
-
 // ErrorFromJSON converts an error object in an answer of status 200. A status within the object
 // counts, if there is one.
 func ErrorFromJSON(raw []byte) *llmclient.Error {
@@ -179,7 +169,7 @@ func (e *ErrorBody) AsError(status int) *llmclient.Error {
 		Code:       e.classify(status),
 		Type:       cmp.Or(e.code, e.kind),
 		Message:    e.Message,
-		RetryAfter: max(e.wait, waitIn(clip(e.Message, maxMessage))),
+		RetryAfter: max(e.wait, waitIn(textcut.Short(e.Message, maxMessage))),
 	}
 	if err.Code == llmclient.CodeMalformedToolCall {
 		err.Generated = e.generated

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/segue-go/segue/internal/textcut"
 	"github.com/segue-go/segue/llmclient"
 )
 
@@ -171,10 +172,10 @@ func (x *Exchange) Clean(err *llmclient.Error) *llmclient.Error {
 		}
 	}
 	if hint := x.hint(err); hint != "" {
-		err.Message = strings.TrimPrefix(clip(err.Message, maxMessage)+" ("+hint+")", " ")
+		err.Message = strings.TrimPrefix(textcut.Short(err.Message, maxMessage)+" ("+hint+")", " ")
 	}
 	hidden.clean(err)
-	err.Message, err.Type, err.RequestID = clip(err.Message, maxMessage), clip(err.Type, maxWord), clip(err.RequestID, maxWord)
+	err.Message, err.Type, err.RequestID = textcut.Short(err.Message, maxMessage), textcut.Short(err.Type, maxWord), textcut.Short(err.RequestID, maxWord)
 	return err
 }
 

@@ -3,8 +3,8 @@ package compact
 import (
 	"strconv"
 	"strings"
-	"unicode/utf8"
 
+	"github.com/segue-go/segue/internal/textcut"
 	"github.com/segue-go/segue/messages"
 )
 
@@ -103,12 +103,6 @@ func shortened(text string, limit int) string {
 	if len(text) <= limit {
 		return text
 	}
-	begin, end := limit*3/4, len(text)-limit/4
-	for begin > 0 && !utf8.RuneStart(text[begin]) {
-		begin--
-	}
-	for end < len(text) && !utf8.RuneStart(text[end]) {
-		end++
-	}
+	begin, end := textcut.Before(text, limit*3/4), textcut.After(text, len(text)-limit/4)
 	return text[:begin] + " … (" + strconv.Itoa(end-begin) + " bytes are left out) … " + text[end:]
 }

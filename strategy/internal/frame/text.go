@@ -2,7 +2,8 @@ package frame
 
 import (
 	"strings"
-	"unicode/utf8"
+
+	"github.com/segue-go/segue/internal/textcut"
 )
 
 // Cut returns the beginning of a text, at most n bytes of whole characters, without surrounding
@@ -12,8 +13,5 @@ func Cut(text string, n int, mark func() string) string {
 	if n < 0 || len(text) <= n {
 		return text
 	}
-	for n > 0 && !utf8.RuneStart(text[n]) {
-		n--
-	}
-	return strings.TrimSpace(text[:n]) + "\n" + mark()
+	return strings.TrimSpace(text[:textcut.Before(text, n)]) + "\n" + mark()
 }

@@ -7,14 +7,15 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"path"
 	"slices"
 	"strings"
 	"time"
 
-	"github.com/agext/levenshtein"
 	"github.com/openai/openai-go/v3"
 	"github.com/openai/openai-go/v3/option"
 
+	"github.com/segue-go/segue/internal/similar"
 	"github.com/segue-go/segue/llmclient"
 )
 
@@ -232,28 +233,16 @@ func perMillion(text string) (float64, bool) {
 	return float64(int64(n*1e12+0.5)) / 1e6, true
 }
 
-// nearest returns at most three names that are like a name, the nearest first.
-func nearest(name string, list []Model) []string {
-	type candidate struct {
-		name string
-		like float64
-	}
-	var all []candidate
+// nearest returns the model whose name, or the part of it behind the provider, is like a name; "" if
+// there is none.
+func nearest(name string, list []Model) string {
+	ids, known := map[string]string{}, make([]string, 0, 2*len(list))
 	for _, m := range list {
-		like := levenshtein.Similarity(strings.ToLower(name), strings.ToLower(m.ID), nil)
-		if _, last, ok := strings.Cut(m.ID, "/"); ok { // OpenRouter: openai/gpt-5
-			like = max(like, levenshtein.Similarity(strings.ToLower(name), strings.ToLower(last), nil))
-		}
-		if like >= 0.5 {
-			all = append(all, candidate{m.ID, like})
-		}
+		last := path.Base(m.ID) // OpenRouter: openai/gpt-5
+		ids[last], ids[m.ID] = m.ID, m.ID
+		known = append(known, m.ID, last)
 	}
-	slices.SortStableFunc(all, func(a, b candidate) int { return cmp.Compare(b.like, a.like) })
-	var names []string
-	for _, c := range all[:min(len(all), 3)] {
-		names = append(names, c.name)
-	}
-	return names
+	return ids[similar.Nearest(name, known)]
 }
 
 // took returns a duration as it is shown.

@@ -342,8 +342,8 @@ func (x *examiner) missing(c *check, list []Model, err *llmclient.Error) {
 		return
 	}
 	advice := "segue models lists what there is"
-	if near := nearest(x.cfg.Client.Model, list); len(near) > 0 {
-		advice = "model: " + strings.Join(near, ", or ")
+	if near := nearest(x.cfg.Client.Model, list); near != "" {
+		advice = "model: " + near
 	}
 	c.find("model_missing", fmt.Sprintf("the server has no model %q", x.cfg.Client.Model), advice)
 }

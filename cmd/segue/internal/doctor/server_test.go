@@ -235,7 +235,7 @@ func TestExamine_nearest(t *testing.T) {
 	cfg.Client.Model = "gpt5-mini"
 	found := theOne(t, examine(t, cfg))
 	require.Equal(t, "model_missing", found.Name)
-	require.Equal(t, "model: gpt-5-mini, or gpt-5-nano", found.Advice)
+	require.Equal(t, "model: gpt-5-mini", found.Advice)
 	cfg.Client.Model = "zzz"
 	require.Equal(t, "segue models lists what there is", theOne(t, examine(t, cfg)).Advice)
 }
