@@ -178,57 +178,6 @@ func TestAsError(t *testing.T) {
 	require.ErrorIs(t, other, io.EOF)
 }
 
-func TestStack(t *testing.T) {
-	var s delegation.Stack[string]
-	_, ok := s.Pop()
-	require.False(t, ok)
-	_, ok = s.Top()
-	require.False(t, ok)
-	require.Empty(t, s.All())
-
-	s.Push("0")
-	s.Push("0.1")
-	require.Equal(t, 2, s.Depth())
-	require.Equal(t, []string{"0", "0.1"}, s.All())
-	top, ok := s.Top()
-	require.True(t, ok)
-	require.Equal(t, "0.1", top)
-
-	frames := s.All()
-	top, ok = s.Pop()
-	require.True(t, ok)
-	require.Equal(t, "0.1", top)
-	require.Empty(t, frames[1], "a popped frame is let go")
-	require.Equal(t, []string{"0"}, s.All())
-}
-
-// A stack behaves as a slice of which only the end changes.
-func TestStackLaws(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		var s delegation.Stack[int]
-		var model []int
-		t.Repeat(map[string]func(*rapid.T){
-			"push": func(t *rapid.T) {
-				n := rapid.Int().Draw(t, "n")
-				s.Push(n)
-				model = append(model, n)
-			},
-			"pop": func(t *rapid.T) {
-				n, ok := s.Pop()
-				require.Equal(t, len(model) > 0, ok)
-				if ok {
-					require.Equal(t, model[len(model)-1], n)
-					model = model[:len(model)-1]
-				}
-			},
-			"": func(t *rapid.T) {
-				require.Equal(t, len(model), s.Depth())
-				require.ElementsMatch(t, model, s.All())
-			},
-		})
-	})
-}
-
 // A limit that there is not is printed as that, alone and within what holds it, and no other is.
 func TestLimits_String(t *testing.T) {
 	none := delegation.Limits{Depth: -1, Steps: -1, ModelCalls: -1, ToolCalls: -1, InputTokens: -1, OutputTokens: -1, TotalTokens: -1, Cost: -1, Duration: -1, Handoffs: -1}

@@ -24,8 +24,6 @@ func (m *Machine) answered(rec Record) error {
 	case r.NotBegun && m.endingOf(e.frame) == nil && (e.state != open || !e.intended):
 		problem = "an effect that is to be done was not begun"
 	case r.NotBegun:
-	case r.Ref != nil && r.Answer == nil:
-		problem = "it holds a reference: put the answer in its place"
 	default:
 		problem = cmp.Or(answerProblem(e, r.Answer, formless), costProblem(e, r))
 	}

@@ -154,7 +154,6 @@ func TestMachine_refusesWrongRecords(t *testing.T) {
 	other.Tool = "x"
 	wrong[*machine.ReplayError](t, e, other, "recorded as tool x of frame 0")
 	wrong[*machine.AnswerError](t, e, machine.Answered{Effect: id(2, 4), NotBegun: true}, "was not begun")
-	wrong[*machine.AnswerError](t, e, machine.Answered{Effect: w.ID, Ref: &machine.Reference{}}, "it holds a reference")
 	wrong[*machine.AnswerError](t, e, machine.Suspended{Effect: w.ID}, "it waits for nothing")
 	e.finishAll(t)
 }

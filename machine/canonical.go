@@ -55,7 +55,7 @@ func canonicalAnswered(r *Answered) error {
 		resp.Raw = nil
 		r.Answer = nextstep.APIResponse{Response: &resp}
 	}
-	if r.Ref == nil && isText(r.Frame, string(r.Kind), r.Tool, r.Digest) && isPlainAnswer(r.Answer) {
+	if isText(r.Frame, string(r.Kind), r.Tool, r.Digest) && isPlainAnswer(r.Answer) {
 		r.At = r.At.UTC()
 		return nil
 	}

@@ -137,7 +137,7 @@ func drawRecord(t *rapid.T, kind reflect.Type) Record {
 	draw(t, v, kind.Name())
 	switch r := v.Interface().(type) {
 	case Answered:
-		if r.Answer == nil && r.Ref == nil {
+		if r.Answer == nil {
 			r.NotBegun = true
 		}
 		return r

@@ -49,8 +49,7 @@
 // events or starting effects: an [Intended] must be in the journal before its call is made. If
 // storing fails, discard the Machine and continue from the stored records. [AppendRecord] and
 // [ReadRecord] write and read a record. The first record is the result of [Config.Start], so later
-// changes of the Config do not affect the run. A large answer may be stored beside the journal: its
-// record holds a [Reference], and the reader of the journal must fill in the answer.
+// changes of the Config do not affect the run.
 //
 // Emit. Events are in order, and the engine that applied their record emits each once. The engine
 // sets their time, and may add its own deltas and progress.

@@ -124,14 +124,6 @@ type Answered struct {
 	Unpriced int             `json:"unpriced,omitempty"`  // number of its requests to models without a price
 	NotBegun bool            `json:"not_begun,omitempty"` // it was released and never begun; see above
 	Answer   nextstep.Answer `json:"answer,omitempty"`    // nil with NotBegun
-	Ref      *Reference      `json:"ref,omitempty"`       // instead of Answer, if that is stored elsewhere: the reader of the journal must fill in Answer
-}
-
-// Reference names a large value that is stored beside a journal.
-type Reference struct {
-	Hash string `json:"hash"` // hash of the value, with the name of the function: "sha256:…"
-	Size int64  `json:"size"` // size in bytes
-	Type string `json:"type"` // media type of the value
 }
 
 // Asked says that an effect in progress waits for a person.

@@ -217,17 +217,12 @@ func appendAnswered(dst []byte, r *Answered) ([]byte, error) {
 	if r.NotBegun {
 		dst = append(dst, `,"not_begun":true`...)
 	}
-	if r.Answer != nil {
+	switch {
+	case r.Answer != nil:
 		if dst, err = nextstep.AppendAnswer(append(dst, `,"answer":`...), r.Answer); err != nil {
 			return nil, formless(TypeAnswered, err)
 		}
-	}
-	switch {
-	case r.Ref != nil:
-		dst = jsonform.AppendString(append(dst, `,"ref":{"hash":`...), r.Ref.Hash)
-		dst = strconv.AppendInt(append(dst, `,"size":`...), r.Ref.Size, 10)
-		dst = append(jsonform.AppendString(append(dst, `,"type":`...), r.Ref.Type), '}')
-	case r.Answer == nil && !r.NotBegun:
+	case !r.NotBegun:
 		return nil, formless(TypeAnswered, errEmpty)
 	}
 	return append(dst, '}'), nil
@@ -320,7 +315,7 @@ func readAnswered(data []byte) (Record, error) {
 			return nil, err
 		}
 	}
-	if r.Answer == nil && r.Ref == nil && !r.NotBegun {
+	if r.Answer == nil && !r.NotBegun {
 		return nil, errEmpty
 	}
 	return r, nil

@@ -205,7 +205,7 @@ func TestReadRecord_refuses(t *testing.T) {
 		head + `"type":"answered","effect":"3","answer":null}`:                                                                     "it holds no answer",
 		head + `"type":"answered","effect":"3","answer":{"kind":"tool_results"}}`:                                                  `unknown kind of answer "tool_results"`,
 		head + `"type":"answered","effect":"3","answer":{"kind":"tool_result","output":{},"err":1}}`:                               `the field "err" is unknown`,
-		head + `"type":"answered","effect":"3","ref":{"hash":"h","size":1}}`:                                                       `the field "ref.type" is missing`,
+		head + `"type":"answered","effect":"3","ref":{"hash":"h","size":1}}`:                                                       `the field "ref" is unknown`,
 		head + `"type":"asked","effect":"3","wait":{"id":"w","run":"r","frame":"0","seq":1}}`:                                      `the field "wait.kind" is missing`,
 		head + `"type":"suspended","effect":"3"}`:                                                                                  `the field "waits" is missing`,
 		head + `"type":"suspended","effect":"3","waits":[]}`:                                                                       "it holds no waits",

@@ -90,7 +90,6 @@ var everyRecord = []Record{
 		},
 	},
 	Answered{At: at, Effect: EffectID{Seq: 6}, NotBegun: true},
-	Answered{At: at, Effect: EffectID{Seq: 7}, Ref: &Reference{Hash: "sha256:00", Size: 5, Type: "application/json"}},
 	Asked{At: at, Effect: EffectID{Seq: 3, Index: 2}, Wait: waitOfAll},
 	Suspended{At: at, Effect: EffectID{Seq: 3, Index: 2}, Waits: []Wait{waitOfAll}, State: json.RawMessage(`{"step":2}`), Elapsed: 7},
 	Replied{At: at, Reply: Reply{WaitID: waitOfAll.ID, Approve: true, Text: "that", Reason: "why not"}},
@@ -120,7 +119,7 @@ var everyRecord = []Record{
 
 // snapshotOfAll has every field of a snapshot set, in some frame or effect of it.
 var snapshotOfAll = Snapshot{
-	Format: SnapshotFormat, Records: 9, Seq: 4, Now: at, Active: time.Minute,
+	Format: snapshotFormat, Records: 9, Seq: 4, Now: at, Active: time.Minute,
 	Started: Started{At: at, Run: "r1", Strategy: "solve", Parallel: 8, Tools: []tools.Definition{{Name: "look"}}},
 	Notes:   []NoteSnapshot{{Note: 2, Text: "a note", Heard: true}}, LastNote: 2,
 	Frames: []FrameSnapshot{
@@ -141,7 +140,7 @@ var snapshotOfAll = Snapshot{
 					Made: &messages.ToolCall{ID: "c1", Name: "look", Arguments: "{}"}, Digest: "d1", Started: true, Reserved: delegation.Counts{ToolCalls: 1},
 				},
 				{
-					State: EffectNested, Kind: EffectTool, Call: messages.ToolCall{ID: "c2", Name: "ask"}, Agent: true, InTurn: true, Started: true,
+					State: "nested", Kind: EffectTool, Call: messages.ToolCall{ID: "c2", Name: "ask"}, Agent: true, InTurn: true, Started: true,
 					Results: []BranchResult{{Text: "no", Failed: true}, {}, {NoChild: true, Output: &delegation.Output{Err: &delegation.Error{Code: delegation.CodeInvalid, Message: "no"}}}}, Several: true, Tainted: true,
 				},
 			},
@@ -149,7 +148,7 @@ var snapshotOfAll = Snapshot{
 		{
 			Name: "0.2", Strategy: "child", After: "clerk", Memory: json.RawMessage(`null`), Seq: 4, Branch: &BranchSnapshot{Call: EffectID{Seq: 2, Index: 2}, Place: 1},
 			Effect: &EffectSnapshot{
-				State: EffectWaiting, Kind: EffectRemote, Step: json.RawMessage(`{"v":1,"kind":"delegate","body":{"strategy":"far","input":{}}}`),
+				State: "waiting", Kind: EffectRemote, Step: json.RawMessage(`{"v":1,"kind":"delegate","body":{"strategy":"far","input":{}}}`),
 				Intended: true, Approved: true, Begun: true, Unsure: true, Kept: json.RawMessage(`1`),
 				Waits: []WaitSnapshot{
 					{Wait: waitOfAll, Closed: true, Reply: &Reply{WaitID: waitOfAll.ID, Text: "that"}},

@@ -16,8 +16,8 @@ import (
 	"github.com/segue-go/segue/strategy"
 )
 
-// SnapshotFormat is the format of the JSON form of a [Snapshot] that this package writes and reads.
-const SnapshotFormat = 1
+// snapshotFormat is the format of the JSON form of a [Snapshot] that this package writes and reads.
+const snapshotFormat = 1
 
 // Snapshot is the whole state of a waiting run: all that its records have come to, so that the run
 // can go on without them. [Machine.Snapshot] makes one; a [Migrated] gives it to a Machine.
@@ -26,7 +26,7 @@ const SnapshotFormat = 1
 // usually Strategy, Fingerprint, Position and Memory of its Frames. One from [Machine.Snapshot] is
 // read-only.
 type Snapshot struct {
-	Format   int             `json:"format"`              // SnapshotFormat
+	Format   int             `json:"format"`              // 1
 	Started  Started         `json:"started"`             // the record that began the run
 	Records  int             `json:"records"`             // the number of records that the snapshot stands for
 	Seq      int             `json:"seq"`                 // the number of the last step
@@ -95,7 +95,7 @@ type BranchSnapshot struct {
 // EffectSnapshot is the state of an effect: of a request or a remote delegation (Kind and Step), or
 // of a call (Call).
 type EffectSnapshot struct {
-	State EffectState       `json:"state,omitempty"` // EffectWaiting, EffectBlocked or EffectNested; "": the call has its Result
+	State string            `json:"state,omitempty"` // "waiting", "blocked" or "nested", see [EffectView]; "": the call has its Result
 	Kind  EffectKind        `json:"kind"`
 	Step  json.RawMessage   `json:"step,omitempty"` // in the form of [nextstep.Marshal]
 	Call  messages.ToolCall `json:"call,omitzero"`
@@ -184,7 +184,7 @@ var snapshotForm = jsonform.Of[Snapshot]()
 func ReadSnapshot(data []byte) (Snapshot, error) {
 	var head struct{ Format int }
 	err := json.Unmarshal(data, &head)
-	if err == nil && head.Format != SnapshotFormat {
+	if err == nil && head.Format != snapshotFormat {
 		err = badFormat(head.Format)
 	}
 	var s Snapshot
@@ -198,12 +198,12 @@ func ReadSnapshot(data []byte) (Snapshot, error) {
 }
 
 func badFormat(format int) error {
-	return fmt.Errorf("it has the format %d, and this version of the library reads %d", format, SnapshotFormat)
+	return fmt.Errorf("it has the format %d, and this version of the library reads %d", format, snapshotFormat)
 }
 
 // check returns an error if the snapshot has another format.
 func (s *Snapshot) check() error {
-	if s.Format != SnapshotFormat {
+	if s.Format != snapshotFormat {
 		return errors.New("its snapshot cannot be read: " + badFormat(s.Format).Error())
 	}
 	return nil

@@ -249,11 +249,11 @@ func (r *restorer) effect(f *frame, e *effect, s *EffectSnapshot) error {
 	switch {
 	case s.State == "" && s.Result != nil:
 		e.state = ended
-	case s.State == EffectBlocked && s.Result == nil:
+	case s.State == effectStates[blocked] && s.Result == nil:
 		e.state = blocked
-	case s.State == EffectWaiting && s.Result == nil:
+	case s.State == effectStates[waiting] && s.Result == nil:
 		e.state = waiting
-	case s.State == EffectNested && s.Result == nil && len(s.Results) > 0:
+	case s.State == effectStates[nested] && s.Result == nil && len(s.Results) > 0:
 		e.state = nested
 	default:
 		return refuse(fmt.Sprintf("cannot have the state %.64q", s.State), nil)

@@ -20,7 +20,7 @@ func (m *Machine) Snapshot() (Snapshot, error) {
 	if m.Status() != StatusWaiting || m.endingFrames > 0 {
 		return Snapshot{}, &SnapshotError{Run: m.run, Problem: "the run does not wait for people alone"}
 	}
-	s := Snapshot{Format: SnapshotFormat, Started: m.started, Records: m.records, Seq: m.seq, Now: m.now.UTC(), Active: m.active, Notes: m.noteSnapshots(), LastNote: m.lastNote}
+	s := Snapshot{Format: snapshotFormat, Started: m.started, Records: m.records, Seq: m.seq, Now: m.now.UTC(), Active: m.active, Notes: m.noteSnapshots(), LastNote: m.lastNote}
 	for _, f := range m.live() {
 		taken, err := m.snapshotOf(f)
 		if err != nil {
@@ -201,8 +201,8 @@ func (s *BranchResult) result(callID string) branchResult {
 	return r
 }
 
-// effectStateAtRest returns the state of an effect in the form that a snapshot stores.
-func effectStateAtRest(s effectState) EffectState {
+// effectStateAtRest returns the state of an effect as a snapshot has it.
+func effectStateAtRest(s effectState) string {
 	if s == ended {
 		return ""
 	}

@@ -177,7 +177,7 @@ func TestMigrated_refuses(t *testing.T) {
 		"delegated": {func(s *machine.Snapshot) { s.Frames[1].Branch = nil }, "it waits for nothing, or for effects and a child"},
 		"no calls":  {func(s *machine.Snapshot) { s.Frames[1].Calls = nil }, "it waits for nothing, or for effects and a child"},
 		"one step":  {func(s *machine.Snapshot) { s.Frames[1].Seq = s.Frames[0].Seq }, "it waits for two steps, or for the step of another frame"},
-		"progress":  {func(s *machine.Snapshot) { s.Frames[1].Calls[0].State = machine.EffectOpen }, `its effect 4/1 cannot have the state "open"`},
+		"progress":  {func(s *machine.Snapshot) { s.Frames[1].Calls[0].State = "open" }, `its effect 4/1 cannot have the state "open"`},
 		"no tool":   {func(s *machine.Snapshot) { s.Frames[1].Offered = nil }, `its effect 4/1 calls the tool "guarded", which the strategy may not call any more`},
 		"agent":     {func(s *machine.Snapshot) { s.Frames[1].Calls[0].Agent = true }, `its effect 4/1 calls "guarded", which is an agent in one version`},
 		"no wait":   {func(s *machine.Snapshot) { s.Frames[1].Calls[0].Waits = nil }, "its effect 4/1 must be in the state waiting if it has an open wait, and only then"},

@@ -51,32 +51,25 @@ type CallView struct {
 	Output messages.ToolOutput // the result, without CallID and Elapsed
 }
 
-// EffectView is the state of an effect that a frame waits for.
+// EffectView is the state of an effect that a frame waits for. Its State is
+//
+//   - "blocked": earlier calls must end first, or its verdict must be stored
+//   - "queued": it waits in the queue, because of Parallel
+//   - "intending": it is next in turn, but its intent must be stored first
+//   - "open": it is in progress
+//   - "asking": it is in progress, and waits for a person
+//   - "waiting": it waits for a person, and is not in progress
+//   - "nested": its branches are at work
 type EffectView struct {
 	ID    EffectID
 	Kind  EffectKind
-	State EffectState
+	State string
 	Tool  string   // name of the tool of a call
 	Waits []string // ids of its open waits, see [Machine.Waits]
 }
 
-// EffectState is the progress of an effect.
-type EffectState string
-
-// The states.
-const (
-	EffectBlocked   EffectState = "blocked"   // earlier calls must end first, or its verdict must be stored
-	EffectQueued    EffectState = "queued"    // waits in the queue, because of Parallel
-	EffectIntending EffectState = "intending" // next in turn, but its intent must be stored first
-	EffectOpen      EffectState = "open"      // in progress
-	EffectAsking    EffectState = "asking"    // in progress, and waits for a person
-	EffectWaiting   EffectState = "waiting"   // waits for a person, and is not in progress
-	EffectNested    EffectState = "nested"    // its branches are at work
-)
-
-var effectStates = [...]EffectState{
-	blocked: EffectBlocked, judged: EffectBlocked, queued: EffectQueued, intending: EffectIntending, open: EffectOpen,
-	asking: EffectAsking, waiting: EffectWaiting, nested: EffectNested,
+var effectStates = [...]string{
+	blocked: "blocked", judged: "blocked", queued: "queued", intending: "intending", open: "open", asking: "asking", waiting: "waiting", nested: "nested",
 }
 
 // Frames returns the frames of the run, in the order of the tree: each frame before the frames that

@@ -145,7 +145,7 @@ func TestMachine_Frames_ofARunThatEnds(t *testing.T) {
 }
 
 // Every state of an effect that can be seen has a name.
-func TestEffectState_names(t *testing.T) {
+func TestEffectStates(t *testing.T) {
 	require.Len(t, effectStates, int(ended))
 	for s := range ended {
 		require.NotEmpty(t, effectStates[s], "state %d", s)

@@ -150,8 +150,8 @@ type Config struct {
 
 	// Observe is called when this process starts or resumes a run, before the first event. What it
 	// returns observes the run: package otel makes traces and metrics of it. The functions are
-	// called on the goroutine of the run's loop, so they must not block. With Observe, Run makes
-	// the events that Stream makes, except deltas. A panic ends the observation of the run, and is
+	// called on the goroutine of the run's loop, so they must not block. With Observe, Run makes the
+	// events that Stream makes, except deltas. A panic ends the observation of the run, and is
 	// reported to OnPanic. A run that cannot be started or resumed has no event.
 	Observe func(ctx context.Context, key checkpoint.Key) Observation
 

@@ -8,16 +8,12 @@ import (
 )
 
 // Mermaid returns the table as a Mermaid state diagram
-// (https://mermaid.js.org/syntax/stateDiagram.html). Equal tables give equal text.
-func (t *Table) Mermaid() string {
-	return t.MermaidWith(func(State, Rule) string { return "" })
-}
-
-// MermaidHandingTo is Mermaid with an edge to each of the strategies that one with this table may
-// hand off to, as its [Names] list them: from the states that await Complete.
-func (t *Table) MermaidHandingTo(successors ...string) string {
+// (https://mermaid.js.org/syntax/stateDiagram.html), with an edge to each of the strategies that one
+// with this table may hand off to: from the states that await Complete. Equal tables give equal
+// text.
+func (t *Table) Mermaid(successors ...string) string {
 	var b strings.Builder
-	b.WriteString(t.Mermaid())
+	b.WriteString(t.MermaidWith(func(State, Rule) string { return "" }))
 	for i, name := range successors {
 		fmt.Fprintf(&b, "    state \"%s\" as successor_%d\n", mermaidQuoted.Replace(name), i+1)
 		for _, s := range t.completing() {
@@ -62,13 +58,10 @@ func (t *Table) MermaidWith(mark func(from State, r Rule) string) string {
 	return b.String()
 }
 
-// DOT returns the table in the Graphviz language (https://graphviz.org/doc/info/lang.html). Equal
-// tables give equal text.
-func (t *Table) DOT() string { return t.DOTHandingTo() }
-
-// DOTHandingTo is DOT with a dashed edge to each of the strategies that one with this table may
-// hand off to, see [Table.MermaidHandingTo].
-func (t *Table) DOTHandingTo(successors ...string) string {
+// DOT returns the table in the Graphviz language (https://graphviz.org/doc/info/lang.html), with a
+// dashed edge to each of the strategies that one with this table may hand off to. Equal tables give
+// equal text.
+func (t *Table) DOT(successors ...string) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "digraph %q {\n    rankdir=LR;\n    node [shape=box, style=rounded];\n", t.Name)
 	for _, s := range t.States {

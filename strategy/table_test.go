@@ -139,8 +139,8 @@ func TestTable_diagramsOfHandoffs(t *testing.T) {
     done --> successor_1: hands off
     state "a #quot;b#quot; #35;1 c" as successor_2
     done --> successor_2: hands off
-`, loop().MermaidHandingTo("books", "a \"b\" #1\nc"))
-	dot := loop().DOTHandingTo("books", "done")
+`, loop().Mermaid("books", "a \"b\" #1\nc"))
+	dot := loop().DOT("books", "done")
 	require.Equal(t, strings.TrimSuffix(loop().DOT(), "}\n")+`    "successor 1" [label="books", style="rounded,dashed"];
     "done" -> "successor 1" [label="hands off", style=dashed];
     "successor 2" [label="done", style="rounded,dashed"];

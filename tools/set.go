@@ -167,11 +167,3 @@ func (s *Set) Definitions() []Definition {
 	}
 	return s.defs
 }
-
-// Len returns the number of tools.
-func (s *Set) Len() int {
-	if s == nil {
-		return 0
-	}
-	return len(s.tools)
-}

@@ -19,7 +19,7 @@ func TestSet(t *testing.T) {
 	c, a, b := named("c"), named("a"), named("b")
 	set, err := tools.NewSet(c, a, b)
 	require.NoError(t, err)
-	require.Equal(t, 3, set.Len())
+	require.Len(t, set.Definitions(), 3)
 	require.Equal(t, []string{"a", "b", "c"}, set.Names())
 
 	defs := set.Definitions()
@@ -43,7 +43,7 @@ func TestEmptySets(t *testing.T) {
 		require.False(t, ok)
 		require.Empty(t, set.Names())
 		require.Empty(t, set.Definitions())
-		require.Zero(t, set.Len())
+		require.Empty(t, set.Definitions())
 	}
 }
 

@@ -127,8 +127,8 @@ func (c *cli) graph(f *graphFlags, args []string) error {
 		record.draw(args[0], table)
 		return encode(c.stdout, record)
 	case f.format.value == formatDOT:
-		return write(c.stdout, table.DOTHandingTo(record.Successors...))
+		return write(c.stdout, table.DOT(record.Successors...))
 	default:
-		return write(c.stdout, table.MermaidHandingTo(record.Successors...))
+		return write(c.stdout, table.Mermaid(record.Successors...))
 	}
 }

@@ -197,7 +197,7 @@ func (f *forking) edit() error {
 		*last = r
 	case machine.Answered:
 		if fits = f.how.Input == nil && f.how.Reply == nil; f.how.Answer != nil {
-			r.Answer, r.NotBegun, r.Ref, r.Elapsed, r.Cost, r.Unpriced = named(f.how.Answer, r.Answer), false, nil, 0, 0, 0
+			r.Answer, r.NotBegun, r.Elapsed, r.Cost, r.Unpriced = named(f.how.Answer, r.Answer), false, 0, 0, 0
 		}
 		*last = r
 	case machine.Replied:

@@ -166,28 +166,6 @@ func (c *Coverage) addUnknown(name string) {
 	c.unknown[name] = true
 }
 
-// AddJournal counts the moves of a run from its records, which it applies to a new Machine with
-// this Config. The error is that of the first record that does not fit; the moves before it are
-// counted. Runs in a store are counted with orchestrator.Replay and [Coverage.Add] instead, which
-// also finds the Config.
-func (c *Coverage) AddJournal(cfg *machine.Config, records []machine.Record) error {
-	if cfg.Quiet {
-		loud := *cfg
-		loud.Quiet, cfg = false, &loud
-	}
-	m := machine.New(cfg)
-	for i, r := range records {
-		if err := m.Apply(r); err != nil {
-			return fmt.Errorf("coverage: record %d of the journal: %w", i+1, err)
-		}
-		for _, e := range m.Ready().Events {
-			c.Add(e)
-		}
-		m.Advance()
-	}
-	return nil
-}
-
 // Merge adds what another Coverage has counted, and its tables. The other one may be of another
 // set, and does not change. Add still knows only the strategies of c's own set. The order in which
 // Coverages are merged changes nothing.

@@ -1,18 +1,15 @@
 package coverage_test
 
 import (
-	"errors"
 	"flag"
 	"os"
 	"slices"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
-	"github.com/segue-go/segue/delegation"
 	"github.com/segue-go/segue/internal/scenetest"
 	"github.com/segue-go/segue/llmclient"
 	"github.com/segue-go/segue/machine"
@@ -238,46 +235,6 @@ func BenchmarkAdd(b *testing.B) {
 	for b.Loop() {
 		c.Add(e)
 	}
-}
-
-// A journal says what its run went through, also one of a quiet Machine, and as far as it fits.
-func TestCoverage_AddJournal(t *testing.T) {
-	failing := strategy.Set{
-		"retry": retry.New(retry.Config{Strategy: "child", MaxRetries: 1}),
-		"child": func() strategy.Strategy {
-			return &scenetest.Scene{Reply: func(r llmclient.Response) nextstep.NextStep {
-				if r.Message.Text() == "bad" {
-					return nextstep.ReportError{Err: errors.New("bad")}
-				}
-				return scenetest.Done("good")
-			}}
-		},
-	}
-	cfg := &machine.Config{Strategies: failing, Quiet: true}
-	at := time.Unix(1, 0)
-	m := machine.New(cfg)
-	var journal []machine.Record
-	apply := func(r machine.Record) {
-		require.NoError(t, m.Apply(r))
-		journal = append(journal, r)
-		require.NotContains(t, kinds(m.Ready().Events), machine.EventStateChanged)
-		m.Advance()
-	}
-	apply(machine.Started{At: at, Run: "r", Strategy: "retry", Input: delegation.Input{Goal: "go"}})
-	apply(m.Open()[0].Answered(reply("bad"), at, 0))
-	apply(m.Open()[0].Answered(reply("good"), at, 0))
-	require.True(t, m.Done())
-
-	c := coverage.New(failing)
-	require.NoError(t, c.AddJournal(cfg, journal))
-	require.True(t, cfg.Quiet, "the Config is the caller's")
-	failed := coverage.Move{From: "ready", On: "failed", To: "failed"}
-	require.Equal(t, []coverage.Move{failed, {From: "attempting", On: "failed", To: "failed"}}, c.Of(retry.Table).Missing())
-	require.Equal(t, int64(1), c.Of(retry.Table).Moves[1].Times, "the second attempt led from the state to itself")
-
-	part := coverage.New(failing)
-	require.ErrorContains(t, part.AddJournal(cfg, append(journal[:1:1], journal[0])), "coverage: record 2 of the journal: ")
-	require.Equal(t, int64(1), part.Of(retry.Table).Moves[0].Times)
 }
 
 func reply(text string) nextstep.Answer {

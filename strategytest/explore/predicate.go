@@ -32,7 +32,7 @@ func atWork(agent string) Predicate {
 	return func(s *State) bool {
 		return slices.ContainsFunc(s.Frames(), func(f machine.FrameView) bool {
 			return slices.ContainsFunc(f.Effects, func(e machine.EffectView) bool {
-				return e.Tool == agent && e.State == machine.EffectNested
+				return e.Tool == agent && e.State == "nested"
 			})
 		})
 	}
