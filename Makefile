@@ -16,7 +16,7 @@ BENCH     ?= .
 # What is generated for packages; git ignores it.
 MANUAL    := $(CURDIR)/build/manual
 
-.PHONY: all help demo test browser postgres prove breaks lint bench soak generate cover tidy fuzz release release-check manual archives live coverage
+.PHONY: all help demo test browser postgres prove breaks lint bench soak generate api cover tidy fuzz release release-check manual archives live coverage
 
 all: lint test ## lint and test
 
@@ -119,6 +119,9 @@ generate: ## write the generated documents anew
 	@$(GO) test -run 'TestScenariosAreShown|TestGuards|TestDefects' ./internal/archtest -rewrite
 	@$(GO) test -run '^TestBroken_page$$' ./strategytest/explore ./strategytest/crash -rewrite
 	@cd cmd/segue && $(GO) test -run '^TestConfig_schema$$' ./config -rewrite
+
+api: ## write internal/archtest/testdata/api.txt anew: what programs can import; look at the difference
+	@$(GO) test ./internal/archtest -count 1 -run '^TestAPI$$' -rewrite
 
 cover: ## measure test coverage
 	@for dir in $(MODULES); do (cd $$dir && $(GO) test -coverprofile=coverage.out ./... && $(GO) tool cover -func=coverage.out | tail -1) || exit 1; done
