@@ -11,9 +11,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/segue-go/segue/internal/scenetest"
-	"github.com/segue-go/segue/llmclient"
 	"github.com/segue-go/segue/machine"
-	"github.com/segue-go/segue/messages"
 	"github.com/segue-go/segue/nextstep"
 	"github.com/segue-go/segue/strategy"
 	"github.com/segue-go/segue/strategy/retry"
@@ -235,17 +233,6 @@ func BenchmarkAdd(b *testing.B) {
 	for b.Loop() {
 		c.Add(e)
 	}
-}
-
-func reply(text string) nextstep.Answer {
-	return nextstep.APIResponse{Response: &llmclient.Response{Message: messages.AssistantText(text)}}
-}
-
-func kinds(events []machine.Event) (all []machine.EventKind) {
-	for _, e := range events {
-		all = append(all, e.Kind)
-	}
-	return all
 }
 
 var rewrite = flag.Bool("rewrite", false, "write the golden files anew")

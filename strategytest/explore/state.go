@@ -138,7 +138,7 @@ func (t *keyText) frame(w *walk, f *machine.FrameView) {
 		e := &f.Effects[i]
 		t.text(string(e.Kind))
 		t.number(e.ID.Index)
-		t.text(string(e.State))
+		t.text(e.State)
 		t.text(e.Tool)
 		t.number(len(e.Waits))
 	}
