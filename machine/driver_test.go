@@ -125,7 +125,7 @@ func (e *engine) flush() {
 	out := take(e.m)
 	e.seen = append(e.seen, out)
 	for _, ev := range out.events {
-		if left, ok := ev.Detail.(machine.FrameLeft); ok && left.Successor == "" {
+		if left, ok := ev.Detail.(machine.FrameLeft); ok && left.Handoff == "" {
 			e.gone[ev.Frame] = true
 		}
 	}

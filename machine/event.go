@@ -212,7 +212,7 @@ type FrameLeft struct {
 	Elapsed  time.Duration     `json:"elapsed,omitzero"`
 	Err      *delegation.Error `json:"error,omitempty"`
 
-	Successor string `json:"successor,omitempty"` // the strategy that it handed off to; "" if the frame has ended for good
+	Handoff string `json:"successor,omitempty"` // the strategy that it handed off to; "" if the frame has ended for good
 }
 
 // RunFinished describes how the run ended. Nothing comes after it.

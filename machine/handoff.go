@@ -32,7 +32,7 @@ func (m *Machine) handOff(f *frame, boxed nextstep.NextStep) nextstep.NextStep {
 	if broken != nil {
 		return nextstep.ReportError{Err: broken}
 	}
-	next, err := m.successor(f, step.Successor, known)
+	next, err := m.successor(f, step.Handoff, known)
 	if err != nil {
 		return m.defect(f, "Complete", "names a successor that cannot take its place", err)
 	}
@@ -63,13 +63,13 @@ func (m *Machine) successors(f *frame) (known []string, broken *delegation.Error
 			broken = m.brokeDown(f, "Names", v)
 		}
 	}()
-	return append([]string{}, strategy.NamesOf(f.st).Successors...), nil
+	return append([]string{}, strategy.NamesOf(f.st).Handoffs...), nil
 }
 
 // successor returns a frame that can take the place of f. It lacks the usage that f still adds.
-func (m *Machine) successor(f *frame, s *nextstep.Successor, known []string) (*frame, error) {
+func (m *Machine) successor(f *frame, s *nextstep.Handoff, known []string) (*frame, error) {
 	if !slices.Contains(known, s.Strategy) {
-		return nil, fmt.Errorf("%.64q is not among its Successors, which are %q", s.Strategy, known)
+		return nil, fmt.Errorf("%.64q is not among its Handoffs, which are %q", s.Strategy, known)
 	}
 	next := m.newFrame()
 	if err := m.build(next, s.Strategy); err != nil {

@@ -35,11 +35,11 @@ func TestHandOff_successorsPanics(t *testing.T) {
 type handingLater struct{ *clerk }
 
 func (*handingLater) Names() strategy.Names {
-	return strategy.Names{Successors: []string{"next"}}
+	return strategy.Names{Handoffs: []string{"next"}}
 }
 
 func (c *handingLater) ProcessToolResults(r []messages.ToolOutput) nextstep.NextStep {
-	return c.fsm.Then("end", nextstep.Complete{Successor: &nextstep.Successor{Strategy: "next", Input: delegation.Input{Goal: texts(r)}}})
+	return c.fsm.Then("end", nextstep.Complete{Handoff: &nextstep.Handoff{Strategy: "next", Input: delegation.Input{Goal: texts(r)}}})
 }
 
 // A run that goes on from a snapshot gives a successor the notes that it would have had without.
@@ -195,7 +195,7 @@ func TestHandOff_taint(t *testing.T) {
 	page := messages.User{Content: []messages.UserContent{messages.Text{Text: "from a page"}}, Untrusted: true}
 	first := func() strategy.Strategy {
 		return &handing{names: []string{"next"}, scene: &scene{Reply: func(llmclient.Response) nextstep.NextStep {
-			return nextstep.Complete{Successor: &nextstep.Successor{Strategy: "next", Input: delegation.Input{Messages: messages.History{page}}}}
+			return nextstep.Complete{Handoff: &nextstep.Handoff{Strategy: "next", Input: delegation.Input{Messages: messages.History{page}}}}
 		}}}
 	}
 	e := beginListening(t, strategy.Set{"main": first, "next": plainly(hungry())})

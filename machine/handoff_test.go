@@ -20,13 +20,13 @@ type handing struct {
 	names []string
 }
 
-func (h *handing) Names() strategy.Names { return strategy.Names{Successors: h.names} }
+func (h *handing) Names() strategy.Names { return strategy.Names{Handoffs: h.names} }
 
 // to hands off to a strategy, once a model has answered.
 func to(name string, tools ...string) func() strategy.Strategy {
 	return func() strategy.Strategy {
 		return &handing{names: []string{name}, scene: &scene{Reply: func(r llmclient.Response) nextstep.NextStep {
-			return nextstep.Complete{Successor: &nextstep.Successor{Strategy: name, Input: delegation.Input{Goal: "go on: " + r.Message.Text()}, Tools: tools}}
+			return nextstep.Complete{Handoff: &nextstep.Handoff{Strategy: name, Input: delegation.Input{Goal: "go on: " + r.Message.Text()}, Tools: tools}}
 		}}}
 	}
 }
@@ -47,7 +47,7 @@ func TestHandOff_root(t *testing.T) {
 	require.Equal(t, "next", frames[0].Strategy)
 	require.Equal(t, delegation.Counts{Steps: 3, ModelCalls: 2, Handoffs: 1}, frames[0].Used)
 	left := e.events(machine.EventFrameLeft)[0].Detail.(machine.FrameLeft)
-	require.Equal(t, "next", left.Successor)
+	require.Equal(t, "next", left.Handoff)
 	entered := e.events(machine.EventFrameEntered)[1]
 	require.Equal(t, "main", entered.Detail.(machine.FrameEntered).After)
 	require.Equal(t, "go on: x", entered.Detail.(machine.FrameEntered).Goal)
@@ -100,7 +100,7 @@ func TestHandOff_circle(t *testing.T) {
 
 	idle := func() strategy.Strategy {
 		return &handing{names: []string{"main"}, scene: &scene{Start: func(in delegation.Input) nextstep.NextStep {
-			return nextstep.Complete{Successor: &nextstep.Successor{Strategy: "main", Input: in}}
+			return nextstep.Complete{Handoff: &nextstep.Handoff{Strategy: "main", Input: in}}
 		}}}
 	}
 	e = beginListening(t, strategy.Set{"main": idle})
@@ -125,7 +125,7 @@ func TestHandOff_unknown(t *testing.T) {
 	}
 	e = beginListening(t, strategy.Set{"main": unnamed, "next": plainly(hungry())})
 	e.answer("1", said("x"))
-	require.ErrorContains(t, e.m.Output().Err, `"next" is not among its Successors, which are ["another"]`)
+	require.ErrorContains(t, e.m.Output().Err, `"next" is not among its Handoffs, which are ["another"]`)
 }
 
 // A run that must end begins no successor, and a successor may use only the tools that it is given.
@@ -169,8 +169,8 @@ func TestHandOff_snapshot(t *testing.T) {
 // handingClerk hands off instead of calling.
 type handingClerk struct{ *clerk }
 
-func (c *handingClerk) Names() strategy.Names { return strategy.Names{Successors: []string{"next"}} }
+func (c *handingClerk) Names() strategy.Names { return strategy.Names{Handoffs: []string{"next"}} }
 
 func (c *handingClerk) ProcessAPIResponse(llmclient.Response) nextstep.NextStep {
-	return nextstep.Complete{Successor: &nextstep.Successor{Strategy: "next", Input: delegation.Input{Messages: messages.History{messages.UserText("go")}}, Tools: []string{"guarded"}}}
+	return nextstep.Complete{Handoff: &nextstep.Handoff{Strategy: "next", Input: delegation.Input{Messages: messages.History{messages.UserText("go")}}, Tools: []string{"guarded"}}}
 }

@@ -96,7 +96,7 @@ func canHear(s strategy.Strategy) (can bool) {
 			can = true
 		}
 	}()
-	return listens(s) || len(strategy.NamesOf(s).Successors) > 0
+	return listens(s) || len(strategy.NamesOf(s).Handoffs) > 0
 }
 
 // kept returns the notes that no frame has heard, and those that some live frame has still to hear

@@ -171,7 +171,7 @@ func TestMachine_repeatsOfAStrategy(t *testing.T) {
 			if next := results(r); len(heard)%2 == 1 {
 				return next
 			}
-			return nextstep.Complete{Successor: &nextstep.Successor{Strategy: "main", Input: delegation.Input{Goal: "go"}}}
+			return nextstep.Complete{Handoff: &nextstep.Handoff{Strategy: "main", Input: delegation.Input{Goal: "go"}}}
 		}
 		return &handing{names: []string{"main"}, scene: s}
 	}

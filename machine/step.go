@@ -82,7 +82,7 @@ func (m *Machine) takeStep(f *frame, next nextstep.NextStep) {
 func ends(s nextstep.NextStep) bool {
 	switch s := s.(type) {
 	case nextstep.Complete:
-		return s.Successor == nil
+		return s.Handoff == nil
 	case nextstep.ReportError:
 		return true
 	default:
@@ -347,7 +347,7 @@ func (m *Machine) frameLeft(f *frame, out *delegation.Output, successor string) 
 	if f.ending != nil {
 		m.endingFrames--
 	}
-	m.emit(f, EventFrameLeft, FrameLeft{Strategy: f.strategy, Result: out.Result, Usage: out.Usage, Cost: out.Cost, Unpriced: out.Unpriced, Elapsed: out.Elapsed, Err: out.Err, Successor: successor})
+	m.emit(f, EventFrameLeft, FrameLeft{Strategy: f.strategy, Result: out.Result, Usage: out.Usage, Cost: out.Cost, Unpriced: out.Unpriced, Elapsed: out.Elapsed, Err: out.Err, Handoff: successor})
 }
 
 // finish ends the run. The metadata may be the strategy's own, and are not written to.

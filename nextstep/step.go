@@ -63,18 +63,18 @@ type Delegate struct {
 	Limits   delegation.Limits `json:"limits"`   // for the child's subtree, within the parent's limits; zero fields mean the parent's
 }
 
-// Complete ends the frame with an output. With a Successor the frame hands off instead: the
-// Successor takes its place on the stack, and its output goes where that of the frame would have
+// Complete ends the frame with an output. With a Handoff the frame hands off instead: the
+// Handoff takes its place on the stack, and its output goes where that of the frame would have
 // gone. The Output of a frame that hands off is told in the event, and is otherwise dropped.
 type Complete struct {
-	Output    delegation.Output `json:"output"`
-	Successor *Successor        `json:"successor,omitempty"` // nil: the frame ends for good; read-only
+	Output  delegation.Output `json:"output"`
+	Handoff *Handoff          `json:"successor,omitempty"` // nil: the frame ends for good; read-only
 }
 
-// Successor is the strategy that takes the place of a frame that ends. It has what is left of the
+// Handoff is the strategy that takes the place of a frame that ends. It has what is left of the
 // limits of the frame, and what the frame has used counts for both. A strategy may hand off to
-// the Successors among its strategy.Names; to others is an error that fails the frame.
-type Successor struct {
+// the Handoffs among its strategy.Names; to others is an error that fails the frame.
+type Handoff struct {
 	Strategy string           `json:"strategy"` // its name in the Set; no remote strategy
 	Input    delegation.Input `json:"input"`    // everything that it sees
 	Tools    []string         `json:"tools"`    // names of tools for it, out of those of the frame; nil means all of these

@@ -103,7 +103,7 @@ func (c *check) strategy(name string) {
 		c.namedTools(c.field, fmt.Sprintf("strategy %q", name), names.Tools)
 	}
 	c.children(name, names.Children)
-	c.successors(name, names.Successors)
+	c.successors(name, names.Handoffs)
 	c.brought(name, brought)
 }
 

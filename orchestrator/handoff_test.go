@@ -142,7 +142,7 @@ func TestReplay_handoff(t *testing.T) {
 		for e, problem := range o.Replay(t.Context(), keyOfRun) {
 			switch d := e.Detail.(type) {
 			case machine.FrameLeft:
-				told = append(told, fmt.Sprint("left ", d.Strategy, " ", d.Successor))
+				told = append(told, fmt.Sprint("left ", d.Strategy, " ", d.Handoff))
 			case machine.FrameEntered:
 				told = append(told, fmt.Sprint("entered ", d.Strategy, " ", d.After))
 			case machine.Noting:

@@ -124,8 +124,8 @@ func (l *line) describeStep(detail machine.Detail) {
 	case machine.FrameLeft:
 		l.text = "strategy ended"
 		l.add("strategy", d.Strategy)
-		if d.Successor != "" {
-			l.add("successor", d.Successor)
+		if d.Handoff != "" {
+			l.add("successor", d.Handoff)
 		}
 		l.failed(d.Err)
 	default: // not logged

@@ -175,7 +175,7 @@ func (r *run) timeAgent(e *machine.Event) {
 			begins(open.Frame, open.Tool)
 		}
 	case machine.FrameLeft:
-		if d.Successor == "" {
+		if d.Handoff == "" {
 			r.agents = slices.DeleteFunc(r.agents, func(a agentDeadline) bool { return a.frame == e.Frame })
 		}
 	}

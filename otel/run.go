@@ -131,7 +131,7 @@ func (r *run) leave(e *machine.Event, d *machine.FrameLeft) {
 	}
 	span.SetAttributes(usage(d.Usage)...)
 	fail(span, d.Err)
-	if parentOf(e.Frame) != "" || d.Successor != "" {
+	if parentOf(e.Frame) != "" || d.Handoff != "" {
 		delete(r.frames, e.Frame)
 		span.End(trace.WithTimestamp(e.Time))
 	}

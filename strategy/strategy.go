@@ -93,9 +93,9 @@ type Names struct {
 	// whose names it learns during a run.
 	Children []string
 
-	// Successors are all strategies that it may end by naming, see [nextstep.Successor]. A frame
+	// Handoffs are all strategies that it may end by naming, see [nextstep.Handoff]. A frame
 	// that names another fails.
-	Successors []string
+	Handoffs []string
 }
 
 // NamesOf returns the names of a strategy; none if it is no [Namer].

@@ -17,7 +17,7 @@ func (ended) Initialize(in delegation.Input) nextstep.NextStep {
 // withSuccessors adds to a set the strategies that a strategy names as its successors, each done at
 // once.
 func withSuccessors(set strategy.Set, of strategy.Strategy) strategy.Set {
-	for _, name := range strategy.NamesOf(of).Successors {
+	for _, name := range strategy.NamesOf(of).Handoffs {
 		if set[name] == nil {
 			set[name] = func() strategy.Strategy { return ended{} }
 		}

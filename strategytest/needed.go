@@ -48,7 +48,7 @@ func namesMissing(set strategy.Set, name string, known map[string]bool) bool {
 
 func childrenOf(set strategy.Set, name string) []string {
 	names := strategy.NamesOf(made(set, name))
-	return slices.Concat(names.Children, names.Successors)
+	return slices.Concat(names.Children, names.Handoffs)
 }
 
 // made returns a strategy, or nil if it cannot be made; the story will report that.

@@ -157,8 +157,8 @@ func (p *page) left(depth int, frame string, how *machine.FrameLeft) {
 	if u := how.Usage; u != (messages.Usage{}) && p.name+frame != "0" {
 		p.line(depth, "%s%s used %d input, %d output", p.name, frame, u.Input, u.Output)
 	}
-	if how.Successor != "" {
-		p.line(depth, "%s%s hands off to %s", p.name, frame, how.Successor)
+	if how.Handoff != "" {
+		p.line(depth, "%s%s hands off to %s", p.name, frame, how.Handoff)
 		return
 	}
 	p.line(depth, "%s%s ends%s", p.name, frame, ending(how.Result, how.Err))

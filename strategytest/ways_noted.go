@@ -45,7 +45,7 @@ func (n *notedStates) runs(r *storyRun, p *process) (all []*storyRun) {
 			}
 		case machine.FrameLeft:
 			delete(states, e.Frame)
-			if d.Successor == "" {
+			if d.Handoff == "" {
 				delete(agents, e.Frame)
 			}
 		case machine.StateChanged:

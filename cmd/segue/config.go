@@ -235,7 +235,7 @@ func (c *cli) listAgents(cfg *config.Config, form string) error {
 		a := cfg.Agents[name]
 		r := agentRecord{
 			Name: name, Strategy: a.StrategyName(), Model: cfg.ModelOf(a), Description: a.Description,
-			Default: name == cfg.Default || len(cfg.Agents) == 1, Children: []string{}, Successors: a.Successors(),
+			Default: name == cfg.Default || len(cfg.Agents) == 1, Children: []string{}, Successors: a.HandsOffTo(),
 		}
 		for _, child := range a.Children {
 			r.Children = append(r.Children, child.Agent)

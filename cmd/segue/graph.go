@@ -115,7 +115,7 @@ func (c *cli) graph(f *graphFlags, args []string) error {
 		if err != nil {
 			return err
 		}
-		record.Agent, record.Successors = f.agent, agent.Successors()
+		record.Agent, record.Successors = f.agent, agent.HandsOffTo()
 		args = []string{agent.StrategyName()}
 	}
 	table := builtin.Table(args[0])

@@ -269,7 +269,7 @@ func (c *calculation) successors(of string) (all []string, circle bool) {
 	var visit func(name string)
 	visit = func(name string) {
 		onPath[name] = true
-		for _, next := range strategy.NamesOf(c.part(name).strategy).Successors {
+		for _, next := range strategy.NamesOf(c.part(name).strategy).Handoffs {
 			circle = circle || onPath[next]
 			if !slices.Contains(all, next) {
 				all = append(all, next)

@@ -31,7 +31,7 @@ func (w *composed) look(e *machine.Event) {
 			f.state = d.To
 		}
 	case machine.FrameLeft:
-		if d.Successor != "" && w.within(e.Frame, func(f *seenFrame) bool { return f.agent }) {
+		if d.Handoff != "" && w.within(e.Frame, func(f *seenFrame) bool { return f.agent }) {
 			w.saw["handed within a branch"] = true
 		}
 		delete(w.frames, e.Frame)

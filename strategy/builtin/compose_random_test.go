@@ -307,7 +307,7 @@ func (w *composed) see(e *machine.Event) {
 		}
 	case machine.FrameLeft:
 		w.sound(e.Frame, d.Err)
-		if d.Successor != "" {
+		if d.Handoff != "" {
 			w.saw["handed"] = true
 			w.saw["handed below the root"] = w.saw["handed below the root"] || e.Frame != "0"
 		}

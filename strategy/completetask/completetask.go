@@ -84,7 +84,7 @@ func (s *completeTask) Names() strategy.Names {
 		names.Tools = append(slices.Clone(names.Tools), s.ToolChoice.Name)
 	}
 	for i := range s.Handoffs {
-		names.Successors = append(names.Successors, s.Handoffs[i].Strategy)
+		names.Handoffs = append(names.Handoffs, s.Handoffs[i].Strategy)
 	}
 	return names
 }

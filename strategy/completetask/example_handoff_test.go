@@ -42,7 +42,7 @@ type triage struct{ strategy.Strategy }
 
 // Names implements strategy.Namer.
 func (t *triage) Names() strategy.Names {
-	return strategy.Names{Successors: []string{"refunds"}}
+	return strategy.Names{Handoffs: []string{"refunds"}}
 }
 
 var _ strategy.Namer = (*triage)(nil)

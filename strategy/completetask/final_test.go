@@ -161,8 +161,8 @@ func TestHandoff_besideAnotherCall(t *testing.T) {
 			messages.ToolCall{ID: "1", Name: "look", Arguments: `{}`}, messages.ToolCall{ID: "2", Name: "transfer_to_refunds", Arguments: `{}`},
 			messages.ToolCall{ID: "3", Name: "transfer_to_sales", Arguments: `{}`},
 		)).(nextstep.Complete)
-		require.Equal(t, "refunds", step.Successor.Strategy)
-		given := step.Successor.Input.Messages
+		require.Equal(t, "refunds", step.Handoff.Strategy)
+		given := step.Handoff.Input.Messages
 		require.NoError(t, given.Validate())
 		var read []string
 		for _, m := range given[len(given)-3:] {

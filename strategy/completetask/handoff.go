@@ -16,7 +16,7 @@ import (
 )
 
 // Handoff is a strategy that the model may hand the conversation over to, by calling a tool. The
-// call ends the work of this strategy, and the other takes its place, see [nextstep.Successor].
+// call ends the work of this strategy, and the other takes its place, see [nextstep.Handoff].
 // Other calls of the same reply are not run.
 type Handoff struct {
 	Strategy    string         `json:"strategy"`              // its name in the strategy.Set
@@ -128,7 +128,7 @@ func (s *completeTask) handOver(calls []messages.ToolCall) nextstep.NextStep {
 	}
 	news := s.Untold()
 	s.History = s.Told(s.History)
-	return s.Then(handed, nextstep.Complete{Output: s.Reached(), Successor: &nextstep.Successor{
+	return s.Then(handed, nextstep.Complete{Output: s.Reached(), Handoff: &nextstep.Handoff{
 		Strategy: to.Strategy, Input: s.handedOver(to, calls[at], news),
 	}})
 }

@@ -28,7 +28,7 @@ func (h handing) Names() strategy.Names {
 	if h.asked != nil {
 		h.asked(h.pupil)
 	}
-	return strategy.Names{Successors: []string{"next"}}
+	return strategy.Names{Handoffs: []string{"next"}}
 }
 
 // hands returns a twist that makes pupils hand over, with a step of their own for replies; nil: the
@@ -51,8 +51,8 @@ func hands(own func(*pupil, llmclient.Response) nextstep.NextStep, asked func(*p
 // handOver hands a conversation over.
 func (p *pupil) handOver(h messages.History) nextstep.NextStep {
 	return p.fsm.Then("answered", nextstep.Complete{
-		Output:    delegation.Output{Result: new("handed over")},
-		Successor: &nextstep.Successor{Strategy: "next", Input: delegation.Input{Messages: h}},
+		Output:  delegation.Output{Result: new("handed over")},
+		Handoff: &nextstep.Handoff{Strategy: "next", Input: delegation.Input{Messages: h}},
 	})
 }
 

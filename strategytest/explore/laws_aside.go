@@ -129,7 +129,7 @@ func (w *walk) lost([]machine.FrameView) string {
 			}
 			continue
 		}
-		if left.Successor != "" { // who goes on
+		if left.Handoff != "" { // who goes on
 			continue
 		}
 		nothing := left.Result == nil || *left.Result == ""

@@ -36,10 +36,10 @@ func (h *handoffs) reset() {
 
 // handedOff notes that a frame has handed off.
 func (w *walk) handedOff(e *machine.Event, left *machine.FrameLeft) {
-	if left.Successor == "" {
+	if left.Handoff == "" {
 		return
 	}
-	h := handoff{depth: e.Depth, from: left.Strategy, successor: left.Successor}
+	h := handoff{depth: e.Depth, from: left.Strategy, successor: left.Handoff}
 	if s := w.stands[e.Frame]; s != nil {
 		h.chosen = s.chosen
 	}
@@ -84,7 +84,7 @@ func (w *walk) onTop(views []machine.FrameView) string {
 }
 
 // hands looks at the input for a successor.
-func (s *standIn) hands(to *nextstep.Successor) {
+func (s *standIn) hands(to *nextstep.Handoff) {
 	if err := to.Input.Messages.Validate(); err != nil {
 		s.walk.complain(lawHanded, "what %q is handed: %v", to.Strategy, err)
 	}

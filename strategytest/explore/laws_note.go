@@ -75,7 +75,7 @@ func (w *walk) noteEvent(e *machine.Event) {
 		}
 		n.unheard[d.Note] = true
 	case machine.EventFrameLeft:
-		if left, _ := e.Detail.(machine.FrameLeft); left.Successor == "" {
+		if left, _ := e.Detail.(machine.FrameLeft); left.Handoff == "" {
 			delete(n.hearing, e.Frame)
 		}
 	default:
@@ -120,5 +120,5 @@ func (w *walk) saidNow() bool { return len(w.events) > 0 && w.events[0].Kind == 
 // handsOff reports whether a strategy may hand off; true if it panics.
 func handsOff(st strategy.Strategy) (may bool) {
 	defer func() { may = recover() != nil || may }()
-	return len(strategy.NamesOf(st).Successors) > 0
+	return len(strategy.NamesOf(st).Handoffs) > 0
 }

@@ -76,8 +76,8 @@ func (s *standIn) returned(step nextstep.NextStep) nextstep.NextStep {
 		s.walk.complain(lawJSON, "there is none of its Complete: %v", err)
 	}
 	s.concluded("its Complete", done.Output.Messages)
-	if done.Successor != nil {
-		s.hands(done.Successor)
+	if done.Handoff != nil {
+		s.hands(done.Handoff)
 	}
 	return step
 }

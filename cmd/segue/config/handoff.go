@@ -16,9 +16,9 @@ func (a Agent) handoffs() []struct{ Strategy, Tool string } {
 	return config.Handoffs
 }
 
-// Successors returns the names of the agents that the agent may hand over to, in the order of the
+// HandsOffTo returns the names of the agents that the agent may hand over to, in the order of the
 // file.
-func (a Agent) Successors() []string {
+func (a Agent) HandsOffTo() []string {
 	var names []string
 	for _, h := range a.handoffs() {
 		if !slices.Contains(names, h.Strategy) {
@@ -33,7 +33,7 @@ func (c *Config) Agent(name string) (Agent, error) { return c.Agents[name], c.mu
 
 // next returns the names of the agents that the agent can call, delegate to or hand over to.
 func (a Agent) next() []string {
-	names := a.Successors()
+	names := a.HandsOffTo()
 	for _, child := range a.Children {
 		names = append(names, child.Agent)
 	}

@@ -18,12 +18,12 @@ func TestParse_handoffs(t *testing.T) {
   lonely: {}
 `))
 	require.NoError(t, err)
-	require.Equal(t, []string{"books"}, c.Agents["triage"].Successors())
+	require.Equal(t, []string{"books"}, c.Agents["triage"].HandsOffTo())
 	setup, err := c.Setup("triage", Options{})
 	require.NoError(t, err)
 	require.Equal(t, []string{"books", "clerk", "triage"}, setup.Strategies.Names())
 	for name, factory := range setup.Strategies {
-		require.Equal(t, c.Agents[name].Successors() != nil, strategy.NamesOf(factory()).Successors != nil, name)
+		require.Equal(t, c.Agents[name].HandsOffTo() != nil, strategy.NamesOf(factory()).Handoffs != nil, name)
 	}
 	setup, err = c.Setup("triage", Options{Strategy: "react"})
 	require.NoError(t, err)

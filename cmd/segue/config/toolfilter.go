@@ -75,7 +75,7 @@ func (o toolFilter) Tools() []tools.Tool {
 // Names implements [strategy.Namer]: it hands off like the strategy, and what else that names is
 // left to the parent.
 func (o toolFilter) Names() strategy.Names {
-	return strategy.Names{Successors: strategy.NamesOf(o.toolStrategy).Successors}
+	return strategy.Names{Handoffs: strategy.NamesOf(o.toolStrategy).Handoffs}
 }
 
 // InheritBranches implements [strategy.BranchInheritor], if the strategy does.

@@ -31,5 +31,5 @@ func TestToolFilter_everyStrategy(t *testing.T) {
 func TestToolFilter_successors(t *testing.T) {
 	factory, err := builtin.New("complete-task", []byte(`{"handoffs": [{"strategy": "books"}]}`))
 	require.NoError(t, err)
-	require.Equal(t, []string{"books"}, strategy.NamesOf(offerOnly(factory, []string{})()).Successors)
+	require.Equal(t, []string{"books"}, strategy.NamesOf(offerOnly(factory, []string{})()).Handoffs)
 }

@@ -178,8 +178,8 @@ func brokenOff(e happening, said partialReply, verbose bool) []Line {
 func describeFrame(e happening, d machine.FrameLeft, said partialReply, verbose bool) []Line {
 	child := e.Depth > 1
 	ended := Line{Good, place(e) + plaintext.OneLine(d.Strategy) + " done"}
-	if d.Successor != "" {
-		ended.Text = place(e) + plaintext.OneLine(d.Strategy) + " hands off to " + plaintext.OneLine(d.Successor)
+	if d.Handoff != "" {
+		ended.Text = place(e) + plaintext.OneLine(d.Strategy) + " hands off to " + plaintext.OneLine(d.Handoff)
 	}
 	if d.Err != nil {
 		ended = Line{Bad, place(e) + plaintext.OneLine(d.Strategy) + " failed (" + string(d.Err.Code) + ")"}
