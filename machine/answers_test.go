@@ -142,10 +142,10 @@ func TestMachine_refusesWrongRecords(t *testing.T) {
 	}
 	for index := range 6 { // allowed already, or not to be decided by anybody
 		r := machine.Intended{Effect: id(2, index+1), Verdict: machine.VerdictAllow, Frame: "0", Tool: []string{"w", "ask", "work", "r", "w2", "seq"}[index]}
-		wrong[*machine.AnswerError](t, e, r, "it has been decided")
+		wrong[*machine.AnswerError](t, e, r, "the call already has its verdict")
 	}
-	wrong[*machine.AnswerError](t, e, machine.Intended{Effect: id(2, 2), Verdict: machine.VerdictAsk, Frame: "0", Tool: "ask"}, "it has been decided")
-	wrong[*machine.AnswerError](t, e, machine.Intended{Effect: id(2, 1), Verdict: machine.VerdictRefuse, Frame: "0", Tool: "w"}, "it has been decided")
+	wrong[*machine.AnswerError](t, e, machine.Intended{Effect: id(2, 2), Verdict: machine.VerdictAsk, Frame: "0", Tool: "ask"}, "the call already has its verdict")
+	wrong[*machine.AnswerError](t, e, machine.Intended{Effect: id(2, 1), Verdict: machine.VerdictRefuse, Frame: "0", Tool: "w"}, "the call already has its verdict")
 	wrong[*machine.AnswerError](t, e, machine.Intended{Effect: id(2, 4), Verdict: 7, Frame: "0", Tool: "r"}, "there is no such verdict")
 	other := w.Answered(result("c1", ""), at, 0)
 	other.Frame = "0.7"

@@ -53,7 +53,7 @@ func TestRemote_intents(t *testing.T) {
 func TestRemote_wrongIntents(t *testing.T) {
 	e := begin(t, only(distant), remote)
 	intent := machine.Intended{Effect: machine.EffectID{Seq: 1}, Frame: "0", Kind: machine.EffectRemote, Verdict: machine.VerdictAllow}
-	wrong[*machine.AnswerError](t, e, intent, "it has been decided")
+	wrong[*machine.AnswerError](t, e, intent, "the call already has its verdict")
 	called := intent
 	called.Kind = ""
 	wrong[*machine.ReplayError](t, e, called, "")
