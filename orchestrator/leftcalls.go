@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"regexp"
 	"slices"
@@ -22,6 +23,7 @@ import (
 type leftReader struct {
 	client llmclient.Client
 	native sync.Map // names of models for which the server has returned a call
+	held   sync.Map // by model: whether its server may hold replies to a schema; see askBySchema
 }
 
 // reads reports whether calls are read in the text of the reply to a request.
@@ -38,6 +40,9 @@ func (l *leftReader) complete(req *llmclient.Request, ask *asking, wanted bool) 
 	ctx, hear := ask.ctx, ask.onDelta
 	if !wanted || !l.reads(req) {
 		return l.client.Complete(ctx, req, hear)
+	}
+	if l.asksBySchema(req) {
+		return l.askBySchema(req, ask)
 	}
 	r, inner := &leftReply{req: req, ask: ask}, ctx
 	if hear != nil {
@@ -59,7 +64,14 @@ func (l *leftReader) complete(req *llmclient.Request, ask *asking, wanted bool) 
 		r.flush()
 		return resp, nil
 	}
-	return r.read(ctx, resp)
+	read, err := r.read(ctx, resp)
+	if e, ok := errors.AsType[*llmclient.Error](err); ok {
+		return l.again(req, ask, e)
+	}
+	if len(read.Message.Calls()) > 0 {
+		l.held.LoadOrStore(req.Model, true)
+	}
+	return read, err
 }
 
 // leftReply is a reply that may end with calls in its text.

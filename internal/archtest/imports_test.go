@@ -51,7 +51,7 @@ var allowed = map[string][]string{
 	"strategy/stepagent":             {"messages", "delegation", "tools", "llmclient", "nextstep", "strategy", "strategy/internal/frame", "internal/prompts"},
 	"machine":                        {"messages", "delegation", "tools", "llmclient", "nextstep", "strategy", "internal/guard", "internal/jsonform"},
 	"machine/bound":                  {"machine", "messages", "delegation", "llmclient", "nextstep", "strategy", "tools"},
-	"orchestrator":                   {"machine", "machine/bound", "orchestrator/internal/journals", "checkpoint", "internal/asktime", "internal/guard", "internal/repeats", "internal/similar", "messages", "delegation", "tools", "llmclient", "markdownpolicy", "nextstep", "strategy", "github.com/google/uuid", "internal/textcut"},
+	"orchestrator":                   {"machine", "machine/bound", "orchestrator/internal/journals", "checkpoint", "internal/asktime", "internal/guard", "internal/repeats", "internal/similar", "messages", "delegation", "tools", "llmclient", "markdownpolicy", "nextstep", "strategy", "github.com/google/uuid", "internal/textcut", "llmclient/policyclient"},
 	"orchestrator/internal/journals": {"checkpoint", "machine"},
 	"orchestrator/runs":              {"messages", "delegation", "nextstep", "checkpoint", "machine", "orchestrator", "orchestrator/internal/journals", "github.com/google/uuid"},
 	"orchestrator/sse":               {"messages", "delegation", "nextstep", "checkpoint", "strategy", "machine", "orchestrator", "internal/textcut"},

@@ -1,0 +1,68 @@
+package orchestrator
+
+import (
+	"errors"
+	"slices"
+
+	"github.com/segue-go/segue/llmclient"
+	"github.com/segue-go/segue/llmclient/policyclient"
+	"github.com/segue-go/segue/markdownpolicy"
+)
+
+// A server that leaves calls in the text forces no call either, and lets the model call tools that
+// it was not offered. It may still hold a reply to a JSON Schema. So once a call was left in a text,
+// the model is asked for forced calls by schema, as with [markdownpolicy.Structured], and again for
+// a call that cannot be made. All other requests stay native.
+
+// forces reports whether a request forces a call.
+func forces(req *llmclient.Request) bool {
+	return req.ToolChoice.Mode == llmclient.ChooseRequired || req.ToolChoice.Mode == llmclient.ChooseTool
+}
+
+// asksBySchema reports whether a request is to be made by schema.
+func (l *leftReader) asksBySchema(req *llmclient.Request) bool {
+	held, _ := l.held.Load(req.Model)
+	return forces(req) && held == true
+}
+
+// askBySchema makes a request by schema. If the reply does not follow the schema, the next requests
+// for the model are native.
+func (l *leftReader) askBySchema(req *llmclient.Request, ask *asking) (*llmclient.Response, error) {
+	// The strategy knows better than the policy what to tell the model about a bad reply.
+	client := policyclient.Config{MaxRepairs: -1}.Wrap(l.client, markdownpolicy.Structured{})
+	resp, err := client.Complete(ask.ctx, req, ask.onDelta)
+	if isUnreadable(err) || err == nil && forces(req) && len(resp.Message.Calls()) == 0 {
+		l.held.Store(req.Model, false)
+	}
+	return resp, err
+}
+
+// again asks by schema after a reply whose calls cannot be made. If the server does not hold the
+// new reply to the schema, the error about the first one counts.
+func (l *leftReader) again(req *llmclient.Request, ask *asking, first *llmclient.Error) (*llmclient.Response, error) {
+	if held, _ := l.held.LoadOrStore(req.Model, true); held == false {
+		return nil, first
+	}
+	llmclient.Notify(ask.ctx, llmclient.Notice{Kind: llmclient.NoticeRepair, Model: first.Model, Attempt: 1, Err: first, Discard: true})
+	resp, err := l.askBySchema(req, ask)
+	switch second, _ := errors.AsType[*llmclient.Error](err); {
+	case err == nil:
+		resp.Attempts = append(attemptsOf(first), resp.Attempts...)
+		return resp, nil
+	case isUnreadable(err):
+		first.Attempts = slices.Concat(first.Attempts, attemptsOf(second))
+		return nil, first
+	default:
+		return nil, err
+	}
+}
+
+// attemptsOf lists a reply, after the earlier ones.
+func attemptsOf(e *llmclient.Error) []llmclient.Attempt {
+	return append(slices.Clip(e.Attempts), llmclient.Attempt{Model: e.Model, Usage: e.Usage, Code: e.Code, Error: e.Message})
+}
+
+func isUnreadable(err error) bool {
+	e, ok := errors.AsType[*llmclient.Error](err)
+	return ok && e.Code == llmclient.CodeMalformedToolCall
+}
