@@ -1,8 +1,10 @@
 package orchestrator
 
 import (
+	"cmp"
 	"errors"
 	"slices"
+	"strings"
 
 	"github.com/segue-go/segue/llmclient"
 	"github.com/segue-go/segue/llmclient/policyclient"
@@ -12,7 +14,7 @@ import (
 // A server that leaves calls in the text forces no call either, and lets the model call tools that
 // it was not offered. It may still hold a reply to a JSON Schema. So once a call was left in a text,
 // the model is asked for forced calls by schema, as with [markdownpolicy.Structured], and again for
-// a call that cannot be made. All other requests stay native.
+// a call that cannot be made and after an empty reply. All other requests stay native.
 
 // forces reports whether a request forces a call.
 func forces(req *llmclient.Request) bool {
@@ -55,6 +57,25 @@ func (l *leftReader) again(req *llmclient.Request, ask *asking, first *llmclient
 	default:
 		return nil, err
 	}
+}
+
+// afterNothing asks by schema after an empty reply, where a server has left calls in the text.
+func (l *leftReader) afterNothing(req *llmclient.Request, ask *asking, resp *llmclient.Response) (*llmclient.Response, error) {
+	held, _ := l.held.Load(req.Model)
+	stopped := resp.Finish == "" || resp.Finish == llmclient.FinishStop
+	if held != true || !stopped || len(resp.Message.Calls()) > 0 || strings.TrimSpace(resp.Message.Text()) != "" {
+		return resp, nil
+	}
+	empty := &llmclient.Error{
+		Code: llmclient.CodeMalformedToolCall, Model: cmp.Or(resp.Asked, resp.Model, req.Model), Message: "orchestrator: the reply is empty",
+		Usage: resp.Usage, Attempts: resp.Attempts,
+	}
+	again, err := l.again(req, ask, empty)
+	if errors.Is(err, empty) {
+		resp.Attempts = empty.Attempts
+		return resp, nil
+	}
+	return again, err
 }
 
 // attemptsOf lists a reply, after the earlier ones.

@@ -104,6 +104,19 @@ func TestHeldCalls_ofNoTool(t *testing.T) {
 	require.Contains(t, string(model.Requests()[1].Schema.Schema), "answer")
 }
 
+// So is an empty reply, where a call was left in a text before.
+func TestHeldCalls_afterNothing(t *testing.T) {
+	model := scripted.New(scripted.Text(listMonday), scripted.Text("\n"), byGrammar, scripted.Text("Linden."))
+	called, res := calledIn(t, solver(t, model, with(officeTools()...)), delegation.Input{Goal: "Which rooms are free?"})
+	require.Equal(t, []string{"list_rooms", "list_rooms"}, called)
+	require.Equal(t, "Linden.", res.Output.Text())
+	require.NotEmpty(t, model.Requests()[2].Schema)
+
+	model = scripted.New(scripted.Text(listMonday), scripted.Text("\n"), scripted.Text(roomsOf))
+	_, res = calledIn(t, solver(t, model, with(officeTools()...)), delegation.Input{Goal: "Which rooms are free?"})
+	require.Equal(t, "\n", res.Output.Text(), "it is as it was")
+}
+
 // Other servers and other replies are left alone.
 func TestHeldCalls_elsewhere(t *testing.T) {
 	model := scripted.New(scripted.Text(roomsOf))

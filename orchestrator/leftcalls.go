@@ -71,7 +71,7 @@ func (l *leftReader) complete(req *llmclient.Request, ask *asking, wanted bool) 
 	if len(read.Message.Calls()) > 0 {
 		l.held.LoadOrStore(req.Model, true)
 	}
-	return read, err
+	return l.afterNothing(req, ask, read)
 }
 
 // leftReply is a reply that may end with calls in its text.
