@@ -44,7 +44,7 @@ var allowed = map[string][]string{
 	"strategy/planreviseexecute":     {"messages", "delegation", "tools", "llmclient", "nextstep", "strategy", "strategy/internal/frame", "internal/prompts", "strategy/planreviseexecute/internal/plantext", "strategy/planreviseexecute/internal/planorder"},
 	"strategy/react":                 {"messages", "delegation", "markdownpolicy", "tools", "llmclient", "nextstep", "strategy", "strategy/internal/frame", "strategy/toolsearch", "internal/prompts", "strategy/compaction", "strategy/internal/compact", "strategy/internal/search"},
 	"strategy/reasonactobserve":      {"messages", "delegation", "markdownpolicy", "tools", "llmclient", "nextstep", "strategy", "strategy/internal/frame", "strategy/toolsearch", "internal/jsonform", "internal/prompts", "strategy/compaction", "strategy/internal/compact", "strategy/internal/search"},
-	"strategy/compaction":            {"internal/textcut"},
+	"strategy/compaction":            {},
 	"strategy/reflection":            {"messages", "delegation", "tools", "llmclient", "nextstep", "strategy", "strategy/internal/frame", "internal/prompts"},
 	"strategy/retry":                 {"messages", "delegation", "llmclient", "nextstep", "strategy", "strategy/internal/frame", "internal/prompts"},
 	"strategy/toolsearch":            {},
@@ -84,7 +84,7 @@ var allowed = map[string][]string{
 	"strategy/planreviseexecute/internal/plantext":  {},
 
 	"strategy/internal/frame":            {"messages", "delegation", "tools", "llmclient", "nextstep", "strategy", "internal/prompts", "internal/repeats", "strategy/compaction", "strategy/internal/compact", "strategy/internal/search", "internal/textcut"},
-	"strategy/internal/compact":          {"messages", "tools", "llmclient", "nextstep", "internal/prompts", "internal/contentsize", "strategy/compaction"},
+	"strategy/internal/compact":          {"internal/textcut", "messages", "tools", "llmclient", "nextstep", "internal/prompts", "internal/contentsize", "strategy/compaction"},
 	"strategy/internal/search":           {"messages", "tools", "internal/prompts", "strategy/toolsearch"},
 	"tools/internal/boundschema":         {"github.com/santhosh-tekuri/jsonschema/v6"},
 	"tools/internal/schemamemo":          {},
