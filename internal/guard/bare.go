@@ -10,7 +10,7 @@ import (
 var packages = []string{
 	"anthropic", "builtin", "checkpoint", "compaction", "completetask", "config", "delegation", "filetools", "llmclient", "machine", "markdownpolicy",
 	"mcptools", "messages", "nextstep", "openaichat", "openairesponses", "orchestrator", "otel", "planreviseexecute", "plantext", "policyclient", "react",
-	"reasonactobserve", "reflection", "retry", "scripted", "segue", "sse", "stepagent", "strategy", "strategytest", "tools", "toolsearch",
+	"reasonactobserve", "reflection", "retry", "runs", "scripted", "segue", "sse", "stepagent", "strategy", "strategytest", "tools", "toolsearch",
 }
 
 // Bare returns the text of an error without the package name of this module at its beginning, so
