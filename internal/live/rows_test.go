@@ -46,9 +46,6 @@ var strategies = []struct{ name, config string }{
 func rows(policies []string) (all []row) {
 	natively := func(table string, tasks []task) {
 		for _, s := range strategies {
-			if table != "twelve" && strings.HasPrefix(s.name, "plan-") {
-				continue // a plan of such a task takes a small model minutes
-			}
 			all = append(all, row{table, native, s.name, tasks})
 		}
 	}
