@@ -1,6 +1,7 @@
 package mcptools
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"os"
@@ -19,6 +20,8 @@ type process struct {
 
 	exited  chan struct{} // closed when the command has ended, and its group was killed
 	drained chan struct{} // closed when nothing reads its standard error any more
+	heard   chan struct{} // closed when its standard output was read to its end
+	hearing sync.Once
 	errRead *os.File
 	once    sync.Once
 	closed  chan struct{} // closed when stop is done
@@ -32,7 +35,7 @@ func startProcess(cfg *Config, r *redactor) (*process, error) {
 	ownGroup(cmd)
 	p := &process{
 		cmd: cmd, stderr: &tail{redact: r, most: cfg.Limits.Stderr}, grace: cfg.CloseTimeout,
-		exited: make(chan struct{}), drained: make(chan struct{}), closed: make(chan struct{}),
+		exited: make(chan struct{}), drained: make(chan struct{}), heard: make(chan struct{}), closed: make(chan struct{}),
 	}
 	var ends [3]*os.File // the command's
 	var err error
@@ -73,6 +76,15 @@ func closeFile(f *os.File) {
 	}
 }
 
+// Read implements io.Reader: it reads the standard output of the command.
+func (p *process) Read(b []byte) (int, error) {
+	n, err := p.stdout.Read(b)
+	if err != nil {
+		p.hearing.Do(func() { close(p.heard) })
+	}
+	return n, err
+}
+
 func (p *process) drain() {
 	defer close(p.drained)
 	_, _ = io.Copy(p.stderr, p.errRead)
@@ -98,11 +110,15 @@ func (p *process) stop() {
 			next(p.cmd)
 		}
 		<-p.exited
-		closeFile(p.stdout)
-		select { // what it wrote last is kept, unless somebody outside its group holds the pipe
-		case <-p.drained:
-		case <-time.After(100 * time.Millisecond):
+		last, cancel := context.WithTimeout(context.Background(), 100*time.Millisecond)
+		defer cancel()
+		for _, read := range []chan struct{}{p.heard, p.drained} {
+			select { // what it wrote last is kept, unless somebody outside its group holds the pipe
+			case <-read:
+			case <-last.Done():
+			}
 		}
+		closeFile(p.stdout)
 		closeFile(p.errRead)
 		<-p.drained
 	})

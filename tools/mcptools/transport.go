@@ -27,7 +27,7 @@ func (s *Toolset) transport() (mcp.Transport, *process, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	lines := newLineReader(io.NopCloser(p.stdout), s.cfg.Limits.Message, func(line []byte) []byte { return s.message(p, line) })
+	lines := newLineReader(io.NopCloser(p), s.cfg.Limits.Message, func(line []byte) []byte { return s.message(p, line) })
 	return &mcp.IOTransport{Reader: lines, Writer: processWriter{p}, MaxLineLength: s.cfg.Limits.Message}, p, nil
 }
 
