@@ -27,33 +27,42 @@ func (l *leftReader) asksBySchema(req *llmclient.Request) bool {
 	return forces(req) && held == true
 }
 
-// askBySchema makes a request by schema. If the reply does not follow the schema, the next requests
-// for the model are native.
+// askBySchema makes a request by schema. If the server refuses it, or the reply does not follow the
+// schema, the next requests for the model are native.
 func (l *leftReader) askBySchema(req *llmclient.Request, ask *asking) (*llmclient.Response, error) {
 	// The strategy knows better than the policy what to tell the model about a bad reply.
 	client := policyclient.Config{MaxRepairs: -1}.Wrap(l.client, markdownpolicy.Structured{})
 	resp, err := client.Complete(ask.ctx, req, ask.onDelta)
-	if isUnreadable(err) || err == nil && forces(req) && len(resp.Message.Calls()) == 0 {
+	switch {
+	case err != nil && ask.ctx.Err() == nil, err == nil && forces(req) && len(resp.Message.Calls()) == 0:
 		l.held.Store(req.Model, false)
+	case err == nil:
+		resp.Read = len(resp.Message.Calls()) // they are no native calls: after text from outside they need approval, too
 	}
 	return resp, err
 }
 
-// again asks by schema after a reply whose calls cannot be made. If the server does not hold the
-// new reply to the schema, the error about the first one counts.
+// again asks by schema after a reply whose calls cannot be made. If the server refuses the request,
+// or does not hold the new reply to the schema, the error about the first reply counts.
 func (l *leftReader) again(req *llmclient.Request, ask *asking, first *llmclient.Error) (*llmclient.Response, error) {
 	if held, _ := l.held.LoadOrStore(req.Model, true); held == false {
 		return nil, first
 	}
 	llmclient.Notify(ask.ctx, llmclient.Notice{Kind: llmclient.NoticeRepair, Model: first.Model, Attempt: 1, Err: first, Discard: true})
 	resp, err := l.askBySchema(req, ask)
-	switch second, _ := errors.AsType[*llmclient.Error](err); {
-	case err == nil:
+	if err == nil {
 		resp.Attempts = append(attemptsOf(first), resp.Attempts...)
 		return resp, nil
-	case isUnreadable(err):
+	}
+	second, ok := errors.AsType[*llmclient.Error](err)
+	switch {
+	case ok && ask.ctx.Err() == nil:
 		first.Attempts = slices.Concat(first.Attempts, attemptsOf(second))
 		return nil, first
+	case ok:
+		own := *second
+		own.Attempts = append(attemptsOf(first), second.Attempts...)
+		return nil, &own
 	default:
 		return nil, err
 	}
@@ -72,8 +81,9 @@ func (l *leftReader) afterNothing(req *llmclient.Request, ask *asking, resp *llm
 	}
 	again, err := l.again(req, ask, empty)
 	if errors.Is(err, empty) {
-		resp.Attempts = empty.Attempts
-		return resp, nil
+		own := *resp
+		own.Attempts = empty.Attempts
+		return &own, nil
 	}
 	return again, err
 }
@@ -81,9 +91,4 @@ func (l *leftReader) afterNothing(req *llmclient.Request, ask *asking, resp *llm
 // attemptsOf lists a reply, after the earlier ones.
 func attemptsOf(e *llmclient.Error) []llmclient.Attempt {
 	return append(slices.Clip(e.Attempts), llmclient.Attempt{Model: e.Model, Usage: e.Usage, Code: e.Code, Error: e.Message})
-}
-
-func isUnreadable(err error) bool {
-	e, ok := errors.AsType[*llmclient.Error](err)
-	return ok && e.Code == llmclient.CodeMalformedToolCall
 }

@@ -117,6 +117,15 @@ func TestHeldCalls_afterNothing(t *testing.T) {
 	require.Equal(t, "\n", res.Output.Text(), "it is as it was")
 }
 
+// A server that cannot do schemas at all fails none of the runs: the model is told what is wrong.
+func TestHeldCalls_refused(t *testing.T) {
+	down := scripted.Reply{Err: &llmclient.Error{Code: llmclient.CodeUnavailable, Message: "failed to make a sampler"}}
+	model := scripted.New(scripted.Text(roomsOf), down, scripted.Text("Linden."))
+	_, res := calledIn(t, solver(t, model, with(officeTools()...)), delegation.Input{Goal: "Which rooms are free?"})
+	require.Equal(t, "Linden.", res.Output.Text())
+	require.Empty(t, model.Requests()[2].Schema)
+}
+
 // Other servers and other replies are left alone.
 func TestHeldCalls_elsewhere(t *testing.T) {
 	model := scripted.New(scripted.Text(roomsOf))
