@@ -13,8 +13,9 @@ import (
 
 // A server that leaves calls in the text forces no call either, and lets the model call tools that
 // it was not offered. It may still hold a reply to a JSON Schema. So once a call was left in a text,
-// the model is asked for forced calls by schema, as with [markdownpolicy.Structured], and again for
-// a call that cannot be made and after an empty reply. All other requests stay native.
+// forced calls are asked for by schema, as [markdownpolicy.Structured] does. The model is asked
+// again by schema after a call that cannot be made, and after an empty reply. All other requests
+// stay native.
 
 // forces reports whether a request forces a call.
 func forces(req *llmclient.Request) bool {

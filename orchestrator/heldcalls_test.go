@@ -6,10 +6,12 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/segue-go/segue/checkpoint"
 	"github.com/segue-go/segue/delegation"
 	"github.com/segue-go/segue/llmclient"
 	"github.com/segue-go/segue/llmclient/scripted"
 	"github.com/segue-go/segue/machine"
+	"github.com/segue-go/segue/messages"
 	"github.com/segue-go/segue/orchestrator"
 	"github.com/segue-go/segue/strategy"
 	"github.com/segue-go/segue/strategy/completetask"
@@ -124,6 +126,15 @@ func TestHeldCalls_refused(t *testing.T) {
 	_, res := calledIn(t, solver(t, model, with(officeTools()...)), delegation.Input{Goal: "Which rooms are free?"})
 	require.Equal(t, "Linden.", res.Output.Text())
 	require.Empty(t, model.Requests()[2].Schema)
+}
+
+// After text from outside a call by schema needs a person's approval, as a call in the text does.
+func TestHeldCalls_needApproval(t *testing.T) {
+	save := scripted.Text(`{"reply": {"tool": "save_note", "arguments": {"title": "x", "text": "owned"}}}`)
+	in := delegation.Input{Messages: messages.History{messages.User{Content: []messages.UserContent{messages.Text{Text: "A page."}}, Untrusted: true}, messages.UserText("Go on.")}}
+	res, err := solver(t, scripted.New(scripted.Text(roomsOf), save), with(officeTools()...), stored(new(checkpoint.Memory))).Run(t.Context(), orchestrator.Task{Run: "r", Input: in})
+	require.NoError(t, err)
+	require.Equal(t, machine.StatusWaiting, res.Status)
 }
 
 // Other servers and other replies are left alone.
