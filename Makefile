@@ -128,8 +128,20 @@ cover: ## measure test coverage
 tidy: ## tidy every module
 	@$(GO) run ./internal/release tidy
 
-release-check: ## pack every module, install it from an empty folder, compare the API, look for vulnerabilities
+release-check: $(TOOLS)/govulncheck $(TOOLS)/gorelease ## pack every module, install it from an empty folder, look for vulnerabilities, compare the API
 	@$(GO) run ./internal/release check
+	@for dir in $(MODULES); do echo "== known vulnerabilities: $$dir"; (cd $$dir && $(TOOLS)/govulncheck ./...); status=$$?; \
+		if [ $$status = 3 ] || [ $$status != 0 -a "$(RELEASE)" = 1 ]; then exit 1; fi; \
+		if [ $$status != 0 ]; then echo "WARNING: NOT CHECKED for known vulnerabilities"; break; fi; done
+	@tag=$$(git describe --tags --abbrev=0 --match 'v*' 2>/dev/null) || { echo "there is no tag yet: no API to compare with"; exit 0; }; \
+	for dir in $(MODULES); do (cd $$dir && $(TOOLS)/gorelease -base=$$tag) || exit 1; done
+
+# Pinned, so that a check gives the same result tomorrow.
+$(TOOLS)/govulncheck:
+	GOBIN=$(TOOLS) GOFLAGS=-buildvcs=false $(GO) install golang.org/x/vuln/cmd/govulncheck@v1.9.0
+
+$(TOOLS)/gorelease:
+	GOBIN=$(TOOLS) GOFLAGS=-buildvcs=false $(GO) install golang.org/x/exp/cmd/gorelease@v0.0.0-20261014143641-f0251eb4aa3e
 
 release: ## change the working tree into what VERSION is tagged from; see CONTRIBUTING.md
 	@$(GO) run ./internal/release prepare $(VERSION)

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -73,21 +72,4 @@ func copyFiles(names []string, from, to string) error {
 		}
 	}
 	return nil
-}
-
-// copyFolder copies a folder with everything in it, and makes the copies writable.
-func copyFolder(from, to string) error {
-	return filepath.WalkDir(from, func(file string, d fs.DirEntry, err error) error {
-		if err != nil {
-			return err
-		}
-		rel, err := filepath.Rel(from, file)
-		if err != nil {
-			return err
-		}
-		if d.IsDir() {
-			return os.MkdirAll(filepath.Join(to, rel), 0o755)
-		}
-		return copyFiles([]string{rel}, from, to)
-	})
 }

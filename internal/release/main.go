@@ -7,7 +7,7 @@
 //
 // It runs in the folder of go.work and needs go and git. It packs the working tree, without files
 // that were never added to git. With RELEASE=1 in the environment, check compares the working tree
-// with the result of prepare, and everything that it looks up must be reachable.
+// with the result of prepare.
 package main
 
 import (

@@ -22,7 +22,6 @@ func tinyWorkspace(t *testing.T) string {
 	dir := t.TempDir()
 	write(t, dir, map[string]string{
 		"CHANGELOG.md":    "# Changelog\n\n## Unreleased\n\n- One.\n",
-		"LICENSE":         "Take it.\n",
 		"go.work":         "go 1.26.0\n\nuse (\n\t.\n\t./cmd/tiny\n)\n\nreplace " + tiny + " v0.0.1 => ./\n",
 		"go.mod":          "module " + tiny + "\n\ngo 1.26.0\n",
 		"tiny.go":         "package tiny\n\nfunc One() int { return 1 }\n",
@@ -106,13 +105,11 @@ func TestRelease_packsWhatItPrepared(t *testing.T) {
 	require.NoError(t, err, "between releases a checksum is that of the last one")
 }
 
-// The modules that go fetches with the checksums of the release are the packed ones, and nested
-// modules have a licence.
+// The modules that go fetches with the checksums of the release are the packed ones.
 func TestRelease_installsFromAnEmptyFolder(t *testing.T) {
 	dir := tinyWorkspace(t)
 	_, err := with(t, dir, func(ctx context.Context, s *session) error {
 		require.NoError(t, s.pack(ctx, "v0.1.0", false))
-		require.Equal(t, "Take it.\n", read(t, s.tmp, "unpacked/cmd/tiny/LICENSE"))
 		empty, err := s.empty("install")
 		require.NoError(t, err)
 		c, err := s.in(ctx, empty, "packed")
@@ -200,20 +197,6 @@ func TestWithVersion(t *testing.T) {
 	}
 	_, err := newest("## Unreleased\n")
 	require.ErrorContains(t, err, "names no version")
-}
-
-func TestUntagged(t *testing.T) {
-	require.Equal(t, "v0.1.0", untagged("v0.1.0", nil))
-	require.Equal(t, "v0.2.0", untagged("v0.2.0", []string{"v0.1.0"}))
-	require.Equal(t, "v0.2.0-next", untagged("v0.1.9", []string{"v0.1.9"}))
-	require.Equal(t, "v0.2.0-rc.1.next", untagged("v0.2.0-rc.1", []string{"v0.2.0-rc.1"}))
-}
-
-func TestOnlyPatch(t *testing.T) {
-	require.True(t, onlyPatch("v0.1.0", "v0.1.1"))
-	require.True(t, onlyPatch("v0.1.0", "v0.1.1-rc.1"))
-	require.False(t, onlyPatch("v0.1.9", "v0.2.0-next"))
-	require.False(t, onlyPatch("v0.1.0", "v1.1.0"))
 }
 
 // All modules of this workspace require each other at the newest version of CHANGELOG.md.

@@ -76,13 +76,8 @@ func (s *session) publish(ctx context.Context, proxy, v string, modules ...modul
 			return err
 		}
 	}
-	return s.fetch(ctx, s.dir, proxy, v, modules...)
-}
-
-// fetch makes the go command pack a version of modules from a repository into a proxy.
-func (s *session) fetch(ctx context.Context, repository, proxy, v string, modules ...module) error {
 	fetch := command{dir: s.tmp, env: append(
-		gitEnvironment("safe.directory", "*", "url."+filepath.ToSlash(repository)+".insteadOf", "https://"+s.root()),
+		gitEnvironment("safe.directory", "*", "url."+filepath.ToSlash(s.dir)+".insteadOf", "https://"+s.root()),
 		"GOWORK=off", "GOFLAGS=-modcacherw", "GOPROXY=direct", "GONOSUMDB="+s.root(), "GOMODCACHE="+filepath.Join(s.tmp, proxy))}
 	for _, m := range modules {
 		if _, err := fetch.run(ctx, "go", "mod", "download", m.path+"@"+v); err != nil {
