@@ -25,7 +25,6 @@ import (
 type checkFlags struct {
 	runFlags
 	odd, depth, states, caps int
-	never, canReach, leads   []string
 }
 
 func (c *cli) checkCommand() *cobra.Command {
@@ -37,20 +36,17 @@ func (c *cli) checkCommand() *cobra.Command {
 		Long: `Check makes the run that segue run would begin with the same flags, with all agents that it may call, and tries everything that can
 happen to it, the shortest ways first: every kind of answer of a model, results and failures of tools, answers of people, stops, and
 crashes. In each state it looks whether the laws of runs hold. It says how much it has tried, what a run uses at most, which
-transitions of the strategies were never taken, and answers your questions. No model is asked, no tool is called, and no trust is needed,
-unless the agent uses MCP servers: these are asked for their tools.
+transitions of the strategies were never taken. No model is asked, no tool is called, and no trust is needed, unless the agent uses MCP servers: these are asked for their tools.
 
 Calls of tools that have a schema have the arguments that it asks for, with "text" for each text. Of the answers of models there are
 examples of each kind, and not all. A path may have as many odd events, such as failures, as --odd says. An agent with large caps has
 more states than can be tried: with --caps 2 each cap is 2, because what happens three times is not new.
 
-What is wrong is shown as a story: a script that plays it with strategytest.Stories. The exit code is 1 if a law is broken, or if the
-answer to a question is no. Questions are about:
-` + queryWords + `
-Several with | between them hold if one of them does.`,
+What is wrong is shown as a story: a script that plays it with strategytest.Stories. The exit code is 1 if a law is broken. Questions
+of your own, such as whether a file is ever written without an approval, are asked in a test in Go, with package strategytest/explore.`,
 		Example: `  segue check --agent planner --caps 2
-  segue check --agent writer --dir notes --never unapproved:write_file
-  segue check --agent lead --leads 'calls:helper,ended' -o json`,
+  segue check --agent writer --dir notes
+  segue check --agent lead -o json`,
 		Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error { return c.check(cmd.Context(), f) },
 	}
@@ -61,9 +57,6 @@ Several with | between them hold if one of them does.`,
 	flags.IntVar(&f.depth, "depth", 0, "most events on a path; 0: no bound")
 	flags.IntVar(&f.states, "states", 20_000, "most states; it ends there")
 	flags.IntVar(&f.caps, "caps", 0, "lower each cap of the strategies to this; 0: as they are")
-	flags.StringArrayVar(&f.never, "never", nil, "ask whether `WHAT` never is; may be said again, as the next two")
-	flags.StringArrayVar(&f.canReach, "can-reach", nil, "ask whether `WHAT` can be")
-	flags.StringArrayVar(&f.leads, "leads", nil, "ask whether, whenever the first is, the second is then or later: `FIRST,LATER`")
 	return cmd
 }
 
@@ -89,11 +82,6 @@ func (c *cli) check(ctx context.Context, f *checkFlags) error {
 	}
 	o, err := j.explored(&r.Bound)
 	if err != nil {
-		return err
-	}
-	known := queried{o.Tools, o.Agents, maps.Clone(o.Strategies)}
-	known.set[o.Name] = j.strategies[j.task.Strategy]
-	if o.Queries, err = known.queries(f); err != nil {
 		return err
 	}
 	o.Odd, o.Depth, o.States, o.Caps = f.odd, f.depth, f.states, f.caps

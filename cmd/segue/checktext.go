@@ -26,7 +26,6 @@ type exploredRecord struct {
 	Bound      boundRecord       `json:"bound"`            // as segue bound has it
 	Coverage   []coverRecord     `json:"coverage"`
 	Untabled   []string          `json:"untabled,omitempty"` // strategies without a table
-	Queries    []queryRecord     `json:"queries"`
 	Violations []violationRecord `json:"violations"`
 }
 
@@ -45,18 +44,6 @@ type moveRecord struct {
 	From string `json:"from"`
 	On   string `json:"on"`
 	To   string `json:"to"`
-}
-
-// queryRecord is the answer to a question.
-type queryRecord struct {
-	Query     string   `json:"query"`
-	Holds     bool     `json:"holds"`
-	Certain   bool     `json:"certain"` // not only as far as was tried
-	Vacuous   bool     `json:"vacuous,omitempty"`
-	Undecided int      `json:"undecided,omitempty"`
-	Path      []string `json:"path"` // that proves it; null if none can
-	Problem   string   `json:"problem,omitempty"`
-	Story     string   `json:"story,omitempty"`
 }
 
 // violationRecord is a law that was broken.
@@ -86,15 +73,7 @@ func newCoverRecord(t coverage.Table, root string) coverRecord {
 func (r *exploredRecord) note(from *explore.Report) {
 	r.Paths, r.States, r.Depth, r.Exhausted = from.Paths, from.States, from.Depth, from.Exhausted
 	r.Bounds, r.Exact, r.LeftOut = from.Bounds, from.Exact, explore.LeftOut
-	r.Queries, r.Violations, r.Coverage = []queryRecord{}, []violationRecord{}, []coverRecord{}
-	for i := range from.Results {
-		a := &from.Results[i]
-		r.Queries = append(r.Queries, queryRecord{
-			Query: a.Query.String(), Holds: a.Holds && !a.Vacuous(), Vacuous: a.Vacuous(), Undecided: a.Undecided,
-			Certain: a.Path != nil || from.Exhausted && from.Bounds == "" && !a.Vacuous(),
-			Path:    a.Path, Problem: a.Problem, Story: a.Story,
-		})
-	}
+	r.Violations, r.Coverage = []violationRecord{}, []coverRecord{}
 	for i := range from.Violations {
 		v := &from.Violations[i]
 		r.Violations = append(r.Violations, violationRecord{v.Law, v.Problem, v.Path, v.Story})
@@ -103,19 +82,10 @@ func (r *exploredRecord) note(from *explore.Report) {
 
 // verdict returns an error if something is wrong.
 func (r *exploredRecord) verdict() error {
-	var wrong []string
-	if n := len(r.Violations); n > 0 {
-		wrong = append(wrong, "broken: "+r.Violations[0].Law)
-	}
-	for i := range r.Queries {
-		if q := &r.Queries[i]; !q.Holds {
-			wrong = append(wrong, "the answer is no: "+plaintext.OneLine(q.Query))
-		}
-	}
-	if wrong == nil {
+	if len(r.Violations) == 0 {
 		return nil
 	}
-	return failed(errors.New(strings.Join(wrong, "; ")))
+	return failed(errors.New("broken: " + r.Violations[0].Law))
 }
 
 // checkColumns is how wide the text for people is.
@@ -138,7 +108,6 @@ func (c *cli) showCheck(r *exploredRecord, f *checkFlags) error {
 	if err := r.covered(&b); err != nil {
 		return err
 	}
-	r.answers(&b)
 	for i := range r.Violations {
 		v := &r.Violations[i]
 		b.WriteString("\n" + fitText("Broken: "+v.Law+": "+plaintext.OneLine(v.Problem), checkColumns) + "\n" + steps(v.Path) + story(v.Story))
@@ -205,36 +174,6 @@ func (r *exploredRecord) covered(b *strings.Builder) error {
 		b.WriteString(fitText("Without a table: "+plaintext.OneLine(strings.Join(r.Untabled, ", "))+".", checkColumns) + "\n")
 	}
 	return nil
-}
-
-// answers writes the answers to the queries.
-func (r *exploredRecord) answers(b *strings.Builder) {
-	for i := range r.Queries {
-		q := &r.Queries[i]
-		text := plaintext.OneLine(q.Query) + ": "
-		switch {
-		case q.Vacuous:
-			text += "no: the first never was"
-		case !q.Holds && q.Path == nil:
-			text += "no: no path was found"
-		case !q.Holds:
-			text += "no: " + plaintext.OneLine(q.Problem) + " after"
-		case q.Path != nil:
-			text += "yes, after"
-		default:
-			text += "yes"
-		}
-		if !q.Certain {
-			text += ", as far as was tried"
-		}
-		if q.Holds && q.Undecided > 0 {
-			text += "; undecided in " + plaintext.Counted(q.Undecided, "state") + " behind which nothing was tried"
-		}
-		b.WriteString("\n" + fitText(text, checkColumns) + "\n" + steps(q.Path))
-		if !q.Holds {
-			b.WriteString(story(q.Story))
-		}
-	}
 }
 
 // steps returns the events of a path, one a line.

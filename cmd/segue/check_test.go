@@ -1,0 +1,26 @@
+package main
+
+import (
+	"bytes"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+func TestCheck_aBrokenLawIsShownWithItsPathAndStory(t *testing.T) {
+	r := exploredRecord{Violations: []violationRecord{{
+		Law: "frames end", Problem: "the frame is there", Path: []string{"#1 call write_file"}, Story: "walk careless\n",
+	}}}
+	var out bytes.Buffer
+	c := &cli{stdout: &out}
+
+	require.NoError(t, c.showCheck(&r, &checkFlags{}))
+
+	require.Contains(t, out.String(), "\nBroken: frames end: the frame is there\n  #1 call write_file\n"+
+		"As a story for strategytest.Stories:\n\nwalk careless\n")
+	require.NotContains(t, out.String(), "Every law holds")
+	var exit *exitError
+	require.ErrorAs(t, r.verdict(), &exit)
+	require.Equal(t, exitFailed, exit.code)
+	require.EqualError(t, exit, "broken: frames end")
+}
