@@ -55,6 +55,7 @@
 //	tools/mcptools                       tools of MCP servers
 //	cmd/segue                            the command line
 //	cmd/segue/config                     its configuration, for programs too
+//	cmd/segue/internal/cmd/...           its commands, a folder for each noun
 //	cmd/segue/internal/...               packages of the command only
 //	bench                                what a step costs, compared with a hand-written loop
 //	bench/ratios                         prints the table of measurements

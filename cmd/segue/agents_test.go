@@ -14,6 +14,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/segue-go/segue/cmd/segue/internal/cmd/cli"
 	"github.com/segue-go/segue/cmd/segue/internal/endpoint"
 )
 
@@ -80,7 +81,7 @@ func segue(t *testing.T, config string, env map[string]string, args ...string) o
 	require.NoError(t, os.WriteFile(file, []byte(config), 0o600))
 	var stdout, stderr bytes.Buffer
 	args = append([]string{"run", "--config", file}, args...)
-	code := run(args, strings.NewReader(""), &stdout, &stderr, func(name string) string { return env[name] })
+	code := execute(args, strings.NewReader(""), &stdout, &stderr, func(name string) string { return env[name] })
 	return outcomeOf{code, stdout.String(), stderr.String()}
 }
 
@@ -225,7 +226,7 @@ default: plain
 	}
 	s := newServer(t, calls("list_files", "{}"), calls("list_files", "{}"))
 	got := segue(t, strings.ReplaceAll(file, "SERVER", s.URL), nil, "--agent", "worker", "--dir", t.TempDir(), "Go")
-	require.Equal(t, exitLimit, got.code, got.stderr)
+	require.Equal(t, cli.ExitLimit, got.code, got.stderr)
 	require.Len(t, s.requests, 1)
 	s = newServer(t, calls("list_files", "{}"), says("Done."))
 	got = segue(t, strings.ReplaceAll(file, "SERVER", s.URL), nil, "--agent", "worker", "--max-steps", "9", "--dir", t.TempDir(), "Go")
@@ -370,7 +371,7 @@ func TestAgents_timeout(t *testing.T) {
 	defer slow.Close()
 	defer close(release)
 	got := segue(t, "models: {m: {model: m, base_url: '"+slow.URL+"', limits: {timeout: 50ms, retries: -1}}}\nagents: {x: {}}\n", nil, "Go")
-	require.Equal(t, exitProvider, got.code, got.stderr)
+	require.Equal(t, cli.ExitProvider, got.code, got.stderr)
 	require.Contains(t, got.stderr, "timeout")
 }
 
@@ -383,12 +384,12 @@ func TestAgents_typedServer(t *testing.T) {
 		t.Setenv(variable, value)
 	}
 	got := segue(t, "agents: {a: {}}\n", env, "--base-url", s.URL, "task")
-	require.Equal(t, exitDone, got.code, got.stderr)
+	require.Equal(t, cli.ExitDone, got.code, got.stderr)
 	require.Contains(t, s.requests[0], "Bearer canary-openai")
 	require.Empty(t, s.headers[0].Get("X-Gateway"))
 	env[endpoint.ServerVariable] = s.URL
 	t.Setenv(endpoint.ServerVariable, s.URL)
 	got = segue(t, "agents: {a: {}}\n", env, "--base-url", s.URL+"/v1", "task")
-	require.Equal(t, exitDone, got.code, got.stderr)
+	require.Equal(t, cli.ExitDone, got.code, got.stderr)
 	require.Equal(t, "canary-gateway", s.headers[1].Get("X-Gateway"))
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/segue-go/segue/cmd/segue/config"
+	"github.com/segue-go/segue/cmd/segue/internal/cmd/cli"
 	"github.com/segue-go/segue/cmd/segue/internal/workfolder"
 	"github.com/segue-go/segue/cmd/segue/internal/workfolder/workfoldertest"
 	"github.com/segue-go/segue/llmclient/scripted"
@@ -38,7 +39,7 @@ func TestApprove_below(t *testing.T) {
 	s.Types("a\n")
 	s.Await("Answer y, n or e. Ctrl-C stops the run.\nwrite_file notes/.git/config: y yes, n no, e edit > ")
 	s.Types("y\n")
-	require.Equal(t, exitDone, s.end())
+	require.Equal(t, cli.ExitDone, s.end())
 	for name, want := range map[string]string{"notes/a": "1", "notes/deep/b": "2", "notes/c": "3", "e": "5", "notes/.git/config": "6"} {
 		got, err := os.ReadFile(filepath.Join(dir, name))
 		require.NoError(t, err)
@@ -68,7 +69,7 @@ func TestApprove_protected(t *testing.T) {
 			refuse("read_file .env", "it can hold secrets")
 			refuse("read_file plain.txt", "it leads to .env\n  Protected: it can hold secrets")
 			refuse("search_files .env", "it can hold secrets")
-			require.Equal(t, exitDone, s.end())
+			require.Equal(t, cli.ExitDone, s.end())
 			outputs := toolOutputs(s.model.Requests()[7])
 			require.Equal(t, "b:1: x\n\n[2 files were left out: they are searched only by their own path]", outputs[len(outputs)-1], "of all files but .git")
 			require.NotContains(t, strings.Join(toolOutputs(s.model.Requests()[8]), "\n"), "x=1")
@@ -100,7 +101,7 @@ func TestApprove_pages(t *testing.T) {
 	s.Await(mayWrite)
 	s.wrote(map[string]string{})
 	s.Types("y\n")
-	require.Equal(t, exitDone, s.end())
+	require.Equal(t, cli.ExitDone, s.end())
 }
 
 // TestApprove_otherTools shows tools that are for no files as they are called, and allows all their
@@ -117,5 +118,5 @@ func TestApprove_otherTools(t *testing.T) {
 		scripted.Calls(scripted.Call("deploy", `{"path":"notes"}`, "c2")), scripted.Text("Done."))
 	require.Contains(t, s.Await("deploy: y yes, n no, e edit, a always in this run > "), "deploy needs your approval\n  path: \".git/config\"\n")
 	s.Types("a\n")
-	require.Equal(t, exitDone, s.end())
+	require.Equal(t, cli.ExitDone, s.end())
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/segue-go/segue/cmd/segue/internal/cmd/cli"
 	"github.com/segue-go/segue/cmd/segue/internal/terminal/terminaltest"
 	"github.com/segue-go/segue/cmd/segue/internal/workfolder"
 	"github.com/segue-go/segue/cmd/segue/internal/workfolder/workfoldertest"
@@ -45,7 +46,7 @@ func TestTerminal_pages(t *testing.T) {
 	p.Types("y\n")
 	<-p.model.asked
 	p.model.replies <- isDone
-	p.end(exitDone, "done")
+	p.end(cli.ExitDone, "done")
 	require.True(t, p.has("notes/a.txt"))
 }
 
@@ -79,7 +80,7 @@ func TestTerminal_protected(t *testing.T) {
 	call(workfolder.ReadFile, "link", "read_file link: y yes, n no, e edit > ", "n")
 	<-p.model.asked
 	p.model.replies <- isDone
-	p.end(exitDone, "done")
+	p.end(cli.ExitDone, "done")
 	require.NotContains(t, p.stdout.String(), "canary")
 	require.True(t, p.has("notes/a") && p.has("c"))
 	require.False(t, p.has("beside/b"))
@@ -118,7 +119,7 @@ default: lead
 				<-p.model.asked
 				p.model.replies <- isDone
 			}
-			p.end(exitDone, "done")
+			p.end(cli.ExitDone, "done")
 		})
 	}
 }
@@ -140,7 +141,7 @@ func TestScreens_approval(t *testing.T) {
 			p.Types("y\n")
 			<-p.model.asked
 			p.model.replies <- isDone
-			p.end(exitDone, "done")
+			p.end(cli.ExitDone, "done")
 		})
 	}
 }

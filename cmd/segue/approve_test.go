@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/segue-go/segue/cmd/segue/config"
+	"github.com/segue-go/segue/cmd/segue/internal/cmd/cli"
 	"github.com/segue-go/segue/llmclient/scripted"
 )
 
@@ -38,7 +39,7 @@ write_file "b\u202e.txt"`, tailOf(s.Await(mayWrite), "[0 #4]"))
 	}
 	s.wrote(map[string]string{})
 	s.Types(" Yes \n")
-	require.Equal(t, exitDone, s.end())
+	require.Equal(t, cli.ExitDone, s.end())
 	s.wrote(map[string]string{"b\u202e.txt": "one\ntwo\x1b[2J"})
 	require.Equal(t, "Written.\n", s.stdout.String())
 	require.Regexp(t, `\[0 #4\] write_file ok( \S+s)?: `, s.Rest())
@@ -73,7 +74,7 @@ func TestApprove_several(t *testing.T) {
 	s.Types("\n")
 	require.Contains(t, s.Await(mayWrite), "write_file c needs your approval")
 	s.Types("A\n")
-	require.Equal(t, exitDone, s.end())
+	require.Equal(t, cli.ExitDone, s.end())
 	s.wrote(map[string]string{"c": "3", "d": "4", "e": "5"})
 	rest := s.Rest()
 	require.NotContains(t, rest, "needs your approval")
@@ -92,7 +93,7 @@ func TestApprove_untrusted(t *testing.T) {
 	require.Regexp(t, `write_file ok( \S+s)?: `, s.Await(mayWrite))
 	s.wrote(map[string]string{"a": "1"})
 	s.Types("y\n")
-	require.Equal(t, exitDone, s.end())
+	require.Equal(t, cli.ExitDone, s.end())
 	s.wrote(map[string]string{"a": "1", "b": "2"})
 }
 
@@ -118,7 +119,7 @@ func TestAnswer(t *testing.T) {
 	s.Await("the model asks\n")
 	s.Await(yourTurn)
 	s.Types("left\n")
-	require.Equal(t, exitDone, s.end())
+	require.Equal(t, cli.ExitDone, s.end())
 	outputs := toolOutputs(s.model.Requests()[1])
 	require.ElementsMatch(t, []string{"right", "neither[D", "left"}, []string{outputs[0], outputs[2], outputs[3]})
 }
@@ -134,7 +135,7 @@ func TestAsker_leaves(t *testing.T) {
 	s.Await(mayWrite)
 	s.Types("y") // and no Enter
 	require.NoError(t, s.Keys.(io.Closer).Close())
-	require.Equal(t, exitWaiting, s.end())
+	require.Equal(t, cli.ExitWaiting, s.end())
 	s.wrote(map[string]string{"a": "1"})
 	s.Await("run r waiting\n")
 	require.Equal(t, `segue: [0 #2] waits for approval: write_file {"path":"b","content":"2"}
@@ -148,7 +149,7 @@ func TestAsker_leavesWithNo(t *testing.T) {
 	s.Types("n\n")
 	s.Await("Enter) > ")
 	require.NoError(t, s.Keys.(io.Closer).Close())
-	require.Equal(t, exitDone, s.end())
+	require.Equal(t, cli.ExitDone, s.end())
 	require.Equal(t, "Then not.\n", s.stdout.String())
 	s.wrote(map[string]string{})
 }

@@ -20,6 +20,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sys/unix"
 
+	"github.com/segue-go/segue/cmd/segue/internal/cmd/cli"
 	"github.com/segue-go/segue/cmd/segue/internal/terminal/terminaltest"
 )
 
@@ -190,7 +191,7 @@ func TestChat_edits(t *testing.T) {
 				c.await("Right.\n>")
 			}
 			c.types("\x04")
-			c.end(exitDone)
+			c.end(cli.ExitDone)
 			require.Equal(t, tt.want, m.heard(1))
 		})
 	}
@@ -251,7 +252,7 @@ func TestChat_screens(t *testing.T) {
 			c.types("\x03")
 			c.await("\n>")
 			c.types("\x04")
-			c.end(exitDone)
+			c.end(cli.ExitDone)
 
 			got := c.shown.Text()
 			for _, r := range differing {
@@ -271,7 +272,7 @@ func TestChat_screens(t *testing.T) {
 			again.types("\x1b[A")
 			again.await("> /model")
 			require.NoError(t, again.cmd.Process.Signal(syscall.SIGTERM))
-			again.end(exitTerminated)
+			again.end(cli.ExitTerminated)
 			info, err := os.Stat(filepath.Join(state, "segue", "chat-history"))
 			require.NoError(t, err)
 			require.Equal(t, os.FileMode(0o600), info.Mode().Perm())
@@ -317,7 +318,7 @@ func TestChat_completesBeyondASCII(t *testing.T) {
 			c.types("\r")
 			c.await("(text, 2 bytes)\n>")
 			c.types("\x04")
-			c.end(exitDone)
+			c.end(cli.ExitDone)
 		})
 	}
 }
@@ -333,7 +334,7 @@ func TestChat_plain(t *testing.T) {
 	c.types("two\n")
 	c.await("Right.\n>")
 	c.types("\x03")
-	c.end(exitInterrupted)
+	c.end(cli.ExitInterrupted)
 	require.Equal(t, "one\ntwo", m.heard(1))
 }
 
@@ -349,7 +350,7 @@ func TestChat_plainFlag(t *testing.T) {
 	p.Types("two\n")
 	p.Await("**Right.**\r\n> ")
 	p.Types("\x04")
-	require.Equal(t, exitDone, codeOf(t, p.cmd.Wait()))
+	require.Equal(t, cli.ExitDone, codeOf(t, p.cmd.Wait()))
 	<-p.read
 	require.NotContains(t, p.Shown, "\x1b")
 	require.NotContains(t, strings.ReplaceAll(p.Shown, "\r\n", ""), "\r")
@@ -372,6 +373,6 @@ func TestChat_interruptedApproval(t *testing.T) {
 	c.await("Right.\n>")
 	require.Equal(t, "Never mind.", m.heard(2))
 	c.types("\x04")
-	c.end(exitDone)
+	c.end(cli.ExitDone)
 	require.NoFileExists(t, filepath.Join(dir, "notes.md"))
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/segue-go/segue/cmd/segue/config"
+	"github.com/segue-go/segue/cmd/segue/internal/cmd/cli"
 )
 
 // wantRefused carries out command lines that read a configuration in every way that it can be named
@@ -38,8 +39,8 @@ func wantRefused(t *testing.T, file, want string) {
 	} {
 		t.Chdir(tt.folder)
 		var stdout, stderr bytes.Buffer
-		code := run(tt.args, strings.NewReader(""), &stdout, &stderr, func(variable string) string { return tt.env[variable] })
-		require.Equal(t, exitUsage, code, "%s: %s", name, stderr.String())
+		code := execute(tt.args, strings.NewReader(""), &stdout, &stderr, func(variable string) string { return tt.env[variable] })
+		require.Equal(t, cli.ExitUsage, code, "%s: %s", name, stderr.String())
 		require.Contains(t, stderr.String(), "segue: cannot read the configuration: read ", name)
 		require.Contains(t, stderr.String(), want, name)
 		require.Empty(t, stdout.String(), name)
@@ -70,7 +71,7 @@ func TestConfigCheck_path(t *testing.T) {
 		file := filepath.Join(folder, config.FileName)
 		require.NoError(t, os.WriteFile(file, []byte(text), 0o600))
 		var stdout, stderr bytes.Buffer
-		run([]string{"config", "check", file}, strings.NewReader(""), &stdout, &stderr, func(string) string { return "" })
+		execute([]string{"config", "check", file}, strings.NewReader(""), &stdout, &stderr, func(string) string { return "" })
 		require.Contains(t, stdout.String()+stderr.String(), `x\nsegue: y`)
 		require.NotContains(t, stdout.String()+stderr.String(), "x\nsegue: y")
 	}

@@ -15,6 +15,9 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/segue-go/segue/cmd/segue/internal/cmd/cli"
+	"github.com/segue-go/segue/cmd/segue/internal/cmd/runs"
 )
 
 // keptRun is a run that is kept in a folder of its own, with a model that answers when it is told
@@ -53,13 +56,13 @@ func (k *keptRun) begin() (*exec.Cmd, *bytes.Buffer, *bufio.Reader) {
 }
 
 // listed returns the only run that is kept.
-func (k *keptRun) listed() runRecord {
+func (k *keptRun) listed() runs.RunRecord {
 	k.t.Helper()
 	cmd, stdout, stderr := k.command("runs", "--output", "json")
 	said, err := io.ReadAll(stderr)
 	require.NoError(k.t, err)
 	require.NoError(k.t, cmd.Wait(), string(said))
-	var runs []runRecord
+	var runs []runs.RunRecord
 	require.NoError(k.t, json.Unmarshal(stdout.Bytes(), &runs))
 	require.Len(k.t, runs, 1)
 	return runs[0]
@@ -103,7 +106,7 @@ func TestCrash(t *testing.T) {
 	cmd, stdout, stderr := k.command("resume", "--take-over", run.Run[:8])
 	<-k.model.asked
 	k.model.replies <- answersAll
-	said := k.ends(cmd, stderr, exitDone)
+	said := k.ends(cmd, stderr, cli.ExitDone)
 	require.Equal(t, "All done.\n", stdout.String())
 	require.NotContains(t, said, "write_file", "it was called before")
 	require.Empty(t, k.model.asked)
@@ -119,20 +122,20 @@ func TestResume_last(t *testing.T) {
 	waits, _, stderr := k.command("run", "--base-url", k.model.URL, "--dir", k.dir, "older")
 	<-k.model.asked
 	k.model.replies <- writesFile
-	k.ends(waits, stderr, exitWaiting)
+	k.ends(waits, stderr, cli.ExitWaiting)
 	older := k.listed().Run
 
 	cmd, _, _ := k.begin()
 	<-k.model.asked
 	busy, _, stderr := k.command("resume")
-	require.Contains(t, k.ends(busy, stderr, exitWaiting), "run "+older+" goes on")
+	require.Contains(t, k.ends(busy, stderr, cli.ExitWaiting), "run "+older+" goes on")
 	require.NoError(t, cmd.Process.Kill())
 	require.Error(t, cmd.Wait())
 
 	cmd, stdout, stderr := k.command("resume")
 	<-k.model.asked
 	k.model.replies <- answersAll
-	k.ends(cmd, stderr, exitDone)
+	k.ends(cmd, stderr, cli.ExitDone)
 	require.Equal(t, "All done.\n", stdout.String())
 }
 
@@ -154,7 +157,7 @@ func TestInterrupt_kept(t *testing.T) {
 	for sent, how := range map[syscall.Signal]struct {
 		code int
 		word string
-	}{syscall.SIGINT: {exitInterrupted, "interrupted"}, syscall.SIGTERM: {exitTerminated, "terminated"}, syscall.SIGHUP: {exitHungUp, ""}} {
+	}{syscall.SIGINT: {cli.ExitInterrupted, "interrupted"}, syscall.SIGTERM: {cli.ExitTerminated, "terminated"}, syscall.SIGHUP: {cli.ExitHungUp, ""}} {
 		t.Run(sent.String(), func(t *testing.T) {
 			t.Parallel()
 			k := newKeptRun(t)
@@ -180,7 +183,7 @@ func TestInterrupt_kept(t *testing.T) {
 			cmd, stdout, stderr := k.command(strings.Fields(line)...)
 			<-k.model.asked
 			k.model.replies <- answersAll
-			require.NotContains(t, k.ends(cmd, stderr, exitDone), "write_file")
+			require.NotContains(t, k.ends(cmd, stderr, cli.ExitDone), "write_file")
 			require.Equal(t, "All done.\n", stdout.String())
 		})
 	}
@@ -196,12 +199,12 @@ func TestStop_running(t *testing.T) {
 	run := k.listed()
 	require.True(t, run.AtWork)
 	busy, _, busyErr := k.command("resume", run.Run)
-	require.Contains(t, k.ends(busy, busyErr, exitUsage), "segue: another process works on the run; answer and stop reach it there (segue stop "+run.Run+"), and --take-over takes the run from it")
+	require.Contains(t, k.ends(busy, busyErr, cli.ExitUsage), "segue: another process works on the run; answer and stop reach it there (segue stop "+run.Run+"), and --take-over takes the run from it")
 	forget, _, forgetErr := k.command("forget", run.Run)
-	require.Contains(t, k.ends(forget, forgetErr, exitFailed), "segue: nothing is erased: a process works on run "+run.Run)
+	require.Contains(t, k.ends(forget, forgetErr, cli.ExitFailed), "segue: nothing is erased: a process works on run "+run.Run)
 	stop, stdout, stopErr := k.command("stop", "--now", run.Run)
-	k.ends(stop, stopErr, exitDone)
+	k.ends(stop, stopErr, cli.ExitDone)
 	require.Equal(t, "the process that works on the run ends it in a moment\n", stdout.String())
-	require.Contains(t, k.ends(cmd, stderr, exitInterrupted), "stop was asked for")
+	require.Contains(t, k.ends(cmd, stderr, cli.ExitInterrupted), "stop was asked for")
 	require.Equal(t, "stopped", k.listed().Status)
 }

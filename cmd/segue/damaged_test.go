@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/segue-go/segue/cmd/segue/internal/cmd/cli"
 )
 
 // commandsIn returns a function that executes command lines, with the state folder home.
@@ -15,7 +17,7 @@ func commandsIn(home, model string) func(args ...string) (code int, said string)
 	env := map[string]string{"XDG_STATE_HOME": home, "OPENAI_BASE_URL": model}
 	return func(args ...string) (int, string) {
 		var said bytes.Buffer
-		code := run(args, nil, &said, &said, func(name string) string { return env[name] })
+		code := execute(args, nil, &said, &said, func(name string) string { return env[name] })
 		return code, said.String()
 	}
 }
@@ -37,7 +39,7 @@ func TestForget_damaged(t *testing.T) {
 	require.NoError(t, os.WriteFile(place, damaged, 0o600))
 
 	code, said := segue("runs")
-	require.Equal(t, exitFailed, code, said)
+	require.Equal(t, cli.ExitFailed, code, said)
 	require.Contains(t, said, "task", "the other run")
 	_, command, ok := strings.Cut(said, "; erase such a run with: segue ")
 	require.True(t, ok, said)
@@ -70,6 +72,6 @@ func TestRun_unkept(t *testing.T) {
 	require.Zero(t, code, said)
 	require.Contains(t, said, "segue: this run is not kept, and cannot be resumed: "+place)
 	code, said = segue("run", "-q", "--config", "", "--store", place, "task")
-	require.Equal(t, exitUsage, code)
+	require.Equal(t, cli.ExitUsage, code)
 	require.Contains(t, said, "the stored data are damaged")
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/segue-go/segue/cmd/segue/internal/cmd/cli"
 	"github.com/segue-go/segue/cmd/segue/internal/terminal/terminaltest"
 	"github.com/segue-go/segue/cmd/segue/internal/workfolder"
 )
@@ -41,13 +42,13 @@ func TestDay(t *testing.T) {
 	<-k.model.asked
 	p.Types("\x03")
 	p.Await("segue: interrupted; go on with: segue resume ")
-	p.end(exitInterrupted, "interrupted")
+	p.end(cli.ExitInterrupted, "interrupted")
 	run := k.listed().Run
 
 	cmd, stdout, stderr := k.command("resume", run)
 	require.Contains(t, <-k.model.asked, "c is not mine", "the reason of the refusal comes to the model")
 	k.model.replies <- answersAll
-	said := k.ends(cmd, stderr, exitDone)
+	said := k.ends(cmd, stderr, cli.ExitDone)
 	require.Equal(t, "All done.\n", stdout.String())
 	require.NotContains(t, said, "edit_file", "no edit is made again")
 	for name, want := range map[string]string{"a": "one\nzwei\n", "b": "one\nzwei\n", "c": "one\ntwo\n"} {
@@ -62,14 +63,14 @@ func TestDay(t *testing.T) {
 	}
 
 	cmd, stdout, stderr = k.command("export", run)
-	k.ends(cmd, stderr, exitDone)
+	k.ends(cmd, stderr, cli.ExitDone)
 	var exported struct{ Records []json.RawMessage }
 	require.NoError(t, json.Unmarshal(stdout.Bytes(), &exported))
 	require.NotEmpty(t, exported.Records)
 	require.Contains(t, stdout.String(), "c is not mine")
 	require.NotContains(t, stdout.String(), canary)
 	cmd, stdout, stderr = k.command("sessions", "show", "day")
-	k.ends(cmd, stderr, exitDone)
+	k.ends(cmd, stderr, cli.ExitDone)
 	require.Equal(t, 2, strings.Count(stdout.String(), ", run "), stdout.String())
 }
 

@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sys/unix"
 
+	"github.com/segue-go/segue/cmd/segue/internal/cmd/cli"
 	"github.com/segue-go/segue/cmd/segue/internal/doctor/doctortest"
 	"github.com/segue-go/segue/cmd/segue/internal/plaintext"
 	"github.com/segue-go/segue/cmd/segue/internal/terminal/terminaltest"
@@ -42,7 +43,7 @@ func TestTerminal_doctor(t *testing.T) {
 	t.Parallel()
 	for _, columns := range []uint16{40, 80} {
 		p := startDoctor(t, columns, doctortest.New(t, "no_tools", "comments", "error_form"))
-		require.Equal(t, exitDone, codeOf(t, p.cmd.Wait()))
+		require.Equal(t, cli.ExitDone, codeOf(t, p.cmd.Wait()))
 		<-p.read
 		shown := strings.ReplaceAll(p.Rest(), "\r\n", "\n")
 		require.Contains(t, shown, "policy: fenced\n")
@@ -64,7 +65,7 @@ func TestTerminal_doctorInterrupted(t *testing.T) {
 	p.Types("\x03")
 	code := codeOf(t, p.cmd.Wait())
 	<-p.read
-	require.Equal(t, exitInterrupted, code, p.Shown)
+	require.Equal(t, cli.ExitInterrupted, code, p.Shown)
 	rest := p.Rest()
 	require.Contains(t, rest, "segue: interrupted\r\n")
 	require.NotContains(t, rest, "broken", "it is no fault of the server")

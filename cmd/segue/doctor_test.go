@@ -13,6 +13,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/segue-go/segue/cmd/segue/internal/cmd/cli"
 	"github.com/segue-go/segue/cmd/segue/internal/doctor"
 	"github.com/segue-go/segue/cmd/segue/internal/doctor/doctortest"
 )
@@ -21,7 +22,7 @@ import (
 func ask(t *testing.T, env map[string]string, args ...string) (code int, stdout, stderr string) {
 	t.Helper()
 	var out, problems bytes.Buffer
-	code = run(args, strings.NewReader(""), &out, &problems, func(name string) string { return env[name] })
+	code = execute(args, strings.NewReader(""), &out, &problems, func(name string) string { return env[name] })
 	require.NotContains(t, out.String()+problems.String(), "canary")
 	return code, out.String(), problems.String()
 }
@@ -33,18 +34,18 @@ func TestDoctor(t *testing.T) {
 		return map[string]string{"OPENAI_API_KEY": doctortest.Key, "OPENAI_BASE_URL": doctortest.New(t, flaws...).Base()}
 	}
 	code, stdout, stderr := ask(t, env(), "doctor")
-	require.Equal(t, exitDone, code, stderr)
+	require.Equal(t, cli.ExitDone, code, stderr)
 	require.Empty(t, stderr)
 	require.Contains(t, stdout, "\nok      key: the key in $OPENAI_API_KEY is accepted\n")
 	require.Contains(t, stdout, "\nNothing was found.\nIt took 8 requests, 350 tokens in and 140 out ($0.00")
 
 	code, stdout, stderr = ask(t, env("no_tools", "comments"), "doctor")
-	require.Equal(t, exitDone, code, stderr)
+	require.Equal(t, cli.ExitDone, code, stderr)
 	require.Contains(t, stdout, "\nset     tool calls: refused\n  no_tools: status 400: This model has no tools.\n    → policy: fenced\n")
 	require.Contains(t, stdout, "\nFound: 1 to set, 1 unusual that segue copes with.\n")
 
 	code, stdout, stderr = ask(t, env("model_missing"), "doctor", "--output", "json")
-	require.Equal(t, exitProvider, code)
+	require.Equal(t, cli.ExitProvider, code)
 	var report doctor.Report
 	require.NoError(t, json.Unmarshal([]byte(stdout), &report))
 	require.Equal(t, doctor.Broken, report.Verdict)
@@ -54,7 +55,7 @@ func TestDoctor(t *testing.T) {
 	wrong := env()
 	wrong["OPENAI_API_KEY"] = "sk-canary-wrong-one"
 	code, stdout, stderr = ask(t, wrong, "doctor")
-	require.Equal(t, exitProvider, code)
+	require.Equal(t, cli.ExitProvider, code)
 	require.Contains(t, stdout, "key_refused (W-13)")
 	require.Contains(t, stderr, "put the right key into $OPENAI_API_KEY")
 }
@@ -74,26 +75,26 @@ default: one
 `), 0o600))
 	env := map[string]string{"HOUSE_KEY": doctortest.Key}
 	code, stdout, stderr := ask(t, env, "doctor", "--config", file)
-	require.Equal(t, exitDone, code, stderr)
+	require.Equal(t, cli.ExitDone, code, stderr)
 	require.Contains(t, stdout, "the key in $HOUSE_KEY is accepted")
 
 	code, stdout, _ = ask(t, env, "doctor", "--config", file, "--agent", "other")
-	require.Equal(t, exitProvider, code)
+	require.Equal(t, cli.ExitProvider, code)
 	require.Contains(t, stdout, "api_key_env: with the NAME of the variable that holds it")
 
 	code, _, stderr = ask(t, env, "doctor", "--config", file, "--agent", "other", "--model", "right")
-	require.Equal(t, exitDone, code, stderr)
+	require.Equal(t, cli.ExitDone, code, stderr)
 
 	code, stdout, _ = ask(t, env, "doctor", "--config", file, "--model", "gpt5-mini")
-	require.Equal(t, exitProvider, code)
+	require.Equal(t, cli.ExitProvider, code)
 	require.Contains(t, stdout, "model: gpt-5-mini")
 
 	code, stdout, _ = ask(t, env, "doctor", "--config", file, "--base-url", s.Base())
-	require.Equal(t, exitProvider, code, "a server that was typed gets OPENAI_API_KEY")
+	require.Equal(t, cli.ExitProvider, code, "a server that was typed gets OPENAI_API_KEY")
 	require.Contains(t, stdout, "$OPENAI_API_KEY is not set")
 
 	code, _, stderr = ask(t, env, "doctor", "--config", file, "--agent", "third")
-	require.Equal(t, exitUsage, code)
+	require.Equal(t, cli.ExitUsage, code)
 	require.Contains(t, stderr, "third")
 }
 
@@ -111,7 +112,7 @@ func TestDoctor_usage(t *testing.T) {
 		{"models", "--output", "jsonl"},
 	} {
 		code, stdout, stderr := ask(t, map[string]string{"OPENAI_API_KEY": doctortest.Key}, args...)
-		require.Equal(t, exitUsage, code, args)
+		require.Equal(t, cli.ExitUsage, code, args)
 		require.NotContains(t, stdout, "ok ", args)
 		require.NotEmpty(t, stderr, args)
 	}
@@ -122,7 +123,7 @@ func TestModels(t *testing.T) {
 	s := doctortest.New(t)
 	env := map[string]string{"OPENAI_API_KEY": doctortest.Key, "OPENAI_BASE_URL": s.Base()}
 	code, stdout, stderr := ask(t, env, "models")
-	require.Equal(t, exitDone, code, stderr)
+	require.Equal(t, cli.ExitDone, code, stderr)
 	require.Equal(t, `* gpt-5-mini     400,000  $0.25 / $2
   gpt-5-nano     400,000  $0.05 / $0.4
   house-model    8,192    $0.5 / $2
@@ -130,11 +131,11 @@ func TestModels(t *testing.T) {
 `, stdout)
 
 	code, stdout, _ = ask(t, env, "models", "GPT", "nano", "--output", "json")
-	require.Equal(t, exitDone, code)
+	require.Equal(t, cli.ExitDone, code)
 	require.Equal(t, `[{"id":"gpt-5-nano","context":400000,"price":{"input":0.05,"cached_input":0.005,"output":0.4}}]`+"\n", stdout)
 
 	code, stdout, stderr = ask(t, env, "models", "zzz")
-	require.Equal(t, exitDone, code)
+	require.Equal(t, cli.ExitDone, code)
 	require.Empty(t, stdout)
 	require.Equal(t, "segue: none of the 4 models of the server has zzz in its name\n", stderr)
 
@@ -142,13 +143,13 @@ func TestModels(t *testing.T) {
 	t.Cleanup(empty.Close)
 	for _, args := range [][]string{{"models"}, {"models", "zzz"}} {
 		code, stdout, stderr = ask(t, map[string]string{"OPENAI_BASE_URL": empty.URL}, args...)
-		require.Equal(t, exitDone, code)
+		require.Equal(t, cli.ExitDone, code)
 		require.Empty(t, stdout)
 		require.Equal(t, "segue: the server lists no models\n", stderr)
 	}
 
 	code, _, stderr = ask(t, map[string]string{"OPENAI_BASE_URL": s.URL + "/v2"}, "models")
-	require.Equal(t, exitProvider, code)
+	require.Equal(t, cli.ExitProvider, code)
 	require.Contains(t, stderr, "segue: cannot list the models of "+s.URL+"/v2: status 401: ")
 	require.Contains(t, stderr, "; segue doctor says more\n")
 }
@@ -192,7 +193,7 @@ profiles:
 			env := map[string]string{"HOUSE_KEY": doctortest.Key}
 			maps.Copy(env, tt.env)
 			code, stdout, stderr := ask(t, env, append([]string{"models"}, tt.args...)...)
-			require.Equal(t, exitDone, code, stderr)
+			require.Equal(t, cli.ExitDone, code, stderr)
 			require.Contains(t, stdout, "* house-model")
 			_, stdout, stderr = ask(t, env, append([]string{"doctor", "--timeout", "5s", "-o", "json"}, tt.args...)...)
 			require.Contains(t, stdout, `{"server":"`+s.Base()+`","model":"house-model"`, stderr)
@@ -200,7 +201,7 @@ profiles:
 	}
 	for _, args := range [][]string{{"-P", "by-model"}, {"--config", file, "-P", "no-such"}, {"--config", file, "-m", ""}, {"--config", file, "--agent", ""}} {
 		code, stdout, stderr := ask(t, map[string]string{"HOUSE_KEY": doctortest.Key}, append([]string{"models"}, args...)...)
-		require.Equal(t, exitUsage, code, args)
+		require.Equal(t, cli.ExitUsage, code, args)
 		require.Empty(t, stdout)
 		require.NotContains(t, stderr, "there is no flag")
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/segue-go/segue/cmd/segue/config"
+	"github.com/segue-go/segue/cmd/segue/internal/cmd/cli"
 )
 
 // A file that was found and is not trusted stops doctor and models only if they need something of
@@ -53,16 +54,16 @@ func TestServer_untrusted(t *testing.T) {
 			require.NoError(t, os.WriteFile(config.FileName, []byte(try.file), 0o600))
 			var stdout, stderr bytes.Buffer
 			asked = 0
-			code := run(try.args, strings.NewReader(""), &stdout, &stderr, func(name string) string { return env[name] })
+			code := execute(try.args, strings.NewReader(""), &stdout, &stderr, func(name string) string { return env[name] })
 			if try.stops {
-				require.Equal(t, exitUsage, code)
+				require.Equal(t, cli.ExitUsage, code)
 				require.Contains(t, stderr.String(), map[bool]string{true: "segue.yaml:", false: "segue trust"}[try.file == broken])
 				require.Zero(t, asked)
 				return
 			}
 			why := map[bool]string{true: "cannot be read", false: "is not trusted"}[try.file == broken]
 			require.Contains(t, stderr.String(), "configuration segue.yaml "+why+", and not used\n")
-			require.NotEqual(t, exitUsage, code, stderr.String())
+			require.NotEqual(t, cli.ExitUsage, code, stderr.String())
 			require.NotZero(t, asked)
 		})
 	}

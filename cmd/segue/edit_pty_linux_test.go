@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sys/unix"
 
+	"github.com/segue-go/segue/cmd/segue/internal/cmd/cli"
 	"github.com/segue-go/segue/cmd/segue/internal/plaintext"
 	"github.com/segue-go/segue/cmd/segue/internal/terminal/terminaltest"
 	"github.com/segue-go/segue/cmd/segue/internal/workfolder"
@@ -48,7 +49,7 @@ func TestTerminal_edits(t *testing.T) {
 			p.Types("y\n")
 			<-p.model.asked
 			p.model.replies <- isDone
-			p.end(exitDone, "done")
+			p.end(cli.ExitDone, "done")
 			content, err := os.ReadFile(filepath.Join(p.dir, "notes/a"))
 			require.NoError(t, err)
 			require.Equal(t, "one\nzwei\n", string(content))
@@ -87,7 +88,7 @@ func TestTerminal_editsALine(t *testing.T) {
 			p.Types("\n")
 			<-p.model.asked
 			p.model.replies <- isDone
-			p.end(exitDone, "done")
+			p.end(cli.ExitDone, "done")
 			content, err := os.ReadFile(filepath.Join(p.dir, "a"))
 			require.NoError(t, err)
 			require.Equal(t, "2", string(content))
@@ -111,7 +112,7 @@ func TestTerminal_answersEdited(t *testing.T) {
 			p.model.replies <- wants(t, workfolder.WriteFile, map[string]string{"path": "a", "content": "1"})
 			p.Await("write_file a" + mayWrite)
 			p.Types("\x04")
-			p.end(exitWaiting, "waiting")
+			p.end(cli.ExitWaiting, "waiting")
 
 			answer := &process{Terminal: terminaltest.New(t), read: make(chan struct{}), env: p.env}
 			answer.start("answer", "--edit", k.listed().Run)
@@ -121,12 +122,12 @@ func TestTerminal_answersEdited(t *testing.T) {
 			answer.Types("y\n")
 			require.Contains(t, answer.Await("make the changed call: y yes, n no > "), "content: \"2\"")
 			answer.Types("y\n")
-			require.Equal(t, exitDone, codeOf(t, answer.cmd.Wait()))
+			require.Equal(t, cli.ExitDone, codeOf(t, answer.cmd.Wait()))
 
 			cmd, _, stderr := k.command("resume")
 			<-k.model.asked
 			k.model.replies <- isDone
-			k.ends(cmd, stderr, exitDone)
+			k.ends(cmd, stderr, cli.ExitDone)
 			content, err := os.ReadFile(filepath.Join(k.dir, "a"))
 			require.NoError(t, err)
 			require.Equal(t, "2", string(content))
@@ -167,7 +168,7 @@ func TestChat_editsCalls(t *testing.T) {
 				p.Await("done\r\n")
 				p.Await("> ")
 				p.Types("\x04")
-				require.Equal(t, exitDone, codeOf(t, p.cmd.Wait()), p.Rest())
+				require.Equal(t, cli.ExitDone, codeOf(t, p.cmd.Wait()), p.Rest())
 				<-p.read
 				content, err := os.ReadFile(filepath.Join(p.dir, "a"))
 				require.NoError(t, err)

@@ -10,6 +10,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/segue-go/segue/cmd/segue/internal/cmd/cli"
+	"github.com/segue-go/segue/cmd/segue/internal/cmd/run"
 	"github.com/segue-go/segue/delegation"
 	"github.com/segue-go/segue/llmclient"
 	"github.com/segue-go/segue/machine"
@@ -30,31 +32,31 @@ func TestOutcome(t *testing.T) {
 		code   int
 		text   string
 	}{
-		{machine.StatusDone, nil, exitDone, ""},
-		{machine.StatusDone, nil, exitNoAnswer, "the model gave no answer"},
-		{machine.StatusFailed, errors.New("x"), exitFailed, "x"},
-		{machine.StatusFailed, nil, exitFailed, `the run ended as "failed"`},
-		{machine.StatusLimit, limit("steps"), exitLimit, "machine: run r frame 0: the limit of 2 steps is reached; raise it with --max-steps"},
-		{machine.StatusLimit, limit("depth"), exitLimit, "machine: run r frame 0: the limit of 2 depth is reached"},
-		{machine.StatusLimit, plainLimit, exitLimit, plainLimit.Message + "; raise it with --max-steps"},
-		{machine.StatusStopped, errors.New("x"), exitInterrupted, "x"},
-		{machine.StatusFailed, provider(llmclient.CodeAuth), exitProvider, "llmclient: auth: m; check OPENAI_API_KEY (with api anthropic ANTHROPIC_API_KEY), or what the api_key_env of the model names"},
-		{machine.StatusFailed, provider(llmclient.CodeQuota), exitProvider, "llmclient: quota: m; check the credit of the account"},
-		{machine.StatusFailed, provider(llmclient.CodeNotFound), exitProvider, "llmclient: not_found: m; check --model and --base-url"},
-		{machine.StatusFailed, provider(llmclient.CodeRateLimited), exitProvider, "llmclient: rate_limited: m; try again later"},
-		{machine.StatusFailed, provider(llmclient.CodeUnavailable), exitProvider, "llmclient: unavailable: m; check --base-url and the network, or try again later"},
-		{machine.StatusFailed, provider(llmclient.CodeMalformedToolCall), exitProvider, "llmclient: malformed_tool_call: m; take another model, or another --policy"},
-		{machine.StatusFailed, provider(llmclient.CodeContextLength), exitProvider, "llmclient: context_length: m; shorten the task, say compact in the config of the agent, or take a model with a larger context"},
-		{machine.StatusFailed, &llmclient.Error{Code: llmclient.CodeTimeout, NoRetry: true}, exitProvider, "llmclient: timeout; raise it with --idle-timeout, such as --idle-timeout 10m, or with limits.idle_timeout of the model"},
-		{machine.StatusFailed, provider(llmclient.CodeBadRequest), exitProvider, "llmclient: bad_request: m"},
+		{machine.StatusDone, nil, cli.ExitDone, ""},
+		{machine.StatusDone, nil, cli.ExitNoAnswer, "the model gave no answer"},
+		{machine.StatusFailed, errors.New("x"), cli.ExitFailed, "x"},
+		{machine.StatusFailed, nil, cli.ExitFailed, `the run ended as "failed"`},
+		{machine.StatusLimit, limit("steps"), cli.ExitLimit, "machine: run r frame 0: the limit of 2 steps is reached; raise it with --max-steps"},
+		{machine.StatusLimit, limit("depth"), cli.ExitLimit, "machine: run r frame 0: the limit of 2 depth is reached"},
+		{machine.StatusLimit, plainLimit, cli.ExitLimit, plainLimit.Message + "; raise it with --max-steps"},
+		{machine.StatusStopped, errors.New("x"), cli.ExitInterrupted, "x"},
+		{machine.StatusFailed, provider(llmclient.CodeAuth), cli.ExitProvider, "llmclient: auth: m; check OPENAI_API_KEY (with api anthropic ANTHROPIC_API_KEY), or what the api_key_env of the model names"},
+		{machine.StatusFailed, provider(llmclient.CodeQuota), cli.ExitProvider, "llmclient: quota: m; check the credit of the account"},
+		{machine.StatusFailed, provider(llmclient.CodeNotFound), cli.ExitProvider, "llmclient: not_found: m; check --model and --base-url"},
+		{machine.StatusFailed, provider(llmclient.CodeRateLimited), cli.ExitProvider, "llmclient: rate_limited: m; try again later"},
+		{machine.StatusFailed, provider(llmclient.CodeUnavailable), cli.ExitProvider, "llmclient: unavailable: m; check --base-url and the network, or try again later"},
+		{machine.StatusFailed, provider(llmclient.CodeMalformedToolCall), cli.ExitProvider, "llmclient: malformed_tool_call: m; take another model, or another --policy"},
+		{machine.StatusFailed, provider(llmclient.CodeContextLength), cli.ExitProvider, "llmclient: context_length: m; shorten the task, say compact in the config of the agent, or take a model with a larger context"},
+		{machine.StatusFailed, &llmclient.Error{Code: llmclient.CodeTimeout, NoRetry: true}, cli.ExitProvider, "llmclient: timeout; raise it with --idle-timeout, such as --idle-timeout 10m, or with limits.idle_timeout of the model"},
+		{machine.StatusFailed, provider(llmclient.CodeBadRequest), cli.ExitProvider, "llmclient: bad_request: m"},
 	} {
 		end := machine.RunFinished{Status: tt.status}
-		if tt.status == machine.StatusDone && tt.code == exitDone {
+		if tt.status == machine.StatusDone && tt.code == cli.ExitDone {
 			result := "an answer"
 			end.Output.Result = &result
 		}
-		err := outcome(end, tt.err, nil, ways{})
-		require.Equal(t, tt.code, exitCode(err), "%v", tt)
+		err := run.Outcome(end, tt.err, nil, run.Ways{})
+		require.Equal(t, tt.code, cli.ExitCode(err), "%v", tt)
 		if tt.text != "" {
 			require.EqualError(t, err, tt.text)
 		}
@@ -62,7 +64,7 @@ func TestOutcome(t *testing.T) {
 			require.ErrorIs(t, err, tt.err)
 		}
 	}
-	require.Equal(t, exitUsage, exitCode(errors.New("unknown flag")))
+	require.Equal(t, cli.ExitUsage, cli.ExitCode(errors.New("unknown flag")))
 }
 
 // TestOutcome_waiting says how to go on with what a run waits for.
@@ -78,16 +80,16 @@ func TestOutcome_waiting(t *testing.T) {
 		{[]machine.Wait{unknown, approval}, "the run waits for 1 approval and 1 decision about calls that may have had their effect, and nobody can be asked here; run it in a terminal"},
 		{[]machine.Wait{answer, approval}, "the run waits for 1 approval and 1 answer, and nobody can be asked here; run it in a terminal, or with --approve always or --approve never, and with the answer in the task or without --ask"},
 	} {
-		err := outcome(machine.RunFinished{Status: machine.StatusWaiting, Waits: tt.waits}, nil, nil, ways{})
-		require.Equal(t, exitWaiting, exitCode(err))
+		err := run.Outcome(machine.RunFinished{Status: machine.StatusWaiting, Waits: tt.waits}, nil, nil, run.Ways{})
+		require.Equal(t, cli.ExitWaiting, cli.ExitCode(err))
 		require.EqualError(t, err, tt.text)
 	}
-	always := ways{anyway: map[string]machine.ApprovalPolicy{"wipe": machine.AskAlways}}
+	always := run.Ways{Anyway: map[string]machine.ApprovalPolicy{"wipe": machine.AskAlways}}
 	wipe := machine.Wait{Kind: machine.WaitApproval, Tool: "wipe"}
-	require.EqualError(t, waiting([]machine.Wait{wipe, approval}, nil, always), "the run waits for 2 approvals (1 of tools that always ask), and nobody can be asked here; run it in a terminal, or with --approve never")
-	err := outcome(machine.RunFinished{Status: machine.StatusWaiting, Waits: []machine.Wait{approval, answer}}, nil, nil, ways{asked: true})
+	require.EqualError(t, run.Waiting([]machine.Wait{wipe, approval}, nil, always), "the run waits for 2 approvals (1 of tools that always ask), and nobody can be asked here; run it in a terminal, or with --approve never")
+	err := run.Outcome(machine.RunFinished{Status: machine.StatusWaiting, Waits: []machine.Wait{approval, answer}}, nil, nil, run.Ways{Asked: true})
 	require.EqualError(t, err, "the run waits for 1 approval and 1 answer, and was given none; run it again, or with --approve always or --approve never, and with the answer in the task or with --no-ask")
-	err = outcome(machine.RunFinished{Status: machine.StatusWaiting, Waits: []machine.Wait{answer}}, nil, nil, ways{resume: "segue resume 1", answer: "segue answer 1", show: "segue show 1", asked: true})
+	err = run.Outcome(machine.RunFinished{Status: machine.StatusWaiting, Waits: []machine.Wait{answer}}, nil, nil, run.Ways{Resume: "segue resume 1", Answer: "segue answer 1", Show: "segue show 1", Asked: true})
 	require.EqualError(t, err, "the run waits for 1 answer, and was given none; go on with: segue resume 1; or answer with: segue answer 1")
 }
 
@@ -97,16 +99,16 @@ func TestREADME(t *testing.T) {
 	require.NoError(t, err)
 	_, after, ok := strings.Cut(string(text), "## Exit codes\n\n| code | means |\n|---|---|\n")
 	require.True(t, ok)
-	for _, status := range exitStatuses {
-		row := fmt.Sprintf("| %d | %s |\n", status.code, status.means)
+	for _, status := range cli.ExitStatuses {
+		row := fmt.Sprintf("| %d | %s |\n", status.Code, status.Means)
 		require.True(t, strings.HasPrefix(after, row), row)
 		after = after[len(row):]
-		require.Contains(t, about, fmt.Sprintf("\n  %-4d %s\n", status.code, status.means))
+		require.Contains(t, about, fmt.Sprintf("\n  %-4d %s\n", status.Code, status.Means))
 	}
 	require.True(t, strings.HasPrefix(after, "\n"), "and no other")
-	c := &cli{}
+	cmd := run.Commands(&cli.CLI{})[0]
 	for _, flag := range []string{"strategy", "model", "base-url", "system", "dir", "approve", "no-ask", "ask", "stdin", "max-steps", "config", "agent", "source", "store", "output", "json", "quiet", "verbose"} {
-		require.NotNil(t, c.runCommand().Flags().Lookup(flag), flag)
+		require.NotNil(t, cmd.Flags().Lookup(flag), flag)
 		require.Contains(t, string(text), "--"+flag, flag)
 	}
 }
@@ -123,8 +125,8 @@ func TestAfter(t *testing.T) {
 		49*time.Hour + 20*time.Second:  "at 2026-11-24 17:42, in 49h",
 		8784*time.Hour + 0*time.Second: "at 2027-11-23 16:42, in 8784h",
 	} {
-		require.Equal(t, want, after(wait, now))
+		require.Equal(t, want, run.After(wait, now))
 	}
-	err := outcome(machine.RunFinished{Status: machine.StatusFailed}, &llmclient.Error{Code: llmclient.CodeRateLimited, RetryAfter: time.Hour}, nil, ways{})
+	err := run.Outcome(machine.RunFinished{Status: machine.StatusFailed}, &llmclient.Error{Code: llmclient.CodeRateLimited, RetryAfter: time.Hour}, nil, run.Ways{})
 	require.Regexp(t, `; the server asks to try again at .*\d\d:\d\d, in 1h$`, err.Error())
 }

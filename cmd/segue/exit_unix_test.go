@@ -8,7 +8,6 @@ import (
 	"go/parser"
 	"go/token"
 	"io"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -16,6 +15,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/segue-go/segue/cmd/segue/internal/cmd/cli"
 )
 
 // TestExitStatuses has a command return each exit code of the table.
@@ -32,16 +33,16 @@ func TestExitStatuses(t *testing.T) {
 		reply  string
 		signal os.Signal
 	}{
-		{code: exitDone, reply: whole},
-		{code: exitFailed, reply: cutOff},
-		{code: exitUsage, args: []string{"--nosuch"}},
-		{code: exitLimit, args: []string{"--max-steps", "1"}, reply: wantsToKnowHere},
-		{code: exitWaiting, args: []string{"--ask"}, reply: wantsToKnowHere},
-		{code: exitProvider, args: []string{"--base-url", "http://127.0.0.1:1/v1", "--config", "CONFIG", "--agent", "once"}},
-		{code: exitNoAnswer, reply: empty},
-		{code: exitHungUp, signal: syscall.SIGHUP},
-		{code: exitInterrupted, signal: syscall.SIGINT},
-		{code: exitTerminated, signal: syscall.SIGTERM},
+		{code: cli.ExitDone, reply: whole},
+		{code: cli.ExitFailed, reply: cutOff},
+		{code: cli.ExitUsage, args: []string{"--nosuch"}},
+		{code: cli.ExitLimit, args: []string{"--max-steps", "1"}, reply: wantsToKnowHere},
+		{code: cli.ExitWaiting, args: []string{"--ask"}, reply: wantsToKnowHere},
+		{code: cli.ExitProvider, args: []string{"--base-url", "http://127.0.0.1:1/v1", "--config", "CONFIG", "--agent", "once"}},
+		{code: cli.ExitNoAnswer, reply: empty},
+		{code: cli.ExitHungUp, signal: syscall.SIGHUP},
+		{code: cli.ExitInterrupted, signal: syscall.SIGINT},
+		{code: cli.ExitTerminated, signal: syscall.SIGTERM},
 	} {
 		returned[tt.code] = true
 		t.Run(named(tt.code), func(t *testing.T) {
@@ -67,17 +68,17 @@ func TestExitStatuses(t *testing.T) {
 			require.Equal(t, tt.code, codeOf(t, cmd.Wait()), string(rest))
 		})
 	}
-	for _, s := range exitStatuses {
-		require.True(t, returned[s.code], s.name)
+	for _, s := range cli.ExitStatuses {
+		require.True(t, returned[s.Code], s.Name)
 	}
 }
 
 const wantsToKnowHere = `{"choices":[{"index":0,"message":{"role":"assistant","tool_calls":[{"id":"c1","type":"function","function":{"name":"ask_user","arguments":"{\"question\":\"Well?\"}"}}]},"finish_reason":"tool_calls"}]}`
 
 func named(code int) string {
-	for _, s := range exitStatuses {
-		if s.code == code {
-			return s.name
+	for _, s := range cli.ExitStatuses {
+		if s.Code == code {
+			return s.Name
 		}
 	}
 	return "not in the table"
@@ -91,14 +92,14 @@ func TestExitStatuses_complete(t *testing.T) {
 			switch n := n.(type) {
 			case *ast.ValueSpec:
 				for _, name := range n.Names {
-					if strings.HasPrefix(name.Name, "exit") && len(n.Values) == 1 {
+					if strings.HasPrefix(name.Name, "Exit") && len(n.Values) == 1 {
 						if v, ok := n.Values[0].(*ast.BasicLit); ok && v.Kind == token.INT {
 							known[name.Name] = true
 						}
 					}
 				}
 			case *ast.KeyValueExpr:
-				if key, ok := n.Key.(*ast.Ident); ok && key.Name == "code" {
+				if key, ok := n.Key.(*ast.Ident); ok && key.Name == "Code" {
 					_, number := n.Value.(*ast.BasicLit)
 					require.False(t, number, "an exit code is one of the constants")
 				}
@@ -106,19 +107,21 @@ func TestExitStatuses_complete(t *testing.T) {
 			return true
 		})
 	}
-	require.Len(t, exitStatuses, len(known))
-	for i, s := range exitStatuses {
-		require.NotEmpty(t, s.name)
-		require.True(t, i == 0 || exitStatuses[i-1].code < s.code, "in order")
+	require.Len(t, cli.ExitStatuses, len(known))
+	for i, s := range cli.ExitStatuses {
+		require.NotEmpty(t, s.Name)
+		require.True(t, i == 0 || cli.ExitStatuses[i-1].Code < s.Code, "in order")
 	}
 }
 
 func goFiles(t *testing.T) []*ast.File {
 	t.Helper()
-	names, err := fs.Glob(os.DirFS("."), "*.go")
+	names, err := filepath.Glob("internal/cmd/*/*.go")
+	require.NoError(t, err)
+	own, err := filepath.Glob("*.go")
 	require.NoError(t, err)
 	var files []*ast.File
-	for _, name := range names {
+	for _, name := range append(names, own...) {
 		if strings.HasSuffix(name, "_test.go") {
 			continue
 		}
@@ -140,7 +143,7 @@ func TestRun_defect(t *testing.T) {
 	model := newSlowModel(t)
 	var stderr bytes.Buffer
 	home := homeIn(t.TempDir())
-	code := run([]string{"run", "--base-url", model.URL, "--output", "jsonl", "task"}, strings.NewReader(""), brokenWriter{}, &stderr, func(name string) string { return home[name] })
-	require.Equal(t, exitFailed, code, stderr.String())
+	code := execute([]string{"run", "--base-url", model.URL, "--output", "jsonl", "task"}, strings.NewReader(""), brokenWriter{}, &stderr, func(name string) string { return home[name] })
+	require.Equal(t, cli.ExitFailed, code, stderr.String())
 	require.Regexp(t, `(?m)^segue: this is a defect of segue: a mistake; with --verbose it says where; go on with: segue resume [0-9a-f-]+$`, stderr.String())
 }

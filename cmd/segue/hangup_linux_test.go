@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sys/unix"
 
+	"github.com/segue-go/segue/cmd/segue/internal/cmd/cli"
 	"github.com/segue-go/segue/cmd/segue/internal/terminal/terminaltest"
 )
 
@@ -40,18 +41,18 @@ func TestTerminal_hangup(t *testing.T) {
 		require.True(t, ok)
 		require.NoError(t, tty.Close())
 		<-p.read
-		require.Equal(t, exitHungUp, codeOf(t, p.cmd.Wait()))
+		require.Equal(t, cli.ExitHungUp, codeOf(t, p.cmd.Wait()))
 		require.Equal(t, "interrupted", k.listed().Status)
 
 		if args == nil {
 			cmd, stdout, stderr := k.command("show", k.listed().Run)
-			k.ends(cmd, stderr, exitDone)
+			k.ends(cmd, stderr, cli.ExitDone)
 			require.Contains(t, stdout.String(), "kept for the model, when the run goes on\n  | an answer broke off here: The quick brown")
 		}
 		cmd, stdout, stderr := k.command("resume", "--base-url", k.model.URL)
 		<-k.model.asked
 		k.model.replies <- answersAll
-		said := k.ends(cmd, stderr, exitDone)
+		said := k.ends(cmd, stderr, cli.ExitDone)
 		require.Equal(t, "All done.\n", stdout.String())
 		if args == nil { // else the output broke off before the run
 			require.Contains(t, said, "note: an answer broke off here: The quick brown")
@@ -76,12 +77,12 @@ func TestRun_hungUp(t *testing.T) {
 		ends := func(code int, said string, stdout io.Writer) {
 			var stderr bytes.Buffer
 			none := func(string) string { return "" }
-			require.Equal(t, code, run(args, strings.NewReader(""), stdout, &stderr, none), args)
+			require.Equal(t, code, execute(args, strings.NewReader(""), stdout, &stderr, none), args)
 			require.Equal(t, said, stderr.String(), args)
 		}
-		ends(exitHungUp, "segue: hung up\n", closed)
-		ends(exitFailed, "segue: cannot write the output: write /dev/full: no space left on device\n", full)
-		ends(exitFailed, "segue: cannot write the output: input/output error\n", failing{unix.EIO})
+		ends(cli.ExitHungUp, "segue: hung up\n", closed)
+		ends(cli.ExitFailed, "segue: cannot write the output: write /dev/full: no space left on device\n", full)
+		ends(cli.ExitFailed, "segue: cannot write the output: input/output error\n", failing{unix.EIO})
 	}
 }
 
@@ -99,7 +100,7 @@ func TestTerminal_goesOn(t *testing.T) {
 		p.sized(columns)
 		p.Await("The quick brown")
 		p.Types("\x03")
-		require.Equal(t, exitInterrupted, codeOf(t, p.cmd.Wait()))
+		require.Equal(t, cli.ExitInterrupted, codeOf(t, p.cmd.Wait()))
 		<-p.read
 		rest := strings.ReplaceAll(p.Rest(), "with:\r\n  segue ", "with: segue ") // a command is in one row, as far as it fits
 		require.Contains(t, rest, "\nThe quick brown\r\n")

@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/segue-go/segue/cmd/segue/internal/cmd/cli"
 )
 
 // TestIdleTimeout asks a server that is silent: it is asked once, and the last line says what to
@@ -19,7 +21,7 @@ func TestIdleTimeout(t *testing.T) {
 	<-model.asked
 	said, err := io.ReadAll(stderr)
 	require.NoError(t, err)
-	require.Equal(t, exitProvider, codeOf(t, cmd.Wait()), string(said))
+	require.Equal(t, cli.ExitProvider, codeOf(t, cmd.Wait()), string(said))
 	require.Contains(t, string(said), "segue: the server did not answer in time (model m): the server sent nothing for 200ms, the idle timeout; "+
 		"raise it with --idle-timeout, such as --idle-timeout 10m, or with limits.idle_timeout of the model\n")
 	require.Empty(t, model.asked, "it was asked once")
@@ -28,8 +30,8 @@ func TestIdleTimeout(t *testing.T) {
 	cmd, _, stderr = k.command("run", "--base-url", k.model.URL, "--idle-timeout", "1s", "task")
 	<-k.model.asked
 	require.NoError(t, cmd.Process.Signal(os.Interrupt))
-	k.ends(cmd, stderr, exitInterrupted)
+	k.ends(cmd, stderr, cli.ExitInterrupted)
 	cmd, _, stderr = k.command("resume")
 	<-k.model.asked
-	require.Contains(t, k.ends(cmd, stderr, exitProvider), "the server sent nothing for 1s")
+	require.Contains(t, k.ends(cmd, stderr, cli.ExitProvider), "the server sent nothing for 1s")
 }

@@ -23,6 +23,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/segue-go/segue/cmd/segue/config"
+	"github.com/segue-go/segue/cmd/segue/internal/cmd/cli"
 	"github.com/segue-go/segue/llmclient/scripted"
 	"github.com/segue-go/segue/tools"
 )
@@ -35,9 +36,9 @@ func TestInterrupt(t *testing.T) {
 		code   int
 		why    string
 	}{
-		"Ctrl-C":     {os.Interrupt, "segue: stopping; press Ctrl-C again to end at once", exitInterrupted, "segue: the run was stopped: interrupted\n"},
-		"terminated": {syscall.SIGTERM, "segue: stopping; press Ctrl-C again to end at once", exitTerminated, "segue: the run was stopped: terminated\n"},
-		"hung up":    {syscall.SIGHUP, "", exitHungUp, "segue: hung up\n"},
+		"Ctrl-C":     {os.Interrupt, "segue: stopping; press Ctrl-C again to end at once", cli.ExitInterrupted, "segue: the run was stopped: interrupted\n"},
+		"terminated": {syscall.SIGTERM, "segue: stopping; press Ctrl-C again to end at once", cli.ExitTerminated, "segue: the run was stopped: terminated\n"},
+		"hung up":    {syscall.SIGHUP, "", cli.ExitHungUp, "segue: hung up\n"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -93,7 +94,7 @@ func TestInterrupt_retry(t *testing.T) {
 		require.NoError(t, cmd.Process.Signal(os.Interrupt))
 		rest, err := io.ReadAll(stderr)
 		require.NoError(t, err)
-		require.Equal(t, exitInterrupted, codeOf(t, cmd.Wait()), string(rest))
+		require.Equal(t, cli.ExitInterrupted, codeOf(t, cmd.Wait()), string(rest))
 		require.EqualValues(t, 1, asked.Swap(0), "it has waited, and tried again")
 	}
 }
@@ -125,7 +126,7 @@ func TestInterrupt_twice(t *testing.T) {
 	again, out, stderr := k.command("resume", "--take-over")
 	<-k.model.asked
 	k.model.replies <- answersAll
-	k.ends(again, stderr, exitDone)
+	k.ends(again, stderr, cli.ExitDone)
 	require.Equal(t, "All done.\n", out.String())
 }
 
@@ -144,7 +145,7 @@ func TestInterrupt_asked(t *testing.T) {
 	<-started
 	s.Await(yourTurn)
 	require.NoError(t, syscall.Kill(os.Getpid(), syscall.SIGINT))
-	require.Equal(t, exitInterrupted, s.end())
+	require.Equal(t, cli.ExitInterrupted, s.end())
 	s.AwaitAll("\nsegue: stopping; press Ctrl-C again to end at once\n", "slow failed (interrupted)")
 	require.NotContains(t, s.Rest(), yourTurn, "nothing more was asked")
 }

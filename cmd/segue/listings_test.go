@@ -8,11 +8,13 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/stretchr/testify/require"
+
+	"github.com/segue-go/segue/cmd/segue/internal/cmd/cli"
 )
 
 // everyCommand calls check for each command.
 func everyCommand(check func(name string, cmd *cobra.Command)) {
-	c := &cli{stdin: strings.NewReader(""), stdout: os.Stderr, stderr: os.Stderr, getenv: os.Getenv}
+	c := &cli.CLI{Stdin: strings.NewReader(""), Stdout: os.Stderr, Stderr: os.Stderr, Getenv: os.Getenv}
 	var walk func(cmd *cobra.Command)
 	walk = func(cmd *cobra.Command) {
 		check(strings.TrimPrefix(cmd.CommandPath(), "segue "), cmd)
@@ -20,7 +22,7 @@ func everyCommand(check func(name string, cmd *cobra.Command)) {
 			walk(child)
 		}
 	}
-	walk(c.root())
+	walk(rootCommand(c))
 }
 
 // Every command writes JSON if it is asked to, except those that write a text that has its own
@@ -34,7 +36,7 @@ func TestCommands_writeJSON(t *testing.T) {
 		flag := cmd.Flags().Lookup("output")
 		require.NotNil(t, flag, name)
 		require.Equal(t, "o", flag.Shorthand, name)
-		require.Contains(t, flag.Value.(*choice).words, formJSON, name)
+		require.Contains(t, flag.Value.(*cli.Choice).Words, cli.FormJSON, name)
 	})
 }
 
@@ -60,7 +62,7 @@ func TestCommands_wrongFlags(t *testing.T) {
 		for _, args := range [][]string{{"--none"}, {"--none=1"}, {"-Z"}, {"--max-steps=x"}, {"--limit=x"}, {"--output=x"}, {"--quiet=x"}} {
 			err := cmd.ParseFlags(args)
 			require.Error(t, err, name)
-			text := flagError(cmd, err).Error()
+			text := cli.FlagError(cmd, err).Error()
 			for _, word := range []string{"strconv", "unknown", "invalid argument", "shorthand", "ParseInt"} {
 				require.NotContains(t, text, word, name)
 			}

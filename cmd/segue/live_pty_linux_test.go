@@ -11,6 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/segue-go/segue/cmd/segue/internal/cmd/cli"
 	"github.com/segue-go/segue/cmd/segue/internal/plaintext"
 	"github.com/segue-go/segue/cmd/segue/internal/terminal/terminaltest"
 )
@@ -62,7 +63,7 @@ func speaks(t *testing.T, p *process, pieces [][2]string, flags ...string) strin
 		p.Await(piece[1])
 	}
 	m.pieces <- ""
-	require.Equal(t, exitDone, codeOf(t, p.cmd.Wait()), p.Rest())
+	require.Equal(t, cli.ExitDone, codeOf(t, p.cmd.Wait()), p.Rest())
 	<-p.read
 	return p.Shown
 }
@@ -165,7 +166,7 @@ func TestTerminal_spinner(t *testing.T) {
 	p.Await("/ [0] awaiting model...")
 	p.Await("| 1s [0] awaiting model...")
 	p.model.replies <- isDone
-	p.end(exitDone, "done")
+	p.end(cli.ExitDone, "done")
 }
 
 func mustJSON(t *testing.T, v any) string {

@@ -8,6 +8,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/segue-go/segue/cmd/segue/internal/cmd/cli"
+	"github.com/segue-go/segue/cmd/segue/internal/cmd/run"
 	"github.com/segue-go/segue/cmd/segue/internal/markdown"
 	"github.com/segue-go/segue/cmd/segue/internal/terminal"
 	"github.com/segue-go/segue/cmd/segue/internal/terminal/terminaltest"
@@ -48,11 +50,11 @@ func TestLiveAnswer(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			var b bytes.Buffer
 			page := func() markdown.Settings { return markdown.Settings{Columns: 40} }
-			p := printer{w: &b, form: formText, terminal: true, live: &liveAnswer{page: page, streams: true}}
+			p := run.Printer{W: &b, Form: cli.FormText, Terminal: true, Live: &run.LiveAnswer{Page: page, Streams: true}}
 			s := terminal.NewScreen(&b, terminal.Config{Quiet: true}, func(string) string { return "" })
 			for _, e := range tt.events {
-				require.NoError(t, p.before(s, e))
-				require.NoError(t, p.beside(s, e))
+				require.NoError(t, p.Before(s, e))
+				require.NoError(t, p.Beside(s, e))
 			}
 			require.Equal(t, tt.want, b.String())
 		})
@@ -85,6 +87,6 @@ func TestRun_failedPlan(t *testing.T) {
 	const words = "I will not plan this: it is nobody's business."
 	s := newServer(t, slices.Repeat([]string{says(words)}, 12)...)
 	got := segue(t, strings.ReplaceAll("models: {m: {model: m, base_url: SERVER}}\nagents: {x: {strategy: plan-revise-execute}}\n", "SERVER", s.URL), nil, "Go")
-	require.Equal(t, exitFailed, got.code, got.stderr)
+	require.Equal(t, cli.ExitFailed, got.code, got.stderr)
 	require.Contains(t, got.stderr, "says: "+words+"\n[0 #")
 }

@@ -12,6 +12,9 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 	"go.uber.org/goleak"
+
+	"github.com/segue-go/segue/cmd/segue/internal/cmd/cli"
+	"github.com/segue-go/segue/cmd/segue/internal/cmd/run"
 )
 
 // exitLeak is the exit code of a segue under test that leaves goroutines behind.
@@ -21,7 +24,7 @@ const exitLeak = 99
 // nothing came from standard input: nothing but the end of the process ends such a read.
 var blockedRead = []goleak.Option{
 	goleak.IgnoreAnyFunction("github.com/segue-go/segue/cmd/segue/internal/terminal.(*Keyboard).read"),
-	goleak.IgnoreAnyFunction("github.com/segue-go/segue/cmd/segue.readStdin"),
+	goleak.IgnoreAnyFunction("github.com/segue-go/segue/cmd/segue/internal/cmd/run.readStdin"),
 }
 
 // TestMain makes this binary do as "segue" in the processes that tests start, and looks for
@@ -29,7 +32,7 @@ var blockedRead = []goleak.Option{
 func TestMain(m *testing.M) {
 	testscript.Main(leakChecked{m}, map[string]func(){
 		"segue": func() {
-			code := run(os.Args[1:], os.Stdin, os.Stdout, os.Stderr, os.Getenv)
+			code := execute(os.Args[1:], os.Stdin, os.Stdout, os.Stderr, os.Getenv)
 			if err := goleak.Find(blockedRead...); err != nil {
 				fmt.Fprintln(os.Stderr, err)
 				code = exitLeak
@@ -65,12 +68,12 @@ func (m leakChecked) Run() int {
 	home, err := os.MkdirTemp("", "segue-home-")
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
-		return exitFailed
+		return cli.ExitFailed
 	}
 	defer os.RemoveAll(home)
 	if err := buildFast(home); err != nil {
 		fmt.Fprintln(os.Stderr, err)
-		return exitFailed
+		return cli.ExitFailed
 	}
 	for name, folder := range homeIn(home) { // nothing of who runs the tests is read or written
 		_ = os.Setenv(name, folder)
@@ -93,8 +96,8 @@ func homeIn(folder string) map[string]string {
 		"HOME": home, "USERPROFILE": home,
 		"XDG_CONFIG_HOME": filepath.Join(home, "config"), "XDG_STATE_HOME": filepath.Join(home, "state"),
 	}
-	for _, flag := range settingFlags {
-		env[variableOf(flag)] = ""
+	for _, flag := range run.SettingFlags {
+		env[run.VariableOf(flag)] = ""
 	}
 	return env
 }

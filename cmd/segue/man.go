@@ -8,13 +8,15 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/cobra/doc"
 	"github.com/spf13/pflag"
+
+	"github.com/segue-go/segue/cmd/segue/internal/cmd/cli"
 )
 
 // manColumns is how wide the text of a man page is on a terminal of 80 columns.
 const manColumns = 72
 
 // manCommand returns segue man, for the commands below root.
-func (c *cli) manCommand(root *cobra.Command) *cobra.Command {
+func manCommand(root *cobra.Command) *cobra.Command {
 	return &cobra.Command{
 		Use:   "man FOLDER",
 		Short: "Write the man pages into a folder",
@@ -22,7 +24,7 @@ func (c *cli) manCommand(root *cobra.Command) *cobra.Command {
 there.`,
 		Example: `  segue man ~/.local/share/man/man1
   man segue-run`,
-		Args: oneArgument("FOLDER"),
+		Args: cli.OneArgument("FOLDER"),
 		ValidArgsFunction: func(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCompDirective) {
 			return nil, cobra.ShellCompDirectiveFilterDirs
 		},
@@ -40,7 +42,7 @@ func writeManual(root *cobra.Command, folder string) error {
 	markUp(root)
 	err := doc.GenManTree(root, &doc.GenManHeader{Section: "1", Source: "segue", Manual: "Segue"}, folder)
 	if err != nil {
-		return failed(fmt.Errorf("cannot write the man pages: %w", err))
+		return cli.Failed(fmt.Errorf("cannot write the man pages: %w", err))
 	}
 	return nil
 }
@@ -49,7 +51,7 @@ func writeManual(root *cobra.Command, folder string) error {
 // made.
 func markUp(cmd *cobra.Command) {
 	cmd.InitDefaultHelpFlag()
-	flags := strings.TrimRight(flagGroups(cmd.LocalFlags(), manColumns), "\n")
+	flags := strings.TrimRight(cli.FlagGroups(cmd.LocalFlags(), manColumns), "\n")
 	cmd.Long = markedUp(cmd.Long) + "\n# OPTIONS\n\n    " + strings.ReplaceAll(flags, "\n", "\n    ")
 	cmd.Flags().VisitAll(func(f *pflag.Flag) { f.Hidden = true }) // the library describes them by types of Go
 	cmd.Example = strings.ReplaceAll("\n"+cmd.Example, "\n  ", "\n")[1:]
@@ -66,7 +68,7 @@ var literally = strings.NewReplacer(`\`, `\\`, "*", `\*`, "_", `\_`, "[", `\[`, 
 func markedUp(text string) string {
 	var all []string
 	inside := false // of a paragraph
-	for line := range strings.SplitSeq(fitText(text, manColumns), "\n") {
+	for line := range strings.SplitSeq(cli.FitText(text, manColumns), "\n") {
 		indented := strings.HasPrefix(line, " ") || strings.HasPrefix(line, "\t")
 		switch {
 		case line == "":

@@ -14,11 +14,14 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 	"github.com/stretchr/testify/require"
 
-	"github.com/segue-go/segue/machine"
+	"github.com/segue-go/segue/cmd/segue/internal/cmd/cli"
 	"github.com/segue-go/segue/messages"
 	"github.com/segue-go/segue/tools"
 	"github.com/segue-go/segue/tools/mcptools"
 )
+
+// silence is how long a client hears nothing of a run that is at work.
+const silence = 4 * time.Second
 
 // served is a segue mcp serve, with a model that answers when it is told to.
 type served struct {
@@ -288,22 +291,6 @@ func TestMCPServe_silence(t *testing.T) {
 	}
 }
 
-// What the run does is told, and a person's no as what it is.
-func TestMCPServe_words(t *testing.T) {
-	r := &servedRun{}
-	r.tell(machine.Event{Kind: machine.EventTextDelta, Text: "So"})
-	require.Equal(t, "the model writes", r.doing)
-	r.tell(machine.Event{Kind: machine.EventRetryWaiting, Detail: machine.RetryWaiting{Model: "m", Wait: 30 * time.Second}})
-	require.Equal(t, "asks the model m again in 30s", r.doing)
-	for action, reason := range map[string]string{
-		"decline": "the person was asked, and declined", "cancel": "the person was asked, and gave no answer", "": "the person was asked, and gave no answer",
-	} {
-		for _, approves := range []bool{true, false} {
-			require.Equal(t, machine.Reply{Reason: reason}, replyOf(&mcp.ElicitResult{Action: action}, approves))
-		}
-	}
-}
-
 // An agent that can make no run as it is served is refused at the start, offered by name or not.
 func TestMCPServe_withoutFolder(t *testing.T) {
 	t.Parallel()
@@ -315,7 +302,7 @@ func TestMCPServe_withoutFolder(t *testing.T) {
 		out, err := cmd.CombinedOutput()
 		require.Error(t, err)
 		require.Contains(t, string(out), "agent helper: it uses write_file: name the folder with --dir")
-		require.Equal(t, exitUsage, cmd.ProcessState.ExitCode())
+		require.Equal(t, cli.ExitUsage, cmd.ProcessState.ExitCode())
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sys/unix"
 
+	"github.com/segue-go/segue/cmd/segue/internal/cmd/cli"
 	"github.com/segue-go/segue/cmd/segue/internal/terminal/terminaltest"
 )
 
@@ -73,7 +74,7 @@ func TestNoteKey_heard(t *testing.T) {
 				require.Contains(t, <-p.model.asked, `"content":`+mustJSON(t, tt.note))
 				p.Await("hears note 1")
 				p.model.replies <- isDone
-				p.end(exitDone, "done")
+				p.end(cli.ExitDone, "done")
 				p.untouched()
 			})
 		}
@@ -89,7 +90,7 @@ func TestNoteKey_left(t *testing.T) {
 		p.Await("awaiting model...  Tab: note")
 	}
 	p.model.replies <- isDone
-	require.NotContains(t, p.end(exitDone, "done"), "note: ")
+	require.NotContains(t, p.end(cli.ExitDone, "done"), "note: ")
 	require.Empty(t, p.model.asked)
 	p.untouched()
 	screen := terminaltest.NewEmulator(40, 24)
@@ -122,7 +123,7 @@ func TestNoteKey_streaming(t *testing.T) {
 			p.Await("hears note 1")
 			m.pieces <- "Short."
 			m.pieces <- ""
-			require.Equal(t, exitDone, codeOf(t, p.cmd.Wait()), p.Rest())
+			require.Equal(t, cli.ExitDone, codeOf(t, p.cmd.Wait()), p.Rest())
 			<-p.read
 			require.Contains(t, p.Shown, "Short.")
 			p.untouched()
@@ -155,7 +156,7 @@ func TestNoteKey_approval(t *testing.T) {
 			p.model.replies <- isDone
 			require.Contains(t, <-p.model.asked, `"content":"Because"`)
 			p.model.replies <- isDone
-			p.end(exitDone, "done")
+			p.end(cli.ExitDone, "done")
 			require.True(t, p.has("a"))
 			p.untouched()
 		})
@@ -174,7 +175,7 @@ func TestNoteKey_interrupted(t *testing.T) {
 			}
 			p.Types("\x03")
 			p.Await("segue: stopping; press Ctrl-C again to end at once")
-			p.end(exitInterrupted, "stopped")
+			p.end(cli.ExitInterrupted, "stopped")
 			p.untouched()
 		})
 	}
@@ -233,7 +234,7 @@ func TestNoteKey_stopped(t *testing.T) {
 			p.model.replies <- isDone
 			require.Contains(t, <-p.model.asked, `"content":"abc"`)
 			p.model.replies <- isDone
-			require.Equal(t, exitDone, codeOf(t, p.cmd.Wait()), p.Rest())
+			require.Equal(t, cli.ExitDone, codeOf(t, p.cmd.Wait()), p.Rest())
 			<-p.read
 			p.untouched()
 		})
@@ -248,7 +249,7 @@ func TestNoteKey_runEnds(t *testing.T) {
 	p.Await("late")
 	p.model.replies <- isDone
 	p.Await("segue: the run ended before the note\r\n  was typed")
-	p.end(exitDone, "done")
+	p.end(cli.ExitDone, "done")
 	p.untouched()
 }
 
@@ -270,7 +271,7 @@ func TestNoteKey_piped(t *testing.T) {
 	p.model.replies <- isDone
 	require.Contains(t, <-p.model.asked, `"content":"hello"`)
 	p.model.replies <- isDone
-	p.end(exitDone, "done")
+	p.end(cli.ExitDone, "done")
 	p.untouched()
 	rest, err := io.ReadAll(in)
 	require.NoError(t, err)
@@ -285,7 +286,7 @@ func TestNoteKey_resumed(t *testing.T) {
 	p.start("run", "--base-url", p.model.URL, "--dir", p.dir, "--json", "task")
 	<-p.model.asked
 	p.Types("\x03")
-	p.end(exitInterrupted, "interrupted")
+	p.end(cli.ExitInterrupted, "interrupted")
 
 	again := &process{Terminal: terminaltest.New(t), model: k.model, read: make(chan struct{}), env: p.env}
 	again.start("resume", "--json")
@@ -296,7 +297,7 @@ func TestNoteKey_resumed(t *testing.T) {
 	k.model.replies <- isDone
 	require.Contains(t, <-k.model.asked, `"content":"hello"`)
 	k.model.replies <- isDone
-	again.end(exitDone, "done")
+	again.end(cli.ExitDone, "done")
 	again.untouched()
 }
 
@@ -315,7 +316,7 @@ func TestNoteKey_none(t *testing.T) {
 			p.Types("\thello\n")
 			p.Await("hello\r\n") // the terminal shows it
 			p.model.replies <- isDone
-			p.end(exitDone, "done")
+			p.end(cli.ExitDone, "done")
 			require.Empty(t, p.model.asked)
 			p.untouched()
 		})
@@ -350,7 +351,7 @@ func TestNoteKey_chat(t *testing.T) {
 			p.Await("done\r\n")
 			p.Await("> ")
 			p.Types("\x04")
-			require.Equal(t, exitDone, codeOf(t, p.cmd.Wait()), p.Rest())
+			require.Equal(t, cli.ExitDone, codeOf(t, p.cmd.Wait()), p.Rest())
 			<-p.read
 			p.untouched()
 		})

@@ -9,11 +9,14 @@ import (
 	"testing"
 	"unicode/utf8"
 
+	"github.com/stretchr/testify/require"
+
+	"github.com/segue-go/segue/cmd/segue/internal/cmd/cli"
+	"github.com/segue-go/segue/cmd/segue/internal/cmd/run"
 	"github.com/segue-go/segue/cmd/segue/internal/plaintext"
 	"github.com/segue-go/segue/cmd/segue/internal/terminal/terminaltest"
 	"github.com/segue-go/segue/delegation"
 	"github.com/segue-go/segue/machine"
-	"github.com/stretchr/testify/require"
 )
 
 func finished(text string) machine.Event {
@@ -26,8 +29,8 @@ func finished(text string) machine.Event {
 func TestPrinter_text(t *testing.T) {
 	for _, terminal := range []bool{true, false} {
 		var b bytes.Buffer
-		p := printer{w: &b, form: formText, terminal: terminal}
-		require.NoError(t, p.event(finished("a\x1b]0;title\a\tb\u009b\n\nc\u202e")))
+		p := run.Printer{W: &b, Form: cli.FormText, Terminal: terminal}
+		require.NoError(t, p.Event(finished("a\x1b]0;title\a\tb\u009b\n\nc\u202e")))
 		require.Equal(t, "a]0;title\tb\n\nc\n", b.String())
 	}
 }
@@ -61,9 +64,9 @@ func TestPrinter_partial(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			var b bytes.Buffer
-			p := printer{w: &b, form: formText}
+			p := run.Printer{W: &b, Form: cli.FormText}
 			for _, e := range tt.events {
-				require.NoError(t, p.event(e))
+				require.NoError(t, p.Event(e))
 			}
 			require.Equal(t, tt.want, b.String())
 		})
@@ -73,10 +76,10 @@ func TestPrinter_partial(t *testing.T) {
 // TestPrinter_json keeps characters readable that only HTML has to hide.
 func TestPrinter_json(t *testing.T) {
 	var b bytes.Buffer
-	p := printer{w: &b, form: formJSON}
-	require.NoError(t, p.event(terminaltest.Event("0", 0, "", machine.RunStarted{})))
+	p := run.Printer{W: &b, Form: cli.FormJSON}
+	require.NoError(t, p.Event(terminaltest.Event("0", 0, "", machine.RunStarted{})))
 	require.Empty(t, b.String())
-	require.NoError(t, p.event(finished("a < b && c")))
+	require.NoError(t, p.Event(finished("a < b && c")))
 	require.Contains(t, b.String(), `"result":"a < b && c"`)
 	require.Equal(t, 1, strings.Count(b.String(), "\n"))
 }
@@ -91,7 +94,7 @@ func TestRun_cannotWrite(t *testing.T) {
 	none := func(string) string { return "" }
 	for _, args := range [][]string{{"demo", "-q"}, {"demo", "-q", "--json"}, {"demo", "-q", "--output", "jsonl"}, {"version"}, {"graph", "complete-task"}} {
 		var stderr bytes.Buffer
-		require.Equal(t, exitFailed, run(args, strings.NewReader(""), brokenPipe{}, &stderr, none), args)
+		require.Equal(t, cli.ExitFailed, execute(args, strings.NewReader(""), brokenPipe{}, &stderr, none), args)
 		require.Equal(t, "segue: cannot write the output: broken pipe\n", stderr.String(), args)
 	}
 }
@@ -102,7 +105,7 @@ func (brokenReader) Read([]byte) (int, error) { return 0, errors.New("bad descri
 
 func TestRun_cannotRead(t *testing.T) {
 	var stdout, stderr bytes.Buffer
-	require.Equal(t, exitUsage, run([]string{"run", "-"}, brokenReader{}, &stdout, &stderr, func(string) string { return "" }))
+	require.Equal(t, cli.ExitUsage, execute([]string{"run", "-"}, brokenReader{}, &stdout, &stderr, func(string) string { return "" }))
 	require.Equal(t, "segue: cannot read standard input: bad descriptor\n", stderr.String())
 	require.Empty(t, stdout.String())
 }
@@ -133,7 +136,7 @@ func FuzzEscaped(f *testing.F) {
 func requireEscaped(t *testing.T, s string) {
 	t.Helper()
 	var b strings.Builder
-	require.NoError(t, encode(&b, []any{s, json.RawMessage(strconv.Quote("")), map[string]string{s: s}}))
+	require.NoError(t, cli.Encode(&b, []any{s, json.RawMessage(strconv.Quote("")), map[string]string{s: s}}))
 	require.Equal(t, 1, strings.Count(b.String(), "\n"))
 	for _, r := range b.String() {
 		if r != '\n' && plaintext.Obeyed(r) {

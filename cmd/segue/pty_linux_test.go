@@ -16,6 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sys/unix"
 
+	"github.com/segue-go/segue/cmd/segue/internal/cmd/cli"
 	"github.com/segue-go/segue/cmd/segue/internal/terminal/terminaltest"
 )
 
@@ -159,7 +160,7 @@ func testAnswers(t *testing.T, p *process, dumb bool) {
 	p.Types("y\n")
 	<-p.model.asked
 	p.model.replies <- isDone
-	p.end(exitDone, "done")
+	p.end(cli.ExitDone, "done")
 	require.False(t, p.has("a"))
 	require.True(t, p.has("b"))
 }
@@ -173,7 +174,7 @@ func TestTerminal_partial(t *testing.T) {
 	p.Await("[0 #1] The quick brown")
 	p.Types("\x03")
 	shown := p.Await("segue: stopping; press Ctrl-C again to end at once")
-	require.Equal(t, exitInterrupted, codeOf(t, p.cmd.Wait()))
+	require.Equal(t, cli.ExitInterrupted, codeOf(t, p.cmd.Wait()))
 	<-p.read
 	shown += "segue: stopping; press Ctrl-C again to end at once" + p.Rest()
 	require.Contains(t, terminaltest.Played(shown, 70), "\nThe quick brown\n", shown)
@@ -199,23 +200,23 @@ func TestTerminal_interrupts(t *testing.T) {
 	}{
 		"Ctrl-C at an approval": {
 			wants: wantsToWrite, prompt: mayWrite, keys: "y\x03", told: now,
-			code: exitInterrupted, status: "stopped", why: stopped + "interrupted", written: true,
+			code: cli.ExitInterrupted, status: "stopped", why: stopped + "interrupted", written: true,
 		},
 		"Ctrl-C at a question": {
 			wants: wantsToKnow, prompt: yourTurn, keys: "because\x03", told: now,
-			code: exitInterrupted, status: "stopped", why: stopped + "interrupted",
+			code: cli.ExitInterrupted, status: "stopped", why: stopped + "interrupted",
 		},
 		"terminated": {
 			wants: wantsToKnow, prompt: yourTurn, signal: syscall.SIGTERM, told: now,
-			code: exitTerminated, status: "stopped", why: stopped + "terminated",
+			code: cli.ExitTerminated, status: "stopped", why: stopped + "terminated",
 		},
 		"Ctrl-D at an approval": {
 			wants: wantsToWrite, prompt: mayWrite, keys: "\x04", told: "segue: [0 #2] waits for approval: write_file",
-			code: exitWaiting, status: "waiting", why: "segue: the run waits for 1 approval, and was given none; run it again, or with --approve", written: true,
+			code: cli.ExitWaiting, status: "waiting", why: "segue: the run waits for 1 approval, and was given none; run it again, or with --approve", written: true,
 		},
 		"Ctrl-D at a question": {
 			wants: wantsToKnow, prompt: yourTurn, keys: "\x04", told: "segue: [0 #2] waits for an answer: Sure?",
-			code: exitWaiting, status: "waiting", why: "segue: the run waits for 2 answers, and was given none; run it again, or with the answer in the task",
+			code: cli.ExitWaiting, status: "waiting", why: "segue: the run waits for 2 answers, and was given none; run it again, or with the answer in the task",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -254,13 +255,13 @@ func TestTerminal_closed(t *testing.T) {
 	p.model.replies <- listsFiles
 	<-p.model.asked
 	require.NoError(t, p.Keys.(*os.File).Close())
-	require.Equal(t, exitHungUp, codeOf(t, p.cmd.Wait()))
+	require.Equal(t, cli.ExitHungUp, codeOf(t, p.cmd.Wait()))
 	require.Equal(t, "interrupted", k.listed().Status)
 
 	cmd, stdout, stderr := k.command("resume")
 	<-k.model.asked
 	k.model.replies <- answersAll
-	require.NotContains(t, k.ends(cmd, stderr, exitDone), "waiting until")
+	require.NotContains(t, k.ends(cmd, stderr, cli.ExitDone), "waiting until")
 	require.Equal(t, "All done.\n", stdout.String())
 }
 
@@ -277,7 +278,7 @@ func TestTerminal_resumes(t *testing.T) {
 	p.Await("write_file b")
 	p.Await(mayWrite)
 	p.Types("\x03")
-	rest := p.end(exitInterrupted, "interrupted")
+	rest := p.end(cli.ExitInterrupted, "interrupted")
 	require.Contains(t, rest, "segue: interrupted; go on with: segue resume ")
 
 	again := &process{Terminal: terminaltest.New(t), model: p.model, dir: p.dir, read: make(chan struct{}), env: p.env}
@@ -289,7 +290,7 @@ func TestTerminal_resumes(t *testing.T) {
 	again.Types("not b\n")
 	<-again.model.asked
 	again.model.replies <- isDone
-	again.end(exitDone, "done")
+	again.end(cli.ExitDone, "done")
 	require.True(t, again.has("a"), "it was made before, or is now")
 	require.False(t, again.has("b"))
 }

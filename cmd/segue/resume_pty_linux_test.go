@@ -7,6 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/segue-go/segue/cmd/segue/internal/cmd/cli"
 	"github.com/segue-go/segue/cmd/segue/internal/terminal/terminaltest"
 	"github.com/segue-go/segue/cmd/segue/internal/workfolder"
 )
@@ -30,7 +31,7 @@ func TestResume_cost(t *testing.T) {
 			m.replies <- "{" + priced + wants(t, workfolder.WriteFile, map[string]string{"path": "a", "content": "1"})[1:]
 			p.Await("a always below ./ > ")
 			p.Types("\x04") // the user answers later
-			p.end(exitWaiting, "waiting")
+			p.end(cli.ExitWaiting, "waiting")
 
 			p = begun("resume")
 			p.Await("a always below ./ > ")
@@ -38,7 +39,7 @@ func TestResume_cost(t *testing.T) {
 			<-m.asked
 			p.Await("$0.00125 [0 #2] awaiting model")
 			m.replies <- "{" + priced + isDone[1:]
-			p.end(exitDone, "done")
+			p.end(cli.ExitDone, "done")
 			require.Regexp(t, `complete-task done: 2000\s+tokens in, 1000\s+out, \$0\.0025`, terminaltest.Played(p.Shown, columns))
 		})
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/segue-go/segue/cmd/segue/internal/cmd/cli"
 	"github.com/segue-go/segue/cmd/segue/internal/trust"
 )
 
@@ -30,7 +31,7 @@ func TestResume_trust(t *testing.T) {
 	}
 	command := func(args ...string) (int, string) {
 		var stdout, stderr bytes.Buffer
-		code := run(args, strings.NewReader(""), &stdout, &stderr, getenv)
+		code := execute(args, strings.NewReader(""), &stdout, &stderr, getenv)
 		return code, stdout.String() + stderr.String()
 	}
 	t.Chdir(folder)
@@ -38,7 +39,7 @@ func TestResume_trust(t *testing.T) {
 	model := newModel(t, writesFile, answersAll)
 	env["OPENAI_BASE_URL"] = model.URL
 	code, shown := command("run", "--dir", t.TempDir(), "task")
-	require.Equal(t, exitWaiting, code, shown)
+	require.Equal(t, cli.ExitWaiting, code, shown)
 	require.Contains(t, shown, "segue.yaml was found, not named, and so cannot say where runs are kept, nor for how long")
 	require.NoFileExists(t, filepath.Join(folder, "theirs.db"))
 
@@ -46,11 +47,11 @@ func TestResume_trust(t *testing.T) {
 	changed := []byte("agents: {one: {system: Be mean.}}\n")
 	require.NoError(t, os.WriteFile(path, changed, 0o600))
 	code, shown = command("resume", "--approve", "always")
-	require.Equal(t, exitUsage, code, shown)
+	require.Equal(t, cli.ExitUsage, code, shown)
 	require.Contains(t, shown, "has changed since it was trusted")
 	trusts(changed)
 	code, shown = command("resume", "--approve", "always")
 	require.Contains(t, shown, "segue.yaml has changed since the run began")
 	require.Contains(t, shown, "--approve: always, and none when the run began")
-	require.Equal(t, exitWaiting, code, "what was asked for is still asked: "+shown)
+	require.Equal(t, cli.ExitWaiting, code, "what was asked for is still asked: "+shown)
 }

@@ -14,6 +14,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/segue-go/segue/cmd/segue/internal/cmd/cli"
+	"github.com/segue-go/segue/cmd/segue/internal/cmd/run"
 	"github.com/segue-go/segue/cmd/segue/internal/plaintext"
 	"github.com/segue-go/segue/cmd/segue/internal/terminal/terminaltest"
 	"github.com/segue-go/segue/llmclient"
@@ -49,16 +51,16 @@ func TestScreens_plan(t *testing.T) {
 				shown <- string(all)
 			}()
 			none := func(string) string { return "" }
-			c := &cli{stdin: strings.NewReader(""), stdout: tty, stderr: tty, getenv: none}
-			dir, err := demoFolder()
+			c := &cli.CLI{Stdin: strings.NewReader(""), Stdout: tty, Stderr: tty, Getenv: none}
+			dir, err := run.DemoFolder()
 			require.NoError(t, err)
-			j, err := demoJob(dir)
+			j, err := run.DemoJob(dir)
 			require.NoError(t, err)
-			defer j.close()
-			o, err := j.orchestrator(nil)
+			defer j.Close()
+			o, err := j.Orchestrator(nil)
 			require.NoError(t, err)
-			out := output{form: oneOf(formText)}
-			require.NoError(t, c.tell(timeless(o.Stream(context.Background(), j.task)), j, nil, out, c.screen(out)))
+			out := cli.Output{Form: cli.OneOf(cli.FormText)}
+			require.NoError(t, run.Tell(c, timeless(o.Stream(context.Background(), j.Task)), j, nil, out, c.Screen(out)))
 			require.NoError(t, tty.Close())
 			all := <-shown
 			require.Contains(t, all, "\x1b[?7l\x1b[2m| ", "it was live")

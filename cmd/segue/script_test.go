@@ -22,6 +22,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"github.com/segue-go/segue/cmd/segue/internal/cmd/runs"
 	"github.com/segue-go/segue/machine"
 )
 
@@ -149,7 +150,7 @@ func serverIn(ts *testscript.TestScript, neg bool, args []string) {
 // answers answers the first wait of the run that the last output lists, of the kind that takes the
 // answer.
 func answers(ts *testscript.TestScript, neg bool, args []string) {
-	var runs []runRecord
+	var runs []runs.RunRecord
 	if neg || len(args) == 0 || json.Unmarshal([]byte(ts.Getenv("RUNS")), &runs) != nil && json.Unmarshal([]byte(ts.ReadFile("stdout")), &runs) != nil {
 		ts.Fatalf("usage: answers ANSWER..., after segue runs --output json")
 	}

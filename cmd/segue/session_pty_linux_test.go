@@ -5,6 +5,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/segue-go/segue/cmd/segue/internal/cmd/cli"
 	"github.com/segue-go/segue/cmd/segue/internal/terminal/terminaltest"
 )
 
@@ -20,7 +21,7 @@ func TestTerminal_session(t *testing.T) {
 	}
 	first := turn("first task")
 	first.model.replies <- isDone
-	first.end(exitDone, "done")
+	first.end(cli.ExitDone, "done")
 	second := turn("second task")
 	second.model.replies <- wantsToWrite
 	second.Await(mayWrite)
@@ -29,7 +30,7 @@ func TestTerminal_session(t *testing.T) {
 	second.Types("y\n")
 	<-second.model.asked
 	second.model.replies <- isDone
-	second.end(exitDone, "done")
+	second.end(cli.ExitDone, "done")
 	require.True(t, second.has("b"))
 	require.Contains(t, second.stdout.String(), "first task", "the conversation so far")
 	require.Contains(t, second.stdout.String(), `"run":"notes.2"`)

@@ -11,6 +11,10 @@ import (
 
 	"github.com/spf13/pflag"
 	"github.com/stretchr/testify/require"
+
+	"github.com/segue-go/segue/cmd/segue/internal/cmd/cli"
+	"github.com/segue-go/segue/cmd/segue/internal/cmd/config"
+	"github.com/segue-go/segue/cmd/segue/internal/cmd/run"
 )
 
 // variableless are the flags of segue run for which there is no variable.
@@ -20,21 +24,21 @@ var variableless = []string{"file", "help", "json"}
 // of the command names each.
 func TestSettings_everyFlag(t *testing.T) {
 	t.Parallel()
-	c := &cli{stdin: strings.NewReader(""), stdout: os.Stderr, stderr: os.Stderr, getenv: os.Getenv}
-	run, _, err := c.root().Find([]string{"run"})
+	c := &cli.CLI{Stdin: strings.NewReader(""), Stdout: os.Stderr, Stderr: os.Stderr, Getenv: os.Getenv}
+	cmd, _, err := rootCommand(c).Find([]string{"run"})
 	require.NoError(t, err)
 	guide, err := os.ReadFile("../../docs/configuration.md")
 	require.NoError(t, err)
-	run.InitDefaultHelpFlag()
-	run.Flags().VisitAll(func(flag *pflag.Flag) {
+	cmd.InitDefaultHelpFlag()
+	cmd.Flags().VisitAll(func(flag *pflag.Flag) {
 		if slices.Contains(variableless, flag.Name) {
 			return
 		}
-		require.Contains(t, settingFlags, flag.Name, "add it to settingFlags or to variableless")
-		require.Contains(t, string(guide), "`"+variableOf(flag.Name)+"`", "docs/configuration.md lists the variables")
+		require.Contains(t, run.SettingFlags, flag.Name, "add it to SettingFlags or to variableless")
+		require.Contains(t, string(guide), "`"+run.VariableOf(flag.Name)+"`", "docs/configuration.md lists the variables")
 	})
-	for _, name := range settingFlags {
-		require.NotNil(t, run.Flags().Lookup(name), name)
+	for _, name := range run.SettingFlags {
+		require.NotNil(t, cmd.Flags().Lookup(name), name)
 	}
 }
 
@@ -60,22 +64,22 @@ func TestConfigShow_everySetting(t *testing.T) {
 		args   []string
 		env    map[string]string
 	}{
-		{variableOf, nil, env},
+		{run.VariableOf, nil, env},
 		{func(flag string) string { return "--" + flag }, []string{"--session", "trip", "--stdin", "none", "--ask", "--plain", "--store", "none"}, nil},
 	} {
 		code, stdout, stderr := ask(t, by.env, append([]string{"config", "show", "--config", file, "--output", "json"}, by.args...)...)
 		require.Zero(t, code, stderr)
-		var rows []settingRecord
+		var rows []config.SettingRecord
 		require.NoError(t, json.Unmarshal([]byte(stdout), &rows))
-		shown := map[string]settingRecord{}
+		shown := map[string]config.SettingRecord{}
 		for _, r := range rows {
 			shown[r.Setting] = r
 		}
-		for _, name := range settingFlags {
+		for _, name := range run.SettingFlags {
 			require.Contains(t, shown, name)
 		}
 		for setting, value := range map[string]string{"session": "trip", "stdin": "none", "ask": "true", "plain": "true", "store": "none"} {
-			require.Equal(t, settingRecord{setting, value, by.origin(setting)}, shown[setting])
+			require.Equal(t, config.SettingRecord{Setting: setting, Value: value, Origin: by.origin(setting)}, shown[setting])
 		}
 	}
 }
@@ -84,7 +88,7 @@ func TestConfigShow_everySetting(t *testing.T) {
 func TestSettings_noSteps(t *testing.T) {
 	t.Parallel()
 	code, _, stderr := ask(t, map[string]string{"SEGUE_MAX_STEPS": "0"}, "run", "Go")
-	require.Equal(t, exitUsage, code)
+	require.Equal(t, cli.ExitUsage, code)
 	require.Equal(t, "segue: SEGUE_MAX_STEPS 0 lets the run do nothing: give a number from 1 on, or -1 for no bound\n", stderr)
 }
 
@@ -104,7 +108,7 @@ func TestConfigShow_docs(t *testing.T) {
 	require.NoError(t, os.WriteFile("segue.yaml", []byte(example), 0o600))
 	env := map[string]string{"SEGUE_SYSTEM": "You are brief.", "SEGUE_CONFIG": "segue.yaml"}
 	var stdout, stderr bytes.Buffer
-	code := run([]string{"config", "show", "--origin", "-P", "draft", "--max-steps", "5"}, strings.NewReader(""), &stdout, &stderr, func(name string) string { return env[name] })
+	code := execute([]string{"config", "show", "--origin", "-P", "draft", "--max-steps", "5"}, strings.NewReader(""), &stdout, &stderr, func(name string) string { return env[name] })
 	require.Zero(t, code, stderr.String())
 	words := func(text string) string { // the width of the columns depends on the folder
 		var lines []string

@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sys/unix"
 
+	"github.com/segue-go/segue/cmd/segue/internal/cmd/cli"
 	"github.com/segue-go/segue/cmd/segue/internal/terminal/terminaltest"
 )
 
@@ -44,7 +45,7 @@ func TestTerminal_asksBesideAPipe(t *testing.T) {
 			p.Await(yourTurn)
 			p.Types("\x04")
 			p.Await("was given none")
-			p.end(exitWaiting, "waiting")
+			p.end(cli.ExitWaiting, "waiting")
 			require.True(t, p.has("a"))
 			require.False(t, p.has("b"))
 		})
@@ -62,5 +63,5 @@ func TestTerminal_nullDevice(t *testing.T) {
 	require.NotContains(t, <-p.model.asked, `"name":"ask_user"`)
 	p.model.replies <- wantsToWrite
 	p.Await("nobody can be asked here")
-	p.end(exitWaiting, "waiting")
+	p.end(cli.ExitWaiting, "waiting")
 }

@@ -11,39 +11,42 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/segue-go/segue/cmd/segue/internal/cmd/cli"
+	"github.com/segue-go/segue/cmd/segue/internal/cmd/run"
 )
 
-// reading is a segue whose standard input is a pipe, and that reads its task.
-func reading(t *testing.T, how string) (pipe *io.PipeWriter, stderr *bytes.Buffer, end func() (task, error)) {
+// cliReading is a segue whose standard input is a pipe, and that reads its task.
+func cliReading(t *testing.T, how string) (pipe *io.PipeWriter, stderr *bytes.Buffer, end func() (run.Task, error)) {
 	t.Helper()
 	r, w := io.Pipe()
 	t.Cleanup(func() { _ = w.Close() })
 	stderr = &bytes.Buffer{}
-	c := &cli{stdin: r, stderr: stderr, getenv: func(string) string { return "" }}
+	c := &cli.CLI{Stdin: r, Stderr: stderr, Getenv: func(string) string { return "" }}
 	type result struct {
-		task
+		run.Task
 		error
 	}
 	ended := make(chan result, 1)
 	go func() {
-		task, err := c.readTask("Explain", how, c.screen(output{}))
+		task, err := run.ReadTask(c, "Explain", how, c.Screen(cli.Output{}))
 		ended <- result{task, err}
 	}()
-	return w, stderr, func() (task, error) {
+	return w, stderr, func() (run.Task, error) {
 		r := <-ended
-		return r.task, r.error
+		return r.Task, r.error
 	}
 }
 
 // A pipe that nobody writes to does not hold the run up, and it is said.
 func TestStdin_nobodyWrites(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		pipe, stderr, end := reading(t, stdinAuto)
+		pipe, stderr, end := cliReading(t, run.StdinAuto)
 		began := time.Now()
 		got, err := end()
 		require.NoError(t, err)
-		require.Equal(t, "Explain", got.goal())
-		require.Equal(t, stdinPatience, time.Since(began))
+		require.Equal(t, "Explain", got.Goal())
+		require.Equal(t, run.StdinPatience, time.Since(began))
 		require.Contains(t, stderr.String(), "nothing came from standard input for 5s: going on without it; --stdin wait waits for it")
 		require.NoError(t, pipe.Close())
 	})
@@ -51,9 +54,9 @@ func TestStdin_nobodyWrites(t *testing.T) {
 
 // Once the first byte has come, all of it is awaited; with --stdin wait the first byte too.
 func TestStdin_slow(t *testing.T) {
-	for how, first := range map[string]time.Duration{stdinAuto: stdinPatience - 1, stdinWait: time.Hour} {
+	for how, first := range map[string]time.Duration{run.StdinAuto: run.StdinPatience - 1, run.StdinWait: time.Hour} {
 		synctest.Test(t, func(t *testing.T) {
-			pipe, stderr, end := reading(t, how)
+			pipe, stderr, end := cliReading(t, how)
 			time.Sleep(first)
 			_, err := pipe.Write([]byte("one "))
 			require.NoError(t, err)
@@ -63,7 +66,7 @@ func TestStdin_slow(t *testing.T) {
 			require.NoError(t, pipe.Close())
 			got, err := end()
 			require.NoError(t, err)
-			require.Equal(t, "one two", got.joined)
+			require.Equal(t, "one two", got.Joined)
 			require.Contains(t, stderr.String(), "waiting for standard input, which is joined to the task")
 		})
 	}
@@ -73,12 +76,12 @@ func TestStdinText(t *testing.T) {
 	for name, tt := range map[string]struct{ in, want, problem string }{
 		"a byte order mark":  {in: "\ufeffone", want: "one"},
 		"zero bytes":         {in: "o\x00n\x00e\x00", problem: "standard input holds zero bytes, as UTF-16"},
-		"as much as may be":  {in: strings.Repeat("a", maxStdin), want: strings.Repeat("a", maxStdin)},
-		"one byte too many":  {in: strings.Repeat("a", maxStdin+1), problem: "standard input has more than 4 MiB"},
+		"as much as may be":  {in: strings.Repeat("a", run.MaxStdin), want: strings.Repeat("a", run.MaxStdin)},
+		"one byte too many":  {in: strings.Repeat("a", run.MaxStdin+1), problem: "standard input has more than 4 MiB"},
 		"a broken character": {in: "caf\xe9", problem: "standard input is not UTF-8 text"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got, err := stdinText(strings.NewReader(tt.in))
+			got, err := run.StdinText(strings.NewReader(tt.in))
 			if tt.problem != "" {
 				require.ErrorContains(t, err, tt.problem)
 				return

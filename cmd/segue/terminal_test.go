@@ -10,6 +10,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/segue-go/segue/cmd/segue/config"
+	"github.com/segue-go/segue/cmd/segue/internal/cmd/cli"
+	"github.com/segue-go/segue/cmd/segue/internal/cmd/run"
 	"github.com/segue-go/segue/cmd/segue/internal/strategies"
 	"github.com/segue-go/segue/cmd/segue/internal/terminal/terminaltest"
 	"github.com/segue-go/segue/cmd/segue/internal/workfolder"
@@ -44,21 +46,21 @@ func beginIn(t *testing.T, dir, approve string, more []tools.Tool, replies ...sc
 	files, err := workfolder.Open(s.dir, nil)
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = files.Close() })
-	c := &cli{stdin: s.Input, stdout: &s.stdout, stderr: s, getenv: func(string) string { return "" }, interactive: true}
-	out := output{form: oneOf(formText)}
+	c := &cli.CLI{Stdin: s.Input, Stdout: &s.stdout, Stderr: s, Getenv: func(string) string { return "" }, Interactive: true}
+	out := cli.Output{Form: cli.OneOf(cli.FormText)}
 	set, err := strategies.Set(strategies.Settings{})
 	require.NoError(t, err)
-	j := job{
-		client:     s.model,
-		strategies: set,
-		tools:      append(append(files.Tools(), tools.AskUser()), more...),
-		files:      files,
-		approve:    config.NewApprovalPolicies(approve, nil),
-		task:       orchestrator.Task{Run: "r", Strategy: completetask.Name, Input: delegation.Input{Goal: "task"}},
+	j := run.Job{
+		Client:     s.model,
+		Strategies: set,
+		Tools:      append(append(files.Tools(), tools.AskUser()), more...),
+		Files:      files,
+		Approve:    config.NewApprovalPolicies(approve, nil),
+		Task:       orchestrator.Task{Run: "r", Strategy: completetask.Name, Input: delegation.Input{Goal: "task"}},
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	t.Cleanup(cancel)
-	go func() { s.ended <- c.perform(ctx, j, out, c.screen(out)) }()
+	go func() { s.ended <- run.Perform(ctx, c, j, out, c.Screen(out)) }()
 	return s
 }
 
@@ -67,7 +69,7 @@ func (s *session) end() int {
 	s.T.Helper()
 	select {
 	case err := <-s.ended:
-		return exitCode(err)
+		return cli.ExitCode(err)
 	case <-time.After(20 * time.Second):
 		require.FailNow(s.T, "the run does not end", "%s", s.Rest())
 		return -1

@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/segue-go/segue/cmd/segue/config"
+	"github.com/segue-go/segue/cmd/segue/internal/cmd/cli"
 	"github.com/segue-go/segue/cmd/segue/internal/terminal/terminaltest"
 )
 
@@ -111,9 +112,9 @@ func TestTrust_refused(t *testing.T) {
 		keys, then string
 		code       int
 	}{
-		"no":           {"n\n", "segue: segue.yaml is not trusted, and not used; go without it with --config ''", exitUsage},
-		"end of input": {"\x04", "segue: segue.yaml is not trusted, and not used; ", exitUsage},
-		"Ctrl-C":       {"\x03", "segue: interrupted", exitInterrupted},
+		"no":           {"n\n", "segue: segue.yaml is not trusted, and not used; go without it with --config ''", cli.ExitUsage},
+		"end of input": {"\x04", "segue: segue.yaml is not trusted, and not used; ", cli.ExitUsage},
+		"Ctrl-C":       {"\x03", "segue: interrupted", cli.ExitInterrupted},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -132,7 +133,7 @@ func TestTrust_refused(t *testing.T) {
 			}
 			v.safe()
 			code, stderr := v.pipes("run", "--dir", ".", "Explain this repository")
-			require.Equal(t, exitUsage, code)
+			require.Equal(t, cli.ExitUsage, code)
 			require.Contains(t, stderr, "segue: segue.yaml was found and is not trusted; ")
 			v.safe()
 		})
@@ -147,14 +148,14 @@ func TestTrust_trusted(t *testing.T) {
 	p := v.sits("", "trust")
 	p.Await(mayTrust)
 	p.Types("y\n")
-	p.gone(exitDone)
+	p.gone(cli.ExitDone)
 	require.Empty(t, v.asked())
-	rest := v.sits("", "trust").gone(exitDone)
+	rest := v.sits("", "trust").gone(cli.ExitDone)
 	require.Contains(t, rest, "segue.yaml is trusted\r\n")
 	require.NotContains(t, rest, mayTrust)
 
 	code, stderr := v.pipes("run", "--dir", ".", "Explain this repository")
-	require.Equal(t, exitWaiting, code, stderr)
+	require.Equal(t, cli.ExitWaiting, code, stderr)
 	require.Equal(t, 1, strings.Count(stderr, "segue: segue.yaml was found, not named, and so cannot approve calls by itself; you are asked in spite of a: default: always\n"))
 	require.Len(t, v.asked(), 1)
 	require.Contains(t, v.asked()[0], "key=Bearer canary-aws ")
@@ -164,14 +165,14 @@ func TestTrust_trusted(t *testing.T) {
 	p.Types("n\n")
 	p.Await("Enter) > ")
 	p.Types("\n")
-	p.gone(exitDone)
+	p.gone(cli.ExitDone)
 	require.Len(t, v.asked(), 3)
 	require.NoFileExists(t, filepath.Join(v.repo, "note"))
 
 	code, _ = v.pipes("trust", "--remove", config.FileName)
-	require.Equal(t, exitDone, code)
+	require.Equal(t, cli.ExitDone, code)
 	code, stderr = v.pipes("run", "--dir", ".", "Explain this repository")
-	require.Equal(t, exitUsage, code)
+	require.Equal(t, cli.ExitUsage, code)
 	require.Contains(t, stderr, "segue.yaml was found and is not trusted")
 	require.Len(t, v.asked(), 3)
 }
@@ -181,16 +182,16 @@ func TestTrust_named(t *testing.T) {
 	t.Parallel()
 	v := newVictim(t, calls("write_file", writesNote), says("Done."))
 	code, stderr := v.pipes("run", "--config", config.FileName, "--dir", ".", "task")
-	require.Equal(t, exitDone, code, stderr)
+	require.Equal(t, cli.ExitDone, code, stderr)
 	require.FileExists(t, filepath.Join(v.repo, "note"))
 
 	v = newVictim(t, calls("write_file", writesNote), says("Done."))
 	p := v.sits("", "trust")
 	p.Await(mayTrust)
 	p.Types("y\n")
-	p.gone(exitDone)
+	p.gone(cli.ExitDone)
 	code, stderr = v.pipes("run", "--approve", "always", "--dir", ".", "task")
-	require.Equal(t, exitDone, code, stderr)
+	require.Equal(t, cli.ExitDone, code, stderr)
 	require.NotContains(t, stderr, "in spite of")
 	require.FileExists(t, filepath.Join(v.repo, "note"))
 }
@@ -214,21 +215,21 @@ func TestTrust_changed(t *testing.T) {
 			p.Await("\r\n  no key to localhost:1 (model m)\r\n")
 			p.Await(mayTrust)
 			p.Types("yes\n")
-			p.gone(exitDone)
+			p.gone(cli.ExitDone)
 
 			v.write(map[bool]string{false: config.FileName, true: "target.yaml"}[link], attack)
 			code, stderr := v.pipes("run", "--dir", ".", "task")
-			require.Equal(t, exitUsage, code)
+			require.Equal(t, cli.ExitUsage, code)
 			require.Contains(t, stderr, "segue: segue.yaml has changed since it was trusted; ")
 			code, stderr = v.pipes("trust", "--list")
-			require.Equal(t, exitDone, code, stderr)
+			require.Equal(t, cli.ExitDone, code, stderr)
 			p = v.sits("", "run", "--dir", ".", "task")
 			shown := p.Await(mayTrust)
 			require.Contains(t, shown, "segue.yaml has changed since it was trusted\r\n")
 			require.Contains(t, shown, "\r\n  | -models: {m: {model: m, base_url: \"http://localhost:1/v1\"}}\r\n")
 			require.Contains(t, shown, "  sends $AWS_SECRET_ACCESS_KEY to "+v.host()+" (model m)\r\n")
 			p.Types("n\n")
-			p.gone(exitUsage)
+			p.gone(cli.ExitUsage)
 			v.safe()
 		})
 	}
@@ -242,7 +243,7 @@ func TestTrust_elsewhere(t *testing.T) {
 	p := v.sits("", "trust")
 	p.Await(mayTrust)
 	p.Types("y\n")
-	p.gone(exitDone)
+	p.gone(cli.ExitDone)
 	below := filepath.Join(v.repo, "below")
 	require.NoError(t, os.MkdirAll(filepath.Join(below, "link"), 0o700))
 	require.NoError(t, os.Mkdir(filepath.Join(below, "copy"), 0o700))
@@ -254,7 +255,7 @@ func TestTrust_elsewhere(t *testing.T) {
 		p := v.sits(folder, "run", "task")
 		require.Contains(t, p.Await(mayTrust), "segue.yaml was found and is not trusted\r\n")
 		p.Types("n\n")
-		p.gone(exitUsage)
+		p.gone(cli.ExitUsage)
 	}
 	v.safe()
 	require.Contains(t, v.sits("below", "run", "--json", "task").ended(t), `"status":"done"`)
@@ -264,7 +265,7 @@ func TestTrust_elsewhere(t *testing.T) {
 // ended waits for the end of a run and returns its standard output.
 func (p *process) ended(t *testing.T) string {
 	t.Helper()
-	p.gone(exitDone)
+	p.gone(cli.ExitDone)
 	require.True(t, json.Valid(p.stdout.Bytes()))
 	return p.stdout.String()
 }
@@ -276,7 +277,7 @@ func TestTrust_damagedRecord(t *testing.T) {
 	record := filepath.Join(v.home, ".local", "state", "segue", "trust.json")
 	require.NoError(t, os.MkdirAll(filepath.Dir(record), 0o700))
 	require.NoError(t, os.WriteFile(record, []byte(`{"version":99}`), 0o600))
-	rest := v.sits("", "run", "task").gone(exitUsage)
+	rest := v.sits("", "run", "task").gone(cli.ExitUsage)
 	require.Contains(t, rest, "segue: cannot use the record of trusted files, "+record+": it has version 99, and this segue knows version 1; remove it to start again")
 	v.safe()
 }
@@ -291,13 +292,13 @@ func TestTrust_otherKey(t *testing.T) {
 	p.Await("of the environment (model m)\r\n")
 	p.Await(mayTrust)
 	p.Types("y\n")
-	p.gone(exitDone)
+	p.gone(cli.ExitDone)
 	code, stderr := v.pipes("run", "--dir", ".", "task")
-	require.Equal(t, exitUsage, code)
+	require.Equal(t, cli.ExitUsage, code)
 	require.Contains(t, stderr, "segue: model m: OPENAI_API_KEY goes to api.openai.com:443 alone, the server of the environment; segue.yaml was found, not named, and cannot send it to "+v.host()+": name the file with --config")
 	v.safe()
 	code, stderr = v.pipes("run", "--config", config.FileName, "task")
-	require.Equal(t, exitDone, code, stderr)
+	require.Equal(t, cli.ExitDone, code, stderr)
 	require.Contains(t, v.asked()[0], "key=Bearer canary-openai ")
 }
 
@@ -310,11 +311,11 @@ func TestTrust_changedMeanwhile(t *testing.T) {
 	p.Await(mayTrust)
 	v.write(config.FileName, attack)
 	p.Types("y\n")
-	p.gone(exitDone)
+	p.gone(cli.ExitDone)
 	require.Len(t, v.asked(), 1)
 	require.Contains(t, v.asked()[0], "key= ")
 	code, stderr := v.pipes("run", "task")
-	require.Equal(t, exitUsage, code)
+	require.Equal(t, cli.ExitUsage, code)
 	require.Contains(t, stderr, "segue: segue.yaml has changed since it was trusted; ")
 	require.Len(t, v.asked(), 1)
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/segue-go/segue/cmd/segue/config"
+	"github.com/segue-go/segue/cmd/segue/internal/cmd/cli"
 	"github.com/segue-go/segue/cmd/segue/internal/trust"
 )
 
@@ -23,11 +24,11 @@ func TestTrust_tried(t *testing.T) {
 	getenv := func(name string) string { return map[string]string{"HOME": home, "USERPROFILE": home}[name] }
 	check := func() (int, string) {
 		var stdout, stderr bytes.Buffer
-		code := run([]string{"config", "check"}, strings.NewReader(""), &stdout, &stderr, getenv)
+		code := execute([]string{"config", "check"}, strings.NewReader(""), &stdout, &stderr, getenv)
 		return code, stderr.String()
 	}
 	code, said := check()
-	require.Equal(t, exitDone, code, said)
+	require.Equal(t, cli.ExitDone, code, said)
 	require.Contains(t, said, "is not trusted: its prompts and schemas are not tried")
 
 	store, err := trust.UserStore(getenv)
@@ -36,12 +37,12 @@ func TestTrust_tried(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, store.Add(trust.FileOf(path, []byte(text), "")))
 	code, said = check()
-	require.Equal(t, exitUsage, code)
+	require.Equal(t, cli.ExitUsage, code)
 	require.Contains(t, said, "agents.a.config.prompts.conclude: ")
 
 	require.NoError(t, os.WriteFile(store.Path, []byte("{"), 0o600))
 	code, said = check()
-	require.Equal(t, exitDone, code, said)
+	require.Equal(t, cli.ExitDone, code, said)
 	require.Contains(t, said, "is not trusted: ")
 }
 
@@ -52,7 +53,7 @@ func TestTrust_list(t *testing.T) {
 	env := map[string]string{"XDG_STATE_HOME": t.TempDir()}
 	call := func(args ...string) outcomeOf {
 		var stdout, stderr bytes.Buffer
-		code := run(args, strings.NewReader(""), &stdout, &stderr, func(name string) string { return env[name] })
+		code := execute(args, strings.NewReader(""), &stdout, &stderr, func(name string) string { return env[name] })
 		return outcomeOf{code, stdout.String(), stderr.String()}
 	}
 	require.Equal(t, outcomeOf{}, call("trust", "--list"))
@@ -69,7 +70,7 @@ func TestTrust_list(t *testing.T) {
 	require.Equal(t, outcomeOf{stdout: want}, call("trust", "--list"))
 	require.Equal(t, outcomeOf{}, call("trust", "--remove", filepath.Join(folder, "c\x1b")))
 	got := call("trust", "--remove", filepath.Join(folder, "gone", "x"))
-	require.Equal(t, exitUsage, got.code)
+	require.Equal(t, cli.ExitUsage, got.code)
 	require.Contains(t, got.stderr, "is not trusted; segue trust --list lists what is")
 	require.Equal(t, 2, strings.Count(call("trust", "--list").stdout, "\n"))
 }

@@ -1,93 +1,27 @@
 package main
 
 import (
-	"cmp"
-	"runtime"
 	"runtime/debug"
-	"strings"
 
 	"github.com/spf13/cobra"
 
-	"github.com/segue-go/segue/cmd/segue/internal/plaintext"
+	"github.com/segue-go/segue/cmd/segue/internal/cmd/cli"
 )
 
-// release is the version of a release; the linker sets it. "": the build information has it.
-var release string
-
-// versionRecord is a build in the form json.
-type versionRecord struct {
-	Version  string `json:"version"`
-	Commit   string `json:"commit,omitempty"`
-	Modified bool   `json:"modified,omitempty"` // the build has changes that the commit has not
-	Time     string `json:"time,omitempty"`     // of the commit
-	Go       string `json:"go"`
-	OS       string `json:"os"`
-	Arch     string `json:"arch"`
-}
-
-func (c *cli) versionCommand() *cobra.Command {
-	form := oneOf(formText, formJSON)
+func versionCommand(c *cli.CLI) *cobra.Command {
+	form := cli.OneOf(cli.FormText, cli.FormJSON)
 	cmd := &cobra.Command{
 		Use:   "version",
 		Short: "Say what was built, and of what",
-		Args:  noArguments,
+		Args:  cli.NoArguments,
 		RunE: func(*cobra.Command, []string) error {
 			info, _ := debug.ReadBuildInfo()
-			if form.value == formJSON {
-				return encode(c.stdout, newVersionRecord(info))
+			if form.Value == cli.FormJSON {
+				return cli.Encode(c.Stdout, cli.NewVersionRecord(info))
 			}
-			return write(c.stdout, versionText(info))
+			return cli.Write(c.Stdout, cli.VersionText(info))
 		},
 	}
-	form.offer(cmd, "output", "a text to read, or a JSON object")
+	form.Offer(cmd, "output", "a text to read, or a JSON object")
 	return cmd
-}
-
-// programVersion names this build in the runs that it works on.
-func programVersion() string {
-	info, _ := debug.ReadBuildInfo()
-	return versionOf(info)
-}
-
-// versionOf returns the version and the commit of a build.
-func versionOf(info *debug.BuildInfo) string {
-	if info == nil {
-		return cmp.Or(release, "(devel)")
-	}
-	text := cmp.Or(release, info.Main.Version, "(devel)")
-	for _, s := range info.Settings {
-		if s.Key == "vcs.revision" && !strings.Contains(text, s.Value[:min(12, len(s.Value))]) {
-			text += " " + s.Value
-		}
-	}
-	return text
-}
-
-// newVersionRecord describes a build. A nil info means that it was built without modules.
-func newVersionRecord(info *debug.BuildInfo) versionRecord {
-	if info == nil {
-		info = &debug.BuildInfo{}
-	}
-	set := map[string]string{}
-	for _, s := range info.Settings {
-		set[s.Key] = s.Value
-	}
-	return versionRecord{
-		Version: cmp.Or(release, info.Main.Version, "(devel)"), Commit: set["vcs.revision"], Modified: set["vcs.modified"] == "true", Time: set["vcs.time"],
-		Go: cmp.Or(info.GoVersion, runtime.Version()), OS: cmp.Or(set["GOOS"], runtime.GOOS), Arch: cmp.Or(set["GOARCH"], runtime.GOARCH),
-	}
-}
-
-// versionText describes a build for people.
-func versionText(info *debug.BuildInfo) string {
-	r := newVersionRecord(info)
-	text := "segue " + r.Version + "\n"
-	if r.Commit != "" {
-		text += "commit " + r.Commit
-		if r.Modified {
-			text += " (modified)"
-		}
-		text += plaintext.Colon(r.Time) + "\n"
-	}
-	return text + r.Go + " " + r.OS + "/" + r.Arch + "\n"
 }
