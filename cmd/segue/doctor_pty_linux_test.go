@@ -42,7 +42,7 @@ func startDoctor(t *testing.T, columns uint16, s *doctortest.Server) *process {
 func TestTerminal_doctor(t *testing.T) {
 	t.Parallel()
 	for _, columns := range []uint16{40, 80} {
-		p := startDoctor(t, columns, doctortest.New(t, "no_tools", "comments", "error_form"))
+		p := startDoctor(t, columns, doctortest.New(t, "no_tools", "schema_refused"))
 		require.Equal(t, cli.ExitDone, codeOf(t, p.cmd.Wait()))
 		<-p.read
 		shown := strings.ReplaceAll(p.Rest(), "\r\n", "\n")

@@ -28,7 +28,7 @@ func TestExamine_otherAPIs(t *testing.T) {
 			require.Empty(t, names(r), "%+v", r)
 			require.Equal(t, doctor.OK, r.Verdict)
 			require.Equal(t, 8, r.Requests)
-			require.Equal(t, int64(7*70), r.Usage.Total)
+			require.Equal(t, int64(8*70), r.Usage.Total)
 			measured := map[string]string{}
 			for _, c := range r.Checks {
 				require.Equal(t, doctor.OK, c.Verdict, c.Name)
@@ -37,10 +37,10 @@ func TestExamine_otherAPIs(t *testing.T) {
 			require.Contains(t, measured["streaming"], "2 pieces in ")
 			require.Equal(t, "2 calls in one reply", measured["tool calls"])
 			require.Equal(t, "accepted, and used in the answer", measured["tool results"])
-			require.Contains(t, measured["thoughts"], ", which are sent back")
+			require.Equal(t, "apart from the text", measured["thoughts"])
 			require.Contains(t, measured["model"], "answers, and is one of 4")
 
-			for _, flaw := range []string{"one_call", "no_credit", "key_refused", "model_missing", "schema_ignored", "results_refused", "wrong_path"} {
+			for _, flaw := range []string{"no_credit", "key_refused", "model_missing", "schema_ignored", "results_refused", "wrong_path"} {
 				s := doctortest.New(t, flaw)
 				cfg := at(s)
 				switch flaw {

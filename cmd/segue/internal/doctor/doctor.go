@@ -1,7 +1,6 @@
 // Package doctor examines the server of a model: it makes a few small requests and says what works,
-// what is unusual, and what to set. It looks at the answers as they come over the wire, because the
-// client openaichat mends most of what is unusual. Of the form of answers of other APIs than Chat
-// Completions it judges only what all have in common: few servers speak them, and those the same way.
+// and what to set. It tries tool calls in each way that fits, with a result and the answer after it,
+// and recommends by what worked.
 package doctor
 
 import (
@@ -56,14 +55,14 @@ type examiner struct {
 	noSystem bool // the server refuses system prompts
 	timeouts int  // requests that were not answered in time
 	stopped  bool // what follows makes no sense
+	passed   bool // a failure of the moment kept a policy from being tried
 
 	streams bool             // streams of text work
-	native  bool             // native tool calls work
+	schema  bool             // answers by a schema work
+	apart   bool             // thoughts came apart from the text
 	calls   messages.History // a conversation up to two tool calls
-	format  string           // the policy that reads the calls that the server left in the text; "": none
-	text    *textTools       // nil: not tried yet
-	ids     []string         // of the tool calls so far
-	fields  []string         // that held thoughts
+	left    string           // the policy that reads the calls that the server left in the text; "": none
+	ways    []Way            // the first is that of the server
 }
 
 // Examine examines a server. tell is called with each check when it is done; it may be nil. The
@@ -84,14 +83,13 @@ func Examine(parent context.Context, cfg Config, tell func(Check)) (Report, erro
 		name string
 		do   func(context.Context, *check)
 	}{
-		{"errors", x.checkErrors},
 		{"streaming", x.checkStreaming},
-		{"thoughts", x.checkThoughts},
+		{"structured output", x.checkSchema},
 		{"tool calls", x.checkTools},
 		{"tool results", x.checkResults},
 		{"forced choice", x.checkForced},
-		{"structured output", x.checkSchema},
-		{"calls as text", x.checkTextTools},
+		{"calls as text", x.checkText},
+		{"thoughts", x.checkThoughts},
 	} {
 		k := x.begin(c.name)
 		if x.stopped || x.timeouts > 1 || ctx.Err() != nil {
@@ -101,7 +99,7 @@ func Examine(parent context.Context, cfg Config, tell func(Check)) (Report, erro
 		}
 		k.end()
 	}
-	x.report.Elapsed = time.Since(began)
+	x.report.Elapsed, x.report.Ways = time.Since(began), x.ways
 	if price, ok := llmclient.KnownPrices().Of(cfg.Client.Model); ok {
 		cost := price.Cost(x.report.Usage)
 		x.report.Cost = &cost
@@ -116,12 +114,12 @@ func newExaminer(cfg Config, tell func(Check)) (*examiner, error) {
 	if cfg.Slow == 0 {
 		cfg.Slow = DefaultSlow
 	}
-	x := &examiner{cfg: cfg, tell: tell, ended: func() bool { return false }, found: map[string]bool{}}
+	x := &examiner{cfg: cfg, tell: tell, ended: func() bool { return false }, found: map[string]bool{}, ways: []Way{}}
 	if x.tell == nil {
 		x.tell = func(Check) {}
 	}
 	client, err := x.connect()
-	x.client = client
+	x.client = bare{client, x}
 	x.report = Report{Server: Shown(cfg.Client.BaseURL), Model: cfg.Client.Model, Verdict: OK}
 	return x, err
 }
@@ -162,13 +160,12 @@ func Shown(address string) string {
 
 // answer is what came of one request to the model.
 type answer struct {
-	resp *llmclient.Response // nil if there is an error
-	err  *llmclient.Error
-	hops []*exchange // redirects before the answer
-	x    *exchange   // never nil
-	shape
-	streamed bool
-	deltas   int // of text
+	resp   *llmclient.Response // nil if there is an error
+	err    *llmclient.Error
+	hops   []*exchange   // redirects before the answer
+	x      *exchange     // never nil
+	deltas int           // of text
+	after  time.Duration // that the client waited behind the last bytes
 }
 
 // text returns the text of the reply.
@@ -189,9 +186,9 @@ const patience = 10 * time.Second
 
 // ask makes a request. It repeats one that was refused for its limit of tokens, or whose thoughts
 // did not fit it, and once one that came too early.
-func (x *examiner) ask(ctx context.Context, req llmclient.Request, streamed bool) answer {
+func (x *examiner) ask(ctx context.Context, client llmclient.Client, req llmclient.Request, streamed bool) answer {
 	for waited := false; ; {
-		a := x.askOnce(ctx, req, streamed)
+		a := x.askOnce(ctx, client, req, streamed)
 		switch {
 		case a.err == nil && !x.unbound && a.onlyThoughts():
 			x.unbound = true
@@ -214,55 +211,67 @@ func (x *examiner) ask(ctx context.Context, req llmclient.Request, streamed bool
 	}
 }
 
-func (x *examiner) askOnce(ctx context.Context, req llmclient.Request, streamed bool) answer {
+func (x *examiner) askOnce(ctx context.Context, client llmclient.Client, req llmclient.Request, streamed bool) answer {
 	if req.MaxTokens = maxTokens; x.unbound {
 		req.MaxTokens = 0
 	}
-	if x.noSystem {
-		req.Messages = withoutSystem(req.Messages)
-	}
+	a := answer{x: &exchange{}}
+	patient := x.cfg.Timeout // with a whole answer
 	var onDelta func(llmclient.Delta)
-	deltas := 0
 	if streamed {
+		patient += time.Second // the idle timeout comes first
 		onDelta = func(d llmclient.Delta) {
 			if d.Kind == llmclient.DeltaText && d.Text != "" {
-				deltas++
+				a.deltas++
 			}
 		}
 	}
 	x.wire.take()
-	limited, cancel := context.WithTimeout(ctx, x.cfg.Timeout+time.Second) // the idle timeout comes first
+	limited, cancel := context.WithTimeout(ctx, patient)
 	defer cancel()
-	if !streamed {
-		limited, cancel = context.WithTimeout(ctx, x.cfg.Timeout)
-		defer cancel()
-	}
-	resp, err := x.client.Complete(limited, &req, onDelta)
-	x.report.Requests++
-	a := answer{resp: resp, streamed: streamed, deltas: deltas, x: &exchange{}}
+	resp, err := client.Complete(limited, &req, onDelta)
+	a.resp = resp
 	if e, ok := errors.AsType[*llmclient.Error](err); ok {
 		a.err = e
 		if limited.Err() != nil && ctx.Err() == nil {
 			e.Code = llmclient.CodeTimeout
 		}
-	}
-	list := x.wire.take()
-	if n := len(list); n > 0 {
-		a.hops, a.x = list[:n-1], list[n-1]
-		a.shape = shapeOf(x.cfg.Client.API, a.x.body)
-	}
-	switch {
-	case resp != nil:
+		x.report.Usage = x.report.Usage.Add(e.Usage)
+	} else if resp != nil {
 		x.report.Usage = x.report.Usage.Add(resp.Usage)
-	case a.err != nil:
-		x.report.Usage = x.report.Usage.Add(a.err.Usage)
 	}
-	for _, f := range a.thoughtFields() {
-		if !contains(x.fields, f) {
-			x.fields = append(x.fields, f)
+	for _, hop := range x.wire.take() {
+		if a.x.location != nil {
+			a.hops = append(a.hops, a.x)
+		}
+		if a.x = hop; hop.location == nil {
+			x.report.Requests++
 		}
 	}
+	a.after = time.Since(a.x.last)
 	return a
+}
+
+// bare is a client that sends no system prompt where the server refuses them.
+type bare struct {
+	llmclient.Client
+	x *examiner
+}
+
+// Complete implements [llmclient.Client].
+func (b bare) Complete(ctx context.Context, req *llmclient.Request, onDelta func(llmclient.Delta)) (*llmclient.Response, error) {
+	if b.x.noSystem {
+		other := *req
+		other.Messages = withoutSystem(req.Messages)
+		req = &other
+	}
+	return b.Client.Complete(ctx, req, onDelta)
+}
+
+// TakesStop implements [llmclient.StopTaker].
+func (b bare) TakesStop() bool {
+	t, ok := b.Client.(llmclient.StopTaker)
+	return !ok || t.TakesStop()
 }
 
 // withoutSystem returns a conversation with the system prompt in the first message of the user.
@@ -297,46 +306,55 @@ func (x *examiner) begin(name string) *check {
 	return &check{Check{Name: name, Verdict: OK, Findings: []Finding{}}, x}
 }
 
-// find adds a finding, unless the report has it. The words replace the %s of its advice.
-func (c *check) find(name, measured string, words ...string) {
+// find adds a finding, unless the report has it.
+func (c *check) find(v Verdict, name, measured, advice string) {
 	if c.x.found[name] {
 		return
 	}
 	c.x.found[name] = true
-	k := kindOf(name)
-	advice := k.Advice
-	for _, w := range words {
-		advice = strings.Replace(advice, "%s", w, 1)
-	}
-	c.Findings = append(c.Findings, Finding{k.Name, k.Rule, k.Verdict, c.x.clean(measured), c.x.clean(advice)})
-	c.Verdict = worse(c.Verdict, k.Verdict)
+	c.Findings = append(c.Findings, Finding{name, v, c.x.clean(measured), c.x.clean(advice)})
+	c.Verdict = worse(c.Verdict, v)
 }
 
-// unusual adds what is unusual about the form of an answer.
-func (c *check) unusual(a answer) {
-	for _, q := range a.quirks(a.x, a.streamed) {
-		if cut := a.err != nil && (q.name == "no_finish" || q.name == "no_done"); !cut { // else the end is missing
-			c.find(q.name, q.measured)
-		}
+// passes returns the name of a failure that says nothing about the request; "" if it is another.
+func (a answer) passes() string {
+	switch {
+	case a.err == nil:
+		return ""
+	case a.err.Code == llmclient.CodeTimeout && a.x.status < http.StatusInternalServerError:
+		return "silent"
+	case a.x.err != nil:
+		return "unreachable"
+	case a.x.status == http.StatusTooManyRequests:
+		return "rate_limited"
+	case a.x.status == http.StatusBadGateway, a.x.status == http.StatusServiceUnavailable, a.x.status == http.StatusGatewayTimeout:
+		return "server_error"
+	default:
+		return ""
 	}
 }
+
+// The advice about failures that pass.
+const (
+	waitLonger = "is the model being loaded? Then give it longer with --timeout"
+	askSlower  = "limits: {requests_per_minute: N}, with the N of your account"
+	seeLog     = "try again later, or look at the server's log"
+)
 
 // passing finds a failure that says nothing about the request. It returns false if a request did
 // not fail so.
 func (c *check) passing(a answer) bool {
-	switch {
-	case a.err == nil:
+	switch name := a.passes(); name {
+	case "":
 		return false
-	case a.err.Code == llmclient.CodeTimeout && a.x.status < http.StatusInternalServerError:
-		c.find("silent", fmt.Sprintf("nothing more came for %s, after %s", took(c.x.cfg.Timeout), counted(a.textPieces(), "piece")))
-	case a.x.err != nil:
+	case "silent":
+		c.find(Broken, name, fmt.Sprintf("nothing more came for %s, after %s", took(c.x.cfg.Timeout), counted(a.deltas, "piece")), waitLonger)
+	case "unreachable":
 		c.x.unreachable(c, a.x)
-	case a.x.status == http.StatusTooManyRequests:
-		c.find("rate_limited", cmp.Or(a.err.Message, "too many requests"))
-	case a.x.status == http.StatusBadGateway, a.x.status == http.StatusServiceUnavailable, a.x.status == http.StatusGatewayTimeout:
-		c.find("server_error", fmt.Sprintf("status %d: %s", a.x.status, a.err.Message))
+	case "rate_limited":
+		c.find(Broken, name, cmp.Or(a.err.Message, "too many requests"), askSlower)
 	default:
-		return false
+		c.find(Broken, name, status(a), seeLog)
 	}
 	if c.Measured = "no answer"; c.Verdict == OK { // the report has the finding
 		c.Verdict = Skipped

@@ -3,6 +3,7 @@ package doctor_test
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -59,7 +60,7 @@ func TestExamine_perfect(t *testing.T) {
 		require.NotEmpty(t, c.Measured, c.Name)
 	}
 	require.Equal(t, 8, r.Requests)
-	require.Equal(t, int64(7*70), r.Usage.Total)
+	require.Equal(t, int64(8*70), r.Usage.Total)
 	require.NotNil(t, r.Cost)
 }
 
@@ -67,36 +68,56 @@ func TestExamine_perfect(t *testing.T) {
 // findings.
 func TestExamine_flaws(t *testing.T) {
 	t.Parallel()
-	more := map[string][]string{ // flaws beside
-		"no_policy":  {"no_tools"},
-		"stays_open": {"no_done"},
-	}
-	elsewhere := []string{ // not a matter of what a server says
-		"refused", "name_unknown", "tls", "unreachable", "wrong_path", "unencrypted", "key_missing", "key_refused", "not_readable",
-	}
-	for _, k := range doctor.Known() {
-		if slices.Contains(elsewhere, k.Name) {
-			continue
+	for verdict, flaws := range map[doctor.Verdict][]string{
+		doctor.Broken: {
+			"silent", "redirect_away", "server_error", "rate_limited", "forbidden", "no_credit", "model_missing", "request_refused",
+			"empty_reply", "stream_refused", "stream_cut", "stream_unread", "no_policy",
+		},
+		doctor.Set: {
+			"redirect", "system_refused", "system_ignored", "no_usage", "withheld", "thoughts_in_text", "slow", "no_stream_usage", "stays_open",
+			"no_tools", "calls_as_text", "bad_arguments", "results_refused", "results_ignored", "choice_failed", "choice_ignored",
+			"schema_failed", "schema_ignored",
+		},
+	} {
+		for _, flaw := range flaws {
+			t.Run(flaw, func(t *testing.T) {
+				t.Parallel()
+				cfg, want := config(doctortest.New(t, flaw)), []string{flaw}
+				switch flaw {
+				case "slow":
+					cfg.Slow = 300 * time.Millisecond
+				case "silent", "stays_open":
+					cfg.Timeout = time.Second
+				case "no_policy":
+					cfg, want = config(doctortest.New(t, flaw, "no_tools")), []string{flaw, "no_tools"}
+				}
+				r := examine(t, cfg)
+				require.Equal(t, want, names(r), "%+v", r)
+				require.Equal(t, verdict, r.Verdict)
+				require.Less(t, r.Elapsed, 4*cfg.Timeout+5*time.Second)
+				require.NotContains(t, fmt.Sprintf("%+v", r), "canary")
+			})
 		}
-		t.Run(k.Name, func(t *testing.T) {
-			t.Parallel()
-			cfg := config(doctortest.New(t, append(more[k.Name], k.Name)...))
-			switch k.Name {
-			case "slow":
-				cfg.Slow = 300 * time.Millisecond
-			case "silent", "stays_open":
-				cfg.Timeout = time.Second
-			}
-			r := examine(t, cfg)
-			want := []string{k.Name}
-			if k.Name == "no_policy" {
-				want = append(want, "no_tools")
-			}
-			require.Equal(t, want, names(r), "%+v", r)
-			require.Equal(t, k.Verdict, r.Verdict)
-			require.Less(t, r.Elapsed, 4*cfg.Timeout+5*time.Second)
-			require.NotContains(t, fmt.Sprintf("%+v", r), "canary")
-		})
+	}
+}
+
+// TestExamine_copes says nothing of what segue copes with by itself, but for what was measured.
+func TestExamine_copes(t *testing.T) {
+	t.Parallel()
+	for flaw, said := range map[string]string{
+		"no_stream":         "streaming: the answer comes as a whole, although a stream was asked for",
+		"one_call":          "tool calls: one call in a reply, where two were asked for",
+		"failed_generation": "tool calls: the provider could not read the call that the model wrote; segue asks again",
+		"schema_refused":    "structured output: refused; segue offers a tool for the answer instead",
+		"schema_fenced":     "structured output: the answer fits the schema",
+		"choice_refused":    "forced choice: refused; segue asks again without it",
+		"no_list":           "model: answers; there is no list of models: status 404: Nothing is here.",
+		"model_not_listed":  "model: answers, and is none of the 3 models in the list",
+	} {
+		r := examine(t, config(doctortest.New(t, flaw)))
+		require.Empty(t, names(r), "%+v", r)
+		name, measured1, _ := strings.Cut(said, ": ")
+		require.Equal(t, measured1, measured(r, name))
 	}
 }
 
@@ -109,14 +130,13 @@ func TestExamine_policies(t *testing.T) {
 		found  []string
 		advice string
 	}{
-		"none set":                   {[]string{"no_tools"}, "", []string{"no_tools"}, "policy: fenced"},
-		"the model calls nothing":    {[]string{"tools_unused"}, "", []string{"no_tools"}, "policy: fenced"},
-		"another works":              {[]string{"no_tools", "hermes_only"}, "", []string{"no_tools"}, "policy: xml,hermes"},
-		"another is written":         {[]string{"no_tools", "hermes_always"}, "", []string{"no_tools"}, "policy: fenced,hermes"},
+		"none set":                   {[]string{"no_tools"}, "", []string{"no_tools"}, "policy: structured"},
+		"the model calls nothing":    {[]string{"tools_unused", "schema_refused"}, "", []string{"no_tools"}, "policy: fenced"},
+		"another works":              {[]string{"no_tools", "hermes_only", "schema_refused"}, "", []string{"no_tools"}, "policy: hermes"},
 		"the server leaves calls":    {[]string{"calls_as_text"}, "", []string{"calls_as_text"}, "policy: hermes, or have the server read them (vLLM: --tool-call-parser; llama.cpp: --jinja)"},
 		"the right one is set":       {[]string{"no_tools"}, "fenced", []string{}, ""},
 		"one of the right ones":      {[]string{"no_tools", "hermes_always"}, "fenced,hermes", []string{}, ""},
-		"a wrong one is set":         {[]string{"no_tools", "hermes_always"}, "fenced", []string{"policy_unread"}, "policy: fenced,hermes"},
+		"a wrong one is set":         {[]string{"no_tools", "hermes_only"}, "fenced", []string{"policy_unread"}, "policy: structured"},
 		"set where it is not needed": {[]string{"policy_unread"}, "fenced", []string{"policy_unread"}, "no policy: native tool calls work"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -128,6 +148,30 @@ func TestExamine_policies(t *testing.T) {
 			if tt.advice != "" {
 				require.Equal(t, tt.advice, theOne(t, r).Advice)
 			}
+		})
+	}
+}
+
+// TestExamine_ways shows how far the model came in each way.
+func TestExamine_ways(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		flaws []string
+		want  []doctor.Way
+	}{
+		"perfect": {nil, []doctor.Way{{Called: true, Answered: true}, {Policy: "structured", Called: true, Answered: true}}},
+		"without calls": {[]string{"no_tools", "hermes_only", "schema_refused"}, []doctor.Way{
+			{}, {Policy: "fenced", Problem: "no call could be read"}, {Policy: "hermes", Called: true, Answered: true},
+		}},
+		"results ignored": {[]string{"no_tools", "schema_refused", "text_ignored"}, []doctor.Way{
+			{}, {Policy: "fenced", Called: true, Problem: "the answer does not say what the result says"},
+			{Policy: "hermes", Called: true, Problem: "the answer does not say what the result says"},
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := examine(t, config(doctortest.New(t, tt.flaws...)))
+			require.Equal(t, tt.want, r.Ways)
 		})
 	}
 }

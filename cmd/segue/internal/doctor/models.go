@@ -9,12 +9,14 @@ import (
 	"net/http"
 	"path"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
 	"github.com/openai/openai-go/v3"
 	"github.com/openai/openai-go/v3/option"
 
+	"github.com/segue-go/segue/cmd/segue/internal/endpoint"
 	"github.com/segue-go/segue/internal/similar"
 	"github.com/segue-go/segue/llmclient"
 )
@@ -24,6 +26,35 @@ type Model struct {
 	ID      string           `json:"id"`
 	Context int              `json:"context"` // in tokens; 0: the server does not say
 	Price   *llmclient.Price `json:"price"`   // in dollars per million tokens; nil: not known
+}
+
+// listOptions returns the options of openai-go for the list of models, which has the same path with
+// all APIs. No redirect is followed.
+func listOptions(cfg endpoint.Client, wire http.RoundTripper) []option.RequestOption {
+	opts := []option.RequestOption{
+		option.WithBaseURL(cfg.Root()), option.WithAdminAPIKey(""), option.WithMaxRetries(0),
+		option.WithHTTPClient(&http.Client{
+			Transport:     wire,
+			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+		}),
+	}
+	switch {
+	case cfg.API == endpoint.Anthropic:
+		opts = append(opts, option.WithHeader("anthropic-version", "2023-06-01"), option.WithQuery("limit", "1000"))
+		if cfg.APIKey != "" && !cfg.Bearer {
+			opts = append(opts, option.WithHeader("x-api-key", cfg.APIKey))
+		}
+		cfg.NoEnvironment = true // that is OpenAI's
+	case cfg.APIKey != "":
+		opts = append(opts, option.WithAPIKey(cfg.APIKey))
+	}
+	if cfg.Bearer {
+		opts = append(opts, option.WithHeader("authorization", "Bearer "+cfg.APIKey))
+	}
+	if !cfg.NoEnvironment {
+		return openai.NewClient(opts...).Options
+	}
+	return openai.NewModelService(append([]option.RequestOption{option.WithEnvironmentProduction()}, opts...)...).Options
 }
 
 // ListError says why a list of models could not be read.
@@ -256,4 +287,10 @@ func took(d time.Duration) string {
 	return d.Round(100 * time.Millisecond).String()
 }
 
-func contains(list []string, s string) bool { return slices.Contains(list, s) }
+// counted returns a number with a noun.
+func counted(n int, what string) string {
+	if n != 1 {
+		what += "s"
+	}
+	return strconv.Itoa(n) + " " + what
+}

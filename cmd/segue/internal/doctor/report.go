@@ -13,12 +13,11 @@ type Verdict string
 const (
 	Skipped Verdict = "skipped" // not asked, because of an earlier finding
 	OK      Verdict = "ok"
-	Copes   Verdict = "copes"  // unusual, but segue copes with it: nothing is to be done
 	Set     Verdict = "set"    // works in another way, or with a setting
 	Broken  Verdict = "broken" // does not work
 )
 
-var verdicts = []Verdict{Skipped, OK, Copes, Set, Broken}
+var verdicts = []Verdict{Skipped, OK, Set, Broken}
 
 // worse returns the worse of two verdicts.
 func worse(a, b Verdict) Verdict {
@@ -39,6 +38,7 @@ type Report struct {
 	Model    string         `json:"model"`
 	Verdict  Verdict        `json:"verdict"` // the worst of the checks
 	Checks   []Check        `json:"checks"`
+	Ways     []Way          `json:"ways"`     // in which tool calls were tried; the first is that of the server
 	Requests int            `json:"requests"` // to the model
 	Usage    messages.Usage `json:"usage"`    // with estimates where the server does not report it
 	Cost     *messages.Cost `json:"cost"`     // in millionths of a dollar; nil if the model has no known price
@@ -53,11 +53,18 @@ type Check struct {
 	Findings []Finding `json:"findings"`
 }
 
-// Finding is something unusual or broken. Its name is one of [Known].
+// Way is a way in which the model can call tools, and how far it came with it.
+type Way struct {
+	Policy   string `json:"policy"`            // the text format; "" is the server's own way
+	Called   bool   `json:"called"`            // a call came with what its tool needs
+	Answered bool   `json:"answered"`          // the model made its answer of the result
+	Problem  string `json:"problem,omitempty"` // what went wrong, in a text format
+}
+
+// Finding is something to set, or broken.
 type Finding struct {
 	Name     string  `json:"name"`
-	Rule     string  `json:"rule,omitempty"` // of docs/internal/scenarios.md, such as W-10
 	Verdict  Verdict `json:"verdict"`
 	Measured string  `json:"measured"`
-	Advice   string  `json:"advice"` // what segue does about it, or what to set
+	Advice   string  `json:"advice"` // what to do, or to set
 }

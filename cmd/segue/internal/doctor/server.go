@@ -36,7 +36,7 @@ func (x *examiner) checkServer(ctx context.Context) {
 	server, key, model, reply := x.begin("server"), x.begin("key"), x.begin("model"), x.begin("reply")
 	list, hop, listErr := x.list(ctx)
 	if !x.unreachable(server, hop) {
-		a := x.ask(ctx, heron(), false)
+		a := x.ask(ctx, x.client, heron(), false)
 		if a.err != nil && a.err.Code == llmclient.CodeBadRequest && !x.lacks(list, a) {
 			a = x.simpler(ctx, reply, a)
 		}
@@ -66,12 +66,12 @@ func (x *examiner) simpler(ctx context.Context, c *check, refused answer) answer
 	unbound := x.unbound
 	for _, try := range []struct{ noSystem, unbound bool }{{true, unbound}, {false, true}, {true, true}} {
 		x.noSystem, x.unbound = try.noSystem, try.unbound
-		a := x.ask(ctx, heron(), false)
+		a := x.ask(ctx, x.client, heron(), false)
 		if a.err != nil {
 			continue
 		}
 		if x.noSystem {
-			c.find("system_refused", fmt.Sprintf("status %d: %s", refused.x.status, refused.err.Message))
+			c.find(Set, "system_refused", status(refused), "no system and no policy, which needs it: say in the task what matters")
 		}
 		return a
 	}
@@ -94,7 +94,7 @@ func (x *examiner) unreachable(c *check, hop *exchange) bool {
 	}
 	x.stopped = true
 	name, measured, advice := x.connection(hop.err)
-	c.find(name, measured, advice)
+	c.find(Broken, name, measured, advice)
 	return true
 }
 
@@ -115,9 +115,9 @@ func (x *examiner) connection(err error) (kind, measured, advice string) {
 	var dns *net.DNSError
 	switch {
 	case errors.As(err, &dns) && dns.IsNotFound:
-		return "name_unknown", "no server has the name " + base.Hostname(), ""
+		return "name_unknown", "no server has the name " + base.Hostname(), "check base_url, and the network"
 	case errors.Is(err, syscall.ECONNREFUSED):
-		return "refused", "nothing listens at " + host, ""
+		return "refused", "nothing listens at " + host, "check base_url: is the server started, and is the port right?"
 	case errors.As(err, &record), strings.Contains(err.Error(), "HTTP response to HTTPS client"):
 		return "tls", host + " speaks HTTP, and not HTTPS", "base_url: " + strings.Replace(Shown(x.cfg.Client.BaseURL), "https:", "http:", 1)
 	case errors.As(err, &unknown):
@@ -127,11 +127,11 @@ func (x *examiner) connection(err error) (kind, measured, advice string) {
 	case errors.As(err, &invalid):
 		return "tls", "the certificate of " + host + " is not valid: " + invalid.Error(), "renew it, or set the clock of this machine"
 	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, context.Canceled):
-		return "silent", "no answer in " + took(x.cfg.Timeout), ""
+		return "silent", "no answer in " + took(x.cfg.Timeout), waitLonger
 	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, syscall.ECONNRESET):
-		return "unreachable", "the server closes the connection without an answer", ""
+		return "unreachable", "the server closes the connection without an answer", "check base_url, and the network"
 	default:
-		return "unreachable", err.Error(), ""
+		return "unreachable", err.Error(), "check base_url, and the network"
 	}
 }
 
@@ -143,23 +143,23 @@ func (x *examiner) judge(ctx context.Context, server, key, model, reply *check, 
 	switch err := a.err; {
 	case err == nil, x.stopped:
 	case x.timedOut(a):
-		server.find("silent", "no answer to a question in "+took(x.cfg.Timeout))
+		server.find(Broken, "silent", "no answer to a question in "+took(x.cfg.Timeout), waitLonger)
 	case a.x.location != nil:
 		x.stopped = true
 	case x.wrongPath(ctx, server, list, a):
 	case err.Code == llmclient.CodeNotFound, err.Code == llmclient.CodeBadRequest && x.lacks(list, a):
 		x.missing(model, list, err)
 	case err.Code == llmclient.CodeRateLimited:
-		server.find("rate_limited", cmp.Or(err.Message, "too many requests"))
+		server.find(Broken, "rate_limited", cmp.Or(err.Message, "too many requests"), askSlower)
 		x.stopped = true
 	case err.Code == llmclient.CodeUnavailable, a.x.status >= http.StatusInternalServerError:
-		server.find("server_error", fmt.Sprintf("status %d: %s", err.Status, err.Message))
+		server.find(Broken, "server_error", status(a), seeLog)
 		x.stopped = true
 	case err.Code == llmclient.CodeBadResponse || err.Code == llmclient.CodeTruncated:
-		reply.find("not_readable", err.Message)
+		reply.find(Broken, "not_readable", err.Message, "is base_url the one of an API of Chat Completions, or of the one that api names?")
 		x.stopped = true
 	default:
-		reply.find("request_refused", fmt.Sprintf("status %d: %s", err.Status, err.Message), x.refusedAdvice(err))
+		reply.find(Broken, "request_refused", status(a), refusedAdvice(err))
 		x.stopped = true
 	}
 	if a.err == nil {
@@ -168,7 +168,8 @@ func (x *examiner) judge(ctx context.Context, server, key, model, reply *check, 
 	}
 }
 
-func (x *examiner) refusedAdvice(err *llmclient.Error) string {
+// refusedAdvice says what to do about a refusal in words that nobody knows.
+func refusedAdvice(err *llmclient.Error) string {
 	if strings.Contains(strings.ToLower(err.Message), "model") {
 		return "check model: segue models lists what there is"
 	}
@@ -187,7 +188,7 @@ func (x *examiner) timedOut(a answer) bool {
 // exposure finds a key that is sent over a network without encryption.
 func (x *examiner) exposure(c *check) {
 	if x.cfg.Client.APIKey != "" && endpoint.Exposed(x.cfg.Client.BaseURL) {
-		c.find("unencrypted", "the key is sent without encryption")
+		c.find(Set, "unencrypted", "the key is sent without encryption", "base_url: https://… if the server has it: the key can be read on the way")
 	}
 }
 
@@ -197,15 +198,15 @@ func (x *examiner) redirects(c *check, list *exchange, a answer) {
 		if hop.location == nil {
 			continue
 		}
-		kind := "redirect"
+		kind, verdict := "redirect", Set
 		if a.err != nil && (a.x.location != nil || a.err.Code == llmclient.CodeNotFound || a.err.Code == llmclient.CodeBadResponse) {
-			kind, x.stopped = "redirect_away", true
+			kind, verdict, x.stopped = "redirect_away", Broken, true
 		}
-		c.find(kind, "it redirects to "+Shown(hop.location.String()), x.insteadOf(hop.location, x.cfg.Client.RequestPath()))
+		c.find(verdict, kind, "it redirects to "+Shown(hop.location.String()), x.insteadOf(hop.location, x.cfg.Client.RequestPath()))
 		return
 	}
 	if list.location != nil {
-		c.find("redirect", "the list of models redirects to "+Shown(list.location.String()), x.insteadOf(list.location, "models"))
+		c.find(Set, "redirect", "the list of models redirects to "+Shown(list.location.String()), x.insteadOf(list.location, "models"))
 	}
 }
 
@@ -237,15 +238,15 @@ func (x *examiner) judgeKey(c *check, a answer) {
 	}
 	switch {
 	case code == llmclient.CodeAuth && !sent && x.cfg.KeyVariable == "":
-		c.find("key_missing", "the server wants a key, and none is sent", "api_key_env: with the NAME of the variable that holds it")
+		c.find(Broken, "key_missing", "the server wants a key, and none is sent", "api_key_env: with the NAME of the variable that holds it")
 	case code == llmclient.CodeAuth && !sent:
-		c.find("key_missing", "the server wants a key, and "+variable+" is not set", "export "+x.cfg.KeyVariable+"=…, or api_key_env with another variable")
+		c.find(Broken, "key_missing", "the server wants a key, and "+variable+" is not set", "export "+x.cfg.KeyVariable+"=…, or api_key_env with another variable")
 	case code == llmclient.CodeAuth && a.x.status == http.StatusForbidden && !aboutKey(a.err.Message):
-		c.find("forbidden", "status 403: "+a.err.Message, variable)
+		c.find(Broken, "forbidden", status(a), "the key may be right: look at what the account may do, at the region, and at firewalls on the way; else put the right key into "+variable)
 	case code == llmclient.CodeAuth:
-		c.find("key_refused", fmt.Sprintf("the server refuses the key in %s: %s", variable, a.err.Message), variable)
+		c.find(Broken, "key_refused", fmt.Sprintf("the server refuses the key in %s: %s", variable, a.err.Message), "put the right key into "+variable)
 	case code == llmclient.CodeQuota:
-		c.find("no_credit", a.err.Message)
+		c.find(Broken, "no_credit", a.err.Message, "check the credit of the account")
 	case a.err != nil:
 		return
 	case sent:
@@ -278,7 +279,7 @@ func (x *examiner) wrongPath(ctx context.Context, c *check, list []Model, a answ
 	if html {
 		measured += ", a page of HTML"
 	}
-	c.find("wrong_path", measured, x.rightPath(ctx, list))
+	c.find(Broken, "wrong_path", measured, x.rightPath(ctx, list))
 	return true
 }
 
@@ -338,40 +339,34 @@ var pathShown = map[string]string{
 func (x *examiner) missing(c *check, list []Model, err *llmclient.Error) {
 	x.stopped = true
 	if x.listed(list) {
-		c.find("model_missing", "the model is in the list, but: "+err.Message, "may the account use it, and is it loaded? segue models lists the others")
+		c.find(Broken, "model_missing", "the model is in the list, but: "+err.Message, "may the account use it, and is it loaded? segue models lists the others")
 		return
 	}
 	advice := "segue models lists what there is"
 	if near := nearest(x.cfg.Client.Model, list); near != "" {
 		advice = "model: " + near
 	}
-	c.find("model_missing", fmt.Sprintf("the server has no model %q", x.cfg.Client.Model), advice)
+	c.find(Broken, "model_missing", fmt.Sprintf("the server has no model %q", x.cfg.Client.Model), advice)
 }
 
 // judgeModel is about a model that answers.
 func (x *examiner) judgeModel(c *check, list []Model, listErr error) {
-	if listErr != nil && x.found["redirect"] {
-		c.Measured = "answers"
+	c.Measured = "answers"
+	switch {
+	case listErr != nil && x.found["redirect"]:
 		return
-	}
-	if listErr != nil {
-		c.Measured = "answers"
-		c.find("no_list", "no list of models: "+listErr.Error())
+	case listErr != nil:
+		c.Measured += "; there is no list of models: " + listErr.Error()
 		return
 	}
 	for _, m := range list {
 		if m.ID == x.cfg.Client.Model {
-			c.Measured = fmt.Sprintf("answers, and is one of %d", len(list))
+			c.Measured += fmt.Sprintf(", and is one of %d", len(list))
 			if m.Context > 0 {
 				c.Measured += fmt.Sprintf("; context of %d tokens", m.Context)
 			}
 			return
 		}
 	}
-	c.Measured = "answers"
-	measured := fmt.Sprintf("it is none of the %s in the list", counted(len(list), "model"))
-	if len(list) == 0 {
-		measured = "the list of models is empty"
-	}
-	c.find("model_not_listed", measured)
+	c.Measured += fmt.Sprintf(", and is none of the %s in the list", counted(len(list), "model"))
 }

@@ -18,18 +18,22 @@ func (c Check) Text(columns int) string {
 	var b strings.Builder
 	b.WriteString(wrapped(fmt.Sprintf("%-8s", c.Verdict), plaintext.Join(": ", c.Name, c.Measured), columns))
 	for _, f := range c.Findings {
-		name := plaintext.Join(" ", f.Name, inBrackets(f.Rule))
-		b.WriteString(wrapped("  ", name+": "+f.Measured, columns))
+		b.WriteString(wrapped("  ", f.Name+": "+f.Measured, columns))
 		b.WriteString(wrapped("    → ", f.Advice, columns))
 	}
 	return b.String()
 }
 
-func inBrackets(rule string) string {
-	if rule == "" {
-		return ""
+// text says how far a way came.
+func (w Way) text() string {
+	switch {
+	case w.Answered:
+		return "called, and answered by the result"
+	case w.Called:
+		return plaintext.Join(", but ", "called", w.Problem)
+	default:
+		return plaintext.Join(": ", "not called", w.Problem)
 	}
-	return "(" + rule + ")"
 }
 
 // Summary returns what was found and what it took, as lines of at most so many columns.
@@ -47,9 +51,6 @@ func (r Report) Summary(columns int) string {
 	if n := counts[Set]; n > 0 {
 		parts = append(parts, fmt.Sprintf("%d to set", n))
 	}
-	if n := counts[Copes]; n > 0 {
-		parts = append(parts, fmt.Sprintf("%d unusual that segue copes with", n))
-	}
 	found := "Nothing was found."
 	if len(parts) > 0 {
 		found = "Found: " + strings.Join(parts, ", ") + "."
@@ -64,7 +65,23 @@ func (r Report) Summary(columns int) string {
 	}
 	took := fmt.Sprintf("It took %s, %s%s tokens in and %s out (%s), %s.", plaintext.Counted(r.Requests, "request"), about,
 		plaintext.Thousands(int(r.Usage.Input)), plaintext.Thousands(int(r.Usage.Output)), cost, took(r.Elapsed))
-	return "\n" + wrapped("", found, columns) + wrapped("", took, columns)
+	return r.waysText(columns) + "\n" + wrapped("", found, columns) + wrapped("", took, columns)
+}
+
+// waysText returns the ways in which tool calls were tried, if there are several.
+func (r Report) waysText(columns int) string {
+	if len(r.Ways) < 2 {
+		return ""
+	}
+	text := "\nTool calls, by the server and as text:\n"
+	for _, w := range r.Ways {
+		name := w.Policy
+		if name == "" {
+			name = "server"
+		}
+		text += wrapped(fmt.Sprintf("  %-12s", name), w.text(), columns)
+	}
+	return text
 }
 
 // minText is the least number of columns for a text, however narrow the terminal is.

@@ -1,7 +1,6 @@
 package doctor
 
 import (
-	"errors"
 	"io"
 	"net/http"
 	"net/url"
@@ -22,7 +21,6 @@ type exchange struct {
 	path        string // of the address, without its query
 	status      int
 	contentType string
-	retryAfter  string
 	location    *url.URL // of a redirect; nil if there is none
 	err         error    // of the connection
 
@@ -30,7 +28,6 @@ type exchange struct {
 	first   time.Time     // when the first bytes of the body came; zero if none did
 	last    time.Time     // when the last bytes came
 	silence time.Duration // the longest wait for bytes, the first ones included
-	ended   bool          // the body was read to its end
 	body    []byte
 	room    int // for more of the body
 }
@@ -57,7 +54,7 @@ func (r *recorder) RoundTrip(req *http.Request) (*http.Response, error) {
 		x.err = err
 		return nil, err
 	}
-	x.status, x.contentType, x.retryAfter = res.StatusCode, res.Header.Get("Content-Type"), res.Header.Get("Retry-After")
+	x.status, x.contentType = res.StatusCode, res.Header.Get("Content-Type")
 	if to, err := res.Location(); err == nil && res.StatusCode >= 300 && res.StatusCode < 400 {
 		x.location = to
 	}
@@ -94,9 +91,6 @@ func (b *recordedBody) Read(p []byte) (int, error) {
 		kept := min(n, x.room)
 		x.body = append(x.body, p[:kept]...)
 		x.room -= kept
-	}
-	if errors.Is(err, io.EOF) {
-		x.ended = true
 	}
 	return n, err
 }

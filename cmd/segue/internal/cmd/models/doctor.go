@@ -60,17 +60,16 @@ func doctorCommand(c *cli.CLI) *cobra.Command {
 		Use:   "doctor",
 		Short: "Examine the server of a model, and say what to set",
 		Long: `Doctor asks the server that segue run would ask, and says what works:
-the server, the key, the model, streams, tool calls, forced calls, answers by a
-schema, tool calls as text. It looks at what goes over the wire, and names what
-is unusual, with what segue does about it or what to set in segue.yaml.
+the server, the key, the model, streams, answers by a schema, tool calls with
+their results, forced calls, tool calls as text. It shows how far the model came
+with tool calls in each way that fits, and says what to set in segue.yaml.
 
   ok       it works
-  copes    it is unusual, and segue copes with it: nothing is to be done
   set      something should be set
   broken   it does not work; the exit code is 5
   skipped  it was not asked, because of what was found before
 
-It takes about eight requests and 2,000 tokens, up to six requests more if tool
+It takes about eight requests and 2,000 tokens, up to eight requests more if tool
 calls do not work, and four times --timeout at most. What it took is written at
 the end. A key is never shown. The fallbacks of a model are not asked.`,
 		Example: `  segue doctor
