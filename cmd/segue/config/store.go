@@ -23,9 +23,6 @@ const (
 // DefaultKeep is how long runs are kept after their end if nothing says otherwise.
 const DefaultKeep = 30 * 24 * time.Hour
 
-// keepPattern is the form of Store.Keep.
-const keepPattern = `^$|^always$|^[0-9]+[smhdw]$`
-
 // Age returns how long runs are kept after their end; negative: always.
 func (s Store) Age() (time.Duration, error) {
 	switch s.Keep {

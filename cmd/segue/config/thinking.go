@@ -46,37 +46,3 @@ func (c *Config) checkThinking(at string, m Model) []Problem {
 	}
 	return found
 }
-
-// thinkingWords adds the words of settings to the schema of a model's keys.
-func thinkingWords(model node) {
-	model.at("summary")["enum"] = []string{"auto", "concise", "detailed"}
-	model.at("cache")["enum"] = []messages.Cache{messages.Cache5m, messages.Cache1h}
-	thinking := model.at("thinking", "properties")
-	thinking.at("mode")["enum"] = []messagesapi.ThinkingMode{
-		messagesapi.ThinkAdaptive, messagesapi.ThinkEnabled, messagesapi.ThinkBetween, messagesapi.ThinkDisabled,
-	}
-	thinking.at("display")["enum"] = []string{"summarized", "omitted"}
-}
-
-// completeThinking adds the rules of [Config.checkThinking] to the schema of a model.
-func completeThinking(model node) {
-	unlessAPI := func(api string, keys ...string) node {
-		none := node{}
-		for _, key := range keys {
-			none[key] = false
-		}
-		return node{"if": node{"required": []string{"api"}, "properties": node{"api": node{"const": api}}}, "else": node{"properties": none}}
-	}
-	model["allOf"] = []node{unlessAPI(endpoint.Responses, "summary"), unlessAPI(endpoint.Anthropic, "thinking", "cache")}
-	mode := func(modes ...messagesapi.ThinkingMode) node {
-		return node{"properties": node{"mode": node{"enum": modes}}}
-	}
-	model.at("properties", "thinking")["allOf"] = []node{
-		{
-			"if":   mode(messagesapi.ThinkEnabled),
-			"then": node{"required": []string{"budget"}, "properties": node{"budget": node{"minimum": 1024}}},
-			"else": node{"properties": node{"budget": node{"const": 0}}},
-		},
-		{"if": mode(messagesapi.ThinkAdaptive, messagesapi.ThinkEnabled), "else": node{"properties": node{"display": false}}},
-	}
-}

@@ -169,7 +169,7 @@ func replaced(v any, way []string, value any) any {
 // The words and bounds of a config are those that its strategy takes, and all that it takes.
 func TestConfig_choices(t *testing.T) {
 	for _, name := range builtin.Names() {
-		properties := strategySchema(name).at("properties")
+		properties := madeStrategySchema(name).at("properties")
 		choices := choicesOf(name)
 		for _, key := range sortedKeys(properties) {
 			tried := func(value string) error {

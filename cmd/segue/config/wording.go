@@ -126,7 +126,7 @@ func (c *Config) keysAt(pointer string) []string {
 		}
 		schema, parts = strategySchema(name), parts[3:]
 	} else {
-		schema = inferredSchema()
+		schema = looseNode()
 	}
 	for _, part := range parts {
 		if part != "" {
