@@ -3,31 +3,17 @@
 package trust
 
 import (
-	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
-	"encoding/json"
-	"errors"
 	"fmt"
-	"io/fs"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"unicode/utf8"
-
-	"github.com/rogpeppe/go-internal/lockedfile"
-
-	"github.com/segue-go/segue/cmd/segue/internal/regularfile"
-	"github.com/segue-go/segue/cmd/segue/internal/xdg"
-	"github.com/segue-go/segue/internal/wholefile"
 )
 
-const (
-	trustVersion   = 1
-	maxTrustRecord = 16 << 20 // maximum size of the record in bytes
-	maxTrustedText = 64 << 10 // maximum size of a stored file, used to show changes later
-)
+// maxTrustedText is the maximum size of a stored file, used to show changes later.
+const maxTrustedText = 64 << 10
 
 // Record holds the files that the user trusts, in the order of their paths.
 type Record struct {
@@ -69,9 +55,6 @@ func (r Record) without(path string) []File {
 
 // check returns an error for a record that this program cannot have written.
 func (r Record) check() error {
-	if r.Version != trustVersion {
-		return fmt.Errorf("it has version %d, and this segue knows version %d", r.Version, trustVersion)
-	}
 	for i, f := range r.Files {
 		sum, err := hex.DecodeString(f.SHA256)
 		if err != nil || len(sum) != sha256.Size || !filepath.IsAbs(f.Path) || i > 0 && r.Files[i-1].Path >= f.Path {
@@ -86,37 +69,18 @@ type Store struct{ Path string }
 
 // UserStore returns the store of the user.
 func UserStore(getenv func(string) string) (Store, error) {
-	folder := xdg.Folder(getenv, "XDG_STATE_HOME", filepath.Join(".local", "state"))
-	if folder == "" {
-		return Store{}, errors.New("cannot tell where the record of trusted files is: set HOME or XDG_STATE_HOME")
-	}
-	return Store{filepath.Join(folder, "segue", "trust.json")}, nil
+	path, err := userPath(getenv, "trust.json", "trusted files")
+	return Store{path}, err
 }
+
+func (s Store) file() recordFile { return recordFile{s.Path, "trusted files"} }
 
 // Load reads the record. If any part of it is invalid, Load returns an error, and no file is
 // trusted.
 func (s Store) Load() (Record, error) {
-	data, err := regularfile.Read(s.Path, maxTrustRecord)
-	if errors.Is(err, fs.ErrNotExist) {
-		return Record{Version: trustVersion, Files: []File{}}, nil
-	}
-	if err != nil {
-		return Record{}, fmt.Errorf("cannot read the record of trusted files: %w", err)
-	}
-	var r Record
-	var version struct{ Version int }
-	err = json.Unmarshal(data, &version)
-	if err == nil && version.Version == trustVersion { // of other versions only the number is known
-		d := json.NewDecoder(bytes.NewReader(data))
-		d.DisallowUnknownFields()
-		err = d.Decode(&r)
-	}
-	r.Version = version.Version
-	if err == nil {
-		err = r.check()
-	}
-	if err != nil {
-		return Record{}, fmt.Errorf("cannot use the record of trusted files, %s: %w; remove it to start again", s.Path, err)
+	r := Record{Version: recordVersion, Files: []File{}}
+	if err := s.file().read(&r, func() error { return r.check() }); err != nil {
+		return Record{}, err
 	}
 	return r, nil
 }
@@ -141,35 +105,15 @@ func (s Store) Remove(path string) error {
 	})
 }
 
-// change rewrites the record. It does not lose changes by other processes at the same time.
+// change rewrites the record.
 func (s Store) change(edit func(*Record) error) error {
-	folder := filepath.Dir(s.Path)
-	if err := os.MkdirAll(folder, 0o700); err != nil {
-		return fmt.Errorf("cannot write the record of trusted files: %w", err)
-	}
-	unlock, err := lockedfile.MutexAt(s.Path + ".lock").Lock()
-	if err != nil {
-		return fmt.Errorf("cannot write the record of trusted files: %w", err)
-	}
-	defer unlock()
-	r, err := s.Load()
-	if err != nil {
-		return err
-	}
-	if err := edit(&r); err != nil {
-		return err
-	}
-	data, err := json.MarshalIndent(r, "", "  ")
-	if err == nil && len(data) >= maxTrustRecord {
-		err = errors.New("it would be too long; remove a file with segue trust --remove")
-	}
-	if err == nil {
-		err = wholefile.Replace(s.Path, append(data, '\n'))
-	}
-	if err != nil {
-		return fmt.Errorf("cannot write the record of trusted files: %w", err)
-	}
-	return nil
+	return s.file().change("remove a file with segue trust --remove", func() (any, error) {
+		r, err := s.Load()
+		if err == nil {
+			err = edit(&r)
+		}
+		return r, err
+	})
 }
 
 // Path returns the path under which a file is trusted. It is absolute, and the links in it are
