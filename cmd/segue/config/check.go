@@ -106,7 +106,7 @@ func (c *Config) checkModel(name string) []Problem {
 	if _, err := m.Limits.timeout(); err != nil {
 		found = append(found, c.problem(at+"/limits/timeout", "must be a duration above zero, such as 90s or 2m"))
 	}
-	found = append(found, c.checkServer(at+"/base_url", m.BaseURL)...)
+	found = append(found, c.checkServer(at+"/base_url", m.BaseURL, "api_key_env")...)
 	found = append(found, c.checkThinking(at, m)...)
 	if _, err := ParseIdleTimeout(m.Limits.IdleTimeout); err != nil {
 		found = append(found, c.problem(at+"/limits/idle_timeout", "%s", err.Error()))
@@ -122,8 +122,9 @@ func (c *Config) checkModel(name string) []Problem {
 	return found
 }
 
-// checkServer finds what is wrong with the address of a server.
-func (c *Config) checkServer(at, address string) []Problem {
+// checkServer finds what is wrong with the address of a server, whose key is named by another key
+// of the file.
+func (c *Config) checkServer(at, address, named string) []Problem {
 	u, err := url.Parse(address)
 	switch {
 	case address == "":
@@ -131,7 +132,7 @@ func (c *Config) checkServer(at, address string) []Problem {
 	case err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "":
 		return []Problem{c.problem(at, "must be the address of a server, with http:// or https://")}
 	case u.User != nil || u.RawQuery != "" || u.Fragment != "":
-		return []Problem{c.problem(at, "must be a plain address, without user, password or query; a key is named by api_key_env")}
+		return []Problem{c.problem(at, "must be a plain address, without user, password or query; a key is named by %s", named)}
 	default:
 		return nil
 	}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/segue-go/segue/cmd/segue/internal/endpoint"
 	"github.com/segue-go/segue/llmclient"
@@ -122,4 +123,79 @@ func (s *Setup) ModelNames(o ClientOptions) []string {
 		}
 	}
 	return sortedKeys(found)
+}
+
+// IdleTimeoutVariable is the environment variable of the idle timeout of all models. It overrides
+// configurations.
+const IdleTimeoutVariable = "SEGUE_IDLE_TIMEOUT"
+
+// NoTimeout is the word for an idle timeout that never ends a request.
+const NoTimeout = "none"
+
+// ParseIdleTimeout reads an idle timeout: a duration above zero, such as 90s, or [NoTimeout]. It
+// returns 0 for "", and a negative duration for NoTimeout.
+func ParseIdleTimeout(text string) (time.Duration, error) {
+	switch text {
+	case "":
+		return 0, nil
+	case NoTimeout:
+		return -1, nil
+	}
+	d, err := time.ParseDuration(text)
+	if err != nil || d <= 0 {
+		return 0, errors.New("must be a duration above zero, such as 90s or 10m, or none")
+	}
+	return d, nil
+}
+
+// Server is the server of a model, and how the model is asked there.
+type Server struct {
+	Client      endpoint.Client // with the key, if its variable is set
+	KeyVariable string          // the environment variable of the key; "": no key is sent
+	Policy      string          // the text formats for tool calls; "": the tool calls of the server
+}
+
+// EnvironmentServer returns the server of the model that options and environment name, for a
+// command without a configuration. In contrast to [EnvironmentClient] it needs no key, and the model
+// can be empty.
+func EnvironmentServer(o ClientOptions) Server {
+	getenv := o.lookup()
+	return serverAt(endpoint.Typed(o.API, o.BaseURL, getenv), o.environmentModel(), o.Policy, getenv)
+}
+
+// Server returns the server of the model of an agent, changed by the options as by [Setup.Client].
+// It needs no key. It returns an error if there is no such agent, or if a file that was found would
+// send a key to a server for which the key is not meant.
+func (c *Config) Server(agent string, o ClientOptions) (Server, error) {
+	if err := c.mustHave(agent); err != nil {
+		return Server{}, err
+	}
+	name := c.ModelOf(c.Agents[agent])
+	if _, ok := c.Models[o.Model]; ok {
+		name = o.Model
+	}
+	m, ok := c.Models[name]
+	if !ok {
+		return EnvironmentServer(o), nil
+	}
+	if o.Model != "" && o.Model != name {
+		m.Model = o.Model
+	}
+	found := ""
+	if c.Found {
+		found = c.Path
+	}
+	at, err := o.endpoint(name, m, found)
+	if err != nil {
+		return Server{}, err
+	}
+	return serverAt(at, m.Model, cmp.Or(o.Policy, m.Policy), o.lookup()), nil
+}
+
+func serverAt(at endpoint.Endpoint, model, policy string, getenv func(string) string) Server {
+	key := ""
+	if at.KeyVariable != "" {
+		key = getenv(at.KeyVariable)
+	}
+	return Server{Client: at.Config(model, key), KeyVariable: at.KeyVariable, Policy: policy}
 }

@@ -2,8 +2,9 @@ package config
 
 import (
 	"cmp"
+	"encoding/json"
 	"fmt"
-	"net/url"
+	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -11,6 +12,9 @@ import (
 	"time"
 
 	"github.com/segue-go/segue/cmd/segue/internal/endpoint"
+	"github.com/segue-go/segue/orchestrator"
+	"github.com/segue-go/segue/tools"
+	"github.com/segue-go/segue/tools/mcptools"
 )
 
 // MCPServer is a server of the Model Context Protocol, whose tools agents may use. It has a command
@@ -111,14 +115,7 @@ func (c *Config) checkMCP(name string) []Problem {
 	if len(s.Command) > 0 && s.Command[0] == "" {
 		found = append(found, c.problem(at+"/command", "the program is empty"))
 	}
-	if u, err := url.Parse(s.URL); s.URL != "" {
-		switch {
-		case err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "":
-			found = append(found, c.problem(at+"/url", "must be the address of a server, with http:// or https://"))
-		case u.User != nil || u.RawQuery != "" || u.Fragment != "":
-			found = append(found, c.problem(at+"/url", "must be a plain address, without user, password or query; a key is named by header_env"))
-		}
-	}
+	found = append(found, c.checkServer(at+"/url", s.URL, "header_env")...)
 	for _, header := range sortedKeys(s.HeaderEnv) {
 		if !headerForm().MatchString(header) {
 			found = append(found, c.problem(within(at+"/header_env", header), "this is no name of a header"))
@@ -257,4 +254,146 @@ func (c *Config) mcpWarnings(getenv func(string) string) []Problem {
 // missingServer is the error of an agent whose MCP server is not in the [Options].
 func missingServer(name string) error {
 	return fmt.Errorf("it uses the MCP server %s, which is not connected", name)
+}
+
+// MCPTarget identifies what is behind an MCP server, whatever a file calls it: its command, with
+// the folder if that matters, or its address.
+func (c *Config) MCPTarget(name string) string {
+	s := c.MCP[name]
+	if s.URL != "" {
+		return s.URL
+	}
+	command, dir := s.Command, c.MCPDir(s)
+	if dir == "" && strings.ContainsAny(command[0], `/\`) && !filepath.IsAbs(command[0]) {
+		dir = "."
+	}
+	if whole, err := filepath.Abs(dir); dir != "" && err == nil {
+		dir = whole
+	}
+	text, err := json.Marshal(command)
+	if err != nil {
+		return strings.Join(command, " ")
+	}
+	if dir == "" {
+		return string(text)
+	}
+	return string(text) + " in " + dir
+}
+
+// MCPConfig returns how to connect to an MCP server, with the values of the variables that it gets.
+// Getenv reads environment variables; nil means [os.Getenv]. It returns an error if there is no
+// such server, if the variable of a header is not set, or if a file that was found would send a key
+// to a server for which the key is not meant.
+func (c *Config) MCPConfig(name string, getenv func(string) string) (mcptools.Config, error) {
+	if getenv == nil {
+		getenv = os.Getenv
+	}
+	s, ok := c.MCP[name]
+	if !ok {
+		return mcptools.Config{}, fmt.Errorf("no MCP server %q; there are: %s", name, listed(c.MCP))
+	}
+	if variable := s.Withheld(getenv); c.Found && variable != "" {
+		return mcptools.Config{}, fmt.Errorf("MCP server %s: %s goes to the server of the environment alone; %s was found, not named, and cannot send it elsewhere: name the file with --config",
+			name, variable, c.Path)
+	}
+	made := mcptools.Config{
+		Name: name, Command: s.Command, Dir: c.MCPDir(s), URL: s.URL, Prefix: s.Prefix, Allow: s.Allow, TrustHints: s.TrustHints, TrustResults: s.TrustResults,
+		ShowImages: s.ShowImages, Protocol: s.Protocol,
+	}
+	var err error
+	if made.CallTimeout, err = durationOf(s.Timeout); err != nil {
+		return made, err
+	}
+	if made.ConnectTimeout, err = durationOf(s.ConnectTimeout); err != nil {
+		return made, err
+	}
+	for _, entry := range s.Env {
+		if variable, _, given := strings.Cut(entry, "="); given {
+			made.Env = append(made.Env, entry)
+		} else if value := getenv(variable); value != "" {
+			made.Env = append(made.Env, variable+"="+value)
+		}
+	}
+	for _, header := range sortedKeys(s.HeaderEnv) {
+		scheme, variable := MCPVariable(s.HeaderEnv[header])
+		value := getenv(variable)
+		if value == "" {
+			return made, fmt.Errorf("MCP server %s: the environment variable %s, which its header_env names, is not set", name, variable)
+		}
+		if made.Headers == nil {
+			made.Headers = map[string]string{}
+		}
+		made.Headers[header] = scheme + value
+	}
+	for tool, said := range s.Safety {
+		if made.Safety == nil {
+			made.Safety = map[string]mcptools.Safety{}
+		}
+		made.Safety[tool] = mcptools.Safety(said)
+	}
+	return made, nil
+}
+
+// addMCP adds the tools of the MCP servers of the agents. Another tool or agent of the same name is
+// an error: which one is called must not depend on an order.
+func (s *Setup) addMCP(reached []reachedAgent, o Options) error {
+	owner := map[string]string{}
+	for _, t := range o.Tools {
+		owner[t.Definition().Name] = "segue"
+	}
+	for _, name := range append([]string{tools.AskUserName}, sortedKeys(s.config.Agents)...) {
+		owner[name] = "segue"
+	}
+	if o.large {
+		owner[orchestrator.ReadResultTool] = "segue"
+	}
+	added := map[string]bool{}
+	for _, agent := range reached {
+		for _, server := range agent.MCP {
+			list, connected := o.MCP[server]
+			if !connected {
+				return fmt.Errorf("agent %s: %w", agent.name, missingServer(server))
+			}
+			if added[server] {
+				continue
+			}
+			added[server] = true
+			for _, t := range list {
+				name := t.Definition().Name
+				if other := owner[name]; other != "" {
+					return fmt.Errorf("the MCP server %s has a tool %s, and so has %s: give the server a prefix, such as prefix: %s_, or leave the tool out of its allow",
+						server, name, other, server)
+				}
+				owner[name] = "the MCP server " + server
+				s.Tools, s.remote = append(s.Tools, t), append(s.remote, name)
+			}
+		}
+	}
+	return nil
+}
+
+// unmatched returns the approval settings of agents with MCP servers that are for no tool. Those of
+// other agents were found before.
+func (s *Setup) unmatched(reached []reachedAgent) []string {
+	var all []string
+	for _, agent := range reached {
+		if len(agent.MCP) == 0 {
+			continue
+		}
+		for _, tool := range sortedKeys(agent.Approval.Tools) {
+			if !slices.Contains(toolNames, tool) && !slices.Contains(s.remote, tool) && !slices.Contains(agent.children(asTool), tool) {
+				all = append(all, agent.name+": "+tool)
+			}
+		}
+	}
+	return all
+}
+
+// noMCPTools stands for the servers of the file where none is connected.
+func (c *Config) noMCPTools() map[string][]tools.Tool {
+	none := map[string][]tools.Tool{}
+	for name := range c.MCP {
+		none[name] = nil
+	}
+	return none
 }

@@ -94,7 +94,7 @@ func (c *Config) checkProfile(name string) []Problem {
 		found = append(found, c.knownAgent(at+"/agent", p.Agent)...)
 	}
 	found = append(found, c.checkPolicy(at+"/policy", p.API, p.Policy)...)
-	found = append(found, c.checkServer(at+"/base_url", p.BaseURL)...)
+	found = append(found, c.checkServer(at+"/base_url", p.BaseURL, "api_key_env")...)
 	for i, glob := range p.Protect {
 		if _, err := workfolder.ParseGlob(glob); err != nil {
 			found = append(found, c.problem(within(at+"/protect", i), "%v", err))

@@ -3,7 +3,6 @@ package doctor
 import (
 	"fmt"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/segue-go/segue/cmd/segue/internal/plaintext"
 )
@@ -87,43 +86,16 @@ func (r Report) waysText(columns int) string {
 // minText is the least number of columns for a text, however narrow the terminal is.
 const minText = 12
 
-// wrapped returns a text in lines of at most so many columns, broken at blanks. The first begins
-// with lead, the others are set in as far.
+// wrapped returns a text in lines of at most so many columns. The first begins with lead, the
+// others are set in as far.
 func wrapped(lead, text string, columns int) string {
+	text = strings.Join(strings.Fields(text), " ")
 	setIn := strings.Repeat(" ", plaintext.CellsOf(lead))
-	room := max(columns-len(setIn), minText)
 	var b strings.Builder
-	line, full := lead, 0
-	flush := func() {
-		b.WriteString(strings.TrimRight(line, " ") + "\n")
-		line, full = setIn, 0
+	begin := 0
+	for _, end := range plaintext.Breaks(text, max(columns-len(setIn), minText), true) {
+		b.WriteString(strings.TrimRight(lead+text[begin:end], " ") + "\n")
+		begin, lead = end, setIn
 	}
-	for word := range strings.FieldsSeq(text) {
-		if full > 0 && full+1+plaintext.CellsOf(word) > room {
-			flush()
-		}
-		for full == 0 && plaintext.CellsOf(word) > room {
-			head := start(word, room)
-			line += head
-			word = word[len(head):]
-			flush()
-		}
-		if full > 0 {
-			line += " "
-			full++
-		}
-		line += word
-		full += plaintext.CellsOf(word)
-	}
-	flush()
 	return b.String()
-}
-
-// start returns the beginning of a word that fits in so many columns: at least one character.
-func start(word string, columns int) string {
-	if head, _ := plaintext.Split(word, columns); head != "" {
-		return head
-	}
-	_, size := utf8.DecodeRuneInString(word)
-	return word[:size]
 }

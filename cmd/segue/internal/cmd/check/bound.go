@@ -3,9 +3,7 @@ package check
 import (
 	"context"
 	"errors"
-	"fmt"
 	"strings"
-	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
@@ -78,14 +76,7 @@ func showBound(ctx context.Context, c *cli.CLI, f *boundFlags) error {
 	if err != nil {
 		return err
 	}
-	if kind := f.Out.Kind(); kind == cli.FormJSON || kind == cli.FormJSONL {
-		return cli.Encode(c.Stdout, r)
-	}
-	text, err := r.text()
-	if err != nil {
-		return err
-	}
-	return cli.Write(c.Stdout, text)
+	return c.Print(f.Out.Kind(), r, r.text())
 }
 
 // boundOf returns the bound of the run that segue run would begin.
@@ -123,18 +114,19 @@ func boundOfJob(j run.Job, agent string, call messages.Usage) (r boundRecord, er
 const noBound = "-"
 
 // text returns the bound for people.
-func (r boundRecord) text() (string, error) {
-	var b strings.Builder
-	if r.Agent != "" {
-		b.WriteString("Agent " + plaintext.OneLine(r.Agent) + "\n\n")
+func (r boundRecord) text() string { return agentShown(r.Agent) + r.tables() }
+
+// agentShown returns the heading of what is said of an agent; "" without one.
+func agentShown(agent string) string {
+	if agent == "" {
+		return ""
 	}
-	err := r.tables(&b)
-	return b.String(), err
+	return "Agent " + plaintext.OneLine(agent) + "\n\n"
 }
 
-// tables writes the bound as tables.
-func (r boundRecord) tables(b *strings.Builder) error {
-	rows := [][]string{{"AT MOST", "", "BECAUSE OF"}}
+// tables returns the bound as tables.
+func (r boundRecord) tables() string {
+	rows := []string{"AT MOST\t\tBECAUSE OF"}
 	for _, row := range []struct {
 		what string
 		of   bound.Amount
@@ -150,29 +142,20 @@ func (r boundRecord) tables(b *strings.Builder) error {
 		{"cost", r.Cost, func(n int64) string { return messages.Cost(n).String() }},
 	} {
 		why := reasonsShown(row.of)
-		rows = append(rows, []string{row.what, amountShown(row.of, row.as), why[0]})
+		rows = append(rows, strings.TrimRight(row.what+"\t"+amountShown(row.of, row.as)+"\t"+why[0], "\t"))
 		for _, more := range why[1:] {
-			rows = append(rows, []string{"", "", more})
+			rows = append(rows, "\t\t"+more)
 		}
 	}
-	rows = append(rows, nil, []string{"ONE FRAME OF", "MODEL CALLS", "TOOL BATCHES", "DELEGATIONS"})
+	rows = append(rows, "", "ONE FRAME OF\tMODEL CALLS\tTOOL BATCHES\tDELEGATIONS")
 	for _, f := range r.Frames {
-		rows = append(rows, []string{plaintext.OneLine(f.Strategy), count(f.ModelCalls), count(f.Batches), count(f.Delegations)})
+		rows = append(rows, plaintext.OneLine(f.Strategy)+"\t"+count(f.ModelCalls)+"\t"+count(f.Batches)+"\t"+count(f.Delegations))
 	}
-	table := tabwriter.NewWriter(b, 0, 0, 2, ' ', 0)
-	for _, row := range rows {
-		if _, err := fmt.Fprintln(table, strings.TrimRight(strings.Join(row, "\t"), "\t")); err != nil {
-			return err
-		}
-	}
-	if err := table.Flush(); err != nil {
-		return err
-	}
-	b.WriteString("\n" + noBound + " means no bound. Retries of requests that failed come on top.\n")
+	text := cli.Table(rows) + "\n" + noBound + " means no bound. Retries of requests that failed come on top.\n"
 	if len(r.Unpriced) > 0 {
-		b.WriteString("No price is known of: " + plaintext.OneLine(strings.Join(r.Unpriced, ", ")) + "\n")
+		text += "No price is known of: " + plaintext.OneLine(strings.Join(r.Unpriced, ", ")) + "\n"
 	}
-	return nil
+	return text
 }
 
 // count returns a number for people.

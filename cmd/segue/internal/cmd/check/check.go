@@ -97,12 +97,7 @@ func runCheck(ctx context.Context, c *cli.CLI, f *checkFlags) error {
 	if err := r.explore(j.Strategies[j.Task.Strategy], o); err != nil {
 		return cli.Failed(err)
 	}
-	if kind := f.Out.Kind(); kind == cli.FormJSON || kind == cli.FormJSONL {
-		err = cli.Encode(c.Stdout, r)
-	} else {
-		err = showCheck(c, &r, f)
-	}
-	if err != nil {
+	if err := c.Print(f.Out.Kind(), r, r.text(f.Out.Verbose)); err != nil {
 		return err
 	}
 	return r.verdict()

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"text/tabwriter"
 
 	"github.com/segue-go/segue/cmd/segue/internal/cmd/cli"
 	"github.com/segue-go/segue/cmd/segue/internal/plaintext"
@@ -92,31 +91,21 @@ func (r *exploredRecord) verdict() error {
 // checkColumns is how wide the text for people is.
 const checkColumns = 80
 
-// showCheck writes what was found, for people.
-func showCheck(c *cli.CLI, r *exploredRecord, f *checkFlags) error {
-	var b strings.Builder
-	if r.Agent != "" {
-		b.WriteString("Agent " + plaintext.OneLine(r.Agent) + "\n\n")
+// text returns what was found, for people.
+func (r *exploredRecord) text(verbose bool) string {
+	text := agentShown(r.Agent) + cli.FitText(r.extent(), checkColumns) + "\n"
+	if verbose {
+		text += cli.FitText("States that differ only in this are one: "+r.LeftOut+".", checkColumns) + "\n"
 	}
-	b.WriteString(cli.FitText(r.extent(), checkColumns) + "\n")
-	if f.Out.Verbose {
-		b.WriteString(cli.FitText("States that differ only in this are one: "+r.LeftOut+".", checkColumns) + "\n")
-	}
-	b.WriteString("\n")
-	if err := r.Bound.tables(&b); err != nil {
-		return err
-	}
-	if err := r.covered(&b); err != nil {
-		return err
-	}
+	text += "\n" + r.Bound.tables() + r.covered()
 	for i := range r.Violations {
 		v := &r.Violations[i]
-		b.WriteString("\n" + cli.FitText("Broken: "+v.Law+": "+plaintext.OneLine(v.Problem), checkColumns) + "\n" + steps(v.Path) + story(v.Story))
+		text += "\n" + cli.FitText("Broken: "+v.Law+": "+plaintext.OneLine(v.Problem), checkColumns) + "\n" + steps(v.Path) + story(v.Story)
 	}
 	if len(r.Violations) == 0 {
-		b.WriteString("\nEvery law holds in every state that was tried.\n")
+		text += "\nEvery law holds in every state that was tried.\n"
 	}
-	return cli.Write(c.Stdout, b.String())
+	return text
 }
 
 // extent says how much was tried.
@@ -148,33 +137,24 @@ func (r *exploredRecord) extent() string {
 // inEvents says bounds in the words of the command.
 var inEvents = strings.NewReplacer("reaction", "event")
 
-// covered writes the table of what was covered.
-func (r *exploredRecord) covered(b *strings.Builder) error {
-	b.WriteString("\n")
-	w := tabwriter.NewWriter(b, 0, 0, 2, ' ', 0) // Flush says what goes wrong
-	_, _ = fmt.Fprintln(w, "COVERED\tSTATES\tTRANSITIONS\tOF")
+// covered returns the table of what was covered.
+func (r *exploredRecord) covered() string {
+	rows, never := []string{"COVERED\tSTATES\tTRANSITIONS\tOF"}, ""
 	for i := range r.Coverage {
 		t := &r.Coverage[i]
-		_, _ = fmt.Fprintf(w, "%s\t%d of %d\t%d of %d\t%s\n", t.Table, t.StatesCovered, t.States, t.TransitionsTaken, t.Transitions,
-			plaintext.Head(plaintext.OneLine(strings.Join(t.Agents, ", ")), checkColumns/3))
-	}
-	if err := w.Flush(); err != nil {
-		return err
-	}
-	for i := range r.Coverage {
-		t := &r.Coverage[i]
-		if len(t.Never) == 0 {
-			continue
+		rows = append(rows, fmt.Sprintf("%s\t%d of %d\t%d of %d\t%s", t.Table, t.StatesCovered, t.States, t.TransitionsTaken, t.Transitions,
+			plaintext.Head(plaintext.OneLine(strings.Join(t.Agents, ", ")), checkColumns/3)))
+		if len(t.Never) > 0 {
+			never += fmt.Sprintf("Never taken in %s:\n", t.Table)
 		}
-		fmt.Fprintf(b, "Never taken in %s:\n", t.Table)
 		for _, m := range t.Never {
-			fmt.Fprintf(b, "  %s -> %s on %s\n", m.From, m.To, m.On)
+			never += fmt.Sprintf("  %s -> %s on %s\n", m.From, m.To, m.On)
 		}
 	}
 	if r.Untabled != nil {
-		b.WriteString(cli.FitText("Without a table: "+plaintext.OneLine(strings.Join(r.Untabled, ", "))+".", checkColumns) + "\n")
+		never += cli.FitText("Without a table: "+plaintext.OneLine(strings.Join(r.Untabled, ", "))+".", checkColumns) + "\n"
 	}
-	return nil
+	return "\n" + cli.Table(rows) + never
 }
 
 // steps returns the events of a path, one a line.

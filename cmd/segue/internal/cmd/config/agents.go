@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
-	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
@@ -61,22 +59,13 @@ func listAgents(c *cli.CLI, cfg *config.Config, form string) error {
 		}
 		records = append(records, r)
 	}
-	if form == cli.FormJSON {
-		return cli.Encode(c.Stdout, records)
-	}
-	var b strings.Builder
-	table := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
+	var rows []string
 	for _, r := range records {
 		mark := " "
 		if r.Default {
 			mark = "*"
 		}
-		if _, err := fmt.Fprintf(table, "%s %s\t%s\t%s\t%s\n", mark, r.Name, r.Strategy, cmp.Or(r.Model, "-"), plaintext.OneLine(r.Description)); err != nil {
-			return err
-		}
+		rows = append(rows, fmt.Sprintf("%s %s\t%s\t%s\t%s", mark, r.Name, r.Strategy, cmp.Or(r.Model, "-"), plaintext.OneLine(r.Description)))
 	}
-	if err := table.Flush(); err != nil {
-		return err
-	}
-	return cli.Write(c.Stdout, b.String())
+	return c.Print(form, records, cli.Table(rows))
 }

@@ -2,12 +2,10 @@ package config
 
 import (
 	"cmp"
-	"fmt"
 	"maps"
 	"slices"
 	"strconv"
 	"strings"
-	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
@@ -62,32 +60,24 @@ func showSettings(c *cli.CLI, f *run.Flags, origin bool) error {
 	if err != nil {
 		return err
 	}
-	switch f.Out.Kind() {
-	case cli.FormJSON:
-		return cli.Encode(c.Stdout, v.all)
-	case cli.FormJSONL:
-		for _, r := range v.all {
+	var rows []string
+	for _, r := range v.all {
+		if f.Out.Kind() == cli.FormJSONL {
 			if err := cli.Encode(c.Stdout, r); err != nil {
 				return err
 			}
+			continue
 		}
-		return nil
-	}
-	var b strings.Builder
-	table := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
-	for _, r := range v.all {
 		line := r.Setting + "\t" + cmp.Or(plaintext.OneLine(r.Value), "-")
 		if origin {
 			line += "\t" + plaintext.OneLine(r.Origin)
 		}
-		if _, err := fmt.Fprintln(table, line); err != nil {
-			return err
-		}
+		rows = append(rows, line)
 	}
-	if err := table.Flush(); err != nil {
-		return err
+	if f.Out.Kind() == cli.FormJSONL {
+		return nil
 	}
-	return cli.Write(c.Stdout, b.String())
+	return c.Print(f.Out.Kind(), v.all, cli.Table(rows))
 }
 
 // settingsView collects the settings of a run.

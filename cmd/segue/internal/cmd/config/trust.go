@@ -131,14 +131,11 @@ func listTrusted(c *cli.CLI, form string) error {
 		}
 		all = append(all, trustRecord{f.Path, how})
 	}
-	if form == cli.FormJSON {
-		return cli.Encode(c.Stdout, all)
-	}
 	var b strings.Builder
 	for _, r := range all {
 		fmt.Fprintf(&b, "%-10s  %s\n", r.State, plaintext.Visible(r.File))
 	}
-	return cli.Write(c.Stdout, b.String())
+	return c.Print(form, all, b.String())
 }
 
 // removeTrusted executes segue trust --remove. The file need not exist any more.

@@ -9,7 +9,6 @@ import (
 	"maps"
 	"slices"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -159,12 +158,7 @@ func listTools(ctx context.Context, c *cli.CLI, f *toolsFlags, names []string) e
 	if f.verbose {
 		s.Show(c.MCP.Said()...)
 	}
-	if f.form.Value == cli.FormJSON {
-		err = cli.Encode(c.Stdout, r)
-	} else {
-		err = writeTools(c, &r)
-	}
-	return cmp.Or(err, unreachable(errs, names))
+	return cmp.Or(c.Print(f.form.Value, r, r.text()), unreachable(errs, names))
 }
 
 // unreachable returns the error of the servers that could not be used, which have been shown.
@@ -243,14 +237,11 @@ func toolsOfServer(cfg *config.Config, name string, s *cli.MCPServer, err error)
 	return r
 }
 
-// writeTools writes the tools for people.
-func writeTools(c *cli.CLI, r *toolsRecord) error {
+// text returns the tools for people.
+func (r *toolsRecord) text() string {
 	var b strings.Builder
 	if len(r.Tools) > 0 {
-		b.WriteString("segue itself:\n")
-		if err := writeToolTable(&b, r.Tools); err != nil {
-			return err
-		}
+		b.WriteString("segue itself:\n" + toolTable(r.Tools))
 	}
 	for i, s := range r.Servers {
 		if i > 0 || len(r.Tools) > 0 {
@@ -262,9 +253,7 @@ func writeTools(c *cli.CLI, r *toolsRecord) error {
 			continue
 		}
 		fmt.Fprintf(&b, "  %s, MCP %s, after %s\n", cmp.Or(plaintext.OneLine(s.Title), "it says no name"), plaintext.OneLine(s.Protocol), s.Elapsed.Round(time.Millisecond))
-		if err := writeToolTable(&b, s.Tools); err != nil {
-			return err
-		}
+		b.WriteString(toolTable(s.Tools))
 		if s.More {
 			b.WriteString("  and more, which were not read\n")
 		}
@@ -275,7 +264,7 @@ func writeTools(c *cli.CLI, r *toolsRecord) error {
 			fmt.Fprintf(&b, "  %d new, %d changed: each call of these needs your approval; accept them with: segue tools --accept %s\n", new, changed, cli.Quoted(s.Name))
 		}
 	}
-	return cli.Write(c.Stdout, b.String())
+	return b.String()
 }
 
 // count returns how many tools are in a state.
@@ -289,11 +278,10 @@ func (s *toolsFromServer) count(state string) int {
 	return n
 }
 
-// writeToolTable writes tools, a line for each; below one that has changed what is new in it.
-func writeToolTable(b *strings.Builder, list []toolRecord) error {
+// toolTable returns tools, a line for each; below one that has changed what is new in it.
+func toolTable(list []toolRecord) string {
 	const most = 60 // columns of a description
-	var rows strings.Builder
-	table := tabwriter.NewWriter(&rows, 0, 0, 2, ' ', 0)
+	var rows []string
 	for _, t := range list {
 		about := plaintext.Visible(plaintext.Head(plaintext.OneLine(t.Description), most))
 		name, safety, state := t.Name, t.Safety, cmp.Or(t.State, "-")
@@ -306,22 +294,17 @@ func writeToolTable(b *strings.Builder, list []toolRecord) error {
 		if t.LeftOut != "" {
 			safety, about = "left out", plaintext.Visible(plaintext.OneLine(t.LeftOut))
 		}
-		if _, err := fmt.Fprintf(table, "  %s\t%s\t%s\t%s\n", plaintext.Visible(name), safety, state, about); err != nil {
-			return err
-		}
+		rows = append(rows, "  "+plaintext.Visible(name)+"\t"+safety+"\t"+state+"\t"+about)
 	}
-	if err := table.Flush(); err != nil {
-		return err
-	}
-	i := 0
-	for line := range strings.Lines(rows.String()) {
-		b.WriteString(line)
+	text, i := "", 0
+	for line := range strings.Lines(cli.Table(rows)) {
+		text += line
 		for _, change := range list[i].change {
-			b.WriteString("  " + change.Text + "\n")
+			text += "  " + change.Text + "\n"
 		}
 		i++
 	}
-	return nil
+	return text
 }
 
 // completeServers completes the names of the MCP servers of a configuration.

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
-	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
@@ -65,16 +64,14 @@ func listModels(ctx context.Context, c *cli.CLI, f *serverFlags, words []string)
 			list = append(list, m)
 		}
 	}
-	if f.form.Value == cli.FormJSON {
-		return cli.Encode(c.Stdout, list)
-	}
 	switch {
+	case f.form.Value == cli.FormJSON:
 	case len(all) == 0:
 		c.Screen(cli.Output{}).Warn("the server lists no models")
 	case len(list) == 0:
 		c.Screen(cli.Output{}).Warn("none of the " + plaintext.Counted(len(all), "model") + " of the server has " + strings.Join(words, " and ") + " in its name")
 	}
-	return writeModels(c, list, cfg.Client.Model)
+	return c.Print(f.form.Value, list, modelTable(list, cfg.Client.Model))
 }
 
 // hasAll reports whether a name has each word, in capitals or not.
@@ -87,10 +84,9 @@ func hasAll(name string, words []string) bool {
 	return true
 }
 
-// writeModels writes a table of models. The model that is asked is marked.
-func writeModels(c *cli.CLI, list []doctor.Model, asked string) error {
-	var b strings.Builder
-	table := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
+// modelTable returns a table of models. The model that is asked is marked.
+func modelTable(list []doctor.Model, asked string) string {
+	var rows []string
 	for _, m := range list {
 		mark := " "
 		if m.ID == asked {
@@ -100,14 +96,9 @@ func writeModels(c *cli.CLI, list []doctor.Model, asked string) error {
 		if m.Context > 0 {
 			tokens = plaintext.Thousands(m.Context)
 		}
-		if _, err := fmt.Fprintf(table, "%s %s\t%s\t%s\n", mark, plaintext.OneLine(m.ID), tokens, priceShown(m.Price)); err != nil {
-			return err
-		}
+		rows = append(rows, fmt.Sprintf("%s %s\t%s\t%s", mark, plaintext.OneLine(m.ID), tokens, priceShown(m.Price)))
 	}
-	if err := table.Flush(); err != nil {
-		return err
-	}
-	return cli.Write(c.Stdout, b.String())
+	return cli.Table(rows)
 }
 
 // priceShown returns a price in dollars per million tokens of input and of output.

@@ -65,9 +65,6 @@ func listPolicies(c *cli.CLI, form string, defs []tools.Definition) error {
 		}
 		records = append(records, policyRecord{name, p.FormatInstructions(defs)})
 	}
-	if form == cli.FormJSON {
-		return cli.Encode(c.Stdout, records)
-	}
 	var b strings.Builder
 	for i, r := range records {
 		usual := ""
@@ -76,7 +73,7 @@ func listPolicies(c *cli.CLI, form string, defs []tools.Definition) error {
 		}
 		fmt.Fprintf(&b, "== %s%s\n\n%s\n\n", r.Name, usual, cmp.Or(r.Instructions, "There is nothing to say without tools."))
 	}
-	return cli.Write(c.Stdout, strings.TrimSuffix(b.String(), "\n"))
+	return c.Print(form, records, strings.TrimSuffix(b.String(), "\n"))
 }
 
 // offerTools adds the flag for a file of tool definitions.

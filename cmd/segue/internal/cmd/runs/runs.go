@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -122,7 +121,7 @@ func listRuns(ctx context.Context, c *cli.CLI, f *runsFlags) error {
 	case f.limit < 1:
 		return errors.New("--limit is a number from 1 on")
 	}
-	return list(ctx, c, f, func(all []RunRecord) error { return showRuns(c, all) }, func(st *cli.RunStore) ([]RunRecord, error) {
+	return list(ctx, c, f, runTable, func(st *cli.RunStore) ([]RunRecord, error) {
 		return recordsIn(ctx, st, f.status, wanted, f.limit)
 	})
 }
@@ -130,7 +129,7 @@ func listRuns(ctx context.Context, c *cli.CLI, f *runsFlags) error {
 // list opens the store of the runs, reads a list from it, and shows the list, or writes it as JSON.
 // Without a store the list is empty. A damaged head keeps back no other run: the error of damaged
 // heads, which read returns with the list, comes after it.
-func list[R any](ctx context.Context, c *cli.CLI, f *runsFlags, show func([]R) error, read func(*cli.RunStore) ([]R, error)) error {
+func list[R any](ctx context.Context, c *cli.CLI, f *runsFlags, show func([]R) string, read func(*cli.RunStore) ([]R, error)) error {
 	records := []R{}
 	var damage error
 	st, err := c.OpenRuns(ctx, &f.store)
@@ -149,12 +148,7 @@ func list[R any](ctx context.Context, c *cli.CLI, f *runsFlags, show func([]R) e
 		}
 		damage = err
 	}
-	if f.form.Value == cli.FormJSON {
-		err = cli.Encode(c.Stdout, records)
-	} else {
-		err = show(records)
-	}
-	return cmp.Or(err, beside(st, damage))
+	return cmp.Or(c.Print(f.form.Value, records, show(records)), beside(st, damage))
 }
 
 // beside returns the error of a list that shows all but damaged heads, and says how the first of
@@ -220,23 +214,17 @@ func recordsIn(ctx context.Context, st *cli.RunStore, words []string, wanted []c
 // goalColumns is how much of a task a list shows.
 const goalColumns = 60
 
-// showRuns writes a table of runs.
-func showRuns(c *cli.CLI, records []RunRecord) error {
-	var b strings.Builder
-	table := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
+// runTable returns a table of runs.
+func runTable(records []RunRecord) string {
+	var rows []string
 	for i := range records {
 		r := &records[i]
 		waits := "-"
 		if len(r.Waits) > 0 {
 			waits = strconv.Itoa(len(r.Waits)) + " " + r.Waits[0].Kind
 		}
-		if _, err := fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%s\n", plaintext.Visible(r.Run), r.Status, cli.AgeText(time.Since(r.Updated)),
-			plaintext.OneLine(cmp.Or(r.Agent, r.Strategy)), plaintext.OneLine(waits), plaintext.Head(r.Goal, goalColumns)); err != nil {
-			return err
-		}
+		rows = append(rows, fmt.Sprintf("%s\t%s\t%s\t%s\t%s\t%s", plaintext.Visible(r.Run), r.Status, cli.AgeText(time.Since(r.Updated)),
+			plaintext.OneLine(cmp.Or(r.Agent, r.Strategy)), plaintext.OneLine(waits), plaintext.Head(r.Goal, goalColumns)))
 	}
-	if err := table.Flush(); err != nil {
-		return err
-	}
-	return cli.Write(c.Stdout, b.String())
+	return cli.Table(rows)
 }

@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -94,7 +93,7 @@ func listSessions(ctx context.Context, c *cli.CLI, f *runsFlags) error {
 	if f.limit < 1 {
 		return errors.New("--limit is a number from 1 on")
 	}
-	return list(ctx, c, f, func(all []sessionRecord) error { return writeSessions(c, all) }, func(st *cli.RunStore) ([]sessionRecord, error) {
+	return list(ctx, c, f, sessionTable, func(st *cli.RunStore) ([]sessionRecord, error) {
 		records, err := sessionsIn(ctx, st, f.limit)
 		if err != nil && !errors.Is(err, checkpoint.ErrCorrupt) {
 			err = cli.Failed(err)
@@ -146,25 +145,19 @@ func branchOf(ctx context.Context, st *cli.RunStore, h *checkpoint.Head) *branch
 	return b
 }
 
-// writeSessions writes a table of conversations.
-func writeSessions(c *cli.CLI, records []sessionRecord) error {
-	var b strings.Builder
-	table := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
+// sessionTable returns a table of conversations.
+func sessionTable(records []sessionRecord) string {
+	var rows []string
 	for i := range records {
 		r := &records[i]
-		branch := ""
+		row := fmt.Sprintf("%s\t%s\t%s\t%s\t%s", plaintext.Visible(r.Session), plaintext.Counted(r.Turns, "turn"), r.Last.Status,
+			cli.AgeText(time.Since(r.Last.Updated)), plaintext.Head(r.Last.Goal, goalColumns))
 		if r.Branch != nil {
-			branch = "\tbranch of " + plaintext.Visible(cmp.Or(r.Branch.Session, r.Branch.Run))
+			row += "\tbranch of " + plaintext.Visible(cmp.Or(r.Branch.Session, r.Branch.Run))
 		}
-		if _, err := fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s%s\n", plaintext.Visible(r.Session), plaintext.Counted(r.Turns, "turn"), r.Last.Status,
-			cli.AgeText(time.Since(r.Last.Updated)), plaintext.Head(r.Last.Goal, goalColumns), branch); err != nil {
-			return err
-		}
+		rows = append(rows, row)
 	}
-	if err := table.Flush(); err != nil {
-		return err
-	}
-	return cli.Write(c.Stdout, b.String())
+	return cli.Table(rows)
 }
 
 // showSession executes segue sessions show.
@@ -181,9 +174,6 @@ func showSession(ctx context.Context, c *cli.CLI, f *cli.StoreFlag, name, form s
 	if len(turns) == 0 {
 		return fmt.Errorf("no conversation is called %s; segue sessions%s lists them", plaintext.Head(plaintext.Visible(name), 80), st.Said)
 	}
-	if form == cli.FormJSON {
-		return cli.Encode(c.Stdout, turns)
-	}
 	var b strings.Builder
 	for i := range turns {
 		b.WriteString(turns[i].text())
@@ -192,7 +182,7 @@ func showSession(ctx context.Context, c *cli.CLI, f *cli.StoreFlag, name, form s
 	if !checkpoint.Status(last.Status).Ended() {
 		fmt.Fprintf(&b, "the last turn has not ended; go on with: %s\n", st.Command("resume", last.Run))
 	}
-	return cli.Write(c.Stdout, b.String())
+	return c.Print(form, turns, b.String())
 }
 
 // turnsOf returns the turns of a conversation, the first one first.
