@@ -218,7 +218,7 @@ type SnapshotError struct {
 	Recorded string // with Now: fingerprint of the table that the snapshot was made for
 	Now      string // fingerprint of the table that the strategy has
 	Problem  string
-	Err      error // the cause, such as a [*strategy.PositionError]; may be nil
+	Err      error // the cause; may be nil
 }
 
 // Error names the run, the frame and the strategy.

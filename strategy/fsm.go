@@ -1,6 +1,7 @@
 package strategy
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/looplab/fsm"
@@ -8,6 +9,8 @@ import (
 	"github.com/segue-go/segue/delegation"
 	"github.com/segue-go/segue/nextstep"
 )
+
+var errNoTable = errors.New(`strategy: table "": there is none: this FSM was not made by Table.New`)
 
 // FSM is the state machine of one frame. Make it with [Table.New]: the zero value refuses every
 // trigger with an error. An FSM is not safe for concurrent use. It does not need to be, because a
@@ -49,21 +52,21 @@ func (c *compiled) allot(table string, caps Caps) ([]int, error) {
 	for i, name := range c.caps {
 		n, ok := caps[name]
 		if !ok || n < Unbounded {
-			return nil, &TableError{Table: table, Problem: fmt.Sprintf("cap %q needs a value, zero or more, or Unbounded", name)}
+			return nil, fmt.Errorf("strategy: table %q: cap %q needs a value, zero or more, or Unbounded", table, name)
 		}
 		left[i] = n
 	}
 	if len(caps) > len(c.caps) {
-		return nil, &TableError{Table: table, Problem: fmt.Sprintf("was given caps %v, and its rules name only %v", caps, c.caps)}
+		return nil, fmt.Errorf("strategy: table %q: was given caps %v, and its rules name only %v", table, caps, c.caps)
 	}
 	return left, nil
 }
 
-// Check returns the errors of the table or of the values of its caps: [*TableError], joined. It
-// returns nil if the machine can be used.
+// Check returns the errors of the table or of the values of its caps, joined. It returns nil if the
+// machine can be used.
 func (f *FSM) Check() error {
 	if f == nil || f.machine == nil {
-		return &TableError{Problem: "there is none: this FSM was not made by Table.New"}
+		return errNoTable
 	}
 	return f.broken
 }
@@ -105,35 +108,40 @@ func (f *FSM) Trigger() Trigger {
 // Can reports whether the trigger is allowed now: the current state has a rule for it, and its cap
 // is not used up.
 func (f *FSM) Can(on Trigger) bool {
-	_, err := f.target(on)
-	return err == nil
+	_, refused := f.target(on)
+	return refused == nil
 }
 
 // Then fires the trigger and returns the step, whose kind must be the one that the new state
 // awaits. If the trigger is not allowed, its cap is used up, or the step is of another kind, the
-// state does not change, and Then returns a [nextstep.ReportError] with a [*TransitionError] or a
-// [*CapError]. For an FSM that cannot be used, the error is that of [FSM.Check].
+// state does not change, and Then returns a [nextstep.ReportError] with delegation.CodeLimit for a
+// cap and delegation.CodeDefect otherwise. For an FSM that cannot be used, the error is that of
+// [FSM.Check].
 func (f *FSM) Then(on Trigger, step nextstep.NextStep) nextstep.NextStep {
-	to, err := f.target(on)
-	if err != nil {
-		return refused(err)
+	to, refused := f.target(on)
+	if refused != nil {
+		return nextstep.ReportError{Err: refused}
 	}
 	if step == nil || step.Kind() != to.awaits {
-		return refused(&TransitionError{Table: f.table.Name, State: f.State(), Trigger: on, To: to.to, Want: to.awaits, Step: step})
+		got := "no step"
+		if step != nil {
+			got = step.Kind().String()
+		}
+		return nextstep.ReportError{Err: f.refuse(delegation.CodeDefect, "trigger %q in state %q leads to %q, which awaits %s, not %s", on, f.State(), to.to, to.awaits, got)}
 	}
 	f.move(on, to)
 	return step
 }
 
 // OutOfTurn is the answer of a method that the current state does not expect. It returns a
-// [nextstep.ReportError] with a [*TransitionError] that names no trigger or, for an FSM that cannot
-// be used, with the error of [FSM.Check]. The state does not change. Call OutOfTurn before the
-// strategy changes anything of its own.
+// [nextstep.ReportError] that says so or, for an FSM that cannot be used, has the error of
+// [FSM.Check]. The state does not change. Call OutOfTurn before the strategy changes anything of
+// its own.
 func (f *FSM) OutOfTurn() nextstep.NextStep {
 	if err := f.Check(); err != nil {
-		return refused(err)
+		return nextstep.ReportError{Err: delegation.NewError(delegation.CodeDefect, err)}
 	}
-	return refused(&TransitionError{Table: f.table.Name, State: f.State()})
+	return nextstep.ReportError{Err: f.refuse(delegation.CodeDefect, "a method was called out of turn, in state %q", f.State())}
 }
 
 // move makes an allowed move. When the frame ends, its machine is released for the next frame, and
@@ -167,65 +175,20 @@ func (f *FSM) Discard() {
 
 // target returns the target of trigger on in the current state, if it is allowed. looplab/fsm
 // decides whether there is a transition; the look-up after it relies on that.
-func (f *FSM) target(on Trigger) (*target, error) {
+func (f *FSM) target(on Trigger) (*target, *delegation.Error) {
 	if err := f.Check(); err != nil {
-		return nil, err
+		return nil, delegation.NewError(delegation.CodeDefect, err)
 	}
 	if !f.machine.Can(string(on)) {
-		return nil, &TransitionError{Table: f.table.Name, State: f.State(), Trigger: on}
+		return nil, f.refuse(delegation.CodeDefect, "trigger %q has no rule in state %q", on, f.State())
 	}
 	to := f.table.made.moves[move{f.State(), on}]
 	if to.caps >= 0 && f.left[to.caps] == 0 {
-		return nil, &CapError{Table: f.table.Name, State: f.State(), Trigger: on, Cap: f.table.made.caps[to.caps]}
+		return nil, f.refuse(delegation.CodeLimit, "cap %q is used up: trigger %q refused in state %q", f.table.made.caps[to.caps], on, f.State())
 	}
 	return to, nil
 }
 
-func refused(err error) nextstep.NextStep {
-	code := delegation.CodeDefect
-	if _, ok := err.(*CapError); ok { //nolint:errorlint // made just above, never wrapped
-		code = delegation.CodeLimit
-	}
-	return nextstep.ReportError{Err: delegation.NewError(code, err)}
-}
-
-// TransitionError reports that a strategy did what its table forbids: it used a trigger without a
-// rule, or returned a step of a kind that the next state does not await. The cause is a defect of
-// the strategy, or a call out of turn.
-type TransitionError struct {
-	Table   string
-	State   State             // the current state, which does not change
-	Trigger Trigger           // "" for a call out of turn
-	To      State             // the next state, if the step was of the wrong kind
-	Want    nextstep.Kind     // what To awaits
-	Step    nextstep.NextStep // the step given
-}
-
-// Error includes the state, the trigger, and the problem.
-func (e *TransitionError) Error() string {
-	if e.Trigger == "" {
-		return fmt.Sprintf("strategy: table %q: a method was called out of turn, in state %q", e.Table, e.State)
-	}
-	if e.To == "" {
-		return fmt.Sprintf("strategy: table %q: trigger %q has no rule in state %q", e.Table, e.Trigger, e.State)
-	}
-	got := "no step"
-	if e.Step != nil {
-		got = e.Step.Kind().String()
-	}
-	return fmt.Sprintf("strategy: table %q: trigger %q in state %q leads to %q, which awaits %s, not %s",
-		e.Table, e.Trigger, e.State, e.To, e.Want, got)
-}
-
-// CapError reports that a rule was already taken as often as its cap allows.
-type CapError struct {
-	Table   string
-	State   State // the current state, which does not change
-	Trigger Trigger
-	Cap     string
-}
-
-// Error includes the cap, the state and the trigger.
-func (e *CapError) Error() string {
-	return fmt.Sprintf("strategy: table %q: cap %q is used up: trigger %q refused in state %q", e.Table, e.Cap, e.Trigger, e.State)
+func (f *FSM) refuse(code delegation.Code, format string, args ...any) *delegation.Error {
+	return delegation.NewError(code, fmt.Errorf("strategy: table %q: %s", f.table.Name, fmt.Sprintf(format, args...)))
 }

@@ -49,31 +49,31 @@ func (f *FSM) Position() Position {
 
 // SetPosition moves the machine to a position, without a rule: the state must be one of the table,
 // and Left must have a value for each of its caps and no other. What is left need not be within the
-// [Caps] with which the machine was made. If the position does not fit, the error is a
-// [*PositionError] and the machine does not change. For an FSM that cannot be used, the error is
-// that of [FSM.Check]. SetPosition copies Left. It is not one of [FSM.Moves].
+// [Caps] with which the machine was made. If the position does not fit, there is an error and the
+// machine does not change. For an FSM that cannot be used, the error is that of [FSM.Check].
+// SetPosition copies Left. It is not one of [FSM.Moves].
 func (f *FSM) SetPosition(p Position) error {
 	if err := f.Check(); err != nil {
 		return err
 	}
 	c := f.table.compile()
 	if _, known := c.states[p.State]; !known {
-		return &PositionError{Table: f.table.Name, State: p.State, Problem: "the table has no such state"}
+		return f.unfit("state", string(p.State), "the table has no such state")
 	}
 	left := make([]int, len(c.caps))
 	for i, name := range c.caps {
 		n, given := p.Left[name]
 		switch {
 		case !given:
-			return &PositionError{Table: f.table.Name, State: p.State, Cap: name, Problem: "what is left of it is missing"}
+			return f.unfit("cap", name, "what is left of it is missing")
 		case n < Unbounded:
-			return &PositionError{Table: f.table.Name, State: p.State, Cap: name, Problem: fmt.Sprintf("%d cannot be left of it", n)}
+			return f.unfit("cap", name, fmt.Sprintf("%d cannot be left of it", n))
 		}
 		left[i] = n
 	}
 	for _, name := range slices.Sorted(maps.Keys(p.Left)) {
 		if !slices.Contains(c.caps, name) {
-			return &PositionError{Table: f.table.Name, State: p.State, Cap: name, Problem: "the table has no such cap"}
+			return f.unfit("cap", name, "the table has no such cap")
 		}
 	}
 	f.left, f.last = left, ""
@@ -97,20 +97,7 @@ func (f *FSM) stand(c *compiled, s State) {
 	}
 }
 
-// PositionError reports a [Position] that does not fit a table, such as one of an older version of
-// the table.
-type PositionError struct {
-	Table   string
-	State   State  // of the position
-	Cap     string // the cap that does not fit; "" if it is the state
-	Problem string
-}
-
-// Error includes the state or the cap, and the problem.
-func (e *PositionError) Error() string {
-	what := fmt.Sprintf("state %q", e.State)
-	if e.Cap != "" {
-		what = fmt.Sprintf("cap %q", e.Cap)
-	}
-	return fmt.Sprintf("strategy: table %q: a position does not fit: %s: %s", e.Table, what, e.Problem)
+// unfit says which state or cap of a [Position] does not fit the table.
+func (f *FSM) unfit(what, name, problem string) error {
+	return fmt.Errorf("strategy: table %q: a position does not fit: %s %q: %s", f.table.Name, what, name, problem)
 }

@@ -2,7 +2,6 @@ package strategy_test
 
 import (
 	"encoding/json"
-	"errors"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -68,21 +67,16 @@ func TestFSM_SetPosition_refuses(t *testing.T) {
 	before := m.Position()
 	for _, test := range []struct {
 		position strategy.Position
-		cap      string
 		want     string
 	}{
-		{strategy.Position{State: "lost", Left: map[string]int{"rounds": 1}}, "", `state "lost": the table has no such state`},
-		{strategy.Position{Left: map[string]int{"rounds": 1}}, "", `state "": the table has no such state`},
-		{strategy.Position{State: "acting"}, "rounds", `cap "rounds": what is left of it is missing`},
-		{strategy.Position{State: "acting", Left: map[string]int{"rounds": -2}}, "rounds", `cap "rounds": -2 cannot be left of it`},
-		{strategy.Position{State: "acting", Left: map[string]int{"rounds": 1, "z": 1, "retries": 1}}, "retries", `cap "retries": the table has no such cap`},
+		{strategy.Position{State: "lost", Left: map[string]int{"rounds": 1}}, `state "lost": the table has no such state`},
+		{strategy.Position{Left: map[string]int{"rounds": 1}}, `state "": the table has no such state`},
+		{strategy.Position{State: "acting"}, `cap "rounds": what is left of it is missing`},
+		{strategy.Position{State: "acting", Left: map[string]int{"rounds": -2}}, `cap "rounds": -2 cannot be left of it`},
+		{strategy.Position{State: "acting", Left: map[string]int{"rounds": 1, "z": 1, "retries": 1}}, `cap "retries": the table has no such cap`},
 	} {
 		err := m.SetPosition(test.position)
 		require.EqualError(t, err, `strategy: table "loop": a position does not fit: `+test.want)
-		wrong, ok := errors.AsType[*strategy.PositionError](err)
-		require.True(t, ok)
-		require.Equal(t, test.cap, wrong.Cap)
-		require.Equal(t, test.position.State, wrong.State)
 		require.Equal(t, before, m.Position())
 	}
 	for _, m := range []*strategy.FSM{nil, {}, loop().New(nil)} {

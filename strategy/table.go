@@ -104,7 +104,7 @@ func (c *compiled) ends() {
 
 // Validate reports all errors of the table, joined: an empty name, unknown, unreachable and
 // dead-end states, rules that leave a final state or return to the initial one, two rules for one
-// trigger in one state, and cycles without a cap. Each is a [*TableError].
+// trigger in one state, and cycles without a cap.
 func (t *Table) Validate() error { return t.compile().err }
 
 // compile checks and indexes the table, once.
@@ -125,26 +125,6 @@ func (t *Table) compile() *compiled {
 	return &t.made
 }
 
-// TableError reports one error of a [Table].
-type TableError struct {
-	Table   string
-	State   State   // "" if it does not concern a state
-	Trigger Trigger // "" if it does not concern a trigger
-	Problem string
-}
-
-// Error includes the place and the problem.
-func (e *TableError) Error() string {
-	where := ""
-	if e.State != "" {
-		where += fmt.Sprintf(" state %q:", e.State)
-	}
-	if e.Trigger != "" {
-		where += fmt.Sprintf(" trigger %q:", e.Trigger)
-	}
-	return fmt.Sprintf("strategy: table %q:%s %s", e.Table, where, e.Problem)
-}
-
 // checker collects the errors of a table while it fills the indexes.
 type checker struct {
 	table    *Table
@@ -152,8 +132,16 @@ type checker struct {
 	problems []error
 }
 
+// report adds an error; s and t are empty if it does not concern a state or a trigger.
 func (c *checker) report(s State, t Trigger, format string, args ...any) {
-	c.problems = append(c.problems, &TableError{Table: c.table.Name, State: s, Trigger: t, Problem: fmt.Sprintf(format, args...)})
+	where := ""
+	if s != "" {
+		where += fmt.Sprintf(" state %q:", s)
+	}
+	if t != "" {
+		where += fmt.Sprintf(" trigger %q:", t)
+	}
+	c.problems = append(c.problems, fmt.Errorf("strategy: table %q:%s %s", c.table.Name, where, fmt.Sprintf(format, args...)))
 }
 
 func (c *checker) declarations() {
