@@ -31,7 +31,7 @@ import (
 type mistake struct {
 	name string
 	make func(ctx context.Context, model llmclient.Client) error
-	as   any // a pointer to the type of error
+	as   any // a pointer to the type of error; nil if it has none of its own
 	want string
 }
 
@@ -47,7 +47,9 @@ func TestMistakes(t *testing.T) {
 			})
 			err := m.make(t.Context(), model)
 			require.Error(t, err)
-			require.ErrorAs(t, err, m.as)
+			if m.as != nil {
+				require.ErrorAs(t, err, m.as)
+			}
 			require.Contains(t, err.Error(), m.want)
 			for line := range strings.Lines(err.Error()) {
 				if strings.HasPrefix(strings.TrimSpace(line), "- ") { // an item of a list that the error ends with
@@ -252,8 +254,8 @@ func mistakesOfAgents() []mistake {
 		asked("a prompt beside a strategy", agent, "Agent.System: is for an Agent without a Strategy: give the prompt to the Strategy",
 			&segue.Agent{System: "Be brief.", Strategy: completetask.New(completetask.Config{})}),
 		asked("an agent's strategy without its child", orch, `no strategy "complete-task"; known: agent`, &segue.Agent{Strategy: retry.New(retry.Config{})}),
-		asked("an agent's tool twice", new(*tools.DuplicateError), "rename one", &segue.Agent{Tools: []tools.Tool{tool("a"), tool("a")}}),
-		asked("an agent's tool that cannot be used", new(*tools.DefinitionError), "a name is 1 to 64", &segue.Agent{Tools: []tools.Tool{tool("a b")}}),
+		asked("an agent's tool twice", nil, "rename one", &segue.Agent{Tools: []tools.Tool{tool("a"), tool("a")}}),
+		asked("an agent's tool that cannot be used", nil, "a name is 1 to 64", &segue.Agent{Tools: []tools.Tool{tool("a b")}}),
 		asked("an agent that is given no task by its configuration", orch, `Default: no strategy "x"`, &segue.Agent{Configure: func(c *orchestrator.Config) { c.Default = "x" }}),
 		{"an answer that is no struct", func(ctx context.Context, model llmclient.Client) error {
 			_, err := segue.Ask[[]string](ctx, &segue.Agent{Model: model}, "go")

@@ -121,26 +121,14 @@ func Names() []string {
 	return names
 }
 
-// New returns the built-in policy with that name; "" is the default. The error is an
-// [*UnknownError].
+// New returns the built-in policy with that name; "" is the default. An error lists the names.
 func New(name string, o Options) (Policy, error) {
 	for _, b := range builtins {
 		if b.name == name || name == "" {
 			return b.build(o), nil
 		}
 	}
-	return nil, &UnknownError{Name: name, Known: Names()}
-}
-
-// UnknownError reports that no policy has that name.
-type UnknownError struct {
-	Name  string
-	Known []string
-}
-
-// Error lists the known policies.
-func (e *UnknownError) Error() string {
-	return fmt.Sprintf("markdownpolicy: there is no policy %q; there are: %s", e.Name, strings.Join(slices.Clone(e.Known), ", "))
+	return nil, fmt.Errorf("markdownpolicy: there is no policy %q; there are: %s", name, strings.Join(Names(), ", "))
 }
 
 // tool returns the tool with that name, or nil.

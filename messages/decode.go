@@ -1,7 +1,5 @@
 package messages
 
-import "github.com/segue-go/segue/internal/textcut"
-
 // maxName is how much of a name of the text an error shows, in bytes.
 const maxName = 64
 
@@ -24,7 +22,7 @@ func readMessage(data []byte) (Message, error) {
 	case RoleTool:
 		m = readTool(o)
 	default:
-		return nil, at("role", &UnknownError{What: "role", Name: textcut.Short(role, maxName)})
+		return nil, at("role", unknown("role", role))
 	}
 	if o.err != nil {
 		return nil, o.err
@@ -137,7 +135,7 @@ func readAssistantPart(o *object, kind string) AssistantContent {
 
 func (o *object) unknownType(kind string) {
 	if o.err == nil {
-		o.err = at("type", &UnknownError{What: "type", Name: textcut.Short(kind, maxName)})
+		o.err = at("type", unknown("type", kind))
 	}
 }
 

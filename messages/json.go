@@ -11,47 +11,39 @@ import (
 // Version is the version of the JSON form that this package writes and reads.
 const Version = 1
 
-// CodecError reports an error in a JSON text, or in a value to be written, and its place.
-type CodecError struct {
-	Path string // such as "messages[2].content[0].text"; "" for the whole
-	Err  error
+// codecError is an error in a JSON text, or in a value to be written, and its place.
+type codecError struct {
+	path string // such as "messages[2].content[0].text"; "" for the whole
+	err  error
 }
 
-// Error returns the place and the cause.
-func (e *CodecError) Error() string {
-	if e.Path == "" {
-		return "messages: " + e.Err.Error()
+func (e *codecError) Error() string {
+	if e.path == "" {
+		return "messages: " + e.err.Error()
 	}
-	return "messages: " + e.Path + ": " + e.Err.Error()
+	return "messages: " + e.path + ": " + e.err.Error()
 }
 
-// Unwrap returns the cause.
-func (e *CodecError) Unwrap() error { return e.Err }
+func (e *codecError) Unwrap() error { return e.err }
 
-// UnknownError reports a variant or version in a JSON text that this package does not know, such as
-// one written by a newer version of this library. It is wrapped in a [*CodecError] that gives the
-// place.
-type UnknownError struct {
-	What string // "version", "role" or "type"
-	Name string // as written in the text, shortened
+// unknown is the error of a variant or version that this package does not know.
+func unknown(what, name string) error {
+	return fmt.Errorf("unknown %s %q", what, textcut.Short(name, maxName))
 }
-
-// Error returns the kind and name of the unknown value.
-func (e *UnknownError) Error() string { return fmt.Sprintf("unknown %s %q", e.What, e.Name) }
 
 // at prepends place to the path of err.
 func at(place string, err error) error {
 	if err == nil {
 		return nil
 	}
-	inner, ok := errors.AsType[*CodecError](err)
+	inner, ok := errors.AsType[*codecError](err)
 	switch {
 	case !ok:
-		return &CodecError{Path: place, Err: err}
-	case inner.Path == "" || inner.Path[0] == '[':
-		return &CodecError{Path: place + inner.Path, Err: inner.Err}
+		return &codecError{path: place, err: err}
+	case inner.path == "" || inner.path[0] == '[':
+		return &codecError{path: place + inner.path, err: inner.err}
 	default:
-		return &CodecError{Path: place + "." + inner.Path, Err: inner.Err}
+		return &codecError{path: place + "." + inner.path, err: inner.err}
 	}
 }
 
@@ -79,10 +71,10 @@ func at(place string, err error) error {
 // sorted by name. Bytes of a string that are not UTF-8 become U+FFFD, because JSON cannot represent
 // them.
 //
-// The same history always gives the same bytes. MarshalJSON returns a [*CodecError] for a message
-// or part that is not a value of its sum, for extras that are not JSON, and for extras with the
-// name of a field. A nil history is written as an empty one. MarshalJSON does not check the laws of
-// a history.
+// The same history always gives the same bytes. MarshalJSON returns an error with its place for a
+// message or part that is not a value of its sum, for extras that are not JSON, and for extras with
+// the name of a field. A nil history is written as an empty one. MarshalJSON does not check the laws
+// of a history.
 func (h History) MarshalJSON() ([]byte, error) {
 	dst := fmt.Appendf(nil, `{"v":%d,"messages":[`, Version)
 	for i, m := range h {
@@ -98,8 +90,8 @@ func (h History) MarshalJSON() ([]byte, error) {
 }
 
 // UnmarshalJSON reads the form that MarshalJSON writes. Unknown fields of a message, thought or call
-// become [Extras]; other unknown fields are dropped. An unknown version, role or type is an
-// [*UnknownError]. An empty list reads as nil. UnmarshalJSON does not check the laws of a history.
+// become [Extras]; other unknown fields are dropped. An unknown version, role or type is an error, with
+// its place. An empty list reads as nil. UnmarshalJSON does not check the laws of a history.
 func (h *History) UnmarshalJSON(data []byte) error {
 	if isNull(data) {
 		return nil
@@ -109,7 +101,7 @@ func (h *History) UnmarshalJSON(data []byte) error {
 	}
 	o := readObject(data)
 	if v := string(o.get("v")); o.err == nil && v != strconv.Itoa(Version) {
-		return at("v", &UnknownError{What: "version", Name: textcut.Short(v, maxName)})
+		return at("v", unknown("version", v))
 	}
 	var read History
 	o.takeList("messages", func(raw []byte) error {

@@ -2,14 +2,14 @@ package messages_test
 
 import (
 	"encoding/json"
-	"errors"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/segue-go/segue/messages"
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
+
+	"github.com/segue-go/segue/messages"
 )
 
 func TestHistoryJSON(t *testing.T) {
@@ -182,13 +182,9 @@ func TestHistoryJSONErrors(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			h := messages.History{messages.UserText("before")}
 			err := h.UnmarshalJSON([]byte(tt.json))
-			var codec *messages.CodecError
-			require.ErrorAs(t, err, &codec)
-			require.Equal(t, tt.path, codec.Path)
 			require.ErrorContains(t, err, tt.text)
 			require.ErrorContains(t, err, "messages: "+tt.path)
 			require.Less(t, len(err.Error()), 300)
-			require.Equal(t, strings.HasPrefix(tt.text, "unknown"), errors.As(err, new(*messages.UnknownError)))
 			require.Len(t, h, 1, "left as it was")
 		})
 	}
@@ -223,9 +219,7 @@ func TestMarshalErrors(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := messages.History{tt.m}.MarshalJSON()
-			var codec *messages.CodecError
-			require.ErrorAs(t, err, &codec)
-			require.Equal(t, tt.path, codec.Path)
+			require.ErrorContains(t, err, "messages: "+tt.path+": ")
 			require.ErrorContains(t, err, tt.text)
 		})
 	}

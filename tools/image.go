@@ -17,14 +17,6 @@ const (
 	MaxImageBytes = 5 << 20 // of all URLs together, so that data URLs hold at most 3.75 MiB
 )
 
-// An ImageError says why the model is not shown a picture.
-type ImageError struct{ Problem string }
-
-// Error includes the problem.
-func (e *ImageError) Error() string {
-	return "tools: the model cannot be shown the picture: " + e.Problem
-}
-
 // errNoCall says that a tool is not run by a Runner, or that its call is over.
 var errNoCall = errors.New("tools: the model cannot be shown a picture here: the tool is inline, the call is over, or there is no call")
 
@@ -33,7 +25,7 @@ var errNoCall = errors.New("tools: the model cannot be shown a picture here: the
 // untrusted if the result of the tool does. Providers whose tool results are text alone refuse a
 // request with such a picture: see the client that is used.
 //
-// ShowImage returns an [*ImageError] for any other URL, for a data URL without bytes in base64, for
+// ShowImage returns an error for any other URL, for a data URL without bytes in base64, for
 // a Detail or a Cache that does not exist, and beyond [MaxImages] pictures or
 // [MaxImageBytes] of one call: the picture is then not shown, and those before it are. It also
 // returns an error in an inline tool, outside a [Runner], and after the call is over.
@@ -43,7 +35,7 @@ func ShowImage(ctx context.Context, i messages.Image) error {
 		return errNoCall
 	}
 	if problem := unshowable(i); problem != "" {
-		return &ImageError{Problem: problem}
+		return errors.New("tools: the model cannot be shown the picture: " + problem)
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -56,9 +48,9 @@ func ShowImage(ctx context.Context, i messages.Image) error {
 	}
 	switch {
 	case len(c.images) >= MaxImages:
-		return &ImageError{Problem: fmt.Sprintf("a call shows at most %d", MaxImages)}
+		return fmt.Errorf("tools: the model cannot be shown the picture: a call shows at most %d", MaxImages)
 	case size > MaxImageBytes:
-		return &ImageError{Problem: fmt.Sprintf("the URLs of a call have at most %d bytes together, and these have %d", MaxImageBytes, size)}
+		return fmt.Errorf("tools: the model cannot be shown the picture: the URLs of a call have at most %d bytes together, and these have %d", MaxImageBytes, size)
 	}
 	c.images = append(c.images, i)
 	return nil

@@ -10,30 +10,17 @@ import (
 	"github.com/segue-go/segue/internal/guard"
 )
 
-// DefinitionError reports an error in the definition of a tool.
-type DefinitionError struct {
-	Name string // the name of the tool, as given
-	Err  error
+// definitionError is an error in the definition of a tool.
+type definitionError struct {
+	name string // the name of the tool, as given
+	err  error
 }
 
-// Error includes the name of the tool and the cause.
-func (e *DefinitionError) Error() string {
-	return fmt.Sprintf("tools: tool %.64q: %s", e.Name, guard.Bare(e.Err))
+func (e *definitionError) Error() string {
+	return fmt.Sprintf("tools: tool %.64q: %s", e.name, guard.Bare(e.err))
 }
 
-// Unwrap returns the cause.
-func (e *DefinitionError) Unwrap() error { return e.Err }
-
-// DuplicateError reports that two tools of a [Set] have the same name.
-type DuplicateError struct {
-	Name          string
-	First, Second int // their indexes in the arguments of NewSet
-}
-
-// Error includes the name and the indexes.
-func (e *DuplicateError) Error() string {
-	return fmt.Sprintf("tools: tools %d and %d have the same name, %q: rename one", e.First, e.Second, e.Name)
-}
+func (e *definitionError) Unwrap() error { return e.err }
 
 var (
 	errNoFunction = errors.New("no function: give it the function to call")
@@ -51,20 +38,19 @@ type Set struct {
 }
 
 // NewSet returns a set of tools. It calls Definition once for each tool. It reports all errors, not
-// only the first. It fails with a [*DefinitionError] for a tool that is nil or a nil pointer, has
-// an invalid name, has parameters that are not a JSON Schema of type object, or fails its Check;
-// and with a [*DuplicateError] for two tools with the same name.
+// only the first: a tool that is nil or a nil pointer, has an invalid name, has parameters that are
+// not a JSON Schema of type object, or fails its Check; and two tools with the same name.
 func NewSet(tools ...Tool) (*Set, error) {
 	s := &Set{tools: slices.Clone(tools), byName: make(map[string]int, len(tools))}
 	var problems []error
 	for i, t := range tools {
 		if t == nil {
-			problems = append(problems, &DefinitionError{Name: fmt.Sprintf("#%d", i), Err: errNoTool})
+			problems = append(problems, &definitionError{name: fmt.Sprintf("#%d", i), err: errNoTool})
 			continue
 		}
 		def, err := define(t)
 		if err != nil {
-			problems = append(problems, &DefinitionError{Name: fmt.Sprintf("#%d", i), Err: err})
+			problems = append(problems, &definitionError{name: fmt.Sprintf("#%d", i), err: err})
 			continue
 		}
 		s.defs, s.names = append(s.defs, def), append(s.names, def.Name)
@@ -72,7 +58,7 @@ func NewSet(tools ...Tool) (*Set, error) {
 			problems = append(problems, err)
 		}
 		if first, taken := s.byName[def.Name]; taken {
-			problems = append(problems, &DuplicateError{Name: def.Name, First: first, Second: i})
+			problems = append(problems, fmt.Errorf("tools: tools %d and %d have the same name, %q: rename one", first, i, def.Name))
 			continue
 		}
 		s.byName[def.Name] = i
@@ -105,19 +91,19 @@ func isNil(t Tool) bool {
 
 func checkTool(t Tool, def Definition) error {
 	if !namePattern.MatchString(def.Name) {
-		return &DefinitionError{Name: def.Name, Err: errName}
+		return &definitionError{name: def.Name, err: errName}
 	}
 	if err := checkChain(t); err != nil {
-		if _, ok := errors.AsType[*DefinitionError](err); ok {
+		if _, ok := errors.AsType[*definitionError](err); ok {
 			return err
 		}
-		return &DefinitionError{Name: def.Name, Err: err}
+		return &definitionError{name: def.Name, err: err}
 	}
 	if def.Parameters == nil {
 		return nil
 	}
 	if _, err := compileParameters(def.Parameters); err != nil {
-		return &DefinitionError{Name: def.Name, Err: err}
+		return &definitionError{name: def.Name, err: err}
 	}
 	return nil
 }

@@ -7,8 +7,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/segue-go/segue/tools"
 	"github.com/stretchr/testify/require"
+
+	"github.com/segue-go/segue/tools"
 )
 
 func named(name string) tools.Tool {
@@ -57,14 +58,10 @@ func (unsure) Check() error { return errors.New("not sure") }
 
 func TestNewSetErrors(t *testing.T) {
 	_, err := tools.NewSet(named("a"), named("b"), named("a"))
-	var duplicate *tools.DuplicateError
-	require.ErrorAs(t, err, &duplicate)
-	require.Equal(t, &tools.DuplicateError{Name: "a", First: 0, Second: 2}, duplicate)
 	require.EqualError(t, err, `tools: tools 0 and 2 have the same name, "a": rename one`)
 
 	for _, name := range []string{"", "a b", "é", "a.b", strings.Repeat("a", 65), "a\n"} {
 		_, err := tools.NewSet(named(name))
-		require.ErrorAs(t, err, new(*tools.DefinitionError), name)
 		require.ErrorContains(t, err, "a name is 1 to 64 of letters")
 	}
 	_, err = tools.NewSet(named(strings.Repeat("a", 64)), named("A-b_9"))
@@ -83,7 +80,6 @@ func TestNewSetErrors(t *testing.T) {
 		`{"type":["object"]}`:               `"type":"object"`,
 	} {
 		_, err := tools.NewSet(withSchema(schema))
-		require.ErrorAs(t, err, new(*tools.DefinitionError), schema)
 		require.ErrorContains(t, err, want, schema)
 	}
 	_, err = tools.NewSet(withSchema(`{"type":"object","properties":{"a":{"type":"string"}}}`))

@@ -31,7 +31,7 @@ import (
 // A result of type string or json.RawMessage is returned unchanged; any other is encoded as compact
 // JSON.
 //
-// New never fails. Check, Call and [NewSet] report errors in def or In as a [*DefinitionError].
+// New never fails. Check, Call and [NewSet] report errors in def or In.
 func New[In, Out any](def Definition, fn func(ctx context.Context, in In) (Out, error)) Tool {
 	return newTyped(def, fn, fn == nil)
 }
@@ -65,7 +65,7 @@ func newTyped[In, Out any](def Definition, fn func(context.Context, In) (Out, er
 	}
 	t := &typed[In, Out]{def: def, params: params, fn: fn}
 	if err != nil {
-		t.err = &DefinitionError{Name: def.Name, Err: err}
+		t.err = &definitionError{name: def.Name, err: err}
 	}
 	return t
 }
@@ -164,7 +164,7 @@ func (r *raw) Definition() Definition { return r.def }
 
 func (r *raw) Check() error {
 	if r.fn == nil {
-		return &DefinitionError{Name: r.def.Name, Err: errNoFunction}
+		return &definitionError{name: r.def.Name, err: errNoFunction}
 	}
 	return nil
 }

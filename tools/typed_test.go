@@ -11,8 +11,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/segue-go/segue/tools"
 	"github.com/stretchr/testify/require"
+
+	"github.com/segue-go/segue/tools"
 )
 
 type readArgs struct {
@@ -235,16 +236,13 @@ func TestDefectsAreReportedWhereverTheToolGoes(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			err := tt.tool.(interface{ Check() error }).Check()
-			var defect *tools.DefinitionError
-			require.ErrorAs(t, err, &defect)
-			require.Equal(t, "x", defect.Name)
+			require.ErrorContains(t, err, `tools: tool "x": `)
 			require.ErrorContains(t, err, tt.want)
 
 			_, called := tt.tool.Call(t.Context(), "{}")
 			require.Equal(t, err, called)
 			_, set := tools.NewSet(tt.tool)
 			require.EqualError(t, set, err.Error())
-			require.ErrorAs(t, set, &defect)
 		})
 	}
 

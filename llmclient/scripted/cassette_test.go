@@ -171,9 +171,6 @@ func TestReplay_EachRecordingOnceInOrder(t *testing.T) {
 	require.Equal(t, []string{"scripted: 1 of 2 recordings of the cassette were not used: 2"}, noted.failures)
 	require.Equal(t, "b", ask(t, replayer, user("x")))
 	_, err := replayer.Complete(t.Context(), user("x"), nil)
-	miss, ok := errors.AsType[*scripted.MissError](err)
-	require.True(t, ok)
-	require.Equal(t, 2, miss.Recorded)
 	require.ErrorContains(t, err, "scripted: all 2 recordings of this request (key ")
 }
 
@@ -287,8 +284,8 @@ func FuzzReplay(f *testing.F) {
 		for _, req := range requests {
 			o := call(t, replayer, req, true)
 			require.NotEqual(t, o.resp == nil, o.err == nil)
-			if miss, ok := errors.AsType[*scripted.MissError](o.err); ok {
-				require.Less(t, len(miss.Error()), 40_000)
+			if o.err != nil && strings.Contains(o.err.Error(), "it differs by:") {
+				require.Less(t, len(o.err.Error()), 40_000)
 			}
 		}
 		require.GreaterOrEqual(t, replayer.Remaining(), left-len(requests))

@@ -7,31 +7,13 @@ import (
 	"strings"
 )
 
-// MissError reports a request for which a cassette holds no reply.
-type MissError struct {
-	Key      string // of the request
-	Recorded int    // how many recordings have this key; all were used
-	Nearest  int    // the recording, from 1, whose request is most similar; 0 if there is none
-	Diff     string // from the nearest request to this one, line by line; limited in size
-}
-
-// Error describes what is missing, and how the request differs from the nearest one.
-func (e *MissError) Error() string {
-	switch {
-	case e.Recorded > 0:
-		return fmt.Sprintf("scripted: all %d recordings of this request (key %.12s) are used", e.Recorded, e.Key)
-	case e.Nearest == 0:
-		return fmt.Sprintf("scripted: this request (key %.12s) is not in the cassette, which is empty", e.Key)
-	default:
-		return fmt.Sprintf("scripted: this request (key %.12s) is not in the cassette; from the nearest, recording %d, it differs by:\n%s", e.Key, e.Nearest, e.Diff)
+// miss says how a request for which the cassette holds no reply differs from those that it holds.
+func (p *Replayer) miss(key string, request []byte) error {
+	if n := len(p.byKey[key]); n > 0 {
+		return fmt.Errorf("scripted: all %d recordings of this request (key %.12s) are used", n, key)
 	}
-}
-
-// miss compares a request with those of the cassette.
-func (p *Replayer) miss(key string, request []byte) *MissError {
-	e := &MissError{Key: key, Recorded: len(p.byKey[key])}
-	if e.Recorded > 0 || len(p.tape) == 0 {
-		return e
+	if len(p.tape) == 0 {
+		return fmt.Errorf("scripted: this request (key %.12s) is not in the cassette, which is empty", key)
 	}
 	wanted := read(request)
 	var nearest *recording
@@ -41,9 +23,8 @@ func (p *Replayer) miss(key string, request []byte) *MissError {
 			nearest, best = rec, l
 		}
 	}
-	e.Nearest = nearest.number
-	e.Diff = diff(lines(nearest.request), lines(request))
-	return e
+	return fmt.Errorf("scripted: this request (key %.12s) is not in the cassette; from the nearest, recording %d, it differs by:\n%s",
+		key, nearest.number, diff(lines(nearest.request), lines(request)))
 }
 
 // outline is the part of a request that is compared.

@@ -31,7 +31,7 @@ type recording struct {
 // Replay reads a cassette, and returns a client that answers each request with what was recorded
 // for its key: response, deltas or error. Several recordings with the same key are given once each,
 // in the order of the cassette. If there is no recording, or all were used, the request fails with
-// [llmclient.CodeBadRequest] around a [*MissError].
+// [llmclient.CodeBadRequest] and a text that shows how it differs from the most similar one.
 //
 // Errors keep their types; only the text of their cause is kept. A reply that was recorded without
 // streaming is streamed, if requested, as one delta for its thoughts and one for its text.

@@ -97,26 +97,6 @@ func Ask(request llmclient.Request, then func(llmclient.Response) StepResult) St
 // [delegation.CodeFailed].
 func Fail(err error) StepResult { return StepResult{kind: kindFail, err: err} }
 
-// StepError reports that a function of the Config did something forbidden. It is the cause of the
-// frame's error.
-type StepError struct {
-	Iteration int // 0 before the first
-	Problem   string
-	Err       error // may be nil
-}
-
-// Error includes the iteration and the problem.
-func (e *StepError) Error() string {
-	text := fmt.Sprintf("stepagent: iteration %d: %s", e.Iteration, e.Problem)
-	if e.Err != nil {
-		text += ": " + e.Err.Error()
-	}
-	return text
-}
-
-// Unwrap returns the cause.
-func (e *StepError) Unwrap() error { return e.Err }
-
 // guarded calls a user function. The value of a panic may be a secret and is not shown.
 func (s *stepAgent) guarded(name string, f func() StepResult) (res StepResult) {
 	defer func() {
@@ -127,7 +107,11 @@ func (s *stepAgent) guarded(name string, f func() StepResult) (res StepResult) {
 	return f()
 }
 
-// misstep returns a result that replaces an invalid one.
+// misstep returns a result that replaces an invalid one; cause may be nil.
 func (s *stepAgent) misstep(code delegation.Code, problem string, cause error) StepResult {
-	return Fail(delegation.NewError(code, &StepError{Iteration: s.iteration, Problem: problem, Err: cause}))
+	err := fmt.Errorf("stepagent: iteration %d: %s", s.iteration, problem)
+	if cause != nil {
+		err = fmt.Errorf("%w: %w", err, cause)
+	}
+	return Fail(delegation.NewError(code, err))
 }

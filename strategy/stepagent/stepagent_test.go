@@ -163,7 +163,7 @@ func TestS3_21_noStep(t *testing.T) {
 	}
 }
 
-// A forbidden act of a step function fails the frame with a typed error, and the work done so far
+// A forbidden act of a step function fails the frame with an error, and the work done so far
 // is kept.
 func TestStepError(t *testing.T) {
 	ask := func(then func(llmclient.Response) stepagent.StepResult) stepagent.StepResult {
@@ -196,9 +196,6 @@ func TestStepError(t *testing.T) {
 				return c.res()
 			}))
 			res, err := o.Run(t.Context(), task())
-			broken, ok := errors.AsType[*stepagent.StepError](err)
-			require.True(t, ok, "%v", err)
-			require.Equal(t, 2, broken.Iteration)
 			require.ErrorContains(t, err, want)
 			require.NotContains(t, err.Error(), "secret")
 			require.Equal(t, c.code, res.Output.Err.Code)

@@ -1,7 +1,6 @@
 package mcptools
 
 import (
-	"errors"
 	"fmt"
 	"log/slog"
 	"maps"
@@ -114,16 +113,16 @@ const mostPrefix = 32
 func (c Config) withDefaults() (Config, error) {
 	switch {
 	case len(c.Command) == 0 && c.URL == "":
-		return c, &ConfigError{Server: c.Name, Err: errors.New("it needs a Command or a URL")}
+		return c, c.unfit("it needs a Command or a URL")
 	case len(c.Command) != 0 && c.URL != "":
-		return c, &ConfigError{Server: c.Name, Err: errors.New("it has both a Command and a URL: give it one")}
+		return c, c.unfit("it has both a Command and a URL: give it one")
 	case len(c.Command) != 0 && c.Command[0] == "":
-		return c, &ConfigError{Server: c.Name, Err: errors.New("the program of its Command is empty")}
+		return c, c.unfit("the program of its Command is empty")
 	}
 	if c.URL != "" {
 		u, err := url.Parse(c.URL)
 		if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
-			return c, &ConfigError{Server: c.Name, Err: errors.New("its URL is not an http or https address with a host")}
+			return c, c.unfit("its URL is not an http or https address with a host")
 		}
 		orDefault(&c.Name, u.Host)
 	} else {
@@ -141,7 +140,7 @@ func (c Config) withDefaults() (Config, error) {
 	}
 	for _, r := range c.Prefix {
 		if !isNameRune(r) || len(c.Prefix) > mostPrefix {
-			return c, &ConfigError{Server: c.Name, Err: fmt.Errorf("its Prefix %.64q is not 1 to %d of letters, digits, _ and -", c.Prefix, mostPrefix)}
+			return c, c.unfit(fmt.Sprintf("its Prefix %.64q is not 1 to %d of letters, digits, _ and -", c.Prefix, mostPrefix))
 		}
 	}
 	c.Command, c.Env, c.Allow = slices.Clone(c.Command), slices.Clone(c.Env), slices.Clone(c.Allow)
@@ -153,4 +152,8 @@ func orDefault[T comparable](field *T, value T) {
 	if *field == *new(T) {
 		*field = value
 	}
+}
+
+func (c Config) unfit(problem string) error {
+	return fmt.Errorf("mcptools: the server %.64q: %s", c.Name, problem)
 }

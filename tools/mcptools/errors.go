@@ -5,20 +5,6 @@ import (
 	"fmt"
 )
 
-// ConfigError reports a [Config] that cannot work.
-type ConfigError struct {
-	Server string // its Name, as given
-	Err    error
-}
-
-// Error names the server.
-func (e *ConfigError) Error() string {
-	return fmt.Sprintf("mcptools: the server %.64q: %v", e.Server, e.Err)
-}
-
-// Unwrap returns the cause.
-func (e *ConfigError) Unwrap() error { return e.Err }
-
 // ServerError reports that something could not be done with a server: it could not be started or
 // reached, it broke off, or it did something that it may not do. Its text is written for a model,
 // too.
@@ -40,18 +26,6 @@ func (e *ServerError) Error() string {
 
 // Unwrap returns the cause.
 func (e *ServerError) Unwrap() error { return e.Err }
-
-// CollisionError reports that two servers offer tools that would have the same name.
-type CollisionError struct {
-	Tool          string // the name
-	First, Second string // the names of the servers
-}
-
-// Error names both servers and says what to do.
-func (e *CollisionError) Error() string {
-	return fmt.Sprintf("mcptools: the servers %.64q and %.64q both offer a tool %q: give one of them a Prefix, or leave the tool out of its Allow",
-		e.First, e.Second, e.Tool)
-}
 
 // cause is an error with a text without secrets.
 type cause struct {

@@ -1,9 +1,13 @@
 package mcptools
 
-import "github.com/segue-go/segue/tools"
+import (
+	"fmt"
 
-// Join returns the tools of several toolsets, as [Toolset.Tools] does. If two have the same name,
-// the error is a [*CollisionError].
+	"github.com/segue-go/segue/tools"
+)
+
+// Join returns the tools of several toolsets, as [Toolset.Tools] does. It is an error if two have
+// the same name.
 func Join(sets ...*Toolset) ([]tools.Tool, error) {
 	var all []tools.Tool
 	owner := map[string]string{}
@@ -11,7 +15,8 @@ func Join(sets ...*Toolset) ([]tools.Tool, error) {
 		for _, t := range s.Tools() {
 			name := t.Definition().Name
 			if first, taken := owner[name]; taken {
-				return nil, &CollisionError{Tool: name, First: first, Second: s.Name()}
+				return nil, fmt.Errorf("mcptools: the servers %.64q and %.64q both offer a tool %q: give one of them a Prefix, or leave the tool out of its Allow",
+					first, s.Name(), name)
 			}
 			owner[name] = s.Name()
 			all = append(all, t)

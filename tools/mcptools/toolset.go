@@ -28,7 +28,7 @@ type Toolset struct {
 
 // Connect connects to a server and lists its tools. The Toolset lives until it is closed or ctx
 // ends: a time-out for connecting is Config.ConnectTimeout, not one of ctx. An error is a
-// [*ConfigError] or a [*ServerError].
+// [*ServerError], or says what is wrong with the Config.
 func Connect(ctx context.Context, cfg Config) (*Toolset, error) {
 	cfg, err := cfg.withDefaults()
 	if err != nil {
