@@ -235,7 +235,7 @@ func mistakesOfAgents() []mistake {
 		return mistake{name, func(context.Context, llmclient.Client) error {
 			_, err := openaichat.New(cfg)
 			return err
-		}, new(*openaichat.ConfigError), want}
+		}, new(*llmclient.ConfigError), want}
 	}
 	agent, orch := new(*segue.ConfigError), new(*orchestrator.ConfigError)
 	return []mistake{

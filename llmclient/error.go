@@ -104,3 +104,14 @@ func CodeOf(err error) Code {
 	}
 	return ""
 }
+
+// ConfigError reports which field of the Config of a client cannot be used, why, and what to do. It
+// contains no key or password.
+type ConfigError struct {
+	Client  string // the name of its package
+	Field   string
+	Problem string
+}
+
+// Error includes the name of the field.
+func (e *ConfigError) Error() string { return e.Client + ": " + e.Field + ": " + e.Problem }

@@ -27,7 +27,7 @@ type Client struct {
 var _ llmclient.Client = (*Client)(nil)
 
 // New returns a client. It makes no request: a wrong key or model is found by the first request.
-// New returns a [*ConfigError] if the config cannot be used.
+// New returns an [*llmclient.ConfigError] if the config cannot be used.
 func New(cfg Config) (*Client, error) {
 	full, err := cfg.withDefaults()
 	if err != nil {

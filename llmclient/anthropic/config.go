@@ -9,6 +9,7 @@ import (
 
 	"github.com/anthropics/anthropic-sdk-go/option"
 
+	"github.com/segue-go/segue/llmclient"
 	"github.com/segue-go/segue/llmclient/internal/wire"
 	"github.com/segue-go/segue/messages"
 )
@@ -129,16 +130,6 @@ const (
 // minBudget is the least Budget that the API takes.
 const minBudget = 1024
 
-// ConfigError reports which field of a [Config] cannot be used, why, and what to do. It contains no
-// key or password.
-type ConfigError struct {
-	Field   string
-	Problem string
-}
-
-// Error includes the name of the field.
-func (e *ConfigError) Error() string { return "anthropic: " + e.Field + ": " + e.Problem }
-
 // withDefaults returns the config with its defaults.
 func (cfg Config) withDefaults() (Config, error) {
 	if !cfg.NoEnvironment {
@@ -181,16 +172,16 @@ func (cfg Config) check() error {
 	const control = "has a line break or another control character; check it, or %s if that is where it comes from"
 	switch {
 	case wire.BadKey(cfg.APIKey):
-		return &ConfigError{"APIKey", fmt.Sprintf(control, "ANTHROPIC_API_KEY")}
+		return unfit("APIKey", fmt.Sprintf(control, "ANTHROPIC_API_KEY"))
 	case wire.BadKey(cfg.AuthToken):
-		return &ConfigError{"AuthToken", fmt.Sprintf(control, "ANTHROPIC_AUTH_TOKEN")}
+		return unfit("AuthToken", fmt.Sprintf(control, "ANTHROPIC_AUTH_TOKEN"))
 	case cfg.MaxTokens < 0:
-		return &ConfigError{"MaxTokens", fmt.Sprintf("is %d; it is a number of tokens, or 0 for %d", cfg.MaxTokens, DefaultMaxTokens)}
+		return unfit("MaxTokens", fmt.Sprintf("is %d; it is a number of tokens, or 0 for %d", cfg.MaxTokens, DefaultMaxTokens))
 	case !knownCache(cfg.Cache):
-		return &ConfigError{"Cache", fmt.Sprintf("is %q; it is 5m, 1h or empty", cfg.Cache)}
+		return unfit("Cache", fmt.Sprintf("is %q; it is 5m, 1h or empty", cfg.Cache))
 	}
 	if _, problem := wire.HostOf(cfg.BaseURL); problem != "" {
-		return &ConfigError{"BaseURL", problem}
+		return unfit("BaseURL", problem)
 	}
 	return cfg.Thinking.check(cfg.MaxTokens)
 }
@@ -199,17 +190,21 @@ func (t Thinking) check(maxTokens int) error {
 	switch t.Mode {
 	case ThinkAuto, ThinkAdaptive, ThinkBetween, ThinkDisabled:
 		if t.Budget != 0 {
-			return &ConfigError{"Thinking.Budget", fmt.Sprintf("is %d, and the mode is %q: only enabled has a budget", t.Budget, t.Mode)}
+			return unfit("Thinking.Budget", fmt.Sprintf("is %d, and the mode is %q: only enabled has a budget", t.Budget, t.Mode))
 		}
 	case ThinkEnabled:
 		if t.Budget < minBudget || t.Budget >= maxTokens {
-			return &ConfigError{"Thinking.Budget", fmt.Sprintf("is %d; it is at least %d and less than MaxTokens, %d", t.Budget, minBudget, maxTokens)}
+			return unfit("Thinking.Budget", fmt.Sprintf("is %d; it is at least %d and less than MaxTokens, %d", t.Budget, minBudget, maxTokens))
 		}
 	default:
-		return &ConfigError{"Thinking.Mode", fmt.Sprintf("is %q; it is adaptive, enabled, between_tools, disabled or empty", t.Mode)}
+		return unfit("Thinking.Mode", fmt.Sprintf("is %q; it is adaptive, enabled, between_tools, disabled or empty", t.Mode))
 	}
 	if t.Display != "" && t.Mode != ThinkAdaptive && t.Mode != ThinkEnabled {
-		return &ConfigError{"Thinking.Display", fmt.Sprintf("is %q, and the mode is %q: only adaptive and enabled have it", t.Display, t.Mode)}
+		return unfit("Thinking.Display", fmt.Sprintf("is %q, and the mode is %q: only adaptive and enabled have it", t.Display, t.Mode))
 	}
 	return nil
+}
+
+func unfit(field, problem string) error {
+	return &llmclient.ConfigError{Client: "anthropic", Field: field, Problem: problem}
 }

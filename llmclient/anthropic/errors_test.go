@@ -273,7 +273,7 @@ func TestConfigErrors(t *testing.T) {
 		"Thinking.Display": {Thinking: anthropic.Thinking{Display: "omitted"}},
 	} {
 		_, err := anthropic.New(cfg)
-		var problem *anthropic.ConfigError
+		var problem *llmclient.ConfigError
 		require.ErrorAs(t, err, &problem)
 		require.Equal(t, field, problem.Field)
 		require.Contains(t, err.Error(), "anthropic: "+field+": ")

@@ -7,6 +7,7 @@ import (
 
 	"github.com/openai/openai-go/v3/option"
 
+	"github.com/segue-go/segue/llmclient"
 	"github.com/segue-go/segue/llmclient/internal/openaiapi"
 )
 
@@ -92,16 +93,6 @@ const (
 	TokensMaxCompletion TokenField = "max_completion_tokens"
 )
 
-// ConfigError reports which field of a [Config] cannot be used, why, and what to do. It contains no
-// key or password.
-type ConfigError struct {
-	Field   string
-	Problem string
-}
-
-// Error includes the name of the field.
-func (e *ConfigError) Error() string { return "openaichat: " + e.Field + ": " + e.Problem }
-
 // settings returns the fields that every client of OpenAI's APIs has.
 func (cfg Config) settings() openaiapi.Settings {
 	return openaiapi.Settings{
@@ -122,7 +113,7 @@ func (cfg Config) withDefaults() (full openaiapi.Settings, hostname string, err 
 		field, problem = "Reasoning", fmt.Sprintf("is %q; it is auto (empty), never or always", cfg.Reasoning)
 	}
 	if problem != "" {
-		return full, "", &ConfigError{Field: field, Problem: problem}
+		return full, "", &llmclient.ConfigError{Client: "openaichat", Field: field, Problem: problem}
 	}
 	return full, hostname, nil
 }

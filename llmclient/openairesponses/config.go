@@ -77,16 +77,6 @@ type Config struct {
 	Options []option.RequestOption
 }
 
-// ConfigError reports which field of a [Config] cannot be used, why, and what to do. It contains no
-// key or password.
-type ConfigError struct {
-	Field   string
-	Problem string
-}
-
-// Error includes the name of the field.
-func (e *ConfigError) Error() string { return "openairesponses: " + e.Field + ": " + e.Problem }
-
 // settings returns the fields that every client of OpenAI's APIs has.
 func (cfg Config) settings() openaiapi.Settings {
 	return openaiapi.Settings{

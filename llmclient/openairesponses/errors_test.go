@@ -252,7 +252,7 @@ func TestNew(t *testing.T) {
 	} {
 		client, err := openairesponses.New(cfg)
 		require.Nil(t, client, name)
-		var problem *openairesponses.ConfigError
+		var problem *llmclient.ConfigError
 		require.ErrorAs(t, err, &problem, name)
 		require.NotContains(t, err.Error(), "secret", name)
 		require.Panics(t, func() { openairesponses.MustNew(cfg) })

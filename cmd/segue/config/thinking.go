@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/segue-go/segue/cmd/segue/internal/endpoint"
+	"github.com/segue-go/segue/llmclient"
 	messagesapi "github.com/segue-go/segue/llmclient/anthropic"
 	"github.com/segue-go/segue/messages"
 )
@@ -41,7 +42,7 @@ func (c *Config) checkThinking(at string, m Model) []Problem {
 	client := endpoint.Client{API: api, Model: m.Model, NoEnvironment: true}
 	m.setThinking(&client)
 	_, err := client.New()
-	if bad, ok := errors.AsType[*messagesapi.ConfigError](err); ok {
+	if bad, ok := errors.AsType[*llmclient.ConfigError](err); ok {
 		found = append(found, c.problem(at+"/"+strings.ToLower(strings.ReplaceAll(bad.Field, ".", "/")), "%s", bad.Problem))
 	}
 	return found

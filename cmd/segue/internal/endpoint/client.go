@@ -41,7 +41,7 @@ func (e Endpoint) Config(model, key string) Client {
 	}
 }
 
-// New makes the client. The error is the ConfigError of the client's package.
+// New makes the client. The error is an llmclient.ConfigError.
 func (c Client) New() (llmclient.Client, error) {
 	switch c.API {
 	case Responses:
