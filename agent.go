@@ -67,10 +67,10 @@ func (a *Agent) Orchestrator() (*orchestrator.Orchestrator, error) {
 		case how == nil:
 			how = completetask.New(completetask.Config{System: a.System, Compact: a.Compact})
 		case a.Compact != nil:
-			a.err = &ConfigError{Field: "Compact", Err: errors.New("is for an Agent without a Strategy: give it to the Strategy")}
+			a.err = errors.New("segue: Agent.Compact: is for an Agent without a Strategy: give it to the Strategy")
 			return
 		case a.System != "":
-			a.err = &ConfigError{Field: "System", Err: errors.New("is for an Agent without a Strategy: give the prompt to the Strategy")}
+			a.err = errors.New("segue: Agent.System: is for an Agent without a Strategy: give the prompt to the Strategy")
 			return
 		}
 		a.made, a.err = a.orchestrator(how)
@@ -82,11 +82,11 @@ func (a *Agent) Orchestrator() (*orchestrator.Orchestrator, error) {
 func (a *Agent) orchestrator(how func() strategy.Strategy) (*orchestrator.Orchestrator, error) {
 	cfg := orchestrator.Config{Client: a.Model, Tools: a.Tools, Strategies: strategy.Set{root: how}, Default: root}
 	if a.Configure != nil {
-		a.err = &ConfigError{Field: "Configure", Err: errors.New("panicked when it was called first")} // unless it returns
+		a.err = errors.New("segue: Agent.Configure: panicked when it was called first") // unless it returns
 		a.Configure(&cfg)
 	}
 	if cfg.Client == nil {
-		return nil, &ConfigError{Field: "Model", Err: errors.New("is nil: give it the Client of a model, such as openaichat.New returns")}
+		return nil, errors.New("segue: Agent.Model: is nil: give it the Client of a model, such as openaichat.New returns")
 	}
 	cfg.CallDeltas = true
 	taken := func(o tools.Tool) bool { return o != nil && o.Definition().Name == completetask.FinalTool }
@@ -97,30 +97,7 @@ func (a *Agent) orchestrator(how func() strategy.Strategy) (*orchestrator.Orches
 }
 
 // errNoAgent is what each method of a nil Agent returns.
-var errNoAgent = &ConfigError{Err: errors.New("the *Agent is nil: make one, such as &segue.Agent{Model: model}")}
-
-// ConfigError says which field of an [Agent] cannot be used, why, and what to do. What an
-// orchestrator has against the Agent is an [*orchestrator.ConfigError].
-type ConfigError struct {
-	Field string // "T" for the type that [Ask] is to read an answer into; "" where the Agent is nil
-	Err   error
-}
-
-// Error names the field.
-func (e *ConfigError) Error() string {
-	problem := strings.TrimPrefix(e.Err.Error(), "tools: ") // one prefix is enough
-	switch e.Field {
-	case "":
-		return "segue: " + problem
-	case "T":
-		return "segue: Ask[T]: " + problem
-	default:
-		return "segue: Agent." + e.Field + ": " + problem
-	}
-}
-
-// Unwrap returns the cause.
-func (e *ConfigError) Unwrap() error { return e.Err }
+var errNoAgent = errors.New("segue: the *Agent is nil: make one, such as &segue.Agent{Model: model}")
 
 // Ask has the agent work on a task, and returns the answer. Where there is none the error says why,
 // and the text is what there was by then. A task that waits for somebody is an

@@ -237,21 +237,21 @@ func mistakesOfAgents() []mistake {
 			return err
 		}, new(*llmclient.ConfigError), want}
 	}
-	agent, orch := new(*segue.ConfigError), new(*orchestrator.ConfigError)
+	orch := new(*orchestrator.ConfigError)
 	return []mistake{
 		{"an agent without a model", func(ctx context.Context, _ llmclient.Client) error {
 			_, err := (&segue.Agent{}).Ask(ctx, "go")
 			return err
-		}, agent, "Agent.Model: is nil: give it the Client of a model"},
+		}, nil, "Agent.Model: is nil: give it the Client of a model"},
 		{"no agent", func(ctx context.Context, _ llmclient.Client) error {
 			_, err := (*segue.Agent)(nil).Ask(ctx, "go")
 			return err
-		}, agent, "segue: the *Agent is nil: make one, such as &segue.Agent{Model: model}"},
+		}, nil, "segue: the *Agent is nil: make one, such as &segue.Agent{Model: model}"},
 		{"no agent for a typed answer", func(ctx context.Context, _ llmclient.Client) error {
 			_, err := segue.Ask[struct{ A string }](ctx, nil, "go")
 			return err
-		}, agent, "segue: the *Agent is nil: make one"},
-		asked("a prompt beside a strategy", agent, "Agent.System: is for an Agent without a Strategy: give the prompt to the Strategy",
+		}, nil, "segue: the *Agent is nil: make one"},
+		asked("a prompt beside a strategy", nil, "Agent.System: is for an Agent without a Strategy: give the prompt to the Strategy",
 			&segue.Agent{System: "Be brief.", Strategy: completetask.New(completetask.Config{})}),
 		asked("an agent's strategy without its child", orch, `no strategy "complete-task"; known: agent`, &segue.Agent{Strategy: retry.New(retry.Config{})}),
 		asked("an agent's tool twice", nil, "rename one", &segue.Agent{Tools: []tools.Tool{tool("a"), tool("a")}}),
@@ -260,15 +260,15 @@ func mistakesOfAgents() []mistake {
 		{"an answer that is no struct", func(ctx context.Context, model llmclient.Client) error {
 			_, err := segue.Ask[[]string](ctx, &segue.Agent{Model: model}, "go")
 			return err
-		}, agent, "put the []string into a struct"},
+		}, nil, "put the []string into a struct"},
 		{"an answer without exported fields", func(ctx context.Context, model llmclient.Client) error {
 			_, err := segue.Ask[struct{ hidden int }](ctx, &segue.Agent{Model: model}, "go")
 			return err
-		}, agent, "no field that JSON is read into"},
+		}, nil, "no field that JSON is read into"},
 		{"a typed answer of a strategy", func(ctx context.Context, model llmclient.Client) error {
 			_, err := segue.Ask[struct{ A string }](ctx, &segue.Agent{Model: model, Strategy: completetask.New(completetask.Config{})}, "go")
 			return err
-		}, agent, "read the answer with Output.Decode"},
+		}, nil, "read the answer with Output.Decode"},
 		chat("a key with a line break", "APIKey: has a line break", openaichat.Config{APIKey: "sk-1\n"}),
 		chat("a base URL without a scheme", "BaseURL: the base URL", openaichat.Config{BaseURL: "localhost:11434/v1"}),
 		chat("a base URL with a query", "give a query with option.WithQuery", openaichat.Config{BaseURL: "https://example.com/v1?key=1"}),

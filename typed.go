@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	"github.com/segue-go/segue/delegation"
+	"github.com/segue-go/segue/internal/guard"
 	"github.com/segue-go/segue/internal/jsonform"
 	"github.com/segue-go/segue/llmclient"
 	"github.com/segue-go/segue/orchestrator"
@@ -33,9 +34,9 @@ func typedTask[T any](a *Agent, goal string) (*orchestrator.Orchestrator, orches
 		schema, err := llmclient.SchemaOf[T]()
 		switch {
 		case err != nil:
-			t.err = &ConfigError{Field: "T", Err: err}
+			t.err = guard.New(err, "segue: Ask[T]: "+guard.Bare(err))
 		case a.Strategy != nil:
-			t.err = &ConfigError{Field: "Strategy", Err: errors.New("must be nil for segue.Ask, and the Agent has a Strategy of its own: give that the schema of llmclient.SchemaOf, and read the answer with Output.Decode")}
+			t.err = errors.New("segue: Agent.Strategy: must be nil for segue.Ask, and the Agent has a Strategy of its own: give that the schema of llmclient.SchemaOf, and read the answer with Output.Decode")
 		default:
 			t.factory = completetask.New(completetask.Config{System: a.System, Compact: a.Compact, Schema: schema, Validate: readable[T]})
 		}
