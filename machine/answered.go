@@ -89,9 +89,9 @@ func (e *effect) stepID() StepID {
 
 // answerError returns the error for an answer that does not fit.
 func (m *Machine) answerError(e *effect, id EffectID, a nextstep.Answer, problem string) error {
-	err := &AnswerError{Run: m.run, Effect: id, Answer: a, Problem: problem}
+	err := &answerError{run: m.run, effect: id, answer: a, problem: problem}
 	if e != nil {
-		err.Frame, err.State, err.Kind = e.frame.name, e.frame.state, e.kind
+		err.frame, err.state = e.frame.name, e.frame.state
 	}
 	return err
 }

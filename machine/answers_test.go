@@ -49,7 +49,7 @@ func delegator() *scene {
 	}
 }
 
-// S0-11, S0-12: a wrong answer is an AnswerError and changes nothing; the right one still works
+// S0-11, S0-12: a wrong answer is an error and changes nothing; the right one still works
 // afterwards.
 func TestMachine_refusesWrongAnswers(t *testing.T) {
 	minus := messages.Usage{Input: -1}

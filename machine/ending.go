@@ -186,7 +186,7 @@ func (m *Machine) stopped(rec Record) error {
 	f := m.root
 	if r.Frame != "" && r.Frame != "0" {
 		if f = m.named(r.Frame); f == nil {
-			return &AnswerError{Run: m.run, Frame: r.Frame, Problem: "there is no such frame to stop"}
+			return &answerError{run: m.run, frame: r.Frame, problem: "there is no such frame to stop"}
 		}
 	}
 	m.begin(r.At)

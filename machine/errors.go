@@ -11,34 +11,32 @@ import (
 	"github.com/segue-go/segue/strategy"
 )
 
-// AnswerError reports that a record does not fit the state of the Machine. The Machine is
-// unchanged: the right record still works.
-type AnswerError struct {
-	Run     string
-	Effect  EffectID        // the effect of the record; zero if it names none
-	Frame   string          // the frame of the effect; "" if there is no such effect
-	State   strategy.State  // state of the frame's strategy, if it has an FSM
-	Kind    EffectKind      // kind of the effect
-	Answer  nextstep.Answer // nil if the record holds none
-	Problem string
+// answerError reports that a record does not fit the state of the Machine. The Machine is unchanged:
+// the right record still works.
+type answerError struct {
+	run     string
+	effect  EffectID        // the effect of the record; zero if it names none
+	frame   string          // the frame of the effect; "" if there is no such effect
+	state   strategy.State  // state of the frame's strategy, if it has an FSM
+	answer  nextstep.Answer // nil if the record holds none
+	problem string
 }
 
-// Error names the record, the effect, and the problem.
-func (e *AnswerError) Error() string {
-	text := fmt.Sprintf("machine: run %.64q", e.Run)
-	if e.Effect != (EffectID{}) {
-		text += fmt.Sprintf(" effect %s", e.Effect)
+func (e *answerError) Error() string {
+	text := fmt.Sprintf("machine: run %.64q", e.run)
+	if e.effect != (EffectID{}) {
+		text += fmt.Sprintf(" effect %s", e.effect)
 	}
-	if e.Frame != "" {
-		text += " of frame " + e.Frame
+	if e.frame != "" {
+		text += " of frame " + e.frame
 	}
-	if e.State != "" {
-		text += fmt.Sprintf(" in state %q", e.State)
+	if e.state != "" {
+		text += fmt.Sprintf(" in state %q", e.state)
 	}
-	if e.Answer != nil {
-		text += fmt.Sprintf(": %T does not answer it", e.Answer)
+	if e.answer != nil {
+		text += fmt.Sprintf(": %T does not answer it", e.answer)
 	}
-	return text + ": " + e.Problem
+	return text + ": " + e.problem
 }
 
 // ReplayError reports that a run cannot be resumed from its journal: given the same answers, a

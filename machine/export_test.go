@@ -10,5 +10,8 @@ func (m *Machine) Allowed(frame string) []tools.Definition {
 	return nil
 }
 
+// AnswerError is answerError, for the tests outside of the package.
+type AnswerError = answerError
+
 // RaceDetector is raceDetector, for the tests outside of the package.
 const RaceDetector = raceDetector

@@ -131,8 +131,8 @@ var ErrDone = errors.New("machine: the run has ended")
 // A record that does not fit changes nothing, and the right record still works. The error is
 // [ErrDone] if the run has ended; a [*ConfigError] for an invalid Started; a [*ReplyError] for a
 // reply that was rejected; a [*ReplayError] for an answer to another effect than the open one; a
-// [*SnapshotError] for a Migrated that the strategies cannot go on from; otherwise an
-// [*AnswerError].
+// [*SnapshotError] for a Migrated that the strategies cannot go on from; otherwise it says what does
+// not fit the state of the run.
 func (m *Machine) Apply(r Record) error {
 	if m.drained {
 		m.empty()
@@ -147,7 +147,7 @@ func (m *Machine) Apply(r Record) error {
 	case whole:
 		return m.migrated(r)
 	case m.root == nil:
-		return &AnswerError{Problem: "the first record of a run is a Started"}
+		return &answerError{problem: "the first record of a run is a Started"}
 	}
 	m.index = 0
 	if _, ok := r.(Intended); !ok { // an intent brings nothing from outside
@@ -172,7 +172,7 @@ func (m *Machine) Apply(r Record) error {
 	case Noted:
 		err = m.noted(r)
 	default:
-		err = &AnswerError{Run: m.run, Problem: "records are values of the types in package machine"}
+		err = &answerError{run: m.run, problem: "records are values of the types in package machine"}
 	}
 	if err != nil {
 		return err

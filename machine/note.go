@@ -24,10 +24,10 @@ type note struct {
 func (m *Machine) noted(rec Record) error {
 	r, _ := canonical(rec.(Noted))
 	if r.Text == "" {
-		return &AnswerError{Run: m.run, Problem: "the note has no text"}
+		return &answerError{run: m.run, problem: "the note has no text"}
 	}
 	if len(r.Text) > MaxNote {
-		return &AnswerError{Run: m.run, Problem: fmt.Sprintf("the text of the note has %d bytes, and %d are allowed", len(r.Text), MaxNote)}
+		return &answerError{run: m.run, problem: fmt.Sprintf("the text of the note has %d bytes, and %d are allowed", len(r.Text), MaxNote)}
 	}
 	m.begin(r.At)
 	if r.Remark {

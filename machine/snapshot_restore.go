@@ -26,7 +26,7 @@ func (m *Machine) migrated(rec Record) error {
 		problem = fmt.Sprintf("its snapshot stands for %d records, and the run has %d", s.Records, m.records)
 	}
 	if problem != "" {
-		return &AnswerError{Run: m.run, Problem: problem}
+		return &answerError{run: m.run, problem: problem}
 	}
 	next := Machine{cfg: m.cfg, tools: m.tools, tasks: m.tasks[:0], spare: m.spare, changes: m.changes}
 	if err := next.restore(s); err != nil {

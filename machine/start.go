@@ -33,7 +33,7 @@ func (m *Machine) runStarted(s *Started) {
 // start begins a run. It stores the record directly in the Machine, because the record is large.
 func (m *Machine) start(r Record) error {
 	if m.root != nil {
-		return &AnswerError{Run: m.run, Problem: "the run has begun"}
+		return &answerError{run: m.run, problem: "the run has begun"}
 	}
 	m.started = r.(Started)
 	s := &m.started

@@ -32,16 +32,16 @@ type place struct {
 
 // refused is the error of what stands at the place.
 func (p *place) refused(keyID string, err error) error {
-	e := &Error{Key: p.key, KeyID: keyID, Err: err}
+	e := &openError{key: p.key, keyID: keyID, err: err}
 	switch {
 	case p.snapshot:
-		e.Snapshot = p.record
+		e.snapshot = p.record
 	case p.value:
-		e.Value = p.name
+		e.value = p.name
 	case p.record > 0:
-		e.Record = p.record
+		e.record = p.record
 	default:
-		e.Message = p.name
+		e.message = p.name
 	}
 	return e
 }

@@ -42,10 +42,10 @@ func FuzzEnvelope(f *testing.F) {
 			require.Equal(t, data, got)
 			return
 		}
-		e, ok := errors.AsType[*Error](err)
+		e, ok := errors.AsType[*openError](err)
 		require.True(t, ok, "%q was opened at %v", text, there)
-		require.Equal(t, there.key, e.Key)
-		require.LessOrEqual(t, len(e.KeyID), maxKeyID)
+		require.Equal(t, there.key, e.key)
+		require.LessOrEqual(t, len(e.keyID), maxKeyID)
 	})
 }
 

@@ -22,39 +22,37 @@ var (
 	ErrFormat = errors.New("it was sealed in a format of a later version of this library: go on with the version that wrote it")
 )
 
-// Error says what could not be opened, and why. It wraps [ErrPlain], [ErrForged], [ErrNoKey] or
+// openError says what could not be opened, and why. It wraps [ErrPlain], [ErrForged], [ErrNoKey] or
 // [ErrFormat]; with the first two [checkpoint.ErrCorrupt], too.
-type Error struct {
-	Key      checkpoint.Key
-	Record   int    // its place in the journal; 0: it is no record
-	Message  string // the id of the message; "": it is none
-	Snapshot int    // how many records the snapshot stands for; 0: it is none
-	Value    string // the id of the value; "": it is none
-	KeyID    string // of the key that it was sealed with, as far as it says so
-	Err      error
+type openError struct {
+	key      checkpoint.Key
+	record   int    // its place in the journal; 0: it is no record
+	message  string // the id of the message; "": it is none
+	snapshot int    // how many records the snapshot stands for; 0: it is none
+	value    string // the id of the value; "": it is none
+	keyID    string // of the key that it was sealed with, as far as it says so
+	err      error
 }
 
-// Error names the run, and the record, the message, the snapshot or the value.
-func (e *Error) Error() string {
-	what := fmt.Sprintf("message %.64q", e.Message)
+func (e *openError) Error() string {
+	what := fmt.Sprintf("message %.64q", e.message)
 	switch {
-	case e.Snapshot > 0:
-		what = fmt.Sprintf("snapshot of %d records", e.Snapshot)
-	case e.Value != "":
-		what = fmt.Sprintf("value %.64q", e.Value)
-	case e.Record > 0:
-		what = fmt.Sprintf("record %d", e.Record)
+	case e.snapshot > 0:
+		what = fmt.Sprintf("snapshot of %d records", e.snapshot)
+	case e.value != "":
+		what = fmt.Sprintf("value %.64q", e.value)
+	case e.record > 0:
+		what = fmt.Sprintf("record %d", e.record)
 	}
-	if e.KeyID != "" {
-		what += fmt.Sprintf(", sealed with key %.64q", e.KeyID)
+	if e.keyID != "" {
+		what += fmt.Sprintf(", sealed with key %.64q", e.keyID)
 	}
-	return fmt.Sprintf("sealed: run %.64q, %s: %v", e.Key.String(), what, e.Err)
+	return fmt.Sprintf("sealed: run %.64q, %s: %v", e.key.String(), what, e.err)
 }
 
-// Unwrap returns Err, and checkpoint.ErrCorrupt if Err is [ErrPlain] or [ErrForged].
-func (e *Error) Unwrap() []error {
-	if errors.Is(e.Err, ErrPlain) || errors.Is(e.Err, ErrForged) {
-		return []error{e.Err, checkpoint.ErrCorrupt}
+func (e *openError) Unwrap() []error {
+	if errors.Is(e.err, ErrPlain) || errors.Is(e.err, ErrForged) {
+		return []error{e.err, checkpoint.ErrCorrupt}
 	}
-	return []error{e.Err}
+	return []error{e.err}
 }

@@ -25,9 +25,9 @@ var _ checkpoint.Store = (*store)(nil)
 // concurrent use if inner is.
 //
 // The very same Append, made again, is sealed anew: of the two the store keeps one, and each opens
-// to the same. Read ends with an [*Error] at a record that cannot be opened. Posted returns the
-// messages that can be opened, and an [*Error] for each of the others: what somebody without a key
-// has put in keeps no run from its replies. A Snapshot that cannot be opened is an [*Error].
+// to the same. Read ends with an error at a record that cannot be opened. Posted returns the
+// messages that can be opened, and an error for each of the others: what somebody without a key
+// has put in keeps no run from its replies. A Snapshot that cannot be opened is an error.
 //
 // An error is a mistake in the keys, or a missing store.
 func New(inner checkpoint.Store, keys Keys) (checkpoint.Store, error) {
