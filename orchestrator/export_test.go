@@ -141,7 +141,7 @@ func TestImport_refuses(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			store := new(checkpoint.Memory)
 			_, err := runs.Import(t.Context(), plain(t, store), strings.NewReader(test.text))
-			require.ErrorAs(t, err, new(*runs.ImportError))
+			require.ErrorAs(t, err, new(*runs.Error))
 			require.ErrorContains(t, err, test.want)
 			require.Empty(t, runsIn(t, store))
 		})

@@ -175,7 +175,7 @@ func TestFork_editBehindAnApproval(t *testing.T) {
 	}
 	at := len(list) + 2
 	_, err = runs.Fork(t.Context(), o, runs.ForkConfig{From: checkpoint.Key{Run: "r"}, At: at, Run: "f", Reply: &machine.Reply{Text: "this"}})
-	refused := new(runs.ForkError)
+	refused := new(runs.Error)
 	require.ErrorAs(t, err, &refused)
 	require.Equal(t, at-1, refused.Record)
 	require.ErrorContains(t, err, "carries no approvals")
@@ -233,7 +233,7 @@ func TestFork_refused(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := runs.Fork(t.Context(), o, test.how)
-			require.ErrorAs(t, err, new(*runs.ForkError))
+			require.ErrorAs(t, err, new(*runs.Error))
 			require.ErrorContains(t, err, test.want)
 		})
 	}

@@ -36,7 +36,7 @@ func FuzzImport(f *testing.F) {
 		o := plain(t, store)
 		head, err := runs.Import(t.Context(), o, strings.NewReader(text))
 		if err != nil {
-			_, damaged := errors.AsType[*runs.ImportError](err)
+			_, damaged := errors.AsType[*runs.Error](err)
 			_, factory := errors.AsType[*orchestrator.FactoryError](err)
 			require.True(t, damaged || factory, "%v", err)
 			page, err := store.List(t.Context(), checkpoint.Query{})

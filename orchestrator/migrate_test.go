@@ -230,7 +230,7 @@ func TestMigrate_fork(t *testing.T) {
 	_, err := resumed(t, o, "r", machine.Reply{WaitID: wait, Approve: true})
 	require.NoError(t, err)
 	_, err = runs.Fork(t.Context(), o, runs.ForkConfig{From: checkpoint.Key{Run: "r"}, At: from, Run: "f"})
-	refused, ok := errors.AsType[*runs.ForkError](err)
+	refused, ok := errors.AsType[*runs.Error](err)
 	require.True(t, ok)
 	require.ErrorContains(t, refused, `no strategy "planner"`)
 

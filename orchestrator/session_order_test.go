@@ -75,7 +75,7 @@ func TestFork_intoASession(t *testing.T) {
 		require.NoError(t, err)
 	}
 	_, err := runs.Fork(t.Context(), o, runs.ForkConfig{From: checkpoint.Key{Run: "chat.1"}, Session: "chat"})
-	require.ErrorAs(t, err, new(*runs.ForkError))
+	require.ErrorAs(t, err, new(*runs.Error))
 	require.ErrorContains(t, err, `there is a session "chat"`)
 }
 

@@ -39,16 +39,24 @@ type exportedWhole struct {
 	Values  []exportedValue   `json:"values,omitempty"`
 }
 
-// ImportError says why a file cannot be imported: nothing was stored.
-type ImportError struct {
-	Key    checkpoint.Key // zero if the file does not say
+// Error says why a run cannot be forked, or a file cannot be imported: nothing was stored.
+type Error struct {
+	Key    checkpoint.Key // of the run; zero if a file does not say
 	Record int            // that is the problem; 0: it is none
 	Err    error
+
+	fork bool
 }
 
 // Error names the run and the record.
-func (e *ImportError) Error() string {
+func (e *Error) Error() string {
 	place := ""
+	if e.fork {
+		if e.Record > 0 {
+			place = fmt.Sprintf(" at record %d", e.Record)
+		}
+		return fmt.Sprintf("orchestrator: run %.64q cannot be forked%s: %v", e.Key.String(), place, e.Err)
+	}
 	if e.Key.Run != "" {
 		place = fmt.Sprintf(" run %.64q", e.Key.String())
 	}
@@ -59,7 +67,7 @@ func (e *ImportError) Error() string {
 }
 
 // Unwrap returns the cause.
-func (e *ImportError) Unwrap() error { return e.Err }
+func (e *Error) Unwrap() error { return e.Err }
 
 // Export writes a run as one JSON file: how it stands, and its records, each in a line. It holds
 // all that the journal holds: prompts, replies, arguments and results of tools, those that are kept
@@ -138,7 +146,7 @@ func WithApprovals() ImportOption {
 // call of an agent that is at work, and that the policy of this process would not allow unasked.
 //
 // The records are read and applied to a Machine, with the strategies of this process, before
-// anything is stored. Errors are an [*ImportError], a [*orchestrator.FactoryError], a
+// anything is stored. Errors are an [*Error], a [*orchestrator.FactoryError], a
 // [*orchestrator.RunExistsError] if there is such a run, a [*orchestrator.JournalError] if the
 // store fails, and a [*orchestrator.ConfigError].
 func Import(ctx context.Context, o *orchestrator.Orchestrator, r io.Reader, options ...ImportOption) (checkpoint.Head, error) {
@@ -153,7 +161,7 @@ func Import(ctx context.Context, o *orchestrator.Orchestrator, r io.Reader, opti
 	}
 	key := checkpoint.Key{Namespace: file.Namespace, Run: file.Run}
 	if err := key.Check(); err != nil {
-		return none, &ImportError{Err: err}
+		return none, &Error{Err: err}
 	}
 	if _, err := o.Head(ctx, key); err == nil {
 		return none, &orchestrator.RunExistsError{Run: key.Run, Err: checkpoint.ErrConflict}
@@ -162,7 +170,7 @@ func Import(ctx context.Context, o *orchestrator.Orchestrator, r io.Reader, opti
 	}
 	access, values := o.Journals(), valuesIn(file)
 	if err := access.Takes(ctx, values); err != nil {
-		return none, &ImportError{Key: key, Err: err}
+		return none, &Error{Key: key, Err: err}
 	}
 	rd, records, err := applyImported(ctx, access, key, file, how.approvals)
 	if err != nil {
@@ -187,7 +195,7 @@ func applyImported(ctx context.Context, access journals.Access, key checkpoint.K
 		rd := &importReading{read}
 		rd.Head = &checkpoint.Head{Key: key, Header: file.Header, Last: len(file.Records), Created: file.Created, Updated: file.Updated}
 		records, approved, err := rd.readAllImported(ctx, file.Records)
-		if refused, ok := errors.AsType[*ImportError](err); ok && cut > 0 {
+		if refused, ok := errors.AsType[*Error](err); ok && cut > 0 {
 			refused.Err = fmt.Errorf("record %d approves or allows a call that has no result, and without that the run cannot be imported: %w", cut, refused.Err)
 		}
 		if err != nil {
@@ -211,14 +219,14 @@ func (rd *importReading) readAllImported(ctx context.Context, file []json.RawMes
 			return nil, nil, err
 		}
 		if err != nil {
-			return nil, nil, &ImportError{Key: rd.Key, Record: i + 1, Err: err}
+			return nil, nil, &Error{Key: rd.Key, Record: i + 1, Err: err}
 		}
 	}
 	if err := rd.Err(); err != nil {
-		return nil, nil, &ImportError{Key: rd.Key, Record: rd.Unfit.Place, Err: err}
+		return nil, nil, &Error{Key: rd.Key, Record: rd.Unfit.Place, Err: err}
 	}
 	if len(records) == 0 {
-		return nil, nil, &ImportError{Key: rd.Key, Err: errors.New("it has no records")}
+		return nil, nil, &Error{Key: rd.Key, Err: errors.New("it has no records")}
 	}
 	return records, approved, nil
 }
@@ -251,28 +259,28 @@ func (rd *importReading) readImported(ctx context.Context, seq int, data []byte,
 func readExported(r io.Reader) (*exportedWhole, error) {
 	data, err := io.ReadAll(r)
 	if err != nil {
-		return nil, &ImportError{Err: err}
+		return nil, &Error{Err: err}
 	}
 	var version struct {
 		Version int `json:"segue_run"`
 	}
 	if err := json.Unmarshal(data, &version); err != nil {
-		return nil, &ImportError{Err: fmt.Errorf("it is not the JSON of a run: %w", err)}
+		return nil, &Error{Err: fmt.Errorf("it is not the JSON of a run: %w", err)}
 	}
 	switch {
 	case version.Version == 0:
-		return nil, &ImportError{Err: errors.New("it has no segue_run: it is not the file of a run")}
+		return nil, &Error{Err: errors.New("it has no segue_run: it is not the file of a run")}
 	case version.Version != exportVersion && version.Version != exportVersionValues:
-		return nil, &ImportError{Err: fmt.Errorf("its version is %d, and this release reads %d and %d", version.Version, exportVersion, exportVersionValues)}
+		return nil, &Error{Err: fmt.Errorf("its version is %d, and this release reads %d and %d", version.Version, exportVersion, exportVersionValues)}
 	}
 	file := new(exportedWhole)
 	d := json.NewDecoder(bytes.NewReader(data))
 	d.DisallowUnknownFields()
 	if err := d.Decode(file); err != nil {
-		return nil, &ImportError{Err: err}
+		return nil, &Error{Err: err}
 	}
 	if file.Version == exportVersion && len(file.Values) > 0 {
-		return nil, &ImportError{Err: fmt.Errorf("it has values, which files have from version %d on", exportVersionValues)}
+		return nil, &Error{Err: fmt.Errorf("it has values, which files have from version %d on", exportVersionValues)}
 	}
 	return file, nil
 }

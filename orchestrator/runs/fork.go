@@ -32,26 +32,6 @@ type ForkConfig struct {
 	Session string            // the new [orchestrator.Task].Session that the fork begins, as a branch; "": it is of none
 }
 
-// ForkError says why there can be no such fork: there is no such record, the edit does not fit it,
-// or the run would not be one that can go on.
-type ForkError struct {
-	From   checkpoint.Key
-	Record int // that is the problem; 0: it is none
-	Err    error
-}
-
-// Error names the run and the record.
-func (e *ForkError) Error() string {
-	place := ""
-	if e.Record > 0 {
-		place = fmt.Sprintf(" at record %d", e.Record)
-	}
-	return fmt.Sprintf("orchestrator: run %.64q cannot be forked%s: %v", e.From.String(), place, e.Err)
-}
-
-// Unwrap returns the cause, such as a [*machine.ReplayError].
-func (e *ForkError) Unwrap() error { return e.Err }
-
 // Fork stores a new run that has its beginning in common with another one, and returns its head.
 // The other run stays as it is; it may go on meanwhile. The new one goes on with
 // [orchestrator.Orchestrator.Resume]: until then it is parked, unless it waits for somebody or has
@@ -63,7 +43,7 @@ func (e *ForkError) Unwrap() error { return e.Err }
 //
 // What was recorded is taken over as it is; an edited answer counts the usage that it says, and
 // costs nothing. [orchestrator.Config].Redact is given what the Fork brings itself. The new run is
-// applied to a Machine before it is stored. Errors are a [*ForkError] for one that cannot be, a
+// applied to a Machine before it is stored. Errors are an [*Error] for one that cannot be, a
 // [*orchestrator.JournalError], a [*orchestrator.FactoryError], a [*orchestrator.RedactionError], a
 // [*orchestrator.RunExistsError] if there is a run of that id, and a [*orchestrator.ConfigError].
 func Fork(ctx context.Context, o *orchestrator.Orchestrator, how ForkConfig) (checkpoint.Head, error) {
@@ -108,7 +88,7 @@ func forkID(how *ForkConfig) (string, error) {
 		}
 	}
 	if edits > 1 {
-		return "", &ForkError{From: how.From, Err: errors.New("of Input, Answer and Reply at most one is given")}
+		return "", unforkable(how.From, 0, errors.New("of Input, Answer and Reply at most one is given"))
 	}
 	if how.Input != nil {
 		how.At = cmp.Or(how.At, 1)
@@ -134,7 +114,7 @@ func checkBranch(ctx context.Context, o *orchestrator.Orchestrator, how *ForkCon
 	}
 	for _, err := range o.SessionRuns(ctx, how.From.Namespace, how.Session) {
 		if err == nil {
-			err = &ForkError{From: how.From, Err: fmt.Errorf("there is a session %.64q: a branch has a name of its own", how.Session)}
+			err = unforkable(how.From, 0, fmt.Errorf("there is a session %.64q: a branch has a name of its own", how.Session))
 		}
 		return err
 	}
@@ -157,7 +137,7 @@ func (f *forking) edited() bool {
 }
 
 func (f *forking) refuse(record int, err error) error {
-	return &ForkError{From: f.how.From, Record: record, Err: err}
+	return unforkable(f.how.From, record, err)
 }
 
 // load reads the records that are taken over, and edits the last.
@@ -291,4 +271,8 @@ func (f *forking) store(ctx context.Context) (checkpoint.Head, error) {
 		Key: checkpoint.Key{Namespace: f.how.From.Namespace, Run: f.run}, Machine: f.rd.Machine, Records: f.own, Values: values,
 		Reason: fmt.Sprintf("it is a fork of run %.64q: resume it", f.how.From.Run),
 	})
+}
+
+func unforkable(from checkpoint.Key, record int, err error) error {
+	return &Error{Key: from, Record: record, Err: err, fork: true}
 }

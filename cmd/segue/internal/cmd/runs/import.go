@@ -210,7 +210,7 @@ func notImported(err error, store *cli.RunStore) error {
 		return cli.Failed(fmt.Errorf("nothing was imported: there is a run %s already; see it with: %s",
 			plaintext.Visible(exists.Run), store.Command("show", exists.Run)))
 	}
-	if damaged, ok := errors.AsType[*runs.ImportError](err); ok {
+	if damaged, ok := errors.AsType[*runs.Error](err); ok {
 		what := ""
 		if damaged.Record > 0 {
 			what = fmt.Sprintf("record %d: ", damaged.Record)
