@@ -40,7 +40,6 @@
 //	orchestrator                         performs effects, stores journals, emits events
 //	strategytest/coverage                which states and transitions runs came through
 //	strategytest/explore                 everything that the world can answer to a strategy, tried
-//	strategytest/explore/alphabet        what models may answer in the protocols of strategies
 //	orchestrator/runs                    compares, forks, exports and imports runs of a store
 //	orchestrator/sse                     serves runs as server-sent events
 //	strategytest                         stories and a conformance test for strategies
@@ -92,6 +91,7 @@
 //	llmclient/internal/openaiapi         shared code of the clients of OpenAI's APIs
 //	strategy/planreviseexecute/internal/...  plans, read from texts and as data
 //	strategy/internal/...                what the built-in strategies stand on
+//	internal/strategytest/alphabet       what models may answer in the protocols of strategies
 //	internal/archtest                    tests of the rules of this source tree
 //	internal/growth                      tests of how costs grow, by counting statements and bytes
 //	internal/live                        a short test suite that calls a real model

@@ -57,7 +57,7 @@ var allowed = map[string][]string{
 	"orchestrator/sse":               {"messages", "delegation", "nextstep", "checkpoint", "strategy", "machine", "orchestrator", "internal/textcut"},
 	"strategy/builtin":               {"llmclient", "tools", "strategy", "strategy/completetask", "strategy/planreviseexecute", "strategy/reflection", "strategy/retry", "strategy/react", "strategy/reasonactobserve"},
 	"strategytest/explore":           {"messages", "delegation", "tools", "llmclient", "nextstep", "strategy", "machine"},
-	"strategytest/explore/alphabet":  {"messages", "delegation", "tools", "llmclient", "nextstep", "strategy", "machine", "strategytest/explore", "strategy/completetask", "strategy/planreviseexecute", "strategy/react", "strategy/reasonactobserve", "strategy/reflection", "strategy/toolsearch"},
+	"internal/strategytest/alphabet": {"messages", "delegation", "tools", "llmclient", "nextstep", "strategy", "machine", "strategytest/explore", "strategy/completetask", "strategy/planreviseexecute", "strategy/react", "strategy/reasonactobserve", "strategy/reflection", "strategy/toolsearch"},
 	"strategytest":                   {"strategytest/explore", "checkpoint", "messages", "delegation", "tools", "llmclient", "llmclient/scripted", "nextstep", "strategy", "strategytest/coverage", "machine", "orchestrator", "github.com/cockroachdb/datadriven", "github.com/stretchr/testify"},
 	"strategytest/coverage":          {"strategy", "machine"},
 	"strategytest/crash":             {"checkpoint", "messages", "delegation", "tools", "llmclient", "nextstep", "strategy", "machine", "orchestrator", "internal/textcut"},
@@ -79,7 +79,7 @@ var allowed = map[string][]string{
 	"internal/wholefile":             {},
 	"internal/scenetest":             {"messages", "delegation", "tools", "llmclient", "nextstep", "strategy"},
 	"internal/live":                  {},
-	".":                              {"messages", "delegation", "tools", "llmclient", "strategy", "strategy/compaction", "strategy/completetask", "machine", "orchestrator", "internal/jsonform", "internal/jsonprefix", "internal/wholefile"},
+	".":                              {"messages", "delegation", "tools", "llmclient", "strategy", "strategy/compaction", "strategy/completetask", "machine", "orchestrator", "internal/guard", "internal/jsonform", "internal/jsonprefix", "internal/wholefile"},
 	"strategy/planreviseexecute/internal/planorder": {"delegation", "strategy/planreviseexecute/internal/plantext"},
 	"strategy/planreviseexecute/internal/plantext":  {},
 

@@ -84,7 +84,7 @@ var acting = []string{
 	"strategytest/coverage",
 	"strategytest/crash",
 	"strategytest/explore",
-	"strategytest/explore/alphabet",
+	"internal/strategytest/alphabet",
 	"internal/archtest",
 	"internal/asktime",
 	"internal/growth",

@@ -5,12 +5,12 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/segue-go/segue/internal/strategytest/alphabet"
 	"github.com/segue-go/segue/machine"
 	"github.com/segue-go/segue/orchestrator"
 	"github.com/segue-go/segue/strategy"
 	"github.com/segue-go/segue/strategy/completetask"
 	"github.com/segue-go/segue/strategytest/explore"
-	"github.com/segue-go/segue/strategytest/explore/alphabet"
 	"github.com/segue-go/segue/tools"
 )
 

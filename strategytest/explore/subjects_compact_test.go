@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/segue-go/segue/delegation"
+	"github.com/segue-go/segue/internal/strategytest/alphabet"
 	"github.com/segue-go/segue/llmclient"
 	"github.com/segue-go/segue/machine"
 	"github.com/segue-go/segue/markdownpolicy"
@@ -16,7 +17,6 @@ import (
 	"github.com/segue-go/segue/strategy/react"
 	rao "github.com/segue-go/segue/strategy/reasonactobserve"
 	"github.com/segue-go/segue/strategytest/explore"
-	"github.com/segue-go/segue/strategytest/explore/alphabet"
 	"github.com/segue-go/segue/tools"
 )
 

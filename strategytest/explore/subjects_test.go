@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 
 	"github.com/segue-go/segue/delegation"
+	"github.com/segue-go/segue/internal/strategytest/alphabet"
 	"github.com/segue-go/segue/llmclient"
 	"github.com/segue-go/segue/machine"
 	"github.com/segue-go/segue/messages"
@@ -19,7 +20,6 @@ import (
 	"github.com/segue-go/segue/strategy/stepagent"
 	"github.com/segue-go/segue/strategy/toolsearch"
 	"github.com/segue-go/segue/strategytest/explore"
-	"github.com/segue-go/segue/strategytest/explore/alphabet"
 	"github.com/segue-go/segue/tools"
 )
 

@@ -16,12 +16,12 @@ import (
 	"github.com/segue-go/segue/cmd/segue/internal/plaintext"
 	"github.com/segue-go/segue/cmd/segue/internal/strategies"
 	"github.com/segue-go/segue/cmd/segue/internal/workfolder"
+	"github.com/segue-go/segue/internal/strategytest/alphabet"
 	"github.com/segue-go/segue/machine"
 	"github.com/segue-go/segue/messages"
 	"github.com/segue-go/segue/strategy"
 	"github.com/segue-go/segue/strategytest/coverage"
 	"github.com/segue-go/segue/strategytest/explore"
-	"github.com/segue-go/segue/strategytest/explore/alphabet"
 )
 
 // checkFlags are the flags of segue check.

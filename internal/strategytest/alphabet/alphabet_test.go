@@ -6,6 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/segue-go/segue/internal/strategytest/alphabet"
 	"github.com/segue-go/segue/llmclient"
 	"github.com/segue-go/segue/machine"
 	"github.com/segue-go/segue/nextstep"
@@ -13,7 +14,6 @@ import (
 	"github.com/segue-go/segue/strategy/completetask"
 	pre "github.com/segue-go/segue/strategy/planreviseexecute"
 	"github.com/segue-go/segue/strategytest/explore"
-	"github.com/segue-go/segue/strategytest/explore/alphabet"
 	"github.com/segue-go/segue/tools"
 )
 

@@ -3,9 +3,8 @@
 // It is for the World of explore.Options: without it the world answers with texts and calls that no
 // protocol understands, and an exploration never comes behind the first plan.
 //
-// [For] chooses for a strategy and everything it uses. The others are for strategies of your own
-// that speak a protocol, and are joined with [Join]. An [Alphabet] returns the same reactions for
-// the same effect. All of them may be called concurrently.
+// [For] chooses for a strategy and everything it uses. The others are joined with [Join]. An
+// [Alphabet] returns the same reactions for the same effect. All of them may be called concurrently.
 package alphabet
 
 import (
