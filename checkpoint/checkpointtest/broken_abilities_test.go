@@ -100,11 +100,14 @@ func brokenLeases() map[string]brokenStore {
 		"looks at leases":   {flaws{lease: looksAtLeases}, []string{"one of many leases"}},
 		"leases anything":   {flaws{lease: leasesAnything}, []string{"lease of no run"}},
 		"counts heartbeats": {flaws{lease: countsHeartbeats}, []string{"a lease is held", "a lease ends"}},
-		"appends alone":     {changes(func(b *batch, _ checkpoint.Head) { b.Lease = 0 }), []string{"lease by append"}},
-		"keeps leases":      {flaws{append: keepsLeases}, []string{"a higher epoch ends a lease"}},
-		"ends leases":       {flaws{append: endsLeases}, []string{"a higher epoch ends a lease", "lease by append"}},
-		"no progress":       {changes(func(b *batch, _ checkpoint.Head) { b.Progress = false }), []string{"progress"}},
-		"all is progress":   {changes(func(b *batch, _ checkpoint.Head) { b.Progress = true }), []string{"progress"}},
+		"leases an hour": {flaws{lease: func(ctx context.Context, m *memory, k key, w string, d time.Duration) (checkpoint.Head, error) {
+			return m.Lease(ctx, k, w, min(d, time.Hour))
+		}}, []string{"a lease lasts"}},
+		"appends alone":   {changes(func(b *batch, _ checkpoint.Head) { b.Lease = 0 }), []string{"lease by append"}},
+		"keeps leases":    {flaws{append: keepsLeases}, []string{"a higher epoch ends a lease"}},
+		"ends leases":     {flaws{append: endsLeases}, []string{"a higher epoch ends a lease", "lease by append"}},
+		"no progress":     {changes(func(b *batch, _ checkpoint.Head) { b.Progress = false }), []string{"progress"}},
+		"all is progress": {changes(func(b *batch, _ checkpoint.Head) { b.Progress = true }), []string{"progress"}},
 	}
 }
 
@@ -197,14 +200,14 @@ func brokenLists() map[string]brokenStore {
 	type query = *checkpoint.Query
 	list := []string{"list"}
 	return map[string]brokenStore{
-		"all namespaces": {asks(func(q query) { q.All = true }), []string{"list", "pages"}},
-		"one namespace":  {asks(func(q query) { q.All = false }), []string{"list", "pages"}},
+		"all namespaces": {asks(func(q query) { q.All = true }), list},
+		"one namespace":  {asks(func(q query) { q.All = false }), list},
 		"first status":   {asks(func(q query) { q.Status = q.Status[:min(1, len(q.Status))] }), list},
 		"any strategy":   {asks(func(q query) { q.Strategy = "" }), list},
 		"any wait":       {asks(func(q query) { q.Wait = "" }), list},
 		"any origin":     {asks(func(q query) { q.Origin = "" }), list},
 		"due before":     {asks(func(q query) { q.Due = q.Due.Add(-1) }), list},
-		"any label":      {asks(func(q query) { q.Labels = nil }), list},
+		"any label":      {asks(func(q query) { q.Labels = nil }), []string{"list", "lists of many fields"}},
 		"updated by then": {asks(func(q query) {
 			if !q.Updated.IsZero() {
 				q.Updated = q.Updated.Add(1)
@@ -216,7 +219,7 @@ func brokenLists() map[string]brokenStore {
 			if !q.After.IsZero() {
 				q.After.Key = key{Namespace: "\U0010ffff"}
 			}
-		}), []string{"pages", "pages amid changes"}},
+		}), []string{"pages amid changes"}},
 		"counts":      {flaws{list: counts}, []string{"pages amid changes"}},
 		"lists first": {listsFirst(), []string{"list follows"}},
 		"no limits": {flaws{list: func(ctx context.Context, m *memory, q checkpoint.Query) (page checkpoint.Page, err error) {
@@ -228,12 +231,12 @@ func brokenLists() map[string]brokenStore {
 			}
 			page.Next = checkpoint.Cursor{}
 			return page, err
-		}}, []string{"limits of a list", "pages"}},
+		}}, []string{"limits of a list"}},
 		"lists backwards": {flaws{list: func(ctx context.Context, m *memory, q checkpoint.Query) (checkpoint.Page, error) {
 			page, err := m.List(ctx, q)
 			slices.Reverse(page.Heads)
 			return page, err
-		}}, []string{"list", "pages", "pages amid changes"}},
+		}}, []string{"list", "pages amid changes"}},
 	}
 }
 

@@ -24,6 +24,7 @@ type disk struct {
 	interval chan struct{}
 	broken   []key  // runs whose heads are damaged
 	spoiled  string // the value that is damaged
+	fallen   bool   // where runs stand is damaged, but for the one that is called another
 }
 
 // wear is how a disk does what it is for.
@@ -39,18 +40,45 @@ type wear struct {
 	silent  bool // runs with damaged heads are not listed, and not named
 }
 
+// stands is an error of a run where it stands is damaged.
+func (d *disk) stands(k key) error {
+	if d.fallen && k.Run != "another" && !d.blind {
+		return fmt.Errorf("run %q: %w", k.Run, checkpoint.ErrCorrupt)
+	}
+	return nil
+}
+
 func (d *disk) open() *store {
 	own, shelf := (&drawer{takes: newest}).flaws(), (&shelf{}).flaws()
 	return &store{flaws: flaws{
-		append: func(ctx context.Context, _ *memory, b batch) error { return d.append(ctx, b) },
+		append: func(ctx context.Context, _ *memory, b batch) error {
+			if err := d.stands(b.Key); err != nil {
+				return err
+			}
+			return d.append(ctx, b)
+		},
 		read: func(ctx context.Context, _ *memory, k key, from int) records {
 			all := d.Read(ctx, k, from)
+			if err := d.stands(k); err != nil {
+				return func(yield func(record, error) bool) { yield(record{}, err) }
+			}
 			if d.damage != nil && k.Run != "another" {
 				return d.damage(all)
 			}
 			return all
 		},
-		head: func(ctx context.Context, _ *memory, k key) (checkpoint.Head, error) { return d.Head(ctx, k) },
+		head: func(ctx context.Context, _ *memory, k key) (checkpoint.Head, error) {
+			if err := d.stands(k); err != nil {
+				return checkpoint.Head{}, err
+			}
+			return d.Head(ctx, k)
+		},
+		lease: func(ctx context.Context, _ *memory, k key, writer string, until time.Duration) (checkpoint.Head, error) {
+			if err := d.stands(k); err != nil {
+				return checkpoint.Head{}, err
+			}
+			return d.Lease(ctx, k, writer, until)
+		},
 		list: func(ctx context.Context, _ *memory, q checkpoint.Query) (checkpoint.Page, error) {
 			return d.list(ctx, q)
 		},
@@ -58,8 +86,14 @@ func (d *disk) open() *store {
 		posted: func(ctx context.Context, _ *memory, keys []key) ([]checkpoint.Message, error) {
 			return d.Posted(ctx, keys...)
 		},
-		delete: func(ctx context.Context, _ *memory, keys []key) error { return d.Delete(ctx, keys...) },
+		delete: func(ctx context.Context, _ *memory, keys []key) error {
+			d.fallen = false
+			return d.Delete(ctx, keys...)
+		},
 		save: func(ctx context.Context, _ *memory, k key, s checkpoint.Snapshot) error {
+			if err := d.stands(k); err != nil {
+				return err
+			}
 			return own.save(ctx, &d.memory, k, s)
 		},
 		snapshot: func(ctx context.Context, _ *memory, k key) (checkpoint.Snapshot, error) {
@@ -88,7 +122,7 @@ func (d *disk) list(ctx context.Context, q checkpoint.Query) (checkpoint.Page, e
 	page, err := d.List(ctx, q)
 	problems := []error{err}
 	page.Heads = slices.DeleteFunc(page.Heads, func(h checkpoint.Head) bool {
-		broken := slices.Contains(d.broken, h.Key)
+		broken := slices.Contains(d.broken, h.Key) || d.stands(h.Key) != nil
 		if broken {
 			problems = append(problems, fmt.Errorf("the head of run %q: %w", h.Key.Run, checkpoint.ErrCorrupt))
 		}
@@ -148,6 +182,10 @@ func (d *disk) faulty() checkpointtest.Faulty {
 			d.spoiled = id
 			return nil
 		},
+		DamageStands: map[string]func(key) error{"fallen": func(key) error {
+			d.fallen = true
+			return nil
+		}},
 		Damages: map[string]func(key, int) error{"another text": func(k key, seq int) error {
 			d.damage = func(all records) records {
 				return func(yield func(record, error) bool) {
@@ -184,9 +222,9 @@ func TestFaults(t *testing.T) {
 		"drops snapshots": {wear{drops: true}, []string{"reopen"}},
 		"loses values":    {wear{loses: true}, []string{"reopen"}},
 		"names no damage": {wear{vague: true}, []string{"damage"}},
-		"sees no damage":  {wear{blind: true}, []string{"damage", "damaged value"}},
+		"sees no damage":  {wear{blind: true}, []string{"damage", "damaged stand", "damaged value"}},
 		"lists nothing":   {wear{halts: true}, []string{"damaged heads"}},
-		"lists the rest":  {wear{silent: true}, []string{"damaged heads"}},
+		"lists the rest":  {wear{silent: true}, []string{"damaged heads", "damaged stand"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

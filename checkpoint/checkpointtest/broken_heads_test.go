@@ -50,8 +50,8 @@ func brokenHeads() map[string]brokenStore {
 	return map[string]brokenStore{
 		"joins keys": {rekeys(func(k key) key {
 			return key{Run: strings.TrimPrefix(k.Namespace+"/"+k.Run, "/")}
-		}), []string{"namespaces are apart"}},
-		"ignores namespaces": {rekeys(func(k key) key { return key{Run: k.Run} }), []string{"namespaces are apart"}},
+		}), []string{"runs are apart"}},
+		"ignores namespaces": {rekeys(func(k key) key { return key{Run: k.Run} }), []string{"runs are apart"}},
 		"drops types": {changes(func(b *batch, _ checkpoint.Head) {
 			b.Records = slices.Clone(b.Records)
 			for i := range b.Records {
@@ -75,14 +75,14 @@ func brokenHeads() map[string]brokenStore {
 				header.Labels = map[string]string{"a": "b"}
 				b.Header = &header
 			}
-		}), []string{"headers", "head alone"}},
+		}), []string{"headers"}},
 		"dates of seconds": {changes(func(b *batch, _ checkpoint.Head) {
 			if b.Header != nil {
 				header := *b.Header
 				header.Due = header.Due.Truncate(time.Second)
 				b.Header = &header
 			}
-		}), []string{"headers", "head alone"}},
+		}), []string{"headers"}},
 		"needs records": {flaws{append: func(ctx context.Context, m *memory, b batch) error {
 			if _, err := m.Head(ctx, b.Key); err == nil && len(b.Records) == 0 {
 				return nil
@@ -99,9 +99,9 @@ func brokenHeads() map[string]brokenStore {
 		"shares headers": {sharesHeaders(), []string{"headers are not kept"}},
 		"heads whenever": {flaws{head: func(_ context.Context, m *memory, k key) (checkpoint.Head, error) {
 			return m.Head(context.Background(), k)
-		}}, []string{"done context of abilities"}},
+		}}, []string{"done context"}},
 		"leases whenever": {flaws{lease: func(_ context.Context, m *memory, k key, w string, d time.Duration) (checkpoint.Head, error) {
 			return m.Lease(context.Background(), k, w, d)
-		}}, []string{"done context of abilities"}},
+		}}, []string{"done context"}},
 	}
 }

@@ -39,7 +39,8 @@ func brokenJournals() map[string]brokenStore {
 			n := last(m, key)
 			return filtered(m.Read(ctx, key, from), func(r record) record { r.Seq = n + 1 - r.Seq; return r })
 		}}, []string{"order", "from"}},
-		"finds anything": {flaws{read: findsAnything}, []string{"no such run", "no records", "no run id", "conflict"}},
+		"finds anything": {flaws{read: findsAnything}, []string{"no such run", "no records", "no run id"}},
+		"reads anew":     {flaws{read: readsAnew}, []string{"deleted while reading"}},
 		"reads once":     {flaws{read: readsOnce}, []string{"break"}},
 		"waits for ever": {flaws{
 			append: func(_ context.Context, m *memory, b checkpoint.Batch) error {

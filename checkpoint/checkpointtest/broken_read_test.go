@@ -41,6 +41,22 @@ func findsAnything(ctx context.Context, m *memory, key checkpoint.Key, from int)
 	}
 }
 
+// readsAnew is a Read that looks for each record anew.
+func readsAnew(ctx context.Context, m *memory, key checkpoint.Key, from int) records {
+	return func(yield func(record, error) bool) {
+		for seq, more := from, true; more; {
+			more = false
+			for r, err := range m.Read(ctx, key, seq) {
+				seq, more = r.Seq+1, err == nil
+				if !yield(r, err) {
+					return
+				}
+				break
+			}
+		}
+	}
+}
+
 // readsOnce is a Read whose sequence is good for one range.
 func readsOnce(ctx context.Context, m *memory, key checkpoint.Key, from int) records {
 	used := false

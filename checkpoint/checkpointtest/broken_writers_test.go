@@ -89,7 +89,7 @@ func brokenWriters() map[string]brokenStore {
 		}), []string{"the epoch rises"}},
 		"small epochs":    {changes(func(b *batch, _ checkpoint.Head) { b.Epoch = int64(int32(b.Epoch)) }), []string{"the epoch rises"}},
 		"looks at epochs": {flaws{append: looksAtEpochs}, []string{"taken over"}},
-		"skips the old":   {flaws{append: skipsOld}, []string{"stale prefix", "stale prefixes at once"}},
+		"skips the old":   {flaws{append: skipsOld}, []string{"stale prefix"}},
 		"stops halfway":   {flaws{append: stopsHalfway}, []string{"cancelled", "batches are whole"}},
 		"head last":       {flaws{append: headLast}, []string{"cancelled", "taken at once"}},
 	}

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/segue-go/segue/checkpoint"
@@ -190,4 +191,78 @@ func unchanged(ctx context.Context, s checkpoint.Store, key checkpoint.Key, what
 func by(b checkpoint.Batch, writer string, epoch int64) checkpoint.Batch {
 	b.Writer, b.Epoch = writer, epoch
 	return b
+}
+
+// view is a store and what else it is able to: nil is what it is not.
+type view struct {
+	store  checkpoint.Store
+	inbox  checkpoint.Inbox
+	kept   checkpoint.SnapshotStore
+	values checkpoint.ValueStore
+	lister checkpoint.Lister
+}
+
+func viewOf(s checkpoint.Store) *view {
+	v := &view{store: s}
+	v.inbox, _ = checkpoint.As[checkpoint.Inbox](s)
+	v.kept, _ = checkpoint.As[checkpoint.SnapshotStore](s)
+	v.values, _ = checkpoint.As[checkpoint.ValueStore](s)
+	v.lister, _ = checkpoint.As[checkpoint.Lister](s)
+	return v
+}
+
+// run says all that the store says of a run, with the times or without.
+func (v *view) run(ctx context.Context, key checkpoint.Key, times bool) string {
+	var all strings.Builder
+	head := form
+	if times {
+		head = whole
+	}
+	h, err := v.store.Head(ctx, key)
+	fmt.Fprintln(&all, "head:", head(h), kind(err))
+	records, err := read(ctx, v.store, key, 1)
+	for _, r := range records {
+		fmt.Fprintf(&all, "record %d %q: %q\n", r.Seq, r.Type, r.Data)
+	}
+	fmt.Fprintln(&all, "records:", len(records), kind(err))
+	if v.inbox != nil {
+		messages, err := v.inbox.Posted(ctx, key)
+		for _, m := range messages {
+			fmt.Fprintf(&all, "message %s to %q: %q\n", m.ID, m.Key, m.Data)
+			if times {
+				fmt.Fprintln(&all, "posted at", nanos(m.At))
+			}
+		}
+		fmt.Fprintln(&all, "messages:", len(messages), kind(err))
+	}
+	if v.kept != nil {
+		snapshot, err := v.kept.Snapshot(ctx, key)
+		fmt.Fprintf(&all, "snapshot of %d records: %q %s\n", snapshot.Records, snapshot.Data, kind(err))
+	}
+	if v.values != nil {
+		list, err := v.values.Values(ctx, key)
+		for _, value := range list {
+			data, size, err := v.values.ReadValue(ctx, key, value.ID, 0, 1<<20)
+			fmt.Fprintf(&all, "value %v: %q of %d %s\n", value, data, size, kind(err))
+		}
+		fmt.Fprintln(&all, "values:", len(list), kind(err))
+	}
+	return all.String()
+}
+
+// everything says all that a store says of runs, times included, and what a list says.
+func everything(ctx context.Context, s checkpoint.Store, keys []checkpoint.Key) (string, error) {
+	var all strings.Builder
+	v := viewOf(s)
+	for _, key := range keys {
+		all.WriteString(v.run(ctx, key, true))
+	}
+	if v.lister == nil {
+		return all.String(), nil
+	}
+	page, err := v.lister.List(ctx, checkpoint.Query{All: true})
+	for _, h := range page.Heads {
+		fmt.Fprintln(&all, whole(h))
+	}
+	return all.String(), err
 }

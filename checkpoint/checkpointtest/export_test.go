@@ -28,9 +28,6 @@ func Broken(ctx context.Context, names []string, open func() checkpoint.Store) m
 	return found
 }
 
-// Told returns what the client was told.
-func (o Operation) Told() error { return o.told }
-
 // Checks returns the names of all checks.
 func Checks() (names []string) {
 	for _, c := range checks {
@@ -60,8 +57,14 @@ func ModelOf(t rapid.TB, s checkpoint.Store) { model(t, s) }
 func FoundFaults(ctx context.Context, open func() Faulty) map[string]error {
 	found := map[string]error{}
 	for _, f := range faults {
-		if err := f.run(ctx, open()); err != nil {
+		err := f.run(ctx, open())
+		if _, without := errors.AsType[lacking](err); err != nil && !without {
 			found[f.name] = err
+		}
+	}
+	for name := range open().DamageStands {
+		if err := damagedStand(ctx, open(), name); err != nil {
+			found["damaged stand"] = err
 		}
 	}
 	for name := range open().Damages {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"strconv"
 	"strings"
 	"testing"
@@ -31,6 +32,10 @@ type Faulty struct {
 	// DamageHead damages the head of a run by the back door, such as a byte of its header.
 	DamageHead func(key checkpoint.Key) error
 
+	// DamageStands are ways to damage where a run stands by the back door, by their names: the place
+	// of its last record, its epoch, its lease, its recoveries.
+	DamageStands map[string]func(key checkpoint.Key) error
+
 	// DamageValue damages a value of a run by the back door, such as a byte of its data.
 	DamageValue func(key checkpoint.Key, id string) error
 }
@@ -42,6 +47,17 @@ func Faults(t *testing.T, open func(t *testing.T) Faulty) {
 	for _, f := range faults {
 		t.Run(f.name, func(t *testing.T) { report(t, func(ctx context.Context) error { return f.run(ctx, open(t)) }) })
 	}
+	t.Run("damaged stand", func(t *testing.T) {
+		names := open(t).DamageStands
+		if len(names) == 0 {
+			t.Skip(lacking("DamageStands"))
+		}
+		for name := range names {
+			t.Run(name, func(t *testing.T) {
+				report(t, func(ctx context.Context) error { return damagedStand(ctx, open(t), name) })
+			})
+		}
+	})
 	t.Run("damage", func(t *testing.T) {
 		names := open(t).Damages
 		if len(names) == 0 {
@@ -62,6 +78,7 @@ var faults = []struct {
 	run  func(context.Context, Faulty) error
 }{
 	{"reopen", reopened},
+	{"closed", closed},
 	{"retry after reopen", retryReopened},
 	{"interrupt", interrupted},
 	{"damaged heads", damagedHeads},
@@ -88,6 +105,12 @@ func reopened(ctx context.Context, f Faulty) error {
 			}
 		}
 	}
+	odd, full := batch(run, numbered(1, 1)...), fullHeader()
+	odd.Header = &full
+	if err := put(ctx, s, odd); err != nil {
+		return err
+	}
+	keys = append(keys, run)
 	if k, ok := checkpoint.As[checkpoint.SnapshotStore](s); ok {
 		for _, key := range keys[2:5] {
 			if err := k.SaveSnapshot(ctx, key, checkpoint.Snapshot{Records: 2, Data: []byte("of " + key.Run)}); err != nil {
@@ -118,43 +141,68 @@ func reopened(ctx context.Context, f Faulty) error {
 	return err
 }
 
-// everything says how runs stand, and what a list says.
-func everything(ctx context.Context, s checkpoint.Store, keys []checkpoint.Key) (string, error) {
-	var all strings.Builder
-	for _, key := range keys {
-		h, err := s.Head(ctx, key)
-		fmt.Fprintln(&all, whole(h), kind(err))
-		records, err := read(ctx, s, key, 1)
-		fmt.Fprintln(&all, records, kind(err))
-		if in, ok := checkpoint.As[checkpoint.Inbox](s); ok {
-			messages, err := in.Posted(ctx, key)
-			for _, m := range messages {
-				fmt.Fprintf(&all, "%s %s %s %d\n", m.Key, m.ID, m.Data, nanos(m.At))
-			}
-			if err != nil {
-				return "", err
-			}
+// closed calls each method of a store that is closed, which may be closed again.
+func closed(ctx context.Context, f Faulty) error {
+	closer, ok := f.Store.(io.Closer)
+	if !ok {
+		return lacking("Close")
+	}
+	if err := errors.Join(fill(ctx, f.Store, run, numbered(1, 1)), closer.Close(), closer.Close()); err != nil {
+		return err
+	}
+	for what, err := range calls(ctx, f.Store) {
+		if err := wraps(err, checkpoint.ErrClosed, "%s of a store that is closed", what); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// damagedStand damages where a run stands: whoever reads or changes the run is told of it, and no
+// change makes it good. Other runs go on, and the damaged one can be deleted.
+func damagedStand(ctx context.Context, f Faulty, name string) error {
+	s, another := f.Store, named("another")
+	if err := errors.Join(fill(ctx, s, run, numbered(1, 3)), fill(ctx, s, another, numbered(1, 3))); err != nil {
+		return err
+	}
+	l, leases := checkpoint.As[checkpoint.Leaser](s)
+	if leases {
+		if _, err := l.Lease(ctx, run, owner, time.Hour); err != nil {
+			return err
+		}
+	}
+	if err := f.DamageStands[name](run); err != nil {
+		return fmt.Errorf("the damage cannot be done: %w", err)
+	}
+	for range 2 {
+		said := map[string]error{}
+		_, said["head"] = s.Head(ctx, run)
+		_, said["read"] = read(ctx, s, run, 1)
+		for seq := 1; seq < 16; seq++ {
+			said[fmt.Sprint("append of record ", seq)] = s.Append(ctx, by(batch(run, numbered(seq, 1)...), owner, 1<<40))
 		}
 		if k, ok := checkpoint.As[checkpoint.SnapshotStore](s); ok {
-			snapshot, err := k.Snapshot(ctx, key)
-			fmt.Fprintf(&all, "%d %s %s\n", snapshot.Records, snapshot.Data, kind(err))
+			said["save snapshot"] = k.SaveSnapshot(ctx, run, checkpoint.Snapshot{Records: 1})
 		}
-		if v, ok := checkpoint.As[checkpoint.ValueStore](s); ok {
-			list, err := v.Values(ctx, key)
-			data, size, readErr := v.ReadValue(ctx, key, "a", 0, 1000)
-			fmt.Fprintf(&all, "%v %s %s %d %s\n", list, kind(err), data, size, kind(readErr))
+		if leases {
+			_, said["lease"] = l.Lease(ctx, run, owner, time.Hour)
 		}
-	}
-	if l, ok := checkpoint.As[checkpoint.Lister](s); ok {
-		page, err := l.List(ctx, checkpoint.Query{All: true})
-		if err != nil {
-			return "", err
+		if lister, ok := checkpoint.As[checkpoint.Lister](s); ok {
+			_, said["list"] = lister.List(ctx, checkpoint.Query{})
 		}
-		for _, h := range page.Heads {
-			fmt.Fprintln(&all, whole(h))
+		for what, err := range said {
+			if err := wraps(err, checkpoint.ErrCorrupt, "%s of a run whose stand is damaged", what); err != nil {
+				return err
+			}
 		}
 	}
-	return all.String(), nil
+	if err := fill(ctx, s, another, numbered(4, 1)); err != nil {
+		return fmt.Errorf("beside a run whose stand is damaged: %w", err)
+	}
+	if p, ok := checkpoint.As[checkpoint.Pruner](s); ok {
+		return errors.Join(p.Delete(ctx, run), fill(ctx, s, run, numbered(1, 1)), expect(ctx, s, run, 1, numbered(1, 1)))
+	}
+	return nil
 }
 
 // retryReopened makes the very same Append again to a store that was opened anew.

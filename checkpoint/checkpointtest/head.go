@@ -26,6 +26,7 @@ func fullHeader() checkpoint.Header {
 		Due:    time.Date(2031, 2, 3, 4, 5, 6, 789_012_345, time.FixedZone("", 3600)),
 		Origin: checkpoint.Origin{Run: "a 'run' / of another", Record: 12345}, Labels: map[string]string{},
 	}
+	h.Labels["nul\x00"] = "\x00"
 	for i, name := range oddTexts {
 		h.Labels[name] = oddTexts[len(oddTexts)-1-i]
 	}
@@ -39,6 +40,7 @@ func headers(ctx context.Context, s checkpoint.Store) error {
 	for _, status := range []checkpoint.Status{checkpoint.StatusWaiting, checkpoint.StatusDone, checkpoint.StatusFailed, checkpoint.StatusLimit, checkpoint.StatusStopped} {
 		all = append(all, checkpoint.Header{Status: status, Due: time.Unix(1<<32, 0)})
 	}
+	var created time.Time
 	for _, h := range all {
 		b := batch(run, numbered(want.Last+1, 2)...)
 		b.Header = &h
@@ -49,6 +51,11 @@ func headers(ctx context.Context, s checkpoint.Store) error {
 		if err := expectHead(ctx, s, want); err != nil {
 			return err
 		}
+		if got, err := s.Head(ctx, run); err != nil || !created.IsZero() && !got.Created.Equal(created) {
+			return fmt.Errorf("a run that was created at %s was then created at %s (error %w)", created, got.Created, err)
+		} else {
+			created = got.Created
+		}
 		b.Records, b.Header = numbered(want.Last+1, 1), nil
 		want.Last++
 		if err := put(ctx, s, b); err != nil {
@@ -56,60 +63,6 @@ func headers(ctx context.Context, s checkpoint.Store) error {
 		}
 		if err := expectHead(ctx, s, want); err != nil {
 			return fmt.Errorf("after a batch without a header: %w", err)
-		}
-	}
-	return nil
-}
-
-// headAlone changes the head by batches without records.
-func headAlone(ctx context.Context, s checkpoint.Store) error {
-	if err := fill(ctx, s, run, numbered(1, 3)); err != nil {
-		return err
-	}
-	first, err := s.Head(ctx, run)
-	if err != nil {
-		return err
-	}
-	for _, h := range []checkpoint.Header{fullHeader(), {Status: checkpoint.StatusParked, Reason: "so"}, fullHeader()} {
-		b := batch(run)
-		b.Header = &h
-		for range 2 {
-			if err := put(ctx, s, b); err != nil {
-				return err
-			}
-			if err := expectHead(ctx, s, checkpoint.Head{Key: run, Header: h, Last: 3, Epoch: 1}); err != nil {
-				return fmt.Errorf("after a batch without records: %w", err)
-			}
-			b.Header = nil // and nothing at all
-		}
-	}
-	if err := expect(ctx, s, run, 1, numbered(1, 3)); err != nil {
-		return fmt.Errorf("after a batch without records: %w", err)
-	}
-	last, err := s.Head(ctx, run)
-	if err == nil && (!last.Created.Equal(first.Created) || last.Updated.Before(first.Updated)) {
-		err = fmt.Errorf("a run that was created at %s and appended to at %s has, after another append, %s and %s",
-			first.Created, first.Updated, last.Created, last.Updated)
-	}
-	return err
-}
-
-// headsApart reads heads of runs that there are not, or are others'.
-func headsApart(ctx context.Context, s checkpoint.Store) error {
-	for i, key := range []checkpoint.Key{run, named("another"), {Namespace: "a", Run: run.Run}} {
-		for _, missing := range []checkpoint.Key{key, named(""), {Namespace: "b", Run: run.Run}, named("a\xff")} {
-			_, err := s.Head(ctx, missing)
-			if err := wraps(err, checkpoint.ErrNotFound, "head of run %.64q", missing); err != nil {
-				return err
-			}
-		}
-		b := batch(key, numbered(1, i+1)...)
-		b.Header = &checkpoint.Header{Status: checkpoint.StatusRunning, Reason: fmt.Sprint(i)}
-		if err := put(ctx, s, b); err != nil {
-			return err
-		}
-		if err := expectHead(ctx, s, checkpoint.Head{Key: key, Header: *b.Header, Last: i + 1, Epoch: 1}); err != nil {
-			return err
 		}
 	}
 	return nil
@@ -160,49 +113,4 @@ func types(ctx context.Context, s checkpoint.Store) error {
 		}
 	}
 	return expect(ctx, s, run, 1, want)
-}
-
-// namespacesApart uses keys that are one text when they are put together carelessly.
-func namespacesApart(ctx context.Context, s checkpoint.Store) error {
-	keys := []checkpoint.Key{
-		{Namespace: "", Run: "a/b/c"},
-		{Namespace: "a", Run: "b/c"},
-		{Namespace: "a/b", Run: "c"},
-		{Namespace: "a/", Run: "b/c"},
-		{Namespace: "a", Run: "b"},
-		{Namespace: "b", Run: "a"},
-		{Namespace: "", Run: "ab"},
-		{Namespace: "ab", Run: "ab"},
-		{Namespace: "a", Run: "/b"},
-		{Namespace: "a\n", Run: "b"},
-		{Namespace: "a", Run: "\nb"},
-		{Namespace: "null", Run: "b"},
-		{Namespace: "0", Run: "b"},
-		{Namespace: strings.Repeat("é", 256), Run: "b"},
-		{Namespace: strings.Repeat("é", 255), Run: "éb"},
-	}
-	for _, text := range oddTexts[1:] {
-		keys = append(keys, checkpoint.Key{Namespace: text, Run: run.Run})
-	}
-	record := func(i int) checkpoint.Record { return checkpoint.Record{Seq: 1, Data: []byte(fmt.Sprint(i))} }
-	for i, key := range keys {
-		if err := fill(ctx, s, key, []checkpoint.Record{record(i)}); err != nil {
-			return fmt.Errorf("namespace %.64q: %w", key.Namespace, err)
-		}
-	}
-	for i, key := range keys {
-		if err := expect(ctx, s, key, 1, []checkpoint.Record{record(i)}); err != nil {
-			return fmt.Errorf("namespace %.64q: %w", key.Namespace, err)
-		}
-	}
-	for _, namespace := range []string{"a\x00", "\x00", "\xff", strings.Repeat("x", checkpoint.MaxRunID+1)} {
-		key := checkpoint.Key{Namespace: namespace, Run: "b"}
-		if err := wraps(s.Append(ctx, batch(key, record(0))), checkpoint.ErrID, "append to a run in the namespace %.8q", namespace); err != nil {
-			return err
-		}
-		if err := expectNone(ctx, s, key, 1); err != nil {
-			return err
-		}
-	}
-	return nil
 }

@@ -178,42 +178,6 @@ func list(ctx context.Context, s checkpoint.Store) error {
 	return errors.Join(append(wrong, err)...)
 }
 
-// listChanges follows the changes of a run through lists.
-func listChanges(ctx context.Context, s checkpoint.Store) error {
-	l, err := able[checkpoint.Lister](s)
-	if err != nil {
-		return err
-	}
-	b := batch(run, numbered(1, 1)...)
-	old := checkpoint.Query{
-		Status: []checkpoint.Status{checkpoint.StatusWaiting}, Strategy: "react", Wait: "approval", Origin: "a", Due: dueSoon, Labels: map[string]string{"k": "v"},
-	}
-	b.Header = &checkpoint.Header{
-		Status: checkpoint.StatusWaiting, Strategy: "react", Waits: []checkpoint.Wait{{ID: "1", Kind: "approval"}},
-		Origin: checkpoint.Origin{Run: "a"}, Due: dueSoon, Labels: map[string]string{"k": "v"},
-	}
-	if err := errors.Join(put(ctx, s, b), listed(ctx, l, old, run.Run)); err != nil {
-		return err
-	}
-	b.Header = nil
-	b.Records = numbered(2, 1)
-	if err := errors.Join(put(ctx, s, b), listed(ctx, l, old, run.Run)); err != nil {
-		return fmt.Errorf("after a batch without a header: %w", err)
-	}
-	b.Records, b.Header = nil, &checkpoint.Header{Status: checkpoint.StatusRunning}
-	if err := put(ctx, s, b); err != nil {
-		return err
-	}
-	for _, q := range []checkpoint.Query{
-		{Status: old.Status}, {Strategy: old.Strategy}, {Wait: old.Wait}, {Origin: old.Origin}, {Due: old.Due}, {Labels: old.Labels},
-	} {
-		if err := listed(ctx, l, q, ""); err != nil {
-			return fmt.Errorf("after another header: %w", err)
-		}
-	}
-	return listed(ctx, l, checkpoint.Query{Status: []checkpoint.Status{checkpoint.StatusRunning}}, run.Run)
-}
-
 // listUpdated lists runs by when they were appended to.
 func listUpdated(ctx context.Context, s checkpoint.Store) error {
 	l, err := able[checkpoint.Lister](s)
@@ -241,68 +205,65 @@ func listUpdated(ctx context.Context, s checkpoint.Store) error {
 	)
 }
 
-// listLeased lists runs that nobody works on.
-func listLeased(ctx context.Context, s checkpoint.Store) error {
+// listFields makes queries of all fields at once, and compares with a Memory. Some headers have been
+// replaced by others before.
+func listFields(ctx context.Context, s checkpoint.Store) error {
 	l, err := able[checkpoint.Lister](s)
 	if err != nil {
 		return err
 	}
-	leaser, err := able[checkpoint.Leaser](s)
-	if err != nil {
-		return err
-	}
-	for _, id := range []string{"never", "now", "over", "released"} {
-		if err := fill(ctx, s, named(id), numbered(1, 1)); err != nil {
-			return err
+	memory := new(checkpoint.Memory)
+	inbox, _ := checkpoint.As[checkpoint.Inbox](s)
+	statuses := []checkpoint.Status{checkpoint.StatusRunning, checkpoint.StatusWaiting, checkpoint.StatusDone, "a\x00b"}
+	for i := range 60 {
+		b := batch(checkpoint.Key{Namespace: []string{"", "a", "B"}[i%3], Run: fmt.Sprint("run-", i)}, numbered(1, 1)...)
+		h := checkpoint.Header{Status: statuses[i%4], Labels: map[string]string{"five": fmt.Sprint(i % 5), "\x00": "\x00"}}
+		if i%4 == 0 {
+			h.Waits, h.Due = []checkpoint.Wait{{ID: "1", Kind: "k"}}, time.Unix(int64(1000+i), 0)
 		}
-	}
-	for id, ds := range map[string][]time.Duration{"now": {time.Hour}, "over": {moment}, "released": {time.Hour, 0}} {
-		for _, d := range ds {
-			if _, err := leaser.Lease(ctx, named(id), owner, d); err != nil {
+		b.Header = &h
+		again := h
+		again.Status, again.Strategy = statuses[(i+i/9)%4], "t"
+		for _, one := range []checkpoint.Store{s, memory} {
+			if err := errors.Join(put(ctx, one, b), put(ctx, one, checkpoint.Batch{Key: b.Key, Writer: owner, Epoch: 1, Header: &again})); err != nil {
+				return err
+			}
+		}
+		if inbox != nil && i%7 == 0 {
+			if err := errors.Join(inbox.Post(ctx, note(b.Key, "m")), memory.Post(ctx, note(b.Key, "m"))); err != nil {
 				return err
 			}
 		}
 	}
-	if _, err := takeOver(ctx, leaser, named("over"), other, moment); err != nil {
-		return err
-	}
-	for ctx.Err() == nil {
-		err = listed(ctx, l, checkpoint.Query{Unleased: true}, "never over released")
-		if err == nil {
-			break
+	for bits := range 1 << 9 {
+		has := func(bit int) bool { return bits&(1<<bit) != 0 }
+		q := checkpoint.Query{All: has(0), Posted: has(1) && inbox != nil, Unleased: has(2), Namespace: "a"}
+		if has(3) {
+			q.Status = statuses[bits%3:]
 		}
-		page, again := l.List(ctx, checkpoint.Query{Unleased: true})
-		if runs := keyed(page.Heads); again != nil || runs != "never released" && runs != "never over released" { // the lease may end meanwhile
+		if has(4) {
+			q.Labels = map[string]string{"five": "2", "\x00": "\x00"}
+		}
+		if has(5) {
+			q.Wait = "k"
+		}
+		if has(6) {
+			q.Due = time.Unix(1030, 0)
+		}
+		if has(7) {
+			q.Limit = 3
+		}
+		if has(8) {
+			q.Strategy = "t"
+		}
+		want, wantErr := pages(ctx, memory, q, nothingBetween)
+		got, err := pages(ctx, l, q, nothingBetween)
+		if err := errors.Join(err, wantErr, inOrder(got)); err != nil {
 			return err
 		}
-		time.Sleep(moment)
+		if keyed(got) != keyed(want) {
+			return fmt.Errorf("list of %+v: got the runs %q, want %q", q, keyed(got), keyed(want))
+		}
 	}
-	return errors.Join(err, listed(ctx, l, checkpoint.Query{}, "never now over released"))
-}
-
-// listPosted lists runs whose inbox holds messages.
-func listPosted(ctx context.Context, s checkpoint.Store) error {
-	l, err := able[checkpoint.Lister](s)
-	if err != nil {
-		return err
-	}
-	p, err := newPosted(ctx, s, named("a"), named("b"), checkpoint.Key{Namespace: "n", Run: "b"})
-	if err != nil {
-		return err
-	}
-	if err := errors.Join(p.post(ctx, named("a"), "1", "2"), p.post(ctx, checkpoint.Key{Namespace: "n", Run: "b"}, "3")); err != nil {
-		return err
-	}
-	q := checkpoint.Query{Posted: true}
-	everywhere := checkpoint.Query{Posted: true, All: true}
-	if err := errors.Join(listed(ctx, l, q, "a"), listed(ctx, l, everywhere, "a n/b")); err != nil {
-		return err
-	}
-	b := batch(named("a"))
-	b.Taken = []string{"1"}
-	if err := errors.Join(put(ctx, s, b), listed(ctx, l, q, "a")); err != nil {
-		return err
-	}
-	b.Taken = []string{"2"}
-	return errors.Join(put(ctx, s, b), listed(ctx, l, q, ""), listed(ctx, l, everywhere, "n/b"))
+	return nil
 }

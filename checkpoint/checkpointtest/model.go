@@ -40,31 +40,34 @@ func model(t rapid.TB, s checkpoint.Store) {
 type pair struct {
 	ctx    context.Context
 	memory *checkpoint.Memory
-	store  checkpoint.Store
+	store  *view
+	model  *view // of the memory, able to what the store is able to
 	keys   []checkpoint.Key
 	stored map[checkpoint.Key]checkpoint.Batch // the last one that was appended
 	posts  []string                            // the IDs of all messages
 
-	lister checkpoint.Lister
-	inbox  checkpoint.Inbox
 	leaser checkpoint.Leaser
 	pruner checkpoint.Pruner
-	kept   checkpoint.SnapshotStore
-	values checkpoint.ValueStore
 }
 
 // newPair makes one whose runs are apart from those of other cases.
 func newPair(ctx context.Context, s checkpoint.Store, name string) *pair {
-	p := &pair{ctx: ctx, memory: new(checkpoint.Memory), store: s, stored: map[checkpoint.Key]checkpoint.Batch{}}
+	p := &pair{ctx: ctx, memory: new(checkpoint.Memory), store: viewOf(s), stored: map[checkpoint.Key]checkpoint.Batch{}}
+	p.model = &view{store: p.memory}
+	if p.store.inbox != nil {
+		p.model.inbox = p.memory
+	}
+	if p.store.kept != nil {
+		p.model.kept = p.memory
+	}
+	if p.store.values != nil {
+		p.model.values = p.memory
+	}
+	p.leaser, _ = checkpoint.As[checkpoint.Leaser](s)
+	p.pruner, _ = checkpoint.As[checkpoint.Pruner](s)
 	for _, namespace := range []string{name, name + "/a"} {
 		p.keys = append(p.keys, checkpoint.Key{Namespace: namespace, Run: "a/b"}, checkpoint.Key{Namespace: namespace, Run: "b"})
 	}
-	p.lister, _ = checkpoint.As[checkpoint.Lister](s)
-	p.inbox, _ = checkpoint.As[checkpoint.Inbox](s)
-	p.leaser, _ = checkpoint.As[checkpoint.Leaser](s)
-	p.pruner, _ = checkpoint.As[checkpoint.Pruner](s)
-	p.kept, _ = checkpoint.As[checkpoint.SnapshotStore](s)
-	p.values, _ = checkpoint.As[checkpoint.ValueStore](s)
 	return p
 }
 
@@ -77,10 +80,7 @@ func (p *pair) forget() {
 
 func (p *pair) actions() map[string]func(*rapid.T) {
 	actions := map[string]func(*rapid.T){"append": p.append, "append more": p.append, "retry": p.retry}
-	if p.lister != nil {
-		actions["list"] = p.list
-	}
-	if p.inbox != nil {
+	if p.store.inbox != nil {
 		actions["post"] = p.post
 	}
 	if p.leaser != nil {
@@ -89,10 +89,10 @@ func (p *pair) actions() map[string]func(*rapid.T) {
 	if p.pruner != nil {
 		actions["delete"] = p.delete
 	}
-	if p.kept != nil {
+	if p.store.kept != nil {
 		actions["snapshot"] = p.snapshot
 	}
-	if p.values != nil {
+	if p.store.values != nil {
 		actions["value"] = p.value
 	}
 	return actions
@@ -141,7 +141,7 @@ func (p *pair) append(t *rapid.T) {
 		b.Lease = rapid.SampledFrom([]time.Duration{0, 0, time.Hour, -1}).Draw(t, "lease")
 		b.Progress = rapid.Bool().Draw(t, "progress")
 	}
-	if p.inbox != nil && len(p.posts) > 0 {
+	if p.store.inbox != nil && len(p.posts) > 0 {
 		b.Taken = rapid.SliceOfN(rapid.SampledFrom(p.posts), 0, 2).Draw(t, "taken")
 	}
 	if last := p.stored[key]; n > 0 && last.Writer == b.Writer && next+n-1 == h.Last {
@@ -152,7 +152,7 @@ func (p *pair) append(t *rapid.T) {
 
 func (p *pair) do(t *rapid.T, b checkpoint.Batch) {
 	want := p.memory.Append(p.ctx, b)
-	same(t, fmt.Sprintf("run %q: append of records %s by %q in epoch %d", b.Key, places(b.Records), b.Writer, b.Epoch), p.store.Append(p.ctx, b), want)
+	same(t, fmt.Sprintf("run %q: append of records %s by %q in epoch %d", b.Key, places(b.Records), b.Writer, b.Epoch), p.store.store.Append(p.ctx, b), want)
 	if want == nil && len(b.Records) > 0 {
 		p.stored[b.Key] = b
 	}
@@ -213,7 +213,7 @@ func (p *pair) post(t *rapid.T) {
 	}
 	id := p.posts[i]
 	m := note(p.keys[i%len(p.keys)], id) // a message has one ID, and one run
-	same(t, fmt.Sprintf("run %q: post of %q", m.Key, id), p.inbox.Post(p.ctx, m), p.memory.Post(p.ctx, m))
+	same(t, fmt.Sprintf("run %q: post of %q", m.Key, id), p.store.inbox.Post(p.ctx, m), p.memory.Post(p.ctx, m))
 	p.compare(t, m.Key)
 }
 
@@ -225,7 +225,7 @@ func (p *pair) snapshot(t *rapid.T) {
 		Records: rapid.IntRange(0, h.Last+1).Draw(t, "records"),
 		Data:    rapid.SliceOfN(rapid.Byte(), 0, 8).Draw(t, "data"),
 	}
-	same(t, fmt.Sprintf("run %q: snapshot of %d records", key, s.Records), p.kept.SaveSnapshot(p.ctx, key, s), p.memory.SaveSnapshot(p.ctx, key, s))
+	same(t, fmt.Sprintf("run %q: snapshot of %d records", key, s.Records), p.store.kept.SaveSnapshot(p.ctx, key, s), p.memory.SaveSnapshot(p.ctx, key, s))
 	p.compare(t, key)
 }
 
@@ -233,7 +233,7 @@ func (p *pair) snapshot(t *rapid.T) {
 func (p *pair) value(t *rapid.T) {
 	key, id := p.key(t), rapid.SampledFrom([]string{"a", "b"}).Draw(t, "id")
 	data := rapid.SliceOfN(rapid.Byte(), 0, 8).Draw(t, "data")
-	same(t, fmt.Sprintf("run %q: put of value %q", key, id), p.values.PutValue(p.ctx, key, id, data), p.memory.PutValue(p.ctx, key, id, data))
+	same(t, fmt.Sprintf("run %q: put of value %q", key, id), p.store.values.PutValue(p.ctx, key, id, data), p.memory.PutValue(p.ctx, key, id, data))
 	p.compare(t, key)
 }
 

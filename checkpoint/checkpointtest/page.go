@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sync"
 
 	"github.com/segue-go/segue/checkpoint"
 )
@@ -48,55 +47,6 @@ func pages(ctx context.Context, l checkpoint.Lister, q checkpoint.Query, between
 }
 
 func nothingBetween(checkpoint.Page) error { return nil }
-
-// paging goes through lists page by page.
-func paging(ctx context.Context, s checkpoint.Store) error {
-	l, err := able[checkpoint.Lister](s)
-	if err != nil {
-		return err
-	}
-	var want []checkpoint.Head
-	for i := range 30 {
-		for _, namespace := range []string{"", "n", "é/\n\""} {
-			b := batch(checkpoint.Key{Namespace: namespace, Run: fmt.Sprint("run ", i*7%30)}, numbered(1, 1)...)
-			if i%3 == 0 {
-				b.Header = &checkpoint.Header{Status: checkpoint.StatusDone}
-			}
-			if err := put(ctx, s, b); err != nil {
-				return err
-			}
-		}
-	}
-	whole, err := l.List(ctx, checkpoint.Query{All: true, Limit: 1000})
-	if err != nil {
-		return err
-	}
-	for _, q := range []checkpoint.Query{
-		{Limit: 1},
-		{Limit: 7, Namespace: "n"},
-		{Limit: 29},
-		{Limit: 30},
-		{Limit: 31},
-		{Limit: 7, All: true},
-		{Limit: 3, All: true, Status: []checkpoint.Status{checkpoint.StatusDone}},
-		{Limit: 10, Namespace: "é/\n\"", Status: []checkpoint.Status{checkpoint.StatusDone}},
-	} {
-		want = want[:0]
-		for _, h := range whole.Heads {
-			if (q.All || h.Key.Namespace == q.Namespace) && (q.Status == nil || h.Header.Status == checkpoint.StatusDone) {
-				want = append(want, h)
-			}
-		}
-		got, err := pages(ctx, l, q, nothingBetween)
-		if err == nil && (keyed(got) != keyed(want) || len(got) == 0) {
-			err = fmt.Errorf("list of %+v, page by page: got runs %q, want %q", q, keyed(got), keyed(want))
-		}
-		if err := errors.Join(err, inOrder(got)); err != nil {
-			return err
-		}
-	}
-	return nil
-}
 
 // pagingAmidChanges goes through a list while runs are created and deleted.
 func pagingAmidChanges(ctx context.Context, s checkpoint.Store) error {
@@ -156,17 +106,14 @@ func limits(ctx context.Context, s checkpoint.Store) error {
 	if err != nil {
 		return err
 	}
-	errs := make([]error, writers)
-	var all sync.WaitGroup
-	for w := range writers {
-		all.Go(func() {
-			for i := w; i < runs && errs[w] == nil; i += writers {
-				errs[w] = fill(ctx, s, named(fmt.Sprint("run ", i)), numbered(1, 1))
+	if err := errors.Join(atOnce(writers, func(w int) error {
+		for i := w; i < runs; i += writers {
+			if err := fill(ctx, s, named(fmt.Sprint("run ", i)), numbered(1, 1)); err != nil {
+				return err
 			}
-		})
-	}
-	all.Wait()
-	if err := errors.Join(errs...); err != nil {
+		}
+		return nil
+	})...); err != nil {
 		return err
 	}
 	for _, limit := range []struct{ asked, want int }{{0, 100}, {-1, 100}, {1, 1}, {999, 999}, {1000, 1000}, {1001, 1000}, {1 << 30, 1000}} {

@@ -2,6 +2,7 @@ package checkpointtest
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"iter"
 	"time"
@@ -22,92 +23,89 @@ func from(ctx context.Context, s checkpoint.Store) error {
 	return nil
 }
 
-func noSuchRun(ctx context.Context, s checkpoint.Store) error {
-	missing := func() error {
-		for _, first := range []int{-1, 1, 7} {
-			for _, id := range []string{run.Run, ""} {
-				if err := expectNone(ctx, s, named(id), first); err != nil {
-					return err
-				}
-			}
-		}
-		return nil
+// calls calls each method, and returns what it says.
+func calls(ctx context.Context, s checkpoint.Store) map[string]error {
+	all := map[string]error{"append": s.Append(ctx, batch(run, numbered(2, 1)...))}
+	_, all["read"] = read(ctx, s, run, 1)
+	_, all["read of no run"] = read(ctx, s, named("missing"), 1)
+	_, all["head"] = s.Head(ctx, run)
+	if l, ok := checkpoint.As[checkpoint.Lister](s); ok {
+		_, all["list"] = l.List(ctx, checkpoint.Query{})
 	}
-	if err := missing(); err != nil {
-		return err
+	if in, ok := checkpoint.As[checkpoint.Inbox](s); ok {
+		all["post"] = in.Post(ctx, note(run, "1"))
+		_, all["posted"] = in.Posted(ctx, run)
 	}
-	if err := fill(ctx, s, named("another"), numbered(1, 9)); err != nil {
-		return err
+	if k, ok := checkpoint.As[checkpoint.SnapshotStore](s); ok {
+		all["save snapshot"] = k.SaveSnapshot(ctx, run, checkpoint.Snapshot{Records: 1})
+		_, all["snapshot"] = k.Snapshot(ctx, run)
 	}
-	return missing()
+	if v, ok := checkpoint.As[checkpoint.ValueStore](s); ok {
+		all["put value"] = v.PutValue(ctx, run, "a", nil)
+		_, _, all["read value"] = v.ReadValue(ctx, run, "a", 0, 1)
+		_, all["values"] = v.Values(ctx, run)
+	}
+	if l, ok := checkpoint.As[checkpoint.Leaser](s); ok {
+		_, all["lease"] = l.Lease(ctx, run, owner, time.Hour)
+	}
+	if p, ok := checkpoint.As[checkpoint.Pruner](s); ok {
+		all["delete"] = p.Delete(ctx, run)
+		all["vacuum"] = p.Vacuum(ctx)
+	}
+	return all
 }
 
+// doneContext calls each method with a context that is done.
 func doneContext(ctx context.Context, s checkpoint.Store) error {
-	kept := numbered(1, 2)
-	if err := fill(ctx, s, run, kept); err != nil {
-		return err
-	}
-	done, cancel := context.WithCancel(ctx)
-	cancel()
-	if err := wraps(s.Append(done, batch(run, numbered(3, 1)...)), context.Canceled, "append with a context that is done"); err != nil {
-		return err
-	}
-	for _, id := range []string{run.Run, "missing"} {
-		got, err := read(done, s, named(id), 1)
-		if err := wraps(err, context.Canceled, "run %q: read with a context that is done", id); err != nil {
-			return err
-		}
-		if len(got) > 0 {
-			return fmt.Errorf("run %q: read with a context that is done gave %d records", id, len(got))
-		}
-	}
-	return expect(ctx, s, run, 1, kept)
-}
-
-// doneAbilities calls each method of each ability with a context that is done.
-func doneAbilities(ctx context.Context, s checkpoint.Store) error {
 	if err := fill(ctx, s, run, numbered(1, 1)); err != nil {
 		return err
 	}
+	before, err := everything(ctx, s, []checkpoint.Key{run})
+	if err != nil {
+		return err
+	}
 	done, cancel := context.WithCancel(ctx)
 	cancel()
-	calls := map[string]error{}
-	_, calls["head"] = s.Head(done, run)
-	if l, ok := checkpoint.As[checkpoint.Lister](s); ok {
-		_, calls["list"] = l.List(done, checkpoint.Query{})
-	}
-	in, posts := checkpoint.As[checkpoint.Inbox](s)
-	if posts {
-		calls["post"] = in.Post(done, note(run, "1"))
-		_, calls["posted"] = in.Posted(done, run)
-	}
-	if k, ok := checkpoint.As[checkpoint.SnapshotStore](s); ok {
-		calls["save snapshot"] = k.SaveSnapshot(done, run, checkpoint.Snapshot{Records: 1})
-		_, calls["snapshot"] = k.Snapshot(done, run)
-	}
-	if v, ok := checkpoint.As[checkpoint.ValueStore](s); ok {
-		calls["put value"] = v.PutValue(done, run, "a", nil)
-		_, _, calls["read value"] = v.ReadValue(done, run, "a", 0, 1)
-		_, calls["values"] = v.Values(done, run)
-	}
-	if l, ok := checkpoint.As[checkpoint.Leaser](s); ok {
-		_, calls["lease"] = l.Lease(done, run, owner, time.Hour)
-	}
-	if p, ok := checkpoint.As[checkpoint.Pruner](s); ok {
-		calls["delete"] = p.Delete(done, run)
-		calls["vacuum"] = p.Vacuum(done)
-	}
-	for what, err := range calls {
+	for what, err := range calls(done, s) {
 		if err := wraps(err, context.Canceled, "%s with a context that is done", what); err != nil {
 			return err
 		}
 	}
-	if posts {
-		if err := (&posted{in, s}).expect(ctx, run); err != nil {
-			return err
+	after, err := everything(ctx, s, []checkpoint.Key{run})
+	if err == nil && before != after {
+		err = fmt.Errorf("calls with a context that is done changed the run from\n%s\nto\n%s", before, after)
+	}
+	return err
+}
+
+// deletedWhileReading deletes a run and begins it anew while it is read: it is never read as a
+// mixture.
+func deletedWhileReading(ctx context.Context, s checkpoint.Store) error {
+	p, err := able[checkpoint.Pruner](s)
+	if err != nil {
+		return err
+	}
+	old := make([]string, 1000)
+	for i := range old {
+		old[i] = fmt.Sprint("old ", i)
+	}
+	if err := fill(ctx, s, run, journal(1, old...)); err != nil {
+		return err
+	}
+	for r, err := range s.Read(ctx, run, 1) {
+		if err != nil {
+			return wraps(err, checkpoint.ErrNotFound, "read of a run that was deleted and begun anew meanwhile")
+		}
+		if want := old[min(r.Seq, len(old))-1]; string(r.Data) != want {
+			return fmt.Errorf("read of a run that was deleted and begun anew meanwhile: record %d is %.40q, want %q", r.Seq, r.Data, want)
+		}
+		if r.Seq == 1 {
+			if err := errors.Join(p.Delete(ctx, run), fill(ctx, s, run, journal(1, make([]string, 2000)...))); err != nil {
+				return err
+			}
 		}
 	}
-	return expectHead(ctx, s, checkpoint.Head{Key: run, Header: checkpoint.Header{Status: checkpoint.StatusRunning}, Last: 1, Epoch: 1})
+	return nil // all of it was read before
 }
 
 func doneWhileReading(ctx context.Context, s checkpoint.Store) error {
@@ -187,38 +185,4 @@ func appendWhileReading(ctx context.Context, s checkpoint.Store) error {
 		return err
 	}
 	return expect(ctx, s, run, 1, numbered(1, 2*len(want)))
-}
-
-// deleted checks Delete, where there is one.
-func deleted(ctx context.Context, s checkpoint.Store) error {
-	p, err := able[checkpoint.Pruner](s)
-	if err != nil {
-		return err
-	}
-	kept := numbered(1, 3)
-	for _, id := range []string{run.Run, "another"} {
-		if err := fill(ctx, s, named(id), kept); err != nil {
-			return err
-		}
-	}
-	for _, id := range []string{run.Run, run.Run, "missing", ""} {
-		if err := p.Delete(ctx, named(id)); err != nil {
-			return fmt.Errorf("delete of run %q: %w", id, err)
-		}
-	}
-	if err := refused(ctx, s, nil, numbered(4, 1)); err != nil {
-		return fmt.Errorf("a run that was deleted: %w", err)
-	}
-	if err := fill(ctx, s, run, kept[:1]); err != nil {
-		return fmt.Errorf("a run that begins anew: %w", err)
-	}
-	if err := expect(ctx, s, run, 1, kept[:1]); err != nil {
-		return err
-	}
-	done, cancel := context.WithCancel(ctx)
-	cancel()
-	if err := wraps(p.Delete(done, named("another")), context.Canceled, "delete with a context that is done"); err != nil {
-		return err
-	}
-	return expect(ctx, s, named("another"), 1, kept)
 }

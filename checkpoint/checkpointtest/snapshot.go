@@ -5,8 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sync"
-	"time"
 
 	"github.com/segue-go/segue/checkpoint"
 )
@@ -46,49 +44,14 @@ func expectNoSnapshot(ctx context.Context, k checkpoint.SnapshotStore, key check
 	return wraps(err, checkpoint.ErrNotFound, "run %.64q: snapshot of %d records, and", key, got.Records)
 }
 
-// snapshotNewest saves snapshots in any order: that of the most records stays, each run has its
-// own, and nothing else of a run changes.
-func snapshotNewest(ctx context.Context, s checkpoint.Store) error {
-	keys := []checkpoint.Key{run, named("another"), {Namespace: "a", Run: run.Run}}
-	k, err := newKept(ctx, s, keys...)
-	if err != nil {
-		return err
-	}
-	for _, key := range keys {
-		if err := expectNoSnapshot(ctx, k, key); err != nil {
-			return err
-		}
-	}
-	for i, step := range []struct{ records, stays int }{{1, 1}, {2, 2}, {1, 2}, {3, 3}, {2, 3}, {1, 3}} {
-		for _, key := range keys[:2] {
-			if err := unchanged(ctx, s, key, func() error { return k.SaveSnapshot(ctx, key, snapshotOf(key, step.records)) }); err != nil {
-				return fmt.Errorf("run %.64q: snapshot %d, of %d records: %w", key, i, step.records, err)
-			}
-			if err := expectSnapshot(ctx, k, key, snapshotOf(key, step.stays)); err != nil {
-				return fmt.Errorf("after a snapshot of %d records: %w", step.records, err)
-			}
-		}
-	}
-	if err := expectNoSnapshot(ctx, k, keys[2]); err != nil {
-		return err
-	}
-	if err := put(ctx, s, batch(run, numbered(4, 1)...)); err != nil {
-		return err
-	}
-	if err := expectSnapshot(ctx, k, run, snapshotOf(run, 3)); err != nil {
-		return fmt.Errorf("after an append: %w", err)
-	}
-	if err := k.SaveSnapshot(ctx, run, snapshotOf(run, 4)); err != nil {
-		return err
-	}
-	return expectSnapshot(ctx, k, run, snapshotOf(run, 4))
-}
-
 // snapshotKept saves any bytes as a snapshot of as many records as the one before, and writes over
 // what it handed over and got.
 func snapshotKept(ctx context.Context, s checkpoint.Store) error {
 	k, err := newKept(ctx, s, run)
 	if err != nil {
+		return err
+	}
+	if err := wraps(k.SaveSnapshot(ctx, named(""), snapshotOf(run, 1)), checkpoint.ErrID, "snapshot of a run without an id"); err != nil {
 		return err
 	}
 	all := make([]byte, 256)
@@ -115,58 +78,6 @@ func snapshotKept(ctx context.Context, s checkpoint.Store) error {
 	return nil
 }
 
-// snapshotOfNone saves snapshots of runs that there are not, and that there cannot be.
-func snapshotOfNone(ctx context.Context, s checkpoint.Store) error {
-	k, err := newKept(ctx, s, named("another"))
-	if err != nil {
-		return err
-	}
-	if err := wraps(k.SaveSnapshot(ctx, run, snapshotOf(run, 1)), checkpoint.ErrNotFound, "snapshot of a run that there is not"); err != nil {
-		return err
-	}
-	if err := wraps(k.SaveSnapshot(ctx, named(""), snapshotOf(run, 1)), checkpoint.ErrID, "snapshot of a run without an id"); err != nil {
-		return err
-	}
-	if err := errors.Join(expectNoSnapshot(ctx, k, run), expectNoSnapshot(ctx, k, named("")), expectNone(ctx, s, run, 1)); err != nil {
-		return err
-	}
-	if err := fill(ctx, s, run, numbered(1, 1)); err != nil {
-		return err
-	}
-	if err := expectNoSnapshot(ctx, k, run); err != nil {
-		return fmt.Errorf("after a snapshot of it before it began: %w", err)
-	}
-	return nil
-}
-
-// snapshotRefused saves snapshots that cannot be of the run.
-func snapshotRefused(ctx context.Context, s checkpoint.Store) error {
-	k, err := newKept(ctx, s, run)
-	if err != nil {
-		return err
-	}
-	for _, kept := range []int{0, 2} {
-		for _, records := range []int{-1, 0, 4, 1 << 40} {
-			err := k.SaveSnapshot(ctx, run, snapshotOf(run, records))
-			if err := wraps(err, checkpoint.ErrConflict, "snapshot of %d records of a run that has 3", records); err != nil {
-				return err
-			}
-			if kept == 0 {
-				err = expectNoSnapshot(ctx, k, run)
-			} else {
-				err = expectSnapshot(ctx, k, run, snapshotOf(run, kept))
-			}
-			if err != nil {
-				return fmt.Errorf("after a snapshot of %d records was refused: %w", records, err)
-			}
-		}
-		if err := k.SaveSnapshot(ctx, run, snapshotOf(run, 2)); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 // snapshotsAtOnce has several save snapshots at once, and reads them meanwhile: what is read is
 // whole, and is never of fewer records than before.
 func snapshotsAtOnce(ctx context.Context, s checkpoint.Store) error {
@@ -181,42 +92,24 @@ func snapshotsAtOnce(ctx context.Context, s checkpoint.Store) error {
 	if err := k.SaveSnapshot(ctx, run, snapshotOf(run, 1)); err != nil {
 		return err
 	}
-	written, seen := make([]error, writers), error(nil)
-	var all, looks sync.WaitGroup
-	over := make(chan struct{})
-	for w := range writers {
-		all.Go(func() {
-			for n := 1 + w; n <= records && written[w] == nil; n += writers {
-				written[w] = k.SaveSnapshot(ctx, run, snapshotOf(run, n))
-			}
-		})
-	}
-	looks.Go(func() { seen = snapshotsRise(ctx, k, over) })
-	all.Wait()
-	close(over)
-	looks.Wait()
-	return errors.Join(errors.Join(written...), seen, expectSnapshot(ctx, k, run, snapshotOf(run, records)))
-}
-
-// snapshotsRise reads the snapshot until all are saved.
-func snapshotsRise(ctx context.Context, k checkpoint.SnapshotStore, over <-chan struct{}) error {
-	for before := 1; ; {
+	before := 1
+	err = meanwhile(func() error {
 		got, err := k.Snapshot(ctx, run)
-		if err != nil {
-			return err
-		}
-		if got.Records < before {
-			return fmt.Errorf("the snapshot is of %d records, and was of %d", got.Records, before)
+		if err == nil && got.Records < before {
+			err = fmt.Errorf("the snapshot is of %d records, and was of %d", got.Records, before)
 		}
 		before = got.Records
-		if want := snapshotOf(run, before); !bytes.Equal(got.Data, want.Data) {
-			return fmt.Errorf("the snapshot of %d records is %.80q, want %.80q", before, got.Data, want.Data)
+		if want := snapshotOf(run, before); err == nil && !bytes.Equal(got.Data, want.Data) {
+			err = fmt.Errorf("the snapshot of %d records is %.80q, want %.80q", before, got.Data, want.Data)
 		}
-		select {
-		case <-over:
-			return nil
-		default:
-			time.Sleep(100 * time.Microsecond)
+		return err
+	}, writers, func(w int) error {
+		for n := 1 + w; n <= records; n += writers {
+			if err := k.SaveSnapshot(ctx, run, snapshotOf(run, n)); err != nil {
+				return err
+			}
 		}
-	}
+		return nil
+	})
+	return errors.Join(err, expectSnapshot(ctx, k, run, snapshotOf(run, records)))
 }

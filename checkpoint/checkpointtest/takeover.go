@@ -11,73 +11,6 @@ import (
 	"github.com/segue-go/segue/checkpoint"
 )
 
-// stalePrefix has somebody append who has read the run before another appended, and makes another
-// number of steps.
-func stalePrefix(ctx context.Context, s checkpoint.Store) error {
-	for i, steps := range []struct{ read, another, own int }{{3, 2, 3}, {3, 3, 2}, {3, 1, 4}, {3, 4, 1}, {1, 2, 1}, {5, 1, 1}} {
-		key := named(fmt.Sprint("run ", i))
-		if err := fill(ctx, s, key, numbered(1, steps.read)); err != nil {
-			return err
-		}
-		if err := put(ctx, s, by(batch(key, numbered(steps.read+1, steps.another)...), other, 2)); err != nil {
-			return err
-		}
-		own := journal(steps.read+1, make([]string, steps.own)...)
-		for _, epoch := range []int64{1, 2, 3} { // the last is that of who has read the head again, and not the records
-			if err := refusedAs(ctx, s, by(batch(key, own...), owner, epoch), checkpoint.ErrConflict); err != nil {
-				return fmt.Errorf("%d records were read, %d appended by another, then %d behind those that were read: %w", steps.read, steps.another, steps.own, err)
-			}
-		}
-	}
-	return nil
-}
-
-// stalePrefixes has two go on at once from the same records, each in steps of its own size: only
-// one comes further.
-func stalePrefixes(ctx context.Context, s checkpoint.Store) error {
-	for round := range 10 {
-		key := named(fmt.Sprint("run ", round))
-		if err := fill(ctx, s, key, numbered(1, 2)); err != nil {
-			return err
-		}
-		var stored [2][]checkpoint.Record
-		var errs [2]error
-		start := make(chan struct{})
-		var all sync.WaitGroup
-		for w := range 2 {
-			all.Go(func() {
-				<-start
-				next := 3
-				for range 4 {
-					step := numbered(next, w+1+round%3)
-					for i := range step {
-						step[i].Type = fmt.Sprint("of ", w)
-					}
-					errs[w] = s.Append(ctx, by(batch(key, step...), fmt.Sprint("writer ", w), 2))
-					if errs[w] != nil {
-						return
-					}
-					stored[w] = append(stored[w], step...)
-					next += len(step)
-				}
-			})
-		}
-		close(start)
-		all.Wait()
-		winner := 0
-		if errs[0] != nil {
-			winner = 1
-		}
-		if errs[winner] != nil || !errors.Is(errs[1-winner], checkpoint.ErrConflict) {
-			return fmt.Errorf("two who go on from the same records: one must conflict, and one not: %w", errors.Join(errs[:]...))
-		}
-		if err := expect(ctx, s, key, 1, append(numbered(1, 2), stored[winner]...)); err != nil {
-			return fmt.Errorf("two who go on from the same records: %w", err)
-		}
-	}
-	return nil
-}
-
 // owns is one of two owners of a run, by turns.
 type owns struct {
 	s      checkpoint.Store
@@ -192,29 +125,14 @@ func oneLeases(ctx context.Context, s checkpoint.Store) error {
 			}
 		}
 		time.Sleep(2 * moment)
-		errs := make([]error, writers)
-		start := make(chan struct{})
-		var all sync.WaitGroup
-		for w := range writers {
-			all.Go(func() {
-				<-start
-				_, errs[w] = l.Lease(ctx, run, fmt.Sprintf("writer %d of round %d", w, round), time.Hour)
-			})
+		winner, err := oneOf(atOnce(writers, func(w int) error {
+			_, err := l.Lease(ctx, run, fmt.Sprintf("writer %d of round %d", w, round), time.Hour)
+			return err
+		}), checkpoint.ErrLeased)
+		if err != nil {
+			return fmt.Errorf("lease of a run: %w", err)
 		}
-		close(start)
-		all.Wait()
-		winners := 0
-		for w, err := range errs {
-			if err == nil {
-				winners++
-				holder = fmt.Sprintf("writer %d of round %d", w, round)
-			} else if err := wraps(err, checkpoint.ErrLeased, "one of %d leases at once", writers); err != nil {
-				return err
-			}
-		}
-		if winners != 1 {
-			return fmt.Errorf("%d writers took the lease of a run at once, and %d of them have it, want 1", writers, winners)
-		}
+		holder = fmt.Sprintf("writer %d of round %d", winner, round)
 		h, err := s.Head(ctx, run)
 		if err != nil {
 			return err

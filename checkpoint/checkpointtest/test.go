@@ -11,9 +11,8 @@
 //
 // [Test] is the contract, promise by promise. [Model] drives the store beside a checkpoint.Memory,
 // by random operations. [Faults] opens it anew, interrupts it and damages it, by means that a test
-// of the store has. [Contend] has clients contend for a run, and returns what they were told, for a
-// checker of linearizability. [Processes] kills processes while they write, and has processes
-// contend for a run.
+// of the store has. [Processes] kills processes while they write, and has processes contend for a
+// run.
 //
 // No check sees whether records outlive a crash of the machine; this is for the tests of the store.
 package checkpointtest
@@ -57,92 +56,55 @@ func report(t *testing.T, check func(context.Context) error) {
 // A check returns an error that says which promise an empty store broke.
 type check func(context.Context, checkpoint.Store) error
 
-var checks = []struct {
+type namedCheck struct {
 	name string
 	run  check
-}{
-	{"order", order},
+}
+
+var checks = append(scripts(), []namedCheck{
 	{"from", from},
-	{"no such run", noSuchRun},
-	{"no records", noRecords},
 	{"no run id", noRunID},
-	{"conflict", conflict},
-	{"conflict within a batch", conflictWithin},
-	{"runs are apart", runsApart},
-	{"namespaces are apart", namespacesApart},
+	{"runs are apart", apart},
 	{"bytes are kept", bytesKept},
 	{"types are kept", types},
 	{"large records", largeRecords},
 	{"many records", manyRecords},
 	{"slices are not kept", slicesNotKept},
 	{"data are the caller's", dataOwned},
-
 	{"headers", headers},
-	{"head alone", headAlone},
-	{"heads are apart", headsApart},
 	{"headers are not kept", headersNotKept},
-
-	{"retry", retry},
-	{"another writer", anotherWriter},
-	{"retry after a lease", retryAfterLease},
-	{"an epoch fences", fences},
-	{"the epoch rises", epochRises},
-	{"stale prefix", stalePrefix},
 
 	{"one of many wins", oneWins},
 	{"batches are whole", batchesWhole},
-	{"stale prefixes at once", stalePrefixes},
 	{"taken over", takenOver},
 	{"cancelled", cancelled},
-
 	{"done context", doneContext},
-	{"done context of abilities", doneAbilities},
 	{"done while reading", doneWhileReading},
 	{"break", breakOff},
 	{"append while reading", appendWhileReading},
+	{"deleted while reading", deletedWhileReading},
 
-	{"a lease is held", leaseHeld},
-	{"a lease ends", leaseEnds},
-	{"a lease fences", leaseFences},
-	{"lease by append", leaseByAppend},
-	{"a higher epoch ends a lease", epochEndsLease},
-	{"lease of no run", leaseOfNone},
+	{"a lease lasts", leaseLasts},
 	{"one of many leases", oneLeases},
-	{"progress", progress},
-
-	{"inbox", inboxOrder},
 	{"inbox keeps", inboxKeeps},
-	{"inbox of no run", inboxOfNone},
-	{"taken", takes},
 	{"taken at once", takesAtOnce},
 
 	{"list", list},
-	{"list follows", listChanges},
+	{"lists of many fields", listFields},
 	{"list by time", listUpdated},
-	{"list by lease", listLeased},
-	{"list by inbox", listPosted},
-	{"pages", paging},
 	{"pages amid changes", pagingAmidChanges},
 	{"limits of a list", limits},
 
-	{"snapshot", snapshotNewest},
 	{"snapshot is kept", snapshotKept},
-	{"snapshot of no run", snapshotOfNone},
-	{"snapshot of other records", snapshotRefused},
 	{"snapshots at once", snapshotsAtOnce},
-
-	{"values", valuesPut},
 	{"ranges of values", valueRanges},
 	{"value is kept", valueKept},
-	{"value of no run", valueOfNone},
 	{"ids of values", valueIDs},
 	{"values at once", valuesAtOnce},
 
-	{"delete", deleted},
 	{"delete many", deletesMany},
-	{"begin anew", beginsAnew},
 	{"vacuum", vacuum},
-}
+}...)
 
 // lacking is the ability that a store has not, and that a check is about.
 type lacking string

@@ -7,8 +7,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"sync"
-	"time"
 
 	"github.com/segue-go/segue/checkpoint"
 )
@@ -68,38 +66,6 @@ func expectValues(ctx context.Context, v checkpoint.ValueStore, key checkpoint.K
 	return nil
 }
 
-// valuesPut puts values: each run has its own, the first of an id stays, and nothing else of a run
-// changes.
-func valuesPut(ctx context.Context, s checkpoint.Store) error {
-	keys := []checkpoint.Key{run, named("another"), {Namespace: "a", Run: run.Run}}
-	v, err := newValued(ctx, s, keys...)
-	if err != nil {
-		return err
-	}
-	for i, key := range keys[:2] {
-		for _, id := range []string{"b", "a", "c"} {
-			for _, data := range [][]byte{valueOf(id+key.Run, 100+i), valueOf("again", 7)} {
-				if err := unchanged(ctx, s, key, func() error { return v.PutValue(ctx, key, id, data) }); err != nil {
-					return fmt.Errorf("run %.64q: put of value %q: %w", key, id, err)
-				}
-			}
-		}
-	}
-	for i, key := range keys[:2] {
-		size := int64(100 + i)
-		err := expectValues(ctx, v, key, checkpoint.Value{ID: "a", Size: size}, checkpoint.Value{ID: "b", Size: size}, checkpoint.Value{ID: "c", Size: size})
-		if err != nil {
-			return err
-		}
-		for _, id := range []string{"a", "b", "c"} {
-			if err := expectValue(ctx, v, key, id, valueOf(id+key.Run, 100+i), 0, 1<<20); err != nil {
-				return fmt.Errorf("of two values of an id the first stays: %w", err)
-			}
-		}
-	}
-	return errors.Join(expectValues(ctx, v, keys[2]), expectNoValue(ctx, v, keys[2], "a"), expectNoValue(ctx, v, run, "d"))
-}
-
 // valueRanges reads ranges of values at and beside every place where one could be cut.
 func valueRanges(ctx context.Context, s checkpoint.Store) error {
 	const part = 64 << 10
@@ -150,32 +116,13 @@ func valueKept(ctx context.Context, s checkpoint.Store) error {
 	return nil
 }
 
-// valueOfNone puts values of runs that there are not.
-func valueOfNone(ctx context.Context, s checkpoint.Store) error {
-	v, err := newValued(ctx, s, named("another"))
-	if err != nil {
-		return err
-	}
-	if err := wraps(v.PutValue(ctx, run, "a", valueOf("none", 9)), checkpoint.ErrNotFound, "put of a value of a run that there is not"); err != nil {
-		return err
-	}
-	if err := wraps(v.PutValue(ctx, named(""), "a", valueOf("none", 9)), checkpoint.ErrID, "put of a value of a run without an id"); err != nil {
-		return err
-	}
-	err = errors.Join(expectNoValue(ctx, v, run, "a"), expectNoValue(ctx, v, named(""), "a"), expectValues(ctx, v, run), expectNone(ctx, s, run, 1))
-	if err != nil {
-		return err
-	}
-	if err := fill(ctx, s, run, numbered(1, 1)); err != nil {
-		return err
-	}
-	return errors.Join(expectNoValue(ctx, v, run, "a"), expectValues(ctx, v, run))
-}
-
 // valueIDs puts values under ids that can be, and that cannot.
 func valueIDs(ctx context.Context, s checkpoint.Store) error {
 	v, err := newValued(ctx, s, run)
 	if err != nil {
+		return err
+	}
+	if err := wraps(v.PutValue(ctx, named(""), "a", valueOf("none", 9)), checkpoint.ErrID, "put of a value of a run without an id"); err != nil {
 		return err
 	}
 	for _, id := range []string{"", "a b", "a\n", "ä", "\x00", "a\x7f", strings.Repeat("x", 65)} {
@@ -210,37 +157,26 @@ func valuesAtOnce(ctx context.Context, s checkpoint.Store) error {
 		return err
 	}
 	id := func(n int) string { return fmt.Sprint("value-", n) }
-	failed := make([]error, writers+1)
-	var all, looks sync.WaitGroup
-	over := make(chan struct{})
-	for w := range writers {
-		all.Go(func() {
-			for n := 0; n < values && failed[w] == nil; n++ {
-				failed[w] = v.PutValue(ctx, run, id(n), valueOf(id(n), size))
-			}
-		})
-	}
-	looks.Go(func() {
-		for n := 0; failed[writers] == nil; n = (n + 1) % values {
-			err := expectValue(ctx, v, run, id(n), valueOf(id(n), size), 0, size)
-			if !errors.Is(err, checkpoint.ErrNotFound) {
-				failed[writers] = err
-			}
-			select {
-			case <-over:
-				return
-			default:
-				time.Sleep(100 * time.Microsecond)
+	check := func(n int) error { return expectValue(ctx, v, run, id(n), valueOf(id(n), size), 0, size) }
+	looked := 0
+	err = meanwhile(func() error {
+		looked++
+		if err := check(looked % values); !errors.Is(err, checkpoint.ErrNotFound) {
+			return err
+		}
+		return nil
+	}, writers, func(int) error {
+		for n := range values {
+			if err := v.PutValue(ctx, run, id(n), valueOf(id(n), size)); err != nil {
+				return err
 			}
 		}
+		return nil
 	})
-	all.Wait()
-	close(over)
-	looks.Wait()
 	for n := range values {
-		failed = append(failed, expectValue(ctx, v, run, id(n), valueOf(id(n), size), 0, size))
+		err = errors.Join(err, check(n))
 	}
-	return errors.Join(failed...)
+	return err
 }
 
 // damagedValue damages a value: a range in which the damage lies is an error that names the run,

@@ -30,6 +30,20 @@ var damages = map[string]string{
 	"another run's":  `UPDATE records SET data = o.data, crc = o.crc FROM runs p JOIN records o ON o.run = p.id WHERE p.run = 'another' AND o.seq = records.seq AND records.run <> o.run AND`,
 }
 
+// damagesOfStand change what of a run changes with each step, as a damaged disk does.
+var damagesOfStand = map[string]string{
+	"fewer records":   "last = last & ~2",
+	"more records":    "last = last | 8",
+	"another epoch":   "epoch = epoch + 16",
+	"an older epoch":  "epoch = 0",
+	"another holder":  "lease_writer = 'x' || lease_writer",
+	"nobody":          "lease_writer = ''",
+	"a longer lease":  "lease_until = lease_until + interval '1 microsecond'",
+	"no lease":        "lease_until = NULL",
+	"more recoveries": "recoveries = recoveries + 1",
+	"its checksum":    "stand = '00000000-0000-0000-0000-000000000000'",
+}
+
 func TestFaults(t *testing.T) {
 	checkpointtest.Faults(t, func(t *testing.T) checkpointtest.Faulty {
 		c := fresh(t)
@@ -45,13 +59,19 @@ func TestFaults(t *testing.T) {
 			Interrupt: func() {
 				raw(t, c, "SELECT pg_terminate_backend(pid, 10000) FROM pg_stat_activity WHERE application_name = $1", c.Schema)
 			},
-			Damages: map[string]func(checkpoint.Key, int) error{},
+			Damages: map[string]func(checkpoint.Key, int) error{}, DamageStands: map[string]func(checkpoint.Key) error{},
 			DamageValue: func(key checkpoint.Key, id string) error {
 				return execute(c, `UPDATE value_parts SET data = set_byte(data, 7, 1) WHERE part = 1 AND id = $2 AND run = (SELECT id FROM runs WHERE run = $1)`, key.Run, id)
 			},
 			DamageHead: func(key checkpoint.Key) error {
 				return execute(c, `UPDATE runs SET header = '{"status":"done"}' WHERE namespace = $1 AND run = $2`, key.Namespace, key.Run)
 			},
+		}
+		for name, change := range damagesOfStand {
+			f.DamageStands[name] = func(key checkpoint.Key) error {
+				raw(t, c, "ALTER TABLE runs DISABLE TRIGGER older")
+				return execute(c, "UPDATE runs SET "+change+" WHERE run = $1", key.Run)
+			}
 		}
 		for name, text := range damages {
 			f.Damages[name] = func(key checkpoint.Key, seq int) error {

@@ -3,7 +3,6 @@ package pgstore_test
 import (
 	"bytes"
 	"context"
-	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -14,92 +13,6 @@ import (
 	"github.com/segue-go/segue/checkpoint"
 	"github.com/segue-go/segue/checkpoint/pgstore"
 )
-
-// All that a run is, is there again after the store was closed and opened.
-func TestReopen(t *testing.T) {
-	c := fresh(t)
-	due := time.Date(2031, 2, 3, 4, 5, 6, 789, time.FixedZone("", 3600))
-	s, err := pgstore.Open(t.Context(), c)
-	require.NoError(t, err)
-	b := first("r", "", "\x00\xff", "three")
-	b.Records[0].Data = nil
-	b.Header = &checkpoint.Header{
-		Status: checkpoint.StatusWaiting, Strategy: "s", Format: 2, Version: "v1", Reason: "why\x00not",
-		Waits: []checkpoint.Wait{{ID: "1", Kind: "approval"}, {ID: "2", Kind: "approval"}}, Due: due,
-		Origin: checkpoint.Origin{Run: "o", Record: 3}, Labels: map[string]string{"a\x00b": "'; DROP TABLE runs; --", "": "", "long": strings.Repeat("x", 10_000)},
-	}
-	b.Lease = time.Hour
-	require.NoError(t, s.Append(t.Context(), b))
-	require.NoError(t, s.Post(t.Context(), checkpoint.Message{ID: "m", Key: key("r"), Data: []byte("yes")}))
-	before, err := s.Head(t.Context(), key("r"))
-	require.NoError(t, err)
-	require.NoError(t, s.Close())
-	require.NoError(t, s.Close())
-
-	s = open(t, c)
-	after, err := s.Head(t.Context(), key("r"))
-	require.NoError(t, err)
-	require.True(t, after.Header.Due.Equal(due))
-	require.Equal(t, before, after)
-	before.Header.Due, b.Header.Due = due, due
-	require.Equal(t, *b.Header, before.Header)
-	data, err := journal(t.Context(), s, "r")
-	require.NoError(t, err)
-	require.Equal(t, []string{"", "\x00\xff", "three"}, data)
-	posted, err := s.Posted(t.Context(), key("r"))
-	require.NoError(t, err)
-	require.Len(t, posted, 1)
-	require.Equal(t, "yes", string(posted[0].Data))
-	for name, value := range b.Header.Labels {
-		page, err := s.List(t.Context(), checkpoint.Query{Labels: map[string]string{name: value}, Wait: "approval", Origin: "o", Posted: true})
-		require.NoError(t, err)
-		require.Len(t, page.Heads, 1)
-	}
-}
-
-// The methods of a store that is closed do nothing.
-func TestClosed(t *testing.T) {
-	s := open(t, fresh(t))
-	require.NoError(t, s.Append(t.Context(), first("r", "1")))
-	require.NoError(t, s.Close())
-	_, headErr := s.Head(t.Context(), key("r"))
-	_, listErr := s.List(t.Context(), checkpoint.Query{})
-	_, leaseErr := s.Lease(t.Context(), key("r"), "w", time.Second)
-	_, postedErr := s.Posted(t.Context(), key("r"))
-	_, readErr := journal(t.Context(), s, "r")
-	_, snapshotErr := s.Snapshot(t.Context(), key("r"))
-	for _, err := range []error{
-		headErr, listErr, leaseErr, postedErr, readErr, snapshotErr, s.SaveSnapshot(t.Context(), key("r"), checkpoint.Snapshot{Records: 1}), s.Append(t.Context(), next("r", 2, "2")), s.Vacuum(t.Context()),
-		s.Post(t.Context(), checkpoint.Message{ID: "m", Key: key("r")}), s.Delete(t.Context(), key("r")),
-	} {
-		require.ErrorIs(t, err, checkpoint.ErrClosed)
-	}
-}
-
-// A run that is deleted and begun anew while it is read is never read as a mixture.
-func TestRead_deletedMeanwhile(t *testing.T) {
-	s := open(t, fresh(t))
-	var data []string
-	for i := range 1000 {
-		data = append(data, fmt.Sprint("old ", i))
-	}
-	require.NoError(t, s.Append(t.Context(), first("r", data...)))
-	var last error
-	n := 0
-	for r, err := range s.Read(t.Context(), key("r"), 1) {
-		if last = err; err != nil {
-			break
-		}
-		n++
-		require.Contains(t, string(r.Data), "old")
-		if r.Seq == 1 {
-			require.NoError(t, s.Delete(t.Context(), key("r")))
-			require.NoError(t, s.Append(t.Context(), first("r", make([]string, 2000)...)))
-		}
-	}
-	require.ErrorIs(t, last, checkpoint.ErrNotFound)
-	require.Less(t, n, 1000)
-}
 
 // With one connection, a run may be written while it is read: no connection is held meanwhile.
 func TestRead_oneConnection(t *testing.T) {

@@ -17,67 +17,6 @@ import (
 	"github.com/segue-go/segue/checkpoint/pgstore"
 )
 
-// damagesOfStand change what of a run changes with each step, as a damaged disk does.
-var damagesOfStand = map[string]string{
-	"fewer records":   "last = last & ~2",
-	"more records":    "last = last | 8",
-	"another epoch":   "epoch = epoch + 16",
-	"an older epoch":  "epoch = 0",
-	"another holder":  "lease_writer = 'x' || lease_writer",
-	"nobody":          "lease_writer = ''",
-	"a longer lease":  "lease_until = lease_until + interval '1 microsecond'",
-	"no lease":        "lease_until = NULL",
-	"more recoveries": "recoveries = recoveries + 1",
-	"its checksum":    "stand = '00000000-0000-0000-0000-000000000000'",
-}
-
-// The place of the last record, the epoch and the lease of a run have a checksum: whoever reads or
-// changes the run is told of the damage, and no change gives it a sum that fits. Other runs go on,
-// and the damaged one can be deleted.
-func TestStand_damaged(t *testing.T) {
-	for name, damage := range damagesOfStand {
-		t.Run(name, func(t *testing.T) {
-			c := fresh(t)
-			s := open(t, c)
-			for _, run := range []string{"r", "other"} {
-				require.NoError(t, s.Append(t.Context(), first(run, "1")))
-				require.NoError(t, s.Append(t.Context(), next(run, 2, "2")))
-				require.NoError(t, s.Append(t.Context(), next(run, 3, "3")))
-			}
-			_, err := s.Lease(t.Context(), key("r"), "holder", time.Hour)
-			require.NoError(t, err)
-			raw(t, c, "ALTER TABLE runs DISABLE TRIGGER older")
-			raw(t, c, "UPDATE runs SET "+damage+" WHERE run = 'r'")
-			broken := func(err error, what string) {
-				t.Helper()
-				require.ErrorIs(t, err, checkpoint.ErrCorrupt, what)
-				require.ErrorContains(t, err, "the checksum of where the run stands (last, epoch, lease) does not match")
-			}
-			for range 2 {
-				_, err := s.Head(t.Context(), key("r"))
-				broken(err, "Head")
-				_, err = journal(t.Context(), s, "r")
-				broken(err, "Read")
-				for seq := 1; seq < 16; seq++ {
-					b := next("r", seq, "more")
-					b.Epoch = 1 << 40
-					broken(s.Append(t.Context(), b), "Append")
-				}
-				broken(s.SaveSnapshot(t.Context(), key("r"), checkpoint.Snapshot{Records: 1}), "SaveSnapshot")
-				_, err = s.Lease(t.Context(), key("r"), "holder", time.Hour)
-				broken(err, "Lease")
-				_, err = s.List(t.Context(), checkpoint.Query{})
-				broken(err, "List")
-			}
-			require.NoError(t, s.Append(t.Context(), next("other", 4, "4")))
-			require.NoError(t, s.Delete(t.Context(), key("r")))
-			page, err := s.List(t.Context(), checkpoint.Query{})
-			require.NoError(t, err)
-			require.Len(t, page.Heads, 1)
-		})
-	}
-}
-
 // A schema of the first version gets the checksums. A head that was damaged before stays damaged.
 func TestStand_migrated(t *testing.T) {
 	script, err := os.ReadFile(filepath.Join("testdata", "v1.sql"))

@@ -5,7 +5,6 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/anishathalye/porcupine"
 	"github.com/stretchr/testify/require"
 
 	"github.com/segue-go/segue/checkpoint"
@@ -22,6 +21,20 @@ func TestModel(t *testing.T) {
 	checkpointtest.Model(t, func(t *testing.T) checkpoint.Store { return fresh(t) })
 }
 
+// damagesOfStand change what of a run changes with each step, as a damaged disk does.
+var damagesOfStand = map[string]string{
+	"fewer records":   "last = last & ~2",
+	"more records":    "last = last | 8",
+	"another epoch":   "epoch = epoch + 16",
+	"an older epoch":  "epoch = 0",
+	"another holder":  "lease_writer = 'x' || lease_writer",
+	"nobody":          "lease_writer = ''",
+	"a longer lease":  "lease_until = lease_until | (1 << 61)",
+	"no lease":        "lease_until = 0",
+	"more recoveries": "recoveries = recoveries + 1",
+	"its checksum":    "stand = stand + 1",
+}
+
 func TestFaults(t *testing.T) {
 	checkpointtest.Faults(t, func(t *testing.T) checkpointtest.Faulty {
 		path := filepath.Join(t.TempDir(), "runs.db")
@@ -34,9 +47,17 @@ func TestFaults(t *testing.T) {
 				return err
 			}
 		}
+		stands := map[string]func(checkpoint.Key) error{}
+		for name, change := range damagesOfStand {
+			stands[name] = func(key checkpoint.Key) error {
+				raw(t, path, "UPDATE runs SET "+change+" WHERE run = '"+key.Run+"'")
+				return nil
+			}
+		}
 		return checkpointtest.Faulty{
-			Store:  open(t, path),
-			Reopen: func() checkpoint.Store { return open(t, path) }, // the other one is not closed, as by a kill
+			DamageStands: stands,
+			Store:        open(t, path),
+			Reopen:       func() checkpoint.Store { return open(t, path) }, // the other one is not closed, as by a kill
 			DamageHead: func(key checkpoint.Key) error {
 				db, err := sql.Open("sqlite", path)
 				require.NoError(t, err)
@@ -62,30 +83,4 @@ func TestFaults(t *testing.T) {
 			},
 		}
 	})
-}
-
-// Clients contend for a run: each sees what could be if they came one
-// after the other.
-func TestContend(t *testing.T) {
-	model := (&porcupine.NondeterministicModel{
-		Init: func() []any { return []any{checkpointtest.Standing{}} },
-		Step: func(state, op, _ any) (next []any) {
-			for _, s := range state.(checkpointtest.Standing).After(op.(checkpointtest.Operation)) {
-				next = append(next, s)
-			}
-			return next
-		},
-	}).ToModel()
-	path := filepath.Join(t.TempDir(), "runs.db")
-	s := open(t, path)
-	for seed := range uint64(10) {
-		key := checkpoint.Key{Namespace: string(rune('a' + seed)), Run: "r"}
-		history, err := checkpointtest.Contend(t.Context(), s, key, 5, 24, seed)
-		require.NoError(t, err)
-		var all []porcupine.Operation
-		for _, op := range history {
-			all = append(all, porcupine.Operation{ClientId: op.Client, Input: op, Call: int64(op.Began), Return: int64(op.Ended)})
-		}
-		require.True(t, porcupine.CheckOperations(model, all), "%v", history)
-	}
 }

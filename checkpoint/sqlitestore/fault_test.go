@@ -16,45 +16,6 @@ import (
 	"github.com/segue-go/segue/checkpoint/sqlitestore"
 )
 
-// A record that was changed, one that is missing and a head that was changed are errors that name
-// them. What stands before them can be read, and other runs.
-func TestCorrupt_rows(t *testing.T) {
-	for name, c := range map[string]struct {
-		damage, problem string
-		before, record  int
-	}{
-		"a byte of a record":   {"UPDATE records SET data = x'78' WHERE seq = 3 AND run = 1", "the checksum of the record does not match", 2, 3},
-		"a type":               {"UPDATE records SET type = 'u' WHERE seq = 3 AND run = 1", "the checksum of the record does not match", 2, 3},
-		"a record less":        {"DELETE FROM records WHERE seq = 3 AND run = 1", "the record is missing", 2, 3},
-		"the last one less":    {"DELETE FROM records WHERE seq = 5 AND run = 1", "the record is missing", 4, 5},
-		"all less":             {"DELETE FROM records WHERE run = 1", "the record is missing", 0, 1},
-		"records of another":   {"DELETE FROM records WHERE run = 1; UPDATE records SET place = 1 << 32 | seq", "the checksum of the record does not match", 0, 1},
-		"two that are swapped": {"UPDATE records SET place = 99 WHERE place = 1 << 32 | 2; UPDATE records SET place = 1 << 32 | 2 WHERE place = 1 << 32 | 3; UPDATE records SET place = 1 << 32 | 3 WHERE place = 99", "the checksum of the record does not match", 1, 2},
-	} {
-		t.Run(name, func(t *testing.T) {
-			path := filepath.Join(t.TempDir(), "runs.db")
-			s := open(t, path)
-			require.NoError(t, s.Append(t.Context(), first("r", "1", "2", "3", "4", "5")))
-			require.NoError(t, s.Append(t.Context(), first("other", "1", "2", "3", "4", "5")))
-			raw(t, path, c.damage)
-			data, err := journal(t.Context(), s, "r")
-			require.Len(t, data, c.before)
-			require.ErrorIs(t, err, checkpoint.ErrCorrupt)
-			var failed *checkpoint.Error
-			require.ErrorAs(t, err, &failed)
-			require.Equal(t, []any{path, key("r"), c.record, c.problem}, []any{failed.Place, failed.Key, failed.Record, failed.Problem})
-			require.ErrorContains(t, err, fmt.Sprintf(`sqlitestore: %s: run "r": record %d: the stored data are damaged: %s (copy the file`, path, c.record, c.problem))
-			if name != "records of another" {
-				data, err = journal(t.Context(), s, "other")
-				require.NoError(t, err)
-				require.Len(t, data, 5)
-			}
-			require.NoError(t, s.Delete(t.Context(), key("r")))
-			require.NoError(t, s.Append(t.Context(), first("r", "1")))
-		})
-	}
-}
-
 func TestCorrupt_headsAndMessages(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "runs.db")
 	s := open(t, path)

@@ -2,7 +2,6 @@ package sqlitestore_test
 
 import (
 	"fmt"
-	"maps"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -124,72 +123,4 @@ func BenchmarkSQLiteList(b *testing.B) {
 	}
 	b.ReportMetric(slices.Min(pages), "fastest-ms/page")
 	b.ReportMetric(slices.Max(pages), "slowest-ms/page")
-}
-
-// Where a list begins does not change what is in it: each query gives what a scan of all heads
-// does.
-func TestList_startsAgree(t *testing.T) {
-	s := fresh(t)
-	var m checkpoint.Memory
-	statuses := []checkpoint.Status{checkpoint.StatusRunning, checkpoint.StatusWaiting, checkpoint.StatusDone}
-	for i := range 60 {
-		b := first(fmt.Sprint("run-", i), "1")
-		b.Key.Namespace = []string{"", "a"}[i%2]
-		b.Header.Status, b.Header.Labels = statuses[i%3], map[string]string{"five": fmt.Sprint(i % 5)}
-		if i%4 == 0 {
-			b.Header.Waits, b.Header.Due = []checkpoint.Wait{{ID: "1", Kind: "k"}}, time.Unix(int64(1000+i), 0)
-		}
-		for _, store := range []interface {
-			checkpoint.Store
-			checkpoint.Inbox
-		}{s, &m} {
-			require.NoError(t, store.Append(t.Context(), b))
-			if i%7 == 0 {
-				require.NoError(t, store.Post(t.Context(), checkpoint.Message{ID: "m", Key: b.Key}))
-			}
-			c := b
-			c.Records, c.Header = nil, &checkpoint.Header{Status: statuses[(i+i/9)%3], Strategy: "t", Labels: b.Header.Labels, Due: b.Header.Due, Waits: b.Header.Waits}
-			require.NoError(t, store.Append(t.Context(), c))
-		}
-	}
-	for bits := range 1 << 8 {
-		var q checkpoint.Query
-		has := func(bit int) bool { return bits&(1<<bit) != 0 }
-		q.All, q.Posted, q.Unleased = has(0), has(1), has(2)
-		if has(3) {
-			q.Status = statuses[:2]
-		}
-		if has(4) {
-			q.Labels = map[string]string{"five": "2"}
-		}
-		if has(5) {
-			q.Wait = "k"
-		}
-		if has(6) {
-			q.Due = time.Unix(1030, 0)
-		}
-		if has(7) {
-			q.Limit = 3
-		}
-		require.Equal(t, walk(t, &m, q), walk(t, s, q), "%+v", q)
-	}
-}
-
-// walk returns the keys of all pages.
-func walk(t *testing.T, s checkpoint.Lister, q checkpoint.Query) (keys []checkpoint.Key) {
-	t.Helper()
-	seen := map[checkpoint.Key]bool{}
-	for {
-		page, err := s.List(t.Context(), q)
-		require.NoError(t, err)
-		for _, h := range page.Heads {
-			require.False(t, seen[h.Key])
-			seen[h.Key] = true
-		}
-		if q.After = page.Next; page.Next.IsZero() {
-			return slices.SortedFunc(maps.Keys(seen), func(a, b checkpoint.Key) int {
-				return slices.Compare([]string{a.Namespace, a.Run}, []string{b.Namespace, b.Run})
-			})
-		}
-	}
 }
