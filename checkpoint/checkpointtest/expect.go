@@ -99,9 +99,9 @@ func expect(ctx context.Context, s checkpoint.Store, key checkpoint.Key, from in
 }
 
 // expectNone reads a run that has no records.
-func expectNone(ctx context.Context, s checkpoint.Store, key checkpoint.Key, from int) error {
-	got, err := read(ctx, s, key, from)
-	return wraps(err, checkpoint.ErrNotFound, "run %.64q: read from %d: %d records, and then", key, from, len(got))
+func expectNone(ctx context.Context, s checkpoint.Store, key checkpoint.Key) error {
+	got, err := read(ctx, s, key, 1)
+	return wraps(err, checkpoint.ErrNotFound, "run %.64q: read: %d records, and then", key, len(got))
 }
 
 // wraps returns an error unless err wraps target.

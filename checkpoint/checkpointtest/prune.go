@@ -33,7 +33,7 @@ func deletesMany(ctx context.Context, s checkpoint.Store) error {
 	}
 	for i := range runs {
 		if i%4 < 2 == (i%3 == 0) {
-			err = expectNone(ctx, s, key(i), 1)
+			err = expectNone(ctx, s, key(i))
 		} else {
 			err = expect(ctx, s, key(i), 1, numbered(1, 2))
 		}
@@ -73,7 +73,7 @@ func vacuum(ctx context.Context, s checkpoint.Store) error {
 		key := named(fmt.Sprint("run ", i))
 		next := 1
 		if i%2 == 0 {
-			err = expectNone(ctx, s, key, 1)
+			err = expectNone(ctx, s, key)
 		} else {
 			next, err = 3, expect(ctx, s, key, 1, journal(1, large, fmt.Sprint(i)))
 		}

@@ -215,10 +215,14 @@ func (p *play) lease(ctx context.Context, verb string, words []string) error {
 	if err != nil {
 		return err
 	}
-	if h, err := p.s.Head(ctx, p.key); err != nil || whole(h) != whole(got) {
-		return fmt.Errorf("Lease returned\n     %s\nand Head\n     %s (error %v)", whole(got), whole(h), err)
+	h, err := p.s.Head(ctx, p.key)
+	if errors.Is(err, checkpoint.ErrNotFound) {
+		return errors.New("a run was leased that there is not")
 	}
-	return nil
+	if err == nil && whole(h) != whole(got) {
+		err = fmt.Errorf("what Lease returned is\n     %s\nand what Head returned\n     %s", whole(got), whole(h))
+	}
+	return err
 }
 
 func (p *play) inbox(ctx context.Context, verb string, words, want []string) error {

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/segue-go/segue/checkpoint"
@@ -53,17 +52,6 @@ func expectValue(ctx context.Context, v checkpoint.ValueStore, key checkpoint.Ke
 func expectNoValue(ctx context.Context, v checkpoint.ValueStore, key checkpoint.Key, id string) error {
 	got, size, err := v.ReadValue(ctx, key, id, 0, 1)
 	return wraps(err, checkpoint.ErrNotFound, "run %.64q: value %q that it does not have: %q, of %d bytes, and", key, id, got, size)
-}
-
-func expectValues(ctx context.Context, v checkpoint.ValueStore, key checkpoint.Key, want ...checkpoint.Value) error {
-	got, err := v.Values(ctx, key)
-	if err != nil {
-		return fmt.Errorf("run %.64q: values: %w", key, err)
-	}
-	if !slices.Equal(got, want) {
-		return fmt.Errorf("run %.64q: its values are %v, want %v", key, got, want)
-	}
-	return nil
 }
 
 // valueRanges reads ranges of values at and beside every place where one could be cut.

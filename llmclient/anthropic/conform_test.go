@@ -101,3 +101,17 @@ func TestConformance(t *testing.T) {
 		})
 	}
 }
+
+func TestHTTP(t *testing.T) {
+	said := stream("end_turn", textBlock("0", "half", ", and whole"))
+	llmclienttest.HTTP{
+		New: func(s llmclienttest.Settings) llmclient.Client {
+			return anthropic.MustNew(anthropic.Config{
+				Model: "m1", APIKey: s.Key, BaseURL: s.URL, NoEnvironment: true, HTTPClient: s.Client,
+				MaxRetries: s.Retries, IdleTimeout: s.Idle, MaxResponse: s.MaxResponse,
+			})
+		},
+		Whole: whole(`{"type":"text","text":"half, and whole"}`, "end_turn"), Half: events(said[:4]...), Rest: events(said[4:]...),
+		Refusal: `{"type":"error","error":{"type":"invalid_request_error","message":"tools.1.custom.input_schema: JSON schema is invalid."}}`,
+	}.Run(t)
+}

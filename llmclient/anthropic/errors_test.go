@@ -191,24 +191,6 @@ func TestS3_6_toolUseWithoutACall(t *testing.T) {
 	}
 }
 
-func TestErrors_retries(t *testing.T) {
-	asked := 0
-	s := serve(t, func(w http.ResponseWriter, _ *http.Request) {
-		if asked++; asked < 3 {
-			w.WriteHeader(529)
-			_, _ = io.WriteString(w, errorBody("overloaded_error", "Overloaded"))
-			return
-		}
-		_, _ = io.WriteString(w, events(stream("end_turn", textBlock("0", "hi"))...))
-	})
-	resp, err := ask(t, s, func(c *config) { c.MaxRetries = 2 })
-	require.Equal(t, "hi", must(t, resp, err).Message.Text())
-	require.Len(t, resp.Attempts, 2)
-	require.Equal(t, llmclient.CodeUnavailable, resp.Attempts[0].Code)
-	_, head := s.sent()
-	require.Equal(t, "0", head.Get("X-Stainless-Retry-Count"), "the SDK itself did not retry")
-}
-
 // Whatever a server repeats of the key, no error holds it.
 func TestSecretsAreNeverInErrors(t *testing.T) {
 	const token = "token-canary-9876543210"
@@ -287,42 +269,6 @@ func TestConfigErrors(t *testing.T) {
 		_, err := anthropic.New(cfg)
 		require.Error(t, err)
 	}
-}
-
-// A redirect that leads elsewhere gets neither the key nor the conversation.
-func TestRedirect(t *testing.T) {
-	other := sayJSON(t, whole("", "end_turn"))
-	for _, status := range []int{301, 302, 303, 307, 308} {
-		s := serve(t, func(w http.ResponseWriter, r *http.Request) {
-			http.Redirect(w, r, other.URL+"/v1/messages", status)
-		})
-		for _, client := range []*http.Client{nil, s.Client()} {
-			c := newClient(t, s, func(c *config) { c.HTTPClient = client })
-			_, err := c.Complete(t.Context(), hello(), nil)
-			require.Equal(t, llmclient.CodeNotFound, llmclient.CodeOf(err))
-			require.ErrorContains(t, err, "the server redirects to "+other.URL+"/v1/messages, and that is not followed")
-			_, err = c.CountTokens(t.Context(), hello())
-			require.ErrorContains(t, err, "is not followed")
-			_, err = c.Models(t.Context())
-			require.Error(t, err)
-		}
-	}
-	body, head := other.sent()
-	require.Empty(t, body)
-	require.Empty(t, head)
-	http.DefaultTransport.(*http.Transport).CloseIdleConnections()
-
-	same := serve(t, func(w http.ResponseWriter, r *http.Request) {
-		if r.URL.Path != "/v2/messages" {
-			http.Redirect(w, r, "/v2/messages", http.StatusTemporaryRedirect)
-			return
-		}
-		_, _ = io.WriteString(w, whole("", "end_turn"))
-	})
-	_, err := askWhole(t, same)
-	require.Nil(t, err)
-	_, head = same.sent()
-	require.Equal(t, canary, head.Get("X-Api-Key"))
 }
 
 // setEnvironment sets what the SDK reads by itself, to values that contain "canary".

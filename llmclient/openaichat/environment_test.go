@@ -1,8 +1,6 @@
 package openaichat_test
 
 import (
-	"context"
-	"errors"
 	"io"
 	"net/http"
 	"strings"
@@ -10,7 +8,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/segue-go/segue/llmclient"
 	"github.com/segue-go/segue/llmclient/openaichat"
 )
 
@@ -91,82 +88,6 @@ func TestEnvironment(t *testing.T) {
 	require.Equal(t, "Bearer canary-custom", ask().Get("Authorization"))
 	t.Setenv("OPENAI_CUSTOM_HEADERS", "")
 	require.Empty(t, ask().Get("Authorization"))
-}
-
-// A redirect to another host, scheme or port is not followed: neither the key nor the conversation
-// goes there.
-func TestRedirect_toAnotherHost(t *testing.T) {
-	other := sayJSON(t, doneBody)
-	setEnvironment(t, "http://192.0.2.1")
-	for _, status := range []int{http.StatusMovedPermanently, http.StatusFound, http.StatusSeeOther, http.StatusTemporaryRedirect, http.StatusPermanentRedirect} {
-		s := serve(t, func(w http.ResponseWriter, r *http.Request) {
-			http.Redirect(w, r, other.URL+"/v1/chat/completions", status)
-		})
-		for _, client := range []*http.Client{nil, s.Client()} {
-			c, err := openaichat.New(openaichat.Config{Model: "m", MaxRetries: -1, BaseURL: s.URL, APIKey: "sk-own", HTTPClient: client})
-			require.NoError(t, err)
-			_, err = c.Complete(t.Context(), hello(), nil)
-			require.Error(t, err)
-			require.Equal(t, llmclient.CodeNotFound, llmclient.CodeOf(err), "to try again would not help")
-			require.ErrorContains(t, err, "the server redirects to "+other.URL+"/v1/chat/completions, and that is not followed")
-			require.NotContains(t, err.Error(), "canary")
-		}
-	}
-	body, head := other.sent()
-	require.Empty(t, body)
-	require.Empty(t, head)
-	http.DefaultTransport.(*http.Transport).CloseIdleConnections()
-}
-
-// A redirect on the same host is followed, with everything in the request.
-func TestRedirect_onTheSameHost(t *testing.T) {
-	s := serve(t, func(w http.ResponseWriter, r *http.Request) {
-		if r.URL.Path != "/v2/chat/completions" {
-			http.Redirect(w, r, "/v2/chat/completions", http.StatusTemporaryRedirect)
-			return
-		}
-		_, _ = io.WriteString(w, doneBody)
-	})
-	_, err := newClient(t, s).Complete(context.Background(), hello(), nil)
-	require.NoError(t, err)
-	_, head := s.sent()
-	require.Equal(t, "Bearer sk-canary-0123456789", head.Get("Authorization"))
-
-	s = serve(t, func(w http.ResponseWriter, r *http.Request) {
-		http.Redirect(w, r, "/again", http.StatusTemporaryRedirect)
-	})
-	_, err = newClient(t, s).Complete(context.Background(), hello(), nil)
-	require.ErrorContains(t, err, "that is not followed")
-
-	refuse := func(cfg *openaichat.Config) {
-		client := *cfg.HTTPClient
-		client.CheckRedirect = func(*http.Request, []*http.Request) error { return errors.New("the caller follows none") }
-		cfg.HTTPClient = &client
-	}
-	_, err = newClient(t, s, refuse).Complete(context.Background(), hello(), nil)
-	require.ErrorContains(t, err, "that is not followed")
-}
-
-// A redirect that leads nowhere is asked once, however often a request may be tried.
-func TestRedirect_isNotRetried(t *testing.T) {
-	for location, says := range map[string]string{
-		"/v1/chat/completions": "the server redirects to http", // in a circle
-		"http://[::1":          "the server redirects to an address that cannot be read",
-		"":                     "Temporary Redirect",
-	} {
-		asked := 0
-		s := serve(t, func(w http.ResponseWriter, _ *http.Request) {
-			asked++
-			if location != "" {
-				w.Header().Set("Location", location)
-			}
-			w.WriteHeader(http.StatusTemporaryRedirect)
-		})
-		_, err := newClient(t, s, func(cfg *openaichat.Config) { cfg.MaxRetries = 3 }).Complete(t.Context(), hello(), nil)
-		require.Equal(t, llmclient.CodeNotFound, llmclient.CodeOf(err), location)
-		require.ErrorContains(t, err, says)
-		require.Equal(t, 1, asked, location)
-	}
 }
 
 type roundTrip func(*http.Request) (*http.Response, error)

@@ -102,53 +102,6 @@ func TestW15_ToolUseFailedCarriesWhatWasGenerated(t *testing.T) {
 	require.False(t, err.Code.Temporary())
 }
 
-func TestErrors_AreAskedOnce(t *testing.T) {
-	asked := 0
-	s := serve(t, func(w http.ResponseWriter, _ *http.Request) {
-		asked++
-		w.Header().Set("X-Should-Retry", "true")
-		w.WriteHeader(503)
-	})
-	_, err := askWhole(t, s, func(cfg *openaichat.Config) {
-		cfg.MaxRetries, cfg.Options = -1, []option.RequestOption{option.WithMaxRetries(5)}
-	})
-	require.Equal(t, llmclient.CodeUnavailable, err.Code)
-	require.Equal(t, 1, asked)
-}
-
-// By default, temporary errors such as a rate limit or a broken stream are retried and reported.
-func TestErrors_AreRetried(t *testing.T) {
-	answers := []func(http.ResponseWriter){
-		func(w http.ResponseWriter) { w.WriteHeader(http.StatusTooManyRequests) },
-		func(w http.ResponseWriter) {
-			w.Header().Set("Content-Type", "text/event-stream")
-			_, _ = io.WriteString(w, "data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":\"Hel\"}}]}\n\n")
-		},
-		func(w http.ResponseWriter) {
-			w.Header().Set("Content-Type", "text/event-stream")
-			_, _ = io.WriteString(w, "data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":\"Hello\"},\"finish_reason\":\"stop\"}]}\n\ndata: [DONE]\n\n")
-		},
-	}
-	asked := 0
-	s := serve(t, func(w http.ResponseWriter, _ *http.Request) {
-		answers[asked](w)
-		asked++
-	})
-	client := newClient(t, s, func(cfg *openaichat.Config) { cfg.MaxRetries = 0 })
-	var told []llmclient.Notice
-	ctx := llmclient.WithNotify(t.Context(), func(n llmclient.Notice) { told = append(told, n) })
-	var text strings.Builder
-	resp, err := client.Complete(ctx, hello(), func(d llmclient.Delta) { text.WriteString(d.Text) })
-	require.NoError(t, err)
-	require.Equal(t, "Hello", resp.Message.Text())
-	require.Len(t, resp.Attempts, 2)
-	require.Equal(t, llmclient.CodeRateLimited, resp.Attempts[0].Code)
-	require.Equal(t, llmclient.CodeTruncated, resp.Attempts[1].Code)
-	require.Len(t, told, 2)
-	require.True(t, told[1].Discard)
-	require.Equal(t, "HelHello", text.String())
-}
-
 // Errors that a wrong address or key may cause say what to check, and contain no secret.
 func TestErrors_Hints(t *testing.T) {
 	page := "<!doctype html><title>Not here</title>"

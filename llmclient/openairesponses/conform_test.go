@@ -11,6 +11,7 @@ import (
 
 	"github.com/segue-go/segue/llmclient"
 	"github.com/segue-go/segue/llmclient/llmclienttest"
+	"github.com/segue-go/segue/llmclient/openairesponses"
 	"github.com/segue-go/segue/messages"
 	"github.com/segue-go/segue/tools"
 )
@@ -83,4 +84,19 @@ func TestConformance(t *testing.T) {
 		},
 		Request: request,
 	})
+}
+
+func TestHTTP(t *testing.T) {
+	said := speech{items: []part{text("half", ", and whole")}}
+	all := said.events()
+	llmclienttest.HTTP{
+		New: func(s llmclienttest.Settings) llmclient.Client {
+			return openairesponses.MustNew(openairesponses.Config{
+				Model: "test-model", APIKey: s.Key, BaseURL: s.URL + "/v1", NoEnvironment: true, HTTPClient: s.Client,
+				MaxRetries: s.Retries, IdleTimeout: s.Idle, MaxResponse: s.MaxResponse,
+			})
+		},
+		Whole: said.whole(), Half: stream(all[:5]...), Rest: stream(all[5:]...),
+		Refusal: `{"error":{"message":"Invalid schema for function 'odd': 'nothing' is not a type.","type":"invalid_request_error","param":"tools[1].parameters","code":"invalid_function_parameters"}}`,
+	}.Run(t)
 }

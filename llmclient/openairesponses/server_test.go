@@ -138,3 +138,9 @@ func asError(t testing.TB, err error) *llmclient.Error {
 func call(id, name, args string) messages.ToolCall {
 	return messages.ToolCall{ID: id, Name: name, Arguments: args}
 }
+
+// nowhere is a server that is never asked.
+func nowhere() *server { return &server{Server: &httptest.Server{URL: "http://nowhere.test"}} }
+
+// half are the first events of a reply, up to its first piece of text.
+func half() []string { return speech{items: []part{text("half", "whole")}}.events()[:5] }

@@ -1,0 +1,160 @@
+package llmclienttest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/segue-go/segue/llmclient"
+	"github.com/segue-go/segue/messages"
+)
+
+// HTTP is how one of this library's clients of models over HTTP is made, and what its provider
+// answers.
+type HTTP struct {
+	// New returns a client that takes nothing of the environment.
+	New func(Settings) llmclient.Client
+
+	Whole      string // a reply: "half, and whole"
+	Half, Rest string // an event stream with that text, in pieces behind "half" and at the end
+	Refusal    string // the error of a server that refuses the schema of the tool named odd
+}
+
+// Settings are those of a client.
+type Settings struct {
+	URL, Key    string
+	Client      *http.Client
+	Retries     int
+	Idle        time.Duration
+	MaxResponse int64
+}
+
+// Run checks in subtests what clients over HTTP have in common: limits of time and size, ends of
+// contexts and connections, redirects, retries, secrets, and tools that a server refuses.
+func (h HTTP) Run(t *testing.T) {
+	t.Helper()
+	for name, check := range map[string]func(*testing.T){
+		"silence": h.silence, "slow": h.slow, "contexts": h.contexts, "caller": h.caller, "broken connections": h.brokenConnections, "bounds": h.bounds,
+		"connections are reused": h.reused, "redirects": h.redirects, "circles": h.circles, "retries": h.retries, "secrets": h.secrets, "refused tools": h.refusedTools,
+	} {
+		t.Run(name, check)
+	}
+}
+
+const (
+	secret  = "sk-canary-0123456789"
+	allText = "half, and whole"
+)
+
+func hello() *llmclient.Request {
+	return &llmclient.Request{Messages: messages.History{messages.UserText("hello")}}
+}
+
+// ask asks a client for a stream, or not.
+func ask(ctx context.Context, c llmclient.Client, stream bool) (*llmclient.Response, *llmclient.Error) {
+	var onDelta func(llmclient.Delta)
+	if stream {
+		onDelta = func(llmclient.Delta) {}
+	}
+	resp, err := c.Complete(ctx, hello(), onDelta)
+	if err == nil {
+		return resp, nil
+	}
+	e, ok := errors.AsType[*llmclient.Error](err)
+	if !ok {
+		panic(fmt.Sprintf("an error of type %T", err))
+	}
+	return resp, e
+}
+
+// serve returns a client of a server that answers, and what the server was sent.
+func (h HTTP) serve(t *testing.T, s Settings, answer http.HandlerFunc) (llmclient.Client, *received) {
+	t.Helper()
+	got := &received{}
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		got.add(r)
+		answer(w, r)
+	}))
+	t.Cleanup(server.Close)
+	s.URL, s.Key = server.URL, secret
+	if s.Client == nil {
+		s.Client = server.Client()
+	}
+	if s.Retries == 0 {
+		s.Retries = -1
+	}
+	return h.New(s), got
+}
+
+// received is what a server was sent.
+type received struct {
+	mu     sync.Mutex
+	bodies []string
+	heads  []http.Header
+	from   map[string]bool
+}
+
+func (r *received) add(req *http.Request) {
+	body, _ := io.ReadAll(req.Body)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.from == nil {
+		r.from = map[string]bool{}
+	}
+	r.bodies, r.heads, r.from[req.RemoteAddr] = append(r.bodies, string(body)), append(r.heads, req.Header), true
+}
+
+// say writes an answer of a status, at once.
+func say(w http.ResponseWriter, status int, body string) {
+	if strings.HasPrefix(body, "{") || strings.HasPrefix(body, "[") {
+		w.Header().Set("Content-Type", "application/json")
+	} else {
+		w.Header().Set("Content-Type", "text/event-stream")
+	}
+	w.WriteHeader(status)
+	_, _ = io.WriteString(w, body)
+	w.(http.Flusher).Flush()
+}
+
+// answering is a transport that sends the header of an event stream at once and then has its events
+// written. If it is nil, the header is never sent.
+type answering func(r *http.Request, w io.Writer)
+
+func (a answering) RoundTrip(r *http.Request) (*http.Response, error) {
+	if a == nil {
+		<-r.Context().Done()
+		return nil, r.Context().Err()
+	}
+	body, w := io.Pipe()
+	stop := context.AfterFunc(r.Context(), func() { _ = w.CloseWithError(r.Context().Err()) })
+	go func() {
+		defer stop()
+		a(r, w)
+		_ = w.CloseWithError(r.Context().Err()) // nil is the end of the answer
+	}()
+	return &http.Response{StatusCode: http.StatusOK, Header: http.Header{"Content-Type": {"text/event-stream"}}, Body: body, Request: r}, nil
+}
+
+// by returns a client that needs no network, so that its time can be that of package synctest.
+func (h HTTP) by(a answering, s Settings) llmclient.Client {
+	s.URL, s.Key, s.Client = "http://nowhere.test", secret, &http.Client{Transport: a}
+	if s.Retries == 0 {
+		s.Retries = -1
+	}
+	return h.New(s)
+}
+
+// holding writes text and then sends nothing until the client closes the connection.
+func holding(text string) answering {
+	return func(r *http.Request, w io.Writer) {
+		_, _ = io.WriteString(w, text)
+		<-r.Context().Done()
+	}
+}
