@@ -41,11 +41,6 @@ func runs(t *testing.T, m *checkpoint.Memory) (ids []string) {
 	return ids
 }
 
-// Beside itself it can only be the same; broken stores show that the model finds out what is not.
-func TestMemory_Model(t *testing.T) {
-	checkpointtest.Model(t, func(*testing.T) checkpoint.Store { return new(checkpoint.Memory) })
-}
-
 func rec(seq int, data string) checkpoint.Record {
 	return checkpoint.Record{Seq: seq, Data: []byte(data)}
 }

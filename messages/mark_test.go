@@ -74,19 +74,6 @@ func TestMark(t *testing.T) {
 	require.Zero(t, none.Known(base()))
 }
 
-// For a history that is trimmed in place, a Validator returns what Validate returns.
-func TestValidator_noticesTrimming(t *testing.T) {
-	h := append(conversation(messages.UserText("go"), messages.AssistantText("a")), turn("1", "ok")...)
-	var v messages.Validator
-	require.NoError(t, v.Check(h))
-	h = slices.Delete(h, 1, 3) // removes the call, keeps its answer
-	h = append(h, messages.UserText("1"), messages.UserText("2"), messages.UserText("3"))
-	require.Equal(t, h.Validate(), v.Check(h))
-	var broken *messages.LawError
-	require.ErrorAs(t, v.Check(h), &broken)
-	require.Equal(t, messages.LawOrphan, broken.Law)
-}
-
 // However a history is grown, trimmed or replaced in place at its ends, Validator and Validate
 // agree.
 func TestValidator_agreesWithValidate(t *testing.T) {

@@ -76,21 +76,3 @@ func FoundFaults(ctx context.Context, open func() Faulty) map[string]error {
 	}
 	return found
 }
-
-// PlayRole plays the role of a process that the checks of Processes started.
-func PlayRole(open func(place string) (checkpoint.Store, error)) { playRole(open) }
-
-// FoundByProcesses makes the checks of Processes of those names, or all if there are none, and
-// returns what they say. The named test calls PlayRole first.
-func FoundByProcesses(ctx context.Context, test string, checks []string, open func(place string) (checkpoint.Store, error), place func() string) map[string]error {
-	found := map[string]error{}
-	for name, check := range processChecks(3) {
-		if len(checks) > 0 && !slices.Contains(checks, name) {
-			continue
-		}
-		if err := check(ctx, &sharedPlace{test: test, open: open, name: place()}); err != nil {
-			found[name] = err
-		}
-	}
-	return found
-}

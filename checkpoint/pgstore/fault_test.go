@@ -248,11 +248,6 @@ func load(t *testing.T, server *pgtest.Server, disturb func()) {
 	require.Positive(t, failed)
 }
 
-func TestServer_restartsUnderLoad(t *testing.T) {
-	server := pgtest.Start(t)
-	load(t, server, server.Stop)
-}
-
 func TestServer_isKilledUnderLoad(t *testing.T) {
 	server := pgtest.Start(t)
 	load(t, server, func() { require.NoError(t, server.Kill()) })

@@ -8,17 +8,12 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"testing"
 
-	"github.com/stretchr/testify/require"
 	_ "modernc.org/sqlite"
 
 	"github.com/segue-go/segue"
-	"github.com/segue-go/segue/checkpoint"
-	"github.com/segue-go/segue/delegation"
 	"github.com/segue-go/segue/llmclient/scripted"
 	"github.com/segue-go/segue/messages"
-	"github.com/segue-go/segue/orchestrator"
 	"github.com/segue-go/segue/tools"
 )
 
@@ -95,49 +90,4 @@ func Example_memory() {
 	// Noted. <nil>
 	// Without milk. <nil>
 	// - Ann drinks her tea without milk.
-}
-
-// dying is a store whose process dies once a call had its effect, before the result is stored.
-type dying struct {
-	checkpoint.Store
-	dead bool
-}
-
-func (d *dying) Append(ctx context.Context, b checkpoint.Batch) error {
-	if d.dead {
-		return fmt.Errorf("the process is dead: %w", checkpoint.ErrFenced)
-	}
-	return d.Store.Append(ctx, b)
-}
-
-// A call that is made again by the process that resumes the run does not remember twice.
-func TestMemory_resumed(t *testing.T) {
-	db, err := sql.Open("sqlite", filepath.Join(t.TempDir(), "memory.db"))
-	require.NoError(t, err)
-	defer db.Close()
-	facts, err := memory(t.Context(), db, "ann")
-	require.NoError(t, err)
-	store, calls := &dying{Store: fresh(t)}, 0
-	model := scripted.New(scripted.Calls(messages.ToolCall{ID: "1", Name: "remember", Arguments: `{"fact":"x"}`}), scripted.Text("Noted."))
-	made := func(s checkpoint.Store, dies bool) *orchestrator.Orchestrator {
-		remember := tools.NewRaw(facts[0].Definition(), func(ctx context.Context, arguments string) (string, error) {
-			said, err := facts[0].Call(ctx, arguments)
-			calls++
-			store.dead = dies
-			return said, err
-		})
-		agent := segue.Agent{Model: model, Tools: []tools.Tool{remember}, Configure: func(c *orchestrator.Config) { c.Store = s }}
-		o, err := agent.Orchestrator()
-		require.NoError(t, err)
-		return o
-	}
-	_, err = made(store, true).Run(t.Context(), orchestrator.Task{Run: "r", Input: delegation.Input{Goal: "Remember x."}})
-	require.Error(t, err)
-	res, err := orchestrator.Collect(made(store.Store, false).Resume(t.Context(), orchestrator.Resumption{Run: "r"}))
-	require.NoError(t, err)
-	require.Equal(t, "Noted.", res.Output.Text())
-	require.Equal(t, 2, calls)
-	var kept int
-	require.NoError(t, db.QueryRowContext(t.Context(), `SELECT count(*) FROM facts`).Scan(&kept))
-	require.Equal(t, 1, kept)
 }

@@ -2,12 +2,9 @@ package examples
 
 import (
 	"context"
-	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
-	"os"
-	"os/exec"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -17,7 +14,6 @@ import (
 
 	"github.com/segue-go/segue"
 	"github.com/segue-go/segue/checkpoint"
-	"github.com/segue-go/segue/internal/prove/installed"
 	"github.com/segue-go/segue/llmclient"
 	"github.com/segue-go/segue/messages"
 	"github.com/segue-go/segue/orchestrator"
@@ -78,40 +74,4 @@ on('run_finished', () => put('end', opened > 1 ? 'reconnected' : 'never cut'))
 </script>`))
 	b.reads("#end", "reconnected")
 	b.reads("#text", words)
-}
-
-// httpxSSE is the version of httpx-sse that this test was written for.
-const httpxSSE = "httpx-sse==0.4.3"
-
-// A Python program with httpx-sse that is cut, and asks again with the id of its last event, has the
-// whole text in the end.
-func TestHTTPXSSE_cut(t *testing.T) {
-	t.Parallel()
-	python, packages := installed.PyPI(t, "httpx-sse-0.4.3", httpxSSE, "httpx")
-	client := exec.Command(python, "-c", `
-import httpx, json, sys
-from httpx_sse import connect_sse
-base, text, last, over, streams = sys.argv[1], '', None, False, 0
-with httpx.Client(timeout=30) as client:
-    with client.stream('POST', base + '/runs', json={'run': 'r', 'goal': 'go'}):
-        pass
-    while not over:
-        streams += 1
-        try:
-            with connect_sse(client, 'GET', base + '/runs/r', headers={'Last-Event-ID': last} if last else {}) as source:
-                for event in source.iter_sse():
-                    last = event.id or last
-                    if event.event == 'text_delta':
-                        text += event.json()['text']
-                    if event.event == 'step_snapshot':
-                        text = event.json()['detail'].get('text', '')
-                    over = over or event.event == 'run_finished'
-        except httpx.TransportError:
-            pass
-print(streams > 1, text)
-`, cuttingSite(t, ""))
-	client.Env = append(os.Environ(), packages)
-	out, err := client.CombinedOutput()
-	require.NoError(t, err, "%s", out)
-	require.Equal(t, fmt.Sprintln("True", words), string(out))
 }

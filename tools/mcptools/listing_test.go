@@ -195,26 +195,6 @@ func TestListing_patternsWithin(t *testing.T) {
 	require.Equal(t, tools.ReasonArguments, call(t.Context(), named(t, s, "invite"), `{"a":7}`).Reason)
 }
 
-func TestListing_invalidSchema(t *testing.T) {
-	s := offering(t, nil, &mcp.Tool{Name: "odd", InputSchema: json.RawMessage(`{"type":"object","properties":{"a":{"type":7}}}`)}, &mcp.Tool{Name: "fine"})
-	require.Contains(t, s.Listing().Offers[1].LeftOut, "its input schema is invalid")
-	require.Len(t, s.Tools(), 1)
-	require.Empty(t, s.Listing().Offers[1].Definition.Parameters)
-}
-
-// A server with more tools than anybody reads is not read to its end.
-func TestListing_endless(t *testing.T) {
-	var list []*mcp.Tool
-	for i := range 60 {
-		list = append(list, &mcp.Tool{Name: fmt.Sprintf("t%02d", i)})
-	}
-	s := offering(t, func(c *mcptools.Config) { c.Limits.Tools = 5 }, list...)
-	l := s.Listing()
-	require.True(t, l.More)
-	require.Len(t, l.Offers, 20)
-	require.Len(t, s.Tools(), 5)
-}
-
 // The tools of a server may change. New runs see it; the tools that a run has stay as they are, and
 // a call of one that has gone fails.
 func TestListChanged(t *testing.T) {
