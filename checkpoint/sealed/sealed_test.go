@@ -103,21 +103,6 @@ func (p plainStore) Head(ctx context.Context, key checkpoint.Key) (checkpoint.He
 	return p.m.Head(ctx, key)
 }
 
-// A store without an inbox has none when it is sealed, either.
-func TestNew_bringsNoAbility(t *testing.T) {
-	s := seal(t, plainStore{new(checkpoint.Memory)}, sealed.Keys{Current: newKey(t, "k")})
-	_, inbox := checkpoint.As[checkpoint.Inbox](s)
-	_, lister := checkpoint.As[checkpoint.Lister](s)
-	require.False(t, inbox || lister)
-	write(t, s, run, 1, "a")
-	got, err := texts(s, run, 1)
-	require.NoError(t, err)
-	require.Equal(t, []string{"a"}, got)
-	ids, err := sealed.KeyIDs(t.Context(), s, run)
-	require.NoError(t, err)
-	require.Equal(t, []string{"k"}, ids)
-}
-
 // Nothing leads past the sealing to the store behind it.
 func TestNew_hidesTheInnerStore(t *testing.T) {
 	s := seal(t, new(checkpoint.Memory), sealed.Keys{Current: newKey(t, "k")})

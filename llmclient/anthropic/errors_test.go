@@ -99,22 +99,6 @@ func TestW7_ErrorInsideAGoodAnswer(t *testing.T) {
 	require.Equal(t, llmclient.CodeUnavailable, err.Code)
 }
 
-// The wait that a server asks for may stand in the body.
-func TestErrors_RetryAfterInTheBody(t *testing.T) {
-	body := errorBody("rate_limit_error", "too many requests, please wait 23 seconds")
-	for _, s := range []*server{
-		say(t, 429, "application/json", "["+body+"]"),
-		sayEvents(t, messageStart, body),
-		sayEvents(t, messageStart, "["+body+"]"),
-		sayJSON(t, body),
-		sayJSON(t, "["+body+"]"),
-	} {
-		_, err := ask(t, s)
-		require.Equal(t, llmclient.CodeRateLimited, err.Code, err)
-		require.Equal(t, 23*time.Second, err.RetryAfter)
-	}
-}
-
 // A limit of spending has the status of a rate limit, and to wait a little does not help.
 func TestErrors_spendLimit(t *testing.T) {
 	_, err := ask(t, say(t, 429, "application/json", `{"type":"error","error":{"type":"rate_limit_error","message":"limit reached","details":{"error_code":"enforced_spend_limit_reached"}}}`))

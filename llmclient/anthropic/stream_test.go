@@ -317,26 +317,6 @@ func TestW8_ContentDecidesNotContentType(t *testing.T) {
 	}
 }
 
-// Comments, other line ends, data alone, a missing end: the reply is the same.
-func TestW6_EventStreamsInEveryDress(t *testing.T) {
-	plain := events(stream("end_turn", textBlock("0", "one ", "two"))...)
-	for name, body := range map[string]string{
-		"comments":     ": hello\n\n" + strings.ReplaceAll(plain, "\n\n", "\n\n: x\n"),
-		"CRLF":         strings.ReplaceAll(plain, "\n", "\r\n"),
-		"no names":     strings.ReplaceAll(plain, "event: ", "x: "),
-		"no types":     strings.ReplaceAll(plain, `{"type":"message_stop"}`, "{}"),
-		"no stop":      strings.TrimSuffix(plain, events(messageStop)),
-		"no last line": strings.TrimSpace(plain),
-		"DONE":         strings.ReplaceAll(plain, events(messageStop), "data: [DONE]\n\n"),
-	} {
-		t.Run(name, func(t *testing.T) {
-			resp, err := ask(t, say(t, 200, "text/event-stream", body))
-			require.Equal(t, "one two", must(t, resp, err).Message.Text())
-			require.Equal(t, llmclient.FinishStop, resp.Finish)
-		})
-	}
-}
-
 func TestKeepRaw_stream(t *testing.T) {
 	data := stream("end_turn", textBlock("0", "hi"))
 	resp, err := ask(t, sayEvents(t, data...), func(c *anthropic.Config) { c.KeepRaw = true })

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -96,23 +95,6 @@ func TestW7_ErrorInsideAGoodAnswer(t *testing.T) {
 // failed is the last event of a response that failed.
 func failed(err string) string {
 	return `{"type":"response.failed","response":` + speech{err: err}.response("failed", nil) + `}`
-}
-
-// A response that failed says in words how long to wait.
-func TestErrors_RetryAfterInTheBody(t *testing.T) {
-	const limited = `{"code":"rate_limit_exceeded","message":"Rate limit reached on tokens per min. Please try again in 11.054s."}`
-	for _, s := range []*server{
-		sayEvents(t, failed(limited)),
-		sayEvents(t, append(half(), `{"type":"error","code":"rate_limit_exceeded","message":"Please try again in 11.054s."}`)...),
-		sayEvents(t, append(half(), `{"type":"error","error":`+limited+`}`)...),
-		sayJSON(t, speech{err: limited}.response("failed", nil)),
-		sayJSON(t, `[{"error":`+limited+`}]`),
-		say(t, 429, "application/json", `[{"error":`+limited+`}]`),
-	} {
-		_, err := ask(t, s)
-		require.Equal(t, llmclient.CodeRateLimited, err.Code, err)
-		require.Equal(t, 11054*time.Millisecond, err.RetryAfter)
-	}
 }
 
 func TestNew(t *testing.T) {

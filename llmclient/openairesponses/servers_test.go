@@ -13,25 +13,6 @@ import (
 
 // These servers do not do as OpenAI's does. The tests are named after docs/internal/scenarios.md.
 
-func TestW6_EventStreamsInEveryDress(t *testing.T) {
-	said := speech{items: []part{text("one ", "two")}}
-	plain := stream(said.events()...)
-	for name, body := range map[string]string{
-		"comments":           ": OPENROUTER PROCESSING\n\n" + strings.ReplaceAll(plain, "\n\n", "\n\n: x\n"),
-		"CRLF":               strings.ReplaceAll(plain, "\n", "\r\n"),
-		"CR":                 strings.ReplaceAll(plain, "\n", "\r"),
-		"DONE":               plain + "data: [DONE]\n\n",
-		"no last blank line": strings.TrimSuffix(plain, "\n"),
-		"no last line end":   strings.TrimSuffix(plain, "\n\n"),
-		"no names":           "data: " + strings.Join(said.events(), "\n\ndata: ") + "\n\n",
-		"no types":           strings.ReplaceAll(plain, `{"type":"response.`, `{"kind":"response.`),
-	} {
-		resp, err := ask(t, say(t, 200, "text/plain", body))
-		require.Equal(t, "one two", must(t, resp, err).Message.Text(), name)
-		require.Equal(t, "resp_1", resp.ID)
-	}
-}
-
 func TestW8_ContentDecidesNotContentType(t *testing.T) {
 	for _, contentType := range []string{"text/plain", "text/event-stream", ""} {
 		resp, err := askWhole(t, say(t, 200, contentType, "\n\n "+speech{items: []part{text("hi")}}.whole()))

@@ -99,21 +99,3 @@ func TestS2_17_swap(t *testing.T) {
 func answerIn(policy markdownpolicy.Policy) string {
 	return policy.(markdownpolicy.Renderer).Render([]messages.AssistantContent{messages.Text{Text: "Three."}})
 }
-
-// A whole number is an integer in every text format, as in JSON Schema.
-func TestRun_wholeNumbers(t *testing.T) {
-	double := tools.NewInline(tools.Definition{Name: "double"}, func(in struct{ N int }) (int, error) { return 2 * in.N, nil })
-	for name, policy := range builtins(t) {
-		for number, want := range map[string]string{"21.0": "42", "1e3": "2000"} {
-			call := messages.ToolCall{Name: "double", Arguments: `{"N":` + number + `}`}
-			model := scripted.New(scripted.Text(policy.(markdownpolicy.Renderer).Render([]messages.AssistantContent{call})), scripted.Text(answerIn(policy)))
-			o, err := orchestrator.New(orchestrator.Config{
-				Client: policyclient.Wrap(model, policy), Tools: []tools.Tool{double}, Strategies: strategy.Set{"solve": completetask.New(completetask.Config{})},
-			})
-			require.NoError(t, err)
-			res, err := o.Run(t.Context(), orchestrator.Task{Input: delegation.Input{Goal: "go"}})
-			require.NoError(t, err, name)
-			require.Equal(t, want, res.Output.ToolMetas()[0].Output, "%s: %s", name, number)
-		}
-	}
-}

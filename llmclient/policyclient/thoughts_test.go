@@ -1,15 +1,11 @@
 package policyclient_test
 
 import (
-	"io"
-	"net/http"
-	"net/http/httptest"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/segue-go/segue/llmclient"
-	"github.com/segue-go/segue/llmclient/openaichat"
 	"github.com/segue-go/segue/llmclient/policyclient"
 	"github.com/segue-go/segue/llmclient/scripted"
 	"github.com/segue-go/segue/markdownpolicy"
@@ -121,34 +117,5 @@ func TestThoughts_unreadable(t *testing.T) {
 	require.Len(t, resp.Attempts, 2)
 	for _, r := range model.Requests()[2:] {
 		require.Contains(t, r.Messages.Last().(messages.User).Text(), "could not be read")
-	}
-}
-
-// The call is found in reasoning_content, streamed or not.
-func TestThoughts_overHTTP(t *testing.T) {
-	const thought = `I will add. <|tool_calls_section_begin|> <|tool_call_begin|> functions.add:0 <|tool_call_argument_begin|> {\"a\": 1} <|tool_call_end|> <|tool_calls_section_end|>`
-	for body, kind := range map[string]string{
-		`{"id":"c","model":"k","choices":[{"index":0,"message":{"role":"assistant","content":"","reasoning_content":"` + thought + `"},"finish_reason":"stop"}]}`: "application/json",
-		`data: {"id":"c","model":"k","choices":[{"index":0,"delta":{"role":"assistant","content":"","reasoning_content":"` + thought[:40] + `"}}]}` + "\n\n" +
-			`data: {"id":"c","model":"k","choices":[{"index":0,"delta":{"reasoning_content":"` + thought[40:] + `"},"finish_reason":"stop"}]}` + "\n\ndata: [DONE]\n\n": "text/event-stream",
-	} {
-		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-			w.Header().Set("Content-Type", kind)
-			_, _ = io.WriteString(w, body)
-		}))
-		client, err := openaichat.New(openaichat.Config{Model: "k", BaseURL: server.URL + "/v1", HTTPClient: server.Client(), MaxRetries: -1})
-		require.NoError(t, err)
-		var hear func(llmclient.Delta)
-		if kind != "application/json" {
-			hear = func(llmclient.Delta) {}
-		}
-		resp, err := policyclient.Wrap(client, markdownpolicy.Kimi{}).Complete(t.Context(), question(), hear)
-		server.Close()
-		require.NoError(t, err)
-		require.Equal(t, "I will add.", resp.Message.Thought())
-		require.Len(t, resp.Message.Calls(), 1)
-		require.Equal(t, "add", resp.Message.Calls()[0].Name)
-		require.JSONEq(t, `{"a":1}`, resp.Message.Calls()[0].Arguments)
-		require.Equal(t, llmclient.FinishToolCalls, resp.Finish)
 	}
 }
