@@ -11,8 +11,7 @@
 //
 // [Test] is the contract, promise by promise. [Model] drives the store beside a checkpoint.Memory,
 // by random operations. [Faults] opens it anew, interrupts it and damages it, by means that a test
-// of the store has. [Processes] kills processes while they write, and has processes contend for a
-// run.
+// of the store has.
 //
 // No check sees whether records outlive a crash of the machine; this is for the tests of the store.
 package checkpointtest

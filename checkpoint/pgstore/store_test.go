@@ -85,17 +85,6 @@ func TestModel(t *testing.T) {
 	checkpointtest.Model(t, func(t *testing.T) checkpoint.Store { return open(t, fresh(t)) })
 }
 
-// The place that processes share is a schema and the URL of its server.
-func TestProcesses(t *testing.T) {
-	checkpointtest.Processes(t, func(place string) (checkpoint.Store, error) {
-		schema, url, _ := strings.Cut(place, " ")
-		return pgstore.Open(context.Background(), config(url, schema))
-	}, func() string {
-		c := fresh(t)
-		return c.Schema + " " + c.URL
-	})
-}
-
 func key(run string) checkpoint.Key { return checkpoint.Key{Run: run} }
 
 // first is the batch that begins a run.

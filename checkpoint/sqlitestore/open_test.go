@@ -3,10 +3,13 @@ package sqlitestore_test
 import (
 	"bytes"
 	"context"
+	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"runtime"
+	"sync"
 	"testing"
 	"time"
 
@@ -238,6 +241,24 @@ func writeGolden(t *testing.T, path string) {
 	require.NoError(t, s.Post(t.Context(), checkpoint.Message{ID: "m", Key: key("waits"), Data: []byte("yes")}))
 	require.NoError(t, s.Vacuum(t.Context()))
 	require.NoError(t, s.Close())
+}
+
+// Several that open a file that is not there yet at once all get it.
+func TestOpen_atOnce(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "new", "runs.db")
+	var all sync.WaitGroup
+	errs := make([]error, 8)
+	for i := range errs {
+		all.Go(func() {
+			s, err := sqlitestore.Open(t.Context(), sqlitestore.Config{Path: path, BusyTimeout: time.Minute})
+			if err == nil {
+				err = errors.Join(s.Append(t.Context(), first(fmt.Sprint("r", i), "1")), s.Close())
+			}
+			errs[i] = err
+		})
+	}
+	all.Wait()
+	require.NoError(t, errors.Join(errs...))
 }
 
 // Two stores of one process may have one file open, and close it in any order.

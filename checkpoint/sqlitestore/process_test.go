@@ -1,27 +1,14 @@
 package sqlitestore_test
 
 import (
-	"context"
 	"fmt"
 	"io"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
-
-	"github.com/segue-go/segue/checkpoint"
-	"github.com/segue-go/segue/checkpoint/checkpointtest"
-	"github.com/segue-go/segue/checkpoint/sqlitestore"
 )
-
-func TestProcesses(t *testing.T) {
-	checkpointtest.Processes(t, func(path string) (checkpoint.Store, error) {
-		return sqlitestore.Open(context.Background(), sqlitestore.Config{Path: path, BusyTimeout: time.Minute})
-	}, func() string { return filepath.Join(t.TempDir(), "new", "runs.db") })
-}
 
 // again starts this program in a role.
 func again(t *testing.T, as string, args ...string) (*exec.Cmd, io.Reader) {

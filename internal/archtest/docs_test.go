@@ -266,17 +266,6 @@ func blocksOf(page string) (blocks []block, err error) {
 	return blocks, nil
 }
 
-func TestBlocksOf(t *testing.T) {
-	page := "a\n```go\nx := 1\n\n\ty()\n```\n- b\n\n  ```go\n  z\n  \tv\n  ```\n````md\n```go\nno\n```\n````\n```sh\ngo\n```\n"
-	blocks, err := blocksOf(page)
-	require.NoError(t, err)
-	require.Equal(t, []block{{2, "x := 1\n\n\ty()\n"}, {9, "z\n\tv\n"}}, blocks)
-	_, err = blocksOf("```go\nx\n")
-	require.EqualError(t, err, "line 1: the block does not end")
-	_, err = blocksOf("```golang\nx\n```\n")
-	require.EqualError(t, err, "line 1: write go, not golang")
-}
-
 // sources are the Go files of the repository by path, with lines without indentation.
 type sources map[string]string
 

@@ -53,19 +53,6 @@ func TestScenariosAreShown(t *testing.T) {
 	require.Equal(t, page, string(have), "%s is stale: run make generate", scenariosPage)
 }
 
-func TestNumbersIn(t *testing.T) {
-	for name, want := range map[string][]scenario{
-		"_S1_6_S1_7_abort":  {{"S1", 6}, {"S1", 7}},
-		"_W17_conversation": {{"W", 17}},
-		"/S0-1-S0-2-a.txt":  {{"S0", 1}, {"S0", 2}},
-		" W-3 twice":        {{"W", 3}},
-		"_Width":            nil,
-		"_HTTPS2_1":         nil,
-	} {
-		require.Equal(t, want, numbersIn(name), name)
-	}
-}
-
 // number matches the numbers of scenarios in the names of tests (S1_13, W3), of stories and of
 // subtests (S1-13, W-3).
 var number = regexp.MustCompile(`(?:^|[^A-Za-z0-9])(S[0-4]|W)[-_]?(\d{1,2})(?:[^0-9]|$)`)

@@ -68,7 +68,3 @@ func linesOfCode(text string) (n int) {
 	}
 	return n
 }
-
-func TestLinesOfCode(t *testing.T) {
-	require.Equal(t, 3, linesOfCode("// Package p …\npackage p\n\nfunc f() { // really\n\t// nothing\n}"))
-}
