@@ -12,7 +12,6 @@ import (
 	"github.com/segue-go/segue/messages"
 	"github.com/segue-go/segue/nextstep"
 	"github.com/segue-go/segue/strategy"
-	"github.com/segue-go/segue/tools"
 )
 
 // What comes from outside may hold anything. A live run sees what its replay will see, and comes to
@@ -98,19 +97,4 @@ func TestApply_refusesWhatHasNoForm(t *testing.T) {
 	m := tree(t, false)
 	err := m.Apply(Suspended{At: at, Effect: m.Open()[0].ID, Waits: []Wait{Wait{Kind: "form"}.Identified(m.Open()[0].ID)}, State: json.RawMessage("{")})
 	require.ErrorContains(t, err, "its state is not JSON")
-}
-
-// A run that began without tools is replayed without them, whatever the Config has now.
-func TestApply_keepsThatThereAreNoTools(t *testing.T) {
-	none := &Config{Strategies: strategy.Set{"lead": plan(asks("lead"))}}
-	text, err := AppendRecord(nil, none.Start(Started{At: at, Run: "r", Strategy: "lead"}))
-	require.NoError(t, err)
-	read, err := ReadRecord(text)
-	require.NoError(t, err)
-	some := *none
-	some.Tools = []tools.Definition{{Name: "look"}}
-	m := New(&some)
-	require.NoError(t, m.Apply(read))
-	require.Empty(t, m.Started().Tools)
-	require.NotNil(t, m.Started().Tools)
 }

@@ -159,24 +159,6 @@ func TestGrowth_resumed(t *testing.T) {
 	})
 }
 
-// So does what it costs to hold the answers, the last first, to the effects that are open.
-func TestGrowth_lastAnswersFirst(t *testing.T) {
-	cfg := config(only(caller("t")), offering("t"), places(-1), limited(delegation.Limits{ToolCalls: -1}))
-	growth.Of(t).AreLinear(t, 250, func(n int) {
-		m := machine.New(cfg)
-		require.NoError(t, m.Apply(machine.Started{At: began, Strategy: "main"}))
-		m.Advance()
-		require.NoError(t, m.Apply(machine.Answered{At: began, Effect: machine.EffectID{Seq: 1}, Answer: many(n, "t")}))
-		effects := slices.Clone(m.Ready().Effects)
-		require.Len(t, effects, n)
-		for _, e := range slices.Backward(effects) {
-			m.Advance()
-			require.NoError(t, m.Apply(e.Answered(result(e.Call.ID, ""), began, 0)))
-		}
-		require.True(t, m.Done())
-	})
-}
-
 // What a step costs does not grow with the steps that are behind it: of a strategy that asks with
 // all that was said so far.
 func TestGrowth_steps(t *testing.T) {

@@ -37,18 +37,6 @@ func TestS0_17_depth(t *testing.T) {
 	require.Len(t, e.events(machine.EventFrameLeft), 6)
 }
 
-// A strategy that delegates again whatever its children come to is ended by the limit on steps.
-func TestS0_17_delegatesForEver(t *testing.T) {
-	again := func() nextstep.NextStep { return nextstep.Delegate{Strategy: "main"} }
-	e := begin(t, only(func() *scene {
-		return &scene{
-			Start: func(delegation.Input) nextstep.NextStep { return again() },
-			Child: func(delegation.Output) nextstep.NextStep { return again() },
-		}
-	}))
-	limitOf(t, e.m.Output().Err, "steps")
-}
-
 // limitOf returns the limit that an output ended at.
 func limitOf(t *testing.T, err error, want string) *machine.LimitError {
 	t.Helper()

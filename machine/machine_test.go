@@ -13,27 +13,6 @@ import (
 	"github.com/segue-go/segue/strategy"
 )
 
-func TestMachine_drives(t *testing.T) {
-	e := begin(t, only(func() *scene { return &scene{} }))
-	require.Equal(t, machine.EffectModel, e.effect("1").Kind)
-	require.Equal(t, e.open, e.m.Open())
-	require.Equal(t, e.open, e.m.Open(), "looking changes nothing")
-	require.Equal(t, 1, e.m.Seq())
-	require.False(t, e.m.Done())
-	require.Empty(t, e.m.Status())
-	require.Equal(t, messages.History{messages.UserText("go")}, e.m.Output().Messages, "the output so far")
-	e.answer("1", said("hello"))
-	require.True(t, e.m.Done())
-	require.Equal(t, machine.StatusDone, e.m.Status())
-	require.Equal(t, "hello", e.m.Output().Text())
-	require.Equal(t, messages.History{messages.UserText("go"), messages.AssistantText("hello")}, e.m.Output().Messages,
-		"an output without messages gets those of the frame")
-	require.Equal(t, int64(11), e.m.Output().Usage.Total)
-	require.ErrorIs(t, e.m.Apply(machine.Noted{Text: "more"}), machine.ErrDone)
-	require.Empty(t, e.m.Open())
-	e.replays(through)
-}
-
 // A Machine that is used again behaves as a new one does.
 func TestMachine_reset(t *testing.T) {
 	cfg := config(map[string]func() *scene{"main": caller("work", "t"), "part": caller("t")}, agent("work", "part"), offering("t"))

@@ -124,16 +124,6 @@ func TestReadRecord_refusesUnknownContent(t *testing.T) {
 	require.ErrorContains(t, err, `messages[0].content[1].type: unknown type "hologram"`)
 }
 
-func TestAppendRecord_appends(t *testing.T) {
-	for _, r := range everyRecord {
-		want, err := AppendRecord(nil, r)
-		require.NoError(t, err)
-		got, err := AppendRecord([]byte("before "), r)
-		require.NoError(t, err)
-		require.Equal(t, "before "+string(want), string(got))
-	}
-}
-
 func TestAppendRecord_timesAreUTC(t *testing.T) {
 	here := time.FixedZone("here", 7200)
 	for _, r := range []Record{Noted{At: at.In(here)}, Intended{At: at.In(here)}, Asked{At: at.In(here), Wait: Wait{Expires: at.In(here)}}} {

@@ -2,12 +2,10 @@ package machine_test
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
-	"pgregory.net/rapid"
 
 	"github.com/segue-go/segue/delegation"
 	"github.com/segue-go/segue/llmclient"
@@ -184,53 +182,6 @@ func total(e *engine) (sum int64) {
 	return sum
 }
 
-// What was reserved and not begun is given back, and nothing else is: the counts of generated runs
-// are the sum of what was answered, whatever stopped them.
-func TestLimits_countsAreWhatWasDone(t *testing.T) {
-	cases(t, func(t *rapid.T) {
-		all := program(t, true)
-		for _, m := range all {
-			for i := range m {
-				if m[i] == "far" {
-					m[i] = "ask read"
-				}
-			}
-		}
-		e := drive(t, generated(all), machine.Started{Strategy: "p0", Input: delegation.Input{Goal: "go"}, Parallel: 1 + chance(t, 3), Limits: limits(t)})
-		for !e.m.Done() {
-			if chance(t, 30) == 0 {
-				e.stop(machine.Stopped{Now: chance(t, 2) == 0})
-				continue
-			}
-			e.turn(world{agreeable: true}, chance(t, 1<<20))
-		}
-		done := map[machine.EffectKind]int{}
-		for _, r := range e.records {
-			if r, ok := r.(machine.Answered); ok {
-				done[r.Kind]++
-			}
-		}
-		for id := range e.suspended() { // begun, and closed by an end while it waited
-			if !slices.ContainsFunc(e.records, func(r machine.Record) bool { a, ok := r.(machine.Answered); return ok && a.Effect == id }) {
-				done[machine.EffectTool]++
-			}
-		}
-		require.Equal(t, done[machine.EffectModel], e.m.Output().Counts.ModelCalls)
-		require.Equal(t, done[machine.EffectTool]+len(e.nested()), e.m.Output().Counts.ToolCalls)
-	})
-}
-
-// suspended returns the effects that were suspended once.
-func (e *engine) suspended() map[machine.EffectID]bool {
-	all := map[machine.EffectID]bool{}
-	for _, r := range e.records {
-		if r, ok := r.(machine.Suspended); ok {
-			all[r.Effect] = true
-		}
-	}
-	return all
-}
-
 // nested returns the calls that opened branches.
 func (e *engine) nested() map[string]bool {
 	all := map[string]bool{}
@@ -256,21 +207,6 @@ func far(limits delegation.Limits) func() *scene {
 }
 
 func remote(c *machine.Config) { c.Remote = []string{"far"} }
-
-func TestMachine_remote(t *testing.T) {
-	e := begin(t, only(func() *scene {
-		return &scene{
-			Start: func(delegation.Input) nextstep.NextStep { return nextstep.Delegate{Strategy: "far"} },
-			Child: func(o delegation.Output) nextstep.NextStep { return done("far said " + o.Text()) },
-		}
-	}), remote)
-	require.Equal(t, "far", e.effect("1").Step.(nextstep.Delegate).Strategy)
-	hi := "hi"
-	e.answer("1", nextstep.DelegationResult{Output: delegation.Output{Result: &hi, Usage: messages.Usage{Input: 3}}})
-	require.Equal(t, "far said hi", e.m.Output().Text())
-	require.Equal(t, int64(3), e.m.Output().Usage.Total)
-	require.False(t, e.m.Output().Untrusted)
-}
 
 // A remote child is confined as one of our own is: by the tools and limits of the frames above it.
 func TestMachine_remoteIsConfined(t *testing.T) {

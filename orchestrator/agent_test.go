@@ -1,7 +1,6 @@
 package orchestrator_test
 
 import (
-	"context"
 	"fmt"
 	"maps"
 	"slices"
@@ -18,7 +17,6 @@ import (
 	"github.com/segue-go/segue/llmclient/scripted"
 	"github.com/segue-go/segue/machine"
 	"github.com/segue-go/segue/messages"
-	"github.com/segue-go/segue/nextstep"
 	"github.com/segue-go/segue/orchestrator"
 	"github.com/segue-go/segue/strategy"
 	"github.com/segue-go/segue/strategy/completetask"
@@ -264,75 +262,4 @@ func TestAgentTool_suspendAndResume(t *testing.T) {
 	require.Equal(t, []string{"a knows A", "b knows B", "nothing to ask"}, []string{metas[0].Output, metas[1].Output, metas[2].Output})
 	require.EqualValues(t, 7, asked.Load())
 	require.Equal(t, []string{"r"}, runsIn(t, store), "the journal of the agents is that of their run")
-}
-
-// A run that is broken off while agents work is resumed with them: what they were answered is not
-// asked again.
-func TestAgentTool_brokenOff(t *testing.T) {
-	store := new(checkpoint.Memory)
-	var first, second atomic.Int32
-	client := llmclient.ClientFunc(func(ctx context.Context, req *llmclient.Request, onDelta func(llmclient.Delta)) (*llmclient.Response, error) {
-		text := func(s string) (*llmclient.Response, error) {
-			return &llmclient.Response{Message: messages.AssistantText(s), Finish: llmclient.FinishStop}, nil
-		}
-		call := func(name, args string) (*llmclient.Response, error) {
-			return &llmclient.Response{Message: messages.Assistant{Content: []messages.AssistantContent{messages.ToolCall{ID: "1", Name: name, Arguments: args}}}}, nil
-		}
-		switch {
-		case goalOf(req) == "go" && answered(req):
-			return text("done")
-		case goalOf(req) == "go":
-			return call("worker", `{"goal":"a"}`)
-		case !answered(req):
-			first.Add(1)
-			return call("again", "{}")
-		default:
-			if second.Add(1) == 1 {
-				onDelta(llmclient.Delta{Text: "did"})
-				<-ctx.Done()
-				return nil, ctx.Err()
-			}
-			return text("did a")
-		}
-	})
-	o := solver(t, client, withWork, with(worker(), echo("again")), stored(store), func(c *orchestrator.Config) {
-		c.Strategies["work"] = completetask.New(completetask.Config{})
-	})
-	for e := range o.Stream(t.Context(), task("go")) {
-		if e.Kind == machine.EventTextDelta && e.Frame == "0.1" {
-			break
-		}
-	}
-	res, err := orchestrator.Collect(o.Resume(t.Context(), resuming("r")))
-	require.NoError(t, err)
-	require.Equal(t, "did a", res.Output.ToolMetas()[0].Output)
-	require.EqualValues(t, 1, first.Load())
-	require.EqualValues(t, 2, second.Load())
-}
-
-// A middleware may change calls before tools run: the change is in the conversation, in the
-// journal, and in what the model sees from then on.
-func TestS3_19_changedCalls(t *testing.T) {
-	store := new(checkpoint.Memory)
-	change := func(next orchestrator.Handler) orchestrator.Handler {
-		return func(ctx context.Context, e machine.Effect) (nextstep.Answer, error) {
-			if e.Call.ID == "1" {
-				e.Call.Arguments = `{"safe":true}`
-			}
-			return next(ctx, e)
-		}
-	}
-	model := scripted.New(scripted.Calls(scripted.Call("a", `{"safe":false}`, "1"), scripted.Call("a", "{}", "2")), scripted.Text("done"))
-	o := solver(t, model, with(echo("a")), stored(store), func(c *orchestrator.Config) { c.Middleware = []orchestrator.Middleware{change} })
-	res, err := o.Run(t.Context(), task("go"))
-	require.NoError(t, err)
-	require.Equal(t, `a{"safe":true}`, res.Output.ToolMetas()[0].Output)
-	for _, h := range []messages.History{res.Output.Messages, model.Requests()[1].Messages} {
-		calls := h[1].(messages.Assistant).Calls()
-		require.Equal(t, `{"safe":true}`, calls[0].Arguments)
-		require.Equal(t, "{}", calls[1].Arguments)
-	}
-	again, err := orchestrator.Collect(o.Resume(t.Context(), resuming("r")))
-	require.NoError(t, err)
-	require.Equal(t, timeless(res.Output), timeless(again.Output))
 }

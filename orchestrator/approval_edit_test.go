@@ -2,7 +2,6 @@ package orchestrator_test
 
 import (
 	"context"
-	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -90,48 +89,6 @@ func TestApprove_editedMustFitTheTool(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, "done", res.Output.Text())
 	require.Equal(t, []payment{{"shop", 5}}, paid)
-}
-
-// What a person made of a call is judged: what is refused is not made.
-func TestApprove_editedIsJudged(t *testing.T) {
-	var paid []payment
-	policy := func(r machine.ApprovalRequest) machine.Verdict {
-		if strings.Contains(r.Call.Arguments, "thief") {
-			return machine.VerdictRefuse
-		}
-		return machine.VerdictAsk
-	}
-	o := solver(t, payerModel(), with(payInto(&paid)), approving(orchestrator.ApprovalConfig{Default: policy}), replying(func(machine.Wait) (machine.Reply, error) {
-		return machine.Reply{Approve: true, Arguments: `{"to":"thief","amount":5}`}, nil
-	}))
-	res, err := o.Run(t.Context(), task("go"))
-	require.NoError(t, err)
-	require.Empty(t, paid)
-	require.Equal(t, machine.ReasonRefused, res.Output.ToolMetas()[0].Reason)
-}
-
-// Arguments of a person are redacted as everything that somebody wrote.
-func TestApprove_editedIsRedacted(t *testing.T) {
-	var paid []payment
-	store := new(checkpoint.Memory)
-	redact := func(rec machine.Record) (machine.Record, error) {
-		if r, ok := rec.(machine.Replied); ok {
-			r.Reply.Arguments = strings.ReplaceAll(r.Reply.Arguments, "Ann", "X")
-			return r, nil
-		}
-		return rec, nil
-	}
-	o := solver(t, payerModel(), with(payInto(&paid)), approving(orchestrator.ApprovalConfig{}), stored(store), func(c *orchestrator.Config) { c.Redact = redact },
-		replying(func(machine.Wait) (machine.Reply, error) {
-			return machine.Reply{Approve: true, Arguments: `{"to":"Ann","amount":5}`}, nil
-		}))
-	_, err := o.Run(t.Context(), task("go"))
-	require.NoError(t, err)
-	require.Equal(t, []payment{{"X", 5}}, paid)
-	for rec, err := range store.Read(t.Context(), checkpoint.Key{Run: "r"}, 1) {
-		require.NoError(t, err)
-		require.NotContains(t, string(rec.Data), "Ann")
-	}
 }
 
 // The time that a person takes is none of the tool's and none of the run's: neither of their limits

@@ -3,7 +3,6 @@ package orchestrator_test
 import (
 	"context"
 	"errors"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -25,62 +24,6 @@ import (
 func replying(reply func(machine.Wait) (machine.Reply, error)) func(*orchestrator.Config) {
 	return func(c *orchestrator.Config) {
 		c.Reply = func(_ context.Context, w machine.Wait) (machine.Reply, error) { return reply(w) }
-	}
-}
-
-// Each policy, answered in the process.
-func TestApprove_policies(t *testing.T) {
-	outside := tools.NewRaw(tools.Definition{Name: "browse", ReadOnly: true, Untrusted: true}, func(context.Context, string) (string, error) { return "page", nil })
-	ifForced := func(r machine.ApprovalRequest) machine.Verdict {
-		if strings.Contains(r.Call.Arguments, "force") {
-			return machine.VerdictAsk
-		}
-		return machine.VerdictAllow
-	}
-	for name, c := range map[string]struct {
-		policy machine.ApprovalPolicy
-		args   string
-		browse bool
-		asked  int
-		output string
-	}{
-		"always":                          {policy: machine.AllowAlways, args: "{}", output: "did risky"},
-		"never":                           {policy: machine.AllowNever, args: "{}", output: "this call is not allowed here"},
-		"ask":                             {policy: machine.AskAlways, args: "{}", asked: 1, output: "a person refused this call: not now"},
-		"default":                         {args: "{}", asked: 1, output: "a person refused this call: not now"},
-		"arguments do not say so":         {policy: ifForced, args: `{"a":1}`, output: "did risky"},
-		"arguments say so":                {policy: ifForced, args: `{"force":true}`, asked: 1, output: "a person refused this call: not now"},
-		"nothing untrusted before":        {policy: machine.AskIfUntrusted, args: "{}", output: "did risky"},
-		"an untrusted result came before": {policy: machine.AskIfUntrusted, args: "{}", browse: true, asked: 1, output: "a person refused this call: not now"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			var runs atomic.Int32
-			asked := 0
-			replies := []scripted.Reply{scripted.Calls(scripted.Call("risky", c.args, "2")), scripted.Text("done")}
-			if c.browse {
-				replies = append([]scripted.Reply{scripted.Calls(scripted.Call("browse", "{}", "1"))}, replies...)
-			}
-			cfg := orchestrator.ApprovalConfig{}
-			if c.policy != nil {
-				cfg.Tools = map[string]machine.ApprovalPolicy{"risky": c.policy}
-			}
-			o := solver(t, scripted.New(replies...), with(counted("risky", &runs), outside), approving(cfg), replying(func(w machine.Wait) (machine.Reply, error) {
-				asked++
-				require.Equal(t, c.args, w.Arguments, "the approver sees the final arguments")
-				require.Equal(t, c.browse, w.Untrusted)
-				return machine.Reply{Reason: "not now"}, nil
-			}))
-			res, err := o.Run(t.Context(), task("go"))
-			require.NoError(t, err)
-			metas := res.Output.ToolMetas()
-			require.Equal(t, c.output, metas[len(metas)-1].Output)
-			require.Equal(t, c.asked, asked)
-			if c.output != "did risky" {
-				require.Zero(t, runs.Load())
-				require.Equal(t, messages.StatusFailed, metas[len(metas)-1].Status)
-				require.Equal(t, machine.ReasonRefused, metas[len(metas)-1].Reason)
-			}
-		})
 	}
 }
 

@@ -10,7 +10,6 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/segue-go/segue/delegation"
-	"github.com/segue-go/segue/llmclient/scripted"
 	"github.com/segue-go/segue/machine"
 	"github.com/segue-go/segue/messages"
 	"github.com/segue-go/segue/nextstep"
@@ -160,36 +159,4 @@ func TestMiddleware_byHand(t *testing.T) {
 		require.Equal(t, want, answer.(nextstep.ToolResult).Output.Status)
 	}
 	require.Equal(t, 1, made)
-}
-
-// S1-2: a stream tells of each tool call that it begins, how far it is, and that it ended, in this
-// order and with what it was called with and left.
-func TestS1_2_toolEvents(t *testing.T) {
-	half := progressing("half")
-	o := solver(t, scripted.New(scripted.Calls(scripted.Call("half", `{"n":1}`, "1"), scripted.Call("b", `{}`, "2")), scripted.Text("done")), with(half, echo("b")),
-		func(c *orchestrator.Config) { c.Parallel = 1 })
-	events, err := collect(t, o, task("go"))
-	require.NoError(t, err)
-	told := map[string][]machine.Event{}
-	for _, e := range events {
-		switch d := e.Detail.(type) {
-		case machine.ToolStarted:
-			told[d.Call.ID] = append(told[d.Call.ID], e)
-		case machine.ToolProgress:
-			told[d.CallID] = append(told[d.CallID], e)
-		case machine.ToolFinished:
-			told[d.Output.CallID] = append(told[d.Output.CallID], e)
-		default: // of no call
-		}
-	}
-	require.Equal(t, []machine.EventKind{machine.EventToolStarted, machine.EventToolProgress, machine.EventToolFinished}, kinds(told["1"]))
-	require.Equal(t, []machine.EventKind{machine.EventToolStarted, machine.EventToolFinished}, kinds(told["2"]))
-	require.Equal(t, machine.ToolStarted{Call: messages.ToolCall{ID: "1", Name: "half", Arguments: `{"n":1}`}}, told["1"][0].Detail)
-	require.Equal(t, "half way", told["1"][1].Text)
-	require.Equal(t, machine.ToolProgress{CallID: "1", ToolName: "half"}, told["1"][1].Detail)
-	require.Equal(t, `half{"n":1}`, told["1"][2].Detail.(machine.ToolFinished).Output.Output)
-	for _, e := range told["1"] {
-		require.Equal(t, 2, e.Seq)
-		require.Equal(t, "0", e.Frame)
-	}
 }

@@ -2,7 +2,6 @@ package orchestrator_test
 
 import (
 	"bytes"
-	"context"
 	"fmt"
 	"os"
 	"testing"
@@ -16,7 +15,6 @@ import (
 	"github.com/segue-go/segue/machine"
 	"github.com/segue-go/segue/orchestrator"
 	"github.com/segue-go/segue/strategy"
-	"github.com/segue-go/segue/tools"
 )
 
 // The golden file is what stores keep of messages to runs: what stands in an inbox must be read by
@@ -98,31 +96,6 @@ func TestResume_ofAnotherFormat(t *testing.T) {
 			require.Contains(t, head.Header.Reason, "in format 1")
 		})
 	}
-}
-
-// In a rolling deployment a run keeps the definitions of the tools with which it began: the program
-// that goes on with it tells the model the same, whatever its own tools say.
-func TestResume_definitionsOfTheRun(t *testing.T) {
-	store := new(checkpoint.Memory)
-	build := func(description string, model *scripted.Client) *orchestrator.Orchestrator {
-		def := tools.Definition{
-			Name: "risky", Description: description, NeedsApproval: true,
-			Parameters: []byte(`{"type":"object","description":"` + description + `"}`),
-		}
-		list := []tools.Tool{tools.NewRaw(def, func(context.Context, string) (string, error) { return "did it", nil })}
-		if description == "the newer words" {
-			list = append(list, echo("fresh"))
-		}
-		return solver(t, model, stored(store), with(list...))
-	}
-	older := scripted.New(scripted.Calls(scripted.Call("risky", "{}", "1")))
-	res, err := build("the older words", older).Run(t.Context(), task("go"))
-	require.NoError(t, err)
-	newer := scripted.New(scripted.Text("done"))
-	_, err = orchestrator.Collect(build("the newer words", newer).Resume(t.Context(), resuming("r", machine.Reply{WaitID: res.Waits[0].ID, Approve: true})))
-	require.NoError(t, err)
-	require.Equal(t, older.Requests()[0].Tools, newer.Requests()[0].Tools)
-	require.Equal(t, "the older words", newer.Requests()[0].Tools[0].Description)
 }
 
 // In a rolling deployment the older program parks a run of the newer one, which it cannot read, and

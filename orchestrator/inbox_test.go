@@ -124,24 +124,6 @@ func TestStop_whileTheRunIsInterrupted(t *testing.T) {
 	}
 }
 
-// What is posted before a stop is applied before it.
-func TestStop_afterANote(t *testing.T) {
-	store := new(ledger)
-	var o *orchestrator.Orchestrator
-	tell := tools.NewRaw(tools.Definition{Name: "tell", ReadOnly: true}, func(ctx context.Context, _ string) (string, error) {
-		require.NoError(t, goingOn(t, store).Note(context.WithoutCancel(ctx), keyOfRun, "a note"))
-		require.NoError(t, o.Stop(context.WithoutCancel(ctx), keyOfRun, "enough", true))
-		<-ctx.Done()
-		return "", ctx.Err()
-	})
-	o = solver(t, scripted.New(scripted.Calls(scripted.Call("tell", "{}", "1"))), with(tell), stored(store))
-	res, err := o.Run(t.Context(), task("go"))
-	require.ErrorContains(t, err, "enough")
-	require.Equal(t, machine.StatusStopped, res.Status)
-	require.Equal(t, []string{"noted", "stopped"}, typesOf(t, store, "noted", "stopped"))
-	require.Empty(t, store.inbox(t))
-}
-
 // A stop after what is in progress, which is stored, holds in the next process as well: what was in
 // progress and is safe is performed again, as it would have ended, and no model is asked any more.
 func TestStop_ofAProcessThatDied(t *testing.T) {

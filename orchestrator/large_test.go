@@ -306,53 +306,6 @@ func (*failingValues) PutValue(context.Context, checkpoint.Key, string, []byte) 
 	return errors.New("secret: the disk is full")
 }
 
-// A process that dies between the put and the append leaves a value that no record names. The call
-// is made again, and its result is the one that the run goes on with.
-func TestLargeResults_brokenOff(t *testing.T) {
-	store, n := &dyingStore{Memory: new(checkpoint.Memory)}, 0
-	dump := tools.NewRaw(tools.Definition{Name: "dump", ReadOnly: true}, func(context.Context, string) (string, error) {
-		n++
-		return fmt.Sprint(n, numberedLines(300)), nil
-	})
-	on := keeping(orchestrator.LargeResults{Keep: 1 << 20, Show: 300})
-	o := solver(t, scripted.New(scripted.Calls(scripted.Call("dump", "{}", "1"))), with(dump), stored(store), on, func(c *orchestrator.Config) { c.Timeouts.Store = -1 })
-	store.dies = true
-	_, err := o.Run(t.Context(), task("go"))
-	require.Error(t, err)
-	values, err := store.Values(t.Context(), inRun("r"))
-	require.NoError(t, err)
-	require.Len(t, values, 1)
-	store.dies, store.put = false, false
-	how := resuming("r")
-	how.TakeOver = true
-	res, err := orchestrator.Collect(solver(t, scripted.New(scripted.Text("done")), with(dump), stored(store), on).Resume(t.Context(), how))
-	require.NoError(t, err)
-	require.True(t, strings.HasPrefix(res.Output.ToolMetas()[0].Output, "2line"))
-	require.NotEqual(t, values[0].ID, idOfKept(t, res))
-	require.NoError(t, store.Delete(t.Context(), inRun("r")))
-	values, err = store.Values(t.Context(), inRun("r"))
-	require.NoError(t, err)
-	require.Empty(t, values)
-}
-
-// dyingStore takes no batch after a value was put.
-type dyingStore struct {
-	*checkpoint.Memory
-	dies, put bool
-}
-
-func (s *dyingStore) PutValue(ctx context.Context, key checkpoint.Key, id string, data []byte) error {
-	s.put = true
-	return s.Memory.PutValue(ctx, key, id, data)
-}
-
-func (s *dyingStore) Append(ctx context.Context, b checkpoint.Batch) error {
-	if s.dies && s.put {
-		return errors.New("the process is dead")
-	}
-	return s.Memory.Append(ctx, b)
-}
-
 // A tool that returns 100 MB costs little more than that: what is kept of it is bounded.
 func TestLargeResults_hugeResult(t *testing.T) {
 	huge := strings.Repeat("0123456789", 10<<20)

@@ -163,16 +163,6 @@ func TestLogger_lines(t *testing.T) {
 	require.Equal(t, 4, steps, "also of Run, whose events nobody sees, and of agents")
 }
 
-// A run whose calls were all refused is done, and the log warns of each of them.
-func TestLogger_refusedCalls(t *testing.T) {
-	var l logbook
-	model := scripted.New(scripted.Calls(scripted.Call("dig", "{}", "c1"), scripted.Call("fly", "{}", "c2")), scripted.Text("done"))
-	res, err := solver(t, model, l.at(slog.LevelWarn, false)).Run(t.Context(), task("go"))
-	require.NoError(t, err)
-	require.Equal(t, machine.StatusDone, res.Status)
-	require.Equal(t, []string{"WARN call refused", "WARN call refused"}, l.lines(t, "r"))
-}
-
 // A run that waits, is left, and goes on is logged as that, and so is a reply that is refused.
 func TestLogger_resume(t *testing.T) {
 	var log logbook

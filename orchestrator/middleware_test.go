@@ -127,44 +127,6 @@ func TestMiddleware(t *testing.T) {
 	})
 }
 
-// What a client's wrapper does is told live, and counted.
-func TestRetryIsTold(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		model := llmclient.Retry(scripted.New(
-			scripted.Error(&llmclient.Error{Code: llmclient.CodeRateLimited, RetryAfter: 3 * time.Second}),
-			scripted.Text("done"),
-		), llmclient.RetryConfig{})
-		ta := task("go")
-		ta.Limits.ModelCalls = 2
-		events, err := collect(t, solver(t, model), ta)
-		require.NoError(t, err)
-		require.Contains(t, kinds(events), machine.EventRetryWaiting)
-		for _, e := range events {
-			if d, ok := e.Detail.(machine.RetryWaiting); ok {
-				require.GreaterOrEqual(t, d.Wait, 3*time.Second)
-				require.Equal(t, llmclient.NoticeRetry, d.Kind)
-			}
-		}
-	})
-}
-
-// A client that panics, or returns nothing at all, fails its step.
-func TestBadClients(t *testing.T) {
-	for want, client := range map[string]llmclient.ClientFunc{
-		"panicked with a string": func(context.Context, *llmclient.Request, func(llmclient.Delta)) (*llmclient.Response, error) {
-			panic("oops")
-		},
-		"neither a response nor an error": func(context.Context, *llmclient.Request, func(llmclient.Delta)) (*llmclient.Response, error) {
-			return nil, nil
-		},
-	} {
-		res, err := solver(t, client).Run(t.Context(), task("go"))
-		require.ErrorContains(t, err, want)
-		require.Equal(t, machine.StatusFailed, res.Status)
-		require.Equal(t, messages.History{messages.UserText("go")}, res.Output.Messages)
-	}
-}
-
 // A tool that asks a model of its own, and is abandoned while it does, does not reach into the run.
 func TestNoticesAreOfTheRunsOwnModel(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -116,36 +116,6 @@ func TestMigrate_cutAnywhere(t *testing.T) {
 	}
 }
 
-// A program before finds a migrated run that waits, and refuses it by name; the migrated run comes
-// to wait again with a snapshot of its own, which a later program may go on from.
-func TestMigrate_backAndForth(t *testing.T) {
-	b := &bank{t: t, store: new(checkpoint.Memory)}
-	wait := b.waiting()
-	require.NoError(t, b.program(2).Note(t.Context(), checkpoint.Key{Run: "r"}, "well"))
-	_, err := resumed(t, b.program(2, migrating), "r")
-	require.NoError(t, err)
-	require.Contains(t, b.kinds(), "migrated", "there was something to store")
-	_, err = resumed(t, b.program(1), "r")
-	_, ok := errors.AsType[*machine.SnapshotError](err)
-	require.True(t, ok, "%v", err)
-	require.ErrorContains(t, err, `"manager"`)
-
-	_, err = resumed(t, b.program(1, func(c *orchestrator.Config) {
-		set := c.Strategies
-		c.Migrate = func(s *machine.Snapshot) error {
-			f := s.Frame("0")
-			f.Become(set, "planner")
-			f.Position.State, f.Memory = "working", []byte(`{"version":1,"goal":"back"}`)
-			return nil
-		}
-	}), "r", machine.Reply{WaitID: wait, Approve: true})
-	require.NoError(t, err)
-	require.Equal(t, int32(1), b.paid.Load())
-	events, err := all(t, b.program(1).Replay(t.Context(), checkpoint.Key{Run: "r"}))
-	require.NoError(t, err)
-	require.Equal(t, "back: paid", events[len(events)-1].Detail.(machine.RunFinished).Output.Text())
-}
-
 // What cannot be carried over stays as it is, and the error has both reasons.
 func TestMigrate_refuses(t *testing.T) {
 	migrate := func(f func(*machine.Snapshot) error) func(*orchestrator.Config) {

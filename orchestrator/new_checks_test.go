@@ -84,20 +84,6 @@ func TestNew_checksTables(t *testing.T) {
 	}
 }
 
-// A strategy that shows its FSM need not tell its state: the events tell the state of the FSM.
-func TestTabler_tellsTheState(t *testing.T) {
-	var s tabled
-	m := machine.New(&machine.Config{Strategies: strategy.Set{"s": s.by(circle("rounds"), strategy.Caps{"rounds": 1})}})
-	require.NoError(t, m.Apply(machine.Started{Strategy: "s"}))
-	var moves []machine.StateChanged
-	for _, e := range m.Ready().Events {
-		if c, ok := e.Detail.(machine.StateChanged); ok {
-			moves = append(moves, c)
-		}
-	}
-	require.Equal(t, []machine.StateChanged{{Strategy: "s", From: "ready", To: "asking", On: "start"}}, moves)
-}
-
 // A strategy whose table New cannot see is taken, and named in one warning.
 func TestNew_warnsOfStrategiesWithoutATable(t *testing.T) {
 	var s tabled

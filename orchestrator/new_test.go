@@ -2,9 +2,7 @@ package orchestrator_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"strconv"
 	"sync"
 	"testing"
 
@@ -77,54 +75,6 @@ func TestToolProvider(t *testing.T) {
 	require.Equal(t, "submit!", res.Output.Text())
 }
 
-func TestUnknownStrategy(t *testing.T) {
-	o := solver(t, scripted.New())
-	ta := task("go")
-	ta.Strategy = "nobody"
-	ta.Input.Messages = messages.History{messages.UserText("before")}
-	res, err := o.Run(t.Context(), ta)
-	unknown, ok := errors.AsType[*strategy.UnknownError](err)
-	require.True(t, ok)
-	require.Equal(t, []string{"solve"}, unknown.Known)
-	require.Equal(t, machine.StatusFailed, res.Status)
-	require.Equal(t, ta.Input.Messages, res.Output.Messages)
-
-	events, err := collect(t, o, ta)
-	require.Error(t, err)
-	require.Equal(t, []machine.EventKind{""}, kinds(events), "a run that never was has no events")
-}
-
-// S1-4: a request that is meant to have no tools has no tools.
-func TestS1_4_noTools(t *testing.T) {
-	model := scripted.New(scripted.Calls(scripted.Call("a", "{}", "1")), scripted.Text("concluded"))
-	o := solver(t, model, with(echo("a")), func(c *orchestrator.Config) {
-		c.Strategies = strategy.Set{"solve": completetask.New(completetask.Config{MaxModelCalls: 1})}
-	})
-	res, err := o.Run(t.Context(), task("go"))
-	require.Error(t, err)
-	require.Equal(t, "concluded", res.Output.Text())
-	require.Len(t, model.Requests()[0].Tools, 1)
-	require.Nil(t, model.Requests()[1].Tools)
-}
-
-// S1-5: fifty model calls, then an end that is marked as limited.
-func TestS1_5_fiftyCalls(t *testing.T) {
-	calls := 0
-	again := scripted.Func(func(*llmclient.Request) scripted.Reply {
-		calls++
-		return scripted.Calls(scripted.Call("a", strconv.Itoa(calls), "1"))
-	})
-	again.Times = -1
-	o := solver(t, scripted.New(again), with(echo("a")), func(c *orchestrator.Config) {
-		c.Strategies = strategy.Set{"solve": completetask.New(completetask.Config{OnLimit: completetask.LimitFail})}
-	})
-	res, err := o.Run(t.Context(), task("go"))
-	require.ErrorContains(t, err, "the limit of 50 model calls is reached")
-	require.Equal(t, 50, calls)
-	require.Equal(t, machine.StatusLimit, res.Status)
-	require.Len(t, res.Output.Messages, 101)
-}
-
 // S1-9: a task may name another strategy than the default, for itself only.
 func TestS1_9_perTaskStrategy(t *testing.T) {
 	o := solver(t, scripted.New(scripted.Text("1"), scripted.Text("2"), scripted.Text("3")), func(c *orchestrator.Config) {
@@ -169,27 +119,4 @@ func TestS1_10_concurrentRuns(t *testing.T) {
 		})
 	}
 	group.Wait()
-}
-
-func TestRemote(t *testing.T) {
-	hi := "hi"
-	o, err := orchestrator.New(orchestrator.Config{
-		Client: scripted.New(),
-		Strategies: strategy.Set{"main": func() strategy.Strategy {
-			return &scene{
-				Start: func(delegation.Input) nextstep.NextStep {
-					return nextstep.Delegate{Strategy: "far", Input: delegation.Input{Goal: "g"}}
-				},
-				Child: func(o delegation.Output) nextstep.NextStep { return done(o.Text()) },
-			}
-		}},
-		Remote: map[string]orchestrator.Remote{"far": func(_ context.Context, d nextstep.Delegate) (delegation.Output, error) {
-			require.Equal(t, "g", d.Input.Goal)
-			return delegation.Output{Result: &hi}, nil
-		}},
-	})
-	require.NoError(t, err)
-	res, err := o.Run(t.Context(), task("go"))
-	require.NoError(t, err)
-	require.Equal(t, "hi", res.Output.Text())
 }

@@ -2,19 +2,15 @@ package orchestrator_test
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/segue-go/segue/delegation"
-	"github.com/segue-go/segue/llmclient"
 	"github.com/segue-go/segue/llmclient/scripted"
 	"github.com/segue-go/segue/machine"
 	"github.com/segue-go/segue/messages"
-	"github.com/segue-go/segue/orchestrator"
 	"github.com/segue-go/segue/tools"
 )
 
@@ -63,48 +59,6 @@ func TestS1_1_eventOrder(t *testing.T) {
 	}, story)
 }
 
-// Run is a fold over the loop of Stream: the same outcome by both, however the run ends.
-func TestRunEqualsStream(t *testing.T) {
-	call := scripted.Calls(scripted.Call("a", "{}", "1"), scripted.Call("nope", "{}", "2"))
-	down := scripted.Error(&llmclient.Error{Code: llmclient.CodeUnavailable, Message: "down"})
-	down.Text = "half"
-	for want, test := range map[machine.Status]struct {
-		replies []scripted.Reply
-		limits  delegation.Limits
-		stop    bool
-	}{
-		machine.StatusDone:    {replies: []scripted.Reply{call, scripted.Text("done")}},
-		machine.StatusFailed:  {replies: []scripted.Reply{call, down}},
-		machine.StatusLimit:   {replies: []scripted.Reply{call, call}, limits: delegation.Limits{Steps: 3}},
-		machine.StatusStopped: {replies: []scripted.Reply{call}, stop: true},
-	} {
-		t.Run(string(want), func(t *testing.T) {
-			build := func() (*orchestrator.Orchestrator, orchestrator.Task) {
-				ta := task("go")
-				ta.Limits = test.limits
-				stop := make(chan struct{})
-				ta.Stop = stop
-				ends := tools.NewRaw(tools.Definition{Name: "a"}, func(context.Context, string) (string, error) {
-					if test.stop {
-						close(stop)
-					}
-					return "A", nil
-				})
-				return solver(t, scripted.New(test.replies...), with(ends)), ta
-			}
-			o, ta := build()
-			res, err := o.Run(t.Context(), ta)
-			o, ta = build()
-			events, streamErr := collect(t, o, ta)
-			end := finished(t, events)
-			require.Equal(t, want, res.Status)
-			require.Equal(t, res.Status, end.Status)
-			require.Equal(t, fmt.Sprint(err), fmt.Sprint(streamErr))
-			require.Equal(t, timeless(res.Output), timeless(end.Output))
-		})
-	}
-}
-
 // S4-21: text that streams before a call comes before the tool's events, and stands in the history
 // once.
 func TestS4_21_textBeforeCall(t *testing.T) {
@@ -129,23 +83,4 @@ func TestS4_21_textBeforeCall(t *testing.T) {
 		count += strings.Count(said, "let me look")
 	}
 	require.Equal(t, 1, count)
-}
-
-// Events have one JSON form, which reads back as it was.
-func TestEvent_JSON(t *testing.T) {
-	first := scripted.Stream("a", "b")
-	first.Thought = "hm"
-	first.Calls = []messages.ToolCall{scripted.Call("a", "{}", "1")}
-	events, err := collect(t, solver(t, scripted.New(first, scripted.Text("c")), with(echo("a"))), task("go"))
-	require.NoError(t, err)
-	for _, e := range events {
-		e.Time = e.Time.Round(0).UTC()
-		data, err := json.Marshal(e)
-		require.NoError(t, err)
-		var back machine.Event
-		require.NoError(t, json.Unmarshal(data, &back))
-		require.Equal(t, e, back, "%s", data)
-	}
-	var e machine.Event
-	require.ErrorContains(t, json.Unmarshal([]byte(`{"kind":"nonsense","detail":{}}`), &e), `event "nonsense": no event of this kind has a detail`)
 }

@@ -289,25 +289,3 @@ func TestForeignErrors_soundOnes(t *testing.T) {
 		require.ErrorContains(t, err, "far: ")
 	}
 }
-
-// editor panics when it is told that calls were changed.
-type editor struct{ scene }
-
-func (*editor) EditCalls([]messages.ToolCall) { panic("edit") }
-
-// A strategy that panics when it is told of changed calls fails its frame, as with any other
-// method.
-func TestEditCalls_panics(t *testing.T) {
-	o := staged(t, nil, with(echo("a")), func(c *orchestrator.Config) {
-		c.Strategies["main"] = func() strategy.Strategy { return &editor{scene: *payer("a")()} }
-		c.Client = scripted.New(scripted.Calls(scripted.Call("a", "{}", "1")))
-	}, handles(func(ctx context.Context, e machine.Effect, next orchestrator.Handler) (nextstep.Answer, error) {
-		if e.Kind == machine.EffectTool {
-			e.Call.Arguments = "changed"
-		}
-		return next(ctx, e)
-	}))
-	res, err := o.Run(t.Context(), task("go"))
-	require.ErrorContains(t, err, `strategy "main": EditCalls failed: panicked with a string`)
-	require.Equal(t, delegation.CodePanic, res.Output.Err.Code)
-}

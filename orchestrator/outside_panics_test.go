@@ -11,13 +11,11 @@ import (
 	"github.com/segue-go/segue/checkpoint"
 	"github.com/segue-go/segue/delegation"
 	"github.com/segue-go/segue/llmclient"
-	"github.com/segue-go/segue/llmclient/scripted"
 	"github.com/segue-go/segue/machine"
 	"github.com/segue-go/segue/messages"
 	"github.com/segue-go/segue/nextstep"
 	"github.com/segue-go/segue/orchestrator"
 	"github.com/segue-go/segue/strategy"
-	"github.com/segue-go/segue/tools"
 )
 
 // bursting is a store that panics with a value from the second record on.
@@ -74,26 +72,6 @@ func TestForeignErrors_panics(t *testing.T) {
 				require.False(t, found)
 			})
 		}
-	}
-}
-
-// Config.Reply may panic with such an error, when it is asked for an approval too: the call is
-// refused.
-func TestForeignErrors_panicsOfReply(t *testing.T) {
-	all := hostiles()
-	delete(all, "typed nil of a wait") // which suspends the run
-	for name, hostile := range all {
-		o := solver(t, scripted.New(scripted.Calls(scripted.Call("danger", "{}", "1"), question("A?", "2")), scripted.Text("done")), with(echo("danger"), tools.AskUser()),
-			approving(orchestrator.ApprovalConfig{Default: machine.AllowAlways, Tools: map[string]machine.ApprovalPolicy{"danger": machine.AskAlways}}),
-			func(c *orchestrator.Config) {
-				c.Reply = func(context.Context, machine.Wait) (machine.Reply, error) { panic(hostile) }
-			})
-		res, err := o.Run(t.Context(), task("go"))
-		require.NoError(t, err, name)
-		metas := res.Output.ToolMetas()
-		require.Len(t, metas, 2)
-		require.Equal(t, machine.ReasonRefused, metas[0].Reason, name)
-		require.Equal(t, messages.StatusFailed, metas[1].Status, name)
 	}
 }
 

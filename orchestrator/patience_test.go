@@ -104,15 +104,6 @@ func TestStore_valuesOfTheContext(t *testing.T) {
 	require.Equal(t, []any{"acme", "acme"}, store.found)
 }
 
-// As long as the run is not cancelled its store may take as long as it likes.
-func TestStore_slow(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		disk := &slowDisk{takes: time.Hour, record: 2, begun: func() {}}
-		_, err := solver(t, scripted.New(scripted.Text("done")), stored(disk)).Run(t.Context(), task("go"))
-		require.NoError(t, err)
-	})
-}
-
 // A step that has no JSON form is a defect of its strategy, found before anybody performs it, and
 // only where there is a journal to name it. It is found alike when the run is resumed.
 func TestStore_stepWithoutJSON(t *testing.T) {
@@ -145,29 +136,4 @@ func TestStore_stepWithoutJSON(t *testing.T) {
 	_, err = staged(t, only(endless), model).Run(t.Context(), task("go"))
 	require.NoError(t, err)
 	require.Equal(t, 1, asked)
-}
-
-// A child's step without a JSON form is the child's failure: its parent goes on.
-func TestStore_childsStepWithoutJSON(t *testing.T) {
-	nan := math.NaN()
-	o := staged(t, map[string]func() *scene{
-		"main": func() *scene {
-			return &scene{
-				Start: func(delegation.Input) nextstep.NextStep { return nextstep.Delegate{Strategy: "child"} },
-				Child: func(out delegation.Output) nextstep.NextStep { return done(string(out.Err.Code)) },
-			}
-		},
-		"child": func() *scene {
-			return &scene{Start: func(delegation.Input) nextstep.NextStep {
-				step := ask("x").(nextstep.GetChatCompletion)
-				step.Request.Temperature = &nan
-				return step
-			}}
-		},
-	}, stored(new(checkpoint.Memory)))
-	res, err := o.Run(t.Context(), task("go"))
-	require.NoError(t, err)
-	require.Equal(t, "invalid", res.Output.Text())
-	_, err = resumed(t, o, "r")
-	require.NoError(t, err)
 }

@@ -114,21 +114,6 @@ func TestRun_unpriced(t *testing.T) {
 	require.Zero(t, res.Output.Unpriced)
 }
 
-// No model is asked once the cost is used up.
-func TestRun_costLimit(t *testing.T) {
-	model := scripted.New(scripted.Calls(scripted.Call("look", "{}", "1")), scripted.Calls(scripted.Call("look", "{}", "2")))
-	o := solver(t, servedBy(model, "gpt-4.1-mini"), with(echo("look")))
-	res, err := o.Run(t.Context(), orchestrator.Task{Input: delegation.Input{Goal: "go"}, Limits: delegation.Limits{Cost: 1000}})
-	var limit *machine.LimitError
-	require.ErrorAs(t, err, &limit)
-	require.Equal(t, "cost", limit.Limit)
-	require.Equal(t, machine.StatusLimit, res.Status)
-	require.Len(t, model.Requests(), 2)
-	require.Equal(t, messages.Cost(1120), res.Output.Cost)
-	require.Zero(t, res.Left.Cost)
-	require.Equal(t, "solve", res.Strategy)
-}
-
 // A middleware reads what is left.
 func TestLeft(t *testing.T) {
 	var left delegation.Limits

@@ -10,12 +10,10 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/segue-go/segue/checkpoint"
-	"github.com/segue-go/segue/delegation"
 	"github.com/segue-go/segue/llmclient/scripted"
 	"github.com/segue-go/segue/machine"
 	"github.com/segue-go/segue/orchestrator"
 	"github.com/segue-go/segue/strategy"
-	"github.com/segue-go/segue/tools"
 )
 
 // A Recovery.Factory that panics ends neither the process nor the recovery of other runs; and it is
@@ -77,20 +75,4 @@ func TestFollow_storeFailsAtTheEnd(t *testing.T) {
 		require.True(t, store.failed)
 		require.Equal(t, machine.EventRunFinished, events[len(events)-1].Kind)
 	})
-}
-
-// The key of a call differs from that of the same call in another namespace.
-func TestCall_keysOfNamespaces(t *testing.T) {
-	var keys []string
-	tool := tools.NewRaw(tools.Definition{Name: "pay", Idempotent: true}, func(ctx context.Context, _ string) (string, error) {
-		key := tools.IdempotencyKey(ctx)
-		keys = append(keys, key)
-		return "paid", nil
-	})
-	for _, namespace := range []string{"", "a", "b"} {
-		o := solver(t, scripted.New(scripted.Calls(scripted.Call("pay", "{}", "1")), scripted.Text("done")), with(tool))
-		_, err := o.Run(t.Context(), orchestrator.Task{Run: "r", Namespace: namespace, Input: delegation.Input{Goal: "go"}})
-		require.NoError(t, err)
-	}
-	require.Equal(t, []string{"r/2/1", "/a/r/2/1", "/b/r/2/1"}, keys)
 }

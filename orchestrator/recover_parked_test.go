@@ -23,33 +23,6 @@ func version(v string) func(*orchestrator.Config) {
 	return func(c *orchestrator.Config) { c.Version = v }
 }
 
-// Two versions that can both not continue a run do not take it from each other for ever.
-func TestRecover_parkedByEachVersionOnce(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		whole := new(checkpoint.Memory)
-		build := func(store checkpoint.Store, v string) *orchestrator.Orchestrator {
-			return solver(t, scripted.New(scripted.Text("done")), stored(store), version(v))
-		}
-		_, err := build(whole, "1").Run(t.Context(), task("go"))
-		require.NoError(t, err)
-		left := died(t, whole, 1, time.Second)
-		no := orchestrator.Recovery{Factory: func(checkpoint.Head) func() strategy.Strategy { panic("no") }}
-		one, two := startRecover(t, build(left, "1"), no), startRecover(t, build(left, "2"), no)
-		time.Sleep(time.Minute)
-		epoch := headOf(t, left, "r").Epoch
-		require.LessOrEqual(t, epoch, int64(4), "each has tried once or twice")
-		time.Sleep(time.Hour)
-		require.Equal(t, epoch, headOf(t, left, "r").Epoch)
-		three := startRecover(t, build(left, "3"), orchestrator.Recovery{})
-		time.Sleep(time.Minute)
-		require.Equal(t, machine.StatusDone, three.end("r").Status)
-		for _, r := range []*recovering{one, two, three} {
-			r.cancel()
-			<-r.done
-		}
-	})
-}
-
 // A run that is parked because its recovery ended the process is tried by another version, once:
 // if that dies of it as well, nobody takes it any more but a third one. A version that can goes on.
 func TestRecover_endedTheProcessOfAnotherVersion(t *testing.T) {
@@ -200,19 +173,4 @@ func closed() <-chan struct{} {
 	stop := make(chan struct{})
 	close(stop)
 	return stop
-}
-
-// Recover stops such a run as well.
-func TestRecover_stopsWithoutTheToolOfAnOpenCall(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		store := new(ledger)
-		waitingRun(t, store)
-		without := solver(t, scripted.New(), stored(store), version("1"))
-		stopOf(t, without, false)
-		r := startRecover(t, without, orchestrator.Recovery{})
-		time.Sleep(time.Minute)
-		require.Equal(t, checkpoint.StatusStopped, headOf(t, store, "r").Header.Status)
-		r.cancel()
-		<-r.done
-	})
 }

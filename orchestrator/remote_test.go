@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"testing"
 
@@ -98,31 +97,6 @@ func TestRemote_suspended(t *testing.T) {
 			})
 		}
 	}
-}
-
-// A remote may suspend again with another state, and learns that a person declined.
-func TestRemote_suspendedAgain(t *testing.T) {
-	far := func(ctx context.Context, _ nextstep.Delegate) (delegation.Output, error) {
-		r, ok := tools.Resumed(ctx)
-		switch {
-		case !ok:
-			return delegation.Output{}, tools.Suspend(ctx, json.RawMessage(`1`), tools.Question{Text: "Size?"})
-		case string(r.State) == "1":
-			return delegation.Output{}, tools.Suspend(ctx, json.RawMessage(`2`), tools.Question{Text: "Size?"})
-		default:
-			declined, _ := errors.AsType[*tools.DeclinedError](r.Answers[0].Err)
-			return answering(string(r.State) + " " + declined.Reason)
-		}
-	}
-	store := new(checkpoint.Memory)
-	o := delegating(t, store, far)
-	res, err := o.Run(t.Context(), task("go"))
-	require.NoError(t, err)
-	res, err = orchestrator.Collect(o.Resume(t.Context(), resuming("r", answersTo(res, "large")...)))
-	require.NoError(t, err)
-	res, err = orchestrator.Collect(o.Resume(t.Context(), resuming("r", answersTo(res, "")...)))
-	require.NoError(t, err)
-	require.Equal(t, "2 none of your business", res.Output.Text())
 }
 
 // A remote may ask as a tool does: it is called again from its beginning, and has not suspended.
@@ -245,28 +219,4 @@ func TestRemote_ofAnEarlierRelease(t *testing.T) {
 	})
 	res := goOn(t, o, "r", machine.Reply{WaitID: wait.ID, Text: "large"})
 	require.Equal(t, `"task1" large`, res.Output.Text())
-}
-
-// A journal without the intents of remotes is replayed to the same end.
-func TestRemote_journalsWithoutIntents(t *testing.T) {
-	store, left := new(checkpoint.Memory), new(checkpoint.Memory)
-	o := delegating(t, store, func(ctx context.Context, _ nextstep.Delegate) (delegation.Output, error) {
-		if r, ok := tools.Resumed(ctx); ok {
-			return answering(r.Answers[0].Text)
-		}
-		return delegation.Output{}, tools.Suspend(ctx, nil, tools.Question{Text: "Size?"})
-	})
-	res, err := o.Run(t.Context(), task("go"))
-	require.NoError(t, err)
-	goOn(t, o, "r", answersTo(res, "large")...)
-	isIntent := func(r machine.Record) bool { _, ok := r.(machine.Intended); return ok }
-	require.Len(t, slices.DeleteFunc(recordsIn(t, store, "r"), func(r machine.Record) bool { return !isIntent(r) }), 2)
-	copyRun(t, store, left, func(r machine.Record) bool { return !isIntent(r) })
-	res, err = orchestrator.Collect(delegating(t, left, notCalled).Replay(t.Context(), checkpoint.Key{Run: "r"}))
-	require.NoError(t, err)
-	require.Equal(t, "large", res.Output.Text())
-}
-
-func notCalled(context.Context, nextstep.Delegate) (delegation.Output, error) {
-	return delegation.Output{}, errors.New("called")
 }

@@ -59,24 +59,6 @@ func TestReply_toAnotherWait(t *testing.T) {
 	require.EqualValues(t, 2, effects.Load())
 }
 
-// The same of an agent, which waits within the run of its caller.
-func TestReply_toAnotherWaitOfAnAgent(t *testing.T) {
-	sub := orchestrator.AgentTool(orchestrator.Agent{Definition: tools.Definition{Name: "sub"}, Strategy: "sub"})
-	o := staged(t, map[string]func() *scene{"main": payer("sub"), "sub": payer(tools.AskUserName)}, with(sub, tools.AskUser()), stored(new(checkpoint.Memory)),
-		func(c *orchestrator.Config) {
-			c.Client = scripted.New(scripted.Calls(scripted.Call("sub", `{"goal":"g"}`, "1")), scripted.Calls(question("A?", "1")))
-		},
-		replying(func(machine.Wait) (machine.Reply, error) {
-			return machine.Reply{WaitID: "other", Text: "yes"}, nil
-		}))
-	res, err := o.Run(t.Context(), task("go"))
-	var refused *machine.ReplyError
-	require.ErrorAs(t, err, &refused)
-	require.Equal(t, "r", refused.Run)
-	require.Equal(t, machine.StatusWaiting, res.Status)
-	require.Equal(t, "0.1", res.Waits[0].Frame)
-}
-
 // An error of Config.Reply is not lost: the event that ends the wait tells it, of approvals and of
 // questions.
 func TestReply_errorIsTold(t *testing.T) {

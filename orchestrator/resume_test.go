@@ -3,7 +3,6 @@ package orchestrator_test
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"iter"
 	"sync/atomic"
 	"testing"
@@ -177,30 +176,6 @@ func TestResume_replies(t *testing.T) {
 	})
 }
 
-// Of two who resume the same run one goes on, and the other is told.
-func TestResume_twice(t *testing.T) {
-	store := new(checkpoint.Memory)
-	var runs atomic.Int32
-	build := func() *orchestrator.Orchestrator {
-		return solver(t, scripted.New(scripted.Calls(scripted.Call("risky", "{}", "1")), scripted.Text("done")),
-			stored(store), with(counted("risky", &runs)), approving(orchestrator.ApprovalConfig{}))
-	}
-	res, err := build().Run(t.Context(), task("go"))
-	require.NoError(t, err)
-	yes := machine.Reply{WaitID: res.Waits[0].ID, Approve: true}
-	first := solver(t, scripted.New(scripted.Text("done")), stored(store), with(counted("risky", &runs)), approving(orchestrator.ApprovalConfig{}))
-	for e := range first.Resume(t.Context(), resuming("r", yes)) {
-		if e.Kind == machine.EventRunResumed {
-			_, err := resumed(t, build(), "r", yes)
-			require.ErrorIs(t, err, checkpoint.ErrLeased)
-		}
-	}
-	require.EqualValues(t, 1, runs.Load())
-
-	_, err = build().Run(t.Context(), task("again"))
-	require.ErrorIs(t, err, checkpoint.ErrConflict, "a run id is taken once")
-}
-
 func TestResume_cannot(t *testing.T) {
 	_, err := resumed(t, solver(t, scripted.New()), "r")
 	var config *orchestrator.ConfigError
@@ -266,24 +241,6 @@ func TestJournal_finalFaults(t *testing.T) {
 			require.Zero(t, time.Since(began), "nothing was waited for")
 		})
 	}
-}
-
-// What cannot be stored did not happen; what was there comes back.
-func TestJournal_cannotBeWritten(t *testing.T) {
-	full := errors.New("the disk is full")
-	o := solver(t, scripted.New(scripted.Text("never told")), stored(&failing{from: 1, err: full}))
-	events, err := collect(t, o, task("go"))
-	require.ErrorIs(t, err, full)
-	require.Zero(t, events[0], "the run was not started")
-
-	o = solver(t, scripted.New(scripted.Calls(scripted.Call("a", "{}", "1")), scripted.Text("lost")), stored(&failing{from: 4, err: full}), with(echo("a")))
-	events, err = collect(t, o, task("go"))
-	require.ErrorIs(t, err, full)
-	end := finished(t, events)
-	require.Equal(t, machine.StatusInterrupted, end.Status)
-	require.Equal(t, delegation.CodeStorage, end.Output.Err.Code)
-	require.Len(t, end.Output.Messages, 3, "the call that has no stored result is closed")
-	require.NoError(t, end.Output.Messages.Validate())
 }
 
 // S3-14, S4-5: a question at any depth ends the run as waiting, without an error; the answer goes

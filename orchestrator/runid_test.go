@@ -3,7 +3,6 @@ package orchestrator_test
 import (
 	"context"
 	"fmt"
-	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -63,47 +62,6 @@ func TestRunID_ofTask(t *testing.T) {
 				require.ErrorIs(t, err, checkpoint.ErrNotFound, "nothing can be kept under it")
 			}
 		}
-	}
-}
-
-// Agents work within the run of their caller: whatever ids a provider gives to their calls, the
-// store is handed one id alone, and each call has its own branch.
-func TestRunID_ofAgents(t *testing.T) {
-	calls := []string{"c1", "a/2/b", strings.Repeat("é", 300), "a\xff", "a\x00b", "x/1", "x", " "}
-	var content []messages.AssistantContent
-	for _, id := range calls {
-		content = append(content, messages.ToolCall{ID: id, Name: "sub", Arguments: `{"goal":"g"}`})
-	}
-	content = append(content, messages.ToolCall{ID: "f", Name: "sub", Arguments: `{"goals":["g","h"]}`})
-	store := new(strict)
-	sub := orchestrator.AgentTool(orchestrator.Agent{Definition: tools.Definition{Name: "sub", Sequential: true}, Strategy: "sub", FanOut: true})
-	o := staged(t, map[string]func() *scene{"main": payer("sub"), "sub": func() *scene { return &scene{} }}, with(sub), stored(store),
-		func(c *orchestrator.Config) { c.Parallel = 1 },
-		withClient(func(req *llmclient.Request) (*llmclient.Response, error) {
-			if len(req.Tools) > 0 {
-				return &llmclient.Response{Message: messages.Assistant{Content: content}}, nil
-			}
-			return said("x").Response, nil
-		}))
-	ta := task("go")
-	for _, run := range []string{"r", strings.Repeat("r", 512)} {
-		store.handed, ta.Run = nil, run
-		events, err := collect(t, o, ta)
-		require.NoError(t, err)
-		var branches []string
-		for _, e := range events {
-			require.Equal(t, run, e.Run)
-			if d, ok := e.Detail.(machine.FrameEntered); ok && d.Tool == "sub" {
-				branches = append(branches, e.Frame)
-			}
-		}
-		metas := finished(t, events).Output.ToolMetas()
-		require.Len(t, metas, len(calls)+1)
-		for _, meta := range metas {
-			require.Equal(t, messages.StatusOK, meta.Status, meta.Output)
-		}
-		require.Equal(t, []string{"0.1", "0.2", "0.3", "0.4", "0.5", "0.6", "0.7", "0.8", "0.9", "0.10"}, branches)
-		require.Equal(t, []string{run}, slices.Compact(store.handed))
 	}
 }
 

@@ -184,20 +184,3 @@ func TestS3_16_canceledBetweenSteps(t *testing.T) {
 		require.Len(t, model.Requests(), 1)
 	}
 }
-
-// S1-1: the events under the names of a flat stream; how a run ended is in its last one.
-func TestS1_1_flatStream(t *testing.T) {
-	last := func(ctx context.Context, reply scripted.Reply) (line string) {
-		for e := range sequentialAgent(reply).Stream(ctx, task("go")) {
-			if l := runStream(e); l != "" {
-				line = l
-			}
-		}
-		return line
-	}
-	canceled, cancel := context.WithCancel(t.Context())
-	cancel()
-	require.Equal(t, "RunEnd", last(t.Context(), scripted.Text("done")))
-	require.Equal(t, "RunEnd aborted", last(canceled, scripted.Text("never")))
-	require.Equal(t, "RunError down", last(t.Context(), scripted.Error(errors.New("down"))))
-}

@@ -12,10 +12,9 @@ import (
 type scene = scenetest.Scene
 
 var (
-	ask     = scenetest.Ask
-	done    = scenetest.Done
-	said    = scenetest.Said
-	calling = scenetest.Calling
+	ask  = scenetest.Ask
+	done = scenetest.Done
+	said = scenetest.Said
 )
 
 func only(s func() *scene) map[string]func() *scene { return map[string]func() *scene{"main": s} }

@@ -3,8 +3,6 @@ package orchestrator_test
 import (
 	"strings"
 	"testing"
-	"testing/synctest"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -14,7 +12,6 @@ import (
 	"github.com/segue-go/segue/machine"
 	"github.com/segue-go/segue/messages"
 	"github.com/segue-go/segue/nextstep"
-	"github.com/segue-go/segue/orchestrator"
 	"github.com/segue-go/segue/orchestrator/runs"
 )
 
@@ -77,27 +74,6 @@ func TestFork_intoASession(t *testing.T) {
 	_, err := runs.Fork(t.Context(), o, runs.ForkConfig{From: checkpoint.Key{Run: "chat.1"}, Session: "chat"})
 	require.ErrorAs(t, err, new(*runs.Error))
 	require.ErrorContains(t, err, `there is a session "chat"`)
-}
-
-// An import is parked whatever the version of the program is that looks for runs to recover.
-func TestRecover_startsNoImport(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		build := func(store checkpoint.Store, version string) *orchestrator.Orchestrator {
-			return solver(t, scripted.New(scripted.Text("done")), stored(store), func(c *orchestrator.Config) { c.Version = version })
-		}
-		here, there := new(checkpoint.Memory), new(checkpoint.Memory)
-		_, err := build(here, "1").Run(t.Context(), task("go"))
-		require.NoError(t, err)
-		file := exported(t, build(died(t, here, 1, 0), "1"), checkpoint.Key{Run: "r"})
-		file = strings.Replace(file, `"status":"running"`, `"status":"running","version":"1"`, 1)
-		_, err = runs.Import(t.Context(), build(there, "2"), strings.NewReader(file))
-		require.NoError(t, err)
-		r := startRecover(t, build(there, "2"), orchestrator.Recovery{})
-		time.Sleep(time.Hour)
-		require.Equal(t, checkpoint.StatusParked, headOf(t, there, "r").Header.Status)
-		r.cancel()
-		<-r.done
-	})
 }
 
 // What a fork brings itself is redacted as all else is.

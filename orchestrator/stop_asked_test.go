@@ -4,7 +4,6 @@ import (
 	"context"
 	"sync/atomic"
 	"testing"
-	"testing/synctest"
 
 	"github.com/stretchr/testify/require"
 
@@ -68,44 +67,6 @@ func TestStop_toolThatAsks(t *testing.T) {
 	}
 	require.Equal(t, machine.StatusStopped, end.Status)
 	require.Contains(t, end.Output.ToolMetas()[0].Output, "stop was asked for")
-}
-
-// What somebody says to a question whose tool has ended meanwhile is nobody's fault.
-func TestReply_afterItsTool(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		ended, said := make(chan struct{}), make(chan struct{})
-		tool := tools.NewRaw(tools.Definition{Name: "order", Timeout: -1}, func(ctx context.Context, _ string) (string, error) {
-			go func() { _, _ = tools.Ask(ctx, tools.Question{Text: "which?"}) }()
-			synctest.Wait()
-			tools.Progress(ctx, "I ask")
-			<-ended
-			return "without an answer", nil
-		})
-		model := scripted.New(scripted.Calls(scripted.Call("order", "{}", "1"), scripted.Call("sign", "{}", "2")))
-		sign := tools.NewRaw(tools.Definition{Name: "sign", NeedsApproval: true}, func(context.Context, string) (string, error) { return "", nil })
-		o := solver(t, model, with(tool, sign), stored(new(checkpoint.Memory)), func(c *orchestrator.Config) {
-			c.Reply = func(_ context.Context, w machine.Wait) (machine.Reply, error) {
-				if w.Kind == machine.WaitApproval {
-					return machine.Reply{}, tools.ErrSuspended
-				}
-				<-said
-				return machine.Reply{Text: "the red one"}, nil
-			}
-		})
-		for e, err := range o.Stream(t.Context(), task("go")) {
-			require.NoError(t, err)
-			if e.Kind == machine.EventToolProgress {
-				close(ended)
-				synctest.Wait()
-				close(said)
-				synctest.Wait()
-			}
-			if end, ok := e.Detail.(machine.RunFinished); ok {
-				require.Equal(t, machine.StatusWaiting, end.Status)
-				require.Len(t, end.Waits, 1)
-			}
-		}
-	})
 }
 
 // Nobody is asked in the process about what the replies of the resumption have answered.

@@ -2,6 +2,7 @@ package orchestrator_test
 
 import (
 	"context"
+	"errors"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -16,6 +17,8 @@ import (
 	"github.com/segue-go/segue/orchestrator"
 	"github.com/segue-go/segue/tools"
 )
+
+var errDisk = errors.New("the disk is full")
 
 // troubled is a store that does something before a method does its work.
 type troubled struct {

@@ -55,30 +55,6 @@ func TestStream_slowConsumerIsNotSilence(t *testing.T) {
 	})
 }
 
-// C. Nor does it count against tools, which begin when they begin.
-func TestStream_slowConsumerIsNotToolTime(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		short := tools.NewRaw(tools.Definition{Name: "s", Timeout: 10 * time.Second}, func(ctx context.Context, _ string) (string, error) {
-			select {
-			case <-time.After(5 * time.Second):
-				return "ok", nil
-			case <-ctx.Done():
-				return "", ctx.Err()
-			}
-		})
-		o := solver(t, scripted.New(scripted.Calls(scripted.Call("s", "{}", "1"), scripted.Call("s", "{}", "2")), scripted.Text("done")), with(short))
-		for e, err := range o.Stream(t.Context(), task("go")) {
-			require.NoError(t, err)
-			if e.Kind == machine.EventToolStarted {
-				time.Sleep(time.Minute)
-			}
-			if d, ok := e.Detail.(machine.ToolFinished); ok {
-				require.True(t, d.Output.OK(), "%+v", d.Output)
-			}
-		}
-	})
-}
-
 // G. A client that waits before it tries again is not silent: Timeouts.ModelIdle is for the pieces
 // of a reply.
 func TestStream_retryIsNotSilence(t *testing.T) {

@@ -12,7 +12,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/segue-go/segue/checkpoint"
 	"github.com/segue-go/segue/delegation"
 	"github.com/segue-go/segue/llmclient"
 	"github.com/segue-go/segue/llmclient/scripted"
@@ -170,92 +169,5 @@ func TestStream_breakAnywhere(t *testing.T) {
 		machine.EventToolFinished, machine.EventRetryWaiting, machine.EventFrameLeft, machine.EventRunFinished,
 	} {
 		require.True(t, seen[kind], "the run has a %s", kind)
-	}
-}
-
-// A consumer that is slow slows its own run, and no other; its events are none the fewer.
-func TestStream_slowConsumer(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		var running atomic.Int32
-		o, _ := tree(t, &running)
-		slow := make(chan []machine.Event)
-		go func() {
-			var events []machine.Event
-			for e, err := range o.Stream(t.Context(), task("go")) {
-				if err != nil {
-					t.Error(err)
-				}
-				time.Sleep(time.Second)
-				events = append(events, e)
-			}
-			slow <- events
-		}()
-		other, _ := tree(t, &running)
-		start := time.Now()
-		fast, err := collect(t, other, task("go"))
-		require.NoError(t, err)
-		took := time.Since(start)
-		require.Less(t, took, 5*time.Second)
-		events := <-slow
-		require.GreaterOrEqual(t, time.Since(start), time.Duration(len(events))*time.Second)
-		lawful(t, events)
-		require.Len(t, events, len(fast))
-		require.Equal(t, finished(t, fast).Output.Text(), finished(t, events).Output.Text())
-	})
-}
-
-// Breaking out of a run that was resumed, at any event, leaves no goroutine and a journal from
-// which the run comes to its end: what was answered is not asked again, and what has a result is
-// not done again.
-func TestStream_breakResumed(t *testing.T) {
-	model := scripted.Func(func(req *llmclient.Request) scripted.Reply {
-		switch results := (delegation.Output{Messages: req.Messages}).ToolMetas(); len(results) {
-		case 0:
-			return scripted.Calls(scripted.Call(tools.AskUserName, `{"question":"Which file?"}`, "1"), scripted.Call("a", "{}", "2"))
-		case 2:
-			return scripted.Calls(scripted.Call("a", "{}", "3"))
-		default:
-			return scripted.Stream("do", "ne")
-		}
-	})
-	model.Times = -1
-	scene := func(t *testing.T) (o *orchestrator.Orchestrator, ran *atomic.Int32, reply machine.Reply) {
-		ran = new(atomic.Int32)
-		counts := tools.NewRaw(tools.Definition{Name: "a"}, func(context.Context, string) (string, error) {
-			ran.Add(1)
-			return "A", nil
-		})
-		o = solver(t, scripted.New(model), with(tools.AskUser(), counts),
-			func(c *orchestrator.Config) { c.Store = new(checkpoint.Memory) })
-		res, err := o.Run(t.Context(), task("go"))
-		require.NoError(t, err)
-		require.Equal(t, machine.StatusWaiting, res.Status)
-		return o, ran, machine.Reply{WaitID: res.Waits[0].ID, Text: "a.txt"}
-	}
-	o, _, reply := scene(t)
-	var whole []machine.Event
-	for e, err := range o.Resume(t.Context(), resuming("r", reply)) {
-		require.NoError(t, err)
-		whole = append(whole, e)
-	}
-	lawful(t, whole)
-	require.Equal(t, []machine.EventKind{machine.EventRunResumed, machine.EventWaitEnded}, kinds(whole[:2]))
-	for at, e := range whole {
-		t.Run(fmt.Sprintf("%d %s", at, e.Kind), func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				o, ran, reply := scene(t)
-				n := 0
-				for range o.Resume(t.Context(), resuming("r", reply)) {
-					if n++; n == at+1 {
-						break
-					}
-				}
-				res, err := orchestrator.Collect(o.Resume(t.Context(), resuming("r")))
-				require.NoError(t, err)
-				require.Equal(t, "done", res.Output.Text())
-				require.Equal(t, "a.txt", res.Output.ToolMetas()[0].Output, "nobody is asked again")
-				require.EqualValues(t, 2, ran.Load(), "each call is made once")
-			})
-		})
 	}
 }

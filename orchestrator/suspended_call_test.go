@@ -142,53 +142,6 @@ func TestSuspend_expires(t *testing.T) {
 	require.Contains(t, res.Output.ToolMetas()[0].Output, "nobody answered in time")
 }
 
-// A run whose process dies at any record makes what had an effect once, or asks about it.
-func TestSuspend_crash(t *testing.T) {
-	whole := new(checkpoint.Memory)
-	var reserved, shipped atomic.Int32
-	build := func(store checkpoint.Store, script ...scripted.Reply) *orchestrator.Orchestrator {
-		return solver(t, scripted.New(script...), with(shipping(&reserved, &shipped, time.Time{})), stored(store))
-	}
-	o := build(whole, shipment()...)
-	res, err := o.Run(t.Context(), task("go"))
-	require.NoError(t, err)
-	_, err = orchestrator.Collect(o.Resume(t.Context(), resuming("r", answersTo(res, "Rome", "May")...)))
-	require.NoError(t, err)
-	types := recordTypes(t, whole)
-	require.Contains(t, types, machine.TypeSuspended)
-	for cut := 2; cut < len(types); cut++ {
-		reserved.Store(0)
-		shipped.Store(0)
-		o := build(died(t, whole, cut, 0), scripted.Text("done"))
-		again := orchestrator.Result{Status: machine.StatusWaiting}
-		var replies []machine.Reply
-		for range 4 {
-			again, err = orchestrator.Collect(o.Resume(t.Context(), resuming("r", replies...)))
-			require.NoError(t, err)
-			if again.Status != machine.StatusWaiting {
-				break
-			}
-			replies = nil
-			for _, w := range again.Waits {
-				r := machine.Reply{WaitID: w.ID, Approve: w.Kind == machine.WaitUnknown}
-				if w.Kind == machine.WaitQuestion {
-					r.Text = map[string]string{"Where to?": "Rome", "By when?": "May"}[w.Text]
-				}
-				replies = append(replies, r)
-			}
-		}
-		require.Equal(t, machine.StatusDone, again.Status, "cut after %v", types[:cut])
-		require.Contains(t, again.Output.ToolMetas()[0].Output, "goes to Rome by May")
-		suspended := false
-		for _, typ := range types[:cut] {
-			suspended = suspended || typ == machine.TypeSuspended
-		}
-		if suspended {
-			require.Zero(t, reserved.Load(), "what was reserved is not reserved again: cut after %v", types[:cut])
-		}
-	}
-}
-
 // A state that a newer release wrote, or that a middleware left, is not taken for another.
 func TestSuspend_foreignState(t *testing.T) {
 	for state, want := range map[string]string{

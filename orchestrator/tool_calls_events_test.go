@@ -3,7 +3,6 @@ package orchestrator_test
 import (
 	"context"
 	"fmt"
-	"runtime"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -14,11 +13,8 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/segue-go/segue/checkpoint"
-	"github.com/segue-go/segue/llmclient"
-	"github.com/segue-go/segue/llmclient/scripted"
 	"github.com/segue-go/segue/machine"
 	"github.com/segue-go/segue/messages"
-	"github.com/segue-go/segue/orchestrator"
 	"github.com/segue-go/segue/tools"
 )
 
@@ -184,29 +180,4 @@ func TestToolCalls_consumerThatIsSlow(t *testing.T) {
 		require.Equal(t, 3, told["finished"])
 		require.Equal(t, 1, told["says half way"])
 	})
-}
-
-// No goroutine of a batch is left while the run asks a model, nor once it has ended.
-func TestToolCalls_leaveNoGoroutine(t *testing.T) {
-	var before int
-	rounds := 0
-	model := always(func(*llmclient.Request) scripted.Reply {
-		if rounds++; rounds == 1 {
-			before = runtime.NumGoroutine()
-		}
-		for end := time.Now().Add(time.Minute); runtime.NumGoroutine() > before; time.Sleep(time.Millisecond) {
-			if time.Now().After(end) {
-				t.Error("goroutines of the batch are still there")
-				break
-			}
-		}
-		if rounds == 4 {
-			return scripted.Text("done")
-		}
-		return scripted.Calls(callsTo("raw", "short", "short", "raw")...)
-	})
-	o := solver(t, model, with(echo("raw"), sleeper("short", time.Microsecond)), func(c *orchestrator.Config) { c.Repeats = -1 })
-	events, err := collect(t, o, task("go"))
-	require.NoError(t, err)
-	require.Equal(t, "done", finished(t, events).Output.Text())
 }

@@ -200,42 +200,6 @@ func TestFSM_selfLoop(t *testing.T) {
 	require.IsType(t, nextstep.ReportError{}, m.Then("again", nextstep.GetChatCompletion{}))
 }
 
-// Known pitfalls of looplab/fsm that FSM avoids. If one of these tests fails, the library has
-// changed and the wrapper may be simplified.
-func TestLooplab_sharpEdges(t *testing.T) {
-	events := []fsm.EventDesc{{Name: "go", Src: []string{"a"}, Dst: "b"}, {Name: "stay", Src: []string{"a"}, Dst: "a"}}
-
-	t.Run("a cancelled context wedges the machine", func(t *testing.T) {
-		m := fsm.NewFSM("a", events, nil)
-		cancelled, cancel := context.WithCancel(context.Background())
-		cancel()
-		require.ErrorIs(t, m.Event(cancelled, "go"), context.Canceled)
-		require.Error(t, m.Event(context.Background(), "go"), "FSM therefore never calls Event")
-	})
-	t.Run("a self loop is an error", func(t *testing.T) {
-		err := fsm.NewFSM("a", events, nil).Event(context.Background(), "stay")
-		same, ok := errors.AsType[fsm.NoTransitionError](err)
-		require.True(t, ok)
-		require.NoError(t, same.Err, "FSM therefore never calls Event")
-	})
-	t.Run("the last of two rules wins", func(t *testing.T) {
-		m := fsm.NewFSM("a", append(events, fsm.EventDesc{Name: "go", Src: []string{"a"}, Dst: "c"}), nil)
-		require.NoError(t, m.Event(context.Background(), "go"))
-		require.Equal(t, "c", m.Current(), "Table.Validate therefore refuses two rules")
-	})
-	t.Run("SetState takes any string", func(t *testing.T) {
-		m := fsm.NewFSM("a", events, nil)
-		m.SetState("nowhere")
-		require.Equal(t, "nowhere", m.Current(), "FSM therefore sets only states of its table")
-	})
-	t.Run("a misspelt callback is dropped", func(t *testing.T) {
-		called := false
-		m := fsm.NewFSM("a", events, fsm.Callbacks{"enterr_b": func(context.Context, *fsm.Event) { called = true }})
-		require.NoError(t, m.Event(context.Background(), "go"))
-		require.False(t, called, "FSM therefore has no callbacks")
-	})
-}
-
 func TestSet_New(t *testing.T) {
 	set := strategy.Set{"b": nil, "a": func() strategy.Strategy { return nil }}
 	_, err := set.New("c")

@@ -5,7 +5,6 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
-	"pgregory.net/rapid"
 
 	"github.com/segue-go/segue/nextstep"
 	"github.com/segue-go/segue/strategy"
@@ -142,61 +141,4 @@ func TestTable_diagramsOfHandoffs(t *testing.T) {
     "done" -> "successor 2" [label="hands off", style=dashed];
 }
 `, dot)
-}
-
-// A random table is either refused, or every random walk through its machine ends within the bound
-// of its caps: no rule without a cap can be taken twice between two rules with one.
-func TestTable_boundHolds(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		names := []strategy.State{"a", "b", "c", "d"}
-		triggers := []strategy.Trigger{"x", "y", "z"}
-		table := &strategy.Table{Name: "random", Initial: "start", States: []strategy.StateRule{{Name: "start"}, {Name: "end", Awaits: finish}}}
-		for _, n := range names {
-			table.States = append(table.States, strategy.StateRule{Name: n, Awaits: chat})
-		}
-		table.Rules = append(table.Rules, rule("start", "go", "a"))
-		for _, from := range names {
-			for _, on := range triggers {
-				to := rapid.SampledFrom(append([]strategy.State{"", "end"}, names...)).Draw(t, "to")
-				if to == "" {
-					continue
-				}
-				r := rule(from, on, to)
-				if rapid.Bool().Draw(t, "capped") {
-					r.Cap = "cap"
-				}
-				table.Rules = append(table.Rules, r)
-			}
-		}
-		if table.Validate() != nil {
-			return
-		}
-		most := rapid.IntRange(0, 4).Draw(t, "cap")
-		caps := strategy.Caps{}
-		for _, r := range table.Rules {
-			if r.Cap != "" {
-				caps[r.Cap] = most
-			}
-		}
-		fsm := table.New(caps)
-		fsm.Then("go", nextstep.GetChatCompletion{})
-		moves := 0
-		for fsm.State() != "end" {
-			on := rapid.SampledFrom(triggers).Draw(t, "on")
-			if !fsm.Can(on) {
-				if !fsm.Can("x") && !fsm.Can("y") && !fsm.Can("z") {
-					break
-				}
-				continue
-			}
-			var step nextstep.NextStep = nextstep.GetChatCompletion{}
-			if _, failed := fsm.Then(on, step).(nextstep.ReportError); failed {
-				fsm.Then(on, nextstep.Complete{})
-			}
-			moves++
-			if bound := (most + 1) * (len(names) + 1); moves > bound {
-				t.Fatalf("%d moves, more than %d", moves, bound)
-			}
-		}
-	})
 }

@@ -110,21 +110,6 @@ func TestAsk_Declined(t *testing.T) {
 	}
 }
 
-// A question has no time limit.
-func TestAskUser_hasNoTimeout(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		ask := func(_ context.Context, q tools.Asked) (string, error) {
-			time.Sleep(24 * time.Hour)
-			return q.Call.ID + " " + q.Text, nil
-		}
-		job := askedBy(ask, setOf(t, tools.AskUser()), tools.AskUserName)[0]
-		job.Call.Arguments = `{"question":"who?"}`
-		out := perform(t.Context(), tools.Runner{Timeout: time.Second}, job)
-		require.Equal(t, "c0 who?", out.Output)
-		require.Zero(t, out.Elapsed, "a person has the time")
-	})
-}
-
 // Outside a call, Ask uses the function of its context. A tool uses the one of its Job, even if
 // that is nil.
 func TestWithAsk(t *testing.T) {

@@ -2,7 +2,6 @@ package tools_test
 
 import (
 	"context"
-	"runtime"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -93,29 +92,6 @@ func TestRunner_ErrorsThatWrapThemselves(t *testing.T) {
 		for _, out := range performAll(t.Context(), tools.Runner{}, jobsFor(set, "bad", "inline")...) {
 			require.Equal(t, tools.ReasonError, out.Reason)
 			require.Equal(t, err.Error(), out.Output)
-		}
-	}
-}
-
-// posing has the method of runtime.Error but is not an error of the Go runtime.
-type posing struct{ text string }
-
-func (p *posing) Error() string { return p.text }
-func (*posing) RuntimeError()   {}
-
-// The value of a panic may be an error whose methods panic, or one that only looks like an error of
-// the Go runtime.
-func TestRunner_PanicsWithErrors(t *testing.T) {
-	for want, value := range map[string]any{
-		"with a *runtime.TypeAssertionError": (*runtime.TypeAssertionError)(nil),
-		"with a *tools_test.posing":          &posing{text: "secret"},
-		"with a *tools_test.hostile":         (*hostile)(nil),
-	} {
-		bad := func(context.Context, string) (string, error) { panic(value) }
-		set := setOf(t, rawTool("bad", bad), inlineRaw{rawTool("inline", bad)})
-		for _, out := range performAll(t.Context(), tools.Runner{}, jobsFor(set, "bad", "inline")...) {
-			require.Equal(t, tools.ReasonPanic, out.Reason)
-			require.Equal(t, "tools: "+out.ToolName+" panicked: "+want, out.Output)
 		}
 	}
 }

@@ -23,19 +23,6 @@ func reference(text string) (v any, ok bool) {
 	return v, d.Decode(&v) == nil && json.Valid([]byte(text))
 }
 
-func TestParse(t *testing.T) {
-	for _, text := range []string{
-		`null`, ` true `, `false`, `"a\n\u00e9\ud83d\ude42\/"`, `"日本"`, `-0`, `0.5e+10`, `12345678901234567890.10`, `[]`, `{}`,
-		"\t{ \"a\" : [ 1 , {} , [ ] , \"x\" ] , \"b\" : null }\r\n", `"\ud800"`, "\"\xff\"", "\"a\\n\xff\"",
-	} {
-		want, ok := reference(text)
-		require.True(t, ok, text)
-		got, problem := parse([]byte(text))
-		require.Nil(t, problem, text)
-		require.Equal(t, want, got, text)
-	}
-}
-
 func TestParseProblems(t *testing.T) {
 	for text, want := range map[string]string{
 		``:                 "not JSON: unexpected end at byte 0",

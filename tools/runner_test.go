@@ -205,12 +205,6 @@ func TestPanics(t *testing.T) {
 	}
 }
 
-func TestPanickingErrorText(t *testing.T) {
-	set := setOf(t, rawTool("x", func(context.Context, string) (string, error) { return "", (*tools.ArgumentError)(nil) }))
-	outs := performAll(t.Context(), tools.Runner{}, jobsFor(set, "x")...)
-	require.Equal(t, tools.ReasonPanic, outs[0].Reason)
-}
-
 func TestResultBounds(t *testing.T) {
 	give := func(text string, most int) messages.ToolOutput {
 		def := tools.Definition{Name: "x", MaxResult: most}

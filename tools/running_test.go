@@ -90,27 +90,6 @@ func TestAbandon(t *testing.T) {
 	}
 }
 
-// Contexts derived from that of an abandoned call are done, with the same cause.
-func TestAbandon_endsTheContext(t *testing.T) {
-	asked := make(chan struct{})
-	var cause error
-	set := setOf(t, rawTool("x", func(ctx context.Context, _ string) (string, error) {
-		ctx, cancel := context.WithTimeout(ctx, time.Hour)
-		defer cancel()
-		done := ctx.Done()
-		close(asked)
-		<-done
-		cause = context.Cause(ctx)
-		return "", cause
-	}))
-	c := tools.Runner{Timeout: -1}.Begin(t.Context(), jobFor(set, "x"))
-	performed := make(chan messages.ToolOutput, 1)
-	go func() { performed <- c.Perform() }()
-	<-asked
-	require.Equal(t, c.Abandon(messages.ReasonInterrupted), <-performed)
-	require.ErrorIs(t, cause, context.Canceled)
-}
-
 // If a call is abandoned before it is performed, its tool is never called.
 func TestAbandon_BeforePerform(t *testing.T) {
 	set := setOf(t, rawTool("x", func(context.Context, string) (string, error) {

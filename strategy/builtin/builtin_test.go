@@ -83,22 +83,6 @@ func TestNew_badConfig(t *testing.T) {
 	require.ErrorContains(t, err, "Prompts")
 }
 
-// A tool choice that makes no sense is refused, also if a preset has one.
-func TestNew_badToolChoice(t *testing.T) {
-	for config, want := range map[string]string{
-		`{"tool_choice":{"mode":"sometimes"}}`:             `"sometimes" is not one of`,
-		`{"tool_choice":{"mode":"tool"}}`:                  `"tool" needs the Name of a tool`,
-		`{"tool_choice":{"name":"add"}}`:                   `the Name "add" is for "tool" alone, and the mode is ""`,
-		`{"tool_choice":{"mode":"auto","name":"add"}}`:     `the Name "add" is for "tool" alone, and the mode is "auto"`,
-		`{"tool_choice":{"mode":"required","tool":"add"}}`: `unknown "tool"`,
-	} {
-		for _, name := range []string{"complete-task", "tool-first", "llm-only"} {
-			_, err := builtin.New(name, json.RawMessage(config))
-			require.ErrorContains(t, err, want, "%s %s", name, config)
-		}
-	}
-}
-
 // A Config cannot contradict the name of a preset: the error names the key.
 func TestNew_brokenPromise(t *testing.T) {
 	for _, c := range []struct{ name, config, pointer string }{

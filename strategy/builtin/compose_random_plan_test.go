@@ -12,8 +12,6 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/segue-go/segue/delegation"
-	"github.com/segue-go/segue/machine/bound"
-	"github.com/segue-go/segue/orchestrator"
 	"github.com/segue-go/segue/strategy"
 	"github.com/segue-go/segue/strategy/builtin"
 	"github.com/segue-go/segue/strategy/completetask"
@@ -329,22 +327,4 @@ func (c *composer) node(t *rapid.T, kind string, bare bool, i, n int) composedNo
 	}
 	node.Config = string(must(json.Marshal(config)))
 	return node
-}
-
-// bounded checks that the run uses no more than its bound, which was known before it.
-func (w *composed) bounded(used delegation.Counts) {
-	b, err := w.o.Bound(orchestrator.Task{Strategy: nodeName(0), Limits: w.Limits}, bound.Options{})
-	if err != nil {
-		w.blame("the run has no bound: %v", err)
-	}
-	within := func(what string, n int, a bound.Amount) {
-		if a.Most != bound.Unbounded && int64(n) > a.Most {
-			w.blame("%d %s, more than %d by %v", n, what, a.Most, a.By)
-		}
-	}
-	within("tool calls", used.ToolCalls, b.ToolCalls)
-	within("steps", used.Steps, b.Steps)
-	if !w.broke { // a request that broke off is made again
-		within("requests", w.asked, b.ModelCalls) // without the attempts hidden behind them
-	}
 }

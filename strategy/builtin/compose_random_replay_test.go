@@ -17,7 +17,6 @@ import (
 func (w *composed) replay(res orchestrator.Result) {
 	m := machine.New(w.machine())
 	var again []string
-	other := carried{w: w}
 	for stored, err := range w.store.Read(context.Background(), checkpoint.Key{Run: composedRun}, 1) {
 		var rec machine.Record
 		if err == nil {
@@ -33,11 +32,9 @@ func (w *composed) replay(res orchestrator.Result) {
 		for _, e := range m.Ready().Events {
 			again = append(again, line(&e))
 		}
-		other.follow(m, rec)
 		m.Advance()
 	}
 	ended, out := m.Done(), m.Output()
-	other.finish(m)
 	if res.Status == machine.StatusWaiting && w.broke && len(w.lines) == w.before+1 {
 		w.lines = w.lines[:w.before] // the run waited and still waits: its resumption is not stored
 	}

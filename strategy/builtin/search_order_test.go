@@ -3,9 +3,7 @@ package builtin_test
 import (
 	"context"
 	"encoding/json"
-	"slices"
 	"strings"
-	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -14,12 +12,10 @@ import (
 	"github.com/segue-go/segue/llmclient"
 	"github.com/segue-go/segue/llmclient/scripted"
 	"github.com/segue-go/segue/machine"
-	"github.com/segue-go/segue/messages"
 	"github.com/segue-go/segue/orchestrator"
 	"github.com/segue-go/segue/strategy"
 	"github.com/segue-go/segue/strategy/compaction"
 	"github.com/segue-go/segue/strategy/completetask"
-	"github.com/segue-go/segue/strategy/planreviseexecute"
 	"github.com/segue-go/segue/strategy/reasonactobserve"
 	"github.com/segue-go/segue/strategy/toolsearch"
 	"github.com/segue-go/segue/tools"
@@ -142,50 +138,4 @@ func TestReasonActObserve_refusedStepBeginsAgain(t *testing.T) {
 	require.NoError(t, err)
 	require.Contains(t, string(text), `\"n\":3`)
 	require.NotContains(t, string(text), `\"n\":2`)
-}
-
-// Each step of a plan searches for its own tools, also while others are carried out at the same
-// time.
-func TestSearch_inParallelSteps(t *testing.T) {
-	var mu sync.Mutex
-	offered := map[string][]string{} // by step
-	answer := func(r *llmclient.Request) llmclient.Response {
-		asked := r.Messages[0].(messages.User).Text()
-		step, last := "part_7", r.Messages.Last()
-		if strings.Contains(asked, "part_9") {
-			step = "part_9"
-		}
-		if slices.ContainsFunc(r.Tools, func(d tools.Definition) bool { return d.Name == planreviseexecute.SubmitPlan }) {
-			return called("p", planreviseexecute.SubmitPlan, `{"steps":[{"goal":"Do part_7.","depends_on":[]},{"goal":"Do part_9.","depends_on":[]}]}`)
-		}
-		if len(r.Tools) == 0 {
-			return llmclient.Response{Message: messages.AssistantText("All done."), Finish: llmclient.FinishStop}
-		}
-		mu.Lock()
-		offered[step] = append(offered[step], offeredBy([]llmclient.Request{*r})...)
-		mu.Unlock()
-		switch out, _ := last.(messages.Tool); out.ToolName {
-		case "":
-			return called("s", "search_tools", `{"query":"`+step+`"}`)
-		case "search_tools":
-			return called("c", step, "{}")
-		default:
-			return llmclient.Response{Message: messages.AssistantText("Did " + step + "."), Finish: llmclient.FinishStop}
-		}
-	}
-	model := llmclient.ClientFunc(func(_ context.Context, r *llmclient.Request, _ func(llmclient.Delta)) (*llmclient.Response, error) {
-		return new(answer(r)), nil
-	})
-	o, err := orchestrator.New(orchestrator.Config{Client: model, Tools: fifty(), Strategies: strategy.Set{
-		planreviseexecute.Name: planreviseexecute.New(planreviseexecute.Config{Executor: completetask.Name, Parallel: 2, Evaluation: planreviseexecute.EvaluateNever, Answer: planreviseexecute.AnswerSynthesize}),
-		completetask.Name:      completetask.New(completetask.Config{Search: toolsearch.Config{Results: 1}}),
-	}})
-	require.NoError(t, err)
-	res, err := o.Run(t.Context(), orchestrator.Task{Strategy: planreviseexecute.Name, Input: delegation.Input{Goal: "Do both."}})
-	require.NoError(t, err)
-	require.Equal(t, "All done.", res.Output.Text())
-	require.Equal(t, map[string][]string{
-		"part_7": {"search_tools", "search_tools part_7", "search_tools part_7"},
-		"part_9": {"search_tools", "search_tools part_9", "search_tools part_9"},
-	}, offered)
 }

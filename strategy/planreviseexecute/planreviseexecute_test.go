@@ -1,7 +1,6 @@
 package planreviseexecute_test
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -9,7 +8,6 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
-	"pgregory.net/rapid"
 
 	"github.com/segue-go/segue/delegation"
 	"github.com/segue-go/segue/llmclient"
@@ -20,10 +18,7 @@ import (
 	"github.com/segue-go/segue/strategy"
 	"github.com/segue-go/segue/strategy/completetask"
 	pre "github.com/segue-go/segue/strategy/planreviseexecute"
-	"github.com/segue-go/segue/tools"
 )
-
-func TestTable(t *testing.T) { require.NoError(t, pre.Table.Validate()) }
 
 // model is a model for tests: a function from the last goal and the wanted tool to a reply.
 type model func(goal, wanted string) (tool, args, text string)
@@ -50,14 +45,6 @@ func (m model) Complete(_ context.Context, req *llmclient.Request, _ func(llmcli
 	}
 	resp.Message = messages.AssistantText(text)
 	return resp, nil
-}
-
-// counted counts the requests to a model.
-func counted(m model, n *int) llmclient.Client {
-	return llmclient.ClientFunc(func(ctx context.Context, req *llmclient.Request, d func(llmclient.Delta)) (*llmclient.Response, error) {
-		*n++
-		return m.Complete(ctx, req, d)
-	})
 }
 
 func run(t *testing.T, client llmclient.Client, set strategy.Set, root string, limits delegation.Limits) (orchestrator.Result, error) {
@@ -93,135 +80,6 @@ func TestS0_20_newestQuestion(t *testing.T) {
 	require.Len(t, asked, 4)
 	require.Contains(t, asked.Last().(messages.User).Text(), "Make a plan for this goal: new")
 	require.NotContains(t, asked.Last().(messages.User).Text(), "old")
-}
-
-// A plan of fifty steps, three levels deep, runs within its computed bound, and its usage is that
-// of the whole tree.
-func TestFiftyStepsThreeLevels(t *testing.T) {
-	leaf := completetask.Config{MaxModelCalls: 2, MaxRetries: -1}
-	inner := pre.Config{Evaluation: pre.EvaluateNever, MaxSteps: 2, MaxRevisions: -1, MaxRetries: -1}
-	middle := inner
-	middle.Executor = "inner"
-	outer := pre.Config{Executor: "middle", MaxSteps: 50}
-	set := strategy.Set{
-		"complete-task": completetask.New(leaf), "inner": pre.New(inner), "middle": pre.New(middle), "outer": pre.New(outer),
-	}
-	var fifty []string
-	for i := range 50 {
-		fifty = append(fifty, fmt.Sprintf("part %d", i))
-	}
-	calls := 0
-	client := counted(func(asked, wanted string) (string, string, string) {
-		switch {
-		case wanted == pre.SubmitEvaluation:
-			return wanted, `{"approved":true}`, ""
-		case wanted == pre.SubmitPlan && strings.HasPrefix(asked, "Make a plan for this goal: G\n"):
-			return wanted, plan(fifty...), ""
-		case wanted == pre.SubmitPlan:
-			return wanted, plan("left", "right"), ""
-		default:
-			return "", "", "done: " + asked
-		}
-	}, &calls)
-	res, err := run(t, client, set, "outer", delegation.Limits{Steps: -1, ModelCalls: -1, ToolCalls: -1})
-	require.NoError(t, err)
-	require.Equal(t, 2+50*(1+2*(1+2)), calls)
-	require.Equal(t, int64(3*calls), res.Output.Usage.Total, "usage sums over the subtree")
-	require.Len(t, planOf(t, res.Output).Steps, 50)
-}
-
-// The worst model reaches the bound, and does not exceed it.
-func TestBound_worstModel(t *testing.T) {
-	leaf := completetask.Config{MaxModelCalls: 1, MaxRetries: -1, OnLimit: completetask.LimitFail}
-	cfg := pre.Config{MaxSteps: 4, MaxRevisions: 3, MaxRetries: 2, Answer: pre.AnswerSynthesize}
-	set := strategy.Set{"complete-task": completetask.New(leaf), "plan": pre.New(cfg)}
-	calls, idle, executed := 0, 0, 0
-	client := counted(func(_, wanted string) (string, string, string) {
-		switch {
-		case wanted != "" && idle < cfg.MaxRetries:
-			idle++
-			return "", "", "hm"
-		case wanted == pre.SubmitEvaluation:
-			return wanted, `{"approved":true}`, ""
-		case wanted == pre.SubmitPlan:
-			return wanted, plan("A", "B", "C", "D"), ""
-		default: // as long as there are revisions, every step but the first of each plan fails
-			executed++
-			if executed <= 2*cfg.MaxRevisions && executed%2 == 0 {
-				return "", "", ""
-			}
-			return "", "", "ok"
-		}
-	}, &calls)
-	res, err := run(t, client, set, "plan", delegation.Limits{})
-	require.NoError(t, err)
-	require.Equal(t, 4+4+2+1+(4+3), calls)
-	for _, s := range planOf(t, res.Output).Steps {
-		require.Equal(t, pre.StepDone, s.Status)
-	}
-}
-
-// Whatever the model does, there is an end, with the right error and everything done so far.
-func TestBadModels(t *testing.T) {
-	set := strategy.Set{
-		"complete-task": completetask.New(completetask.Config{}),
-		"plan":          pre.New(pre.Config{Executors: []string{"plan"}}),
-	}
-	approve := func(wanted string) bool { return wanted == pre.SubmitEvaluation }
-	for name, test := range map[string]struct {
-		model  model
-		want   string
-		status machine.Status
-		done   int
-	}{
-		"always fails": {func(asked, wanted string) (string, string, string) {
-			switch {
-			case approve(wanted):
-				return wanted, `{"approved":true}`, ""
-			case wanted == pre.SubmitPlan:
-				return wanted, plan("good", "bad"), ""
-			case asked == "good":
-				return "", "", "fine"
-			default:
-				return "", "", ""
-			}
-		}, `step "2" failed, and the plan was revised as often as allowed`, machine.StatusFailed, 1},
-		"always rejects": {func(_, wanted string) (string, string, string) {
-			if approve(wanted) {
-				return wanted, `{"approved":false,"feedback":"never"}`, ""
-			}
-			return wanted, plan("A"), ""
-		}, "the plan was rejected, and revised as often as allowed: never", machine.StatusFailed, 0},
-		"never plans": {func(string, string) (string, string, string) { return "", "", "words" }, "did not submit a plan", machine.StatusFailed, 0},
-		"never judges": {func(_, wanted string) (string, string, string) {
-			if approve(wanted) {
-				return "", "", "words"
-			}
-			return wanted, plan("A"), ""
-		}, "did not judge the plan", machine.StatusFailed, 0},
-		"plans itself for ever": {func(_, wanted string) (string, string, string) {
-			if approve(wanted) {
-				return wanted, `{"approved":true}`, ""
-			}
-			return wanted, `{"steps":[{"goal":"again","executor":"plan"}]}`, ""
-		}, "limit of", machine.StatusLimit, 0},
-		"calls another tool": {func(_, _ string) (string, string, string) { return "rm", "{}", "" }, "did not submit a plan", machine.StatusFailed, 0},
-	} {
-		t.Run(name, func(t *testing.T) {
-			res, err := run(t, test.model, set, "plan", delegation.Limits{})
-			require.ErrorContains(t, err, test.want)
-			require.Equal(t, test.status, res.Status)
-			require.NoError(t, res.Output.Messages.Validate())
-			done := 0
-			for _, s := range planOf(t, res.Output).Steps {
-				if s.Status == pre.StepDone {
-					done++
-				}
-			}
-			require.Equal(t, test.done, done)
-			require.NotEmpty(t, res.Output.Metadata["phase"])
-		})
-	}
 }
 
 // A child sees of its parent what Share returns, and nothing else; the events show it.
@@ -263,45 +121,6 @@ func TestShare(t *testing.T) {
 	}
 }
 
-// The parent's requests never contain a child's messages, and a child's tools never reach the
-// parent.
-func TestNothingLeaks(t *testing.T) {
-	look := tools.NewRaw(tools.Definition{Name: "look"}, func(context.Context, string) (string, error) { return "seen by the child", nil })
-	var parent []llmclient.Request
-	acted := false
-	client := llmclient.ClientFunc(func(ctx context.Context, req *llmclient.Request, d func(llmclient.Delta)) (*llmclient.Response, error) {
-		if len(req.Tools) > 0 && req.Tools[0].Name != "look" {
-			parent = append(parent, *req)
-		}
-		return model(func(_, wanted string) (string, string, string) {
-			switch {
-			case wanted == pre.SubmitPlan:
-				return wanted, plan("A", "B"), ""
-			case wanted == "look" && !acted:
-				acted = true
-				return wanted, "{}", ""
-			default:
-				return "", "", "the result alone"
-			}
-		}).Complete(ctx, req, d)
-	})
-	o, err := orchestrator.New(orchestrator.Config{Client: client, Default: "plan", Tools: []tools.Tool{look}, Strategies: strategy.Set{
-		"complete-task": completetask.New(completetask.Config{}),
-		"plan":          pre.New(pre.Config{Evaluation: pre.EvaluateNever}),
-	}})
-	require.NoError(t, err)
-	res, err := o.Run(t.Context(), orchestrator.Task{Input: delegation.Input{Goal: "G"}})
-	require.NoError(t, err)
-	require.True(t, acted)
-	require.NotEmpty(t, parent)
-	for _, req := range parent {
-		require.Len(t, req.Tools, 1)
-		require.NotContains(t, fmt.Sprint(req.Messages), "seen by the child")
-	}
-	require.NotContains(t, fmt.Sprint(res.Output.Messages), "seen by the child")
-	require.Equal(t, "the result alone", res.Output.Text())
-}
-
 func TestConfig_Check(t *testing.T) {
 	for want, cfg := range map[string]pre.Config{
 		`Evaluation: "x" is not one of`:         {Evaluation: "x"},
@@ -319,53 +138,4 @@ func TestConfig_Check(t *testing.T) {
 		require.ErrorContains(t, s.(strategy.Checker).Check(), want)
 		require.ErrorContains(t, s.Initialize(delegation.Input{Goal: "g"}).(nextstep.ReportError).Err, want)
 	}
-}
-
-// Random plans with random outcomes: the run ends within its bound, done steps are never run again,
-// and the metadata records what happened.
-func TestRandomPlans(t *testing.T) {
-	rapid.Check(t, func(rt *rapid.T) {
-		cfg := pre.Config{MaxSteps: 5, MaxRevisions: rapid.IntRange(-1, 3).Draw(rt, "revisions"), MaxRetries: rapid.IntRange(-1, 2).Draw(rt, "retries")}
-		leaf := completetask.Config{MaxModelCalls: 1, MaxRetries: -1, OnLimit: completetask.LimitFail}
-		ran := map[string]bool{}
-		calls := 0
-		client := counted(func(asked, wanted string) (string, string, string) {
-			switch wanted {
-			case pre.SubmitEvaluation:
-				return wanted, rapid.SampledFrom([]string{`{"approved":true}`, `{"approved":true}`, `{"approved":false,"feedback":"x"}`, `{}`}).Draw(rt, "verdict"), ""
-			case pre.SubmitPlan:
-				if rapid.IntRange(0, 5).Draw(rt, "prose") == 0 {
-					return "", "", "words"
-				}
-				return wanted, rapid.SampledFrom([]string{plan("A", "B", "C"), plan("B", "D"), plan(), plan("A", "A", "E"), `{"steps":[{"id":"q","goal":"Q","depends_on":["q"]}]}`}).Draw(rt, "plan"), ""
-			default:
-				if ran[asked] {
-					rt.Fatalf("%q ran again", asked)
-				}
-				if rapid.IntRange(0, 3).Draw(rt, "outcome") == 0 {
-					return "", "", ""
-				}
-				ran[asked] = len(asked) == 1 && asked != "A" // two steps of one plan may have the goal A
-				return "", "", "ok"
-			}
-		}, &calls)
-		o, err := orchestrator.New(orchestrator.Config{Client: client, Default: "plan", Strategies: strategy.Set{
-			"complete-task": completetask.New(leaf), "plan": pre.New(cfg),
-		}})
-		if err != nil {
-			rt.Fatal(err)
-		}
-		res, _ := o.Run(t.Context(), orchestrator.Task{Input: delegation.Input{Goal: "G"}})
-		revisions, retries := max(0, cmp.Or(cfg.MaxRevisions, 3)), max(0, cmp.Or(cfg.MaxRetries, 3))
-		if most := 2*(revisions+1) + retries + cfg.MaxSteps + revisions; calls > most {
-			rt.Fatalf("%d calls, at most %d", calls, most)
-		}
-		if err := res.Output.Messages.Validate(); err != nil {
-			rt.Fatal(err)
-		}
-		var p pre.Plan
-		if _, err := res.Output.Metadata.Decode("plan", &p); err != nil {
-			rt.Fatal(err)
-		}
-	})
 }

@@ -50,28 +50,6 @@ func TestConfigFunctionsPanic(t *testing.T) {
 	}
 }
 
-// A huge plan is refused at once, with a short error.
-func TestHugePlan(t *testing.T) {
-	calls := 0
-	client := counted(func(_, wanted string) (string, string, string) {
-		return wanted, `{"steps":["x"` + strings.Repeat(`,"x"`, 30_000) + `]}`, ""
-	}, &calls)
-	set := strategy.Set{
-		"complete-task": completetask.New(completetask.Config{}),
-		"refuses":       pre.New(pre.Config{OnTooLong: pre.TooLongRefuse}),
-		"cuts":          pre.New(pre.Config{}),
-	}
-	res, err := run(t, client, set, "refuses", delegation.Limits{})
-	require.ErrorContains(t, err, "did not submit a plan")
-	for _, o := range res.Output.ToolMetas() {
-		require.Equal(t, "the plan cannot be used: it has 30001 steps, and 20 are allowed", o.Output)
-	}
-	res, err = run(t, client, set, "cuts", delegation.Limits{})
-	require.ErrorContains(t, err, "did not submit a judgement")
-	require.Len(t, planOf(t, res.Output).Steps, 20)
-	require.Equal(t, 30_001, planOf(t, res.Output).Planned)
-}
-
 // A step keeps its count over revisions, and a done step is not repeated under another id.
 func TestRevisionsRemember(t *testing.T) {
 	tries := 0

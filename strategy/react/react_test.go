@@ -16,7 +16,6 @@ import (
 	"github.com/segue-go/segue/nextstep"
 	"github.com/segue-go/segue/orchestrator"
 	"github.com/segue-go/segue/strategy"
-	"github.com/segue-go/segue/strategy/completetask"
 	"github.com/segue-go/segue/strategy/react"
 	"github.com/segue-go/segue/tools"
 )
@@ -80,39 +79,6 @@ func decode[T any](t *testing.T, out delegation.Output, key string) (v T) {
 	_, err := out.Metadata.Decode(key, &v)
 	require.NoError(t, err)
 	return v
-}
-
-func TestTable(t *testing.T) { require.NoError(t, react.Table.Validate()) }
-
-func TestS1_20_cycle(t *testing.T) {
-	s, step := start(react.Config{}, goal)
-	first := asked(t, step)
-	require.Equal(t, []tools.Definition{weather}, first.Tools, "so that the call may be made")
-	require.Equal(t, llmclient.ToolsText, first.ToolFormat, "and nothing is sent natively")
-	system := first.Messages[0].(messages.System).Text
-	require.Equal(t, markdownpolicy.ReAct{}.FormatInstructions(first.Tools), system)
-	require.Equal(t, messages.UserText(goal.Goal), first.Messages[1])
-
-	thought := "Thought: I need to check the weather.\nAction: get_weather\nAction Input: {\"location\": \"London\"}"
-	call := s.ProcessAPIResponse(say(thought)).(nextstep.ExecuteTools).Calls[0]
-	require.Equal(t, "call_1", call.ID)
-	require.JSONEq(t, `{"location":"London"}`, call.Arguments)
-
-	result := messages.ToolOutput{CallID: "call_1", ToolName: "get_weather", Output: "Sunny, 25C", Status: messages.StatusOK}
-	step = s.ProcessToolResults([]messages.ToolOutput{result})
-	require.Equal(t, append(first.Messages, messages.AssistantText(thought), messages.UserText("Observation: Sunny, 25C"+next)), asked(t, step).Messages)
-
-	out := s.ProcessAPIResponse(say("Thought: I have the info.\nAction: FINISH\nAction Input: The weather in London is sunny and 25C.")).(nextstep.Complete).Output
-	require.Equal(t, "The weather in London is sunny and 25C.", out.Text())
-	require.Equal(t, 2, decode[int](t, out, "steps"))
-	require.True(t, decode[bool](t, out, "finished"))
-	require.NotContains(t, out.Metadata, "implicit")
-	require.Equal(t, messages.History{
-		messages.UserText(goal.Goal),
-		messages.Assistant{Content: []messages.AssistantContent{messages.Thought{Text: "I need to check the weather."}, call}},
-		messages.Tool{ToolOutput: result},
-		messages.Assistant{Content: []messages.AssistantContent{messages.Thought{Text: "I have the info."}, messages.Text{Text: out.Text()}}},
-	}, out.Messages, "any strategy can go on with it")
 }
 
 // Some rows of the table, through the strategy: what is run, what is requested, and what the answer
@@ -278,16 +244,6 @@ func TestPartialAnswers(t *testing.T) {
 	}
 }
 
-// Later steps do not change earlier requests.
-func TestHistoriesAreClipped(t *testing.T) {
-	s, step := start(react.Config{}, goal)
-	first := asked(t, step).Messages
-	_ = append(first, messages.UserText("scribble"))
-	step = s.ProcessAPIResponse(say("Thought: I will see."))
-	require.Equal(t, "Thought: I will see.", asked(t, step).Messages[2].(messages.Assistant).Text())
-	require.Len(t, first, 2)
-}
-
 func TestConfig_Check(t *testing.T) {
 	for want, cfg := range map[string]react.Config{
 		`react: OnLimit: "x" is not one of`: {OnLimit: "x"},
@@ -327,26 +283,6 @@ func TestPrompts(t *testing.T) {
 	require.Equal(t, "malformed", lastText(t, s.(strategy.FailureHandler).ProcessFailure(malformed)))
 }
 
-// Whatever the model does, the documented bound is never exceeded.
-func TestBound(t *testing.T) {
-	cfg := react.Config{MaxSteps: 4, MaxRetries: 2}
-	s, step := start(cfg, goal)
-	asked := 0
-	for !step.Kind().Final() {
-		switch {
-		case step.Kind() == nextstep.KindExecuteTools:
-			step = s.ProcessToolResults([]messages.ToolOutput{{CallID: step.(nextstep.ExecuteTools).Calls[0].ID}})
-		case asked < 2:
-			asked++
-			step = s.ProcessAPIResponse(say("Thought: t"))
-		default:
-			asked++
-			step = s.ProcessAPIResponse(say("Action: get_weather\nAction Input: Rome"))
-		}
-	}
-	require.Equal(t, 4+2+1, asked)
-}
-
 // silent is a policy that does not write observations.
 type silent struct{ markdownpolicy.ReAct }
 
@@ -360,20 +296,4 @@ func TestPolicyThatIsOfNoUse(t *testing.T) {
 	step := s.ProcessToolResults([]messages.ToolOutput{{CallID: call.ID, ToolName: call.Name, Output: "Sun"}}).(nextstep.ReportError)
 	require.ErrorContains(t, step.Err, "the policy react_test.silent does not write an action as one reply and one message after it")
 	require.Equal(t, "Sun", step.Output.Messages[2].(messages.Tool).Output, "what was reached is kept")
-}
-
-// A different strategy can continue after this one.
-func TestAnotherStrategyGoesOn(t *testing.T) {
-	s, _ := start(react.Config{}, goal)
-	call := s.ProcessAPIResponse(say("Action: get_weather\nAction Input: London")).(nextstep.ExecuteTools).Calls[0]
-	s.ProcessToolResults([]messages.ToolOutput{{CallID: call.ID, ToolName: call.Name, Output: "Sun"}})
-	out := s.ProcessAPIResponse(say("Sunny.")).(nextstep.Complete).Output
-	next := completetask.New(completetask.Config{})()
-	step := next.Initialize(delegation.Input{Goal: "And tomorrow?", Messages: out.Messages})
-	h := asked(t, step).Messages
-	require.NoError(t, h.Validate())
-	require.Len(t, h, 5)
-	for _, m := range h {
-		require.NotEqual(t, messages.RoleSystem, m.Role(), "nothing tells it of another format")
-	}
 }

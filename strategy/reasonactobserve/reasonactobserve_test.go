@@ -9,7 +9,6 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
-	"pgregory.net/rapid"
 
 	"github.com/segue-go/segue/delegation"
 	"github.com/segue-go/segue/llmclient"
@@ -23,8 +22,6 @@ import (
 	rao "github.com/segue-go/segue/strategy/reasonactobserve"
 	"github.com/segue-go/segue/tools"
 )
-
-func TestTable(t *testing.T) { require.NoError(t, rao.Table.Validate()) }
 
 func decide(args string) scripted.Reply {
 	return scripted.Calls(scripted.Call(rao.DecideNext, args, ""))
@@ -126,47 +123,6 @@ func TestS4_27_frontEnd(t *testing.T) {
 			require.Equal(t, c.want, strings.Join(told, ", "))
 		})
 	}
-}
-
-// S4-15: steps never decrease, each tool_start has its tool_complete even if the tool fails, and a
-// front end that fails at every event does not end the run.
-func TestS4_15_eventsAreOrderedAndSurvive(t *testing.T) {
-	model := scripted.New(
-		decide(`{}`), scripted.Calls(scripted.Call("fail", "{}", "")), observe(`{}`),
-		decide(`{}`), scripted.Calls(scripted.Call("no_such_tool", "{}", "")), observe(`{}`),
-		decide(`{"final_answer":"Done!"}`),
-	)
-	flat, last, open := sse.Flat{}, 0, 0
-	show := func(a sse.FlatEvent) (err error) {
-		defer func() { err = fmt.Errorf("the front end is gone: %v", recover()) }()
-		panic(a.Type)
-	}
-	var failures int
-	var end machine.RunFinished
-	for e := range agent(t, model, rao.Config{}).Stream(t.Context(), task("go")) {
-		for _, a := range flat.From(e) {
-			if show(a) != nil {
-				failures++
-			}
-			switch a.Type {
-			case sse.FlatToolStart:
-				open++
-			case sse.FlatToolComplete:
-				open = max(0, open-1)
-			default:
-			}
-			if a.Step > 0 {
-				require.GreaterOrEqual(t, a.Step, last)
-				last = a.Step
-			}
-		}
-		end, _ = e.Detail.(machine.RunFinished)
-	}
-	require.Zero(t, open)
-	require.Equal(t, 3, last)
-	require.Greater(t, failures, 10)
-	require.Equal(t, "Done!", end.Output.Text())
-	require.Len(t, end.Output.ToolMetas(), 2+5, "two tools, five decisions")
 }
 
 // S4-16: if data sources and a user are known, the retrieval tool is called first in the act turn,
@@ -286,50 +242,6 @@ func TestConfig_Check(t *testing.T) {
 	}
 }
 
-// A run that has a tool with the name of a control tool, such as a child agent, fails with the
-// reason, unless the Config leaves the tool out.
-func TestControlNames(t *testing.T) {
-	with := func(c *orchestrator.Config) {
-		c.Strategies["worker"] = rao.New(rao.Config{})
-		c.Default = rao.Name
-		c.Tools = []tools.Tool{orchestrator.AgentTool(orchestrator.Agent{Definition: tools.Definition{Name: rao.DecideNext}, Strategy: "worker"})}
-	}
-	_, err := agent(t, scripted.New(), rao.Config{}, with).Run(t.Context(), task("go"))
-	require.ErrorContains(t, err, `the tool "agent_decide_next" has the name of a control tool: rename it`)
-	require.Equal(t, delegation.CodeInvalid, delegation.AsError(err).Code)
-	_, err = agent(t, scripted.New(decide(`{"final_answer":"x"}`)), rao.Config{Tools: []string{}}, with).Run(t.Context(), task("go"))
-	require.NoError(t, err)
-}
-
-// A Config can be read from JSON, and a prompt that cannot be filled in ends the run with an error.
-func TestConfig_JSON(t *testing.T) {
-	var cfg rao.Config
-	require.NoError(t, json.Unmarshal([]byte(`{"max_steps":2,"on_limit":"fail","no_input":true,"tools":[],"retrieval":{"tool":"look"},"prompts":{"answer":"{{index .Results 9}}"}}`), &cfg))
-	require.Equal(t, rao.Config{
-		MaxSteps: 2, OnLimit: rao.LimitFail, NoInput: true, Tools: []string{}, Retrieval: rao.Retrieval{Tool: "look"},
-		Prompts: rao.Prompts{Answer: "{{index .Results 9}}"},
-	}, cfg)
-	cfg.Prompts.Answer, cfg.Retrieval = `{{if eq .Step 1}}{{if not .Results}}{{index .Results 9}}{{end}}{{end}}`, rao.Retrieval{}
-	res, err := agent(t, scripted.New(decide(`{"finish":true}`)), cfg).Run(t.Context(), task("go"))
-	require.ErrorContains(t, err, "prompt Answer")
-	require.NoError(t, res.Output.Messages.Validate())
-}
-
-// The worst model reaches the bound, and does not exceed it.
-func TestBound(t *testing.T) {
-	cfg := rao.Config{MaxSteps: 2}
-	replies := []scripted.Reply{scripted.Error(&llmclient.Error{Code: llmclient.CodeBadRequest, Message: "tool_choice"})}
-	for range cfg.MaxSteps {
-		replies = append(replies, scripted.Reply{}, scripted.Reply{}, scripted.Calls(scripted.Call("look", "{}", "")), scripted.Reply{})
-	}
-	model := scripted.New(append(replies, scripted.Text("Enough."))...)
-	res, err := agent(t, model, cfg).Run(t.Context(), task("go"))
-	require.ErrorContains(t, err, "the limit of 2 steps")
-	require.Equal(t, "Enough.", res.Output.Text())
-	require.Len(t, model.Requests(), 4*2+2)
-	require.JSONEq(t, "10", string(res.Output.Metadata["model_calls"]))
-}
-
 // Without a bound of its own the strategy is ended by the run's limits.
 func TestUnbounded(t *testing.T) {
 	look := 0
@@ -347,42 +259,4 @@ func TestUnbounded(t *testing.T) {
 	require.Equal(t, machine.StatusLimit, res.Status)
 	require.Equal(t, 10, look)
 	require.JSONEq(t, "11", string(res.Output.Metadata["steps"]))
-}
-
-// Whatever a model says, a run ends within its bound, without a defect of the strategy, and with a
-// conversation that obeys the laws.
-func TestAnyModel(t *testing.T) {
-	replies := []scripted.Reply{
-		{},
-		scripted.Text("so"),
-		{Text: "cut", Finish: llmclient.FinishLength},
-		{Text: "no", Finish: llmclient.FinishRefusal},
-		decide(`{}`), decide(`{"finish":true}`), decide(`{"finish"`), ask("Which?"), scripted.Text(`{"finish":false,"plan":"x"}`),
-		observe(`{}`), observe(`{"should_continue":false}`),
-		{Thought: "hm"},
-		scripted.Calls(scripted.Call("look", "{}", "")), scripted.Calls(scripted.Call("fail", "{}", ""), scripted.Call("look", "{}", "")),
-		{Calls: []messages.ToolCall{scripted.Call("look", "{", "")}, Finish: llmclient.FinishLength},
-		scripted.Calls(scripted.Call("no_such_tool", "", ""), scripted.Call("look", " { } ", "")),
-		scripted.Error(&llmclient.Error{Code: llmclient.CodeMalformedToolCall, Generated: "{"}),
-		scripted.Error(&llmclient.Error{Code: llmclient.CodeBadRequest, Message: "tool_choice"}),
-	}
-	policies := []rao.LimitPolicy{rao.LimitConclude, rao.LimitAccept, rao.LimitFail}
-	rapid.Check(t, func(r *rapid.T) {
-		cfg := rao.Config{MaxSteps: 4, MaxRepeats: 1, RunAll: rapid.Bool().Draw(r, "all"), OnLimit: rapid.SampledFrom(policies).Draw(r, "policy")}
-		model := scripted.New(scripted.Reply{Times: -1, Func: func(*llmclient.Request) scripted.Reply {
-			return replies[rapid.IntRange(0, len(replies)-1).Draw(r, "reply")]
-		}})
-		res, err := agent(t, model, cfg, func(c *orchestrator.Config) {
-			c.Reply = func(context.Context, machine.Wait) (machine.Reply, error) {
-				return machine.Reply{Text: "that"}, nil
-			}
-		}).Run(t.Context(), task("go"))
-		require.LessOrEqual(r, len(model.Requests()), 4*cfg.MaxSteps+2)
-		require.NoError(r, res.Output.Messages.Validate())
-		if err == nil {
-			require.NotNil(r, res.Output.Result)
-			return
-		}
-		require.NotContains(r, []delegation.Code{delegation.CodeDefect, delegation.CodePanic, delegation.CodeInvalid}, res.Output.Err.Code, "%v", err)
-	})
 }

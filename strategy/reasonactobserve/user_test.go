@@ -3,12 +3,9 @@ package reasonactobserve_test
 import (
 	"context"
 	"testing"
-	"testing/synctest"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/segue-go/segue/checkpoint"
 	"github.com/segue-go/segue/llmclient/scripted"
 	"github.com/segue-go/segue/machine"
 	"github.com/segue-go/segue/messages"
@@ -35,23 +32,6 @@ func TestS4_5_userAnswers(t *testing.T) {
 	require.Equal(t, messages.UserText("Use latest."), second[len(second)-2])
 }
 
-// S4-5: nobody is there; the run waits, and continues when it is resumed with the answer.
-func TestS4_5_runWaits(t *testing.T) {
-	model := scripted.New(ask("Which file?"), decide(`{"final_answer":"All set."}`))
-	o := agent(t, model, rao.Config{}, func(c *orchestrator.Config) { c.Store = new(checkpoint.Memory) })
-	res, err := o.Run(t.Context(), task("go"))
-	require.NoError(t, err)
-	require.Equal(t, machine.StatusWaiting, res.Status)
-	require.Len(t, res.Waits, 1)
-	require.Equal(t, rao.RequestInput, res.Waits[0].Tool)
-	res, err = orchestrator.Collect(o.Resume(t.Context(), orchestrator.Resumption{
-		Run: "r", Replies: []machine.Reply{{WaitID: res.Waits[0].ID, Text: "Use latest."}},
-	}))
-	require.NoError(t, err)
-	require.Equal(t, "All set.", res.Output.Text())
-	require.Contains(t, res.Output.Messages, messages.Message(messages.UserText("Use latest.")))
-}
-
 // If a user declines to answer, the model is told so.
 func TestS4_5_userDeclines(t *testing.T) {
 	o := agent(t, scripted.New(ask("Which file?"), decide(`{"final_answer":"Then not."}`)), rao.Config{}, func(c *orchestrator.Config) {
@@ -63,42 +43,4 @@ func TestS4_5_userDeclines(t *testing.T) {
 	require.NoError(t, err)
 	require.Contains(t, res.Output.Messages[3].(messages.User).Text(), "did not answer")
 	require.Contains(t, res.Output.Messages[3].(messages.User).Text(), "no time")
-}
-
-// S4-6: a stop during a question to the user ends the run at once, without another model call.
-func TestS4_6_stopWhileWaiting(t *testing.T) {
-	stop := make(chan struct{})
-	model := scripted.New(ask("Which file?"))
-	o := agent(t, model, rao.Config{}, func(c *orchestrator.Config) {
-		c.Reply = func(ctx context.Context, _ machine.Wait) (machine.Reply, error) {
-			close(stop)
-			<-ctx.Done()
-			return machine.Reply{Text: "too late"}, nil
-		}
-	})
-	ta := task("go")
-	ta.Stop = stop
-	res, err := o.Run(t.Context(), ta)
-	require.Error(t, err)
-	require.Equal(t, machine.StatusStopped, res.Status)
-	require.Len(t, model.Requests(), 1)
-	require.Len(t, res.Output.Messages, 4, "the task, the decision with its answer, and that the run was stopped")
-	require.Equal(t, messages.AssistantText("[stopped]"), res.Output.Messages[3])
-	require.NoError(t, res.Output.Messages.Validate())
-}
-
-// S4-7: without an answer within the time limit, the run ends as timed out.
-func TestS4_7_noAnswerInTime(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		o := agent(t, scripted.New(ask("Which file?")), rao.Config{}, func(c *orchestrator.Config) {
-			c.Timeouts.Run = time.Minute
-			c.Reply = func(ctx context.Context, _ machine.Wait) (machine.Reply, error) {
-				<-ctx.Done()
-				return machine.Reply{}, ctx.Err()
-			}
-		})
-		res, err := o.Run(t.Context(), task("go"))
-		require.ErrorIs(t, err, context.DeadlineExceeded)
-		require.Equal(t, machine.StatusStopped, res.Status)
-	})
 }

@@ -34,39 +34,6 @@ func call(id string) llmclient.Response {
 
 var goal = delegation.Input{Goal: "Write a poem."}
 
-func TestTable(t *testing.T) { require.NoError(t, reflection.Table.Validate()) }
-
-// The texts of a run, as the scenarios count them.
-func TestS1_11_S1_12_texts(t *testing.T) {
-	s, _ := start(reflection.Config{}, goal)
-	s.ProcessAPIResponse(say("The rose is red"))
-	out := s.ProcessAPIResponse(say("APPROVED")).(nextstep.Complete).Output
-	require.Equal(t, []string{"The rose is red", "APPROVED"}, out.Texts())
-	require.Len(t, out.Messages, 4)
-	require.Equal(t, "The rose is red", out.Text())
-
-	s, _ = start(reflection.Config{MaxIterations: 2}, goal)
-	for _, text := range []string{"Poem", "It's bad, fix it.", "Better poem"} {
-		s.ProcessAPIResponse(say(text))
-	}
-	out = s.ProcessAPIResponse(say("Still bad.")).(nextstep.Complete).Output
-	require.Equal(t, []string{"Poem", "It's bad, fix it.", "Better poem", "Still bad."}, out.Texts())
-	require.Equal(t, "Better poem", out.Text())
-	var critiques []reflection.Critique
-	found, err := out.Metadata.Decode("critiques", &critiques)
-	require.True(t, found)
-	require.NoError(t, err)
-	require.Equal(t, []reflection.Critique{{Feedback: "It's bad, fix it."}, {Feedback: "Still bad."}}, critiques)
-}
-
-func TestS1_15_revisionEndsWithTheCritique(t *testing.T) {
-	s, _ := start(reflection.Config{}, goal)
-	s.ProcessAPIResponse(say("Poem"))
-	last := s.ProcessAPIResponse(say("Line 2 limps.")).(nextstep.GetChatCompletion).Request.Messages.Last()
-	require.IsType(t, messages.User{}, last)
-	require.Contains(t, last.(messages.User).Text(), "Line 2 limps.")
-}
-
 // A generator receives the input unchanged, and for a revision all that it needs in its goal.
 func TestGenerator(t *testing.T) {
 	in := delegation.Input{Messages: messages.History{messages.UserText("Write a poem.")}, Data: json.RawMessage(`{"n":1}`)}
@@ -132,19 +99,6 @@ func TestEditCalls(t *testing.T) {
 	require.JSONEq(t, `{"far":true}`, h[1].(messages.Assistant).Calls()[0].Arguments)
 }
 
-func TestTools(t *testing.T) {
-	_, step := start(reflection.Config{Tools: []string{"look"}}, goal)
-	require.Len(t, step.(nextstep.GetChatCompletion).Request.Tools, 1)
-	_, step = start(reflection.Config{Tools: []string{}}, goal)
-	require.Empty(t, step.(nextstep.GetChatCompletion).Request.Tools)
-	for _, generator := range []string{"", "poet"} {
-		_, step = start(reflection.Config{Tools: []string{"hear"}, Generator: generator}, goal)
-		require.ErrorContains(t, step.(nextstep.ReportError).Err, `may not use the tools ["hear"]`)
-	}
-	_, step = start(reflection.Config{}, delegation.Input{})
-	require.ErrorContains(t, step.(nextstep.ReportError).Err, "nothing to do")
-}
-
 func TestConfig_Check(t *testing.T) {
 	for want, cfg := range map[string]reflection.Config{
 		`reflection: OnRejected: "x" is not one of`:  {OnRejected: "x"},
@@ -157,24 +111,6 @@ func TestConfig_Check(t *testing.T) {
 		require.ErrorContains(t, s.(strategy.Checker).Check(), want)
 		require.ErrorContains(t, s.Initialize(goal).(nextstep.ReportError).Err, want, "and without a check it cannot be started")
 	}
-}
-
-// A Config, including its prompts, can be read from JSON.
-func TestConfig_JSON(t *testing.T) {
-	var cfg reflection.Config
-	require.NoError(t, json.Unmarshal([]byte(`{
-		"model": "m", "critic_model": "c", "generator": "g", "tools": [], "json_critique": true, "on_rejected": "fail",
-		"max_iterations": 4, "max_tool_rounds": 5, "max_retries": -1, "limits": {"steps": 3}, "prompts": {"revise": "Anew: {{.Critique}}"}
-	}`), &cfg))
-	require.Equal(t, reflection.Config{
-		Model: "m", CriticModel: "c", Generator: "g", Tools: []string{}, JSONCritique: true, OnRejected: reflection.RejectedFail,
-		MaxIterations: 4, MaxToolRounds: 5, MaxRetries: -1, Limits: delegation.Limits{Steps: 3}, Prompts: reflection.Prompts{Revise: "Anew: {{.Critique}}"},
-	}, cfg)
-	back, err := json.Marshal(cfg)
-	require.NoError(t, err)
-	var again reflection.Config
-	require.NoError(t, json.Unmarshal(back, &again))
-	require.Equal(t, cfg, again, "no tools is not all tools")
 }
 
 // Every prompt can be replaced. If one cannot be filled in, the run ends and keeps the draft.
@@ -222,43 +158,4 @@ func TestPrompts(t *testing.T) {
 		}
 		require.Equal(t, "not run: "+why, h.Last().(messages.Tool).Output)
 	}
-}
-
-// The worst model reaches the documented bound, and never exceeds it.
-func TestBound(t *testing.T) {
-	cfg := reflection.Config{MaxIterations: 3, MaxToolRounds: 4, MaxRetries: 2}
-	s, step := start(cfg, goal)
-	made, rounds, retries := 0, 0, 0
-	for !step.Kind().Final() {
-		if step.Kind() == nextstep.KindExecuteTools {
-			rounds++
-			step = s.ProcessToolResults([]messages.ToolOutput{{CallID: "c"}})
-			continue
-		}
-		made++
-		switch state := s.(strategy.Tabler).FSM().State(); {
-		case state == "critiquing":
-			step = s.ProcessAPIResponse(say("no"))
-		case retries < 2:
-			retries++
-			step = s.ProcessAPIResponse(llmclient.Response{})
-		case rounds < 3:
-			step = s.ProcessAPIResponse(call("c"))
-		default:
-			step = s.ProcessAPIResponse(say("Poem"))
-		}
-	}
-	require.IsType(t, nextstep.Complete{}, step)
-	require.Equal(t, 3*2+4-1+2, made)
-}
-
-// A caller's changes of a history that it received have no effect.
-func TestHistoriesAreClipped(t *testing.T) {
-	s, step := start(reflection.Config{}, goal)
-	first := step.(nextstep.GetChatCompletion).Request.Messages
-	_ = append(first, messages.UserText("scribble"))
-	second := s.ProcessAPIResponse(say("Poem")).(nextstep.GetChatCompletion).Request.Messages
-	require.Len(t, first, 1)
-	require.Len(t, second, 3)
-	require.IsType(t, messages.Assistant{}, second[1])
 }

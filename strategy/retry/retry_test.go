@@ -2,7 +2,6 @@ package retry_test
 
 import (
 	"encoding/json"
-	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -13,11 +12,9 @@ import (
 
 	"github.com/segue-go/segue/delegation"
 	"github.com/segue-go/segue/llmclient"
-	"github.com/segue-go/segue/llmclient/scripted"
 	"github.com/segue-go/segue/machine"
 	"github.com/segue-go/segue/messages"
 	"github.com/segue-go/segue/nextstep"
-	"github.com/segue-go/segue/orchestrator"
 	"github.com/segue-go/segue/strategy"
 	"github.com/segue-go/segue/strategy/retry"
 )
@@ -44,33 +41,6 @@ func attempts(t *testing.T, out delegation.Output) []retry.Attempt {
 	require.True(t, found)
 	require.NoError(t, err)
 	return list
-}
-
-func TestTable(t *testing.T) { require.NoError(t, retry.Table.Validate()) }
-
-func TestS1_26_attempts(t *testing.T) {
-	s, _ := start(retry.Config{}, goal)
-	once := s.ProcessDelegationResult(good("fine")).(nextstep.Complete).Output
-	require.Len(t, attempts(t, once), 1)
-
-	s, _ = start(retry.Config{}, goal)
-	s.ProcessDelegationResult(bad(delegation.CodeFailed, "Some error"))
-	twice := s.ProcessDelegationResult(good("fine")).(nextstep.Complete).Output
-	require.Equal(t, []string{"fine"}, twice.Texts())
-	list := attempts(t, twice)
-	require.Len(t, list, 2)
-	require.Equal(t, "Some error", list[0].Failure)
-	require.Equal(t, int64(7), list[0].Usage.Input)
-	require.Empty(t, list[1].Failure)
-
-	s, _ = start(retry.Config{}, goal)
-	for range 2 {
-		require.IsType(t, nextstep.Delegate{}, s.ProcessDelegationResult(bad("odd", "Some error")))
-	}
-	never := s.ProcessDelegationResult(bad("odd", "Some error")).(nextstep.ReportError)
-	require.EqualError(t, never.Err, "Some error")
-	require.Equal(t, delegation.Code("odd"), delegation.AsError(never.Err).Code)
-	require.Len(t, attempts(t, never.Output), 3)
 }
 
 func TestS1_28_promptNamesTheFailure(t *testing.T) {
@@ -158,34 +128,6 @@ func TestS1_28_final(t *testing.T) {
 	}
 }
 
-// One run has one beginning and one end, however many attempts; the frame's name contains the
-// number of the attempt.
-func TestS1_29_eventsOfAttempts(t *testing.T) {
-	sound := maps.Clone(set)
-	delete(sound, "retry-what-is-not") // New refuses it
-	o, err := orchestrator.New(orchestrator.Config{
-		Client: scripted.New(scripted.Reply{}, scripted.Text("fine")), Strategies: sound,
-	})
-	require.NoError(t, err)
-	kinds := map[machine.EventKind]int{}
-	deltas := map[string]string{}
-	var entered []string
-	for e, err := range o.Stream(t.Context(), orchestrator.Task{Strategy: "retry", Input: goal}) {
-		require.NoError(t, err)
-		kinds[e.Kind]++
-		if e.Kind == machine.EventFrameEntered {
-			entered = append(entered, e.Frame)
-		}
-		if e.Kind == machine.EventTextDelta {
-			deltas[e.Frame] += e.Text
-		}
-	}
-	require.Equal(t, 1, kinds[machine.EventRunStarted])
-	require.Equal(t, 1, kinds[machine.EventRunFinished])
-	require.Equal(t, []string{"0", "0.1", "0.2"}, entered)
-	require.Equal(t, map[string]string{"0.2": "fine"}, deltas)
-}
-
 // An attempt that succeeds without a result has none, whatever failed ones returned; with an error
 // the latest result is returned.
 func TestResult(t *testing.T) {
@@ -267,21 +209,6 @@ func TestConfig_Check(t *testing.T) {
 	require.ErrorContains(t, step.(nextstep.ReportError).Err, "nothing to do")
 }
 
-func TestConfig_JSON(t *testing.T) {
-	var cfg retry.Config
-	require.NoError(t, json.Unmarshal([]byte(`{"strategy":"work","tools":[],"limits":{"steps":3},"detector":"strict","max_retries":-1,"prompts":{"retry":"Again."}}`), &cfg))
-	want := retry.Config{
-		Strategy: "work", Tools: []string{}, Limits: delegation.Limits{Steps: 3}, Detector: retry.DetectStrict, MaxRetries: -1,
-		Prompts: retry.Prompts{Retry: "Again."},
-	}
-	require.Equal(t, want, cfg)
-	back, err := json.Marshal(cfg)
-	require.NoError(t, err)
-	var again retry.Config
-	require.NoError(t, json.Unmarshal(back, &again))
-	require.Equal(t, want, again, "no tools is not all tools")
-}
-
 func TestPrompts(t *testing.T) {
 	s, _ := start(retry.Config{
 		Detect:  func(out delegation.Output) (bool, string) { return true, out.Text() + " is wrong" },
@@ -302,33 +229,6 @@ func TestPrompts(t *testing.T) {
 	require.True(t, strings.HasSuffix(s.ProcessDelegationResult(bad(delegation.CodeFailed, strings.Repeat("x", 5000))).(nextstep.Delegate).Input.Goal, "x\n[more]"))
 	s, _ = start(retry.Config{Detect: func(delegation.Output) (bool, string) { return true, "" }, Prompts: prompts}, goal)
 	require.Equal(t, "who knows", s.ProcessDelegationResult(good("five")).(nextstep.Delegate).Input.Goal)
-}
-
-func TestBound(t *testing.T) {
-	for retries, most := range map[int]int{-1: 1, 0: 3, 1: 2, 4: 5} {
-		s, step := start(retry.Config{MaxRetries: retries}, goal)
-		made := 0
-		for !step.Kind().Final() {
-			made++
-			step = s.ProcessDelegationResult(bad(delegation.CodeFailed, "Some error"))
-		}
-		require.Equal(t, most, made)
-	}
-}
-
-// The texts of a run are those of all attempts, in order.
-func TestTextsOfAttempts(t *testing.T) {
-	strategies := maps.Clone(set)
-	delete(strategies, "retry-what-is-not") // it cannot be run
-	o, err := orchestrator.New(orchestrator.Config{
-		Client: scripted.New(scripted.Text("quiet"), scripted.Text("less quiet"), scripted.Text("LOUD")), Strategies: strategies, Default: "shouts",
-	})
-	require.NoError(t, err)
-	before := messages.History{messages.UserText("Hello."), messages.AssistantText("Hello!")}
-	res, err := o.Run(t.Context(), orchestrator.Task{Input: delegation.Input{Goal: "Shout.", Messages: before}})
-	require.NoError(t, err)
-	require.Equal(t, []string{"quiet", "less quiet", "LOUD"}, res.Output.Texts())
-	require.Len(t, res.Output.Messages, 4)
 }
 
 // An attempt with an unknown strategy is not repeated, at whatever depth the strategy is missing.

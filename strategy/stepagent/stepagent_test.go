@@ -8,7 +8,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/segue-go/segue/checkpoint"
 	"github.com/segue-go/segue/delegation"
 	"github.com/segue-go/segue/llmclient"
 	"github.com/segue-go/segue/llmclient/scripted"
@@ -20,8 +19,6 @@ import (
 	"github.com/segue-go/segue/strategy/stepagent"
 	"github.com/segue-go/segue/tools"
 )
-
-func TestTable(t *testing.T) { require.NoError(t, stepagent.Table.Validate()) }
 
 func agent(t *testing.T, model llmclient.Client, cfg stepagent.Config, change ...func(*orchestrator.Config)) *orchestrator.Orchestrator {
 	t.Helper()
@@ -70,50 +67,6 @@ func TestS3_2_continue(t *testing.T) {
 	require.Equal(t, append(want, messages.AssistantText("done")), res.Output.Messages)
 }
 
-// S3-3: calls made by the step itself are run, and the next step sees them and their results in
-// order. They need no ids, like a request.
-func TestS3_3_toolCalls(t *testing.T) {
-	var seen messages.History
-	cfg := only(func(s stepagent.Step) stepagent.StepResult {
-		if s.Iteration == 1 {
-			require.Equal(t, "a", s.Tools[0].Name)
-			return stepagent.ToolCalls(messages.ToolCall{Name: "a", Arguments: "{}"}, messages.ToolCall{Name: "b", Arguments: "{}"})
-		}
-		seen = s.History
-		return stepagent.Finish("done")
-	})
-	cfg.Tools = []tools.Tool{echo("a", nil), echo("b", errors.New("broken"))}
-	_, err := agent(t, scripted.New(), cfg).Run(t.Context(), task())
-	require.NoError(t, err)
-	require.NoError(t, seen.Validate())
-	require.Len(t, seen, 4)
-	require.Len(t, seen[1].(messages.Assistant).Calls(), 2)
-	require.Equal(t, "a{}", seen[2].(messages.Tool).Output)
-	require.Equal(t, "broken", seen[3].(messages.Tool).Output)
-}
-
-// S3-4: streamed or not, a step that never finishes is taken as often as allowed, and no more.
-func TestS3_4_maxIterations(t *testing.T) {
-	taken := 0
-	cfg := only(func(s stepagent.Step) stepagent.StepResult {
-		taken++
-		require.Equal(t, s.Iteration == 3, s.Last)
-		return stepagent.Continue()
-	})
-	cfg.MaxIterations = 3
-	o := agent(t, scripted.New(), cfg)
-	res, err := o.Run(t.Context(), task())
-	require.ErrorContains(t, err, "Max iterations reached: 3")
-	require.Equal(t, machine.StatusLimit, res.Status)
-	require.Equal(t, 3, taken)
-	for e, err := range o.Stream(t.Context(), task()) {
-		if e.Kind == machine.EventRunFinished {
-			require.ErrorContains(t, err, "Max iterations reached: 3")
-		}
-	}
-	require.Equal(t, 6, taken)
-}
-
 // S3-9: each run has its own state, so the second run of the same agent takes its own two steps.
 func TestS3_9_stateIsNotShared(t *testing.T) {
 	model := scripted.New(scripted.Text("a"), scripted.Text("b"))
@@ -124,28 +77,6 @@ func TestS3_9_stateIsNotShared(t *testing.T) {
 		require.Equal(t, "Custom agent example completed after 2 steps", res.Output.Text())
 	}
 	require.Len(t, model.Requests(), 2)
-}
-
-// S3-14: a step that needs an answer of the user waits; the run ends without an error, and
-// continues with the answer.
-func TestS3_14_input(t *testing.T) {
-	cfg := only(func(s stepagent.Step) stepagent.StepResult {
-		if answer, ok := s.History.Last().(messages.Tool); ok {
-			return stepagent.Finish("You said " + answer.Output)
-		}
-		return stepagent.ToolCalls(messages.ToolCall{Name: tools.AskUserName, Arguments: `{"question":"Which file?"}`})
-	})
-	cfg.Tools = []tools.Tool{tools.AskUser()}
-	o := agent(t, scripted.New(), cfg, func(c *orchestrator.Config) { c.Store = new(checkpoint.Memory) })
-	res, err := o.Run(t.Context(), task())
-	require.NoError(t, err)
-	require.Equal(t, machine.StatusWaiting, res.Status)
-	require.Equal(t, "Which file?", res.Waits[0].Text)
-	res, err = orchestrator.Collect(o.Resume(t.Context(), orchestrator.Resumption{
-		Run: "r", Replies: []machine.Reply{{WaitID: res.Waits[0].ID, Text: "notes.txt"}},
-	}))
-	require.NoError(t, err)
-	require.Equal(t, "You said notes.txt", res.Output.Text())
 }
 
 // S3-21: an agent that would take no step is refused, before a run and in one.
@@ -208,13 +139,6 @@ func TestStepError(t *testing.T) {
 		c.Strategies["agent"] = stepagent.New(stepagent.Config{Step: loop, NewState: func() any { panic("secret") }})
 	}).Run(t.Context(), task())
 	require.ErrorContains(t, err, "iteration 0: NewState panicked with a string")
-}
-
-// An error of the step itself ends the run unchanged.
-func TestFail(t *testing.T) {
-	cause := errors.New("no such file")
-	_, err := agent(t, scripted.New(), only(func(stepagent.Step) stepagent.StepResult { return stepagent.Fail(cause) })).Run(t.Context(), task())
-	require.ErrorIs(t, err, cause)
 }
 
 // The number of model calls is limited for a step, and for a run by its bound.
@@ -315,13 +239,6 @@ func TestS3_13_whoMayEndTheTurn(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, c.want, res.Output.Text(), "%+v", c)
 	}
-}
-
-// A Config can be read from JSON; its functions are set in Go.
-func TestConfig_JSON(t *testing.T) {
-	var cfg stepagent.Config
-	require.NoError(t, json.Unmarshal([]byte(`{"max_iterations":3,"plan_every":2,"final_tool":"final","prompts":{"remind":"Now!"}}`), &cfg))
-	require.Equal(t, stepagent.Config{MaxIterations: 3, PlanEvery: 2, FinalTool: "final", Prompts: stepagent.Prompts{Remind: "Now!"}}, cfg)
 }
 
 // The answer of the final tool is a prompt, too.
