@@ -46,6 +46,7 @@ func TestS4_20_streamFails(t *testing.T) {
 	}
 }
 
+// A time-out ends a run or a request, and what was generated until then is kept.
 func TestTimeouts(t *testing.T) {
 	hang := llmclient.ClientFunc(func(ctx context.Context, _ *llmclient.Request, onDelta func(llmclient.Delta)) (*llmclient.Response, error) {
 		if onDelta != nil {
@@ -57,7 +58,7 @@ func TestTimeouts(t *testing.T) {
 			}
 		}
 		<-ctx.Done()
-		return nil, &llmclient.Error{Code: llmclient.CodeTimeout, Err: context.Cause(ctx)}
+		return nil, &llmclient.Error{Code: llmclient.CodeTimeout, Partial: messages.AssistantText("half"), Err: context.Cause(ctx)}
 	})
 	for name, test := range map[string]struct {
 		timeouts orchestrator.Timeouts
@@ -75,7 +76,9 @@ func TestTimeouts(t *testing.T) {
 				start := time.Now()
 				events, err := collect(t, o, task("go"))
 				require.ErrorContains(t, err, test.want)
-				require.Equal(t, test.status, finished(t, events).Status)
+				end := finished(t, events)
+				require.Equal(t, test.status, end.Status)
+				require.Equal(t, messages.AssistantText("half"), end.Output.Messages.Last(), "what was generated until then is kept")
 				require.InDelta(t, test.after.Seconds(), time.Since(start).Seconds(), 6)
 			})
 		})

@@ -148,7 +148,7 @@ func TestFollow_detached(t *testing.T) {
 // gets no error. Who follows stops nothing.
 func TestFollow_stopped(t *testing.T) {
 	o := agent(t, hanging(make(chan struct{})), inMemory)
-	server, _ := followed(t, o)
+	server, over := followed(t, o)
 	ctx, cancel := context.WithCancel(t.Context())
 	resp := post(t, ctx, server, `{"run": "r", "goal": "go"}`)
 	for b := range blocks(resp.Body) {
@@ -163,7 +163,7 @@ func TestFollow_stopped(t *testing.T) {
 		}
 	}
 	leave()
-	time.Sleep(50 * time.Millisecond)
+	<-over
 	require.Equal(t, checkpoint.StatusRunning, headOf(t, o).Header.Status)
 	cancel()
 	got, _ := read(t, get(t.Context(), t, server, "1/1"))

@@ -40,7 +40,6 @@ type composition struct {
 	Whole   bool   // by Run, else by Stream
 	Stored  bool   // with a journal
 	Fails   int    // the number of the append that the store refuses; 0: it refuses none
-	Slow    bool   // the store takes its time
 	Break   int    // the number of the event at which the consumer leaves; 0: it stays
 	Edits   bool   // a middleware changes calls, results and replies
 }
@@ -238,7 +237,6 @@ func must(text []byte, err error) []byte {
 // troubles draws a fault for a run with a journal: its store refuses an append, or its consumer
 // leaves. Then the run is resumed.
 func (c *composer) troubles(t *rapid.T, p *composition) {
-	p.Slow = rapid.IntRange(0, 3).Draw(t, "slow store") == 1
 	switch rapid.IntRange(0, 3).Draw(t, "trouble") {
 	case 1:
 		p.Fails = rapid.IntRange(1, 20).Draw(t, "failing append")

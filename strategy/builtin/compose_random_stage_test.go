@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"iter"
 	"sync/atomic"
-	"time"
 
 	"github.com/segue-go/segue/checkpoint"
 	"github.com/segue-go/segue/delegation"
@@ -105,9 +104,6 @@ type caseStore struct{}
 
 func (caseStore) Append(ctx context.Context, b checkpoint.Batch) error {
 	w := caseOf(ctx)
-	if w.Slow {
-		time.Sleep(time.Microsecond)
-	}
 	if len(b.Records) == 0 { // the lease ends
 		return w.store.Append(ctx, b)
 	}

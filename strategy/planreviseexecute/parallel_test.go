@@ -4,6 +4,7 @@ import (
 	"context"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -119,39 +120,41 @@ func TestStepsTogether_snapshot(t *testing.T) {
 
 // What stands in the metadata does not depend on which step ends first.
 func TestStepsTogether_anyOrder(t *testing.T) {
-	var outputs []string
-	for _, slow := range []string{"A", "B", "C"} {
-		client := llmclient.ClientFunc(func(ctx context.Context, r *llmclient.Request, _ func(llmclient.Delta)) (*llmclient.Response, error) {
-			last, _ := r.Messages.Last().(messages.User)
-			if len(r.Tools) > 0 {
-				return &llmclient.Response{Message: messages.Assistant{Content: []messages.AssistantContent{messages.ToolCall{
-					ID: "c", Name: pre.SubmitPlan, Arguments: `{"steps":[{"goal":"A","depends_on":[]},{"goal":"B","depends_on":[]},{"goal":"C","depends_on":[]}]}`,
-				}}}}, nil
+	synctest.Test(t, func(t *testing.T) {
+		var outputs []string
+		for _, slow := range []string{"A", "B", "C"} {
+			client := llmclient.ClientFunc(func(ctx context.Context, r *llmclient.Request, _ func(llmclient.Delta)) (*llmclient.Response, error) {
+				last, _ := r.Messages.Last().(messages.User)
+				if len(r.Tools) > 0 {
+					return &llmclient.Response{Message: messages.Assistant{Content: []messages.AssistantContent{messages.ToolCall{
+						ID: "c", Name: pre.SubmitPlan, Arguments: `{"steps":[{"goal":"A","depends_on":[]},{"goal":"B","depends_on":[]},{"goal":"C","depends_on":[]}]}`,
+					}}}}, nil
+				}
+				if last.Text() == slow {
+					time.Sleep(time.Second)
+				}
+				return &llmclient.Response{Message: messages.AssistantText("did " + last.Text())}, nil
+			})
+			o, err := orchestrator.New(orchestrator.Config{Client: client, Strategies: set, Default: "together-once"})
+			require.NoError(t, err)
+			res, err := o.Run(t.Context(), orchestrator.Task{Input: delegation.Input{Goal: "G"}})
+			require.NoError(t, err)
+			p := planOf(t, res.Output)
+			for i := range p.Steps {
+				p.Steps[i].Elapsed = 0
 			}
-			if last.Text() == slow {
-				time.Sleep(20 * time.Millisecond)
+			var text strings.Builder
+			for _, part := range append(p.Steps, pre.Step{}) {
+				if part.Result != nil {
+					text.WriteString(part.ID + *part.Result + "\n")
+				}
 			}
-			return &llmclient.Response{Message: messages.AssistantText("did " + last.Text())}, nil
-		})
-		o, err := orchestrator.New(orchestrator.Config{Client: client, Strategies: set, Default: "together-once"})
-		require.NoError(t, err)
-		res, err := o.Run(t.Context(), orchestrator.Task{Input: delegation.Input{Goal: "G"}})
-		require.NoError(t, err)
-		p := planOf(t, res.Output)
-		for i := range p.Steps {
-			p.Steps[i].Elapsed = 0
+			outputs = append(outputs, text.String()+res.Output.Text()+strings.Join(res.Output.Texts(), "|"))
 		}
-		var text strings.Builder
-		for _, part := range append(p.Steps, pre.Step{}) {
-			if part.Result != nil {
-				text.WriteString(part.ID + *part.Result + "\n")
-			}
-		}
-		outputs = append(outputs, text.String()+res.Output.Text()+strings.Join(res.Output.Texts(), "|"))
-	}
-	require.Equal(t, outputs[0], outputs[1])
-	require.Equal(t, outputs[0], outputs[2])
-	require.Contains(t, outputs[0], "1did A\n2did B\n3did C\ndid C")
+		require.Equal(t, outputs[0], outputs[1])
+		require.Equal(t, outputs[0], outputs[2])
+		require.Contains(t, outputs[0], "1did A\n2did B\n3did C\ndid C")
+	})
 }
 
 // Who asks people before calls is not asked about the steps themselves, unless every call is asked
