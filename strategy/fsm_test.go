@@ -186,20 +186,6 @@ func TestFSM_agreesWithLooplab(t *testing.T) {
 	})
 }
 
-// looplab/fsm reports a transition from a state to itself as an error, although it is allowed.
-func TestFSM_selfLoop(t *testing.T) {
-	again := rule("asking", "again", "asking")
-	again.Cap = "rounds"
-	table := loop()
-	table.Rules = append(table.Rules, again)
-	m := table.New(strategy.Caps{"rounds": 2})
-	m.Then("start", nextstep.GetChatCompletion{})
-	for range 2 {
-		require.IsType(t, nextstep.GetChatCompletion{}, m.Then("again", nextstep.GetChatCompletion{}))
-	}
-	require.IsType(t, nextstep.ReportError{}, m.Then("again", nextstep.GetChatCompletion{}))
-}
-
 func TestSet_New(t *testing.T) {
 	set := strategy.Set{"b": nil, "a": func() strategy.Strategy { return nil }}
 	_, err := set.New("c")

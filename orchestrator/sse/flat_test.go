@@ -1,7 +1,6 @@
 package sse_test
 
 import (
-	"errors"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -20,21 +19,6 @@ import (
 
 func task(goal string) orchestrator.Task {
 	return orchestrator.Task{Run: "r", Input: delegation.Input{Goal: goal}}
-}
-
-// S4-1: the first and the last event carry what the loop was given and what it came to.
-func TestS4_1_flatStartAndEnd(t *testing.T) {
-	flat := sse.Flat{Strategy: "react", MaxSteps: 3}
-	var told []sse.FlatEvent
-	for e := range turns(scripted.Text("Done!")).Stream(t.Context(), task("go")) {
-		told = append(told, flat.From(e)...)
-	}
-	require.Equal(t, []sse.FlatEvent{
-		{Type: sse.FlatStart, Strategy: "react", MaxSteps: 3},
-		{Type: sse.FlatTurnStart, Step: 1},
-		{Type: sse.FlatReason, Step: 1, Message: "Done!"},
-		{Type: sse.FlatCompletion, Steps: 1, Answer: "Done!"},
-	}, told)
 }
 
 // S4-27: each of the nine types comes of one event of a loop, and reaches a front end under its
@@ -213,20 +197,4 @@ func TestS4_14_happyPath(t *testing.T) {
 		"agent_turn_start", "agent_reason", "tool_start", "tool_complete", "agent_observe",
 		"agent_turn_start", "agent_reason", "agent_completion",
 	}, looped(t, scripted.Calls(scripted.Call("one", "{}", "1")), scripted.Text("Done!")))
-}
-
-// S4-27: all nine names of such a loop have an event.
-func TestS4_27_allNames(t *testing.T) {
-	found := map[string]bool{}
-	question := scripted.Call(tools.AskUserName, `{"question":"Which file?"}`, "1")
-	for _, replies := range [][]scripted.Reply{
-		{scripted.Calls(scripted.Call("one", "{}", "1")), scripted.Text("Done!")},
-		{scripted.Calls(question)},
-		{scripted.Error(errors.New("down"))},
-	} {
-		for _, name := range looped(t, replies...) {
-			found[name] = true
-		}
-	}
-	require.Len(t, found, 9)
 }
