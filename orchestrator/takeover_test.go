@@ -260,26 +260,24 @@ func (c *exiting) Complete(ctx context.Context, req *llmclient.Request, onDelta 
 // What ends the goroutine of the loop ends that of Run, also when the loop has moved to another
 // one.
 func TestLend_clientExits(t *testing.T) {
-	for _, takes := range []time.Duration{0, time.Second} {
-		synctest.Test(t, func(t *testing.T) {
-			client := &exiting{Client: scripted.New(scripted.Calls(scripted.Call("a", "{}", "1")), scripted.Text("done"))}
-			slow := tools.NewRaw(tools.Definition{Name: "a"}, func(context.Context, string) (string, error) {
-				time.Sleep(takes)
-				return "A", nil
-			})
-			o := solver(t, client, with(slow), stored(new(checkpoint.Memory)))
-			ended, returned := make(chan struct{}), false
-			go func() {
-				defer close(ended)
-				_, _ = o.Run(t.Context(), task("go"))
-				returned = true
-			}()
-			<-ended
-			require.False(t, returned)
-			res, err := orchestrator.Collect(o.Resume(t.Context(), resuming("r")))
-			require.NoError(t, err, "the run is let go of")
-			require.Equal(t, "done", res.Output.Text())
+	for _, takes := range []time.Duration{0, 20 * time.Millisecond} {
+		client := &exiting{Client: scripted.New(scripted.Calls(scripted.Call("a", "{}", "1")), scripted.Text("done"))}
+		slow := tools.NewRaw(tools.Definition{Name: "a"}, func(context.Context, string) (string, error) {
+			time.Sleep(takes)
+			return "A", nil
 		})
+		o := solver(t, client, with(slow), stored(new(checkpoint.Memory)))
+		ended, returned := make(chan struct{}), false
+		go func() {
+			defer close(ended)
+			_, _ = o.Run(t.Context(), task("go"))
+			returned = true
+		}()
+		<-ended
+		require.False(t, returned)
+		res, err := orchestrator.Collect(o.Resume(t.Context(), resuming("r")))
+		require.NoError(t, err, "the run is let go of")
+		require.Equal(t, "done", res.Output.Text())
 	}
 }
 
