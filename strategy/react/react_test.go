@@ -87,19 +87,10 @@ func TestS1_21_replies(t *testing.T) {
 	coworker := tools.Definition{Name: "Delegate work to coworker"}
 	for _, c := range []struct{ row, reply, tool, args, again, answer string }{
 		{row: "a", reply: "Action: Delegate work to coworker\nAction Input: {\"task\":\"t\"}", tool: coworker.Name, args: `{"task":"t"}`},
-		{row: "b", reply: "```\nThought: t\nAction: get_weather\nAction Input: {\"location\":\"Rome\"}\n```", tool: "get_weather", args: `{"location":"Rome"}`},
 		{row: "d", reply: "Action: finish\nAction Input: 42", answer: "42"},
-		{row: "e", reply: "Final Answer: 42\n\nand more", answer: "42\n\nand more"},
 		{row: "f", reply: "Final Answer: 42\nAction: get_weather\nAction Input: Rome", answer: "42"},
-		{row: "f", reply: "Action: get_weather\nAction Input: {\"location\":\"Rome\"}\nFinal Answer: 42", tool: "get_weather", args: `{"location":"Rome"}`},
 		{row: "g", reply: "It is 42.", answer: "It is 42."},
 		{row: "g", reply: "Thought: I will see.", again: `an "Action:" line`},
-		{row: "h", reply: "Action: get_weather", again: `an "Action Input:" line`},
-		{row: "h", reply: "Action: Delegate work to coworker", tool: coworker.Name, args: "{}"},
-		{row: "j", reply: "Thought: t\nAction: None", again: `a "Final Answer:" line`},
-		{row: "l", reply: "Action: get_weather\nAction Input: Rome", tool: "get_weather", args: `{"location":"Rome"}`},
-		{row: "m", reply: "Action: get_weather\nAction Input: [1]", tool: "get_weather", args: `{"location":"[1]"}`},
-		{row: "r", reply: "**Action:** `get_weather`\nAction Input: Rome", tool: "get_weather", args: `{"location":"Rome"}`},
 		{row: "empty", reply: " \n", again: "Your reply was empty."},
 		{row: "empty answer", reply: "Action: FINISH", again: "no text of an answer"},
 	} {
