@@ -54,6 +54,7 @@ func TestS4_27_oneToOne(t *testing.T) {
 		}
 	}
 	require.Len(t, names, 9)
+	require.Empty(t, flat.From(machine.Event{Frame: "0", Detail: machine.RunFinished{Status: machine.StatusWaiting}}), "the question was told")
 }
 
 // A model that is asked again in the same state speaks in the same turn.

@@ -3,6 +3,7 @@ package sse_test
 import (
 	"context"
 	"fmt"
+	"iter"
 	"net/http"
 	"net/http/httptest"
 	"testing"
@@ -232,4 +233,23 @@ func TestFollow_refuses(t *testing.T) {
 		_, err := sse.New(cfg)
 		require.ErrorContains(t, err, "Config.Follow")
 	}
+}
+
+// damaged is a store whose records cannot be read.
+type damaged struct{ *checkpoint.Memory }
+
+func (damaged) Read(context.Context, checkpoint.Key, int) iter.Seq2[checkpoint.Record, error] {
+	return func(yield func(checkpoint.Record, error) bool) { yield(checkpoint.Record{}, checkpoint.ErrCorrupt) }
+}
+
+// Who follows a run that cannot be read is told that it broke off.
+func TestFollow_damaged(t *testing.T) {
+	store := new(checkpoint.Memory)
+	in := func(s checkpoint.Store) func(*orchestrator.Config) {
+		return func(c *orchestrator.Config) { c.Store = s }
+	}
+	_, err := agent(t, scripted.New(scripted.Text("done")), in(store)).Run(t.Context(), orchestrator.Task{Run: "r", Input: delegation.Input{Goal: "go"}})
+	require.NoError(t, err)
+	server, _ := serve(t, sse.Config{Follow: agent(t, scripted.New(), in(damaged{store})), Authorize: anyRun})
+	refused(t, get(t.Context(), t, server, ""), http.StatusInternalServerError, sse.CodeInternal, "could not be")
 }
