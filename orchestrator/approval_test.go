@@ -166,6 +166,13 @@ func TestAsk_nobody(t *testing.T) {
 	events, err := collect(t, o, task("go"))
 	require.ErrorAs(t, err, &lost)
 	require.Equal(t, lost.Waits, finished(t, events).Waits)
+
+	o = solver(t, scripted.New(scripted.Calls(question("A?", "1"))), with(tools.AskUser()), stored(new(checkpoint.Memory)), func(c *orchestrator.Config) {
+		c.Reply = func(context.Context, machine.Wait) (machine.Reply, error) { return machine.Reply{}, tools.ErrSuspended }
+	})
+	res, err = o.Run(t.Context(), task("go"))
+	require.NoError(t, err)
+	require.Equal(t, machine.StatusWaiting, res.Status, "whoever is asked may say that it will be answered later")
 }
 
 // A tool that needs approval and then asks gets both answers, one after the other; a tool that asks

@@ -126,8 +126,15 @@ func TestNoticesAreOfTheRunsOwnModel(t *testing.T) {
 	})
 }
 
-// A reply that could not stand in a history is the client's mistake, not the strategy's.
+// A reply that could not stand in a history, or none at all, is the client's mistake, not the
+// strategy's.
 func TestUnsoundReplies(t *testing.T) {
+	none := llmclient.ClientFunc(func(context.Context, *llmclient.Request, func(llmclient.Delta)) (*llmclient.Response, error) {
+		return nil, nil
+	})
+	_, err := solver(t, none).Run(t.Context(), task("go"))
+	require.ErrorContains(t, err, "neither a response nor an error")
+	require.Equal(t, llmclient.CodeBadResponse, llmclient.CodeOf(err))
 	for want, content := range map[string][]messages.AssistantContent{
 		"a call without an id":      {messages.ToolCall{Name: "a"}},
 		`two calls with the id "1"`: {messages.ToolCall{ID: "1", Name: "a"}, messages.ToolCall{ID: "1", Name: "a"}},

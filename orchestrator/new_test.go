@@ -22,8 +22,9 @@ import (
 
 func TestNew_reportsEverything(t *testing.T) {
 	broken := completetask.New(completetask.Config{OnEmpty: "guess"})
+	hands := completetask.New(completetask.Config{Handoffs: []completetask.Handoff{{Strategy: "gone"}}})
 	_, err := orchestrator.New(orchestrator.Config{
-		Strategies: strategy.Set{"broken": broken, "nil": nil},
+		Strategies: strategy.Set{"broken": broken, "hands": hands, "nil": nil},
 		Tools:      []tools.Tool{echo("a"), echo("a")},
 		Default:    "nobody",
 		Middleware: []orchestrator.Middleware{nil},
@@ -34,7 +35,8 @@ func TestNew_reportsEverything(t *testing.T) {
 		`orchestrator: Strategies: strategy "broken": OnEmpty: "guess" is not one of`,
 		`orchestrator: Strategies: the factory of "nil" is nil`,
 		`orchestrator: Tools:`,
-		`orchestrator: Default: no strategy "nobody"; known: broken, nil`,
+		`orchestrator: Default: no strategy "nobody"; known: broken, hands, nil`,
+		`orchestrator: Strategies: strategy "hands" hands off to one that is not in Strategies: no strategy "gone"`,
 		`orchestrator: Middleware: number 0 is nil`,
 		`orchestrator: Remote: "broken" is in Strategies too`,
 	} {

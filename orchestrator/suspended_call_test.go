@@ -180,13 +180,17 @@ func TestSuspend_foreignState(t *testing.T) {
 
 // A tool cannot ask with the kinds of the library's own waits.
 func TestSuspend_kindTaken(t *testing.T) {
-	tool := tools.NewRaw(tools.Definition{Name: "ship"}, func(ctx context.Context, _ string) (string, error) {
-		return "", tools.Suspend(ctx, nil, tools.Question{Kind: machine.WaitApproval, Text: "Sure?"})
-	})
-	o := solver(t, scripted.New(shipment()...), with(tool), stored(new(checkpoint.Memory)))
-	res, err := o.Run(t.Context(), task("go"))
-	require.NoError(t, err)
-	require.Equal(t, `orchestrator: a tool cannot ask for a "approval": the kind is taken`, res.Output.ToolMetas()[0].Output)
+	taken := tools.Question{Kind: machine.WaitApproval, Text: "Sure?"}
+	for _, ask := range []func(context.Context) (string, error){
+		func(ctx context.Context) (string, error) { return "", tools.Suspend(ctx, nil, taken) },
+		func(ctx context.Context) (string, error) { return tools.Ask(ctx, taken) },
+	} {
+		tool := tools.NewRaw(tools.Definition{Name: "ship"}, func(ctx context.Context, _ string) (string, error) { return ask(ctx) })
+		o := solver(t, scripted.New(shipment()...), with(tool), stored(new(checkpoint.Memory)))
+		res, err := o.Run(t.Context(), task("go"))
+		require.NoError(t, err)
+		require.Equal(t, `orchestrator: a tool cannot ask for a "approval": the kind is taken`, res.Output.ToolMetas()[0].Output)
+	}
 }
 
 // A note of a definition asks a person before each call, whatever the rules say.

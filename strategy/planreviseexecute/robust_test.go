@@ -202,3 +202,21 @@ func TestRemind_whatWasWrong(t *testing.T) {
 	require.Equal(t, "The call of submit_plan cannot be read: a comma is missing. Correct it and try again.", said)
 	require.Equal(t, "Do not answer in words: call submit_plan.", last(st.ProcessAPIResponse(llmclient.Response{Message: messages.AssistantText("Hello.")})))
 }
+
+// A model that never judges the plan, be it in words or by calls that cannot be used, ends the run.
+func TestNeverJudges(t *testing.T) {
+	set := strategy.Set{"complete-task": completetask.New(completetask.Config{}), "plan": pre.New(pre.Config{})}
+	for want, judgement := range map[string]string{"did not judge the plan": "", "did not submit a judgement that can be used": `{"approved":1}`} {
+		_, err := run(t, model(func(_, wanted string) (string, string, string) {
+			switch {
+			case wanted == pre.SubmitPlan:
+				return wanted, plan("A"), ""
+			case judgement == "":
+				return "", "", "words"
+			default:
+				return wanted, judgement, ""
+			}
+		}), set, "plan", delegation.Limits{})
+		require.ErrorContains(t, err, want)
+	}
+}
