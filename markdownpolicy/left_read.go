@@ -41,6 +41,23 @@ func (l *LeftCalls) Read(text string) (left Left, ok bool) {
 	return left, ok
 }
 
+// IsQuoted reports whether what ends a reply stands in a message of a user or a tool, however it is
+// spaced or escaped: then it is not the model's own.
+func (l Left) IsQuoted(text string, asked messages.History) bool {
+	packed := func(s string) string { return strings.Join(strings.Fields(strings.ReplaceAll(s, `\`, "")), "") }
+	left := packed(text[l.Start:])
+	return slices.ContainsFunc(asked, func(m messages.Message) bool {
+		switch m := m.(type) {
+		case messages.User:
+			return strings.Contains(packed(m.Text()), left)
+		case messages.Tool:
+			return strings.Contains(packed(m.Output), left)
+		default:
+			return false
+		}
+	})
+}
+
 // calls reads the calls of a unit. Without a problem and calls it is text.
 func (l *LeftCalls) calls(text string, u *leftUnit) (calls []messages.ToolCall, problem string) {
 	body := text[u.start:u.end]

@@ -164,7 +164,7 @@ func (r *leftReply) found(text string, resp *llmclient.Response) (left markdownp
 		return left, false
 	}
 	if left.Problem != "" {
-		return left, !r.stands(text[left.Start:])
+		return left, !left.IsQuoted(text, r.req.Messages)
 	}
 	return left, !slices.ContainsFunc(left.Calls, r.isTold)
 }
@@ -260,14 +260,6 @@ func tellsAll(text, tool string, members map[string]json.RawMessage, byTool bool
 		}
 	}
 	return true
-}
-
-// stands reports whether a text stands in a message of a user or a tool.
-func (r *leftReply) stands(text string) bool {
-	return slices.ContainsFunc(r.req.Messages, func(m messages.Message) bool {
-		said, _ := saidOutside(m)
-		return strings.Contains(packed(said), packed(text))
-	})
 }
 
 func (r *leftReply) lastUser() int {

@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"github.com/segue-go/segue/markdownpolicy"
-	"github.com/segue-go/segue/messages"
 )
 
 // A model may write a call in another format than that of the policy, or a server may leave out the
@@ -26,7 +25,7 @@ func (r *reply) unread(text string, final bool) int {
 	if ok && found.Problem != "" && text[found.Start] == '<' && !strings.HasPrefix(text[found.Start:], "<name>") {
 		ok = false // the mark may be one of the policy's own
 	}
-	if ok && !r.isQuoted(text[found.Start:to]) {
+	if ok && !found.IsQuoted(text[:to], r.asked.Messages) {
 		doc, err := r.policy.ParseResponse(text[:to])
 		if err == nil && !slices.ContainsFunc(doc.Contents(), isCall) {
 			r.found = found
@@ -35,22 +34,6 @@ func (r *reply) unread(text string, final bool) int {
 		}
 	}
 	return to
-}
-
-// isQuoted reports whether a text stands in a message of a user or a tool, however it is spaced or
-// escaped: then it is not the model's own.
-func (r *reply) isQuoted(text string) bool {
-	packed := func(s string) string { return strings.Join(strings.Fields(strings.ReplaceAll(s, `\`, "")), "") }
-	return slices.ContainsFunc(r.asked.Messages, func(m messages.Message) bool {
-		said := ""
-		switch m := m.(type) {
-		case messages.User:
-			said = m.Text()
-		case messages.Tool:
-			said = m.Output
-		}
-		return strings.Contains(packed(said), packed(text))
-	})
 }
 
 // leftParts returns the calls that were found, and their problem.
