@@ -167,7 +167,7 @@ func TestCallsWithoutTheirMarksNeedTools(t *testing.T) {
 // Text about functions is not held back, and only the names of offered tools are escaped in it.
 func TestTextsAboutFunctionsStayAsTheyAre(t *testing.T) {
 	const text = `See C:\functions.txt, functions.drop:0{} and the functions.`
-	p := knowing("kimi").(markdownpolicy.Kimi)
+	p := knowing("kimi").(markdownpolicy.Format)
 	require.Equal(t, text, p.Render(parts(textPart(text))))
 	require.Equal(t, parts(textPart(text)), partsOf(t, p, text))
 	released := p.NewParser().Write(text + " So")

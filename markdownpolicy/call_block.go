@@ -17,9 +17,9 @@ type callBlock struct {
 	after int                // the position after it
 	ends  []*textscan.Finder // find the closing marks; the first is added if there is none
 
-	name    string                                                    // the tool, if the text is its arguments; "" otherwise
-	refused *int                                                      // the end of the last call that could not be read; may be nil
-	body    func(text string, at int) ([]Part, []Repair, *ParseError) // reads another form; nil: readBody
+	name    string                                                               // the tool, if the text is its arguments; "" otherwise
+	refused *int                                                                 // the end of the last call that could not be read; may be nil
+	body    func(o Options, text string, at int) ([]Part, []Repair, *ParseError) // reads another form; nil: readBody
 
 	limited bool       // a body that contains another opening mark has no end
 	ahead   *markAhead // whether the closing mark comes after something unexpected; nil: not yet searched for
@@ -332,11 +332,11 @@ func (b *callBlock) plain(text string, final bool) verdict {
 
 // readTo reads a body up to a closing mark; "" means that the text ends without one.
 func (b *callBlock) readTo(body string, at int, mark string) (v verdict, err *ParseError) {
-	read := b.readBody
-	if b.body != nil {
-		read = b.body
+	read := b.body
+	if read == nil {
+		read = Options.readBody
 	}
-	if b.calls, b.repairs, err = read(body, b.pos); err != nil {
+	if b.calls, b.repairs, err = read(b.Options, body, b.pos); err != nil {
 		return verdict{}, err
 	}
 	if mark == "" {

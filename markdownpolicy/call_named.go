@@ -10,9 +10,9 @@ import (
 // JSON object: OPEN name BEHIND {…} CLOSE. Without arguments there may be nothing in their place.
 type namedForm struct {
 	open, behind string
-	closings     []string                 // the marks that end a call; the first is added if it is missing
-	shown        string                   // what precedes the mark, in errors
-	name         func(head string) string // the name in it, "" if there is none; nil: the whole
+	closings     []string                            // the marks that end a call; the first is added if it is missing
+	shown        string                              // what precedes the mark, in errors
+	name         func(o Options, head string) string // the name in it, "" if there is none; nil: the whole
 }
 
 // tag returns the tag of the mark that begins a call.
@@ -39,7 +39,7 @@ func (b *namedBlock) read(text string, final bool) verdict {
 			b.name, b.pos = textscan.Trim(text[b.after:at]), at+len(b.form.behind)
 		}
 		if b.form.name != nil {
-			b.name = b.form.name(b.name)
+			b.name = b.form.name(b.Options, b.name)
 		}
 		if b.name == "" || strings.ContainsAny(b.name, " \t\r\n`\"<>") {
 			expected := b.form.open + b.form.shown + b.form.behind + "{…}" + b.form.closings[0]

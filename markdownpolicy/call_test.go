@@ -141,12 +141,12 @@ func TestS2_9_ArgumentsElsewhereAreNotNone(t *testing.T) {
 			require.Equal(t, "no arguments but "+keys, err.Found)
 
 			reply := "<tool_call>" + strings.Replace(text, "parameters", "params", 1) + "</tool_call>"
-			_, perr := markdownpolicy.Hermes{Options: markdownpolicy.Options{Mode: mode}}.ParseResponse(reply)
+			_, perr := markdownpolicy.Hermes.With(markdownpolicy.Options{Mode: mode}).ParseResponse(reply)
 			require.Error(t, perr, reply)
 		}
 	}
 	const reply = `<tool_call>{"name":"add","args":{"a":1}}</tool_call>`
-	hermes := markdownpolicy.Hermes{Options: markdownpolicy.Options{Mode: markdownpolicy.ModeText}}
+	hermes := markdownpolicy.Hermes.With(markdownpolicy.Options{Mode: markdownpolicy.ModeText})
 	require.Equal(t, parts(textPart(reply)), partsOf(t, hermes, reply))
 }
 
@@ -161,8 +161,8 @@ func TestS2_9_ArgumentsAreDecodedOnce(t *testing.T) {
 			markdownpolicy.Policy
 			reply string
 		}{
-			{markdownpolicy.Hermes{Options: markdownpolicy.Options{Mode: mode}}, `<tool_call>{"name":"t","arguments":` + twice + `}</tool_call>`},
-			{markdownpolicy.XML{Options: markdownpolicy.Options{Mode: mode}}, `<tool_call><name>t</name><arguments>` + twice + `</arguments></tool_call>`},
+			{markdownpolicy.Hermes.With(markdownpolicy.Options{Mode: mode}), `<tool_call>{"name":"t","arguments":` + twice + `}</tool_call>`},
+			{markdownpolicy.XML.With(markdownpolicy.Options{Mode: mode}), `<tool_call><name>t</name><arguments>` + twice + `</arguments></tool_call>`},
 		} {
 			_, err := p.ParseResponse(p.reply)
 			require.Error(t, err, p.reply)

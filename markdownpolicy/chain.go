@@ -34,7 +34,7 @@ func (c Chain) WithTools(defs []tools.Definition) Policy {
 
 func (c Chain) first() Policy {
 	if len(c) == 0 {
-		return Fenced{}
+		return Fenced
 	}
 	return c[0]
 }
@@ -99,7 +99,7 @@ func render(p Policy, parts []messages.AssistantContent) string {
 	if r, ok := p.(Renderer); ok {
 		return r.Render(parts)
 	}
-	return Fenced{}.Render(parts)
+	return Fenced.Render(parts)
 }
 
 // wholeParser is a [Parser] for a policy that is not a Streamer.

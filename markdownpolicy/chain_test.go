@@ -19,7 +19,7 @@ var (
 )
 
 func TestS2_21_TheEarliestOfAChainReads(t *testing.T) {
-	chain := markdownpolicy.Chain{markdownpolicy.Fenced{}, markdownpolicy.Hermes{}, markdownpolicy.Mistral{}}
+	chain := markdownpolicy.Chain{markdownpolicy.Fenced, markdownpolicy.Hermes, markdownpolicy.Mistral}
 	for _, tt := range []struct {
 		reply, policy string
 		calls         []string
@@ -50,7 +50,7 @@ func TestS2_21_TheEarliestOfAChainReads(t *testing.T) {
 }
 
 func TestS2_21_TheEarliestErrorOfAChainCounts(t *testing.T) {
-	chain := markdownpolicy.Chain{markdownpolicy.Fenced{}, markdownpolicy.Hermes{}}
+	chain := markdownpolicy.Chain{markdownpolicy.Fenced, markdownpolicy.Hermes}
 	doc, err := chain.ParseResponse("<tool_call>{\"name\":</tool_call>\n" + fencedCall)
 	var broken *markdownpolicy.ParseError
 	require.ErrorAs(t, err, &broken)
@@ -82,7 +82,7 @@ func TestS2_21_ErrorsAreWhereTheTextIs(t *testing.T) {
 }
 
 func TestS2_21_AChainReleasesWhatAllAgreeOn(t *testing.T) {
-	p := markdownpolicy.Chain{markdownpolicy.Fenced{}, markdownpolicy.Hermes{}}.NewParser()
+	p := markdownpolicy.Chain{markdownpolicy.Fenced, markdownpolicy.Hermes}.NewParser()
 	require.Equal(t, []markdownpolicy.Part{{Content: textPart("Hello"), Start: 0, End: 5}}, p.Write("Hello <tool_c"))
 	require.Empty(t, p.Write(`all>{"name":"h",`), "it may be a call of either")
 	released := p.Write(`"arguments":{}}</tool_call> and`)
@@ -99,8 +99,8 @@ type whole struct{ markdownpolicy.Policy }
 
 func TestChainAndThinkTakeAnyPolicy(t *testing.T) {
 	for _, p := range []markdownpolicy.Policy{
-		markdownpolicy.Chain{whole{markdownpolicy.Fenced{}}, whole{markdownpolicy.Hermes{}}},
-		markdownpolicy.Think{Policy: whole{markdownpolicy.Fenced{}}},
+		markdownpolicy.Chain{whole{markdownpolicy.Fenced}, whole{markdownpolicy.Hermes}},
+		markdownpolicy.Think{Policy: whole{markdownpolicy.Fenced}},
 		markdownpolicy.Chain{},
 		markdownpolicy.Chain{markdownpolicy.Chain{}, markdownpolicy.ReAct{}},
 	} {
@@ -112,7 +112,7 @@ func TestChainAndThinkTakeAnyPolicy(t *testing.T) {
 		require.Equal(t, "fenced", doc.Policy)
 		require.Equal(t, []messages.AssistantContent{textPart("Let me look:"), callPart("call_1", "f", "{}")}, doc.Contents())
 		checkRoundTrip(t, p, doc.Contents())
-		require.Equal(t, markdownpolicy.Fenced{}.FormatInstructions([]tools.Definition{{Name: "t"}}), p.FormatInstructions([]tools.Definition{{Name: "t"}}))
+		require.Equal(t, markdownpolicy.Fenced.FormatInstructions([]tools.Definition{{Name: "t"}}), p.FormatInstructions([]tools.Definition{{Name: "t"}}))
 	}
 	require.Equal(t, markdownpolicy.ReAct{}.Stop(), markdownpolicy.Think{Policy: markdownpolicy.Chain{markdownpolicy.ReAct{}}}.Stop())
 }
@@ -126,7 +126,7 @@ func TestNew(t *testing.T) {
 	}
 	p, err := markdownpolicy.New("", markdownpolicy.Options{Mode: markdownpolicy.ModeText})
 	require.NoError(t, err)
-	require.Equal(t, markdownpolicy.Fenced{Options: markdownpolicy.Options{Mode: markdownpolicy.ModeText}}, p)
+	require.Equal(t, markdownpolicy.Fenced.With(markdownpolicy.Options{Mode: markdownpolicy.ModeText}), p)
 	_, err = markdownpolicy.New("yaml", markdownpolicy.Options{})
 	require.EqualError(t, err, `markdownpolicy: there is no policy "yaml"; there are: fenced, xml, react, hermes, llama, pythonic, mistral, glm, kimi, deepseek, harmony, gemma, structured`)
 }
@@ -135,7 +135,7 @@ func FuzzChain(f *testing.F) {
 	f.Add("a "+hermesCall+"\n"+fencedCall, 3)
 	f.Add("\\<tool_call>\n```json\n{\"name\":\"\"}\n```[TOOL_CALLS]", 1)
 	f.Fuzz(func(t *testing.T, reply string, size int) {
-		p := markdownpolicy.Chain{markdownpolicy.Fenced{}, markdownpolicy.Hermes{}, markdownpolicy.Think{}, markdownpolicy.Mistral{}}
+		p := markdownpolicy.Chain{markdownpolicy.Fenced, markdownpolicy.Hermes, markdownpolicy.Think{}, markdownpolicy.Mistral}
 		checkReply(t, lawful{Policy: p, name: "chain"}, reply, size)
 	})
 }

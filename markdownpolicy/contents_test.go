@@ -27,16 +27,16 @@ func TestFormatQuery_passesOnWhatIsNoText(t *testing.T) {
 	last.Cache = messages.Cache5m
 	h := messages.History{messages.System{Text: "s", Cache: messages.Cache1h}, asked, calls, result("a", messages.Image{URL: "1"}), last}
 	for _, policy := range []markdownpolicy.Policy{
-		markdownpolicy.Fenced{},
-		markdownpolicy.XML{},
-		markdownpolicy.Hermes{},
+		markdownpolicy.Fenced,
+		markdownpolicy.XML,
+		markdownpolicy.Hermes,
 		markdownpolicy.ReAct{},
-		markdownpolicy.Llama{},
-		markdownpolicy.Mistral{},
-		markdownpolicy.Pythonic{},
+		markdownpolicy.Llama,
+		markdownpolicy.Mistral,
+		markdownpolicy.Pythonic,
 		markdownpolicy.Structured{},
 		markdownpolicy.Think{},
-		markdownpolicy.Chain{markdownpolicy.Hermes{}},
+		markdownpolicy.Chain{markdownpolicy.Hermes},
 	} {
 		out, err := policy.FormatQuery(h)
 		require.NoError(t, err)

@@ -210,9 +210,9 @@ func vllmCases(t *testing.T, from corpus) (cases []corpusCase) {
 	}
 	var options markdownpolicy.Options
 	policies := map[string]markdownpolicy.Policy{
-		"pythonic":    markdownpolicy.Pythonic{Options: options},
-		"llama3_json": markdownpolicy.Llama{Options: options},
-		"hermes":      markdownpolicy.Hermes{Options: options},
+		"pythonic":    markdownpolicy.Pythonic.With(options),
+		"llama3_json": markdownpolicy.Llama.With(options),
+		"hermes":      markdownpolicy.Hermes.With(options),
 	}
 	for _, l := range corpusLines[line](t, from, "cases/vllm-tooltext.jsonl") {
 		require.Contains(t, policies, l.Format)
@@ -237,10 +237,10 @@ func rooCases(t *testing.T, from corpus) (cases []corpusCase) {
 		Case, Input string
 		Checks      []check
 	}
-	xml := markdownpolicy.XML{Options: markdownpolicy.Options{Tools: definitions(map[string][]string{
+	xml := markdownpolicy.XML.With(markdownpolicy.Options{Tools: definitions(map[string][]string{
 		"read_file": {"path", "start_line", "end_line"}, "write_to_file": {"path", "content"}, "execute_command": {"command"},
 		"search_files": {"path", "regex"}, "browser_action": nil,
-	})}}
+	})})
 	for _, l := range corpusLines[line](t, from, "cases/roo-xml.jsonl") {
 		cases = append(cases, corpusCase{
 			id: "roo-xml " + l.Case, policy: xml, pieces: []string{l.Input},
@@ -326,7 +326,7 @@ func contentsOf(t *testing.T, c corpus, file string) string {
 		for _, p := range policies(t) {
 			_, _ = p.ParseResponse(l.Text)
 		}
-		for _, p := range []markdownpolicy.Policy{markdownpolicy.Hermes{}, markdownpolicy.Mistral{}, markdownpolicy.XML{}} {
+		for _, p := range []markdownpolicy.Policy{markdownpolicy.Hermes, markdownpolicy.Mistral, markdownpolicy.XML} {
 			for _, content := range partsOf(t, p, l.Text) {
 				counts[p.(markdownpolicy.Namer).Name()+strings.TrimPrefix(fmt.Sprintf("%T", content), "messages")]++
 			}

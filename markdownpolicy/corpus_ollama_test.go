@@ -128,7 +128,10 @@ func ollamaCorpusCase(t *testing.T, l ollamaLine) corpusCase {
 	}
 	c.id = fmt.Sprintf("ollama-tooltext %s %s %d", strings.TrimSuffix(l.File, "_test.go"), strings.TrimPrefix(l.Func, "Test"), l.N)
 	var options markdownpolicy.Options
-	hermes := markdownpolicy.Hermes{Dialect: ollamaDialects[l.File].dialect}
+	hermes := markdownpolicy.Hermes
+	if d, ok := ollamaDialects[l.File]; ok {
+		hermes = d.dialect
+	}
 	if o.thinks(l.File) {
 		hermes.Thoughts = markdownpolicy.ThoughtsOpen
 	}
@@ -137,15 +140,15 @@ func ollamaCorpusCase(t *testing.T, l ollamaLine) corpusCase {
 	case "tools_test.go":
 		o.template(&c, l.Func, options)
 	case "ministral_test.go":
-		c.policy = markdownpolicy.Mistral{Options: options}
+		c.policy = markdownpolicy.Mistral.With(options)
 		if o.events(&c); o.Think { // their template ends with the mark
 			c.pieces = slices.Insert(c.pieces, 0, "[THINK]")
 		}
 	case "parser_test.go":
-		c.policy = markdownpolicy.Think{Policy: hermes, Start: markdownpolicy.ThinkTagged}
+		c.policy = markdownpolicy.Think{Policy: hermes, Start: markdownpolicy.ThoughtsTagged}
 		o.events(&c)
 	case "qwen3vl_nonthinking_test.go":
-		c.policy = markdownpolicy.Hermes{Thoughts: markdownpolicy.ThoughtsNone}
+		c.policy = thinking(markdownpolicy.Hermes, markdownpolicy.ThoughtsNone)
 		o.events(&c)
 	default:
 		o.events(&c)
@@ -187,16 +190,16 @@ func (objectFinder) ParseResponse(text string) (doc markdownpolicy.Document, _ e
 
 // ollamaDialects are the dialects of the parsers that have one, and their marks around a call.
 var ollamaDialects = map[string]struct {
-	dialect     markdownpolicy.Dialect
+	dialect     markdownpolicy.Format
 	open, close string
 }{
-	"cogito_test.go":        {markdownpolicy.DialectDeepSeek, "<｜tool▁call▁begin｜>", "<｜tool▁call▁end｜>"},
-	"deepseek3_test.go":     {markdownpolicy.DialectDeepSeek, "<｜tool▁call▁begin｜>", "<｜tool▁call▁end｜>"},
-	"lfm2_test.go":          {markdownpolicy.DialectLFM, "<|tool_call_start|>", "<|tool_call_end|>"},
-	"olmo3_test.go":         {markdownpolicy.DialectOlmo, "<function_calls>", "</function_calls>"},
-	"functiongemma_test.go": {markdownpolicy.DialectGemma, "", ""},
-	"glm46_test.go":         {markdownpolicy.DialectHermes, "<tool_call>", "</tool_call>"},
-	"qwen3coder_test.go":    {markdownpolicy.DialectHermes, "<tool_call>", "</tool_call>"},
+	"cogito_test.go":        {markdownpolicy.LooseDeepSeek, "<｜tool▁call▁begin｜>", "<｜tool▁call▁end｜>"},
+	"deepseek3_test.go":     {markdownpolicy.LooseDeepSeek, "<｜tool▁call▁begin｜>", "<｜tool▁call▁end｜>"},
+	"lfm2_test.go":          {markdownpolicy.LFM, "<|tool_call_start|>", "<|tool_call_end|>"},
+	"olmo3_test.go":         {markdownpolicy.Olmo, "<function_calls>", "</function_calls>"},
+	"functiongemma_test.go": {markdownpolicy.FunctionGemma, "", ""},
+	"glm46_test.go":         {markdownpolicy.Hermes, "<tool_call>", "</tool_call>"},
+	"qwen3coder_test.go":    {markdownpolicy.Hermes, "<tool_call>", "</tool_call>"},
 }
 
 // thinks reports whether a reply begins within a thought.
@@ -220,18 +223,17 @@ func (o ollamaCase) template(c *corpusCase, test string, options markdownpolicy.
 	if test == "TestParser" { // it is more lenient than the functions below it
 		options.Mode = markdownpolicy.ModeRepair
 	}
-	hermes := markdownpolicy.Hermes{Options: options, Thoughts: markdownpolicy.ThoughtsNone}
-	deepseek := hermes
-	deepseek.Dialect = markdownpolicy.DialectDeepSeek
+	hermes := thinking(markdownpolicy.Hermes, markdownpolicy.ThoughtsNone).With(options)
+	deepseek := thinking(markdownpolicy.LooseDeepSeek, markdownpolicy.ThoughtsNone).With(options)
 	c.policy = map[string]markdownpolicy.Policy{
-		"qwen": hermes, "deepseek": deepseek, "mistral": markdownpolicy.Mistral{Options: options},
-		"json": markdownpolicy.Llama{Options: options}, "list": markdownpolicy.Mistral{Options: options},
+		"qwen": hermes, "deepseek": deepseek, "mistral": markdownpolicy.Mistral.With(options),
+		"json": markdownpolicy.Llama.With(options), "list": markdownpolicy.Mistral.With(options),
 	}[o.Tmpl.Ident]
 	c.streamed = true
 	switch test {
 	case "TestContent": // the part of a text that is text at the end
 		c.streamed = false
-		c.policy, c.pieces = markdownpolicy.Llama{Options: options}, []string{string(o.Content)}
+		c.policy, c.pieces = markdownpolicy.Llama.With(options), []string{string(o.Content)}
 		if o.Tag == "<tool_call>" {
 			c.policy = hermes
 		}
@@ -247,7 +249,7 @@ func (o ollamaCase) template(c *corpusCase, test string, options markdownpolicy.
 		case !strings.HasPrefix(buffer, "{"): // text around the arguments
 			c.policy = objectFinder{}
 		default:
-			c.policy, c.pieces = markdownpolicy.Mistral{Options: options}, []string{"[TOOL_CALLS]f[ARGS]" + buffer}
+			c.policy, c.pieces = markdownpolicy.Mistral.With(options), []string{"[TOOL_CALLS]f[ARGS]" + buffer}
 		}
 		if o.Want != nil {
 			c.calls = []corpusCall{{"", o.Want}}
@@ -262,7 +264,7 @@ func (o ollamaCase) events(c *corpusCase) {
 		return
 	}
 	c.pieces, c.streamed = nil, true
-	hermes, _ := c.policy.(markdownpolicy.Hermes)
+	hermes, _ := c.policy.(markdownpolicy.Format)
 	var raws []string
 	for _, s := range o.Steps {
 		c.pieces = append(c.pieces, s.Input)
@@ -313,7 +315,7 @@ func (o ollamaCase) bodies(t *testing.T, c *corpusCase) {
 	case o.RawToolCall != "":
 		o.body(c, "glm46_test.go", o.RawToolCall)
 		if strings.Contains(string(o.Tools), "_unresolved") { // the corpus does not have the tools: they are derived from what is expected
-			hermes := c.policy.(markdownpolicy.Hermes)
+			hermes := c.policy.(markdownpolicy.Format)
 			hermes.Tools = typedAs(t, c.calls[0])
 			c.policy = hermes
 		}

@@ -8,7 +8,7 @@ Where Segue deliberately differs, the reason is given below. A test writes this 
 (` + "`go test ./markdownpolicy -run CorpusCases -rewrite`" + `).
 
 - **ollama-tooltext** are cases of Ollama's parsers. Hermes parses the templates "qwen", Qwen3-Coder, Qwen3-VL,
-  GLM and Nemotron. Hermes with a Dialect parses DeepSeek and Cogito, LFM2, OLMo 3 and FunctionGemma. Mistral parses "mistral",
+  GLM and Nemotron. Hermes with other marks parses DeepSeek and Cogito, LFM2, OLMo 3 and FunctionGemma. Mistral parses "mistral",
   "list" (an array without a mark) and Ministral. Llama parses "json". For parsers that begin within a thought, ThoughtsOpen
   is set; for those without thoughts, ThoughtsNone. If a case tests only a part of a parser, the surrounding marks are added.
   If the body of a call is not a call in any format, such as <tool_call>abc</tool_call>, it is replaced by a JSON call with

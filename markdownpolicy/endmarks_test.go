@@ -22,44 +22,32 @@ type endMarkForm struct {
 }
 
 var endMarkForms = []endMarkForm{
-	{inHermes(""), "<tool_call>\n<function=write_file>\n<parameter=path>\na.md\n</parameter>\n<parameter=content>\nVALUE\n</parameter>\n</function>\n</tool_call>", "</tool_call>", true, false},
-	{inHermes(""), "<tool_call><function=write_file><parameter=content>VALUE</parameter><parameter=path>a.md</parameter></tool_call>", "</tool_call>", true, false},
-	{inHermes(""), `<tool_call><function=write_file>{"path":"a.md","content":"VALUE"}</function></tool_call>`, "</tool_call>", false, false},
-	{inHermes(""), "<tool_call>write_file<arg_key>path</arg_key><arg_value>a.md</arg_value><arg_key>content</arg_key><arg_value>VALUE</arg_value></tool_call>", "</tool_call>", true, false},
-	{inHermes(""), `<tool_call>write_file(path="a.md", content="VALUE")</tool_call>`, "</tool_call>", false, false},
-	{inHermes(""), `<tool_call>write_file{"path":"a.md","content":"VALUE"}</tool_call>`, "</tool_call>", false, false},
-	{inHermes(""), "<tool_call>```json\n{\"name\":\"write_file\",\"arguments\":{\"path\":\"a.md\",\"content\":\"VALUE\"}}\n```</tool_call>", "</tool_call>", false, false},
-	{inHermes(""), `<tool_call>{"name":"write_file","arguments":{"path":"a.md","content":"VALUE"}}</tool_call>`, "</tool_call>", false, false},
-	{inHermes(""), `<tool_call>{"name":"write_file","arguments":{"path":"a.md","content":"VALUE",}}</tool_call>`, "</tool_call>", false, true},
-	{inHermes(markdownpolicy.DialectLFM), `<|tool_call_start|>[write_file(path="a.md", content="VALUE")]<|tool_call_end|>`, "<|tool_call_end|>", false, false},
-	{inHermes(markdownpolicy.DialectOlmo), `<function_calls>write_file(path="a.md", content="VALUE")</function_calls>`, "</function_calls>", false, false},
-	{inHermes(markdownpolicy.DialectGemma), "<start_function_call>call:write_file{path:<escape>a.md<escape>,content:<escape>VALUE<escape>}<end_function_call>", "<end_function_call>", true, false},
-	{inHermes(markdownpolicy.DialectDeepSeek), `<｜tool▁call▁begin｜>write_file<｜tool▁sep｜>{"path":"a.md","content":"VALUE"}<｜tool▁call▁end｜>`, "<｜tool▁call▁end｜>", false, false},
-	{inHermes(markdownpolicy.DialectDeepSeek), "<｜tool▁call▁begin｜>function<｜tool▁sep｜>write_file\n```json\n{\"path\":\"a.md\",\"content\":\"VALUE\"}\n```<｜tool▁call▁end｜>", "<｜tool▁call▁end｜>", false, false},
-	{inGLM, "<tool_call>write_file\n<arg_key>path</arg_key>\n<arg_value>a.md</arg_value>\n<arg_key>content</arg_key>\n<arg_value>VALUE</arg_value>\n</tool_call>", "</tool_call>", true, false},
-	{inGLM, "<tool_call><function=write_file><parameter=path>a.md</parameter><parameter=content>VALUE</parameter></function></tool_call>", "</tool_call>", true, false},
-	{inKimi, `<|tool_call_begin|>functions.write_file:0<|tool_call_argument_begin|>{"path":"a.md","content":"VALUE"}<|tool_call_end|>`, "<|tool_call_end|>", false, false},
-	{inKimi, `<|tool_call_begin|>functions.write_file:0<|tool_call_argument_begin|>{"path":"a.md","content":"VALUE",}<|tool_call_end|>`, "<|tool_call_end|>", false, true},
-	{inDeepSeek, `<｜tool▁call▁begin｜>write_file<｜tool▁sep｜>{"path":"a.md","content":"VALUE"}<｜tool▁call▁end｜>`, "<｜tool▁call▁end｜>", false, false},
-	{inHarmony, `<|channel|>commentary to=functions.write_file <|constrain|>json<|message|>{"path":"a.md","content":"VALUE"}<|call|>`, "<|call|>", false, false},
-	{inHarmony, `<|channel|>commentary to=functions.write_file <|constrain|>json<|message|>{"path":"a.md","content":"VALUE",}<|call|>`, "<|call|>", false, true},
-	{inXML, `<tool_call><name>write_file</name><arguments>{"path":"a.md","content":"VALUE"}</arguments></tool_call>`, "</arguments></tool_call>", false, false},
-	{inXML, "<write_file><path>a.md</path><content>VALUE</content></write_file>", "</write_file>", true, false},
-	{inXML, "<function=write_file><parameter=path>a.md</parameter><parameter=content>VALUE</parameter></function>", "</function>", true, false},
-	{inXML, `<function=write_file>{"path":"a.md","content":"VALUE",}</function>`, "</function>", false, true},
-	{inMistral, `[TOOL_CALLS][{"name":"write_file","arguments":{"path":"a.md","content":"VALUE"}}][/TOOL_CALLS]`, "[/TOOL_CALLS]", false, false},
-}
-
-func inGLM(o markdownpolicy.Options) markdownpolicy.Policy { return markdownpolicy.GLM{Options: o} }
-
-func inKimi(o markdownpolicy.Options) markdownpolicy.Policy { return markdownpolicy.Kimi{Options: o} }
-
-func inDeepSeek(o markdownpolicy.Options) markdownpolicy.Policy {
-	return markdownpolicy.DeepSeek{Options: o}
-}
-
-func inHarmony(o markdownpolicy.Options) markdownpolicy.Policy {
-	return markdownpolicy.Harmony{Options: o}
+	{in(markdownpolicy.Hermes), "<tool_call>\n<function=write_file>\n<parameter=path>\na.md\n</parameter>\n<parameter=content>\nVALUE\n</parameter>\n</function>\n</tool_call>", "</tool_call>", true, false},
+	{in(markdownpolicy.Hermes), "<tool_call><function=write_file><parameter=content>VALUE</parameter><parameter=path>a.md</parameter></tool_call>", "</tool_call>", true, false},
+	{in(markdownpolicy.Hermes), `<tool_call><function=write_file>{"path":"a.md","content":"VALUE"}</function></tool_call>`, "</tool_call>", false, false},
+	{in(markdownpolicy.Hermes), "<tool_call>write_file<arg_key>path</arg_key><arg_value>a.md</arg_value><arg_key>content</arg_key><arg_value>VALUE</arg_value></tool_call>", "</tool_call>", true, false},
+	{in(markdownpolicy.Hermes), `<tool_call>write_file(path="a.md", content="VALUE")</tool_call>`, "</tool_call>", false, false},
+	{in(markdownpolicy.Hermes), `<tool_call>write_file{"path":"a.md","content":"VALUE"}</tool_call>`, "</tool_call>", false, false},
+	{in(markdownpolicy.Hermes), "<tool_call>```json\n{\"name\":\"write_file\",\"arguments\":{\"path\":\"a.md\",\"content\":\"VALUE\"}}\n```</tool_call>", "</tool_call>", false, false},
+	{in(markdownpolicy.Hermes), `<tool_call>{"name":"write_file","arguments":{"path":"a.md","content":"VALUE"}}</tool_call>`, "</tool_call>", false, false},
+	{in(markdownpolicy.Hermes), `<tool_call>{"name":"write_file","arguments":{"path":"a.md","content":"VALUE",}}</tool_call>`, "</tool_call>", false, true},
+	{in(markdownpolicy.LFM), `<|tool_call_start|>[write_file(path="a.md", content="VALUE")]<|tool_call_end|>`, "<|tool_call_end|>", false, false},
+	{in(markdownpolicy.Olmo), `<function_calls>write_file(path="a.md", content="VALUE")</function_calls>`, "</function_calls>", false, false},
+	{in(markdownpolicy.FunctionGemma), "<start_function_call>call:write_file{path:<escape>a.md<escape>,content:<escape>VALUE<escape>}<end_function_call>", "<end_function_call>", true, false},
+	{in(markdownpolicy.LooseDeepSeek), `<｜tool▁call▁begin｜>write_file<｜tool▁sep｜>{"path":"a.md","content":"VALUE"}<｜tool▁call▁end｜>`, "<｜tool▁call▁end｜>", false, false},
+	{in(markdownpolicy.LooseDeepSeek), "<｜tool▁call▁begin｜>function<｜tool▁sep｜>write_file\n```json\n{\"path\":\"a.md\",\"content\":\"VALUE\"}\n```<｜tool▁call▁end｜>", "<｜tool▁call▁end｜>", false, false},
+	{in(markdownpolicy.GLM), "<tool_call>write_file\n<arg_key>path</arg_key>\n<arg_value>a.md</arg_value>\n<arg_key>content</arg_key>\n<arg_value>VALUE</arg_value>\n</tool_call>", "</tool_call>", true, false},
+	{in(markdownpolicy.GLM), "<tool_call><function=write_file><parameter=path>a.md</parameter><parameter=content>VALUE</parameter></function></tool_call>", "</tool_call>", true, false},
+	{in(markdownpolicy.Kimi), `<|tool_call_begin|>functions.write_file:0<|tool_call_argument_begin|>{"path":"a.md","content":"VALUE"}<|tool_call_end|>`, "<|tool_call_end|>", false, false},
+	{in(markdownpolicy.Kimi), `<|tool_call_begin|>functions.write_file:0<|tool_call_argument_begin|>{"path":"a.md","content":"VALUE",}<|tool_call_end|>`, "<|tool_call_end|>", false, true},
+	{in(markdownpolicy.DeepSeek), `<｜tool▁call▁begin｜>write_file<｜tool▁sep｜>{"path":"a.md","content":"VALUE"}<｜tool▁call▁end｜>`, "<｜tool▁call▁end｜>", false, false},
+	{in(markdownpolicy.Harmony), `<|channel|>commentary to=functions.write_file <|constrain|>json<|message|>{"path":"a.md","content":"VALUE"}<|call|>`, "<|call|>", false, false},
+	{in(markdownpolicy.Harmony), `<|channel|>commentary to=functions.write_file <|constrain|>json<|message|>{"path":"a.md","content":"VALUE",}<|call|>`, "<|call|>", false, true},
+	{in(markdownpolicy.XML), `<tool_call><name>write_file</name><arguments>{"path":"a.md","content":"VALUE"}</arguments></tool_call>`, "</arguments></tool_call>", false, false},
+	{in(markdownpolicy.XML), "<write_file><path>a.md</path><content>VALUE</content></write_file>", "</write_file>", true, false},
+	{in(markdownpolicy.XML), "<function=write_file><parameter=path>a.md</parameter><parameter=content>VALUE</parameter></function>", "</function>", true, false},
+	{in(markdownpolicy.XML), `<function=write_file>{"path":"a.md","content":"VALUE",}</function>`, "</function>", false, true},
+	{in(markdownpolicy.Mistral), `[TOOL_CALLS][{"name":"write_file","arguments":{"path":"a.md","content":"VALUE"}}][/TOOL_CALLS]`, "[/TOOL_CALLS]", false, false},
 }
 
 // write writes the call.
@@ -155,7 +143,7 @@ func TestUnendedValuesTakeNoCall(t *testing.T) {
 		`<tool_call>{"name":"write_file","arguments":{"content":"x}}</tool_call> It is "y",}} <tool_call>{"name":"read_file","arguments":{"path":"b.md"}}</tool_call>`,
 		`<tool_call>write_file(content="x)</tool_call> It is 5" <tool_call>read_file(path="b.md")</tool_call>`,
 	} {
-		for _, policy := range []func(markdownpolicy.Options) markdownpolicy.Policy{inHermes(""), inGLM} {
+		for _, policy := range []func(markdownpolicy.Options) markdownpolicy.Policy{in(markdownpolicy.Hermes), in(markdownpolicy.GLM)} {
 			_, err := policy(markdownpolicy.Options{Tools: fileTools}).ParseResponse(reply)
 			require.Error(t, err, reply)
 			for _, mode := range []markdownpolicy.Mode{markdownpolicy.ModeError, markdownpolicy.ModeText, markdownpolicy.ModeRepair} {
@@ -180,14 +168,14 @@ func TestUnendedLastParameter(t *testing.T) {
 	} {
 		o := markdownpolicy.Options{Tools: fileTools}
 		if !strings.Contains(c.reply, "<tool_call>") {
-			requireUnendedLast(t, inXML, o, c.reply, c.content)
-			requireUnendedLast(t, inLlama, o, c.reply, c.content)
+			requireUnendedLast(t, in(markdownpolicy.XML), o, c.reply, c.content)
+			requireUnendedLast(t, in(markdownpolicy.Llama), o, c.reply, c.content)
 		} else {
-			requireUnendedLast(t, inGLM, o, c.reply, c.content)
+			requireUnendedLast(t, in(markdownpolicy.GLM), o, c.reply, c.content)
 		}
-		requireUnendedLast(t, inHermes(""), o, c.reply, c.content)
+		requireUnendedLast(t, in(markdownpolicy.Hermes), o, c.reply, c.content)
 	}
-	p := inHermes("")(markdownpolicy.Options{Mode: markdownpolicy.ModeRepair, Tools: fileTools})
+	p := in(markdownpolicy.Hermes)(markdownpolicy.Options{Mode: markdownpolicy.ModeRepair, Tools: fileTools})
 	for _, reply := range []string{ // more than one meaning
 		"<tool_call><function=write_file><parameter=path>a.go<parameter=content>package a</function></tool_call>",
 		"<tool_call><function=write_file><parameter=path>a.go</parameter><parameter=content>x</function> y</function></tool_call>",
@@ -239,7 +227,7 @@ func requireEndMarksLinear(t *testing.T) {
 	n := 0
 	for _, mode := range []markdownpolicy.Mode{markdownpolicy.ModeError, markdownpolicy.ModeText, markdownpolicy.ModeRepair} {
 		o := markdownpolicy.Options{Mode: mode, Tools: []tools.Definition{{Name: "t"}}}
-		for _, policy := range []func(markdownpolicy.Options) markdownpolicy.Policy{inHermes(""), inGLM, inXML} {
+		for _, policy := range []func(markdownpolicy.Options) markdownpolicy.Policy{in(markdownpolicy.Hermes), in(markdownpolicy.GLM), in(markdownpolicy.XML)} {
 			for _, begin := range begins {
 				for _, unit := range units {
 					if n++; isSpared(n) {

@@ -35,3 +35,6 @@ func WriteCall(c messages.ToolCall) string {
 // Steps returns how many steps the package has made. It is nil unless the package was built with a
 // counter: see counted_test.go.
 var Steps func() int
+
+// LooseDeepSeek reads between the marks of DeepSeek what Hermes reads.
+var LooseDeepSeek = looseDeepSeek

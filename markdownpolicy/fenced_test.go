@@ -28,13 +28,13 @@ func TestS2_3_PartsStandInTheirOrder(t *testing.T) {
 	reply := "```thought\nfirst\n```\nbefore\n```tool_call\n{\"name\":\"t\",\"arguments\":{}}\n```\nafter\n```thought\nlast\n```\n"
 	require.Equal(t, []messages.AssistantContent{
 		thoughtPart("first"), textPart("before"), callPart("call_1", "t", "{}"), textPart("after"), thoughtPart("last"),
-	}, partsOf(t, markdownpolicy.Fenced{}, reply))
+	}, partsOf(t, markdownpolicy.Fenced, reply))
 }
 
 func TestS2_5_PlainAndBlankText(t *testing.T) {
-	require.Equal(t, []messages.AssistantContent{textPart("Hello!")}, partsOf(t, markdownpolicy.Fenced{}, " Hello!\n"))
+	require.Equal(t, []messages.AssistantContent{textPart("Hello!")}, partsOf(t, markdownpolicy.Fenced, " Hello!\n"))
 	for _, blank := range []string{"", " ", "\r\n\t"} {
-		require.Empty(t, partsOf(t, markdownpolicy.Fenced{}, blank))
+		require.Empty(t, partsOf(t, markdownpolicy.Fenced, blank))
 	}
 }
 
@@ -48,21 +48,21 @@ func TestS2_6_SeveralCalls(t *testing.T) {
 		"```tool_call\n[" + a + ", " + b + "]\n```",
 		a + "\n" + b,
 	} {
-		require.Equal(t, want, partsOf(t, markdownpolicy.Fenced{}, reply), reply)
+		require.Equal(t, want, partsOf(t, markdownpolicy.Fenced, reply), reply)
 	}
 }
 
 func TestS2_7_OtherBlocksDoNotHideACall(t *testing.T) {
 	code := "Like this:\n```python\nprint('{\"name\":\"x\",\"arguments\":{}}')\n```"
 	require.Equal(t, []messages.AssistantContent{textPart(code), callPart("call_1", "t", "{}")},
-		partsOf(t, markdownpolicy.Fenced{}, code+"\n```json\n{\"name\":\"t\",\"arguments\":{}}\n```"))
+		partsOf(t, markdownpolicy.Fenced, code+"\n```json\n{\"name\":\"t\",\"arguments\":{}}\n```"))
 }
 
 func TestS2_8_BrokenBlockByMode(t *testing.T) {
 	for _, info := range []string{"tool_call", "json"} {
 		reply := "Look:\n```" + info + "\n{\"name\":\"t\",\"arguments\":{\n```"
 		parse := func(mode markdownpolicy.Mode) (markdownpolicy.Document, error) {
-			return markdownpolicy.Fenced{Options: markdownpolicy.Options{Mode: mode}}.ParseResponse(reply)
+			return markdownpolicy.Fenced.With(markdownpolicy.Options{Mode: mode}).ParseResponse(reply)
 		}
 
 		doc, err := parse(markdownpolicy.ModeError)
@@ -87,7 +87,7 @@ func TestS2_8_BrokenBlockByMode(t *testing.T) {
 }
 
 func TestS2_9_NameAndArgumentsInBlocks(t *testing.T) {
-	p := markdownpolicy.Fenced{}
+	p := markdownpolicy.Fenced
 	for object, arguments := range map[string]string{
 		`{"name":"t"}`:                                   "{}",
 		`{"name":"t","arguments":null}`:                  "{}",
@@ -106,7 +106,7 @@ func TestS2_10_FenceWithinTheArguments(t *testing.T) {
 	arguments := `{"text":"` + "See:\\n```go\\nx\\n```\\n" + `"}`
 	for _, info := range []string{"json", "tool_call"} {
 		reply := "```" + info + "\n{\"name\":\"write\",\"arguments\":" + arguments + "}\n```\nDone."
-		require.Equal(t, []messages.AssistantContent{callPart("call_1", "write", arguments), textPart("Done.")}, partsOf(t, markdownpolicy.Fenced{}, reply))
+		require.Equal(t, []messages.AssistantContent{callPart("call_1", "write", arguments), textPart("Done.")}, partsOf(t, markdownpolicy.Fenced, reply))
 	}
 }
 
@@ -135,7 +135,7 @@ func TestS2_11_FencesAsModelsWriteThem(t *testing.T) {
 			if before != "" {
 				want = append([]messages.AssistantContent{textPart("Let me look:")}, want...)
 			}
-			require.Equal(t, want, partsOf(t, markdownpolicy.Fenced{}, before+reply), "%q", before+reply)
+			require.Equal(t, want, partsOf(t, markdownpolicy.Fenced, before+reply), "%q", before+reply)
 		}
 	}
 	for _, plain := range []string{
@@ -143,7 +143,7 @@ func TestS2_11_FencesAsModelsWriteThem(t *testing.T) {
 		"Write ```json" + call + "``` on a line of its own.\n```x```",
 		"> ```json\n> {\"foo\":1}\n> ```",
 	} {
-		for _, c := range partsOf(t, markdownpolicy.Fenced{}, strings.ReplaceAll(plain, call, `{"foo":1}`)) {
+		for _, c := range partsOf(t, markdownpolicy.Fenced, strings.ReplaceAll(plain, call, `{"foo":1}`)) {
 			require.IsType(t, messages.Text{}, c, "%q", plain)
 		}
 	}
@@ -156,13 +156,13 @@ func TestS2_12_ObjectsInProse(t *testing.T) {
 		"{ \"a\": {", `{"name":"t","arguments":[1]}`, "func f() {\n\t\"x\"\n}", "```json\n{\"name\":\"Ann\",\"age\":3}\n```", "```json\n{broken\n```",
 		`\not {"`,
 	} {
-		require.Equal(t, []messages.AssistantContent{textPart(plain)}, partsOf(t, markdownpolicy.Fenced{}, plain))
+		require.Equal(t, []messages.AssistantContent{textPart(plain)}, partsOf(t, markdownpolicy.Fenced, plain))
 		require.Equal(t, []messages.AssistantContent{textPart(plain), callPart("call_1", "t", `{"a":1}`)},
-			partsOf(t, markdownpolicy.Fenced{}, plain+"\n"+call), "%q hides the call", plain)
+			partsOf(t, markdownpolicy.Fenced, plain+"\n"+call), "%q hides the call", plain)
 		require.Equal(t, []messages.AssistantContent{textPart(plain), callPart("call_1", "t", `{"a":1}`), textPart("ok")},
-			partsOf(t, markdownpolicy.Fenced{}, plain+"\n```tool_call\n"+call+"\n```\nok"), "%q hides the block", plain)
+			partsOf(t, markdownpolicy.Fenced, plain+"\n```tool_call\n"+call+"\n```\nok"), "%q hides the block", plain)
 	}
-	known := markdownpolicy.Fenced{Options: markdownpolicy.Options{Tools: []tools.Definition{{Name: "t"}}}}
+	known := markdownpolicy.Fenced.With(markdownpolicy.Options{Tools: []tools.Definition{{Name: "t"}}})
 	require.Equal(t, []messages.AssistantContent{callPart("call_1", "t", "{}")}, partsOf(t, known, `{"name":"t"}`), "the name of a known tool is enough")
 }
 
@@ -178,7 +178,7 @@ func TestShownCallsAreText(t *testing.T) {
 		if strings.Contains(want, "json") { // then the object in it is an object in prose
 			continue
 		}
-		require.Equal(t, []messages.AssistantContent{textPart(want)}, partsOf(t, markdownpolicy.Fenced{}, reply), "%q", reply)
+		require.Equal(t, []messages.AssistantContent{textPart(want)}, partsOf(t, markdownpolicy.Fenced, reply), "%q", reply)
 	}
 }
 
@@ -198,7 +198,7 @@ func TestS2_15_QueryIsPlainText(t *testing.T) {
 		messages.AssistantText("Blue."),
 	}
 	before := h[2].(messages.Assistant).Content[0]
-	got, err := markdownpolicy.Fenced{}.FormatQuery(h)
+	got, err := markdownpolicy.Fenced.FormatQuery(h)
 	require.NoError(t, err)
 	require.Equal(t, messages.History{
 		messages.System{Text: "Be brief."},
@@ -209,7 +209,7 @@ func TestS2_15_QueryIsPlainText(t *testing.T) {
 	}, got)
 	require.Equal(t, before, h[2].(messages.Assistant).Content[0])
 
-	_, err = markdownpolicy.Fenced{}.FormatQuery(h[:3])
+	_, err = markdownpolicy.Fenced.FormatQuery(h[:3])
 	var broken *messages.LawError
 	require.ErrorAs(t, err, &broken)
 	require.Equal(t, messages.LawUnanswered, broken.Law)
@@ -286,7 +286,7 @@ func FuzzFenced(f *testing.F) {
 	f.Fuzz(func(t *testing.T, reply string, size int) {
 		for _, mode := range []markdownpolicy.Mode{markdownpolicy.ModeError, markdownpolicy.ModeText, markdownpolicy.ModeRepair} {
 			for _, defs := range [][]tools.Definition{nil, lawTools} {
-				p := markdownpolicy.Fenced{Options: markdownpolicy.Options{Mode: mode, Tools: defs}}
+				p := markdownpolicy.Fenced.With(markdownpolicy.Options{Mode: mode, Tools: defs})
 				checkReply(t, lawful{Policy: p, name: "fenced"}, reply, size)
 				checkRoundTrip(t, p, []messages.AssistantContent{textPart(reply), callPart("", "t", "{}"), thoughtPart(reply), textPart(reply)})
 			}
@@ -295,7 +295,7 @@ func FuzzFenced(f *testing.F) {
 }
 
 func TestS2_12_ObjectsInProseAreCallsOfKnownTools(t *testing.T) {
-	known := markdownpolicy.Fenced{Options: markdownpolicy.Options{Tools: []tools.Definition{{Name: "t"}}}}
+	known := markdownpolicy.Fenced.With(markdownpolicy.Options{Tools: []tools.Definition{{Name: "t"}}})
 	object := `{"name":"t","arguments":{}}`
 	for _, reply := range []string{
 		object, "See: " + object, "`a` " + object, "   " + object, "\\`" + object, "`\n" + object, "> a\n" + object,
@@ -322,14 +322,14 @@ func TestS2_1_CodeThatBackslashesMove(t *testing.T) {
 		"\\```x``` [{\"name\":\"t\",\"arguments\":{}}] end",
 		"`{\"name\":\"t\",\"arguments\":{}}` {\"name\":\"t\",\"arguments\":{}}",
 	} {
-		checkRoundTrip(t, markdownpolicy.Fenced{Options: markdownpolicy.Options{Tools: lawTools}}, parts(textPart(text)))
+		checkRoundTrip(t, markdownpolicy.Fenced.With(markdownpolicy.Options{Tools: lawTools}), parts(textPart(text)))
 	}
 }
 
 // What stands in an object that a limit of tokens cut off is no call, as it is none in the whole
 // object. A text of that kind before a call comes back as it was.
 func TestFenced_noCallInAnObjectThatWasCutOff(t *testing.T) {
-	policy := markdownpolicy.Fenced{}.WithTools([]tools.Definition{{Name: "add"}})
+	policy := markdownpolicy.Fenced.WithTools([]tools.Definition{{Name: "add"}})
 	for _, text := range []string{
 		`{"log": [{"name": "add", "arguments": {"x": 1}}]`,
 		`{"log": [{"name": "add", "parameters": {"x": 1}}], "n":`,

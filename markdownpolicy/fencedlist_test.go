@@ -16,7 +16,7 @@ func TestS2_12_FencedLists(t *testing.T) {
 	const list = `[{"name":"a","arguments":{"x":1}},` + "\n" + `  {"arguments":{},"name":"b"} ]`
 	known := markdownpolicy.Options{Tools: []tools.Definition{{Name: "a"}, {Name: "b"}}}
 	for _, o := range []markdownpolicy.Options{{}, known} {
-		l := lawful{Policy: markdownpolicy.Fenced{Options: o}, name: "fenced"}
+		l := lawful{Policy: markdownpolicy.Fenced.With(o), name: "fenced"}
 		for _, text := range []string{
 			"Both: " + list + " So.",
 			"Both:\n[ \n" + list[1:] + "\nSo.",
@@ -39,7 +39,7 @@ func TestS2_12_FencedLists(t *testing.T) {
 		}
 		require.Equal(t, parts(textPart(`[{"name":"a","arguments":{}}]`)), partsOf(t, l.Policy, `\[{"name":"a","arguments":{}}]`))
 	}
-	doc, err := markdownpolicy.Fenced{}.ParseResponse("```json\n[{\"name\":\"a\",\"arguments\":{},}]\n```")
+	doc, err := markdownpolicy.Fenced.ParseResponse("```json\n[{\"name\":\"a\",\"arguments\":{},}]\n```")
 	require.Error(t, err)
 	require.Len(t, doc.Parts, 1)
 }

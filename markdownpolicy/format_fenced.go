@@ -28,7 +28,19 @@ import (
 // last may have no end.
 //
 // To show such a block without a call, write a backslash before it. The backslash is removed.
-type Fenced struct{ Options }
+var Fenced = Format{row: &row{
+	name: "fenced",
+	told: `You can call tools. Write each call as a fenced code block named tool_call. In it stands one JSON object with two keys: ` +
+		`"name" is the name of the tool, "arguments" is an object that fits its schema. You can make several calls, one block after the other. ` + showInstead,
+	results: fencedResults,
+	syntax:  func(f Format) syntax { return f.fencedSyntax() },
+	write: func(f Format, parts []messages.AssistantContent) string {
+		thought := func(text string) string { return commonmark.WriteFence(infoThought, text) }
+		return writeParts(parts, "\n\n", f.escapeFenced, thought, func(c messages.ToolCall) string {
+			return commonmark.WriteFence(infoCall, fencedForm.write(c))
+		})
+	},
+}}
 
 const (
 	infoCall    = "tool_call"
@@ -38,35 +50,7 @@ const (
 
 var fencedForm = callForm{name: "name", arguments: "arguments"}
 
-// Name returns "fenced".
-func (Fenced) Name() string { return "fenced" }
-
-// WithTools implements [Tooled].
-func (f Fenced) WithTools(defs []tools.Definition) Policy {
-	f.Options = f.withTools(defs)
-	return f
-}
-
-// FormatInstructions implements [Policy].
-func (f Fenced) FormatInstructions(defs []tools.Definition) string {
-	return instruct(`You can call tools. Write each call as a fenced code block named tool_call. In it stands one JSON object with two keys: `+
-		`"name" is the name of the tool, "arguments" is an object that fits its schema. You can make several calls, one block after the other. `+showInstead, f.examples(), defs)
-}
-
-func (f Fenced) examples() []example { return workedExamples(f.Render) }
-
-// ParseResponse implements [Policy].
-func (f Fenced) ParseResponse(text string) (Document, error) { return parse(f.NewParser(), text) }
-
-// NewParser implements [Streamer].
-func (f Fenced) NewParser() Parser { return newMarkParser(f.Name(), f.Mode, f.syntax()) }
-
-// FormatQuery implements [Policy].
-func (f Fenced) FormatQuery(h messages.History) (messages.History, error) {
-	return formatQuery(h, f.Render, f.results)
-}
-
-func (Fenced) results(outputs []messages.ToolOutput) string {
+func fencedResults(outputs []messages.ToolOutput) string {
 	blocks := make([]string, len(outputs))
 	for i, o := range outputs {
 		about := jsonscan.AppendString([]byte(infoResult+` name=`), o.ToolName)
@@ -77,19 +61,11 @@ func (Fenced) results(outputs []messages.ToolOutput) string {
 	return withNext(blocks, "\n\n", outputs, goOn)
 }
 
-// Render implements [Renderer].
-func (f Fenced) Render(parts []messages.AssistantContent) string {
-	thought := func(text string) string { return commonmark.WriteFence(infoThought, text) }
-	return writeParts(parts, "\n\n", f.escape, thought, func(c messages.ToolCall) string {
-		return commonmark.WriteFence(infoCall, fencedForm.write(c))
-	})
-}
+func (o Options) fencedSyntax() *fencedSyntax { return &fencedSyntax{mode: o.Mode, tools: o.Tools} }
 
-func (f Fenced) syntax() *fencedSyntax { return &fencedSyntax{mode: f.Mode, tools: f.Tools} }
-
-// escape writes a text so that it is read back unchanged, whatever blocks follow it.
-func (f Fenced) escape(text string) string {
-	s := f.syntax()
+// escapeFenced writes a text so that it is read back unchanged, whatever blocks follow it.
+func (o Options) escapeFenced(text string) string {
+	s := o.fencedSyntax()
 	s.mode, s.followed = ModeError, true
 	var b strings.Builder
 	e := fencedEscape{fencedSyntax: s, written: &b, unclosed: map[byte]int{}}

@@ -6,7 +6,6 @@ import (
 	"github.com/segue-go/segue/markdownpolicy/internal/commonmark"
 	"github.com/segue-go/segue/markdownpolicy/internal/textscan"
 	"github.com/segue-go/segue/messages"
-	"github.com/segue-go/segue/tools"
 )
 
 // Gemma is the format of Gemma 3. Calls are in Python syntax in a code block named tool_code, one on
@@ -18,15 +17,33 @@ import (
 //
 // A call may be the argument of print, and **{…} is used for names that are not valid in Python.
 // Thoughts are between <think> and </think>, although Gemma 3 was not trained on them. A block
-// without an end is accepted at the end of the text, if its calls are complete. The zero value is
-// ready to use.
+// without an end is accepted at the end of the text, if its calls are complete.
 //
 // Gemma 3 has no marks for calls, and its chat template has no tools: the prompt says how calls are
 // written. The form was learned from ai.google.dev/gemma/docs (the pages on function calling and on
 // an application that uses it, 2025), and from the example of Philipp Schmid of Google DeepMind
 // (philschmid.de/gemma-function-calling, March 2025), read in November 2026. The other form that
 // Google shows, a list of calls without a block, is [Pythonic].
-type Gemma struct{ Options }
+var Gemma = Format{row: &row{
+	name: "gemma",
+	told: "You can call tools. Write calls in the syntax of Python, each on a line of its own, in a code block named tool_code: name(argument=value, …). " +
+		"Values are literals that fit the schema of the tool; write **{\"key\": value} for a key that is no Python name. Call no other functions, and use no variables. " +
+		"The results come in the next message, in the order of the calls, in blocks named tool_output. Never write such a block yourself.\n" +
+		"Thoughts that are not for the user stand between <think> and </think>, before the calls. All other text is for the user.\n" +
+		"To show a tool_code block to the user instead of using it, write a backslash before it.",
+	keep: thoughtsAll,
+	results: func(outputs []messages.ToolOutput) string {
+		return joinEach(outputs, "\n", func(o messages.ToolOutput) string { return commonmark.WriteFence(gemmaOutput, toldResult(o)) })
+	},
+	syntax: func(f Format) syntax { return f.gemmaSyntax() },
+	write: func(f Format, parts []messages.AssistantContent) string {
+		return writeGroups(parts, "\n", f.gemmaSyntax().escapeAll, thoughtTags.write, func(calls []messages.ToolCall) string {
+			return commonmark.WriteFence(gemmaCall, joinEach(calls, "\n", func(c messages.ToolCall) string {
+				return strings.ReplaceAll(writePythonCall(c), "```", "``\\x60") // in a string: no fence
+			}))
+		})
+	},
+}}
 
 const (
 	gemmaCall   = "tool_code"
@@ -34,50 +51,8 @@ const (
 	gemmaStop   = "<end_of_turn>" // some servers leave it in the text
 )
 
-// Name implements [Namer].
-func (Gemma) Name() string { return "gemma" }
-
-// WithTools implements [Tooled].
-func (g Gemma) WithTools(defs []tools.Definition) Policy {
-	g.Options = g.withTools(defs)
-	return g
-}
-
-// ParseResponse implements [Policy].
-func (g Gemma) ParseResponse(text string) (Document, error) { return parse(g.NewParser(), text) }
-
-// NewParser implements [Streamer].
-func (g Gemma) NewParser() Parser { return newMarkParser(g.Name(), g.Mode, g.syntax()) }
-
-// Render implements [Renderer].
-func (g Gemma) Render(parts []messages.AssistantContent) string {
-	return writeGroups(parts, "\n", g.syntax().escape, thoughtTags.write, func(calls []messages.ToolCall) string {
-		return commonmark.WriteFence(gemmaCall, joinEach(calls, "\n", func(c messages.ToolCall) string {
-			return strings.ReplaceAll(writePythonCall(c), "```", "``\\x60") // in a string: no fence
-		}))
-	})
-}
-
-// FormatQuery implements [Policy].
-func (g Gemma) FormatQuery(history messages.History) (messages.History, error) {
-	return thoughtsAll.tell(history, g.Render, func(outputs []messages.ToolOutput) string {
-		return joinEach(outputs, "\n", func(o messages.ToolOutput) string { return commonmark.WriteFence(gemmaOutput, toldResult(o)) })
-	})
-}
-
-// FormatInstructions implements [Policy].
-func (g Gemma) FormatInstructions(defs []tools.Definition) string {
-	return instruct("You can call tools. Write calls in the syntax of Python, each on a line of its own, in a code block named tool_code: name(argument=value, …). "+
-		"Values are literals that fit the schema of the tool; write **{\"key\": value} for a key that is no Python name. Call no other functions, and use no variables. "+
-		"The results come in the next message, in the order of the calls, in blocks named tool_output. Never write such a block yourself.\n"+
-		"Thoughts that are not for the user stand between <think> and </think>, before the calls. All other text is for the user.\n"+
-		"To show a tool_code block to the user instead of using it, write a backslash before it.", g.examples(), defs)
-}
-
-func (g Gemma) examples() []example { return workedExamples(g.Render) }
-
-func (g Gemma) syntax() untaggedSyntax {
-	return newUntaggedSyntax("`", gemmaMark(g), append(stopping(gemmaStop), thoughtTags.thought())...)
+func (o Options) gemmaSyntax() untaggedSyntax {
+	return newUntaggedSyntax("`", gemmaMark{o}, append(stopping(gemmaStop), thoughtTags.thought())...)
 }
 
 // gemmaMark is the beginning of a block of calls.

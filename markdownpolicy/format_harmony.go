@@ -30,15 +30,29 @@ import (
 // Thoughts of finished work are not told again. Results are told as text, as in OpenAI's guide; the
 // published template quotes them as JSON strings. That template refuses a past message with the
 // mark of a thought in its text: ForgetThoughts is for servers that use it and leave the marks in
-// replies. The zero value is ready to use.
+// replies.
 //
 // The form was learned from OpenAI's guide, cookbook.openai.com/articles/openai-harmony (August
 // 2025), and from the chat template of openai/gpt-oss-120b (August 2025, as llama.cpp has it, and
 // with Unsloth's corrections), read in November 2026.
-type Harmony struct {
-	Options
-	ForgetThoughts bool // past thoughts are not told
-}
+var Harmony = Format{row: &row{
+	name: "harmony",
+	told: `You can call tools. They are functions in the namespace functions; a call goes to the channel commentary, and its arguments are a JSON object. ` +
+		`The results come in the next message.
+Thoughts that are not for the user go to the channel analysis. The answer goes to the channel final; what the user should know before a call goes to the channel commentary.
+To write one of the marks in the examples as plain text, put a backslash before it.`,
+	tools: func(defs []tools.Definition) string { return "# Tools\n\n" + typeScript(defs) },
+	keep:  thoughtsOfWork,
+	results: func(outputs []messages.ToolOutput) string {
+		return joinEach(outputs, "", func(o messages.ToolOutput) string {
+			marks := harmonyThought
+			marks.open = harmonyStart + harmonyFunctions + o.ToolName + " to=assistant" + harmonyChannel + "commentary" + harmonyMessage
+			return marks.writeInline(toldResult(o))
+		})
+	},
+	syntax: func(f Format) syntax { return f.harmonySyntax() },
+	write:  writeHarmony,
+}}
 
 const (
 	harmonyStart     = "<|start|>"
@@ -56,25 +70,9 @@ var harmonyThought = tagPair{
 	until: []string{harmonyReturn, harmonyCall, harmonyStart, harmonyChannel},
 }
 
-// Name implements [Namer].
-func (Harmony) Name() string { return "harmony" }
-
-// WithTools implements [Tooled].
-func (h Harmony) WithTools(defs []tools.Definition) Policy {
-	h.Options = h.withTools(defs)
-	return h
-}
-
-// ParseResponse implements [Policy].
-func (h Harmony) ParseResponse(text string) (Document, error) { return parse(h.NewParser(), text) }
-
-// NewParser implements [Streamer].
-func (h Harmony) NewParser() Parser { return newMarkParser(h.Name(), h.Mode, h.syntax()) }
-
-// Render implements [Renderer].
-func (h Harmony) Render(parts []messages.AssistantContent) string {
+func writeHarmony(f Format, parts []messages.AssistantContent) string {
 	parts = joinTexts(parts)
-	s := h.syntax()
+	s := f.harmonySyntax()
 	if len(parts) == 1 {
 		if alone, ok := parts[0].(messages.Text); ok {
 			return s.escape(alone.Text)
@@ -105,34 +103,9 @@ func isCall(c messages.AssistantContent) bool {
 	return ok
 }
 
-// FormatQuery implements [Policy].
-func (h Harmony) FormatQuery(history messages.History) (messages.History, error) {
-	keep := thoughtsOfWork
-	if h.ForgetThoughts {
-		keep = thoughtsNever
-	}
-	return keep.tell(history, h.Render, func(outputs []messages.ToolOutput) string {
-		return joinEach(outputs, "", func(o messages.ToolOutput) string {
-			marks := harmonyThought
-			marks.open = harmonyStart + harmonyFunctions + o.ToolName + " to=assistant" + harmonyChannel + "commentary" + harmonyMessage
-			return marks.writeInline(toldResult(o))
-		})
-	})
-}
-
-// FormatInstructions implements [Policy].
-func (h Harmony) FormatInstructions(defs []tools.Definition) string {
-	return instructWith(`You can call tools. They are functions in the namespace functions; a call goes to the channel commentary, and its arguments are a JSON object. `+
-		`The results come in the next message.
-Thoughts that are not for the user go to the channel analysis. The answer goes to the channel final; what the user should know before a call goes to the channel commentary.
-To write one of the marks in the examples as plain text, put a backslash before it.`, h.examples(), defs, "# Tools\n\n"+typeScript(defs))
-}
-
-func (h Harmony) examples() []example { return workedExamples(h.Render) }
-
-func (h Harmony) syntax() tagSyntax {
+func (o Options) harmonySyntax() tagSyntax {
 	r := &harmonyReply{
-		bareForm:    bareForm{Options: h.Options, never: neverBeforeCall},
+		bareForm:    bareForm{Options: o, never: neverBeforeCall},
 		callEnds:    finders(harmonyCall, harmonyEnd, harmonyReturn),
 		thoughtEnds: finders(harmonyThought.ends()...),
 	}

@@ -7,12 +7,12 @@ import (
 	"github.com/segue-go/segue/markdownpolicy/internal/jsonscan"
 	"github.com/segue-go/segue/markdownpolicy/internal/textscan"
 	"github.com/segue-go/segue/messages"
-	"github.com/segue-go/segue/tools"
 )
 
 // Llama is the format that Llama 3.1 to 3.3 were trained on. Calls are JSON objects with "name" and
 // "parameters", directly in the text, one per line or with semicolons between them. <|python_tag|>
-// may precede them. Thoughts are between <think> and </think>. The zero value is ready to use.
+// may precede them. Thoughts are between <think> and </think>, and results between <tool_response>
+// and </tool_response>.
 //
 // An object in the text is a call if its members are in this order: an optional "type", the "name",
 // and "parameters" or "arguments"; or the last two first. If Options.Tools are given, the name must
@@ -25,33 +25,24 @@ import (
 // If Options.Tools are given, <function=name>…</function> is a call, too, as [Hermes] reads it.
 //
 // See https://github.com/meta-llama/llama-models/blob/main/models/llama3_1/prompt_format.md.
-type Llama struct{ Options }
+var Llama = Format{row: &row{
+	name: "llama",
+	told: `You can call tools. Write each call as a JSON object with the keys "name" and "parameters", in this order, on a line of its own. ` +
+		`"parameters" is an object that fits the schema of the tool. You can make several calls, one after the other. ` + showInstead,
+	results: taggedResults("tool_response"),
+	syntax:  func(f Format) syntax { return f.llamaSyntax() },
+	write:   writeLlama,
+}}
 
 // llamaForm is the form of a call as JSON.
 var llamaForm = callForm{name: "name", arguments: "parameters", others: []string{"arguments"}}
 
 const pythonTag = "<|python_tag|>"
 
-// Name implements [Namer].
-func (Llama) Name() string { return "llama" }
-
-// WithTools implements [Tooled].
-func (l Llama) WithTools(defs []tools.Definition) Policy {
-	l.Options = l.withTools(defs)
-	return l
-}
-
-// ParseResponse implements [Policy].
-func (l Llama) ParseResponse(text string) (Document, error) { return parse(l.NewParser(), text) }
-
-// NewParser implements [Streamer].
-func (l Llama) NewParser() Parser { return newMarkParser(l.Name(), l.Mode, l.syntax()) }
-
-// Render implements [Renderer].
-func (l Llama) Render(parts []messages.AssistantContent) string {
+func writeLlama(l Format, parts []messages.AssistantContent) string {
 	unended := false // the text before a call holds JSON that may go on with it
 	text := func(text string) string {
-		text = l.syntax().escape(text)
+		text = l.llamaSyntax().escape(text)
 		if strings.HasSuffix(text, ";") { // not a semicolon between two calls
 			text += "\n"
 		}
@@ -73,32 +64,18 @@ func (l Llama) Render(parts []messages.AssistantContent) string {
 	return writeParts(parts, "\n", text, thought, call)
 }
 
-// looksLikeDefinition reports whether a call would be read as the definition of a tool.
-func (l Llama) looksLikeDefinition(c messages.ToolCall) bool {
+// looksLikeDefinition reports whether a call would be read as the definition of a tooo.
+func (o Options) looksLikeDefinition(c messages.ToolCall) bool {
 	if !strings.Contains(c.Arguments, "properties") {
 		return false
 	}
-	arguments, _, err := readArguments(string(appendArguments(nil, c.Arguments)), 0, l.Mode)
-	return err == nil && l.isDefinition(c.Name, arguments)
+	arguments, _, err := readArguments(string(appendArguments(nil, c.Arguments)), 0, o.Mode)
+	return err == nil && o.isDefinition(c.Name, arguments)
 }
 
-// FormatQuery implements [Policy]. Results are written between <tool_response> and
-// </tool_response>.
-func (l Llama) FormatQuery(history messages.History) (messages.History, error) {
-	return formatQuery(history, l.Render, taggedResults("tool_response"))
-}
-
-// FormatInstructions implements [Policy].
-func (l Llama) FormatInstructions(defs []tools.Definition) string {
-	return instruct(`You can call tools. Write each call as a JSON object with the keys "name" and "parameters", in this order, on a line of its own. `+
-		`"parameters" is an object that fits the schema of the tool. You can make several calls, one after the other. `+showInstead, l.examples(), defs)
-}
-
-func (l Llama) examples() []example { return workedExamples(l.Render) }
-
-func (l Llama) syntax() untaggedSyntax {
-	tags := append([]tag{thoughtTags.thought(), dropped(pythonTag)}, l.functionTags(new(int))...)
-	s := newUntaggedSyntax("{;", &llamaMark{Options: l.Options}, append(tags, stopping("<|eom_id|>", "<|eot_id|>")...)...)
+func (o Options) llamaSyntax() untaggedSyntax {
+	tags := append([]tag{thoughtTags.thought(), dropped(pythonTag)}, o.functionTags(new(int))...)
+	s := newUntaggedSyntax("{;", &llamaMark{Options: o}, append(tags, stopping("<|eom_id|>", "<|eot_id|>")...)...)
 	s.unescapable = ";"
 	return s
 }

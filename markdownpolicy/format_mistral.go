@@ -6,19 +6,44 @@ import (
 	"github.com/segue-go/segue/markdownpolicy/internal/jsonscan"
 	"github.com/segue-go/segue/markdownpolicy/internal/textscan"
 	"github.com/segue-go/segue/messages"
-	"github.com/segue-go/segue/tools"
 )
 
 // Mistral is the format of Mistral's models: [TOOL_CALLS] and a JSON array of objects with "name"
 // and "arguments". It also reads the newer forms [TOOL_CALLS]name[ARGS]{…} and [TOOL_CALLS]name{…},
-// with a mark for each call. Thoughts are between [THINK] and [/THINK]. The zero value is ready to
-// use. See https://docs.mistral.ai/cookbooks/concept-deep-dive-tokenization-tool_calling.
+// with a mark for each call. Thoughts are between [THINK] and [/THINK]. Results are written between
+// [TOOL_RESULTS] and [/TOOL_RESULTS], after a line of JSON that says which call they answer. See
+// https://docs.mistral.ai/cookbooks/concept-deep-dive-tokenization-tool_calling.
 //
 // Many servers remove the mark. If Options.Tools are given, a reply that begins with an array of
 // objects is read as if it had the mark, provided that each object is a call of one of the tools.
 //
 // JSON that is cut off is an error. A thought without a closing mark extends to the end.
-type Mistral struct{ Options }
+var Mistral = Format{row: &row{
+	name: "mistral",
+	told: `You can call tools. Write [TOOL_CALLS] and behind it a JSON array with an object for each call, with the keys "name" and "arguments". ` +
+		`"arguments" is an object that fits the schema of the tool. The results come in the next message, between [TOOL_RESULTS] and [/TOOL_RESULTS].
+Thoughts that are not for the user stand between [THINK] and [/THINK], before the calls. All other text is for the user.
+To write one of these marks as plain text, put a backslash before it.`,
+	results: func(outputs []messages.ToolOutput) string {
+		return joinEach(outputs, "\n", func(o messages.ToolOutput) string {
+			head := `[TOOL_RESULTS]{"name": ` + jsonscan.Quote(o.ToolName) + `, "call_id": ` + jsonscan.Quote(o.CallID)
+			if !o.OK() {
+				head += `, "status": ` + jsonscan.Quote(resultStatus(o))
+			}
+			return tagPair{open: head + "}", close: "[/TOOL_RESULTS]"}.write(resultText(o))
+		})
+	},
+	syntax: func(f Format) syntax { return f.mistralSyntax() },
+	write: func(f Format, parts []messages.AssistantContent) string {
+		text := f.mistralSyntax().render(parts, mistralThought, func(c messages.ToolCall) string {
+			return mistralMark + "[" + hermesForm.write(c) + "]"
+		})
+		if yes, _ := jsonscan.BeginsObjects(strings.TrimLeft(text, `\`), 0); yes && f.Tools != nil {
+			text = `\` + text
+		}
+		return text
+	},
+}}
 
 const (
 	mistralMark = "[TOOL_CALLS]"
@@ -27,63 +52,11 @@ const (
 
 var mistralThought = tagPair{open: "[THINK]", close: "[/THINK]"}
 
-// Name implements [Namer].
-func (Mistral) Name() string { return "mistral" }
-
-// WithTools implements [Tooled].
-func (m Mistral) WithTools(defs []tools.Definition) Policy {
-	m.Options = m.withTools(defs)
-	return m
-}
-
-// ParseResponse implements [Policy].
-func (m Mistral) ParseResponse(text string) (Document, error) { return parse(m.NewParser(), text) }
-
-// NewParser implements [Streamer].
-func (m Mistral) NewParser() Parser { return newMarkParser(m.Name(), m.Mode, m.syntax()) }
-
-// Render implements [Renderer].
-func (m Mistral) Render(parts []messages.AssistantContent) string {
-	text := m.syntax().render(parts, mistralThought, func(c messages.ToolCall) string {
-		return mistralMark + "[" + hermesForm.write(c) + "]"
-	})
-	if yes, _ := jsonscan.BeginsObjects(strings.TrimLeft(text, `\`), 0); yes && m.Tools != nil {
-		text = `\` + text
-	}
-	return text
-}
-
-// FormatQuery implements [Policy]. Results are written between [TOOL_RESULTS] and [/TOOL_RESULTS],
-// after a line of JSON that says which call they answer.
-func (m Mistral) FormatQuery(history messages.History) (messages.History, error) {
-	return formatQuery(history, m.Render, func(outputs []messages.ToolOutput) string {
-		texts := make([]string, len(outputs))
-		for i, o := range outputs {
-			head := `[TOOL_RESULTS]{"name": ` + jsonscan.Quote(o.ToolName) + `, "call_id": ` + jsonscan.Quote(o.CallID)
-			if !o.OK() {
-				head += `, "status": ` + jsonscan.Quote(resultStatus(o))
-			}
-			texts[i] = tagPair{open: head + "}", close: "[/TOOL_RESULTS]"}.write(resultText(o))
-		}
-		return strings.Join(texts, "\n")
-	})
-}
-
-// FormatInstructions implements [Policy].
-func (m Mistral) FormatInstructions(defs []tools.Definition) string {
-	return instruct(`You can call tools. Write [TOOL_CALLS] and behind it a JSON array with an object for each call, with the keys "name" and "arguments". `+
-		`"arguments" is an object that fits the schema of the tool. The results come in the next message, between [TOOL_RESULTS] and [/TOOL_RESULTS].
-Thoughts that are not for the user stand between [THINK] and [/THINK], before the calls. All other text is for the user.
-To write one of these marks as plain text, put a backslash before it.`, m.examples(), defs)
-}
-
-func (m Mistral) examples() []example { return workedExamples(m.Render) }
-
-func (m Mistral) syntax() *mistralSyntax {
+func (o Options) mistralSyntax() *mistralSyntax {
 	tags := append(stopping("</s>"), mistralThought.thought(), tag{mistralMark, func(start, after int) block {
-		return &mistralBlock{Options: m.Options, start: start, after: after, pos: after}
+		return &mistralBlock{Options: o, start: start, after: after, pos: after}
 	}})
-	return &mistralSyntax{Options: m.Options, begun: m.Tools == nil, tagSyntax: newTagSyntax(tags...)}
+	return &mistralSyntax{Options: o, begun: o.Tools == nil, tagSyntax: newTagSyntax(tags...)}
 }
 
 // mistralBlock reads the text after [TOOL_CALLS]: JSON, or a name and JSON.

@@ -6,66 +6,41 @@ import (
 	"github.com/segue-go/segue/markdownpolicy/internal/jsonscan"
 	"github.com/segue-go/segue/markdownpolicy/internal/pyliteral"
 	"github.com/segue-go/segue/messages"
-	"github.com/segue-go/segue/tools"
 )
 
 // Pythonic is the format that Llama 4, Llama 3.2 and other models were trained on. It is a list of
 // calls in Python syntax, such as [get_weather(city="Paris"), get_time()], at the beginning of a
 // line, optionally between <|python_start|> and <|python_end|>. Arguments are literals with names;
 // **{…} is used for names that are not valid in Python. Thoughts are between <think> and </think>.
-// The zero value is ready to use.
+// Consecutive calls are written as one list, and results between <tool_response> and
+// </tool_response>.
 //
 // If Options.Tools are given, the first name must be that of a tool, unless the reply begins with
 // the list. Then <function=name>…</function> is a call, too, as [Hermes] reads it.
 //
 // See https://github.com/meta-llama/llama-models/blob/main/models/llama4/prompt_format.md.
-type Pythonic struct{ Options }
+var Pythonic = Format{row: &row{
+	name: "pythonic",
+	told: `You can call tools. Write the calls as a list in the syntax of Python, on a line of its own: [name(argument=value, …), …]. ` +
+		`Values are literals that fit the schema of the tool; write **{"key": value} for a key that is no Python name.
+To write such a list or mark as plain text, put a backslash before it.`,
+	results: taggedResults("tool_response"),
+	syntax:  func(f Format) syntax { return f.pythonicSyntax() },
+	write: func(f Format, parts []messages.AssistantContent) string {
+		return writeGroups(parts, "\n", f.pythonicSyntax().escapeAll, thoughtTags.write, func(calls []messages.ToolCall) string {
+			return "[" + joinEach(calls, ", ", writePythonCall) + "]"
+		})
+	},
+}}
 
 const (
 	pythonStart = "<|python_start|>"
 	pythonEnd   = "<|python_end|>"
 )
 
-// Name implements [Namer].
-func (Pythonic) Name() string { return "pythonic" }
-
-// WithTools implements [Tooled].
-func (p Pythonic) WithTools(defs []tools.Definition) Policy {
-	p.Options = p.withTools(defs)
-	return p
-}
-
-// ParseResponse implements [Policy].
-func (p Pythonic) ParseResponse(text string) (Document, error) { return parse(p.NewParser(), text) }
-
-// NewParser implements [Streamer].
-func (p Pythonic) NewParser() Parser { return newMarkParser(p.Name(), p.Mode, p.syntax()) }
-
-// Render implements [Renderer]. Consecutive calls are written as one list.
-func (p Pythonic) Render(parts []messages.AssistantContent) string {
-	return writeGroups(parts, "\n", p.syntax().escape, thoughtTags.write, func(calls []messages.ToolCall) string {
-		return "[" + joinEach(calls, ", ", writePythonCall) + "]"
-	})
-}
-
-// FormatQuery implements [Policy]. Results are written between <tool_response> and
-// </tool_response>.
-func (p Pythonic) FormatQuery(history messages.History) (messages.History, error) {
-	return formatQuery(history, p.Render, taggedResults("tool_response"))
-}
-
-// FormatInstructions implements [Policy].
-func (p Pythonic) FormatInstructions(defs []tools.Definition) string {
-	return instruct(`You can call tools. Write the calls as a list in the syntax of Python, on a line of its own: [name(argument=value, …), …]. `+
-		`Values are literals that fit the schema of the tool; write **{"key": value} for a key that is no Python name.
-To write such a list or mark as plain text, put a backslash before it.`, p.examples(), defs)
-}
-
-func (p Pythonic) examples() []example { return workedExamples(p.Render) }
-
-func (p Pythonic) syntax() untaggedSyntax {
-	tags := append([]tag{thoughtTags.thought(), dropped(pythonStart), dropped(pythonEnd)}, p.functionTags(new(int))...)
-	return newUntaggedSyntax("[", pythonicMark(p), append(tags, stopping("<|eom|>", "<|eot|>", "<|eom_id|>", "<|eot_id|>")...)...)
+func (o Options) pythonicSyntax() untaggedSyntax {
+	tags := append([]tag{thoughtTags.thought(), dropped(pythonStart), dropped(pythonEnd)}, o.functionTags(new(int))...)
+	return newUntaggedSyntax("[", pythonicMark{o}, append(tags, stopping("<|eom|>", "<|eot|>", "<|eom_id|>", "<|eot_id|>")...)...)
 }
 
 // pythonicMark is a bracket at the beginning of a line, followed by a name and a parenthesis.

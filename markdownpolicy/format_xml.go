@@ -9,13 +9,12 @@ import (
 	"github.com/segue-go/segue/markdownpolicy/internal/commonmark"
 	"github.com/segue-go/segue/markdownpolicy/internal/textscan"
 	"github.com/segue-go/segue/messages"
-	"github.com/segue-go/segue/tools"
 )
 
 // XML is a format that uses only tags:
 // <tool_call><name>…</name><arguments>{…}</arguments></tool_call>, with the arguments as a JSON
 // object, and thoughts between <think> and </think>. Unlike in XML, nothing is escaped: entities
-// are not decoded. The zero value is ready to use.
+// are not decoded. Results are written between <tool_result> and </tool_result>.
 //
 // If Options.Tools are given, XML also reads calls in tags with the names of a tool and its
 // parameters, such as <read_file><path>main.go</path></read_file>. A parameter ends at the first
@@ -29,78 +28,54 @@ import (
 //
 // At the end of the text, closing tags may be missing, except the tag of a parameter that is not
 // JSON, because the parameter may be cut off. A thought without a closing tag extends to the end.
-type XML struct{ Options }
+var XML = Format{row: &row{
+	name: "xml",
+	told: `You can call tools. Write each call between <tool_call> and </tool_call>: the name of the tool between <name> and </name>, then the ` +
+		`arguments between <arguments> and </arguments>, as a JSON object that fits the schema of the tool. Escape in it what JSON escapes, and nothing else. You can make several calls, one after the other. ` + showInstead,
+	results: taggedResults("tool_result"),
+	syntax:  func(f Format) syntax { return f.xmlSyntax() },
+	write: func(f Format, parts []messages.AssistantContent) string {
+		return f.xmlSyntax().render(parts, thoughtTags, func(c messages.ToolCall) string {
+			arguments := string(appendArguments(nil, c.Arguments))
+			if arguments[0] != '{' { // an object ends at its last bracket, other values end at the tag
+				arguments = strings.ReplaceAll(arguments, "<", `\u003c`)
+			}
+			return "<tool_call>\n<name>" + c.Name + "</name>\n<arguments>" + arguments + "</arguments>\n</tool_call>"
+		})
+	},
+}}
 
-// Name implements [Namer].
-func (XML) Name() string { return "xml" }
-
-// WithTools implements [Tooled].
-func (x XML) WithTools(defs []tools.Definition) Policy {
-	x.Options = x.withTools(defs)
-	return x
-}
-
-// ParseResponse implements [Policy].
-func (x XML) ParseResponse(text string) (Document, error) { return parse(x.NewParser(), text) }
-
-// NewParser implements [Streamer].
-func (x XML) NewParser() Parser { return newMarkParser(x.Name(), x.Mode, x.syntax()) }
-
-// Render implements [Renderer].
-func (x XML) Render(parts []messages.AssistantContent) string {
-	return x.syntax().render(parts, thoughtTags, func(c messages.ToolCall) string {
-		arguments := string(appendArguments(nil, c.Arguments))
-		if arguments[0] != '{' { // an object ends at its last bracket, other values end at the tag
-			arguments = strings.ReplaceAll(arguments, "<", `\u003c`)
-		}
-		return "<tool_call>\n<name>" + c.Name + "</name>\n<arguments>" + arguments + "</arguments>\n</tool_call>"
-	})
-}
-
-// FormatQuery implements [Policy]. Results are written between <tool_result> and </tool_result>.
-func (x XML) FormatQuery(history messages.History) (messages.History, error) {
-	return formatQuery(history, x.Render, taggedResults("tool_result"))
-}
-
-// FormatInstructions implements [Policy].
-func (x XML) FormatInstructions(defs []tools.Definition) string {
-	return instruct(`You can call tools. Write each call between <tool_call> and </tool_call>: the name of the tool between <name> and </name>, then the `+
-		`arguments between <arguments> and </arguments>, as a JSON object that fits the schema of the tool. Escape in it what JSON escapes, and nothing else. You can make several calls, one after the other. `+showInstead, x.examples(), defs)
-}
-
-func (x XML) examples() []example { return workedExamples(x.Render) }
-
-func (x XML) syntax() tagSyntax {
+func (o Options) xmlSyntax() tagSyntax {
 	reused := new(elementBlock) // only one is used at a time
 	ends, shown := childEnds{}, new(commonmark.Shown)
 	tags := []tag{thoughtTags.thought(), {"<tool_call>", func(start, after int) block {
-		e := element{name: "tool_call", closing: "</tool_call>", start: start, after: after, pos: after, children: []string{"name", "arguments"}, json: "arguments", ends: ends, noRepair: x.Mode == ModeText}
+		e := element{name: "tool_call", closing: "</tool_call>", start: start, after: after, pos: after, children: []string{"name", "arguments"}, json: "arguments", ends: ends, noRepair: o.Mode == ModeText}
 		e.scan = reused.scan // reuses its memory
 		e.scan.Begin(after)
-		*reused = elementBlock{element: e, mode: x.Mode, call: x.readCall}
+		*reused = elementBlock{element: e, mode: o.Mode, call: o.readXML}
 		return reused
 	}}}
-	for _, d := range x.Tools {
+	for _, d := range o.Tools {
 		if d.Name == "tool_call" || d.Name == "think" {
 			continue
 		}
-		schema := x.properties(d.Name)
+		schema := o.properties(d.Name)
 		children := slices.Sorted(maps.Keys(schema)) // so that an error names the same one each time
 		closing, ends := "</"+d.Name+">", childEnds{}
 		for _, mark := range []string{"<" + d.Name + "/>", "<" + d.Name + " />"} {
 			tags = append(tags, tag{mark, func(start, after int) block {
-				return emptyElement{name: d.Name, start: start, after: after, lacks: x.requires(d.Name), shown: shown}
+				return emptyElement{name: d.Name, start: start, after: after, lacks: o.requires(d.Name), shown: shown}
 			}})
 		}
 		tags = append(tags, tag{"<" + d.Name + ">", func(start, after int) block {
 			e := element{name: d.Name, closing: closing, start: start, after: after, pos: after, children: children, ends: ends}
-			*reused = elementBlock{element: e, mode: x.Mode, textWithoutChildren: true, call: func(fields []field) (Part, []Repair, *ParseError) {
+			*reused = elementBlock{element: e, mode: o.Mode, textWithoutChildren: true, call: func(fields []field) (Part, []Repair, *ParseError) {
 				return readNamed(d.Name, start, fields, schema)
 			}}
 			return reused
 		}})
 	}
-	return newTagSyntax(append(tags, x.functionTags(new(int))...)...)
+	return newTagSyntax(append(tags, o.functionTags(new(int))...)...)
 }
 
 // emptyElement is the tag of an element that is its own end.
@@ -120,8 +95,8 @@ func (e emptyElement) read(text string, _ bool) verdict {
 	return verdict{kind: isParts, end: e.after, parts: []Part{part}}
 }
 
-// readCall makes a call from a name and arguments.
-func (x XML) readCall(fields []field) (Part, []Repair, *ParseError) {
+// readXML makes a call from a name and arguments.
+func (o Options) readXML(fields []field) (Part, []Repair, *ParseError) {
 	var name, arguments field
 	for _, f := range fields {
 		if f.name == "name" {
@@ -136,9 +111,9 @@ func (x XML) readCall(fields []field) (Part, []Repair, *ParseError) {
 	}
 	text := textscan.Trim(arguments.text)
 	at := arguments.at + strings.Index(arguments.text, text)
-	read := func() (string, []Repair, *ParseError) { return readObject(text, at, x.Mode) }
+	read := func() (string, []Repair, *ParseError) { return readObject(text, at, o.Mode) }
 	if text == "" || text == "null" || text[0] == '"' && json.Valid([]byte(text)) {
-		read = func() (string, []Repair, *ParseError) { return readArguments(text, at, x.Mode) }
+		read = func() (string, []Repair, *ParseError) { return readArguments(text, at, o.Mode) }
 	}
 	object, repairs, err := read()
 	if err != nil {

@@ -42,7 +42,7 @@ func TestS2_6_HermesReadsCalls(t *testing.T) {
 		{"escaped", `\<tool_call>{}`, parts(textPart("<tool_call>{}"))},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			hermes := markdownpolicy.Hermes{Options: markdownpolicy.Options{Tools: fileTools}}
+			hermes := markdownpolicy.Hermes.With(markdownpolicy.Options{Tools: fileTools})
 			require.Equal(t, c.want, partsOf(t, hermes, c.reply))
 			checkEveryCut(t, hermes, c.reply)
 		})
@@ -66,16 +66,16 @@ func TestS2_8_HermesByMode(t *testing.T) {
 		{`<tool_call>f<arg_key>a</arg_key></tool_call>`, "<arg_value>", 11, nil},
 		{`<tool_call>[{"name":"t"}`, "a JSON object", 11, nil},
 	} {
-		_, err := markdownpolicy.Hermes{}.ParseResponse(c.reply)
+		_, err := markdownpolicy.Hermes.ParseResponse(c.reply)
 		var broken *markdownpolicy.ParseError
 		require.ErrorAs(t, err, &broken, c.reply)
 		require.Contains(t, broken.Expected, c.expected, c.reply)
 		require.GreaterOrEqual(t, broken.Offset, c.offset, c.reply)
 
-		text := markdownpolicy.Hermes{Options: markdownpolicy.Options{Mode: markdownpolicy.ModeText}}
+		text := markdownpolicy.Hermes.With(markdownpolicy.Options{Mode: markdownpolicy.ModeText})
 		require.Equal(t, parts(textPart(c.reply)), partsOf(t, text, c.reply))
 
-		doc, err := markdownpolicy.Hermes{Options: markdownpolicy.Options{Mode: markdownpolicy.ModeRepair}}.ParseResponse(c.reply)
+		doc, err := markdownpolicy.Hermes.With(markdownpolicy.Options{Mode: markdownpolicy.ModeRepair}).ParseResponse(c.reply)
 		if c.repaired == nil {
 			require.Error(t, err, c.reply)
 			continue
@@ -87,32 +87,32 @@ func TestS2_8_HermesByMode(t *testing.T) {
 }
 
 func TestBrokenCallDoesNotHideTheNext(t *testing.T) {
-	text := markdownpolicy.Hermes{Options: markdownpolicy.Options{Mode: markdownpolicy.ModeText}}
+	text := markdownpolicy.Hermes.With(markdownpolicy.Options{Mode: markdownpolicy.ModeText})
 	const broken = `<tool_call>{"name":"t","arguments":{"a":"</tool_call>`
 	require.Equal(t, parts(textPart(broken), callPart("call_1", "u", "{}")), partsOf(t, text, broken+`<tool_call>{"name":"u"}</tool_call>`))
 }
 
 func TestHermesDialects(t *testing.T) {
 	for _, c := range []struct {
-		dialect markdownpolicy.Dialect
+		dialect markdownpolicy.Format
 		reply   string
 		want    []messages.AssistantContent
 	}{
-		{markdownpolicy.DialectDeepSeek, "a<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>t<｜tool▁sep｜>{\"x\":1}<｜tool▁call▁end｜><｜tool▁calls▁end｜><｜end▁of▁sentence｜>", parts(textPart("a"), callPart("call_1", "t", `{"x":1}`))},
-		{markdownpolicy.DialectDeepSeek, "<|tool▁call▁begin|>function<|tool▁sep|>t\n```json\n{}\n```<|tool▁call▁end|>", parts(callPart("call_1", "t", "{}"))},
-		{markdownpolicy.DialectDeepSeek, "a<｜tool▁outputs▁begin｜>made up<｜tool▁outputs▁end｜>b", parts(textPart("ab"))},
-		{markdownpolicy.DialectLFM, "<|tool_call_start|>[t(a='[1]'), u()]<|tool_call_end|>b", parts(callPart("call_1", "t", `{"a":"[1]"}`), callPart("call_2", "u", "{}"), textPart("b"))},
-		{markdownpolicy.DialectOlmo, "<function_calls>\nt(a=1)\nu()\n</function_calls>", parts(callPart("call_1", "t", `{"a":1}`), callPart("call_2", "u", "{}"))},
-		{markdownpolicy.DialectGemma, `<start_function_call>call:t{a:<escape>x"{}<escape>,b:[1,{c:true}]}<end_function_call>`, parts(callPart("call_1", "t", `{"a":"x\"{}","b":[1,{"c":true}]}`))},
-		{markdownpolicy.DialectGemma, `<start_function_call>{"name":"t"}<end_function_call>`, parts(callPart("call_1", "t", "{}"))},
-		{markdownpolicy.DialectGemma, "<tool_call>{}</tool_call>", parts(textPart("<tool_call>{}</tool_call>"))},
+		{markdownpolicy.LooseDeepSeek, "a<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>t<｜tool▁sep｜>{\"x\":1}<｜tool▁call▁end｜><｜tool▁calls▁end｜><｜end▁of▁sentence｜>", parts(textPart("a"), callPart("call_1", "t", `{"x":1}`))},
+		{markdownpolicy.LooseDeepSeek, "<|tool▁call▁begin|>function<|tool▁sep|>t\n```json\n{}\n```<|tool▁call▁end|>", parts(callPart("call_1", "t", "{}"))},
+		{markdownpolicy.LooseDeepSeek, "a<｜tool▁outputs▁begin｜>made up<｜tool▁outputs▁end｜>b", parts(textPart("ab"))},
+		{markdownpolicy.LFM, "<|tool_call_start|>[t(a='[1]'), u()]<|tool_call_end|>b", parts(callPart("call_1", "t", `{"a":"[1]"}`), callPart("call_2", "u", "{}"), textPart("b"))},
+		{markdownpolicy.Olmo, "<function_calls>\nt(a=1)\nu()\n</function_calls>", parts(callPart("call_1", "t", `{"a":1}`), callPart("call_2", "u", "{}"))},
+		{markdownpolicy.FunctionGemma, `<start_function_call>call:t{a:<escape>x"{}<escape>,b:[1,{c:true}]}<end_function_call>`, parts(callPart("call_1", "t", `{"a":"x\"{}","b":[1,{"c":true}]}`))},
+		{markdownpolicy.FunctionGemma, `<start_function_call>{"name":"t"}<end_function_call>`, parts(callPart("call_1", "t", "{}"))},
+		{markdownpolicy.FunctionGemma, "<tool_call>{}</tool_call>", parts(textPart("<tool_call>{}</tool_call>"))},
 	} {
-		hermes := markdownpolicy.Hermes{Dialect: c.dialect}
+		hermes := c.dialect
 		require.Equal(t, c.want, partsOf(t, hermes, c.reply), c.reply)
 		checkEveryCut(t, hermes, c.reply)
 	}
 	for _, reply := range []string{"<start_function_call>call:t{a:<escape>x}<end_function_call>", "<start_function_call>t<end_function_call>"} {
-		_, err := markdownpolicy.Hermes{Dialect: markdownpolicy.DialectGemma}.ParseResponse(reply)
+		_, err := markdownpolicy.FunctionGemma.ParseResponse(reply)
 		require.Error(t, err)
 	}
 }
@@ -136,28 +136,28 @@ func TestS2_22_HermesThoughts(t *testing.T) {
 		{markdownpolicy.ThoughtsOpen, "x", parts(thoughtPart("x"))},
 		{markdownpolicy.ThoughtsNone, "<think>x</think>" + call, parts(textPart("<think>x</think>"), read)},
 	} {
-		hermes := markdownpolicy.Hermes{Thoughts: c.thoughts}
+		hermes := thinking(markdownpolicy.Hermes, c.thoughts)
 		require.Equal(t, c.want, partsOf(t, hermes, c.reply), c.reply)
 		checkEveryCut(t, hermes, c.reply)
 	}
-	require.Equal(t, "a", markdownpolicy.Hermes{Thoughts: markdownpolicy.ThoughtsNone}.Render(parts(thoughtPart("t"), textPart("a"))))
+	require.Equal(t, "a", thinking(markdownpolicy.Hermes, markdownpolicy.ThoughtsNone).Render(parts(thoughtPart("t"), textPart("a"))))
 }
 
 // Text around the pairs of GLM, or after what looks like the end of a value, is not lost.
 func TestS2_3_HermesPairsWithWords(t *testing.T) {
 	const key = "<tool_call>f<arg_key>a</arg_key>"
 	require.Equal(t, parts(callPart("call_1", "f", `{"a":"x</arg_value>y"}`)),
-		partsOf(t, markdownpolicy.Hermes{}, key+"<arg_value>x</arg_value>y</arg_value></tool_call>"))
+		partsOf(t, markdownpolicy.Hermes, key+"<arg_value>x</arg_value>y</arg_value></tool_call>"))
 	for _, reply := range []string{
 		key + " JUNK <arg_value>x</arg_value>y</arg_value> TAIL</tool_call>",
 		key + "<arg_value>x</arg_value> TAIL</tool_call>",
 		key + "<arg_value>x</tool_call>",
 	} {
 		for _, mode := range []markdownpolicy.Mode{markdownpolicy.ModeError, markdownpolicy.ModeRepair} {
-			_, err := markdownpolicy.Hermes{Options: markdownpolicy.Options{Mode: mode}}.ParseResponse(reply)
+			_, err := markdownpolicy.Hermes.With(markdownpolicy.Options{Mode: mode}).ParseResponse(reply)
 			require.ErrorContains(t, err, "<arg_value>", reply)
 		}
-		text := markdownpolicy.Hermes{Options: markdownpolicy.Options{Mode: markdownpolicy.ModeText}}
+		text := markdownpolicy.Hermes.With(markdownpolicy.Options{Mode: markdownpolicy.ModeText})
 		require.Equal(t, parts(textPart(reply)), partsOf(t, text, reply))
 	}
 }

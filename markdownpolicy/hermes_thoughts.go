@@ -97,7 +97,7 @@ func (s *hermesSyntax) begin(text string, at int) block {
 // of the marks in calls begins calls, and one of those in closing ends them.
 func (t Thoughts) thinking(o Options, calls, closing []string, tags ...tag) *hermesSyntax {
 	s, marks := &hermesSyntax{leading: t == ThoughtsAny}, t.marks(calls)
-	s.shelter = newShelter(slices.Contains(calls, DialectHermes.marks().open))
+	s.shelter = newShelter(slices.Contains(calls, toolCallMarks.open))
 	switch t {
 	case ThoughtsNone:
 	case ThoughtsAny: // an end without its beginning is text, but can be escaped

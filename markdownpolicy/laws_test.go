@@ -59,16 +59,16 @@ func policies(t testing.TB) (all []lawful) {
 			all = append(all, l)
 		}
 	}
-	fenced := markdownpolicy.Fenced{}
+	fenced := markdownpolicy.Fenced
 	all = append(all,
 		lawful{Policy: markdownpolicy.Think{}, name: "think"},
-		lawful{Policy: markdownpolicy.Think{Policy: fenced, Start: markdownpolicy.ThinkTagged}, name: "think/tagged"},
-		lawful{Policy: markdownpolicy.Think{Policy: fenced, Start: markdownpolicy.ThinkOpen}, name: "think/open"},
+		lawful{Policy: markdownpolicy.Think{Policy: fenced, Start: markdownpolicy.ThoughtsTagged}, name: "think/tagged"},
+		lawful{Policy: markdownpolicy.Think{Policy: fenced, Start: markdownpolicy.ThoughtsOpen}, name: "think/open"},
 		lawful{Policy: markdownpolicy.Chain{fenced}, name: "chain/one"},
-		lawful{Policy: markdownpolicy.Chain{fenced, markdownpolicy.Think{}, markdownpolicy.Hermes{}}, name: "chain/three", mixes: true},
+		lawful{Policy: markdownpolicy.Chain{fenced, markdownpolicy.Think{}, markdownpolicy.Hermes}, name: "chain/three", mixes: true},
 		lawful{Policy: markdownpolicy.Think{Policy: markdownpolicy.Chain{fenced, fenced}}, name: "think/chain"},
-		lawful{Policy: markdownpolicy.Think{Policy: markdownpolicy.Hermes{Thoughts: markdownpolicy.ThoughtsNone}}, name: "think/hermes"},
-		lawful{Policy: markdownpolicy.Think{Policy: markdownpolicy.GLM{Version: markdownpolicy.GLM47}}, name: "think/glm"},
+		lawful{Policy: markdownpolicy.Think{Policy: thinking(markdownpolicy.Hermes, markdownpolicy.ThoughtsNone)}, name: "think/hermes"},
+		lawful{Policy: markdownpolicy.Think{Policy: markdownpolicy.GLM47}, name: "think/glm"},
 	)
 	for _, l := range all {
 		l.Policy = l.Policy.(markdownpolicy.Tooled).WithTools(lawTools)
@@ -202,7 +202,7 @@ func checkRoundTrip(t require.TestingT, p markdownpolicy.Policy, parts []message
 	if think, ok := p.(markdownpolicy.Think); ok {
 		p = think.Policy
 	}
-	if _, ok := p.(markdownpolicy.GLM); ok { // strings are written without quotes
+	if n, ok := p.(markdownpolicy.Namer); ok && n.Name() == "glm" { // strings are written without quotes
 		for i, part := range want {
 			if call, ok := part.(messages.ToolCall); ok && len(got) == len(want) {
 				if read, ok := got[i].(messages.ToolCall); ok && reflect.DeepEqual(valueOf(t, call.Arguments), valueOf(t, read.Arguments)) {

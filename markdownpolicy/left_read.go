@@ -93,9 +93,9 @@ func (l *LeftCalls) calls(text string, u *leftUnit) (calls []messages.ToolCall, 
 // parts reads the text of a unit with the policy that finds nothing but calls in it.
 func (l *LeftCalls) parts(body string) (parts []Part, err *ParseError) {
 	if body != "" && body[0] != '<' && !strings.HasPrefix(body, mistralMark) || strings.HasPrefix(body, functionMark) {
-		tags := Hermes{}.Dialect.marks()
+		tags := toolCallMarks
 		for _, form := range undoubled(body) {
-			if parts, err = read(Hermes{Options: l.options}, tags.open+"\n"+form+"\n"+tags.close); err == nil {
+			if parts, err = read(Hermes.With(l.options), tags.open+"\n"+form+"\n"+tags.close); err == nil {
 				break
 			}
 		}
@@ -104,8 +104,8 @@ func (l *LeftCalls) parts(body string) (parts []Part, err *ParseError) {
 	if strings.HasPrefix(body, "<name>") {
 		body = "<tool_call>" + body + "</tool_call>"
 	}
-	for _, p := range leftPolicies(l.options) {
-		found, problem := read(p, body)
+	for _, p := range leftPolicies {
+		found, problem := read(p.With(l.options), body)
 		if problem == nil && len(found) > 0 && firstStart[messages.Text](found) < 0 {
 			return found, nil
 		}
@@ -173,10 +173,4 @@ func (l *LeftCalls) isPlain(body string) bool {
 }
 
 // leftPolicies read what stands between tags.
-func leftPolicies(o Options) []Policy {
-	policies := []Policy{Hermes{Options: o}}
-	for _, d := range []Dialect{DialectDeepSeek, DialectLFM, DialectOlmo, DialectGemma} {
-		policies = append(policies, Hermes{Options: o, Dialect: d})
-	}
-	return append(policies, XML{o}, Mistral{o}, Llama{o}, Pythonic{o}, GLM{Options: o}, Kimi{Options: o}, DeepSeek{Options: o}, Harmony{Options: o})
-}
+var leftPolicies = []Format{Hermes, looseDeepSeek, LFM, Olmo, FunctionGemma, XML, Mistral, Llama, Pythonic, GLM, Kimi, DeepSeek, Harmony}

@@ -116,10 +116,10 @@ func timed(t testing.TB) []lawful {
 	all := append(policies(t), lawful{Policy: chainOfAll(t, nil), name: "chain/all", mixes: true}, lawful{Policy: chainOfAll(t, add), name: "chain/all/tools", mixes: true})
 	for _, mode := range []markdownpolicy.Mode{markdownpolicy.ModeError, markdownpolicy.ModeText, markdownpolicy.ModeRepair} {
 		o := markdownpolicy.Options{Mode: mode, Tools: add}
-		all = append(all, lawful{Policy: markdownpolicy.XML{Options: o}, name: "xml/tools/" + string(mode)}, lawful{Policy: markdownpolicy.Fenced{Options: o}, name: "fenced/tools/" + string(mode)})
-		all = append(all, lawful{Policy: markdownpolicy.Hermes{Options: o, Thoughts: markdownpolicy.ThoughtsOpen}, name: "hermes/open/" + string(mode)})
-		all = append(all, lawful{Policy: markdownpolicy.GLM{Options: o}, name: "glm/add/" + string(mode)}, lawful{Policy: markdownpolicy.Kimi{Options: o}, name: "kimi/add/" + string(mode)})
-		all = append(all, lawful{Policy: markdownpolicy.DeepSeek{Options: o}, name: "deepseek/add/" + string(mode)}, lawful{Policy: markdownpolicy.Harmony{Options: o}, name: "harmony/add/" + string(mode)})
+		all = append(all, lawful{Policy: markdownpolicy.XML.With(o), name: "xml/tools/" + string(mode)}, lawful{Policy: markdownpolicy.Fenced.With(o), name: "fenced/tools/" + string(mode)})
+		all = append(all, lawful{Policy: thinking(markdownpolicy.Hermes, markdownpolicy.ThoughtsOpen).With(o), name: "hermes/open/" + string(mode)})
+		all = append(all, lawful{Policy: markdownpolicy.GLM.With(o), name: "glm/add/" + string(mode)}, lawful{Policy: markdownpolicy.Kimi.With(o), name: "kimi/add/" + string(mode)})
+		all = append(all, lawful{Policy: markdownpolicy.DeepSeek.With(o), name: "deepseek/add/" + string(mode)}, lawful{Policy: markdownpolicy.Harmony.With(o), name: "harmony/add/" + string(mode)})
 	}
 	return all
 }
@@ -258,7 +258,7 @@ func TestS2_20_CallsBehindWhatIsNoObject(t *testing.T) {
 		}
 	}
 	again := "\n```tool_call\n{\"name\":\"t\",\"arguments\":{\"a\":1}}\n```"
-	require.Equal(t, parts(textPart(tree), call), partsOf(t, markdownpolicy.Fenced{}, tree+again))
+	require.Equal(t, parts(textPart(tree), call), partsOf(t, markdownpolicy.Fenced, tree+again))
 }
 
 // Repeated marks that do not begin a call do not hide a call after them.
@@ -267,12 +267,12 @@ func TestS2_20_CallsBehindBrokenOnes(t *testing.T) {
 		policy       markdownpolicy.Policy
 		broken, call string
 	}{
-		{markdownpolicy.Hermes{Options: markdownpolicy.Options{Mode: markdownpolicy.ModeText}}, "<tool_call>t(", `<tool_call>{"name":"t"}</tool_call>`},
-		{markdownpolicy.Hermes{Options: markdownpolicy.Options{Mode: markdownpolicy.ModeText}}, "<tool_call>t(", `<tool_call>t()</tool_call>`},
-		{markdownpolicy.Hermes{Options: markdownpolicy.Options{Mode: markdownpolicy.ModeText}}, `<tool_call>{"`, `<tool_call>{"name":"t"}</tool_call>`},
-		{markdownpolicy.XML{Options: markdownpolicy.Options{Mode: markdownpolicy.ModeText}}, "<tool_call><name>t</name><arguments>{", `<tool_call><name>t</name></tool_call>`},
-		{markdownpolicy.Mistral{Options: markdownpolicy.Options{Mode: markdownpolicy.ModeText}}, "[TOOL_CALLS][{", `[TOOL_CALLS][{"name":"t"}]`},
-		{markdownpolicy.Llama{Options: markdownpolicy.Options{Mode: markdownpolicy.ModeText}}, `{"name":"t","parameters":{{`, "\n" + `{"name":"t","parameters":{}}`},
+		{markdownpolicy.Hermes.With(markdownpolicy.Options{Mode: markdownpolicy.ModeText}), "<tool_call>t(", `<tool_call>{"name":"t"}</tool_call>`},
+		{markdownpolicy.Hermes.With(markdownpolicy.Options{Mode: markdownpolicy.ModeText}), "<tool_call>t(", `<tool_call>t()</tool_call>`},
+		{markdownpolicy.Hermes.With(markdownpolicy.Options{Mode: markdownpolicy.ModeText}), `<tool_call>{"`, `<tool_call>{"name":"t"}</tool_call>`},
+		{markdownpolicy.XML.With(markdownpolicy.Options{Mode: markdownpolicy.ModeText}), "<tool_call><name>t</name><arguments>{", `<tool_call><name>t</name></tool_call>`},
+		{markdownpolicy.Mistral.With(markdownpolicy.Options{Mode: markdownpolicy.ModeText}), "[TOOL_CALLS][{", `[TOOL_CALLS][{"name":"t"}]`},
+		{markdownpolicy.Llama.With(markdownpolicy.Options{Mode: markdownpolicy.ModeText}), `{"name":"t","parameters":{{`, "\n" + `{"name":"t","parameters":{}}`},
 	} {
 		text := strings.Repeat(c.broken, 1<<13)
 		require.Equal(t, parts(textPart(text), callPart("call_1", "t", "{}")), partsOf(t, c.policy, text+c.call), "%T: %q", c.policy, c.broken)

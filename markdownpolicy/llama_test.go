@@ -98,11 +98,11 @@ func TestS2_12_LlamaCalls(t *testing.T) {
 		{"code", `<|python_tag|>print("x")`, contents(text(`print("x")`))},
 		{"nothing", " \n", contents()},
 	} {
-		doc, err := markdownpolicy.Llama{}.ParseResponse(c.reply)
+		doc, err := markdownpolicy.Llama.ParseResponse(c.reply)
 		require.NoError(t, err, c.about)
 		require.Equal(t, c.want, doc.Contents(), c.about)
 		for n := 1; n < 9; n++ {
-			again, err := inPieces(t, markdownpolicy.Llama{}, c.reply, n)
+			again, err := inPieces(t, markdownpolicy.Llama, c.reply, n)
 			require.NoError(t, err)
 			require.Equal(t, doc, again, "%s, in pieces of %d", c.about, n)
 		}
@@ -110,7 +110,7 @@ func TestS2_12_LlamaCalls(t *testing.T) {
 }
 
 func TestS2_12_LlamaKnownNames(t *testing.T) {
-	p := markdownpolicy.Llama{Options: markdownpolicy.Options{Tools: []tools.Definition{{Name: "f"}}}}
+	p := markdownpolicy.Llama.With(markdownpolicy.Options{Tools: []tools.Definition{{Name: "f"}}})
 	for reply, want := range map[string][]messages.AssistantContent{
 		`Say {"name": "g", "parameters": {}} and {"name": "f", "parameters": {}}`: contents(
 			text(`Say {"name": "g", "parameters": {}} and`), call("call_1", "f", "{}")),
@@ -127,7 +127,7 @@ func TestS2_12_LlamaKnownNames(t *testing.T) {
 
 func TestS2_8_LlamaModes(t *testing.T) {
 	const reply = "Look:\n{\"name\":\"t\",\"parameters\":{"
-	doc, err := markdownpolicy.Llama{}.ParseResponse(reply)
+	doc, err := markdownpolicy.Llama.ParseResponse(reply)
 	var perr *markdownpolicy.ParseError
 	require.ErrorAs(t, err, &perr)
 	require.Equal(t, "llama", perr.Policy)
@@ -136,17 +136,17 @@ func TestS2_8_LlamaModes(t *testing.T) {
 	require.Contains(t, perr.Feedback(), "line 2")
 	require.Equal(t, reply, doc.Parts[0].Content.(messages.Text).Text)
 
-	doc, err = markdownpolicy.Llama{Options: markdownpolicy.Options{Mode: markdownpolicy.ModeText}}.ParseResponse(reply)
+	doc, err = markdownpolicy.Llama.With(markdownpolicy.Options{Mode: markdownpolicy.ModeText}).ParseResponse(reply)
 	require.NoError(t, err)
 	require.Equal(t, contents(text(reply)), doc.Contents())
 
-	doc, err = markdownpolicy.Llama{Options: markdownpolicy.Options{Mode: markdownpolicy.ModeRepair}}.ParseResponse(reply)
+	doc, err = markdownpolicy.Llama.With(markdownpolicy.Options{Mode: markdownpolicy.ModeRepair}).ParseResponse(reply)
 	require.NoError(t, err)
 	require.Equal(t, contents(text("Look:"), call("call_1", "t", "{}")), doc.Contents())
 	require.Len(t, doc.Repairs, 2)
 	require.Equal(t, 2, doc.Repairs[0].Line)
 
-	doc, err = markdownpolicy.Llama{Options: markdownpolicy.Options{Mode: markdownpolicy.ModeText}}.ParseResponse(
+	doc, err = markdownpolicy.Llama.With(markdownpolicy.Options{Mode: markdownpolicy.ModeText}).ParseResponse(
 		reply + "\n{\"name\": \"f\", \"parameters\": {}}")
 	require.NoError(t, err)
 	require.Equal(t, call("call_1", "f", "{}"), doc.Contents()[1], "a broken call does not hide another")
@@ -158,10 +158,10 @@ func TestS2_8_LlamaMarksBehindHalfAMark(t *testing.T) {
 		"Use {\"\n<think>secret</think>":     contents(text(`Use {"`), messages.Thought{Text: "secret"}),
 		"Use {\"\n<think>secret</think> ok.": contents(text(`Use {"`), messages.Thought{Text: "secret"}, text("ok.")),
 	} {
-		doc, err := markdownpolicy.Llama{}.ParseResponse(reply)
+		doc, err := markdownpolicy.Llama.ParseResponse(reply)
 		require.NoError(t, err)
 		require.Equal(t, want, doc.Contents(), "%q", reply)
-		again, err := inPieces(t, markdownpolicy.Llama{}, reply, 1)
+		again, err := inPieces(t, markdownpolicy.Llama, reply, 1)
 		require.NoError(t, err)
 		require.Equal(t, doc, again)
 	}
@@ -175,9 +175,9 @@ func FuzzLlama(f *testing.F) {
 	f.Add(`{"log":[{"name":"f","parameters":{"type":"object","properties":{}}}]} {"a":`, 2)
 	f.Add(`<function=f>{"a":1}</function>`, 2)
 	f.Fuzz(func(t *testing.T, reply string, n int) {
-		fuzzPolicy(t, markdownpolicy.Llama{}, reply, n)
-		fuzzPolicy(t, markdownpolicy.Llama{Options: markdownpolicy.Options{Mode: markdownpolicy.ModeRepair, Tools: []tools.Definition{{Name: "f"}}}}, reply, n)
-		roundTrip(t, markdownpolicy.Llama{}, reply)
+		fuzzPolicy(t, markdownpolicy.Llama, reply, n)
+		fuzzPolicy(t, markdownpolicy.Llama.With(markdownpolicy.Options{Mode: markdownpolicy.ModeRepair, Tools: []tools.Definition{{Name: "f"}}}), reply, n)
+		roundTrip(t, markdownpolicy.Llama, reply)
 	})
 }
 
@@ -219,7 +219,7 @@ func TestS2_20_LlamaObjectsWithinWhatIsNoJSON(t *testing.T) {
 		`{"{"":"{","":{"name":"t","arguments":{}}}`, `{"{"":"{","":{"arguments":""}}`, `x {"{"":"{","":{"name":"t","arguments":{}}} y`,
 	} {
 		for _, mode := range []markdownpolicy.Mode{markdownpolicy.ModeError, markdownpolicy.ModeText, markdownpolicy.ModeRepair} {
-			llama := markdownpolicy.Llama{Options: markdownpolicy.Options{Mode: mode}}
+			llama := markdownpolicy.Llama.With(markdownpolicy.Options{Mode: mode})
 			whole, err := llama.ParseResponse(reply)
 			for cut := range reply {
 				p := llama.NewParser()

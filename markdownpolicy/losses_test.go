@@ -17,13 +17,13 @@ var wordy = []struct {
 	policy  func(markdownpolicy.Options) markdownpolicy.Policy
 	replies [][]string
 }{
-	{func(o markdownpolicy.Options) markdownpolicy.Policy { return markdownpolicy.Fenced{Options: o} }, [][]string{
+	{in(markdownpolicy.Fenced), [][]string{
 		{"```tool_call\n", `{"name":"t","arguments":{}}`, "\n```"},
 		{"```json\n", `{"name":"t",`, `"parameters":{}}`, "\n```"},
 		{"```json\n", "[", `{"name":"t","arguments":{}}`, ",", `{"name":"t","arguments":{}}`, "]", "\n```"},
 		{`{"name":"t","arguments":{}}`, `{"name":"t","arguments":{}}`},
 	}},
-	{func(o markdownpolicy.Options) markdownpolicy.Policy { return markdownpolicy.XML{Options: o} }, [][]string{
+	{in(markdownpolicy.XML), [][]string{
 		{"<tool_call>", "<name>", "t", "</name>", "<arguments>", "{", "}", "</arguments>", "</tool_call>"},
 		{"<read_file>", "<path>", "x", "</path>", "</read_file>"},
 		{"<", "t", "/>"},
@@ -31,7 +31,7 @@ var wordy = []struct {
 		{"<function=t>", "{", `"a":"x"`, "}", "</function>"},
 		{"<function=", "t", "/>"},
 	}},
-	{func(o markdownpolicy.Options) markdownpolicy.Policy { return markdownpolicy.Hermes{Options: o} }, [][]string{
+	{in(markdownpolicy.Hermes), [][]string{
 		{"<tool_call>", `{"name":"t","arguments":{}}`, `{"name":"t","arguments":{}}`, "</tool_call>"},
 		{"<tool_call>", "[", `{"name":"t","arguments":{}}`, ",", `{"name":"t","arguments":{}}`, "]", "</tool_call>"},
 		{"<tool_call>", "<function=", "t", ">", "<parameter=", "a", ">", "1", "</parameter>", "<parameter=b>", "2", "</parameter>", "</function>", "</tool_call>"},
@@ -45,39 +45,39 @@ var wordy = []struct {
 		{"<think>", "x", "</think>", "<tool_call>", "t", "(", "a", "=", "1", ")", "</tool_call>"},
 	}},
 	{func(o markdownpolicy.Options) markdownpolicy.Policy {
-		return markdownpolicy.Hermes{Options: o, Dialect: markdownpolicy.DialectDeepSeek}
+		return markdownpolicy.LooseDeepSeek.With(o)
 	}, [][]string{
 		{"<｜tool▁calls▁begin｜>", "<｜tool▁call▁begin｜>", "function", "<｜tool▁sep｜>", "t", "\n```json\n", "{", "}", "\n```", "<｜tool▁call▁end｜>", "<｜tool▁calls▁end｜>"},
 		{"<｜tool▁call▁begin｜>", "function", "<｜tool▁sep｜>", "t", "\n```json\n", "{", "}", "```", "<｜tool▁call▁end｜>"},
 		{"<｜tool▁calls▁begin｜>", "<｜tool▁call▁begin｜>", "t", "<｜tool▁sep｜>", "{", "}", "<｜tool▁call▁end｜>", "<｜tool▁calls▁end｜>"},
 	}},
 	{func(o markdownpolicy.Options) markdownpolicy.Policy {
-		return markdownpolicy.Hermes{Options: o, Dialect: markdownpolicy.DialectLFM}
+		return markdownpolicy.LFM.With(o)
 	}, [][]string{{"<|tool_call_start|>", "[", "t", "(", "a", "=", "'x'", ")", ",", "t()", "]", "<|tool_call_end|>"}}},
 	{func(o markdownpolicy.Options) markdownpolicy.Policy {
-		return markdownpolicy.Hermes{Options: o, Dialect: markdownpolicy.DialectOlmo}
+		return markdownpolicy.Olmo.With(o)
 	}, [][]string{{"<function_calls>", "t()", "\n", "t(a=1)", "</function_calls>"}}},
 	{func(o markdownpolicy.Options) markdownpolicy.Policy {
-		return markdownpolicy.Hermes{Options: o, Dialect: markdownpolicy.DialectGemma}
+		return markdownpolicy.FunctionGemma.With(o)
 	}, [][]string{{"<start_function_call>", "call:", "t", "{", "a", ":", "<escape>", "x", "<escape>", ",", "b:", "1", "}", "<end_function_call>"}}},
 	{func(o markdownpolicy.Options) markdownpolicy.Policy {
-		return markdownpolicy.Hermes{Options: o, Thoughts: markdownpolicy.ThoughtsOpen}
+		return thinking(markdownpolicy.Hermes, markdownpolicy.ThoughtsOpen).With(o)
 	}, [][]string{
 		{"x", "<tool_call>", `{"name":"t"}`, "</tool_call>", "</think>", "y"},
 		{"x", "<tool_call>", `{"name":"t"}`, "</tool_call>", "\n</think>", "\n"},
 	}},
-	{func(o markdownpolicy.Options) markdownpolicy.Policy { return markdownpolicy.Llama{Options: o} }, [][]string{
+	{in(markdownpolicy.Llama), [][]string{
 		{`{"name":"t","parameters":{}}`, ";", `{"name":"t","parameters":{}}`, ";"},
 		{"<|python_tag|>", `{"name":"t","parameters":{}}`, "\n", `{"name":"t","parameters":{}}`},
 		{"<function=", "t", ">", "<parameter=", "a", ">", "1", "</parameter>", "</function>", "</tool_call>"},
 		{"<function=t>", "{", `"a":"x"`, "}", "</function>"},
 		{"<function=", "t", "/>"},
 	}},
-	{func(o markdownpolicy.Options) markdownpolicy.Policy { return markdownpolicy.Pythonic{Options: o} }, [][]string{
+	{in(markdownpolicy.Pythonic), [][]string{
 		{"[", "t", "(", "a", "=", "1", ")", ",", "t()", "]"},
 		{"<|python_start|>", "[", "t()", "]", "<|python_end|>"},
 	}},
-	{func(o markdownpolicy.Options) markdownpolicy.Policy { return markdownpolicy.Mistral{Options: o} }, [][]string{
+	{in(markdownpolicy.Mistral), [][]string{
 		{"[TOOL_CALLS]", "[", `{"name":"t","arguments":{}}`, ",", `{"name":"t","arguments":{}}`, "]", "[/TOOL_CALLS]"},
 		{"[TOOL_CALLS]", "t", "[CALL_ID]9[ARGS]", "{", "}", "[TOOL_CALLS]", "t", "[ARGS]", "{}"},
 		{"[TOOL_CALLS]", "t", "{", "}", "[/TOOL_CALLS]"},

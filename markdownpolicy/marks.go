@@ -371,6 +371,9 @@ func (s untaggedSyntax) escape(text string) string {
 	}
 }
 
+// escapeAll writes a text as escape does, so that no mark after it is escaped.
+func (s untaggedSyntax) escapeAll(text string) string { return unescaping(s.escape(text)) }
+
 // isStart reports whether only blanks precede a position.
 func isStart(text string, at int) bool { return textscan.TrimLeft(text[:at]) == "" }
 

@@ -42,26 +42,26 @@ func knowing(name string) markdownpolicy.Policy {
 	o := markdownpolicy.Options{Tools: teamTools}
 	repair := o
 	repair.Mode = markdownpolicy.ModeRepair
-	hermes := markdownpolicy.Hermes{Options: o}
+	hermes := markdownpolicy.Hermes.With(o)
 	return map[string]markdownpolicy.Policy{
-		"fenced": markdownpolicy.Fenced{Options: o}, "xml": markdownpolicy.XML{Options: o}, "react": markdownpolicy.ReAct{Options: o},
-		"hermes": hermes, "llama": markdownpolicy.Llama{Options: o}, "pythonic": markdownpolicy.Pythonic{Options: o}, "mistral": markdownpolicy.Mistral{Options: o},
-		"hermes/open":     markdownpolicy.Hermes{Options: o, Thoughts: markdownpolicy.ThoughtsOpen},
-		"hermes/any":      markdownpolicy.Hermes{Options: o, Thoughts: markdownpolicy.ThoughtsAny},
-		"hermes/deepseek": markdownpolicy.Hermes{Options: o, Dialect: markdownpolicy.DialectDeepSeek},
-		"hermes/lfm":      markdownpolicy.Hermes{Options: o, Dialect: markdownpolicy.DialectLFM},
-		"hermes/lfm open": markdownpolicy.Hermes{Options: o, Dialect: markdownpolicy.DialectLFM, Thoughts: markdownpolicy.ThoughtsOpen},
-		"hermes/unknown":  markdownpolicy.Hermes{},
-		"llama/unknown":   markdownpolicy.Llama{},
-		"fenced/unknown":  markdownpolicy.Fenced{},
-		"fenced/repair":   markdownpolicy.Fenced{Options: repair}, "xml/repair": markdownpolicy.XML{Options: repair}, "react/repair": markdownpolicy.ReAct{Options: repair},
-		"hermes/repair": markdownpolicy.Hermes{Options: repair}, "llama/repair": markdownpolicy.Llama{Options: repair}, "mistral/repair": markdownpolicy.Mistral{Options: repair},
+		"fenced": markdownpolicy.Fenced.With(o), "xml": markdownpolicy.XML.With(o), "react": markdownpolicy.ReAct{Options: o},
+		"hermes": hermes, "llama": markdownpolicy.Llama.With(o), "pythonic": markdownpolicy.Pythonic.With(o), "mistral": markdownpolicy.Mistral.With(o),
+		"hermes/open":     thinking(markdownpolicy.Hermes, markdownpolicy.ThoughtsOpen).With(o),
+		"hermes/any":      thinking(markdownpolicy.Hermes, markdownpolicy.ThoughtsAny).With(o),
+		"hermes/deepseek": markdownpolicy.LooseDeepSeek.With(o),
+		"hermes/lfm":      markdownpolicy.LFM.With(o),
+		"hermes/lfm open": thinking(markdownpolicy.LFM, markdownpolicy.ThoughtsOpen).With(o),
+		"hermes/unknown":  markdownpolicy.Hermes,
+		"llama/unknown":   markdownpolicy.Llama,
+		"fenced/unknown":  markdownpolicy.Fenced,
+		"fenced/repair":   markdownpolicy.Fenced.With(repair), "xml/repair": markdownpolicy.XML.With(repair), "react/repair": markdownpolicy.ReAct{Options: repair},
+		"hermes/repair": markdownpolicy.Hermes.With(repair), "llama/repair": markdownpolicy.Llama.With(repair), "mistral/repair": markdownpolicy.Mistral.With(repair),
 		"think":         markdownpolicy.Think{Policy: hermes},
-		"think/open":    markdownpolicy.Think{Policy: hermes, Start: markdownpolicy.ThinkOpen},
-		"chain":         markdownpolicy.Chain{markdownpolicy.Fenced{Options: o}, hermes},
-		"chain/repair":  markdownpolicy.Chain{markdownpolicy.Hermes{Options: repair}, markdownpolicy.XML{Options: repair}},
-		"chain/turned":  markdownpolicy.Chain{markdownpolicy.XML{Options: repair}, markdownpolicy.Hermes{Options: repair}},
-		"chain/mistral": markdownpolicy.Chain{markdownpolicy.Mistral{Options: repair}, markdownpolicy.Hermes{Options: repair}, markdownpolicy.XML{Options: repair}},
+		"think/open":    markdownpolicy.Think{Policy: hermes, Start: markdownpolicy.ThoughtsOpen},
+		"chain":         markdownpolicy.Chain{markdownpolicy.Fenced.With(o), hermes},
+		"chain/repair":  markdownpolicy.Chain{markdownpolicy.Hermes.With(repair), markdownpolicy.XML.With(repair)},
+		"chain/turned":  markdownpolicy.Chain{markdownpolicy.XML.With(repair), markdownpolicy.Hermes.With(repair)},
+		"chain/mistral": markdownpolicy.Chain{markdownpolicy.Mistral.With(repair), markdownpolicy.Hermes.With(repair), markdownpolicy.XML.With(repair)},
 	}[name]
 }
 

@@ -26,8 +26,8 @@ func TestS2_6_MistralReadsCalls(t *testing.T) {
 		{"no mark", `[TOOL_CALLS [1] [ARGS]`, parts(textPart(`[TOOL_CALLS [1] [ARGS]`))},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			require.Equal(t, c.want, partsOf(t, markdownpolicy.Mistral{}, c.reply))
-			checkEveryCut(t, markdownpolicy.Mistral{}, c.reply)
+			require.Equal(t, c.want, partsOf(t, markdownpolicy.Mistral, c.reply))
+			checkEveryCut(t, markdownpolicy.Mistral, c.reply)
 		})
 	}
 }
@@ -47,16 +47,16 @@ func TestS2_8_MistralByMode(t *testing.T) {
 		{`[TOOL_CALLS] none`, "a JSON array", ""},
 		{`[TOOL_CALLS][1]`, "a JSON object", ""},
 	} {
-		_, err := markdownpolicy.Mistral{}.ParseResponse(c.reply)
+		_, err := markdownpolicy.Mistral.ParseResponse(c.reply)
 		var broken *markdownpolicy.ParseError
 		require.ErrorAs(t, err, &broken, c.reply)
 		require.Contains(t, broken.Expected, c.expected, c.reply)
 		require.Equal(t, "mistral", broken.Policy)
 
-		text := markdownpolicy.Mistral{Options: markdownpolicy.Options{Mode: markdownpolicy.ModeText}}
+		text := markdownpolicy.Mistral.With(markdownpolicy.Options{Mode: markdownpolicy.ModeText})
 		require.Equal(t, parts(textPart(c.reply)), partsOf(t, text, c.reply))
 
-		doc, err := markdownpolicy.Mistral{Options: markdownpolicy.Options{Mode: markdownpolicy.ModeRepair}}.ParseResponse(c.reply)
+		doc, err := markdownpolicy.Mistral.With(markdownpolicy.Options{Mode: markdownpolicy.ModeRepair}).ParseResponse(c.reply)
 		if c.repaired == "" {
 			require.Error(t, err, c.reply)
 			continue
@@ -70,7 +70,7 @@ func TestS2_8_MistralByMode(t *testing.T) {
 func TestMistralArrayWithoutMark(t *testing.T) {
 	const array = `[ {"name":"read_file","arguments":{"path":"x"}}]`
 	read := callPart("call_1", "read_file", `{"path":"x"}`)
-	mistral := markdownpolicy.Mistral{Options: markdownpolicy.Options{Tools: fileTools}}
+	mistral := markdownpolicy.Mistral.With(markdownpolicy.Options{Tools: fileTools})
 	for reply, want := range map[string][]messages.AssistantContent{
 		"\n" + array + "\nbye":      parts(read, textPart("bye")),
 		"Look: " + array:            parts(textPart("Look: " + array)),
@@ -86,7 +86,7 @@ func TestMistralArrayWithoutMark(t *testing.T) {
 		require.Equal(t, want, partsOf(t, mistral, reply), reply)
 		checkEveryCut(t, mistral, reply)
 	}
-	require.Equal(t, parts(textPart(array)), partsOf(t, markdownpolicy.Mistral{}, array))
+	require.Equal(t, parts(textPart(array)), partsOf(t, markdownpolicy.Mistral, array))
 
 	mistral.Mode = markdownpolicy.ModeRepair
 	doc, err := mistral.ParseResponse(array + "]")

@@ -17,21 +17,21 @@ import (
 // trained are the formats of newer models, by name, with these options.
 func trained(o markdownpolicy.Options) map[string]markdownpolicy.Policy {
 	return map[string]markdownpolicy.Policy{
-		"glm":             markdownpolicy.GLM{Options: o},
-		"glm open":        markdownpolicy.GLM{Options: o, Thoughts: markdownpolicy.ThoughtsOpen},
-		"glm any":         markdownpolicy.GLM{Options: o, Thoughts: markdownpolicy.ThoughtsAny},
-		"glm 4.7":         markdownpolicy.GLM{Options: o, Version: markdownpolicy.GLM47},
-		"glm 4.7 any":     markdownpolicy.GLM{Options: o, Version: markdownpolicy.GLM47, Thoughts: markdownpolicy.ThoughtsAny},
-		"kimi":            markdownpolicy.Kimi{Options: o},
-		"kimi any":        markdownpolicy.Kimi{Options: o, Thoughts: markdownpolicy.ThoughtsAny},
-		"kimi open":       markdownpolicy.Kimi{Options: o, Thoughts: markdownpolicy.ThoughtsOpen},
-		"deepseek":        markdownpolicy.DeepSeek{Options: o},
-		"deepseek v3":     markdownpolicy.DeepSeek{Options: o, Version: markdownpolicy.DeepSeekV3},
-		"deepseek open":   markdownpolicy.DeepSeek{Options: o, Thoughts: markdownpolicy.ThoughtsOpen},
-		"deepseek any":    markdownpolicy.DeepSeek{Options: o, Thoughts: markdownpolicy.ThoughtsAny},
-		"harmony":         markdownpolicy.Harmony{Options: o},
-		"harmony forgets": markdownpolicy.Harmony{Options: o, ForgetThoughts: true},
-		"gemma":           markdownpolicy.Gemma{Options: o},
+		"glm":             markdownpolicy.GLM.With(o),
+		"glm open":        thinking(markdownpolicy.GLM, markdownpolicy.ThoughtsOpen).With(o),
+		"glm any":         thinking(markdownpolicy.GLM, markdownpolicy.ThoughtsAny).With(o),
+		"glm 4.7":         markdownpolicy.GLM47.With(o),
+		"glm 4.7 any":     thinking(markdownpolicy.GLM47, markdownpolicy.ThoughtsAny).With(o),
+		"kimi":            markdownpolicy.Kimi.With(o),
+		"kimi any":        thinking(markdownpolicy.Kimi, markdownpolicy.ThoughtsAny).With(o),
+		"kimi open":       thinking(markdownpolicy.Kimi, markdownpolicy.ThoughtsOpen).With(o),
+		"deepseek":        markdownpolicy.DeepSeek.With(o),
+		"deepseek v3":     markdownpolicy.DeepSeekV3.With(o),
+		"deepseek open":   thinking(markdownpolicy.DeepSeek, markdownpolicy.ThoughtsOpen).With(o),
+		"deepseek any":    thinking(markdownpolicy.DeepSeek, markdownpolicy.ThoughtsAny).With(o),
+		"harmony":         markdownpolicy.Harmony.With(o),
+		"harmony forgets": forgetting(markdownpolicy.Harmony).With(o),
+		"gemma":           markdownpolicy.Gemma.With(o),
 	}
 }
 
@@ -163,7 +163,7 @@ func TestS2_8_TrainedFormatsByMode(t *testing.T) {
 // The mark that begins the next call may be longer than the mark that ends this one, and come in
 // pieces.
 func TestS2_8_NextCallInPieces(t *testing.T) {
-	hermes := markdownpolicy.Hermes{Options: markdownpolicy.Options{Mode: markdownpolicy.ModeRepair}, Dialect: markdownpolicy.DialectDeepSeek}
+	hermes := markdownpolicy.LooseDeepSeek.With(markdownpolicy.Options{Mode: markdownpolicy.ModeRepair})
 	checkEveryCut(t, hermes, `<｜tool▁call▁begin｜>{"name":"t"} x<｜tool▁call▁begin｜>{"name":"u"}<｜tool▁call▁end｜>`)
 }
 
@@ -254,16 +254,16 @@ func TestS2_19_GLM47TellsWithoutLineBreaks(t *testing.T) {
 // The published template of gpt-oss refuses a past reply with the marks of a thought or an answer.
 func TestS2_19_HarmonyWritesNoAnswerBesideCalls(t *testing.T) {
 	reply := parts(textPart("I look."), callPart("call_1", "t", "{}"), textPart("I looked."))
-	text := markdownpolicy.Harmony{ForgetThoughts: true}.Render(reply)
+	text := forgetting(markdownpolicy.Harmony).Render(reply)
 	require.NotContains(t, text, "<|channel|>final<|message|>")
-	doc, err := markdownpolicy.Harmony{}.ParseResponse(text)
+	doc, err := markdownpolicy.Harmony.ParseResponse(text)
 	require.NoError(t, err)
 	require.Equal(t, normal(reply), normal(doc.Contents()))
 }
 
 // gpt-oss was trained on tools as functions of TypeScript.
 func TestHarmonyDescribesToolsAsTypeScript(t *testing.T) {
-	told := markdownpolicy.Harmony{}.FormatInstructions([]tools.Definition{
+	told := markdownpolicy.Harmony.FormatInstructions([]tools.Definition{
 		{Name: "look", Description: "Looks.\nOnce.", Parameters: []byte(`{"type":"object","properties":{
 			"place":{"type":"string","description":"Where."},"unit":{"enum":["C","F"]},"days":{"type":"array","items":{"type":["integer","null"]}},
 			"all":{"type":"array"},"area":{"type":"object","properties":{"size":{"type":"number"}}},"by":{"anyOf":[{"type":"string"},{"type":"boolean"}]},
@@ -327,7 +327,7 @@ func TestThinkAroundTrainedFormats(t *testing.T) {
 		require.Equal(t, want, got, name)
 	}
 	require.Equal(t, parts(thoughtPart("so"), callPart("call_1", "t", "{}")),
-		partsOf(t, markdownpolicy.Think{Policy: markdownpolicy.GLM{}}, "so</think><tool_call>t</tool_call>"))
+		partsOf(t, markdownpolicy.Think{Policy: markdownpolicy.GLM}, "so</think><tool_call>t</tool_call>"))
 }
 
 // TestTrainedFormatsFindNoCallsInTheCorpus reads texts that models wrote without these formats.

@@ -64,7 +64,7 @@ func TestS2_14_oddReplies(t *testing.T) {
 // A name with a bracket is not that of a tool.
 func TestS2_14_oddMistralName(t *testing.T) {
 	reply := `[TOOL_CALLS]list_users({"team":"red"})`
-	doc, err := markdownpolicy.Mistral{Options: markdownpolicy.Options{Tools: teamTools}}.ParseResponse(reply)
+	doc, err := markdownpolicy.Mistral.With(markdownpolicy.Options{Tools: teamTools}).ParseResponse(reply)
 	require.ErrorContains(t, err, `expected the name of a tool behind [TOOL_CALLS]`)
 	require.Equal(t, parts(textPart(reply)), doc.Contents())
 }

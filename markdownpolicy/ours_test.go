@@ -17,8 +17,8 @@ import (
 // pieces.
 func TestS2_14_OurCases(t *testing.T) {
 	policies := map[string]markdownpolicy.Policy{
-		"fenced": markdownpolicy.Fenced{}, "hermes": markdownpolicy.Hermes{}, "mistral": markdownpolicy.Mistral{},
-		"llama": markdownpolicy.Llama{}, "pythonic": markdownpolicy.Pythonic{}, "xml": markdownpolicy.XML{},
+		"fenced": markdownpolicy.Fenced, "hermes": markdownpolicy.Hermes, "mistral": markdownpolicy.Mistral,
+		"llama": markdownpolicy.Llama, "pythonic": markdownpolicy.Pythonic, "xml": markdownpolicy.XML,
 	}
 	data, err := os.ReadFile(filepath.Join("testdata", "cases-ours.jsonl"))
 	require.NoError(t, err)

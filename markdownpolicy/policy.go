@@ -92,40 +92,31 @@ func withTools(p Policy, defs []tools.Definition) Policy {
 	return p
 }
 
-// builtins are the built-in policies, the default first.
-var builtins = []struct {
-	name  string
-	build func(Options) Policy
-}{
-	{"fenced", func(o Options) Policy { return Fenced{o} }},
-	{"xml", func(o Options) Policy { return XML{o} }},
-	{"react", func(o Options) Policy { return ReAct{o} }},
-	{"hermes", func(o Options) Policy { return Hermes{Options: o} }},
-	{"llama", func(o Options) Policy { return Llama{o} }},
-	{"pythonic", func(o Options) Policy { return Pythonic{o} }},
-	{"mistral", func(o Options) Policy { return Mistral{o} }},
-	{"glm", func(o Options) Policy { return GLM{Options: o} }},
-	{"kimi", func(o Options) Policy { return Kimi{Options: o} }},
-	{"deepseek", func(o Options) Policy { return DeepSeek{Options: o} }},
-	{"harmony", func(o Options) Policy { return Harmony{Options: o} }},
-	{"gemma", func(o Options) Policy { return Gemma{o} }},
-	{"structured", func(o Options) Policy { return Structured{Options: o} }},
-}
+// builtins are the built-in policies, the default first. Each has its name.
+var builtins = []Policy{Fenced, XML, ReAct{}, Hermes, Llama, Pythonic, Mistral, GLM, Kimi, DeepSeek, Harmony, Gemma, Structured{}}
 
 // Names returns the names of the built-in policies, the default first.
 func Names() []string {
 	names := make([]string, len(builtins))
-	for i, b := range builtins {
-		names[i] = b.name
+	for i, p := range builtins {
+		names[i] = nameOf(p)
 	}
 	return names
 }
 
 // New returns the built-in policy with that name; "" is the default. An error lists the names.
 func New(name string, o Options) (Policy, error) {
-	for _, b := range builtins {
-		if b.name == name || name == "" {
-			return b.build(o), nil
+	for _, p := range builtins {
+		if name != "" && nameOf(p) != name {
+			continue
+		}
+		switch p := p.(type) {
+		case ReAct:
+			return ReAct{o}, nil
+		case Structured:
+			return Structured{Options: o}, nil
+		case Format:
+			return p.With(o), nil
 		}
 	}
 	return nil, fmt.Errorf("markdownpolicy: there is no policy %q; there are: %s", name, strings.Join(Names(), ", "))

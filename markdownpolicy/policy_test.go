@@ -29,5 +29,5 @@ func TestWithTools(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, `{"query":"Oslo"}`, doc.Contents()[0].(messages.ToolCall).Arguments)
 	}
-	require.Equal(t, markdownpolicy.Think{Policy: markdownpolicy.Fenced{Options: markdownpolicy.Options{Tools: search}}}, markdownpolicy.Think{}.WithTools(search))
+	require.Equal(t, markdownpolicy.Think{Policy: markdownpolicy.Fenced.With(markdownpolicy.Options{Tools: search})}, markdownpolicy.Think{}.WithTools(search))
 }

@@ -185,18 +185,7 @@ func joinTexts(parts []messages.AssistantContent) []messages.AssistantContent {
 
 // writeParts writes parts as joinTexts returns them, with a separator between any two.
 func writeParts(parts []messages.AssistantContent, separator string, text, thought func(string) string, call func(messages.ToolCall) string) string {
-	var texts []string
-	for _, p := range joinTexts(parts) {
-		switch p := p.(type) {
-		case messages.Text:
-			texts = append(texts, text(p.Text))
-		case messages.Thought:
-			texts = append(texts, thought(p.Text))
-		case messages.ToolCall:
-			texts = append(texts, call(p))
-		}
-	}
-	return strings.Join(texts, separator)
+	return writeGroups(parts, separator, text, thought, func(calls []messages.ToolCall) string { return joinEach(calls, separator, call) })
 }
 
 // taggedResults returns a function that writes results for a model, each between tags of that name,

@@ -36,11 +36,11 @@ func TestS2_12_PythonicCalls(t *testing.T) {
 		{"cut off early", `[f(`, contents(text(`[f(`))},
 		{"nothing", "", contents()},
 	} {
-		doc, err := markdownpolicy.Pythonic{}.ParseResponse(c.reply)
+		doc, err := markdownpolicy.Pythonic.ParseResponse(c.reply)
 		require.NoError(t, err, c.about)
 		require.Equal(t, c.want, doc.Contents(), c.about)
 		for n := 1; n < 9; n++ {
-			again, err := inPieces(t, markdownpolicy.Pythonic{}, c.reply, n)
+			again, err := inPieces(t, markdownpolicy.Pythonic, c.reply, n)
 			require.NoError(t, err)
 			require.Equal(t, doc, again, "%s, in pieces of %d", c.about, n)
 		}
@@ -48,7 +48,7 @@ func TestS2_12_PythonicCalls(t *testing.T) {
 }
 
 func TestS2_12_PythonicKnownNames(t *testing.T) {
-	p := markdownpolicy.Pythonic{Options: markdownpolicy.Options{Tools: []tools.Definition{{Name: "f"}}}}
+	p := markdownpolicy.Pythonic.With(markdownpolicy.Options{Tools: []tools.Definition{{Name: "f"}}})
 	doc, err := p.ParseResponse("Text:\n[g(a=1)]\n[f(a=1)]")
 	require.NoError(t, err)
 	require.Equal(t, contents(text("Text:\n[g(a=1)]"), call("call_1", "f", `{"a":1}`)), doc.Contents())
@@ -59,7 +59,7 @@ func TestS2_12_PythonicKnownNames(t *testing.T) {
 
 func TestS2_8_PythonicModes(t *testing.T) {
 	parse := func(mode markdownpolicy.Mode, reply string) (markdownpolicy.Document, error) {
-		return markdownpolicy.Pythonic{Options: markdownpolicy.Options{Mode: mode}}.ParseResponse(reply)
+		return markdownpolicy.Pythonic.With(markdownpolicy.Options{Mode: mode}).ParseResponse(reply)
 	}
 	for _, reply := range []string{
 		`[f(a=b'z')]`, `[f(a='x 'y', b='z')]`, `[f(a=1])]`, `[f(a=1`, `[f(a='x`, "[f(a='x\ny')]", `[f(a=1, a=2)]`, `[f(a=1, 2)]`, `[f(a=1, **{'b': 2})]`,
@@ -104,8 +104,8 @@ func TestS2_1_PythonicArgumentsComeBack(t *testing.T) {
 		arguments, err := json.Marshal(rapid.MapOfN(rapid.String(), anyJSON(2), 0, 4).Draw(t, "arguments"))
 		require.NoError(t, err)
 		want := contents(text("x"), call("call_1", "f", string(arguments)), call("call_2", "g-2", `{"a":"\/ \u0041 \\/","b":1e5}`))
-		reply := markdownpolicy.Pythonic{}.Render(want)
-		doc, err := markdownpolicy.Pythonic{}.ParseResponse(reply)
+		reply := markdownpolicy.Pythonic.Render(want)
+		doc, err := markdownpolicy.Pythonic.ParseResponse(reply)
 		require.NoError(t, err, reply)
 		require.Len(t, doc.Parts, 3, reply)
 		require.JSONEq(t, string(arguments), doc.Parts[1].Content.(messages.ToolCall).Arguments)
@@ -118,8 +118,8 @@ func FuzzPythonic(f *testing.F) {
 		f.Add(seed, 3)
 	}
 	f.Fuzz(func(t *testing.T, reply string, n int) {
-		fuzzPolicy(t, markdownpolicy.Pythonic{}, reply, n)
-		fuzzPolicy(t, markdownpolicy.Pythonic{Options: markdownpolicy.Options{Mode: markdownpolicy.ModeRepair, Tools: []tools.Definition{{Name: "f"}}}}, reply, n)
-		roundTrip(t, markdownpolicy.Pythonic{}, reply)
+		fuzzPolicy(t, markdownpolicy.Pythonic, reply, n)
+		fuzzPolicy(t, markdownpolicy.Pythonic.With(markdownpolicy.Options{Mode: markdownpolicy.ModeRepair, Tools: []tools.Definition{{Name: "f"}}}), reply, n)
+		roundTrip(t, markdownpolicy.Pythonic, reply)
 	})
 }

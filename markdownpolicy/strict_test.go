@@ -17,7 +17,7 @@ func TestS2_9_KeysBesideEmptyArguments(t *testing.T) {
 	for _, mode := range []markdownpolicy.Mode{markdownpolicy.ModeError, markdownpolicy.ModeRepair} {
 		for _, nothing := range []string{``, `"arguments":null,`, `"arguments":"",`, `"arguments":" \n",`, `"arguments":"null",`} {
 			call := `{"name":"t",` + nothing + `"city":"Paris"}`
-			doc, err := markdownpolicy.Hermes{Options: markdownpolicy.Options{Mode: mode}}.ParseResponse("<tool_call>" + call + "</tool_call>")
+			doc, err := markdownpolicy.Hermes.With(markdownpolicy.Options{Mode: mode}).ParseResponse("<tool_call>" + call + "</tool_call>")
 			broken, ok := errors.AsType[*markdownpolicy.ParseError](err)
 			require.True(t, ok, call)
 			require.Contains(t, broken.Found, `"city"`)
@@ -121,7 +121,7 @@ func TestS2_9_WhatStandsTwiceInACall(t *testing.T) {
 		in := func(mode markdownpolicy.Mode) markdownpolicy.Policy {
 			o := markdownpolicy.Options{Mode: mode}
 			if c.policy == "gemma" {
-				return markdownpolicy.Hermes{Dialect: markdownpolicy.DialectGemma, Options: o}
+				return markdownpolicy.FunctionGemma.With(o)
 			}
 			p, err := markdownpolicy.New(c.policy, o)
 			require.NoError(t, err)
@@ -136,5 +136,5 @@ func TestS2_9_WhatStandsTwiceInACall(t *testing.T) {
 		require.Equal(t, parts(textPart(c.reply)), partsOf(t, in(markdownpolicy.ModeText), c.reply))
 	}
 	const within = `<tool_call>{"name":"a","arguments":{"x":1,"x":2}}</tool_call>`
-	require.Equal(t, parts(callPart("call_1", "a", `{"x":1,"x":2}`)), partsOf(t, markdownpolicy.Hermes{}, within), "what stands in the arguments is for the tool")
+	require.Equal(t, parts(callPart("call_1", "a", `{"x":1,"x":2}`)), partsOf(t, markdownpolicy.Hermes, within), "what stands in the arguments is for the tool")
 }

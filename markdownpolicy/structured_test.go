@@ -165,8 +165,8 @@ func TestStructured_ReplySchema(t *testing.T) {
 func TestReplySchema_ofOthers(t *testing.T) {
 	want := markdownpolicy.Structured{}.ReplySchema(structuredTools, false, nil)
 	require.Equal(t, want, markdownpolicy.Think{Policy: markdownpolicy.Structured{}}.ReplySchema(structuredTools, false, nil))
-	require.Equal(t, want, markdownpolicy.Chain{markdownpolicy.Structured{}, markdownpolicy.Fenced{}}.ReplySchema(structuredTools, false, nil))
-	require.Nil(t, markdownpolicy.Chain{markdownpolicy.Fenced{}, markdownpolicy.Structured{}}.ReplySchema(structuredTools, false, nil))
+	require.Equal(t, want, markdownpolicy.Chain{markdownpolicy.Structured{}, markdownpolicy.Fenced}.ReplySchema(structuredTools, false, nil))
+	require.Nil(t, markdownpolicy.Chain{markdownpolicy.Fenced, markdownpolicy.Structured{}}.ReplySchema(structuredTools, false, nil))
 	require.Nil(t, markdownpolicy.Think{}.ReplySchema(structuredTools, false, nil))
 }
 

@@ -14,15 +14,19 @@ import (
 type pastThoughts uint8
 
 const (
-	thoughtsAll    pastThoughts = iota
-	thoughtsOfTurn              // those after the last message of the user
-	thoughtsOfWork              // those after the last reply without calls
+	thoughtsAsTold pastThoughts = iota // all, and results in the order in which they came
+	thoughtsAll
+	thoughtsOfTurn // those after the last message of the user
+	thoughtsOfWork // those after the last reply without calls
 	thoughtsNever
 )
 
 // tell implements FormatQuery for a chat template. The results of a reply are in the order of its
 // calls, because most templates do not say which call a result answers.
 func (keep pastThoughts) tell(h messages.History, render func([]messages.AssistantContent) string, results func([]messages.ToolOutput) string) (messages.History, error) {
+	if keep == thoughtsAsTold {
+		return formatQuery(h, render, results)
+	}
 	from, at := keep.from(h), 0 // replies, counted
 	var calls []messages.ToolCall
 	reply := func(parts []messages.AssistantContent) string {
@@ -113,7 +117,7 @@ func writeGroups(parts []messages.AssistantContent, separator string, text, thou
 		switch p := p.(type) {
 		case messages.Text:
 			end()
-			texts = append(texts, unescaping(text(p.Text)))
+			texts = append(texts, text(p.Text))
 		case messages.Thought:
 			end()
 			texts = append(texts, thought(p.Text))
@@ -123,24 +127,4 @@ func writeGroups(parts []messages.AssistantContent, separator string, text, thou
 	}
 	end()
 	return strings.Join(texts, separator)
-}
-
-// write writes parts as [writeGroups] does, with thoughts between <think> and </think>. begins are
-// the marks that begin calls.
-func (t Thoughts) write(
-	parts []messages.AssistantContent, separator string, escape func(string) string, begins []string,
-	calls func([]messages.ToolCall) string,
-) string {
-	if t == ThoughtsNone {
-		parts = slices.DeleteFunc(slices.Clone(parts), isThought)
-	}
-	thought := t.marks(begins).writeInline
-	if t == ThoughtsAny { // of two quotes on one line, what is between them is text
-		thought, separator = t.marks(begins).write, "\n"
-	}
-	text := writeGroups(parts, separator, escape, thought, calls)
-	if t == ThoughtsOpen && text != "" && !strings.HasPrefix(text, thoughtTags.open) {
-		text = thoughtTags.open + thoughtTags.close + text
-	}
-	return text
 }

@@ -15,27 +15,9 @@ import (
 // quotes on its line, as in the arguments of a call, is not a tag, nor is one in a value that [GLM]
 // or [Hermes] reads without quotes, or one after a backslash, which is removed.
 type Think struct {
-	Policy Policy // reads the rest; nil is [Fenced]
-	Start  ThinkStart
+	Policy Policy   // reads the rest; nil is [Fenced]
+	Start  Thoughts // how the first thought of a reply begins: ThoughtsTagged, ThoughtsOpen or ThoughtsAny; "" is ThoughtsAny
 }
-
-// ThinkStart selects how the first thought of a reply begins.
-type ThinkStart string
-
-// The ways in which a thought begins.
-const (
-	// ThinkAny reads both forms below: text before a first </think> is a thought. Nothing is
-	// released before the first tag, because it may still be part of a thought.
-	ThinkAny ThinkStart = ""
-
-	// ThinkTagged is for models that write <think>: a </think> without a <think> is text, and text
-	// is released at once.
-	ThinkTagged ThinkStart = "tagged"
-
-	// ThinkOpen is for models whose prompt ends with <think>: a reply begins within a thought, with
-	// or without the tag.
-	ThinkOpen ThinkStart = "open"
-)
 
 const (
 	thinkTag    = "<think>"
@@ -44,7 +26,7 @@ const (
 
 func (t Think) policy() Policy {
 	if t.Policy == nil {
-		return Fenced{}
+		return Fenced
 	}
 	return t.Policy
 }
@@ -52,7 +34,7 @@ func (t Think) policy() Policy {
 // WithTools implements [Tooled].
 func (t Think) WithTools(defs []tools.Definition) Policy {
 	if t.Policy == nil {
-		t.Policy = Fenced{}
+		t.Policy = Fenced
 	}
 	t.Policy = withTools(t.Policy, defs)
 	return t
@@ -76,7 +58,11 @@ func (t Think) ReplySchema(defs []tools.Definition, must bool, answer json.RawMe
 // and [Harmony] write them as their models know them, and leave out those that are not told again.
 func (t Think) FormatQuery(h messages.History) (messages.History, error) {
 	switch p := t.policy().(type) {
-	case GLM, Kimi, DeepSeek, Harmony, Structured:
+	case Format:
+		if p.keep() > thoughtsAll {
+			return p.FormatQuery(h)
+		}
+	case Structured:
 		return p.FormatQuery(h)
 	}
 	return formatQuery(h, t.Render, t.results)
@@ -94,7 +80,7 @@ func (t Think) results(outputs []messages.ToolOutput) string {
 	h[0] = turn
 	rendered, err := t.policy().FormatQuery(h)
 	if err != nil {
-		return Fenced{}.results(outputs)
+		return Fenced.row.results(outputs)
 	}
 	var texts []string
 	for _, m := range rendered {
@@ -118,7 +104,7 @@ func (t Think) Render(parts []messages.AssistantContent) string {
 	for i, p := range joinTexts(parts) {
 		thought, ok := p.(messages.Thought)
 		if !ok {
-			if i == 0 && t.Start == ThinkOpen {
+			if i == 0 && t.Start == ThoughtsOpen {
 				blocks = append(blocks, thinkTag+thinkEndTag)
 			}
 			rest = append(rest, p)
@@ -179,8 +165,8 @@ type shelter struct {
 func newShelter(valued bool) shelter {
 	s := shelter{valued: valued}
 	if valued {
-		s.values.calls = finders(DialectHermes.marks().open)
-		s.values.marks = finders(DialectHermes.marks().close, pairValue.open, parameterMark)
+		s.values.calls = finders(toolCallMarks.open)
+		s.values.marks = finders(toolCallMarks.close, pairValue.open, parameterMark)
 		s.values.ends = finders(pairValue.close, parameterEnd)
 	}
 	return s
@@ -205,10 +191,8 @@ func (s *shelter) around(text string, at, behind int, final bool) (within, sure 
 // isValued reports whether a policy reads values that are written without quotes.
 func isValued(p Policy) bool {
 	switch p := p.(type) {
-	case GLM:
-		return true
-	case Hermes:
-		return p.Dialect == "" || p.Dialect == DialectHermes
+	case Format:
+		return p.form().valued
 	case Chain:
 		return slices.ContainsFunc(p, isValued)
 	default:

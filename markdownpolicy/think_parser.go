@@ -15,7 +15,7 @@ func (t Think) ParseResponse(text string) (Document, error) { return parse(t.New
 // NewParser implements [Streamer].
 func (t Think) NewParser() Parser {
 	return &thinkParser{
-		think: t, within: t.Start == ThinkOpen, begun: t.Start == ThinkOpen, tagged: t.Start != ThinkAny,
+		think: t, within: t.Start == ThoughtsOpen, begun: t.Start == ThoughtsOpen, tagged: t.Start != "" && t.Start != ThoughtsAny,
 		shelter: newShelter(isValued(t.policy())),
 	}
 }

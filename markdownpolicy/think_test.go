@@ -53,11 +53,11 @@ func TestS2_22_CallsAreCountedThroughTheReply(t *testing.T) {
 }
 
 func TestS2_22_WaysToBegin(t *testing.T) {
-	open := markdownpolicy.Think{Start: markdownpolicy.ThinkOpen}
+	open := markdownpolicy.Think{Start: markdownpolicy.ThoughtsOpen}
 	require.Equal(t, []messages.AssistantContent{thoughtPart("hm"), textPart("Hi.")}, partsOf(t, open, "hm</think>Hi."))
 	require.Equal(t, []messages.AssistantContent{thoughtPart("hm"), textPart("Hi.")}, partsOf(t, open, " <think>hm</think>Hi."))
 	require.Equal(t, []messages.AssistantContent{thoughtPart("hm")}, partsOf(t, open, "hm"))
-	tagged := markdownpolicy.Think{Start: markdownpolicy.ThinkTagged}
+	tagged := markdownpolicy.Think{Start: markdownpolicy.ThoughtsTagged}
 	require.Equal(t, []messages.AssistantContent{textPart("hm</think>Hi.")}, partsOf(t, tagged, "hm</think>Hi."))
 
 	require.Empty(t, markdownpolicy.Think{}.NewParser().Write("This may be a thought yet"))
@@ -89,7 +89,7 @@ func TestThinkRendersWithTheOtherPolicy(t *testing.T) {
 	}
 	got, err := markdownpolicy.Think{}.FormatQuery(h)
 	require.NoError(t, err)
-	plain, err := markdownpolicy.Fenced{}.FormatQuery(h)
+	plain, err := markdownpolicy.Fenced.FormatQuery(h)
 	require.NoError(t, err)
 	require.Equal(t, "<think>\na \\</think> b\n</think>\n\n```tool_call\n{\"name\": \"look\", \"arguments\": {}}\n```", got[0].(messages.Assistant).Text())
 	require.Equal(t, plain[1], got[1])
@@ -100,7 +100,7 @@ func FuzzThink(f *testing.F) {
 	f.Add("a \" <think>b</think> \\<think>\n\"</think>\"\\", 1)
 	f.Add("hm\n</think>\n```tool_call\n{\n```\n<think>x", 1)
 	f.Fuzz(func(t *testing.T, reply string, size int) {
-		for _, start := range []markdownpolicy.ThinkStart{markdownpolicy.ThinkAny, markdownpolicy.ThinkTagged, markdownpolicy.ThinkOpen} {
+		for _, start := range []markdownpolicy.Thoughts{markdownpolicy.ThoughtsAny, markdownpolicy.ThoughtsTagged, markdownpolicy.ThoughtsOpen} {
 			p := markdownpolicy.Think{Start: start}
 			checkReply(t, lawful{Policy: p, name: "think"}, reply, size)
 			checkRoundTrip(t, p, []messages.AssistantContent{textPart(reply), callPart("", "t", "{}"), thoughtPart(reply), textPart(reply)})
@@ -141,10 +141,10 @@ func TestS2_1_LoneQuoteInThought(t *testing.T) {
 func TestS2_1_LongLineBehindTag(t *testing.T) {
 	long := callPart("", "t", `{"a":"</think>`+strings.Repeat("x", 1<<17)+`"}`)
 	for _, p := range []markdownpolicy.Policy{
-		markdownpolicy.Kimi{Thoughts: markdownpolicy.ThoughtsAny},
-		markdownpolicy.Hermes{Thoughts: markdownpolicy.ThoughtsAny},
-		markdownpolicy.DeepSeek{Thoughts: markdownpolicy.ThoughtsAny},
-		markdownpolicy.Think{Policy: markdownpolicy.Hermes{}},
+		thinking(markdownpolicy.Kimi, markdownpolicy.ThoughtsAny),
+		thinking(markdownpolicy.Hermes, markdownpolicy.ThoughtsAny),
+		thinking(markdownpolicy.DeepSeek, markdownpolicy.ThoughtsAny),
+		markdownpolicy.Think{Policy: markdownpolicy.Hermes},
 	} {
 		checkRoundTrip(t, p, parts(textPart("hi"), long, textPart("bye")))
 	}

@@ -51,9 +51,9 @@ func TestTypesOfSchemas(t *testing.T) {
 	} {
 		want := fmt.Sprintf(`{"%s":%s}`, c.key, c.want)
 		for name, p := range map[string]markdownpolicy.Policy{
-			"<tool_call><function=typed><parameter=%s>%s</parameter></function></tool_call>": markdownpolicy.Hermes{Options: o},
-			"<tool_call>typed<arg_key>%s</arg_key><arg_value>%s</arg_value></tool_call>":     markdownpolicy.GLM{Options: o},
-			"<typed><%[1]s>%[2]s</%[1]s></typed>":                                            markdownpolicy.XML{Options: o},
+			"<tool_call><function=typed><parameter=%s>%s</parameter></function></tool_call>": markdownpolicy.Hermes.With(o),
+			"<tool_call>typed<arg_key>%s</arg_key><arg_value>%s</arg_value></tool_call>":     markdownpolicy.GLM.With(o),
+			"<typed><%[1]s>%[2]s</%[1]s></typed>":                                            markdownpolicy.XML.With(o),
 		} {
 			doc, err := p.ParseResponse(fmt.Sprintf(name, c.key, c.value))
 			require.NoError(t, err)
@@ -61,7 +61,7 @@ func TestTypesOfSchemas(t *testing.T) {
 			require.Equal(t, parts(callPart("call_1", "typed", want)), doc.Contents(), "%s: %s", c.key, c.value)
 		}
 	}
-	doc, err := markdownpolicy.GLM{Options: o}.ParseResponse("<tool_call>typed<arg_key>lost</arg_key><arg_value>['a']</arg_value><arg_key>more</arg_key><arg_value>['a']</arg_value></tool_call>")
+	doc, err := markdownpolicy.GLM.With(o).ParseResponse("<tool_call>typed<arg_key>lost</arg_key><arg_value>['a']</arg_value><arg_key>more</arg_key><arg_value>['a']</arg_value></tool_call>")
 	require.NoError(t, err)
 	require.Equal(t, parts(callPart("call_1", "typed", `{"lost":"['a']","more":"['a']"}`)), doc.Contents())
 }
@@ -72,7 +72,7 @@ func TestTypesOfSchemas_manyReferences(t *testing.T) {
 	const loop = `{"$ref": "#/$defs/Loop"}`
 	loops := loop + strings.Repeat(", "+loop, 60)
 	typed := tools.Definition{Name: "typed", Parameters: []byte(`{"properties": {"a": {"anyOf": [` + loops + `]}}, "$defs": {"Loop": {"oneOf": [` + loops + `]}}}`)}
-	p := markdownpolicy.GLM{Options: markdownpolicy.Options{Tools: []tools.Definition{typed}}}
+	p := markdownpolicy.GLM.With(markdownpolicy.Options{Tools: []tools.Definition{typed}})
 	var doc markdownpolicy.Document
 	allocated := allocatedBy(func() {
 		doc, _ = p.ParseResponse("<tool_call>typed<arg_key>a</arg_key><arg_value>[1]</arg_value></tool_call>")

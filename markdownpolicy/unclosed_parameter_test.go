@@ -27,7 +27,7 @@ var swallowing = []struct {
 	policy  func(markdownpolicy.Options) markdownpolicy.Policy
 	replies []string
 }{
-	{inHermes(""), []string{
+	{in(markdownpolicy.Hermes), []string{
 		"<tool_call>\n<function=move_file>\n<parameter=from>\na.txt\n<parameter=to>\nb.txt\n</parameter>\n</function>\n</tool_call>",
 		`<tool_call>{"name":"move_file","arguments":{"from":"a"},"type":"milk"}</tool_call>`,
 		`<tool_call>{"name":"move_file","arguments":{"from":"a"},"index":"milk"}</tool_call>`,
@@ -63,15 +63,15 @@ var swallowing = []struct {
 		`<tool_call>save_note(title="A") body="milk"</tool_call>`,
 		`<tool_call>save_note(title="A, body="milk")</tool_call>`,
 	}},
-	{inHermes(markdownpolicy.DialectDeepSeek), []string{
+	{in(markdownpolicy.LooseDeepSeek), []string{
 		"<｜tool▁call▁begin｜>save_note<｜tool▁sep｜>{\"title\":\"A\"},\"body\":\"milk\"}<｜tool▁call▁end｜>",
 		"<｜tool▁call▁begin｜>function<｜tool▁sep｜>save_note\n```json\n{\"title\":\"A\"}\n```\nbody: milk<｜tool▁call▁end｜>",
 	}},
-	{inHermes(markdownpolicy.DialectGemma), []string{
+	{in(markdownpolicy.FunctionGemma), []string{
 		"<start_function_call>call:save_note{title:<escape>A,body:<escape>milk<escape>}<end_function_call>",
 		"<start_function_call>call:save_note{title:<escape>A<escape>},body:<escape>milk<escape>}<end_function_call>",
 	}},
-	{func(o markdownpolicy.Options) markdownpolicy.Policy { return markdownpolicy.XML{Options: o} }, []string{
+	{in(markdownpolicy.XML), []string{
 		"<move_file><from>a.txt<to>b.txt</from></move_file>",
 		"<move_file><from>a.txt<to>b.txt</to><from>c</from></move_file>",
 		"<move_file><from>a.txt</from>to b.txt</move_file>",
@@ -83,13 +83,13 @@ var swallowing = []struct {
 		"<tool_call><name>save_note<arguments>{\"title\":\"A\"}</arguments></name></tool_call>",
 		"<tool_call><name>save_note<arguments>{\"title\":\"A\"}</name></tool_call>",
 	}},
-	{func(o markdownpolicy.Options) markdownpolicy.Policy { return markdownpolicy.Fenced{Options: o} }, []string{
+	{in(markdownpolicy.Fenced), []string{
 		"```tool_call\n{\"name\":\"save_note\",\"arguments\":{\"title\":\"A\"},\"body\":\"milk\"}\n```",
 		"```tool_call\n{\"name\":\"save_note\",\"arguments\":{\"title\":\"A\"},\"body\":\"milk\"\n```",
 		"```tool_call\n{\"name\":\"save_note\",\"arguments\":{\"title\":\"A\"}},\"body\":\"milk\"}\n```",
 		"```tool_call body=milk\n{\"name\":\"save_note\",\"arguments\":{\"title\":\"A\"}}\n```",
 	}},
-	{func(o markdownpolicy.Options) markdownpolicy.Policy { return markdownpolicy.Llama{Options: o} }, []string{
+	{in(markdownpolicy.Llama), []string{
 		`{"name":"save_note","parameters":{"title":"A"},"body":"milk"}`,
 		`{"name":"save_note","parameters":{"title":"A"},"body":"milk"`,
 		`{"name":"save_note","parameters":{"title":"A"}},"body":"milk"}`,
@@ -97,13 +97,13 @@ var swallowing = []struct {
 		`{"name":"save_note","parameters":{},"arguments":{"body":"milk"}}`,
 		`<|python_tag|>{"name":"save_note","parameters":{"title":"A"},"body":"milk"}`,
 	}},
-	{func(o markdownpolicy.Options) markdownpolicy.Policy { return markdownpolicy.Pythonic{Options: o} }, []string{
+	{in(markdownpolicy.Pythonic), []string{
 		`[save_note(title="A", title="B")]`,
 		`[save_note(title="A") body="milk"]`,
 		`[save_note(title="A")], body="milk")]`,
 		`[save_note(title="A, body="milk")]`,
 	}},
-	{func(o markdownpolicy.Options) markdownpolicy.Policy { return markdownpolicy.Mistral{Options: o} }, []string{
+	{in(markdownpolicy.Mistral), []string{
 		`[TOOL_CALLS][{"name":"save_note","arguments":{"title":"A"},"body":"milk"}]`,
 		`[TOOL_CALLS][{"name":"save_note","arguments":{"title":"A"},"body":"milk"}`,
 		`[TOOL_CALLS][{"name":"save_note","arguments":{"title":"A"}}],"body":"milk"}]`,
@@ -127,10 +127,21 @@ var swallowing = []struct {
 	}},
 }
 
-func inHermes(d markdownpolicy.Dialect) func(markdownpolicy.Options) markdownpolicy.Policy {
-	return func(o markdownpolicy.Options) markdownpolicy.Policy {
-		return markdownpolicy.Hermes{Options: o, Dialect: d}
-	}
+// in returns what builds a format with options.
+func in(f markdownpolicy.Format) func(markdownpolicy.Options) markdownpolicy.Policy {
+	return func(o markdownpolicy.Options) markdownpolicy.Policy { return f.With(o) }
+}
+
+// thinking returns a format for models that write thoughts in a certain way.
+func thinking(f markdownpolicy.Format, thoughts markdownpolicy.Thoughts) markdownpolicy.Format {
+	f.Thoughts = thoughts
+	return f
+}
+
+// forgetting returns a format that does not tell past thoughts.
+func forgetting(f markdownpolicy.Format) markdownpolicy.Format {
+	f.ForgetThoughts = true
+	return f
 }
 
 // Arguments that a model wrote are neither dropped nor made part of another argument, not even by a
@@ -140,7 +151,7 @@ func TestNothingIsSwallowed(t *testing.T) {
 		for _, reply := range s.replies {
 			t.Run(reply, func(t *testing.T) {
 				for _, defs := range [][]tools.Definition{nil, moveTools} {
-					if _, xml := s.policy(markdownpolicy.Options{}).(markdownpolicy.XML); !xml || defs != nil {
+					if s.policy(markdownpolicy.Options{}).(markdownpolicy.Namer).Name() != "xml" || defs != nil {
 						checkRefused(t, s.policy, defs, reply)
 					}
 				}
@@ -179,10 +190,10 @@ func TestNothingIsSwallowedOfFunctions(t *testing.T) {
 		found++
 		function = "<function=" + strings.TrimSuffix(function, "</tool_call>")
 		for _, p := range []func(markdownpolicy.Options) markdownpolicy.Policy{
-			inHermes(""),
-			func(o markdownpolicy.Options) markdownpolicy.Policy { return markdownpolicy.XML{Options: o} },
-			func(o markdownpolicy.Options) markdownpolicy.Policy { return markdownpolicy.Llama{Options: o} },
-			func(o markdownpolicy.Options) markdownpolicy.Policy { return markdownpolicy.Pythonic{Options: o} },
+			in(markdownpolicy.Hermes),
+			in(markdownpolicy.XML),
+			in(markdownpolicy.Llama),
+			in(markdownpolicy.Pythonic),
 		} {
 			policy := p(markdownpolicy.Options{Mode: markdownpolicy.ModeText, Tools: moveTools})
 			for _, c := range must(policy.ParseResponse(function)).Contents() {
@@ -211,16 +222,16 @@ func TestMarksWithinArguments(t *testing.T) {
 		policy        markdownpolicy.Policy
 		form, content string
 	}{
-		{markdownpolicy.Hermes{Options: options}, function, "Use <parameter=path> for it."},
-		{markdownpolicy.Hermes{Options: options}, function, "Use <parameter=x>1</parameter> for it."},
-		{markdownpolicy.Hermes{Options: options}, function, "<parameter=x>1</parameter>"},
-		{markdownpolicy.Hermes{Options: options}, function, "<parameter name=\"x\">1</parameter> and <parameters=x>"},
-		{markdownpolicy.Hermes{Options: options}, function, "<parameter= and <parameter and </parameter> too"},
-		{markdownpolicy.Hermes{Options: options}, pairs, "Use <arg_key>x</arg_key><arg_value>1</arg_value> for it."},
-		{markdownpolicy.Hermes{Options: options}, pairs, "not </arg_value> and </arg_key> alone"},
-		{markdownpolicy.XML{Options: options}, tags, "Usage: cp <path>"},
-		{markdownpolicy.XML{Options: options}, tags, "<content>x</content> and <path>y</path>"},
-		{markdownpolicy.XML{Options: options}, tags, "a <b> and </path> alone"},
+		{markdownpolicy.Hermes.With(options), function, "Use <parameter=path> for it."},
+		{markdownpolicy.Hermes.With(options), function, "Use <parameter=x>1</parameter> for it."},
+		{markdownpolicy.Hermes.With(options), function, "<parameter=x>1</parameter>"},
+		{markdownpolicy.Hermes.With(options), function, "<parameter name=\"x\">1</parameter> and <parameters=x>"},
+		{markdownpolicy.Hermes.With(options), function, "<parameter= and <parameter and </parameter> too"},
+		{markdownpolicy.Hermes.With(options), pairs, "Use <arg_key>x</arg_key><arg_value>1</arg_value> for it."},
+		{markdownpolicy.Hermes.With(options), pairs, "not </arg_value> and </arg_key> alone"},
+		{markdownpolicy.XML.With(options), tags, "Usage: cp <path>"},
+		{markdownpolicy.XML.With(options), tags, "<content>x</content> and <path>y</path>"},
+		{markdownpolicy.XML.With(options), tags, "a <b> and </path> alone"},
 	} {
 		reply := fmt.Sprintf(c.form, c.content)
 		require.Equal(t, write(c.content), partsOf(t, c.policy, reply), reply)
@@ -235,18 +246,18 @@ func TestTextBehindACall(t *testing.T) {
 		policy        func(markdownpolicy.Options) markdownpolicy.Policy
 		reply, behind string
 	}{
-		{inLlama, `{"name":"save_note","parameters":{}}, and that is "it": done.`, `, and that is "it": done.`},
-		{inLlama, `{"name":"save_note","parameters":{}} "it": done.`, `"it": done.`},
-		{inLlama, `{"name":"save_note","parameters":{}}} "it" done.`, `} "it" done.`},
-		{inMistral, `[TOOL_CALLS]save_note{}, and so on`, `, and so on`},
-		{inMistral, `[TOOL_CALLS][{"name":"save_note"}], "quoted"`, `, "quoted"`},
-		{inLlama, "{\"name\":\"save_note\",\"parameters\":{}}\n, \"it\": 1", `, "it": 1`},
-		{inMistral, "[TOOL_CALLS]save_note{}\n}, \"it\": 1", `}, "it": 1`},
-		{inPythonic, "[save_note()]\n, x = 1", `, x = 1`},
-		{inPythonic, `[save_note()], x == 1`, `, x == 1`},
-		{inPythonic, "[save_note()]\nbody = 1", "body = 1"},
-		{inFenced, `{"name":"save_note","arguments":{}}, and so on`, ", and so on"},
-		{inFenced, "```tool_call json\n{\"name\":\"save_note\",\"arguments\":{}}\n```\nok", "ok"},
+		{in(markdownpolicy.Llama), `{"name":"save_note","parameters":{}}, and that is "it": done.`, `, and that is "it": done.`},
+		{in(markdownpolicy.Llama), `{"name":"save_note","parameters":{}} "it": done.`, `"it": done.`},
+		{in(markdownpolicy.Llama), `{"name":"save_note","parameters":{}}} "it" done.`, `} "it" done.`},
+		{in(markdownpolicy.Mistral), `[TOOL_CALLS]save_note{}, and so on`, `, and so on`},
+		{in(markdownpolicy.Mistral), `[TOOL_CALLS][{"name":"save_note"}], "quoted"`, `, "quoted"`},
+		{in(markdownpolicy.Llama), "{\"name\":\"save_note\",\"parameters\":{}}\n, \"it\": 1", `, "it": 1`},
+		{in(markdownpolicy.Mistral), "[TOOL_CALLS]save_note{}\n}, \"it\": 1", `}, "it": 1`},
+		{in(markdownpolicy.Pythonic), "[save_note()]\n, x = 1", `, x = 1`},
+		{in(markdownpolicy.Pythonic), `[save_note()], x == 1`, `, x == 1`},
+		{in(markdownpolicy.Pythonic), "[save_note()]\nbody = 1", "body = 1"},
+		{in(markdownpolicy.Fenced), `{"name":"save_note","arguments":{}}, and so on`, ", and so on"},
+		{in(markdownpolicy.Fenced), "```tool_call json\n{\"name\":\"save_note\",\"arguments\":{}}\n```\nok", "ok"},
 	} {
 		for _, mode := range []markdownpolicy.Mode{markdownpolicy.ModeError, markdownpolicy.ModeRepair} {
 			p := c.policy(markdownpolicy.Options{Mode: mode, Tools: moveTools})
@@ -255,24 +266,8 @@ func TestTextBehindACall(t *testing.T) {
 		}
 	}
 	const prose = `{"name":"save_note","arguments":{"title":"A"}},"body":"milk"}`
-	require.Equal(t, parts(textPart(prose)), partsOf(t, inFenced(markdownpolicy.Options{Tools: moveTools}), prose), "in prose it is no call")
+	require.Equal(t, parts(textPart(prose)), partsOf(t, in(markdownpolicy.Fenced)(markdownpolicy.Options{Tools: moveTools}), prose), "in prose it is no call")
 }
-
-func inLlama(o markdownpolicy.Options) markdownpolicy.Policy { return markdownpolicy.Llama{Options: o} }
-
-func inMistral(o markdownpolicy.Options) markdownpolicy.Policy {
-	return markdownpolicy.Mistral{Options: o}
-}
-
-func inPythonic(o markdownpolicy.Options) markdownpolicy.Policy {
-	return markdownpolicy.Pythonic{Options: o}
-}
-
-func inFenced(o markdownpolicy.Options) markdownpolicy.Policy {
-	return markdownpolicy.Fenced{Options: o}
-}
-
-func inXML(o markdownpolicy.Options) markdownpolicy.Policy { return markdownpolicy.XML{Options: o} }
 
 func inReAct(o markdownpolicy.Options) markdownpolicy.Policy { return markdownpolicy.ReAct{Options: o} }
 
@@ -285,19 +280,19 @@ type wordForm struct {
 }
 
 var wordForms = []wordForm{
-	{inHermes(""), []string{"<tool_call>", "<function=t>"}, []string{"</function>", "</tool_call>"}, []string{"<parameter=K>", "W", "</parameter>"}, []string{"\n"}},
-	{inHermes(""), []string{"<tool_call>", "t"}, []string{"</tool_call>"}, []string{"<arg_key>", "K", "</arg_key>", "<arg_value>", "W", "</arg_value>"}, []string{"\n"}},
-	{inHermes(""), []string{"<tool_call>", "{", `"name":"t"`, ",", `"arguments":`, "{"}, []string{"}", "}", "</tool_call>"}, []string{`"`, "K", `"`, ":", `"`, "W", `"`}, []string{","}},
-	{inHermes(""), []string{"<tool_call>", "t", "("}, []string{")", "</tool_call>"}, []string{"K", "=", "'", "W", "'"}, []string{","}},
-	{inHermes(markdownpolicy.DialectDeepSeek), []string{"<｜tool▁call▁begin｜>", "t", "<｜tool▁sep｜>", "{"}, []string{"}", "<｜tool▁call▁end｜>"}, []string{`"`, "K", `"`, ":", `"`, "W", `"`}, []string{","}},
-	{inHermes(markdownpolicy.DialectGemma), []string{"<start_function_call>", "call:", "t", "{"}, []string{"}", "<end_function_call>"}, []string{"K", ":", "<escape>", "W", "<escape>"}, []string{","}},
-	{inXML, []string{"<t>"}, []string{"</t>"}, []string{"<K>", "W", "</K>"}, []string{"\n"}},
-	{inXML, []string{"<tool_call>", "<name>", "t", "</name>", "<arguments>", "{"}, []string{"}", "</arguments>", "</tool_call>"}, []string{`"`, "K", `"`, ":", `"`, "W", `"`}, []string{","}},
-	{inFenced, []string{"```tool_call\n", "{", `"name":"t"`, ",", `"arguments":`, "{"}, []string{"}", "}", "\n```"}, []string{`"`, "K", `"`, ":", `"`, "W", `"`}, []string{","}},
-	{inLlama, []string{"{", `"name":"t"`, ",", `"parameters":`, "{"}, []string{"}", "}"}, []string{`"`, "K", `"`, ":", `"`, "W", `"`}, []string{","}},
-	{inMistral, []string{"[TOOL_CALLS]", "[", "{", `"name":"t"`, ",", `"arguments":`, "{"}, []string{"}", "}", "]"}, []string{`"`, "K", `"`, ":", `"`, "W", `"`}, []string{","}},
-	{inMistral, []string{"[TOOL_CALLS]", "t", "[ARGS]", "{"}, []string{"}"}, []string{`"`, "K", `"`, ":", `"`, "W", `"`}, []string{","}},
-	{inPythonic, []string{"[", "t", "("}, []string{")", "]"}, []string{"K", "=", "'", "W", "'"}, []string{","}},
+	{in(markdownpolicy.Hermes), []string{"<tool_call>", "<function=t>"}, []string{"</function>", "</tool_call>"}, []string{"<parameter=K>", "W", "</parameter>"}, []string{"\n"}},
+	{in(markdownpolicy.Hermes), []string{"<tool_call>", "t"}, []string{"</tool_call>"}, []string{"<arg_key>", "K", "</arg_key>", "<arg_value>", "W", "</arg_value>"}, []string{"\n"}},
+	{in(markdownpolicy.Hermes), []string{"<tool_call>", "{", `"name":"t"`, ",", `"arguments":`, "{"}, []string{"}", "}", "</tool_call>"}, []string{`"`, "K", `"`, ":", `"`, "W", `"`}, []string{","}},
+	{in(markdownpolicy.Hermes), []string{"<tool_call>", "t", "("}, []string{")", "</tool_call>"}, []string{"K", "=", "'", "W", "'"}, []string{","}},
+	{in(markdownpolicy.LooseDeepSeek), []string{"<｜tool▁call▁begin｜>", "t", "<｜tool▁sep｜>", "{"}, []string{"}", "<｜tool▁call▁end｜>"}, []string{`"`, "K", `"`, ":", `"`, "W", `"`}, []string{","}},
+	{in(markdownpolicy.FunctionGemma), []string{"<start_function_call>", "call:", "t", "{"}, []string{"}", "<end_function_call>"}, []string{"K", ":", "<escape>", "W", "<escape>"}, []string{","}},
+	{in(markdownpolicy.XML), []string{"<t>"}, []string{"</t>"}, []string{"<K>", "W", "</K>"}, []string{"\n"}},
+	{in(markdownpolicy.XML), []string{"<tool_call>", "<name>", "t", "</name>", "<arguments>", "{"}, []string{"}", "</arguments>", "</tool_call>"}, []string{`"`, "K", `"`, ":", `"`, "W", `"`}, []string{","}},
+	{in(markdownpolicy.Fenced), []string{"```tool_call\n", "{", `"name":"t"`, ",", `"arguments":`, "{"}, []string{"}", "}", "\n```"}, []string{`"`, "K", `"`, ":", `"`, "W", `"`}, []string{","}},
+	{in(markdownpolicy.Llama), []string{"{", `"name":"t"`, ",", `"parameters":`, "{"}, []string{"}", "}"}, []string{`"`, "K", `"`, ":", `"`, "W", `"`}, []string{","}},
+	{in(markdownpolicy.Mistral), []string{"[TOOL_CALLS]", "[", "{", `"name":"t"`, ",", `"arguments":`, "{"}, []string{"}", "}", "]"}, []string{`"`, "K", `"`, ":", `"`, "W", `"`}, []string{","}},
+	{in(markdownpolicy.Mistral), []string{"[TOOL_CALLS]", "t", "[ARGS]", "{"}, []string{"}"}, []string{`"`, "K", `"`, ":", `"`, "W", `"`}, []string{","}},
+	{in(markdownpolicy.Pythonic), []string{"[", "t", "("}, []string{")", "]"}, []string{"K", "=", "'", "W", "'"}, []string{","}},
 	{inReAct, []string{"Action:", " t", "\n", "Action Input:", "{"}, []string{"}"}, []string{`"`, "K", `"`, ":", `"`, "W", `"`}, []string{","}},
 	{inReAct, []string{"Action:", "{", `"action":"t"`, ",", `"action_input":`, "{"}, []string{"}", "}"}, []string{`"`, "K", `"`, ":", `"`, "W", `"`}, []string{","}},
 }

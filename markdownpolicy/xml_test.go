@@ -42,14 +42,14 @@ func TestS2_14_XMLReadsCalls(t *testing.T) {
 		{"thoughts", "<think>a</think>b<think>c", parts(thoughtPart("a"), textPart("b"), thoughtPart("c"))},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			require.Equal(t, c.want, partsOf(t, markdownpolicy.XML{}, c.reply))
-			checkEveryCut(t, markdownpolicy.XML{}, c.reply)
+			require.Equal(t, c.want, partsOf(t, markdownpolicy.XML, c.reply))
+			checkEveryCut(t, markdownpolicy.XML, c.reply)
 		})
 	}
 }
 
 func TestS2_14_XMLReadsTagsOfTools(t *testing.T) {
-	xml := markdownpolicy.XML{Options: markdownpolicy.Options{Tools: fileTools}}
+	xml := markdownpolicy.XML.With(markdownpolicy.Options{Tools: fileTools})
 	for _, c := range []struct {
 		name, reply string
 		want        []messages.AssistantContent
@@ -91,17 +91,17 @@ func TestS2_8_XMLByMode(t *testing.T) {
 		{"<tool_call>x", "<arguments>, <name> or </tool_call>", 11, ""},
 		{call + `{"a":"b`, "</arguments>", 43, ""},
 	} {
-		_, err := markdownpolicy.XML{}.ParseResponse(c.reply)
+		_, err := markdownpolicy.XML.ParseResponse(c.reply)
 		var broken *markdownpolicy.ParseError
 		require.ErrorAs(t, err, &broken, c.reply)
 		require.Contains(t, broken.Expected, c.expected, c.reply)
 		require.Equal(t, "xml", broken.Policy)
 		require.GreaterOrEqual(t, broken.Offset, c.offset, c.reply)
 
-		text := markdownpolicy.XML{Options: markdownpolicy.Options{Mode: markdownpolicy.ModeText}}
+		text := markdownpolicy.XML.With(markdownpolicy.Options{Mode: markdownpolicy.ModeText})
 		require.Equal(t, parts(textPart(c.reply)), partsOf(t, text, c.reply))
 
-		doc, err := markdownpolicy.XML{Options: markdownpolicy.Options{Mode: markdownpolicy.ModeRepair}}.ParseResponse(c.reply)
+		doc, err := markdownpolicy.XML.With(markdownpolicy.Options{Mode: markdownpolicy.ModeRepair}).ParseResponse(c.reply)
 		if c.repaired == "" {
 			require.Error(t, err, c.reply)
 			continue
@@ -114,12 +114,12 @@ func TestS2_8_XMLByMode(t *testing.T) {
 
 func TestXMLRendersAStringOfArguments(t *testing.T) {
 	held := callPart("call_1", "n", `"{\"a\":\"</arguments></tool_call>\"}"`)
-	written := markdownpolicy.XML{}.Render(parts(held))
-	require.Equal(t, parts(callPart("call_1", "n", `{"a":"</arguments></tool_call>"}`)), partsOf(t, markdownpolicy.XML{}, written))
+	written := markdownpolicy.XML.Render(parts(held))
+	require.Equal(t, parts(callPart("call_1", "n", `{"a":"</arguments></tool_call>"}`)), partsOf(t, markdownpolicy.XML, written))
 }
 
 func TestXMLCutParameterIsAnError(t *testing.T) {
-	xml := markdownpolicy.XML{Options: markdownpolicy.Options{Tools: fileTools, Mode: markdownpolicy.ModeRepair}}
+	xml := markdownpolicy.XML.With(markdownpolicy.Options{Tools: fileTools, Mode: markdownpolicy.ModeRepair})
 	_, err := xml.ParseResponse("<write_file><path>a</path><content>half of it")
 	require.ErrorContains(t, err, "expected </content>")
 }
@@ -186,15 +186,15 @@ func must(doc markdownpolicy.Document, _ error) markdownpolicy.Document { return
 
 // tagVariants are tag policies with options.
 func tagVariants() (all []lawful) {
-	for _, h := range []markdownpolicy.Hermes{
-		{Thoughts: markdownpolicy.ThoughtsOpen},
-		{Thoughts: markdownpolicy.ThoughtsAny},
-		{Dialect: markdownpolicy.DialectDeepSeek, Thoughts: markdownpolicy.ThoughtsOpen},
-		{Dialect: markdownpolicy.DialectLFM},
-		{Dialect: markdownpolicy.DialectOlmo},
-		{Dialect: markdownpolicy.DialectGemma},
+	for name, f := range map[string]markdownpolicy.Format{
+		"hermes/open":          thinking(markdownpolicy.Hermes, markdownpolicy.ThoughtsOpen),
+		"hermes/any":           thinking(markdownpolicy.Hermes, markdownpolicy.ThoughtsAny),
+		"hermes/deepseek/open": thinking(markdownpolicy.LooseDeepSeek, markdownpolicy.ThoughtsOpen),
+		"hermes/lfm":           markdownpolicy.LFM,
+		"hermes/olmo":          markdownpolicy.Olmo,
+		"hermes/gemma":         markdownpolicy.FunctionGemma,
 	} {
-		all = append(all, lawful{name: "hermes/" + string(h.Dialect) + "/" + string(h.Thoughts), Policy: h})
+		all = append(all, lawful{name: name, Policy: f})
 	}
 	for name, p := range trained(markdownpolicy.Options{}) {
 		if strings.Contains(name, " ") { // the others are among policies
@@ -203,10 +203,10 @@ func tagVariants() (all []lawful) {
 	}
 	withTools := markdownpolicy.Options{Tools: fileTools, Mode: markdownpolicy.ModeText}
 	return append(all,
-		lawful{name: "hermes/open/tools", Policy: markdownpolicy.Hermes{Options: withTools, Thoughts: markdownpolicy.ThoughtsOpen}},
-		lawful{name: "hermes/tools", Policy: markdownpolicy.Hermes{Options: withTools}},
-		lawful{name: "xml/tools", Policy: markdownpolicy.XML{Options: withTools}},
-		lawful{name: "mistral/tools", Policy: markdownpolicy.Mistral{Options: withTools}},
+		lawful{name: "hermes/open/tools", Policy: thinking(markdownpolicy.Hermes, markdownpolicy.ThoughtsOpen).With(withTools)},
+		lawful{name: "hermes/tools", Policy: markdownpolicy.Hermes.With(withTools)},
+		lawful{name: "xml/tools", Policy: markdownpolicy.XML.With(withTools)},
+		lawful{name: "mistral/tools", Policy: markdownpolicy.Mistral.With(withTools)},
 	)
 }
 
@@ -218,13 +218,13 @@ func TestS2_8_XMLRefusesDoubledChildren(t *testing.T) {
 		"<read_file><path>a</path><from>1</from><path>a</path></read_file>",
 	} {
 		for _, mode := range []markdownpolicy.Mode{markdownpolicy.ModeError, markdownpolicy.ModeRepair} {
-			xml := markdownpolicy.XML{Options: markdownpolicy.Options{Mode: mode, Tools: fileTools}}
+			xml := markdownpolicy.XML.With(markdownpolicy.Options{Mode: mode, Tools: fileTools})
 			_, err := xml.ParseResponse(reply)
 			var broken *markdownpolicy.ParseError
 			require.ErrorAs(t, err, &broken, reply)
 			require.Contains(t, broken.Expected, "once in <")
 		}
-		xml := markdownpolicy.XML{Options: markdownpolicy.Options{Mode: markdownpolicy.ModeText, Tools: fileTools}}
+		xml := markdownpolicy.XML.With(markdownpolicy.Options{Mode: markdownpolicy.ModeText, Tools: fileTools})
 		require.Equal(t, parts(textPart(reply)), partsOf(t, xml, reply))
 		checkEveryCut(t, xml, reply)
 	}
@@ -233,7 +233,7 @@ func TestS2_8_XMLRefusesDoubledChildren(t *testing.T) {
 // The error of a reply does not depend on the order in which the parameters of a tool are read.
 func TestXMLNamesTheSameTagEachTime(t *testing.T) {
 	schema := `{"type":"object","properties":{"a":{"type":"string"},"b":{"type":"string"},"c":{"type":"string"},"d":{"type":"string"}}}`
-	x := markdownpolicy.XML{Options: markdownpolicy.Options{Tools: []tools.Definition{{Name: "t", Parameters: []byte(schema)}}}}
+	x := markdownpolicy.XML.With(markdownpolicy.Options{Tools: []tools.Definition{{Name: "t", Parameters: []byte(schema)}}})
 	said := map[string]bool{}
 	for range 50 {
 		_, err := x.ParseResponse("<t><a>x<d><c><b></a></t>")

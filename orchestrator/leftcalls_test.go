@@ -162,7 +162,7 @@ func TestLeftCalls_off(t *testing.T) {
 // With a text format they are the policy's: it reads them, and says what to do after the results.
 func TestLeftCalls_ofAPolicy(t *testing.T) {
 	model := scripted.New(scripted.Text(listMonday), scripted.Text("Linden."))
-	called, res := calledIn(t, solver(t, policyclient.Wrap(model, markdownpolicy.Hermes{}), with(officeTools()...)), delegation.Input{Goal: "Which rooms are free?"})
+	called, res := calledIn(t, solver(t, policyclient.Wrap(model, markdownpolicy.Hermes), with(officeTools()...)), delegation.Input{Goal: "Which rooms are free?"})
 	require.Equal(t, []string{"list_rooms"}, called)
 	require.Equal(t, "call_1_1", res.Output.Messages[2].(messages.Tool).CallID)
 	require.Equal(t, 1, strings.Count(model.Requests()[1].Messages.Last().(messages.User).Text(), "If a step of the task is left"))

@@ -101,7 +101,7 @@ func (c *client) check(req *llmclient.Request) error {
 	case c.inner == nil:
 		return &llmclient.Error{Code: llmclient.CodeNotFound, Model: req.Model, Message: "policyclient: the client is nil: give Wrap a client"}
 	case c.policy == nil:
-		return &llmclient.Error{Code: llmclient.CodeBadRequest, Model: req.Model, Message: "policyclient: the policy is nil; markdownpolicy.Fenced{} is one"}
+		return &llmclient.Error{Code: llmclient.CodeBadRequest, Model: req.Model, Message: "policyclient: the policy is nil; markdownpolicy.Fenced is one"}
 	case c.err != nil:
 		return &llmclient.Error{Code: llmclient.CodeBadRequest, Model: req.Model, Message: c.err.Error(), Err: c.err}
 	default:

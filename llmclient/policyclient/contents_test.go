@@ -25,7 +25,7 @@ func (r *replies) Complete(_ context.Context, req *llmclient.Request, _ func(llm
 
 // Sources that the model names stand at the text that was read from the text they were for.
 func TestCitations_standAtTheirText(t *testing.T) {
-	calls := markdownpolicy.Fenced{}.Render([]messages.AssistantContent{
+	calls := markdownpolicy.Fenced.Render([]messages.AssistantContent{
 		messages.Text{Text: "First."}, messages.ToolCall{Name: "add", Arguments: `{"a":1}`}, messages.Text{Text: "Last é."},
 	})
 	end := len(calls)
@@ -35,7 +35,7 @@ func TestCitations_standAtTheirText(t *testing.T) {
 			{URL: "first", Start: 0, End: 5}, {URL: "last", Start: end - 8, End: end - 4}, {URL: "call", Start: 10, End: 12}, {URL: "across", Start: 1, End: end}, {URL: "whole"},
 		}},
 	}}}
-	resp, err := policyclient.Wrap(inner, markdownpolicy.Fenced{}).Complete(t.Context(), question(), nil)
+	resp, err := policyclient.Wrap(inner, markdownpolicy.Fenced).Complete(t.Context(), question(), nil)
 	require.NoError(t, err)
 	content := resp.Message.Content
 	require.Len(t, content, 4)
@@ -50,7 +50,7 @@ func TestCache_ofTools(t *testing.T) {
 	inner := &replies{message: messages.AssistantText("ok")}
 	req := question()
 	req.Tools[0].Cache = messages.Cache1h
-	_, err := policyclient.Wrap(inner, markdownpolicy.Hermes{}).Complete(t.Context(), req, nil)
+	_, err := policyclient.Wrap(inner, markdownpolicy.Hermes).Complete(t.Context(), req, nil)
 	require.NoError(t, err)
 	require.Equal(t, messages.Cache1h, inner.asked.Messages[0].(messages.System).Cache)
 	require.Empty(t, inner.asked.Tools)
@@ -68,7 +68,7 @@ func TestCitations_outsideTheirText(t *testing.T) {
 	inner := &replies{message: messages.Assistant{Content: []messages.AssistantContent{
 		messages.Text{Text: "He"}, messages.Text{Text: "llo", Citations: odd}, messages.Text{Text: " world"},
 	}}}
-	resp, err := policyclient.Wrap(inner, markdownpolicy.Fenced{}).Complete(t.Context(), question(), nil)
+	resp, err := policyclient.Wrap(inner, markdownpolicy.Fenced).Complete(t.Context(), question(), nil)
 	require.NoError(t, err)
 	require.Equal(t, []messages.AssistantContent{messages.Text{Text: "Hello world", Citations: []messages.Citation{
 		{URL: "before"}, {URL: "behind"}, {URL: "backwards"}, {URL: "far"}, {URL: "least"},

@@ -30,7 +30,7 @@ func ExampleWrap() {
 		scripted.Text("It is 42."),
 	)
 	o, err := orchestrator.New(orchestrator.Config{
-		Client:     policyclient.Wrap(model, markdownpolicy.Fenced{}),
+		Client:     policyclient.Wrap(model, markdownpolicy.Fenced),
 		Tools:      []tools.Tool{add},
 		Strategies: strategy.Set{"solve": completetask.New(completetask.Config{})},
 	})

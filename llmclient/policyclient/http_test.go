@@ -65,7 +65,7 @@ func overHTTP(t *testing.T, cfg completetask.Config, replies ...string) (string,
 		list = append(list, tools.NewRaw(def, func(context.Context, string) (string, error) { return strings.Repeat("a long result ", 40), nil }))
 	}
 	o, err := orchestrator.New(orchestrator.Config{
-		Client: policyclient.Wrap(client, markdownpolicy.Hermes{}), Tools: list, Strategies: strategy.Set{"it": completetask.New(cfg)},
+		Client: policyclient.Wrap(client, markdownpolicy.Hermes), Tools: list, Strategies: strategy.Set{"it": completetask.New(cfg)},
 	})
 	require.NoError(t, err)
 	res, err := o.Run(t.Context(), orchestrator.Task{Input: delegation.Input{Goal: "Look twice."}})

@@ -58,7 +58,7 @@ func TestInvented_alone(t *testing.T) {
 
 // What only resembles an invented result is what it was.
 func TestInvented_neighbours(t *testing.T) {
-	tag := markdownpolicy.Hermes{}
+	tag := markdownpolicy.Hermes
 	call, result := turnOf(t, tag)
 	shown := "The tag looks so:\n<tool_response>\n3\n</tool_response>\nIs that clear?"
 	for text, req := range map[string]*llmclient.Request{
@@ -92,7 +92,7 @@ func TestInvented_stops(t *testing.T) {
 		require.Equal(t, want, client.TakesStop())
 	}
 	model := scripted.New(scripted.Text("Done."))
-	_, err := policyclient.Wrap(refuser{model}, markdownpolicy.Fenced{}).Complete(t.Context(), question(), nil)
+	_, err := policyclient.Wrap(refuser{model}, markdownpolicy.Fenced).Complete(t.Context(), question(), nil)
 	require.NoError(t, err)
 	require.Empty(t, model.Requests()[0].Stop)
 }

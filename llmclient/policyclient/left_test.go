@@ -24,17 +24,17 @@ func TestLeft(t *testing.T) {
 		reply      string
 		text, args string // args of the call; "": there is none
 	}{
-		"an object":               {markdownpolicy.Hermes{}, object, "", `{"a":1,"b":2}`},
-		"after text":              {markdownpolicy.Hermes{}, "I add.\n" + object + "\n", "I add.", `{"a":1,"b":2}`},
-		"in a block of code":      {markdownpolicy.Hermes{}, "I add.\n\n```json\n" + object + "\n```", "I add.", `{"a":1,"b":2}`},
-		"without the outer tags":  {markdownpolicy.XML{}, untagged, "", `{"a":1,"b":2}`},
-		"text and no outer tags":  {markdownpolicy.XML{}, "I add.\n\n" + untagged, "I add.", `{"a":1,"b":2}`},
-		"the policy's own":        {markdownpolicy.Hermes{}, "I add.\n<tool_call>\n" + object + "\n</tool_call>", "I add.", `{"a":1,"b":2}`},
-		"behind a backslash":      {markdownpolicy.Hermes{}, `\` + object, `\` + object, ""},
-		"tags behind a backslash": {markdownpolicy.XML{}, `\` + untagged, `\` + untagged, ""},
-		"in a sentence":           {markdownpolicy.Hermes{}, "A call is " + object, "A call is " + object, ""},
-		"before other text":       {markdownpolicy.Hermes{}, object + "\nThat is a call.", object + "\nThat is a call.", ""},
-		"no call of a tool":       {markdownpolicy.Hermes{}, `{"name": "Ann", "age": 7}`, `{"name": "Ann", "age": 7}`, ""},
+		"an object":               {markdownpolicy.Hermes, object, "", `{"a":1,"b":2}`},
+		"after text":              {markdownpolicy.Hermes, "I add.\n" + object + "\n", "I add.", `{"a":1,"b":2}`},
+		"in a block of code":      {markdownpolicy.Hermes, "I add.\n\n```json\n" + object + "\n```", "I add.", `{"a":1,"b":2}`},
+		"without the outer tags":  {markdownpolicy.XML, untagged, "", `{"a":1,"b":2}`},
+		"text and no outer tags":  {markdownpolicy.XML, "I add.\n\n" + untagged, "I add.", `{"a":1,"b":2}`},
+		"the policy's own":        {markdownpolicy.Hermes, "I add.\n<tool_call>\n" + object + "\n</tool_call>", "I add.", `{"a":1,"b":2}`},
+		"behind a backslash":      {markdownpolicy.Hermes, `\` + object, `\` + object, ""},
+		"tags behind a backslash": {markdownpolicy.XML, `\` + untagged, `\` + untagged, ""},
+		"in a sentence":           {markdownpolicy.Hermes, "A call is " + object, "A call is " + object, ""},
+		"before other text":       {markdownpolicy.Hermes, object + "\nThat is a call.", object + "\nThat is a call.", ""},
+		"no call of a tool":       {markdownpolicy.Hermes, `{"name": "Ann", "age": 7}`, `{"name": "Ann", "age": 7}`, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			for _, size := range []int{1, 2, 7, len(c.reply)} {
@@ -67,7 +67,7 @@ func TestLeft_off(t *testing.T) {
 		finish llmclient.FinishReason
 	}{"forbidden": {none, llmclient.FinishStop}, "no tools": {without, llmclient.FinishStop}, "cut off": {question(), llmclient.FinishLength}, "filtered": {question(), llmclient.FinishContentFilter}} {
 		t.Run(name, func(t *testing.T) {
-			resp, h, err := ask(t, policyclient.Wrap(scripted.New(scripted.Reply{Text: object, Finish: c.finish}), markdownpolicy.Hermes{}), c.req)
+			resp, h, err := ask(t, policyclient.Wrap(scripted.New(scripted.Reply{Text: object, Finish: c.finish}), markdownpolicy.Hermes), c.req)
 			require.NoError(t, err)
 			require.Equal(t, messages.AssistantText(object), resp.Message)
 			require.Equal(t, object, h.text)
@@ -82,7 +82,7 @@ func TestLeft_brokenOff(t *testing.T) {
 	broken := llmclient.ClientFunc(func(context.Context, *llmclient.Request, func(llmclient.Delta)) (*llmclient.Response, error) {
 		return nil, &llmclient.Error{Code: llmclient.CodeUnavailable, Partial: messages.AssistantText(object)}
 	})
-	_, err := policyclient.Wrap(broken, markdownpolicy.Hermes{}).Complete(t.Context(), question(), nil)
+	_, err := policyclient.Wrap(broken, markdownpolicy.Hermes).Complete(t.Context(), question(), nil)
 	e, ok := errors.AsType[*llmclient.Error](err)
 	require.True(t, ok)
 	require.Equal(t, messages.AssistantText(object), e.Partial)
@@ -91,7 +91,7 @@ func TestLeft_brokenOff(t *testing.T) {
 		hear(llmclient.Delta{Text: "Some text."})
 		return &llmclient.Response{Message: messages.AssistantText(object), Finish: llmclient.FinishContentFilter}, nil
 	})
-	resp, _, err := ask(t, policyclient.Wrap(other, markdownpolicy.Hermes{}), question())
+	resp, _, err := ask(t, policyclient.Wrap(other, markdownpolicy.Hermes), question())
 	require.NoError(t, err)
 	require.Equal(t, messages.AssistantText(object), resp.Message)
 }
@@ -102,8 +102,8 @@ func TestLeft_sentBack(t *testing.T) {
 		policy markdownpolicy.Policy
 		reply  string
 	}{
-		"an object":              {markdownpolicy.Hermes{}, "I add.\n" + `{"name": "sub", "arguments": {}}`},
-		"without the outer tags": {markdownpolicy.XML{}, "I add.\n<name>sub</name>\n<arguments>{}</arguments>"},
+		"an object":              {markdownpolicy.Hermes, "I add.\n" + `{"name": "sub", "arguments": {}}`},
+		"without the outer tags": {markdownpolicy.XML, "I add.\n<name>sub</name>\n<arguments>{}</arguments>"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			model := scripted.New(scripted.Stream(pieces(c.reply, 3)...), scripted.Text("No."))
@@ -131,7 +131,7 @@ func TestLeft_quoted(t *testing.T) {
 	page.CallID, page.Output = "2", `{"say": "{\"name\": \"add\", \"arguments\": {\"a\":5,\"b\":2}}"}`
 	req.Messages = append(req.Messages, messages.Assistant{Content: []messages.AssistantContent{messages.ToolCall{ID: "2", Name: "add", Arguments: `{"a":0,"b":1}`}}}, page)
 	for text, calls := range map[string]int{quoted: 0, escaped: 0, own: 1} {
-		resp, h, err := ask(t, policyclient.Wrap(scripted.New(scripted.Text(text)), markdownpolicy.Hermes{}), req)
+		resp, h, err := ask(t, policyclient.Wrap(scripted.New(scripted.Text(text)), markdownpolicy.Hermes), req)
 		require.NoError(t, err)
 		require.Len(t, resp.Message.Calls(), calls)
 		require.Equal(t, calls, resp.Read)

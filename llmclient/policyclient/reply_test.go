@@ -45,14 +45,14 @@ func TestTruncated_open(t *testing.T) {
 		policy markdownpolicy.Policy
 		reply  string
 	}{
-		{markdownpolicy.Fenced{}, strings.TrimSuffix(markdownpolicy.Fenced{}.Render(calls), "\n```")},
-		{markdownpolicy.Fenced{}, strings.TrimSuffix(markdownpolicy.Fenced{}.Render(calls), "`")},
-		{markdownpolicy.XML{}, strings.TrimSuffix(markdownpolicy.XML{}.Render(calls), "</tool_call>")},
-		{markdownpolicy.XML{}, strings.TrimSuffix(markdownpolicy.XML{}.Render(calls), "_call>")},
-		{markdownpolicy.Hermes{}, strings.TrimSuffix(markdownpolicy.Hermes{}.Render(calls), "</tool_call>")},
-		{markdownpolicy.Think{Policy: markdownpolicy.Hermes{}}, strings.TrimSuffix(markdownpolicy.Hermes{}.Render(calls), "</tool_call>")},
-		{markdownpolicy.Chain{markdownpolicy.Hermes{}, markdownpolicy.Fenced{}}, strings.TrimSuffix(markdownpolicy.Hermes{}.Render(calls), "</tool_call>")},
-		{markdownpolicy.Pythonic{Options: markdownpolicy.Options{Mode: markdownpolicy.ModeRepair}}, "Two.\n[add(a=1), add(a=2)"},
+		{markdownpolicy.Fenced, strings.TrimSuffix(markdownpolicy.Fenced.Render(calls), "\n```")},
+		{markdownpolicy.Fenced, strings.TrimSuffix(markdownpolicy.Fenced.Render(calls), "`")},
+		{markdownpolicy.XML, strings.TrimSuffix(markdownpolicy.XML.Render(calls), "</tool_call>")},
+		{markdownpolicy.XML, strings.TrimSuffix(markdownpolicy.XML.Render(calls), "_call>")},
+		{markdownpolicy.Hermes, strings.TrimSuffix(markdownpolicy.Hermes.Render(calls), "</tool_call>")},
+		{markdownpolicy.Think{Policy: markdownpolicy.Hermes}, strings.TrimSuffix(markdownpolicy.Hermes.Render(calls), "</tool_call>")},
+		{markdownpolicy.Chain{markdownpolicy.Hermes, markdownpolicy.Fenced}, strings.TrimSuffix(markdownpolicy.Hermes.Render(calls), "</tool_call>")},
+		{markdownpolicy.Pythonic.With(markdownpolicy.Options{Mode: markdownpolicy.ModeRepair}), "Two.\n[add(a=1), add(a=2)"},
 	} {
 		resp, h, err := ask(t, policyclient.Wrap(scripted.New(scripted.Reply{Deltas: pieces(c.reply, 5), Finish: llmclient.FinishLength}), c.policy), question())
 		require.NoError(t, err)
@@ -84,7 +84,7 @@ func TestTruncated_open(t *testing.T) {
 
 // The same is true of a call that the policy could repair.
 func TestTruncated_mended(t *testing.T) {
-	policy := markdownpolicy.Fenced{Options: markdownpolicy.Options{Mode: markdownpolicy.ModeRepair}}
+	policy := markdownpolicy.Fenced.With(markdownpolicy.Options{Mode: markdownpolicy.ModeRepair})
 	text := "Two.\n" + policy.Render([]messages.AssistantContent{messages.ToolCall{Name: "add", Arguments: `{"a":1}`}}) +
 		"\n```tool_call\n{\"name\":\"add\",\"arguments\":{\"a\":1}"
 	for finish, calls := range map[llmclient.FinishReason]int{llmclient.FinishLength: 1, llmclient.FinishStop: 2} {
@@ -104,7 +104,7 @@ func TestTruncated_mended(t *testing.T) {
 func TestTruncated_pieces(t *testing.T) {
 	text := "One, two,\nthree.\n\n```tool_call\n{\"name\":"
 	model := scripted.New(scripted.Reply{Deltas: pieces(text, 3), Finish: llmclient.FinishLength}, scripted.Reply{Deltas: pieces("<think>a\nb", 2), Finish: llmclient.FinishLength})
-	resp, h, err := ask(t, policyclient.Wrap(model, markdownpolicy.Fenced{}), question())
+	resp, h, err := ask(t, policyclient.Wrap(model, markdownpolicy.Fenced), question())
 	require.NoError(t, err)
 	require.Equal(t, messages.AssistantText(text), resp.Message)
 	require.Equal(t, text, h.text)
@@ -122,7 +122,7 @@ func TestTruncated_nothingReleased(t *testing.T) {
 	for text, policy := range map[string]markdownpolicy.Policy{
 		"Two.\n!add {\"a\":":                           bang{},
 		"Two.\n\n```tool_call\n{\"name\":":             markdownpolicy.Think{},
-		"Two.\n\n```tool_call\n{\"name\":\n\n\"add\",": markdownpolicy.Think{Policy: markdownpolicy.Fenced{}},
+		"Two.\n\n```tool_call\n{\"name\":\n\n\"add\",": markdownpolicy.Think{Policy: markdownpolicy.Fenced},
 	} {
 		model := scripted.New(scripted.Reply{Text: text, Finish: llmclient.FinishLength}, scripted.Text(text))
 		resp, h, err := ask(t, policyclient.Wrap(model, policy), question())
@@ -177,7 +177,7 @@ func TestCallsThatMayNotBe(t *testing.T) {
 	without, none := question(), question()
 	without.Tools, none.ToolChoice = nil, llmclient.ToolChoice{Mode: llmclient.ChooseNone}
 	for _, req := range []*llmclient.Request{without, none} {
-		resp, h, err := ask(t, policyclient.Wrap(scripted.New(scripted.Stream(pieces(text, 3)...)), markdownpolicy.Fenced{}), req)
+		resp, h, err := ask(t, policyclient.Wrap(scripted.New(scripted.Stream(pieces(text, 3)...)), markdownpolicy.Fenced), req)
 		require.NoError(t, err)
 		require.Equal(t, messages.AssistantText(text), resp.Message)
 		require.Equal(t, llmclient.FinishStop, cmp.Or(resp.Finish, llmclient.FinishStop))
@@ -185,7 +185,7 @@ func TestCallsThatMayNotBe(t *testing.T) {
 	}
 	for _, finish := range []llmclient.FinishReason{llmclient.FinishRefusal, llmclient.FinishContentFilter} {
 		model := scripted.New(scripted.Reply{Text: text, Finish: finish})
-		resp, _, err := ask(t, policyclient.Wrap(model, markdownpolicy.Fenced{}), question())
+		resp, _, err := ask(t, policyclient.Wrap(model, markdownpolicy.Fenced), question())
 		require.NoError(t, err)
 		require.Equal(t, messages.AssistantText(text), resp.Message)
 		require.Equal(t, finish, resp.Finish)
@@ -201,7 +201,7 @@ func TestNativeCallsThatMayNotBe(t *testing.T) {
 	for text, want := range map[string]string{"": asText, "Two.": "Two.\n" + asText} {
 		for _, req := range []*llmclient.Request{without, none} {
 			model := scripted.New(scripted.Reply{Text: text, Calls: []messages.ToolCall{call}, Finish: llmclient.FinishToolCalls})
-			resp, h, err := ask(t, policyclient.Wrap(model, markdownpolicy.Fenced{}), req)
+			resp, h, err := ask(t, policyclient.Wrap(model, markdownpolicy.Fenced), req)
 			require.NoError(t, err)
 			require.Empty(t, resp.Message.Calls())
 			require.Equal(t, want, resp.Message.Text())
@@ -209,14 +209,14 @@ func TestNativeCallsThatMayNotBe(t *testing.T) {
 			require.Equal(t, llmclient.FinishStop, resp.Finish)
 		}
 		model := scripted.New(scripted.Reply{Text: text, Calls: []messages.ToolCall{call}, Finish: llmclient.FinishRefusal})
-		resp, h, err := ask(t, policyclient.Wrap(model, markdownpolicy.Fenced{}), question())
+		resp, h, err := ask(t, policyclient.Wrap(model, markdownpolicy.Fenced), question())
 		require.NoError(t, err)
 		require.Empty(t, resp.Message.Calls())
 		require.Equal(t, want, resp.Message.Text())
 		require.Equal(t, text, h.text)
 	}
 	broken := scripted.Reply{Calls: []messages.ToolCall{{ID: "x", Name: "add", Arguments: "{"}}}
-	resp, _, err := ask(t, policyclient.Wrap(scripted.New(broken), markdownpolicy.Fenced{}), without)
+	resp, _, err := ask(t, policyclient.Wrap(scripted.New(broken), markdownpolicy.Fenced), without)
 	require.NoError(t, err)
 	require.Equal(t, `{"name":"add","arguments":"{"}`, resp.Message.Text())
 }
@@ -235,7 +235,7 @@ func TestComplete_callInAThoughtThatWasCutOff(t *testing.T) {
 		{"I say so.</think>" + call + "And", llmclient.FinishLength, 1},
 	} {
 		for reply, thoughts := range map[string]markdownpolicy.Thoughts{c.reply: markdownpolicy.ThoughtsOpen, "<think>" + c.reply: markdownpolicy.ThoughtsTagged} {
-			hermes := markdownpolicy.Hermes{Thoughts: thoughts}
+			hermes := thinks(markdownpolicy.Hermes, thoughts)
 			resp, _, err := ask(t, policyclient.Wrap(scripted.New(scripted.Reply{Deltas: pieces(reply, 4), Finish: c.finish}), hermes), question())
 			require.NoError(t, err, reply)
 			require.Len(t, resp.Message.Calls(), c.calls, reply)

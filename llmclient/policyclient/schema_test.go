@@ -66,7 +66,7 @@ func TestSchema_choiceAndAnswerAreBranches(t *testing.T) {
 	require.Nil(t, heldSchema(t, policy, &llmclient.Request{}))
 	require.Equal(t, answer, heldSchema(t, policy, &llmclient.Request{Schema: answer}), "without tools the answer is not wrapped")
 	model := scripted.New(scripted.Text("Done."))
-	_, _, err := ask(t, policyclient.Wrap(model, markdownpolicy.Fenced{}), &llmclient.Request{Tools: heldTools, Schema: answer, Messages: question().Messages})
+	_, _, err := ask(t, policyclient.Wrap(model, markdownpolicy.Fenced), &llmclient.Request{Tools: heldTools, Schema: answer, Messages: question().Messages})
 	require.NoError(t, err)
 	require.Nil(t, model.Requests()[0].Schema, "of a policy without a schema")
 }

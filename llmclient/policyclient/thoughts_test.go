@@ -20,25 +20,31 @@ const (
 )
 
 // What a policy makes of a thought does not depend on who separated it from the text.
+// thinks returns a format for models that write thoughts in a certain way.
+func thinks(f markdownpolicy.Format, thoughts markdownpolicy.Thoughts) markdownpolicy.Format {
+	f.Thoughts = thoughts
+	return f
+}
+
 func TestThoughts_whoeverSeparatesThem(t *testing.T) {
-	fenced := markdownpolicy.Fenced{}.Render([]messages.AssistantContent{messages.ToolCall{Name: "add", Arguments: "{}"}})
+	fenced := markdownpolicy.Fenced.Render([]messages.AssistantContent{messages.ToolCall{Name: "add", Arguments: "{}"}})
 	for _, c := range []struct {
 		policy  markdownpolicy.Policy
 		thought string
 		calls   int
 	}{
-		{markdownpolicy.Hermes{}, "I add. " + inHermes, 1},
-		{markdownpolicy.Hermes{}, inHermes + "\n" + inHermes + "\n", 2},
-		{markdownpolicy.Hermes{Thoughts: markdownpolicy.ThoughtsOpen}, "I add. " + inHermes, 1},
-		{markdownpolicy.Hermes{Thoughts: markdownpolicy.ThoughtsAny}, "I add. " + inHermes, 1},
-		{markdownpolicy.GLM{}, "I add.\n" + inGLM, 1},
-		{markdownpolicy.Kimi{}, "I add. " + inKimi, 1},
-		{markdownpolicy.DeepSeek{}, "I add. " + inV31, 1},
-		{markdownpolicy.Chain{markdownpolicy.Kimi{}, markdownpolicy.Fenced{}}, "I add. " + inKimi, 1},
-		{markdownpolicy.Hermes{}, "I could say " + inHermes + " but I do not.", 0},
-		{markdownpolicy.Hermes{}, "I know.", 0},
-		{markdownpolicy.Think{Policy: markdownpolicy.Hermes{}}, "I add. " + inHermes, 0},
-		{markdownpolicy.XML{}, "<tool_call><name>add</name><arguments>{}</arguments></tool_call>", 0},
+		{markdownpolicy.Hermes, "I add. " + inHermes, 1},
+		{markdownpolicy.Hermes, inHermes + "\n" + inHermes + "\n", 2},
+		{thinks(markdownpolicy.Hermes, markdownpolicy.ThoughtsOpen), "I add. " + inHermes, 1},
+		{thinks(markdownpolicy.Hermes, markdownpolicy.ThoughtsAny), "I add. " + inHermes, 1},
+		{markdownpolicy.GLM, "I add.\n" + inGLM, 1},
+		{markdownpolicy.Kimi, "I add. " + inKimi, 1},
+		{markdownpolicy.DeepSeek, "I add. " + inV31, 1},
+		{markdownpolicy.Chain{markdownpolicy.Kimi, markdownpolicy.Fenced}, "I add. " + inKimi, 1},
+		{markdownpolicy.Hermes, "I could say " + inHermes + " but I do not.", 0},
+		{markdownpolicy.Hermes, "I know.", 0},
+		{markdownpolicy.Think{Policy: markdownpolicy.Hermes}, "I add. " + inHermes, 0},
+		{markdownpolicy.XML, "<tool_call><name>add</name><arguments>{}</arguments></tool_call>", 0},
 	} {
 		tagged, _, err := ask(t, policyclient.Wrap(scripted.New(scripted.Text("<think>"+c.thought+"</think>")), c.policy), question())
 		require.NoError(t, err)
@@ -61,11 +67,11 @@ func TestThoughts_whoeverSeparatesThem(t *testing.T) {
 		policy  markdownpolicy.Policy
 		thought string
 	}{ // their thoughts are not between these tags, or have one that would end them
-		{markdownpolicy.Fenced{}, fenced},
-		{markdownpolicy.Hermes{}, "The tag </think> ends a thought. I could say " + inHermes + " but I do not."},
-		{markdownpolicy.GLM{}, "With </think> I would end, and say " + inGLM},
-		{markdownpolicy.Hermes{Thoughts: markdownpolicy.ThoughtsNone}, inHermes},
-		{markdownpolicy.Llama{}, `{"name":"add","parameters":{}}`},
+		{markdownpolicy.Fenced, fenced},
+		{markdownpolicy.Hermes, "The tag </think> ends a thought. I could say " + inHermes + " but I do not."},
+		{markdownpolicy.GLM, "With </think> I would end, and say " + inGLM},
+		{thinks(markdownpolicy.Hermes, markdownpolicy.ThoughtsNone), inHermes},
+		{markdownpolicy.Llama, `{"name":"add","parameters":{}}`},
 	} {
 		resp, _, err := ask(t, policyclient.Wrap(scripted.New(scripted.Reply{Thought: c.thought}), c.policy), question())
 		require.NoError(t, err)
@@ -90,7 +96,7 @@ func TestThoughts_thatStayOnes(t *testing.T) {
 		{scripted.Reply{}, none},
 	} {
 		c.reply.Thought = "I add. " + inKimi
-		resp, _, err := ask(t, policyclient.Wrap(scripted.New(c.reply), markdownpolicy.Kimi{}), c.asked)
+		resp, _, err := ask(t, policyclient.Wrap(scripted.New(c.reply), markdownpolicy.Kimi), c.asked)
 		require.NoError(t, err)
 		require.Equal(t, c.reply.Thought, resp.Message.Thought())
 		require.Equal(t, c.reply.Calls, resp.Message.Calls())
@@ -98,7 +104,7 @@ func TestThoughts_thatStayOnes(t *testing.T) {
 	}
 	signed := messages.Thought{Text: "I know.", Extras: messages.Extras{"signature": []byte(`"s"`)}}
 	inner := &replies{message: messages.Assistant{Content: []messages.AssistantContent{signed}}}
-	resp, err := policyclient.Wrap(inner, markdownpolicy.Kimi{}).Complete(t.Context(), question(), nil)
+	resp, err := policyclient.Wrap(inner, markdownpolicy.Kimi).Complete(t.Context(), question(), nil)
 	require.NoError(t, err)
 	require.Equal(t, inner.message, resp.Message)
 }
@@ -107,7 +113,7 @@ func TestThoughts_thatStayOnes(t *testing.T) {
 func TestThoughts_unreadable(t *testing.T) {
 	model := scripted.New(scripted.Reply{Thought: `So: <tool_call>{"name":"add"`}, scripted.Text("<think>So: <tool_call>{\"name\":\"add\"</tool_call></think>"),
 		scripted.Reply{Thought: `So: <tool_call>{"name":"add"</tool_call>`}, scripted.Text("Two."))
-	c := policyclient.Wrap(model, markdownpolicy.Hermes{})
+	c := policyclient.Wrap(model, markdownpolicy.Hermes)
 	resp, _, err := ask(t, c, question())
 	require.NoError(t, err)
 	require.Empty(t, resp.Message.Calls(), "without the end mark it is no call")

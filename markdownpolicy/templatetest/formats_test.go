@@ -80,7 +80,7 @@ func formats() []format {
 	glm47, _ := markdownpolicy.ForModel("zai-org/GLM-4.7")
 	return []format{
 		{
-			name: "glm", policy: markdownpolicy.GLM{}, history: conversation,
+			name: "glm", policy: markdownpolicy.GLM, history: conversation,
 			user:      func(text string) string { return "<|user|>\n" + text },
 			assistant: func(text string, _ bool) string { return "<|assistant|>\n" + thinking(text, "\n") },
 			results:   func(text string) string { return "<|observation|>\n" + text },
@@ -99,22 +99,22 @@ func formats() []format {
 			begins:  []string{"<|assistant|>"}, ends: []string{"<|user|>", "<|observation|>"},
 		},
 		{
-			name: "kimi", policy: markdownpolicy.Kimi{}, history: conversation,
+			name: "kimi", policy: markdownpolicy.Kimi, history: conversation,
 			user: kimiUser, assistant: func(text string, _ bool) string { return kimiAssistant(thinking(text, "")) }, results: kimiResults,
 			begins: kimiBegins, ends: kimiEnds,
 		},
 		{
-			name: "kimi-k2", policy: markdownpolicy.Kimi{}, history: withoutThoughts,
+			name: "kimi-k2", policy: markdownpolicy.Kimi, history: withoutThoughts,
 			user: kimiUser, assistant: func(text string, _ bool) string { return kimiAssistant(text) }, results: kimiResults,
 			begins: kimiBegins, ends: kimiEnds,
 		},
 		{
-			name: "deepseek", policy: markdownpolicy.DeepSeek{}, history: conversation, texts: true,
+			name: "deepseek", policy: markdownpolicy.DeepSeek, history: conversation, texts: true,
 			user: deepSeekUser, assistant: deepSeek, results: same,
 			begins: deepSeekBegins, ends: deepSeekEnds, differences: []difference{byIndentation},
 		},
 		{
-			name: "deepseek-v3", policy: markdownpolicy.DeepSeek{Version: markdownpolicy.DeepSeekV3}, history: conversation, texts: true,
+			name: "deepseek-v3", policy: markdownpolicy.DeepSeekV3, history: conversation, texts: true,
 			user:      func(text string) string { return deepSeekUser(text) + "<｜Assistant｜>" },
 			assistant: func(text string, _ bool) string { return deepSeek(text, false) },
 			results:   same,
@@ -122,7 +122,7 @@ func formats() []format {
 			differences: []difference{byIndentation, {"it ends a prompt with a line break", func(prompt string) string { return strings.TrimRight(prompt, "\n") }}},
 		},
 		{
-			name: "deepseek-r1", policy: markdownpolicy.DeepSeek{Version: markdownpolicy.DeepSeekV3}, history: conversation, texts: true,
+			name: "deepseek-r1", policy: markdownpolicy.DeepSeekV3, history: conversation, texts: true,
 			user: deepSeekUser,
 			assistant: func(text string, asked bool) string {
 				if asked {
@@ -138,7 +138,7 @@ func formats() []format {
 			}}},
 		},
 		{
-			name: "harmony", policy: markdownpolicy.Harmony{}, history: oneByOne,
+			name: "harmony", policy: markdownpolicy.Harmony, history: oneByOne,
 			user: func(text string) string { return "<|start|>user<|message|>" + text + "<|end|>" },
 			assistant: func(text string, _ bool) string {
 				if !strings.HasPrefix(text, "<|start|>") { // an answer
@@ -160,7 +160,7 @@ func formats() []format {
 			},
 		},
 		{
-			name: "gemma", policy: markdownpolicy.Gemma{}, history: withoutThoughts,
+			name: "gemma", policy: markdownpolicy.Gemma, history: withoutThoughts,
 			user:      func(text string) string { return "<start_of_turn>user\n" + text + "<end_of_turn>\n" },
 			assistant: func(text string, _ bool) string { return "<start_of_turn>model\n" + text + "<end_of_turn>\n" },
 			results:   func(text string) string { return "<start_of_turn>user\n" + text + "<end_of_turn>\n" },

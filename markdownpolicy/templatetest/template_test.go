@@ -104,7 +104,7 @@ func TestS2_1_WhatIsToldIsReadBack(t *testing.T) {
 // does: each text is in the prompt. What precedes it in a reply, the thought, may be left out.
 func TestS2_19_TemplatesTakeWhatIsTold(t *testing.T) {
 	eachTemplate(t, func(t *testing.T, f format, source string) {
-		if harmony, ok := f.policy.(markdownpolicy.Harmony); ok {
+		if harmony, ok := f.policy.(markdownpolicy.Format); ok && harmony.Name() == "harmony" {
 			harmony.ForgetThoughts = true
 			f.policy, f.history = harmony, conversation
 		}

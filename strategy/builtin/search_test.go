@@ -88,7 +88,7 @@ func TestSearch_textFormat(t *testing.T) {
 		scripted.Text("<tool_call>\n{\"name\": \"part_7\", \"arguments\": {}}\n</tool_call>"), scripted.Text("Done."),
 	)
 	o, err := orchestrator.New(orchestrator.Config{
-		Client: policyclient.Wrap(model, markdownpolicy.Hermes{}), Tools: fifty(),
+		Client: policyclient.Wrap(model, markdownpolicy.Hermes), Tools: fifty(),
 		Strategies: strategy.Set{completetask.Name: completetask.New(completetask.Config{Search: toolsearch.Config{Results: 1}})},
 	})
 	require.NoError(t, err)

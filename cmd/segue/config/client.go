@@ -162,7 +162,7 @@ func withRetries(c llmclient.Client, retries *int, api, policy string) (llmclien
 	}
 	think := markdownpolicy.Think{Policy: p}
 	if s, ok := p.(markdownpolicy.Schemer); ok && s.ReplySchema(nil, false, nil) != nil { // a reply begins with no thought
-		think.Start = markdownpolicy.ThinkTagged
+		think.Start = markdownpolicy.ThoughtsTagged
 	}
 	return policyclient.Wrap(c, think), nil
 }

@@ -18,7 +18,7 @@ func now(context.Context, struct{}) (string, error) { return time.Now().Format(t
 func main() {
 	model := openaichat.MustNew(openaichat.Config{Model: "gemma-3"}) // OPENAI_BASE_URL=http://localhost:11434/v1
 	agent := segue.Agent{
-		Model: policyclient.Wrap(model, markdownpolicy.Fenced{}),
+		Model: policyclient.Wrap(model, markdownpolicy.Fenced),
 		Tools: []tools.Tool{tools.New(tools.Definition{Name: "now", Description: "Tells the time.", ReadOnly: true}, now)},
 	}
 	fmt.Println(agent.Ask(context.Background(), "How late is it?"))
