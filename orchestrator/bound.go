@@ -1,7 +1,6 @@
 package orchestrator
 
 import (
-	"github.com/segue-go/segue/machine"
 	"github.com/segue-go/segue/machine/bound"
 )
 
@@ -10,8 +9,8 @@ import (
 // Tools of the task matter. Errors are joined [*ConfigError] values, as those of
 // [Orchestrator.Run].
 func (o *Orchestrator) Bound(task Task, opts bound.Options) (bound.Bound, error) {
-	var s machine.Started
-	if err := o.started(&task, &s); err != nil {
+	s, err := o.started(&task)
+	if err != nil {
 		return bound.Bound{}, err
 	}
 	cfg := &o.full

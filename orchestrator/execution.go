@@ -17,13 +17,13 @@ import (
 	"github.com/segue-go/segue/tools"
 )
 
-// execution is one effect in progress, on the goroutine of the loop or on its own. It is also the
-// context of the Handler, so that functions called with that context can find it.
+// execution is one effect in progress. It is also the context of the Handler, so that functions
+// called with that context can find it.
 type execution struct {
 	context.Context // the context of the run, or derived from it
 	run             *run
-	inline          bool            // the execution of the workspace, on the goroutine of the loop
-	effect          *machine.Effect // read-only; points to own if it has its own goroutine
+	alone           bool            // the loop performs it on its own goroutine
+	effect          *machine.Effect // read-only; points to own
 	own             machine.Effect
 	tool            tools.Tool // the tool of the call; nil: it is unknown, or the effect is not a call
 	reads           bool       // the frame may call ReadResultTool
@@ -66,73 +66,51 @@ func executionOf(ctx context.Context) *execution {
 	return x
 }
 
-// performInline performs an effect on the goroutine of the loop and applies its answer, if the loop
-// has nothing else to do meanwhile: an inline tool does not wait, and a model may be the only
-// effect. A remote may ask people, which needs the loop. It reports whether it did.
-func (r *run) performInline(e *machine.Effect) bool {
-	if r.o.wrapped || len(r.agents) > 0 || e.Kind == machine.EffectPerson || e.Kind == machine.EffectRemote {
-		return false
-	}
-	x := r.inline
-	if x.take(e); e.Kind == machine.EffectTool && !x.toolInline || e.Kind == machine.EffectModel && r.notes != nil {
-		return false // a note shall be kept, and told, when it comes
-	}
-	x.began, x.sawDelta, x.call, x.calls = r.now, false, nil, 0
-	answer, err := x.handle(r.ctx)
-	r.now = time.Now()
-	r.finish(x, answer, err)
-	return true
-}
-
-// take makes e the effect of the execution.
-func (x *execution) take(e *machine.Effect) {
-	x.effect, x.tool, x.toolInline = e, nil, false
-	if e.Kind == machine.EffectTool {
-		x.tool, x.toolInline = x.run.o.toolOf(e)
-		x.reads = x.run.o.keepsLarge() && x.run.m.Offers(e.Frame, ReadResultTool)
-	}
-}
-
-// launch performs an effect on its own goroutine. An inline tool does not wait and needs no
-// goroutine.
-func (r *run) launch(e *machine.Effect) {
-	r.box.open()
+// launch performs an effect on its own goroutine. A model call that is alone is performed on the
+// goroutine of the loop, which has nothing else to do meanwhile.
+func (r *run) launch(e *machine.Effect, alone bool) {
 	x := r.newExecution(e)
+	r.add(x)
 	if r.o.agentTimeouts { // an agent may be cut off alone
 		x.Context, x.cancel = context.WithCancelCause(r.ctx)
 	}
-	r.add(x)
-	if e.Kind != machine.EffectTool || r.o.wrapped {
-		go x.execute()
+	if e.Kind == machine.EffectTool && !r.o.wrapped {
+		x.arm(x.beginCall(x, &x.own))
+		r.timeCall(x)
+	}
+	if x.alone = alone && r.mayPerform(e); x.alone {
+		x.performAlone()
 		return
 	}
-	if x.toolInline {
-		answer, err := x.handle(x)
-		r.now = time.Now()
-		r.box.post(mail{execution: x, answer: answer, err: err})
-		return
-	}
-	x.arm(x.beginCall(x, e))
-	r.timeCall(x)
 	go x.execute()
 }
 
 func (r *run) newExecution(e *machine.Effect) *execution {
 	x := &execution{Context: r.ctx, run: r, own: *e, began: r.now, replies: e.Replies}
-	x.take(&x.own)
+	x.effect = &x.own
+	if e.Kind == machine.EffectTool {
+		x.tool, x.toolInline = r.o.toolOf(e)
+		x.reads = r.o.keepsLarge() && r.m.Offers(e.Frame, ReadResultTool)
+	}
 	return x
 }
 
 func (r *run) add(x *execution) {
+	r.box.open()
 	if r.executions == nil {
 		r.executions = map[machine.EffectID]*execution{}
 	}
 	r.executions[x.effect.ID] = x
 }
 
-// execute performs the effect on its goroutine, and posts how it ended.
+// mayPerform reports whether the loop can perform an effect itself: a model call without
+// middleware, in a run to which nothing comes meanwhile but the end of its context.
+func (r *run) mayPerform(e *machine.Effect) bool {
+	return e.Kind == machine.EffectModel && !r.o.wrapped && len(r.agents) == 0 && r.stop == nil && r.notes == nil && (r.journal == nil || r.o.keeper.inbox == nil)
+}
+
+// execute performs the effect, and posts how it ended.
 func (x *execution) execute() {
-	growStack(0)
 	m := mail{execution: x}
 	returned := false
 	defer func() {
@@ -141,18 +119,25 @@ func (x *execution) execute() {
 		}
 		x.run.box.post(m)
 	}()
-	m.answer, m.err = x.handle(x)
+	m.answer, m.err = x.handle()
 	returned = true
 }
 
-// growStack grows the stack of a new goroutine at once to the size that decoding JSON needs.
-// Growing it twice while decoding costs three times as much, because there is more to copy. It
-// returns frame[i] so that the compiler keeps the frame.
-//
-//go:noinline
-func growStack(i int) byte {
-	var frame [3 << 10]byte
-	return frame[i]
+// performAlone performs the effect on the goroutine of the loop. If the client ends the goroutine,
+// the effect has failed, and the run goes on to its end before the goroutine is gone.
+func (x *execution) performAlone() {
+	r := x.run
+	r.alone = x
+	returned := false
+	defer func() {
+		r.alone = nil
+		if !returned && !r.consumer.yielding { // the consumer may end it as well
+			r.now = time.Now()
+			r.rounds()
+		}
+	}()
+	x.execute()
+	returned = true
 }
 
 // exited returns the answer of an effect whose Handler ended its goroutine.
@@ -164,16 +149,20 @@ func (x *execution) exited() (nextstep.Answer, error) {
 }
 
 // handle calls the Handler, and turns a panic into an error.
-func (x *execution) handle(ctx context.Context) (answer nextstep.Answer, err error) {
+func (x *execution) handle() (answer nextstep.Answer, err error) {
 	x.where = ""
 	defer func() {
 		if v := recover(); v != nil {
-			if x.inline && x.run.consumer.yielding { // the consumer panicked, not the Handler
+			if x.alone && x.run.consumer.yielding { // the consumer panicked, not the Handler
 				panic(v)
 			}
 			err = x.brokeDown(cmp.Or(x.where, "a middleware"), v, debug.Stack())
 		}
 	}()
+	ctx := context.Context(x)
+	if x.alone {
+		ctx = x.run.ctx
+	}
 	if !x.run.o.wrapped {
 		answer, err = x.perform(ctx, x.effect)
 	} else {
@@ -248,65 +237,54 @@ func (r *run) withdraw(ids []machine.EffectID) {
 	}
 }
 
-// receive handles a mail, and reports whether a record was applied.
-func (r *run) receive(m *mail) bool {
-	switch {
-	case m.event != nil:
+// receive handles a mail.
+func (r *run) receive(m *mail) {
+	x := m.execution
+	if m.ask != nil {
+		r.now = time.Now()
+		r.ask(m.ask)
+		return
+	}
+	if r.executions[x.effect.ID] != x { // its effect is over, or was abandoned
+		return
+	}
+	if m.event != nil {
 		switch {
-		case r.executions[m.execution.effect.ID] != m.execution: // its effect is over
 		case m.event.Kind != "":
 			r.consumer.deliver(m.event)
 		case r.ending == stopsNow: // a tool has begun
-			r.grace(m.execution)
+			r.grace(x)
 		default:
-			r.timeCall(m.execution)
+			r.timeCall(x)
 		}
-		return false
-	case m.ask != nil:
-		r.now = time.Now()
-		return r.ask(m.ask)
-	case r.executions[m.execution.effect.ID] != m.execution:
-		return false // it was abandoned
+		return
 	}
-	cut := m.execution.Err() != nil
-	r.remove(m.execution) // remove ends its context
-	if r.discards {
-		return false
+	cut := x.Err() != nil
+	r.remove(x) // remove ends its context
+	switch r.now = time.Now(); {
+	case r.discards:
+	case x.effect.Kind == machine.EffectPerson:
+		r.personReplied(x, m.reply, m.err, cut)
+	default:
+		r.finish(x, m.answer, m.err)
 	}
-	r.now = time.Now()
-	if m.execution.effect.Kind == machine.EffectPerson {
-		return r.personReplied(m.execution, m.reply, m.err, cut)
-	}
-	return r.finish(m.execution, m.answer, m.err)
 }
 
-// finish applies the result of an effect, and reports whether it applied a record.
-func (r *run) finish(x *execution, answer nextstep.Answer, err error) bool {
+// finish applies the result of an effect.
+func (r *run) finish(x *execution, answer nextstep.Answer, err error) {
 	if r.streams && err == nil {
 		r.deliverWhole(x, answer)
 	}
-	if r.stopped() || r.hasNotes() {
-		if x.effect != &x.own { // the effect in Ready is invalid after the next record
-			x.own = *x.effect
-			x.effect = &x.own
-		}
-		r.applyNotes()
-		r.applyPosted()
-	}
-	if r.stopped() {
-		r.applyStop()
-	}
-	e := x.effect
 	elapsed := max(0, r.now.Sub(x.began)-x.asked.Sum())
 	if err != nil {
 		if _, broke := err.(*panicked); !broke && errors.Is(err, tools.ErrSuspended) { //nolint:errorlint // what the panic wraps does not count
-			return r.suspend(x, err, elapsed)
+			r.suspend(x, err, elapsed)
+			return
 		}
-		answer = r.failure(e.Kind, err)
+		answer = r.failure(x.effect.Kind, err)
 	}
 	if r.leaving() && isCut(answer) {
-		return false // it is performed again when the run is resumed
+		return // it is performed again when the run is resumed
 	}
-	r.answer(e, answer, elapsed)
-	return true
+	r.answer(x.effect, answer, elapsed)
 }

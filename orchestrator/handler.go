@@ -102,7 +102,7 @@ func (x *execution) emit(e machine.Event) {
 	}
 	told := x.event()
 	told.Kind, told.Text, told.Detail, told.Time = e.Kind, e.Text, e.Detail, time.Now()
-	if x.inline {
+	if x.alone {
 		x.run.consumer.deliver(&told)
 		return
 	}

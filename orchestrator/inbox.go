@@ -142,61 +142,55 @@ func (r *run) collectPosted() {
 	r.o.keeper.collect(r.o, []*run{r})
 }
 
-// applyPosted applies the messages to the run, and reports whether there is something to store or
-// to do now.
-func (r *run) applyPosted() (applied bool) {
+// applyPosted applies the messages to the run.
+func (r *run) applyPosted() {
 	if r.journal == nil || !r.journal.inbox.some.Load() || r.ending == stopsNow || r.consumer.gone {
-		return false
+		return
 	}
 	if r.m.Done() { // what came too late stays in the inbox, where it can be seen
-		return false
+		return
 	}
 	for _, m := range r.journal.inbox.take() {
 		r.now = time.Now()
-		did, err := r.applyMessage(&m)
+		err := r.applyMessage(&m)
 		if errors.Is(err, errStays) || r.unkept() != nil {
-			applied = applied || did
 			continue
 		}
 		if err != nil {
 			r.o.log(r.ctx, slog.LevelWarn, "message refused", slog.String("run", r.id), slog.String("message", m.ID), slog.String("problem", err.Error()))
 		}
-		r.journal.taken = append(r.journal.taken, m.ID)
-		applied = true // also if it was refused: otherwise it would be refused again by whoever resumes the run
+		r.journal.taken = append(r.journal.taken, m.ID) // also if it was refused: otherwise it would be refused again by whoever resumes the run
 	}
-	return applied
 }
 
 // errStays reports that a message stays in the inbox for now.
 var errStays = errors.New("orchestrator: the message stays in the inbox")
 
-// applyMessage applies a message, and reports whether there is something to do. A stop is only
-// noted here: it stays in the inbox until the record of the stop is stored, so that it is not lost
+// applyMessage applies a message. A stop is only noted here: it stays in the inbox until the record of the stop is stored, so that it is not lost
 // if the process dies or leaves the run in between.
-func (r *run) applyMessage(m *checkpoint.Message) (bool, error) {
+func (r *run) applyMessage(m *checkpoint.Message) error {
 	var p posting
 	if err := json.Unmarshal(m.Data, &p); err != nil {
-		return false, fmt.Errorf("it is not JSON: %w", err)
+		return fmt.Errorf("it is not JSON: %w", err)
 	}
 	b := &r.journal.inbox
 	switch {
 	case p.Version > postingVersion:
 		b.later = true
-		return false, errStays
+		return errStays
 	case p.Type == postedReply && p.Reply != nil:
 		return r.applyReply(*p.Reply, m.At)
 	case p.Type == postedNote:
-		err := r.note(p.Text, p.Remark)
-		return err == nil, err
+		return r.note(p.Text, p.Remark)
 	case p.Type == postedStop && !p.Now && r.ending != goesOn:
-		return false, nil // it is stopping
+		return nil // it is stopping
 	case p.Type == postedStop: // for a stop at once, post has canceled the context of the run
 		if b.stopIDs = append(b.stopIDs, m.ID); b.stop == nil {
 			b.stop = &errPostedStop{p.Text}
 		}
-		return true, errStays
+		return errStays
 	default:
-		return false, fmt.Errorf("its type is %.64q", p.Type)
+		return fmt.Errorf("its type is %.64q", p.Type)
 	}
 }
 
@@ -239,7 +233,7 @@ func (r *run) timeOf(w *machine.Wait, posted time.Time) time.Time {
 
 // applyReply applies a reply that was posted at a time. If this process asks a person the same, it
 // stops asking.
-func (r *run) applyReply(reply machine.Reply, posted time.Time) (bool, error) {
+func (r *run) applyReply(reply machine.Reply, posted time.Time) error {
 	at := r.now
 	for _, w := range r.m.Waits() {
 		if w.ID == reply.WaitID {
@@ -247,7 +241,7 @@ func (r *run) applyReply(reply machine.Reply, posted time.Time) (bool, error) {
 		}
 	}
 	if err := r.apply(machine.Replied{At: at, Reply: reply}); err != nil {
-		return false, err
+		return err
 	}
 	for _, x := range r.executions {
 		if w := x.effect.Wait; w != nil && w.ID == reply.WaitID {
@@ -255,7 +249,7 @@ func (r *run) applyReply(reply machine.Reply, posted time.Time) (bool, error) {
 			break
 		}
 	}
-	return true, nil
+	return nil
 }
 
 // Answer replies to a wait of a run, from any process. The process that works on the run takes the

@@ -113,20 +113,6 @@ func (r *run) store() error {
 	return err
 }
 
-// storeStarted keeps the record that began the run, as the Machine made it.
-func (r *run) storeStarted() error {
-	if r.journal == nil {
-		return nil
-	}
-	started := r.m.Started()
-	data, err := r.journal.encode(started)
-	if err != nil {
-		return err
-	}
-	r.journal.add(started, data)
-	return r.store()
-}
-
 // batch returns what the next append adds.
 func (j *journal) batch() checkpoint.Batch {
 	return checkpoint.Batch{

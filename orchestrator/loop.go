@@ -30,7 +30,7 @@ func (r *run) drive(yield func(machine.Event, error) bool) {
 	if d := r.o.cfg.Timeouts.Run; d > 0 {
 		ctx, end := context.WithTimeoutCause(r.ctx, d, fmt.Errorf("the run took longer than %v", d))
 		defer end()
-		r.ctx, r.inline.Context = ctx, ctx
+		r.ctx = ctx
 	}
 	r.consumer.yield, r.consumer.cancel = yield, r.cancel
 	if r.o.cfg.Logger != nil {
@@ -44,42 +44,59 @@ func (r *run) drive(yield func(machine.Event, error) bool) {
 		r.consumer.observe = r.observeEvent
 	}
 	r.deliver(r.migrated)
-	if r.rounds() == roundTakenOver {
-		r.takeover.wait()
-	}
+	r.rounds()
 }
 
-// round is how one round of the loop ends.
-type round uint8
-
-const (
-	roundAgain     round = iota // a record was applied: there may be more to do
-	roundWaits                  // nothing to do until something happens
-	roundOver                   // the run has ended, or cannot continue here
-	roundTakenOver              // another goroutine is the loop now
-)
-
-// rounds continues the run while this goroutine is the loop. It returns roundOver or
-// roundTakenOver.
-func (r *run) rounds() round {
-	for {
-		r.applyPosted()
-		r.applyNotes()
-		switch end := r.round(); {
-		case end == roundWaits && !r.next():
+// rounds is the loop of a run: what has come is applied, and what follows from it is done, until the
+// run ends or waits.
+func (r *run) rounds() {
+	for over := false; !over; {
+		mails := r.box.collect()
+		r.hear()
+		for i := range mails {
+			r.receive(&mails[i])
+			r.hear() // a consumer may stop the run
+		}
+		clear(mails) // do not keep ended executions while the run waits
+		r.overdue()
+		switch {
+		case r.due():
+			over = r.round()
+		case len(mails) > 0: // an event was told, or what came was too late
+		case len(r.executions) == 0:
 			r.endWaiting()
-			return roundOver
-		case end == roundOver || end == roundTakenOver:
-			return end
+			over = true
+		default:
+			r.await()
 		}
 	}
 }
 
-// round stores records, emits events, and starts effects.
-func (r *run) round() round {
+// hear applies the notes, the posted messages and the stop that have come. An answer that comes
+// after them is applied after them, so that the strategy hears them together. While effects are
+// ready that were not started, start applies the stop.
+func (r *run) hear() {
+	if r.m.Done() { // it comes too late
+		return
+	}
+	r.applyPosted()
+	r.applyNotes()
+	if !r.applied && r.stopped() {
+		r.applyStop()
+	}
+}
+
+// due reports whether a round has something to do.
+func (r *run) due() bool {
+	return r.applied || r.journal != nil && len(r.journal.taken) > 0 || r.leaving() || r.unkept() != nil
+}
+
+// round stores records, emits events, and starts effects. It reports whether the run is over here.
+func (r *run) round() (over bool) {
+	r.applied = false
 	if err := r.commit(); err != nil {
 		r.endBroken(err)
-		return roundOver
+		return true
 	}
 	rd := r.m.Ready()
 	r.m.Advance()
@@ -87,17 +104,18 @@ func (r *run) round() round {
 	switch {
 	case r.m.Done():
 		r.drain(nil, false)
-		return roundOver
+		return true
 	case r.unkept() != nil:
 		r.endUnkept()
-		return roundOver
+		return true
 	case r.leaving():
 		r.breakOff(rd.Effects)
 		r.endLeft()
-		return roundOver
+		return true
 	}
 	r.withdraw(rd.Withdrawn)
-	return r.start(rd.Effects)
+	r.start(rd.Effects)
+	return false
 }
 
 // commit applies the intents that are due, and stores all records that are not stored yet.
@@ -138,6 +156,7 @@ func (r *run) applyAsIs(rec machine.Record) error {
 		return err
 	}
 	r.journal.add(rec, data)
+	r.applied = true
 	return nil
 }
 
@@ -163,76 +182,28 @@ func (r *run) deliver(events []machine.Event) {
 	}
 }
 
-// start performs effects.
-func (r *run) start(effects []machine.Effect) round {
-	if r.stopped() {
-		effects = slices.Clone(effects)
-		stop := r.applyStop()
-		for i := range effects {
-			switch e := &effects[i]; {
-			case e.Kind == machine.EffectPerson:
-			case r.executions[e.ID] != nil: // it goes on, with what was answered to it
-				r.giveReplies(r.executions[e.ID], e)
-			default:
-				_ = r.apply(machine.Answered{At: r.now, Effect: e.ID, NotBegun: true}) // the Machine may have closed it
-			}
-		}
-		if stop {
-			return roundAgain
-		}
-		return roundWaits
+// start starts effects. After a stop no effect begins.
+func (r *run) start(effects []machine.Effect) {
+	stops := r.stopped()
+	if stops {
+		effects = slices.Clone(effects) // the next record invalidates what was ready
+		r.applyStop()
 	}
-	if len(effects) == 1 && len(r.executions) == 0 {
-		switch e := &effects[0]; {
-		case r.performInline(e):
-			return roundAgain
-		case r.mayTakeOver(e):
-			return r.performWatched(e)
-		}
-	}
+	alone := len(effects) == 1 && len(r.executions) == 0
 	for i := range effects {
 		switch e := &effects[i]; {
 		case r.executions[e.ID] != nil: // it goes on, with what was answered to it
 			r.giveReplies(r.executions[e.ID], e)
+		case stops && e.Kind != machine.EffectPerson:
+			_ = r.apply(machine.Answered{At: r.now, Effect: e.ID, NotBegun: true}) // the Machine may have closed it
 		case e.Kind != machine.EffectPerson:
-			r.launch(e)
-		case r.o.cfg.Reply != nil && !r.replied[e.Wait.ID]:
-			r.box.open()
+			r.launch(e, alone)
+		case !stops && r.o.cfg.Reply != nil && !r.replied[e.Wait.ID]:
 			x := r.newExecution(e)
 			x.Context, x.cancel = context.WithCancelCause(r.ctx)
 			r.add(x)
 			go x.askPerson()
 		}
-	}
-	return roundWaits
-}
-
-// next waits for something to happen, and applies it. It returns false if the run needs an answer
-// from a person, and no one is being asked.
-func (r *run) next() bool {
-	for {
-		applied := false
-		mails := r.box.collect()
-		for i := range mails {
-			applied = r.receive(&mails[i]) || applied
-		}
-		clear(mails) // do not keep ended executions while the run waits
-		switch {
-		case applied:
-			return true
-		case r.stopped():
-			r.applyStop()
-			return true
-		case r.overdue(), r.applyPosted(), r.applyNotes():
-			return true
-		case r.leaving(), r.unkept() != nil:
-			return true
-		case len(r.executions) == 0 && len(mails) == 0:
-			return false
-		case len(mails) > 0:
-			continue
-		}
-		r.await()
 	}
 }
 

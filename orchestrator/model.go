@@ -46,7 +46,7 @@ func (x *execution) askModel(ctx context.Context, e *machine.Effect) (nextstep.A
 	x.request.aside = step.Aside
 	x.request.Request = step.Request // the client must not keep it
 	ask := x.asks(ctx)
-	if !x.inline || ctx != x.run.ctx {
+	if !x.alone || ctx != x.run.ctx {
 		defer ask.cut(nil)
 	}
 	x.request.event = x.event()
@@ -88,7 +88,7 @@ type asking struct {
 // makes most requests, it is made once.
 func (x *execution) asks(ctx context.Context) *asking {
 	r := x.run
-	if !x.inline || ctx != r.ctx {
+	if !x.alone || ctx != r.ctx {
 		return r.asks(ctx, x)
 	}
 	if r.asking == nil || r.asking.ctx.Err() != nil {
@@ -118,8 +118,8 @@ func (r *run) asks(ctx context.Context, x *execution) *asking {
 func tells[T any](r *run, x *execution, hear func(*execution, T)) func(T) {
 	return func(told T) {
 		to := x
-		if to == nil { // only the loop's goroutine reads inline
-			to = r.inline
+		if to == nil { // only the loop's goroutine reads alone
+			to = r.alone
 		}
 		if to != nil {
 			hear(to, told)
@@ -177,7 +177,7 @@ func (x *execution) delta(d llmclient.Delta) {
 	if d.Kind == llmclient.DeltaThought {
 		e.Kind = machine.EventThoughtDelta
 	}
-	if x.inline {
+	if x.alone {
 		x.run.consumer.deliver(e)
 		return
 	}

@@ -36,9 +36,8 @@ func (r *run) noteRead(text string, ok bool) {
 	r.unapplied = append(r.unapplied, text)
 }
 
-// applyNotes applies the notes that came on the channel of the task, and reports whether it applied
-// any.
-func (r *run) applyNotes() (applied bool) {
+// applyNotes applies the notes that came on the channel of the task.
+func (r *run) applyNotes() {
 	for range notesAtOnce {
 		if r.notes == nil {
 			break
@@ -52,7 +51,7 @@ func (r *run) applyNotes() (applied bool) {
 		break
 	}
 	if r.unapplied == nil || r.m.Done() {
-		return false
+		return
 	}
 	notes := r.unapplied
 	r.unapplied, r.now = nil, time.Now()
@@ -61,9 +60,7 @@ func (r *run) applyNotes() (applied bool) {
 		if err != nil && r.unkept() == nil {
 			r.o.log(r.ctx, slog.LevelWarn, "note refused", slog.String("run", r.id), slog.String("problem", err.Error()))
 		}
-		applied = applied || err == nil
 	}
-	return applied
 }
 
 // note applies a note, or a remark.
@@ -72,12 +69,6 @@ func (r *run) note(text string, remark bool) error {
 		return &machine.ReplyError{Run: r.id, Problem: problem}
 	}
 	return r.apply(machine.Noted{At: r.now, Text: text, Remark: remark})
-}
-
-// hasNotes reports whether something was sent to the run that is applied before the answer to an
-// effect, so that the strategy hears it together with that answer.
-func (r *run) hasNotes() bool {
-	return r.notes != nil || r.unapplied != nil || r.journal != nil && r.journal.inbox.some.Load()
 }
 
 // Note adds a text to a run, from any process: to its journal and, as an [machine.EventNoted], to its

@@ -61,7 +61,6 @@ func (x *execution) ask(ctx context.Context, a tools.Asked) (string, error) {
 	}
 	q := &question{effect: e.ID, wait: w, answer: make(chan answered, 1)}
 	x.run.box.post(mail{execution: x, ask: q})
-	x.run.takeover.release(x.run, x)
 	defer x.asked.Begin()()
 	select {
 	case got := <-q.answer:
@@ -116,24 +115,22 @@ func answerOf(ex machine.Exchange) (string, error) {
 	}
 }
 
-// ask asks a person a question of a running effect, and reports whether it applied a record.
-func (r *run) ask(q *question) bool {
+// ask asks a person a question of a running effect.
+func (r *run) ask(q *question) {
 	if r.questions == nil {
 		r.questions = map[string][]*question{}
 	}
 	if r.stopped() || r.ending != goesOn || r.leaving() {
 		q.answer <- answered{err: &endError{cause: errStop, err: context.Canceled}}
-		return false
+		return
 	}
 	r.questions[q.wait.ID] = append(r.questions[q.wait.ID], q)
 	if len(r.questions[q.wait.ID]) > 1 {
-		return false // the question was asked already
+		return // the question was asked already
 	}
 	if err := r.apply(machine.Asked{At: r.now, Effect: q.effect, Wait: q.wait}); err != nil {
 		r.denyQuestions(q.wait.ID, err)
-		return false
 	}
-	return true
 }
 
 // denyQuestions ends the questions of a wait with an error.
@@ -212,16 +209,17 @@ func (x *execution) askPerson() {
 
 var errNobody = errors.New("orchestrator: Config.Reply ended its goroutine")
 
-// personReplied handles the reply of Config.Reply, and reports whether it applied a record. It
-// applies none if the wait was cut off: it was withdrawn, or the run ends.
-func (r *run) personReplied(x *execution, reply *machine.Reply, err error, cut bool) bool {
+// personReplied handles the reply of Config.Reply. It applies no record if the wait was cut off: it
+// was withdrawn, or the run ends.
+func (r *run) personReplied(x *execution, reply *machine.Reply, err error, cut bool) {
 	w := x.effect.Wait
 	rec := machine.Replied{At: r.now, Reply: machine.Reply{WaitID: w.ID}}
 	_, expired := errors.AsType[*expiredError](err)
 	_, broke := err.(*panicked) //nolint:errorlint // what the panic wraps does not count
 	switch {
 	case reply != nil && reply.WaitID != "" && reply.WaitID != w.ID:
-		return r.refuseReply(w, &machine.ReplyError{Run: r.id, WaitID: reply.WaitID, Problem: fmt.Sprintf("Config.Reply was asked about the wait %q", w.ID)})
+		r.refuseReply(w, &machine.ReplyError{Run: r.id, WaitID: reply.WaitID, Problem: fmt.Sprintf("Config.Reply was asked about the wait %q", w.ID)})
+		return
 	case reply != nil:
 		rec.Reply = *reply
 		rec.Reply.WaitID = w.ID
@@ -229,10 +227,10 @@ func (r *run) personReplied(x *execution, reply *machine.Reply, err error, cut b
 		rec.Expired = true
 	case !broke && errors.Is(err, tools.ErrSuspended):
 		r.denyQuestions(w.ID, &SuspendedError{Waits: []machine.Wait{*w}})
-		return false
+		return
 	case cut:
 		r.denyQuestions(w.ID, err)
-		return false
+		return
 	default:
 		rec.Err = unansweredFor(err)
 		r.causes.note(rec.Err.Code, rec.Err.Message, err)
@@ -240,19 +238,16 @@ func (r *run) personReplied(x *execution, reply *machine.Reply, err error, cut b
 	if err := r.apply(rec); err != nil {
 		refused, ok := errors.AsType[*machine.ReplyError](err)
 		if waits := func(have machine.Wait) bool { return have.ID == w.ID }; ok && slices.ContainsFunc(r.m.Waits(), waits) { // otherwise it came too late
-			return r.refuseReply(w, refused)
+			r.refuseReply(w, refused)
 		}
-		return false
 	}
-	return true
 }
 
 // refuseReply stores why a reply is rejected; the run keeps waiting.
-func (r *run) refuseReply(w *machine.Wait, refused *machine.ReplyError) bool {
+func (r *run) refuseReply(w *machine.Wait, refused *machine.ReplyError) {
 	r.logReplyRefused(r.ctx, refused)
 	r.refused = append(r.refused, refused)
 	r.denyQuestions(w.ID, &SuspendedError{Waits: []machine.Wait{*w}})
-	return false
 }
 
 // unansweredFor converts the error of a wait to data.
@@ -264,10 +259,9 @@ func unansweredFor(err error) *delegation.Error {
 	return e
 }
 
-// suspend suspends an effect that returned without an answer, and reports whether it applied a
-// record.
-func (r *run) suspend(x *execution, err error, elapsed time.Duration) bool {
-	e := *x.effect // the next record invalidates the effect in Ready
+// suspend suspends an effect that returned without an answer.
+func (r *run) suspend(x *execution, err error, elapsed time.Duration) {
+	e := x.effect
 	s, ok := errors.AsType[*SuspendedError](err)
 	if !ok || s == nil {
 		s = new(SuspendedError)
@@ -285,7 +279,7 @@ func (r *run) suspend(x *execution, err error, elapsed time.Duration) bool {
 		w.Untrusted = e.Untrusted
 		if w, err = r.redactWait(e.ID, w); err != nil {
 			r.redaction.failed = err
-			return true
+			return
 		}
 		if !seen[w.ID] {
 			seen[w.ID] = true
@@ -294,11 +288,10 @@ func (r *run) suspend(x *execution, err error, elapsed time.Duration) bool {
 	}
 	err = r.apply(rec)
 	if err == nil || r.unkept() != nil {
-		return true
+		return
 	}
 	r.o.log(r.ctx, slog.LevelWarn, "a wait was refused", slog.String("run", r.id), slog.String("effect", e.ID.String()))
-	r.answer(&e, r.failure(e.Kind, err), elapsed)
-	return true
+	r.answer(e, r.failure(e.Kind, err), elapsed)
 }
 
 // expiredError reports that nobody answered a [machine.Wait] in time.

@@ -293,7 +293,7 @@ func TestRedact_refusesOtherChanges(t *testing.T) {
 		"run":       func(s machine.Started) machine.Started { s.Run = "other"; return s },
 		"namespace": func(s machine.Started) machine.Started { s.Namespace = "other"; return s },
 		"strategy":  func(s machine.Started) machine.Started { s.Strategy = "other"; return s },
-		"limits":    func(s machine.Started) machine.Started { s.Limits.Steps = 1000; return s },
+		"limits":    func(s machine.Started) machine.Started { s.Limits.Steps++; return s },
 	} {
 		o := solver(t, scripted.New(scripted.Text("hello")), redacting(breaksAt(machine.TypeStarted, func(r machine.Record) (machine.Record, error) { return edit(r.(machine.Started)), nil })))
 		_, err := o.Run(t.Context(), task("go"))

@@ -33,10 +33,11 @@ type run struct {
 	now       time.Time // time of the last record, or later
 
 	box        mailbox
-	executions map[machine.EffectID]*execution // effects on their own goroutines
+	executions map[machine.EffectID]*execution // effects in progress
+	applied    bool                            // a record was applied since the last round
 	graced     bool                            // they have their grace period after a stop
-	inline     *execution                      // the execution on the loop's goroutine; nil when the run is over
-	asking     *asking                         // how inline asks the client
+	alone      *execution                      // the one that the loop performs; nil: it performs none
+	asking     *asking                         // how the loop asks the client
 	timer      *time.Timer
 	nextLook   time.Time // when the timer fires; zero: it is not set
 	agents     []agentDeadline
@@ -47,7 +48,6 @@ type run struct {
 	replays     bool            // the journal is being read
 	drifted     []machine.Event // events from reading the journal, to be emitted
 	migrated    []machine.Event // events of a Migrated that this process made, to be emitted
-	takeover    takeover
 	causes      causes
 	large       large
 	redaction   *redaction      // nil without Config.Redact
@@ -107,32 +107,25 @@ func (o *Orchestrator) begin(ctx context.Context, task *Task, streams bool) (*ru
 	return r, nil
 }
 
-// applyStarted applies and stores the first record of a run. The record is made in the workspace
-// because it is large, to keep the stack small while a strategy runs.
+// applyStarted applies and stores the first record of a run.
 func (r *run) applyStarted(task *Task) error {
-	s := &r.workspace.started
-	defer func() { *s = machine.Started{} }()
-	if err := r.o.started(task, s); err != nil {
+	s, err := r.o.started(task)
+	if err != nil {
 		return err
 	}
+	cfg := r.o.config(r)
 	if task.Factory != nil {
-		r.m.Reset(r.o.withFactory(r.o.config(r), s.Strategy, task.Factory))
+		cfg = r.o.withFactory(cfg, s.Strategy, task.Factory)
+		r.m.Reset(cfg)
 	}
 	if err := r.claim(); err != nil {
 		return err
 	}
 	s.At, s.Run = r.now, r.id
-	if r.o.cfg.Redact != nil {
-		redacted, err := r.redact(*s)
-		if err != nil {
-			return err
-		}
-		*s = redacted.(machine.Started)
-	}
-	if err := r.m.Apply(*s); err != nil {
+	if err := r.apply(cfg.Start(s)); err != nil {
 		return err
 	}
-	if err := r.storeStarted(); err != nil {
+	if err := r.store(); err != nil {
 		return err
 	}
 	if r.journal != nil {
@@ -153,10 +146,9 @@ func (o *Orchestrator) newRun(ctx context.Context, key checkpoint.Key, streams b
 	}
 	b, ok := o.workspaces.Get().(*workspace)
 	if !ok {
-		b = &workspace{execution: execution{request: new(request)}}
+		b = new(workspace)
 	}
-	r.workspace, r.m, r.inline = b, &b.machine, &b.execution
-	r.inline.run, r.inline.inline, r.inline.Context = r, true, r.ctx
+	r.workspace, r.m = b, &b.machine
 	r.m.Reset(o.config(r))
 	return r
 }
@@ -189,19 +181,15 @@ func (r *run) close() {
 		r.timer.Stop()
 	}
 	if b := r.workspace; b != nil {
-		r.workspace, r.m, r.inline = nil, nil, nil
+		r.workspace, r.m = nil, nil
 		b.machine.Reset(nil)
-		*b.execution.request = request{}
-		b.execution = execution{request: b.execution.request}
 		r.o.workspaces.Put(b)
 	}
 }
 
 // workspace holds the reusable memory of a run. It is larger than everything that a step allocates.
 type workspace struct {
-	machine   machine.Machine
-	execution execution       // the execution on the goroutine of the loop
-	started   machine.Started // used while the run begins
+	machine machine.Machine
 }
 
 // version returns the version of this library from the build information; "" if there is none.

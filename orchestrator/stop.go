@@ -50,9 +50,8 @@ func (r *run) leaving() bool {
 	return errors.Is(cause, ErrInterrupted) || errors.Is(cause, ErrTakenOver)
 }
 
-// applyStop applies a Stopped, after the messages that were posted before the stop. It reports
-// whether it applied the Stopped.
-func (r *run) applyStop() bool {
+// applyStop applies a Stopped, after the messages that were posted before the stop.
+func (r *run) applyStop() {
 	r.applyPosted()
 	rec := machine.Stopped{At: r.now}
 	var cause error
@@ -71,7 +70,7 @@ func (r *run) applyStop() bool {
 	if j != nil {
 		j.taken, j.inbox.stopIDs = append(j.taken, j.inbox.stopIDs...), nil
 	}
-	return r.apply(rec) == nil
+	_ = r.apply(rec) // the run may have ended
 }
 
 // causeOfEnd returns the cause of a context that is done, wrapping its error for errors.Is.

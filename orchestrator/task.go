@@ -93,10 +93,9 @@ func (e *FactoryError) Error() string {
 // Unwrap returns the cause.
 func (e *FactoryError) Unwrap() error { return e.Err }
 
-// started fills in s, the first record of the run of a task. Errors are joined [*ConfigError]
-// values.
-func (o *Orchestrator) started(task *Task, s *machine.Started) error {
-	*s = machine.Started{
+// started returns the first record of the run of a task. Errors are joined [*ConfigError] values.
+func (o *Orchestrator) started(task *Task) (machine.Started, error) {
+	s := machine.Started{
 		Strategy: cmp.Or(task.Strategy, o.cfg.Default), Input: task.Input, Limits: task.Limits, Library: version(),
 		Model: task.Model, Metadata: task.Metadata, Labels: task.Labels, Namespace: task.Namespace, Nonce: task.nonce, Conclude: true, Repeats: cmp.Or(o.cfg.Repeats, machine.DefaultRepeats),
 	}
@@ -115,7 +114,7 @@ func (o *Orchestrator) started(task *Task, s *machine.Started) error {
 		}
 		s.Temperature = new(*t)
 	}
-	return errors.Join(problems...)
+	return s, errors.Join(problems...)
 }
 
 // toolsNamed returns the definitions of the named tools of the Config; nil names mean all.

@@ -36,26 +36,25 @@ func (r *run) lookAt(at time.Time) {
 	r.nextLook = at
 }
 
-// overdue cancels or abandons executions, and stops agents, whose time is over. It reports whether
-// a record was applied.
-func (r *run) overdue() (applied bool) {
+// overdue cancels or abandons executions, and stops agents, whose time is over.
+func (r *run) overdue() {
 	if r.ending == stopsNow {
 		r.graceForAll()
 	}
 	if r.nextLook.IsZero() {
-		return false
+		return
 	}
 	now := time.Now()
 	if now.Before(r.nextLook) {
-		return false
+		return
 	}
 	r.now, r.nextLook = now, time.Time{}
 	for _, x := range r.dueBy(now) {
 		if !r.extended(x) {
-			applied = r.abandon(x) || applied
+			r.abandon(x)
 		}
 	}
-	applied = r.stopLateAgents() || applied
+	r.stopLateAgents()
 	for _, x := range r.executions {
 		if !x.deadline.IsZero() {
 			r.lookAt(x.deadline)
@@ -64,7 +63,6 @@ func (r *run) overdue() (applied bool) {
 	for _, a := range r.agents {
 		r.lookAt(a.at)
 	}
-	return applied
 }
 
 // extended moves the deadline of a call whose tool has asked a person meanwhile: a person's time is
@@ -126,24 +124,24 @@ func (r *run) grace(x *execution) {
 	r.lookAt(x.deadline)
 }
 
-// abandon ends an execution that does not return, and reports whether it applied a record.
-func (r *run) abandon(x *execution) bool {
+// abandon ends an execution that does not return.
+func (r *run) abandon(x *execution) {
 	x.deadline = time.Time{}
 	if x.effect.Kind == machine.EffectPerson {
 		r.remove(x)
-		return false
+		return
 	}
 	c := x.running()
 	if c == nil {
-		return false
+		return
 	}
 	reason := cmp.Or(x.cut, tools.ReasonTimeout)
 	r.remove(x)
 	if r.discards {
 		c.Abandon(reason)
-		return false
+		return
 	}
-	return r.finish(x, nextstep.ToolResult{Output: c.Abandon(reason)}, nil)
+	r.finish(x, nextstep.ToolResult{Output: c.Abandon(reason)}, nil)
 }
 
 // agentDeadline is the deadline of an agent.
@@ -181,19 +179,16 @@ func (r *run) timeAgent(e *machine.Event) {
 	}
 }
 
-// stopLateAgents stops agents whose time is over, and reports whether it applied a record.
-func (r *run) stopLateAgents() (applied bool) {
+// stopLateAgents stops agents whose time is over.
+func (r *run) stopLateAgents() {
 	for _, a := range slices.Clone(r.agents) {
 		if a.at.After(r.now) {
 			continue
 		}
 		r.agents = slices.DeleteFunc(r.agents, func(b agentDeadline) bool { return b.frame == a.frame })
 		reason := "the agent " + a.tool + " took longer than " + a.limit.String()
-		if r.apply(machine.Stopped{At: r.now, Reason: reason, Now: true, Frame: a.frame}) == nil {
-			applied = true
-		}
+		_ = r.apply(machine.Stopped{At: r.now, Reason: reason, Now: true, Frame: a.frame}) // it may have ended
 	}
-	return applied
 }
 
 // agentTimeout returns the time-out of an agent, by the name of its tool; 0: none.

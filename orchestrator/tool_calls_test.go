@@ -103,24 +103,3 @@ type inlineRaw struct{ tools.Tool }
 
 func (inlineRaw) Inline() bool { return true }
 
-// here is the goroutine that it is called on.
-func here() string {
-	text := make([]byte, 64)
-	id, _, _ := strings.Cut(string(text[:runtime.Stack(text, false)]), "[")
-	return id
-}
-
-// A tool that is Inline is called on the goroutine of the consumer, alone or beside others; any
-// other is not.
-func TestToolCalls_inlineOnTheGoroutineOfTheLoop(t *testing.T) {
-	where := func(context.Context, string) (string, error) { return here(), nil }
-	list := []tools.Tool{inlineRaw{raw("inline", where)}, raw("raw", where)}
-	for _, names := range [][]string{{"inline"}, {"raw"}, {"inline", "raw", "inline"}} {
-		for e, err := range batchOf(t, callsTo(names...), list).Stream(t.Context(), task("go")) {
-			require.NoError(t, err)
-			if d, ok := e.Detail.(machine.ToolFinished); ok {
-				require.Equal(t, d.Output.ToolName == "inline", d.Output.Output == here(), "%v", names)
-			}
-		}
-	}
-}

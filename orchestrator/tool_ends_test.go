@@ -18,8 +18,8 @@ import (
 	"github.com/segue-go/segue/tools"
 )
 
-// A tool that Run performs on the goroutine of its loop returns at about the time at which the loop
-// goes on without it, or at which nobody waits for it any more: there is one result in each case.
+// A tool returns at about the time at which nobody waits for it any more: there is one result in
+// each case.
 func TestRun_toolReturnsAsItsTimeEnds(t *testing.T) {
 	const limit = 50 * time.Millisecond
 	takes := []time.Duration{time.Millisecond, 2 * time.Millisecond, limit, limit + tools.DefaultGrace, time.Second}

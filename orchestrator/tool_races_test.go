@@ -50,7 +50,7 @@ var (
 	raceMeets = []string{"nothing", "time-out", "stop", "cancel", "run's time-out", "stop and cancel"}
 )
 
-// around is a duration of about the time after which the loop moves.
+// around is a duration of about a millisecond.
 func around(rng *rand.Rand) time.Duration {
 	switch rng.IntN(4) {
 	case 0:
@@ -193,10 +193,9 @@ func (r *race) run(t require.TestingT) (orchestrator.Result, error) {
 	return inside.res, inside.err
 }
 
-// A tool of a run without a consumer is performed on the goroutine of the loop, until the tool
-// takes long. Whatever ends the call and the run at that moment, the call has one result, the run
-// ends as it should, and no goroutine is left.
-func TestLend_races(t *testing.T) {
+// Whatever ends a call and its run at the same moment, the call has one result, the run ends as it
+// should, and no goroutine is left.
+func TestTool_races(t *testing.T) {
 	t.Cleanup(func() { goleak.VerifyNone(t, goleak.IgnoreCurrent()) })
 	seeds := make(chan uint64)
 	var workers sync.WaitGroup
@@ -257,27 +256,25 @@ func (c *exiting) Complete(ctx context.Context, req *llmclient.Request, onDelta 
 	return c.Client.Complete(ctx, req, onDelta)
 }
 
-// What ends the goroutine of the loop ends that of Run, also when the loop has moved to another
-// one.
-func TestLend_clientExits(t *testing.T) {
-	for _, takes := range []time.Duration{0, 20 * time.Millisecond} {
+// A client that ends its goroutine has failed, and the run is told to its end, also when that
+// goroutine is the loop's: then it ends with the run.
+func TestClient_exits(t *testing.T) {
+	for _, store := range []checkpoint.Store{nil, new(checkpoint.Memory)} {
+		tool := raw("a", func(context.Context, string) (string, error) { return "A", nil })
 		client := &exiting{Client: scripted.New(scripted.Calls(scripted.Call("a", "{}", "1")), scripted.Text("done"))}
-		slow := tools.NewRaw(tools.Definition{Name: "a"}, func(context.Context, string) (string, error) {
-			time.Sleep(takes)
-			return "A", nil
-		})
-		o := solver(t, client, with(slow), stored(new(checkpoint.Memory)))
-		ended, returned := make(chan struct{}), false
+		o := solver(t, client, with(tool), stored(store))
+		var last machine.Event
+		returned, ended := false, make(chan struct{})
 		go func() {
 			defer close(ended)
-			_, _ = o.Run(t.Context(), task("go"))
+			for e := range o.Stream(t.Context(), task("go")) {
+				last = e
+			}
 			returned = true
 		}()
 		<-ended
-		require.False(t, returned)
-		res, err := orchestrator.Collect(o.Resume(t.Context(), resuming("r")))
-		require.NoError(t, err, "the run is let go of")
-		require.Equal(t, "done", res.Output.Text())
+		require.Equal(t, store != nil, returned)
+		require.Equal(t, delegation.CodePanic, last.Detail.(machine.RunFinished).Output.Err.Code)
 	}
 }
 
