@@ -159,19 +159,23 @@ func (x *execution) handle() (answer nextstep.Answer, err error) {
 			err = x.brokeDown(cmp.Or(x.where, "a middleware"), v, debug.Stack())
 		}
 	}()
-	ctx := context.Context(x)
-	if x.alone {
-		ctx = x.run.ctx
-	}
-	if !x.run.o.wrapped {
-		answer, err = x.perform(ctx, x.effect)
-	} else {
-		answer, err = x.run.o.handler(tools.WithAsk(ctx, x.ask), *x.effect)
+	switch {
+	case x.run.o.wrapped:
+		answer, err = x.callHandler()
+	case x.alone:
+		answer, err = x.perform(x.run.ctx, x.effect)
+	default:
+		answer, err = x.perform(x, x.effect)
 	}
 	if err == nil {
-		answer = x.keepLarge(ctx, answer)
+		answer = x.keepLarge(x, answer)
 	}
 	return answer, err
+}
+
+// callHandler calls the Handler with the middleware around it.
+func (x *execution) callHandler() (nextstep.Answer, error) {
+	return x.run.o.handler(tools.WithAsk(x, x.ask), *x.effect)
 }
 
 // brokeDown reports a panic of the code that performs the effect, and returns it as an error.

@@ -43,6 +43,7 @@ func (r *run) drive(yield func(machine.Event, error) bool) {
 	if r.observation != nil {
 		r.consumer.observe = r.observeEvent
 	}
+	r.follow(r.migrated)
 	r.deliver(r.migrated)
 	r.rounds()
 }
@@ -100,6 +101,7 @@ func (r *run) round() (over bool) {
 	}
 	rd := r.m.Ready()
 	r.m.Advance()
+	r.follow(rd.Events)
 	r.deliver(rd.Events)
 	switch {
 	case r.m.Done():
@@ -165,19 +167,25 @@ func (r *run) deliver(events []machine.Event) {
 	for i := range events {
 		e := &events[i]
 		e.Time = r.now
-		if r.o.agentTimeouts {
-			r.timeAgent(e)
-		}
 		if e.Kind == machine.EventRunFinished {
 			r.consumer.last(e, r.causes.outcome(r.m.Output().Err))
 			return
 		}
 		r.consumer.deliver(e)
-		switch d := e.Detail.(type) {
-		case machine.WaitEnded:
-			r.waitClosed(&d)
-		case machine.RunResumed:
+		if e.Kind == machine.EventRunResumed {
 			r.deliver(r.drifted)
+		}
+	}
+}
+
+// follow sets the deadlines of agents that begin, and ends the questions of waits that end.
+func (r *run) follow(events []machine.Event) {
+	for i := range events {
+		if r.o.agentTimeouts {
+			r.timeAgent(&events[i])
+		}
+		if d, ok := events[i].Detail.(machine.WaitEnded); ok && len(r.questions) > 0 {
+			r.waitClosed(&d)
 		}
 	}
 }

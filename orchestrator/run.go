@@ -38,6 +38,7 @@ type run struct {
 	graced     bool                            // they have their grace period after a stop
 	alone      *execution                      // the one that the loop performs; nil: it performs none
 	asking     *asking                         // how the loop asks the client
+	request    request                         // of the loop to the client
 	timer      *time.Timer
 	nextLook   time.Time // when the timer fires; zero: it is not set
 	agents     []agentDeadline

@@ -11,17 +11,17 @@ import (
 	"github.com/segue-go/segue/tools"
 )
 
-// callTool makes a call. If a middleware changed the call, it is made only if the changed call is
-// allowed.
+// callTool makes a call. Without middleware it was prepared with the effect.
 func (x *execution) callTool(ctx context.Context, e *machine.Effect) (nextstep.Answer, error) {
-	o, was := x.run.o, x.effect
-	if !o.wrapped { // the call was prepared with the effect
-		c := x.call
-		if c == nil {
-			c = x.beginCall(ctx, e)
-		}
-		return x.finished(c, c.Perform(), nil)
+	if x.run.o.wrapped {
+		return x.callChanged(ctx, e)
 	}
+	return x.finished(x.running(), x.running().Perform(), nil)
+}
+
+// callChanged makes a call that a middleware may have changed, if the changed call is allowed.
+func (x *execution) callChanged(ctx context.Context, e *machine.Effect) (nextstep.Answer, error) {
+	o, was := x.run.o, x.effect
 	if e.Call.ID != was.Call.ID || e.Call.Name != was.Call.Name {
 		return nil, fmt.Errorf("orchestrator: a middleware made the call %.64q of %.64q another one", was.Call.ID, was.Call.Name)
 	}
