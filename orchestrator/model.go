@@ -27,8 +27,10 @@ func (x *execution) askModel(ctx context.Context, e *machine.Effect) (nextstep.A
 	if !ok {
 		return nil, fmt.Errorf("orchestrator: a middleware made a %T of a request", e.Step)
 	}
-	if x.request = new(request); x.alone { // one after another
+	if x.alone { // its requests come one after another
 		x.request = &x.run.request
+	} else {
+		x.request = new(request)
 	}
 	o, outer := x.run.o, ctx
 	if t := o.cfg.Timeouts.Model; t > 0 {
