@@ -9,7 +9,6 @@ import (
 	"log/slog"
 	"maps"
 	"slices"
-	"sync"
 	"time"
 
 	"github.com/segue-go/segue/checkpoint"
@@ -229,7 +228,6 @@ type Orchestrator struct {
 	keeper        keeper
 	posted        chan struct{} // wakes Recover: a message was posted to a run on which nobody works here
 	followers     followers
-	workspaces    sync.Pool // of *workspace
 }
 
 // New checks the configuration and returns an Orchestrator, so that mistakes are found before a

@@ -17,8 +17,7 @@ import (
 // run is one run in progress: a Machine, and its effects in progress.
 type run struct {
 	o         *Orchestrator
-	workspace *workspace
-	m         *machine.Machine // belongs to the workspace
+	m         *machine.Machine
 	id        string
 	ctx       context.Context
 	cancel    context.CancelCauseFunc
@@ -137,7 +136,7 @@ func (r *run) applyStarted(task *Task) error {
 
 // newRun makes a run without records.
 func (o *Orchestrator) newRun(ctx context.Context, key checkpoint.Key, streams bool) *run {
-	r := &run{o: o, id: key.Run, streams: streams, now: time.Now()}
+	r := &run{o: o, id: key.Run, streams: streams, now: time.Now(), m: new(machine.Machine)}
 	r.ctx, r.cancel = context.WithCancelCause(r.beginObservation(ctx, key))
 	if o.cfg.Store != nil {
 		r.journal = &journal{store: o.cfg.Store, key: key, run: key.Run, patience: o.cfg.Timeouts.Store}
@@ -145,11 +144,6 @@ func (o *Orchestrator) newRun(ctx context.Context, key checkpoint.Key, streams b
 			r.journal.lease.time = o.cfg.Lease
 		}
 	}
-	b, ok := o.workspaces.Get().(*workspace)
-	if !ok {
-		b = new(workspace)
-	}
-	r.workspace, r.m = b, &b.machine
 	r.m.Reset(o.config(r))
 	return r
 }
@@ -162,7 +156,7 @@ func (r *run) finished(status machine.Status, out delegation.Output) machine.Eve
 	}
 }
 
-// close releases the run. Its Machine is reused, unless one of its effects is still in progress.
+// close releases the run.
 func (r *run) close() {
 	r.endObservation()
 	if r.detach != nil {
@@ -181,16 +175,6 @@ func (r *run) close() {
 	if r.timer != nil {
 		r.timer.Stop()
 	}
-	if b := r.workspace; b != nil {
-		r.workspace, r.m = nil, nil
-		b.machine.Reset(nil)
-		r.o.workspaces.Put(b)
-	}
-}
-
-// workspace holds the reusable memory of a run. It is larger than everything that a step allocates.
-type workspace struct {
-	machine machine.Machine
 }
 
 // version returns the version of this library from the build information; "" if there is none.

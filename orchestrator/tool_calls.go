@@ -118,8 +118,8 @@ func (x *execution) progress(text string) {
 	x.run.box.try(mail{execution: x, event: &e})
 }
 
-// toolOf returns the tool of a call, and whether the call is inline: it neither waits nor needs a
-// context. The call of an unknown tool counts as inline.
+// toolOf returns the tool of a call, and whether the call is inline: it needs no context of its own.
+// The call of an unknown tool counts as inline.
 func (o *Orchestrator) toolOf(e *machine.Effect) (tool tools.Tool, inline bool) {
 	if tool = e.Tool; tool == nil {
 		tool, _ = o.tools.Lookup(e.Call.Name)

@@ -18,7 +18,7 @@
 //
 // A Tool may have these methods in addition to the two of [Tool]; they are found by type assertion:
 //
-//	Inline() bool   Call is made on the goroutine of the run: it has no time-out, and no goroutine of its own
+//	Inline() bool   Call only computes: it has no time-out, and no context of its own
 //	Lookup(…)       finds out what became of a call whose process died, see [Lookuper]
 //	Check() error   the tool was put together wrongly: NewSet fails with it
 //	Unwrap() Tool   the tool is a wrapper around another, which is checked, too; whether it is inline it says itself

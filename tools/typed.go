@@ -36,10 +36,8 @@ func New[In, Out any](def Definition, fn func(ctx context.Context, in In) (Out, 
 	return newTyped(def, fn, fn == nil)
 }
 
-// NewInline is like [New], for a function that only computes and needs no context. The function
-// runs on the goroutine of the run, at little cost: without a time-out, one call after another. A
-// slow function delays everything the caller does, and a function that ends its goroutine
-// (runtime.Goexit) ends the caller's.
+// NewInline is like [New], for a function that only computes and needs no context. The call has no
+// time-out, and neither a context nor a state of its own, so it costs little.
 //
 // An inline tool is not automatically read-only: set that in def.
 func NewInline[In, Out any](def Definition, fn func(in In) (Out, error)) Tool {

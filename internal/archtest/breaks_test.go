@@ -126,7 +126,7 @@ var breakages = []breakage{
 	{
 		scenario{"S1", 6},
 		"checkpoint/sqlitestore TestS1_6_stoppedByAnotherProcess", "what has not begun when the stop comes begins",
-		"orchestrator/loop.go", `if r.stopped() {`, `if r.stopped() && r.m.Seq() > 99 {`,
+		"orchestrator/loop.go", `stops := r.stopped()`, `stops := r.stopped() && r.m.Seq() > 99`,
 	},
 	{
 		scenario{"S1", 6},
