@@ -274,10 +274,11 @@ func (m *Machine) person(e *effect, w *wait) Effect {
 // find returns the effect with that id that has no result yet; nil if there is none. The id must
 // not name a wait.
 func (m *Machine) find(id EffectID) *effect {
-	f := m.parked[id.Seq]
-	if f == nil {
+	i, found := m.parkedAt(id.Seq)
+	if !found {
 		return nil
 	}
+	f := m.parked[i]
 	e := &f.effect
 	if id.Index > 0 {
 		if id.Index > len(f.batch.calls) {

@@ -21,7 +21,7 @@ func (m *Machine) emit(f *frame, kind EventKind, detail Detail) { m.emitFor(f, f
 func (m *Machine) emitFor(f *frame, seq int, kind EventKind, detail Detail) {
 	m.index++
 	n := len(m.out.Events)
-	m.out.Events = slices.Grow(m.out.Events, 1)[:n+1]
+	m.out.Events = slices.Grow(m.out.Events, max(1, 4-n))[:n+1] // a record has some four events
 	e := &m.out.Events[n]
 	e.Run, e.Frame, e.Depth, e.Seq, e.Record, e.Index = m.run, f.name, f.depth, seq, m.records, m.index
 	e.Kind, e.Text, e.Detail, e.Time = kind, "", detail, time.Time{}

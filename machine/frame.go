@@ -139,27 +139,25 @@ func (m *Machine) recycle(f *frame) {
 
 // park makes a frame wait for its effects.
 func (m *Machine) park(f *frame, on parking) {
-	if m.parked == nil {
-		m.parked = map[int]*frame{}
-	}
-	f.parked, m.parked[f.seq] = on, f
+	i, _ := m.parkedAt(f.seq)
+	f.parked, m.parked = on, slices.Insert(m.parked, i, f)
 }
 
 // unpark ends the wait of a frame.
 func (m *Machine) unpark(f *frame) {
 	f.parked = onNothing
-	delete(m.parked, f.seq)
+	if i, found := m.parkedAt(f.seq); found {
+		m.parked = slices.Delete(m.parked, i, i+1)
+	}
+}
+
+// parkedAt returns the index of the parked frame with that step, and whether there is one.
+func (m *Machine) parkedAt(seq int) (i int, found bool) {
+	return slices.BinarySearchFunc(m.parked, seq, func(f *frame, seq int) int { return cmp.Compare(f.seq, seq) })
 }
 
 // frames returns the frames that are parked, in the order of their steps.
-func (m *Machine) frames() []*frame {
-	if len(m.parked) == 1 { // as in most runs
-		for _, f := range m.parked {
-			return []*frame{f}
-		}
-	}
-	return slices.SortedFunc(maps.Values(m.parked), func(a, b *frame) int { return cmp.Compare(a.seq, b.seq) })
-}
+func (m *Machine) frames() []*frame { return slices.Clone(m.parked) }
 
 // newChild returns a frame for the strategy with that name, below up and in the same branch. It may
 // use the named tools of up; nil names mean all.

@@ -61,7 +61,7 @@ type Machine struct {
 
 	intents []Record // intents that Ready asks for, from stored on
 	stored  int
-	parked  map[int]*frame // frames that wait for effects, by the number of their step
+	parked  []*frame       // frames that wait for effects, in the order of their steps
 	tasks   []frameTask    // tasks to be done before Apply returns
 	queue   []queuedEffect // effects that wait because of Parallel, from head on
 	head    int
@@ -119,7 +119,7 @@ func (m *Machine) Reset(cfg *Config) {
 	if m.root != nil && m.Done() {
 		m.recycle(m.root)
 	}
-	*m = Machine{cfg: cfg, tools: m.tools, out: m.out, intents: m.intents, parked: m.parked, tasks: m.tasks[:0], queue: m.queue[:0], spare: m.spare, changes: m.changes}
+	*m = Machine{cfg: cfg, tools: m.tools, out: m.out, intents: m.intents, parked: m.parked[:0], tasks: m.tasks[:0], queue: m.queue[:0], spare: m.spare, changes: m.changes}
 }
 
 // ErrDone is returned by [Machine.Apply] when the run has ended.

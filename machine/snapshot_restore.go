@@ -190,7 +190,8 @@ func (r *restorer) effects(f *frame, s *FrameSnapshot) error {
 	if s.Effect == nil && len(s.Calls) == 0 {
 		return nil
 	}
-	if s.Effect != nil && len(s.Calls) > 0 || r.m.parked[f.seq] != nil || f.seq > r.m.seq {
+	_, taken := r.m.parkedAt(f.seq)
+	if s.Effect != nil && len(s.Calls) > 0 || taken || f.seq > r.m.seq {
 		return r.m.snapshotError(f, "it waits for two steps, or for the step of another frame", nil)
 	}
 	if s.Effect != nil {
