@@ -1,11 +1,11 @@
 package orchestrator
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"runtime/debug"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -22,29 +22,26 @@ import (
 type execution struct {
 	context.Context // the context of the run, or derived from it
 	run             *run
-	alone           bool            // the loop performs it on its own goroutine
-	effect          *machine.Effect // read-only; points to own
-	own             machine.Effect
-	tool            tools.Tool // the tool of the call; nil: it is unknown, or the effect is not a call
-	reads           bool       // the frame may call ReadResultTool
-	toolInline      bool       // the tool neither waits nor needs a context
+	effect          machine.Effect // read-only
+	tool            tools.Tool     // the tool of the call; nil: it is unknown, or the effect is not a call
 	began           time.Time
 	cancel          context.CancelCauseFunc // nil: only the end of the run ends the context
-	where           string                  // whose code performs the effect, if known
-
-	readUntrusted atomic.Bool // ReadResultTool has read a result from outside
+	alone           bool                    // the loop performs it on its own goroutine
+	reads           bool                    // the frame may call ReadResultTool
+	toolInline      bool                    // the tool neither waits nor needs a context
+	inClient        bool                    // the client performs it at the moment
+	readUntrusted   atomic.Bool             // ReadResultTool has read a result from outside
 
 	// Only the loop uses these:
 	deadline time.Time // end of its time-out, then end of its grace period; zero: none
 	cut      string    // why its context is done: the reason of a tool's result; "" if it is not done
 
 	mu       sync.Mutex
-	call     *tools.Running // the running tool; nil: none
-	calls    int            // number of tool calls
+	call     *tools.Running // the last call of the tool; nil: none
 	waits    []machine.Wait // waits that could not be answered in this process
 	request  *request       // for a model
-	sawDelta bool           // deltas of the reply were emitted
 	idle     *idleTimer     // timer of the request in progress; nil: none
+	sawDelta bool           // deltas of the reply were emitted
 	ended    bool           // the effect is over: it emits no more events
 	replies  []machine.Exchange
 	asked    asktime.Total // the time of people
@@ -69,25 +66,34 @@ func executionOf(ctx context.Context) *execution {
 // launch performs an effect on its own goroutine. A model call that is alone is performed on the
 // goroutine of the loop, which has nothing else to do meanwhile.
 func (r *run) launch(e *machine.Effect, alone bool) {
-	x := r.newExecution(e)
+	alone = alone && r.mayPerform(e)
+	x := r.newExecution(e, alone)
 	r.add(x)
 	if r.o.agentTimeouts { // an agent may be cut off alone
 		x.Context, x.cancel = context.WithCancelCause(r.ctx)
 	}
 	if e.Kind == machine.EffectTool && !r.o.wrapped {
-		x.arm(x.beginCall(x, &x.own))
+		x.arm(x.beginCall(x, &x.effect))
 		r.timeCall(x)
 	}
-	if x.alone = alone && r.mayPerform(e); x.alone {
+	if alone {
 		x.performAlone()
 		return
 	}
 	go x.execute()
 }
 
-func (r *run) newExecution(e *machine.Effect) *execution {
-	x := &execution{Context: r.ctx, run: r, own: *e, began: r.now, replies: e.Replies}
-	x.effect = &x.own
+// newExecution returns an execution of an effect. Those that the loop performs itself come one after
+// another, and share one.
+func (r *run) newExecution(e *machine.Effect, alone bool) *execution {
+	var x *execution
+	if alone {
+		x = &r.byLoop
+		*x = execution{alone: true, request: x.request}
+	} else {
+		x = new(execution)
+	}
+	x.Context, x.run, x.effect, x.began, x.replies = r.ctx, r, *e, r.now, e.Replies
 	if e.Kind == machine.EffectTool {
 		x.tool, x.toolInline = r.o.toolOf(e)
 		x.reads = r.o.keepsLarge() && r.m.Offers(e.Frame, ReadResultTool)
@@ -97,10 +103,17 @@ func (r *run) newExecution(e *machine.Effect) *execution {
 
 func (r *run) add(x *execution) {
 	r.box.open()
-	if r.executions == nil {
-		r.executions = map[machine.EffectID]*execution{}
+	r.executions = append(r.executions, x)
+}
+
+// performs returns the execution of an effect in progress; nil if there is none.
+func (r *run) performs(id machine.EffectID) *execution {
+	for _, x := range r.executions {
+		if x.effect.ID == id {
+			return x
+		}
 	}
-	r.executions[x.effect.ID] = x
+	return nil
 }
 
 // mayPerform reports whether the loop can perform an effect itself: a model call without
@@ -150,22 +163,25 @@ func (x *execution) exited() (nextstep.Answer, error) {
 
 // handle calls the Handler, and turns a panic into an error.
 func (x *execution) handle() (answer nextstep.Answer, err error) {
-	x.where = ""
 	defer func() {
 		if v := recover(); v != nil {
 			if x.alone && x.run.consumer.yielding { // the consumer panicked, not the Handler
 				panic(v)
 			}
-			err = x.brokeDown(cmp.Or(x.where, "a middleware"), v, debug.Stack())
+			where := "a middleware"
+			if x.inClient {
+				where = "the client"
+			}
+			err = x.brokeDown(where, v, debug.Stack())
 		}
 	}()
 	switch {
 	case x.run.o.wrapped:
 		answer, err = x.callHandler()
 	case x.alone:
-		answer, err = x.perform(x.run.ctx, x.effect)
+		answer, err = x.perform(x.run.ctx, &x.effect)
 	default:
-		answer, err = x.perform(x, x.effect)
+		answer, err = x.perform(x, &x.effect)
 	}
 	if err == nil {
 		answer = x.keepLarge(x, answer)
@@ -175,7 +191,7 @@ func (x *execution) handle() (answer nextstep.Answer, err error) {
 
 // callHandler calls the Handler with the middleware around it.
 func (x *execution) callHandler() (nextstep.Answer, error) {
-	return x.run.o.handler(tools.WithAsk(x, x.ask), *x.effect)
+	return x.run.o.handler(tools.WithAsk(x, x.ask), x.effect)
 }
 
 // brokeDown reports a panic of the code that performs the effect, and returns it as an error.
@@ -198,11 +214,10 @@ func (e *panicked) Unwrap() error { return e.err }
 func (x *execution) arm(c *tools.Running) bool {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	if x.calls > 0 && !x.effect.Safe() {
+	if x.call != nil && !x.effect.Safe() {
 		return false
 	}
 	x.call = c
-	x.calls++
 	return true
 }
 
@@ -213,7 +228,7 @@ func (x *execution) running() *tools.Running {
 }
 
 func (r *run) remove(x *execution) {
-	delete(r.executions, x.effect.ID)
+	r.executions = slices.DeleteFunc(r.executions, func(y *execution) bool { return x == y })
 	x.end()
 	if x.cancel != nil {
 		x.cancel(nil)
@@ -230,7 +245,7 @@ func (x *execution) end() {
 // withdraw cancels effects and questions.
 func (r *run) withdraw(ids []machine.EffectID) {
 	for _, id := range ids {
-		x := r.executions[id]
+		x := r.performs(id)
 		if x == nil {
 			continue
 		}
@@ -249,7 +264,7 @@ func (r *run) receive(m *mail) {
 		r.ask(m.ask)
 		return
 	}
-	if r.executions[x.effect.ID] != x { // its effect is over, or was abandoned
+	if !slices.Contains(r.executions, x) { // its effect is over, or was abandoned
 		return
 	}
 	if m.event != nil {
@@ -290,5 +305,5 @@ func (r *run) finish(x *execution, answer nextstep.Answer, err error) {
 	if r.leaving() && isCut(answer) {
 		return // it is performed again when the run is resumed
 	}
-	r.answer(x.effect, answer, elapsed)
+	r.answer(&x.effect, answer, elapsed)
 }

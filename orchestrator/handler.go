@@ -60,7 +60,7 @@ func Emit(ctx context.Context, e machine.Event) {
 		return
 	}
 	if problem := adopt(&e); problem != "" {
-		x.run.logEventRefused(x.effect, e.Kind, problem)
+		x.run.logEventRefused(&x.effect, e.Kind, problem)
 		return
 	}
 	if x.run.o.heldBack() {
@@ -110,7 +110,7 @@ func (x *execution) emit(e machine.Event) {
 }
 
 // event returns an event of the effect, with the time at which it began.
-func (x *execution) event() machine.Event { return eventOf(x.effect, x.began) }
+func (x *execution) event() machine.Event { return eventOf(&x.effect, x.began) }
 
 // eventOf returns the common fields of the events of an effect.
 func eventOf(e *machine.Effect, at time.Time) machine.Event {

@@ -18,7 +18,7 @@ func (r *run) lookUp() error {
 		if e.Kind != machine.EffectTool || e.Safe() {
 			continue
 		}
-		x := r.newExecution(&e)
+		x := r.newExecution(&e, false)
 		l := tools.LookuperOf(x.tool)
 		if l == nil {
 			continue
@@ -39,7 +39,7 @@ func (r *run) lookUp() error {
 
 // askTool lets a tool look up one of its calls, within the time-out of a call.
 func (r *run) askTool(l tools.Lookuper, x *execution) (messages.ToolOutput, bool) {
-	e := x.effect
+	e := &x.effect
 	found := make(chan bool, 1)
 	runner := r.o.runner
 	runner.OnPanic = func(call messages.ToolCall, value any, stack []byte) {

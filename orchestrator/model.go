@@ -16,8 +16,7 @@ type request struct {
 	llmclient.Request
 	aside  bool // no text of its reply is told
 	event  machine.Event
-	call   machine.CallDelta // the last that was told a piece of
-	detail machine.Detail    // the same
+	detail machine.Detail // the CallDelta that was told last
 	loop   loopWatch
 }
 
@@ -27,9 +26,7 @@ func (x *execution) askModel(ctx context.Context, e *machine.Effect) (nextstep.A
 	if !ok {
 		return nil, fmt.Errorf("orchestrator: a middleware made a %T of a request", e.Step)
 	}
-	if x.alone { // its requests come one after another
-		x.request = &x.run.request
-	} else {
+	if x.request == nil {
 		x.request = new(request)
 	}
 	o, outer := x.run.o, ctx
@@ -53,9 +50,9 @@ func (x *execution) askModel(ctx context.Context, e *machine.Effect) (nextstep.A
 	}
 	x.request.event = x.event()
 	x.request.loop.begin(&o.cfg.Repetition, ask.cut)
-	x.where = "the client"
+	x.inClient = true
 	resp, err := o.left.complete(&x.request.Request, ask, !o.cfg.KeepTextCalls && !step.Aside)
-	x.where = ""
+	x.inClient = false
 	if loop := &x.request.loop; resp != nil && !loop.found {
 		loop.begin(loop.most, ask.cut)
 		for i, c := range resp.Message.Calls() { // not every client streams them
@@ -193,8 +190,9 @@ func (x *execution) callDelta(d llmclient.CallDelta) {
 	if r.aside {
 		return
 	}
-	if now := (machine.CallDelta{Index: d.Index, CallID: d.ID, ToolName: d.Tool}); r.call != now || r.detail == nil {
-		r.call, r.detail = now, now // put into an interface once a call, and not once a piece
+	now := machine.CallDelta{Index: d.Index, CallID: d.ID, ToolName: d.Tool}
+	if last, ok := r.detail.(machine.CallDelta); !ok || last != now {
+		r.detail = now // put into an interface once a call, and not once a piece
 	}
 	x.emit(machine.Event{Kind: machine.EventCallDelta, Text: d.Text, Detail: r.detail})
 }
@@ -203,7 +201,7 @@ func (x *execution) callDelta(d llmclient.CallDelta) {
 // stream.
 func (r *run) deliverWhole(x *execution, answer nextstep.Answer) {
 	a, ok := answer.(nextstep.APIResponse)
-	if !ok || a.Response == nil || x.sawDelta || r.o.heldBack() || isAside(x.effect) {
+	if !ok || a.Response == nil || x.sawDelta || r.o.heldBack() || isAside(&x.effect) {
 		return
 	}
 	e := x.event()

@@ -30,7 +30,7 @@ func (o *Orchestrator) panicked(ctx context.Context, p *machine.PanicReport) {
 
 // panicked reports a panic during an effect. It is called from any goroutine.
 func (x *execution) panicked(where string, value any, stack []byte) {
-	e := x.effect
+	e := &x.effect
 	x.run.o.panicked(x.run.ctx, &machine.PanicReport{Run: e.Run, Frame: e.Frame, Seq: e.ID.Seq, Where: where, Value: value, Stack: stack})
 }
 

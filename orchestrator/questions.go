@@ -36,7 +36,7 @@ func (x *execution) ask(ctx context.Context, a tools.Asked) (string, error) {
 	if err := kindTaken(a.Kind); err != nil {
 		return "", err
 	}
-	e := x.effect
+	e := &x.effect
 	w, err := x.waitFor(&a.Question)
 	if err != nil {
 		return "", err
@@ -84,7 +84,7 @@ func kindTaken(kind string) error {
 
 // waitFor returns the wait of a question of the effect.
 func (x *execution) waitFor(q *tools.Question) (machine.Wait, error) {
-	e := x.effect
+	e := &x.effect
 	return x.run.redactWait(e.ID, machine.Wait{
 		Run: e.Run, Frame: e.Frame, Seq: e.ID.Seq, Kind: q.Kind, CallID: e.Call.ID, Tool: e.Call.Name, Arguments: e.Call.Arguments,
 		Text: q.Text, Options: q.Options, Untrusted: e.Untrusted, Expires: q.Until,
@@ -261,7 +261,7 @@ func unansweredFor(err error) *delegation.Error {
 
 // suspend suspends an effect that returned without an answer.
 func (r *run) suspend(x *execution, err error, elapsed time.Duration) {
-	e := x.effect
+	e := &x.effect
 	s, ok := errors.AsType[*SuspendedError](err)
 	if !ok || s == nil {
 		s = new(SuspendedError)

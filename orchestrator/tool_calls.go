@@ -21,7 +21,7 @@ func (x *execution) callTool(ctx context.Context, e *machine.Effect) (nextstep.A
 
 // callChanged makes a call that a middleware may have changed, if the changed call is allowed.
 func (x *execution) callChanged(ctx context.Context, e *machine.Effect) (nextstep.Answer, error) {
-	o, was := x.run.o, x.effect
+	o, was := x.run.o, &x.effect
 	if e.Call.ID != was.Call.ID || e.Call.Name != was.Call.Name {
 		return nil, fmt.Errorf("orchestrator: a middleware made the call %.64q of %.64q another one", was.Call.ID, was.Call.Name)
 	}
