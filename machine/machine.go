@@ -85,7 +85,6 @@ type Machine struct {
 	root    *frame
 	spare   []*frame        // ended frames, for reuse
 	changes [8]Detail       // boxed details, for reuse
-	tools   toolCache       // of the last run
 	drifted map[string]bool // frames with a Drifted event
 }
 
@@ -119,7 +118,7 @@ func (m *Machine) Reset(cfg *Config) {
 	if m.root != nil && m.Done() {
 		m.recycle(m.root)
 	}
-	*m = Machine{cfg: cfg, tools: m.tools, out: m.out, intents: m.intents, parked: m.parked[:0], tasks: m.tasks[:0], queue: m.queue[:0], spare: m.spare, changes: m.changes}
+	*m = Machine{cfg: cfg, out: m.out, intents: m.intents, parked: m.parked[:0], tasks: m.tasks[:0], queue: m.queue[:0], spare: m.spare, changes: m.changes}
 }
 
 // ErrDone is returned by [Machine.Apply] when the run has ended.

@@ -28,7 +28,7 @@ func (m *Machine) migrated(rec Record) error {
 	if problem != "" {
 		return &answerError{run: m.run, problem: problem}
 	}
-	next := Machine{cfg: m.cfg, tools: m.tools, tasks: m.tasks[:0], spare: m.spare, changes: m.changes}
+	next := Machine{cfg: m.cfg, tasks: m.tasks[:0], spare: m.spare, changes: m.changes}
 	if err := next.restore(s); err != nil {
 		return err
 	}

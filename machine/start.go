@@ -11,21 +11,6 @@ import (
 	"github.com/segue-go/segue/tools"
 )
 
-// toolCache holds the definitions of a run, as given and in the form that a journal would return.
-type toolCache struct{ given, canonical []tools.Definition }
-
-// get returns definitions in the form that a journal would return. It caches them because most runs
-// have the same ones, and converting them is the slowest part of starting a run.
-func (c *toolCache) get(defs []tools.Definition) []tools.Definition {
-	if len(defs) == 0 {
-		return defs
-	}
-	if len(defs) != len(c.given) || &defs[0] != &c.given[0] {
-		c.given, c.canonical = defs, canonicalTools(defs)
-	}
-	return c.canonical
-}
-
 func (m *Machine) runStarted(s *Started) {
 	m.emit(m.root, EventRunStarted, RunStarted{Strategy: s.Strategy, Goal: s.Input.Goal, Limits: s.Limits, Metadata: s.Metadata})
 }
@@ -39,7 +24,7 @@ func (m *Machine) start(r Record) error {
 	s := &m.started
 	m.cfg.fill(s)
 	canonicalStarted(s)
-	s.Tools = m.tools.get(s.Tools)
+	s.Tools = canonicalTools(s.Tools)
 	root := m.newFrame()
 	if err := m.build(root, s.Strategy); err != nil {
 		m.recycle(root)

@@ -40,7 +40,6 @@ type execution struct {
 	call     *tools.Running // the last call of the tool; nil: none
 	waits    []machine.Wait // waits that could not be answered in this process
 	request  *request       // for a model
-	idle     *idleTimer     // timer of the request in progress; nil: none
 	sawDelta bool           // deltas of the reply were emitted
 	ended    bool           // the effect is over: it emits no more events
 	replies  []machine.Exchange

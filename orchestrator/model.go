@@ -18,6 +18,7 @@ type request struct {
 	event  machine.Event
 	detail machine.Detail // the CallDelta that was told last
 	loop   loopWatch
+	idle   *idleTimer // nil: the time without a piece is not bounded
 }
 
 // askModel asks a model.
@@ -26,7 +27,7 @@ func (x *execution) askModel(ctx context.Context, e *machine.Effect) (nextstep.A
 	if !ok {
 		return nil, fmt.Errorf("orchestrator: a middleware made a %T of a request", e.Step)
 	}
-	if x.request == nil {
+	if !x.alone || x.request == nil { // the requests of the loop come one after another
 		x.request = new(request)
 	}
 	o, outer := x.run.o, ctx
@@ -36,10 +37,10 @@ func (x *execution) askModel(ctx context.Context, e *machine.Effect) (nextstep.A
 		defer cancel()
 	}
 	if t := o.cfg.Timeouts.ModelIdle; t > 0 {
-		ctx, x.idle = newIdleTimer(ctx, t, !x.run.streams)
+		ctx, x.request.idle = newIdleTimer(ctx, t, !x.run.streams)
 		defer func() {
-			x.idle.stop()
-			x.idle = nil
+			x.request.idle.stop()
+			x.request.idle = nil
 		}()
 	}
 	x.request.aside = step.Aside
@@ -134,7 +135,7 @@ func (x *execution) hear(d llmclient.Delta) {
 
 // watch notices silence and repetition.
 func (x *execution) watch(d llmclient.Delta) {
-	if w := x.idle; w != nil {
+	if w := x.request.idle; w != nil {
 		w.pieces.Add(2)
 	}
 	x.request.loop.text(d.Text)
@@ -145,7 +146,7 @@ func (x *execution) show(d llmclient.Delta) {
 	if !x.run.streams {
 		return
 	}
-	if w := x.idle; w != nil {
+	if w := x.request.idle; w != nil {
 		w.pieces.Add(1) // odd while the consumer handles a delta: that time does not count as the model's
 		defer w.pieces.Add(1)
 	}
@@ -154,7 +155,7 @@ func (x *execution) show(d llmclient.Delta) {
 
 // hearCall receives a piece of a tool call that a model writes.
 func (x *execution) hearCall(d llmclient.CallDelta) {
-	if w := x.idle; w != nil {
+	if w := x.request.idle; w != nil {
 		w.pieces.Add(1)
 		defer w.pieces.Add(1)
 	}
@@ -220,8 +221,8 @@ func (x *execution) notice(n llmclient.Notice) {
 	if n.Err != nil && !x.run.o.heldBack() {
 		d.Error = x.readError(n.Err, "the client").Error()
 	}
-	if x.idle != nil {
-		x.idle.pause(n.Wait)
+	if x.request.idle != nil {
+		x.request.idle.pause(n.Wait)
 	}
 	if n.Discard {
 		x.sawDelta = false // the deltas so far were discarded

@@ -28,18 +28,23 @@ type outcome struct {
 
 // callTool calls the tool. It reads all it needs from an error, whose methods may panic, and does
 // not keep the error.
-func (c *Running) callTool(ctx context.Context) (o outcome) {
+func (c *Running) callTool(ctx context.Context, o *outcome) {
 	defer func() {
 		if v := recover(); v != nil {
-			o = outcome{panicked: true, value: v, stack: debug.Stack()}
-			c.reportPanic(o)
+			c.panicked(o, v)
 		}
 	}()
 	text, err := c.tool.Call(ctx, c.call.Arguments)
-	if err == nil {
-		return outcome{text: text}
+	if o.text = text; err != nil {
+		o.text, o.failed, o.reason = err.Error(), true, reasonOf(err)
+		o.unsure = guard.Finite(err) && errors.Is(err, ErrEffectUnknown)
 	}
-	return outcome{text: err.Error(), failed: true, reason: reasonOf(err), unsure: guard.Finite(err) && errors.Is(err, ErrEffectUnknown)}
+}
+
+// panicked sets the outcome of a tool that panicked, and reports the panic.
+func (c *Running) panicked(o *outcome, value any) {
+	*o = outcome{panicked: true, value: value, stack: debug.Stack()}
+	c.reportPanic(o)
 }
 
 // reasonOf returns the reason that an error implies.
@@ -57,7 +62,7 @@ func reasonOf(err error) string {
 }
 
 // reportPanic calls Runner.OnPanic, which may itself panic.
-func (c *Running) reportPanic(o outcome) {
+func (c *Running) reportPanic(o *outcome) {
 	if c.onPanic == nil {
 		return
 	}
@@ -69,35 +74,32 @@ func (c *Running) output(status messages.Status, reason, text string) messages.T
 	return messages.ToolOutput{CallID: c.call.ID, ToolName: c.call.Name, Output: text, Status: status, Reason: reason}
 }
 
-// result converts the outcome of a tool to the result of its call. The reason says why the call's
+// result converts the outcome of a tool to the result of its call, in out. The reason says why the call's
 // context was done when the tool returned; "" means that it was not done.
-func (c *Running) result(o outcome, elapsed time.Duration, reason string) messages.ToolOutput {
-	var out messages.ToolOutput
+func (c *Running) result(o *outcome, elapsed time.Duration, reason string, out *messages.ToolOutput) {
+	*out = c.output(messages.StatusFailed, "", o.text)
 	switch {
 	case o.panicked:
-		out = c.output(messages.StatusFailed, ReasonPanic, fmt.Sprintf("tools: %s panicked: %s", c.call.Name, panicText(o.value)))
+		out.Reason, out.Output = ReasonPanic, fmt.Sprintf("tools: %s panicked: %s", c.call.Name, panicText(o.value))
 	case o.exited:
-		out = c.output(messages.StatusFailed, ReasonPanic, fmt.Sprintf("tools: %s ended its goroutine and left no result", c.call.Name))
+		out.Reason, out.Output = ReasonPanic, fmt.Sprintf("tools: %s ended its goroutine and left no result", c.call.Name)
 	case !o.failed:
-		out = c.output(messages.StatusOK, "", o.text)
-		out.Untrusted = c.untrusted
+		out.Status, out.Untrusted = messages.StatusOK, c.untrusted
 	case o.reason != "":
-		out = c.output(messages.StatusFailed, o.reason, o.text)
+		out.Reason = o.reason
 	case reason != "":
-		out = c.output(c.cutStatus(), reason, fmt.Sprintf("tools: %s %s: %s", c.call.Name, c.cutText(reason), o.text))
-		out.Untrusted = c.untrusted
+		out.Status, out.Reason, out.Untrusted = c.cutStatus(), reason, c.untrusted
+		out.Output = fmt.Sprintf("tools: %s %s: %s", c.call.Name, c.cutText(reason), o.text)
 	default:
-		out = c.output(messages.StatusFailed, ReasonError, o.text)
+		out.Reason, out.Untrusted = ReasonError, c.untrusted
 		if o.unsure {
 			out.Status = c.cutStatus()
 		}
-		out.Untrusted = c.untrusted
 		if o.text == "" {
 			out.Output = fmt.Sprintf("tools: %s failed and did not say why", c.call.Name)
 		}
 	}
 	out.Output, out.Elapsed = Fit(out.Output, c.maxResult), elapsed
-	return out
 }
 
 // panicText describes the value of a panic. Only errors of the Go runtime are shown in full: other

@@ -3,7 +3,6 @@ package tools
 import (
 	"cmp"
 	"context"
-	"runtime/debug"
 	"time"
 
 	"github.com/segue-go/segue/messages"
@@ -85,10 +84,10 @@ func (r Runner) Begin(ctx context.Context, j Job) *Running {
 func (c *Running) look(r *Runner, names func() []string) (inline bool, refused *messages.ToolOutput) {
 	defer func() {
 		if v := recover(); v != nil {
-			o := outcome{panicked: true, value: v, stack: debug.Stack()}
-			c.reportPanic(o)
-			out := c.result(o, 0, "")
-			refused = &out
+			var o outcome
+			c.panicked(&o, v)
+			refused = new(messages.ToolOutput)
+			c.result(&o, 0, "", refused)
 		}
 	}()
 	if c.tool == nil {

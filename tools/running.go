@@ -97,32 +97,25 @@ func (c *Running) due() time.Time { return c.began.Add(c.timeout + c.asked.Sum()
 //
 // Perform does not return if the tool ends its goroutine (runtime.Goexit). [Running.Exited] then
 // returns the result.
-func (c *Running) Perform() messages.ToolOutput {
-	if c.shared == nil {
-		return c.performInline()
+func (c *Running) Perform() (out messages.ToolOutput) {
+	ctx := c.parent
+	if c.shared != nil {
+		ctx = (*toolContext)(c)
 	}
-	if !c.start() {
-		return c.out
+	var o outcome
+	if c.start(&out) {
+		c.callTool(ctx, &o)
+		c.finish(&o, &out)
 	}
-	o := c.callTool((*toolContext)(c))
-	return c.finish(c.result(o, c.elapsed(), c.cutOff(o, c.elapsed())))
-}
-
-func (c *Running) performInline() messages.ToolOutput {
-	if c.parent.Err() != nil {
-		return c.notStarted(messages.ReasonInterrupted)
-	}
-	return c.result(c.callTool(c.parent), c.elapsed(), "")
+	return out
 }
 
 // Exited ends a call whose tool ended its goroutine, and returns its result. Call it in a deferred
 // function of the goroutine that runs Perform.
 func (c *Running) Exited() messages.ToolOutput {
-	out := c.result(outcome{exited: true}, c.elapsed(), "")
-	if c.shared == nil {
-		return out
-	}
-	return c.finish(out)
+	var out messages.ToolOutput
+	c.finish(&outcome{exited: true}, &out)
+	return out
 }
 
 // Abandon gives up a call and returns its result: the call was cut off, as by the end of its
@@ -141,7 +134,8 @@ func (c *Running) Abandon(reason string) messages.ToolOutput {
 	if c.state == ready {
 		out = c.notStarted(reason)
 	}
-	return c.end(out)
+	c.end(&out)
+	return out
 }
 
 // elapsed returns the time that the call has taken, without the time of people.
@@ -153,48 +147,62 @@ func (c *Running) elapsed() time.Duration {
 	return max(0, all)
 }
 
-// start reports whether the tool is to be called.
-func (c *Running) start() bool {
+// start reports whether the tool is to be called. If not, out is the result.
+func (c *Running) start(out *messages.ToolOutput) bool {
 	interrupted := c.parent.Err() != nil
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.state != ready {
-		return false
+	if c.shared != nil {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		if c.state != ready {
+			*out = c.out
+			return false
+		}
+		c.state = called
 	}
 	if interrupted {
-		c.end(c.notStarted(messages.ReasonInterrupted))
-		return false
+		*out = c.notStarted(messages.ReasonInterrupted)
+		c.end(out)
 	}
-	c.state = called
-	return true
+	return !interrupted
 }
 
-// finish ends the call with out, unless it already has a result, and returns the result.
-func (c *Running) finish(out messages.ToolOutput) messages.ToolOutput {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	out.Attachments, out.Images = c.attached, c.images
-	return c.end(out)
+// finish ends the call whose tool has ended with o, unless it already has a result. Out becomes the
+// result.
+func (c *Running) finish(o *outcome, out *messages.ToolOutput) {
+	elapsed := c.elapsed()
+	c.result(o, elapsed, c.cutOff(o, elapsed), out)
+	if c.shared != nil {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		out.Attachments, out.Images = c.attached, c.images
+		c.end(out)
+	}
 }
 
-// end is finish with the lock held. It ends the context of the tool.
-func (s *shared) end(out messages.ToolOutput) messages.ToolOutput {
-	if s.state != over {
-		s.out, s.state = out, over
+// end ends the call with out, and the context of the tool, with the lock held. If the call already
+// has a result, out becomes that.
+func (s *shared) end(out *messages.ToolOutput) {
+	switch {
+	case s == nil: // it is Inline
+		return
+	case s.state != over:
+		s.out, s.state = *out, over
+	default:
+		*out = s.out
 	}
 	if s.cancel != nil {
 		s.cancel()
 	}
-	return s.out
 }
 
 // cutOff returns why the context of a call was done when its tool failed, or "" if it was not done.
-func (c *Running) cutOff(o outcome, elapsed time.Duration) string {
+func (c *Running) cutOff(o *outcome, elapsed time.Duration) string {
+	if !o.failed || c.shared == nil {
+		return ""
+	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	switch {
-	case !o.failed:
-		return ""
 	case c.timeout > 0 && elapsed >= c.timeout:
 		return ReasonTimeout
 	case c.stopped || c.parent.Err() != nil:
