@@ -101,7 +101,9 @@ func (r *run) newExecution(e *machine.Effect, alone bool) *execution {
 }
 
 func (r *run) add(x *execution) {
-	r.box.open()
+	if !x.alone {
+		r.box.open()
+	}
 	r.executions = append(r.executions, x)
 }
 
@@ -121,17 +123,24 @@ func (r *run) mayPerform(e *machine.Effect) bool {
 	return e.Kind == machine.EffectModel && !r.o.wrapped && len(r.agents) == 0 && r.stop == nil && r.notes == nil && (r.journal == nil || r.o.keeper.inbox == nil)
 }
 
-// execute performs the effect, and posts how it ended.
+// execute performs the effect, and posts how it ended. A panic is an error.
 func (x *execution) execute() {
 	m := mail{execution: x}
 	returned := false
 	defer func() {
-		if !returned { // the Handler ended the goroutine
+		switch v := recover(); {
+		case v != nil && x.alone && x.run.consumer.yielding: // the consumer panicked, not the Handler
+			panic(v)
+		case v != nil:
+			m.err = x.brokeDown(x.whose(), v, debug.Stack())
+		case !returned: // the Handler ended the goroutine
 			m.answer, m.err = x.exited()
 		}
 		x.run.box.post(m)
 	}()
-	m.answer, m.err = x.handle()
+	if m.answer, m.err = x.handle(); m.err == nil {
+		m.answer = x.keepLarge(x, m.answer)
+	}
 	returned = true
 }
 
@@ -160,37 +169,29 @@ func (x *execution) exited() (nextstep.Answer, error) {
 	return nil, delegation.NewError(delegation.CodePanic, fmt.Errorf("orchestrator: performing the %s effect %s ended its goroutine", x.effect.Kind, x.effect.ID))
 }
 
-// handle calls the Handler, and turns a panic into an error.
-func (x *execution) handle() (answer nextstep.Answer, err error) {
-	defer func() {
-		if v := recover(); v != nil {
-			if x.alone && x.run.consumer.yielding { // the consumer panicked, not the Handler
-				panic(v)
-			}
-			where := "a middleware"
-			if x.inClient {
-				where = "the client"
-			}
-			err = x.brokeDown(where, v, debug.Stack())
-		}
-	}()
+// handle calls the Handler.
+func (x *execution) handle() (nextstep.Answer, error) {
 	switch {
 	case x.run.o.wrapped:
-		answer, err = x.callHandler()
+		return x.callHandler()
 	case x.alone:
-		answer, err = x.perform(x.run.ctx, &x.effect)
+		return x.perform(x.run.ctx, &x.effect)
 	default:
-		answer, err = x.perform(x, &x.effect)
+		return x.perform(x, &x.effect)
 	}
-	if err == nil {
-		answer = x.keepLarge(x, answer)
-	}
-	return answer, err
 }
 
 // callHandler calls the Handler with the middleware around it.
 func (x *execution) callHandler() (nextstep.Answer, error) {
 	return x.run.o.handler(tools.WithAsk(x, x.ask), x.effect)
+}
+
+// whose says whose code performs the effect at the moment, in which it may panic.
+func (x *execution) whose() string {
+	if x.inClient {
+		return "the client"
+	}
+	return "a middleware"
 }
 
 // brokeDown reports a panic of the code that performs the effect, and returns it as an error.
