@@ -43,16 +43,16 @@ func ShowImage(ctx context.Context, i messages.Image) error {
 		return errNoCall
 	}
 	size := len(i.URL)
-	for _, shown := range c.images {
+	for _, shown := range c.out.Images {
 		size += len(shown.URL)
 	}
 	switch {
-	case len(c.images) >= MaxImages:
+	case len(c.out.Images) >= MaxImages:
 		return fmt.Errorf("tools: the model cannot be shown the picture: a call shows at most %d", MaxImages)
 	case size > MaxImageBytes:
 		return fmt.Errorf("tools: the model cannot be shown the picture: the URLs of a call have at most %d bytes together, and these have %d", MaxImageBytes, size)
 	}
-	c.images = append(c.images, i)
+	c.out.Images = append(c.out.Images, i)
 	return nil
 }
 

@@ -40,13 +40,11 @@ type shared struct {
 
 	mu         sync.Mutex
 	state      state
-	stopped    bool // a stop of the run ended a question of the tool
-	out        messages.ToolOutput
-	attached   []messages.Attachment
-	images     []messages.Image
-	suspension *Suspension     // of the last Suspend
-	std        context.Context // nil until it is needed
-	time       *callTime       // of std; nil if the call does not time out, or asks nobody
+	stopped    bool                // a stop of the run ended a question of the tool
+	out        messages.ToolOutput // the result; before it is over, only its attachments and images
+	suspension *Suspension         // of the last Suspend
+	std        context.Context     // nil until it is needed
+	time       *callTime           // of std; nil if the call does not time out, or asks nobody
 	cancel     context.CancelFunc
 }
 
@@ -174,7 +172,7 @@ func (c *Running) finish(o *outcome, out *messages.ToolOutput) {
 	if c.shared != nil {
 		c.mu.Lock()
 		defer c.mu.Unlock()
-		out.Attachments, out.Images = c.attached, c.images
+		out.Attachments, out.Images = c.out.Attachments, c.out.Images
 		c.end(out)
 	}
 }

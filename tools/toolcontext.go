@@ -41,7 +41,7 @@ func Attach(ctx context.Context, a messages.Attachment) {
 		c.mu.Lock()
 		defer c.mu.Unlock()
 		if c.state != over {
-			c.attached = append(c.attached, a)
+			c.out.Attachments = append(c.out.Attachments, a)
 		}
 	}
 }
