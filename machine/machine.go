@@ -45,7 +45,13 @@ type Config struct {
 	OnPanic func(PanicReport) // called for each panic that was contained; may be nil
 
 	Fingerprints map[string]string // fingerprints of the tables of the Strategies, see Fingerprints; nil: not compared
+
+	prepared bool // see Prepare
 }
+
+// Prepare puts the Tools into the form that a journal would return, so that a run need not do so
+// when it begins. It is for a Config of many runs.
+func (c *Config) Prepare() { c.Tools, c.prepared = canonicalTools(c.Tools), true }
 
 // Machine holds one run: its frames and branches, limits, waits and approvals. It changes in one
 // way only, by [Machine.Apply]. A Machine does no I/O, reads no clock, draws no random number and

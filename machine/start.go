@@ -24,7 +24,9 @@ func (m *Machine) start(r Record) error {
 	s := &m.started
 	m.cfg.fill(s)
 	canonicalStarted(s)
-	s.Tools = canonicalTools(s.Tools)
+	if !m.cfg.prepared || len(s.Tools) != len(m.cfg.Tools) || len(s.Tools) > 0 && &s.Tools[0] != &m.cfg.Tools[0] {
+		s.Tools = canonicalTools(s.Tools)
+	}
 	root := m.newFrame()
 	if err := m.build(root, s.Strategy); err != nil {
 		m.recycle(root)

@@ -305,6 +305,7 @@ func (o *Orchestrator) configure() {
 			o.agentTimeouts = o.agentTimeouts || t.Definition().Timeout > 0
 		}
 	}
+	o.full.Prepare()
 	o.quiet = o.full
 	o.quiet.Quiet = true
 }

@@ -162,7 +162,7 @@ var defects = []defect{
 	},
 	{
 		name: "B15", was: "one approval, two calls, by a middleware that calls twice", by: "neither kit, for the oracle of the crash kit knows no middleware; a test of middlewares does",
-		breakage: breakage{test: "orchestrator TestMiddleware_oneApprovalOnePayment", what: "the defect is put back", file: "orchestrator/execution.go", old: "if x.calls > 0 && !x.effect.Safe() {", now: "if false {"},
+		breakage: breakage{test: "orchestrator TestMiddleware_oneApprovalOnePayment", what: "the defect is put back", file: "orchestrator/execution.go", old: "if x.call != nil && !x.effect.Safe() {", now: "if false {"},
 	},
 	{
 		name: "B16", was: "a run whose agents were stopped is a success", law: "a stopped run is done only if nothing of it was cut off",

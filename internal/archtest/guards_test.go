@@ -106,11 +106,11 @@ var guards = []guard{
 	},
 	{
 		"one start of an unsafe call", "a middleware that tries again pays twice",
-		disabled("orchestrator TestMiddleware_oneApprovalOnePayment", "orchestrator/execution.go", "if x.calls > 0 && !x.effect.Safe() {", "if false {"),
+		disabled("orchestrator TestMiddleware_oneApprovalOnePayment", "orchestrator/execution.go", "if x.call != nil && !x.effect.Safe() {", "if false {"),
 	},
 	{
 		"calls that were not begun", "somebody is asked about a call that nobody has made",
-		disabled("orchestrator TestResume_brokenOff", "orchestrator/stop.go", "if !e.Safe() && r.executions[e.ID] == nil {", "if false {"),
+		disabled("orchestrator TestResume_brokenOff", "orchestrator/stop.go", "if !e.Safe() && r.performs(e.ID) == nil {", "if false {"),
 	},
 	{
 		"the place of a record", "two processes write one run",

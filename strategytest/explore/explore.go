@@ -234,10 +234,12 @@ func (o *Options) config(factory func() strategy.Strategy, w *walk) machine.Conf
 		set[name] = lowered(f, o.Caps)
 	}
 	set[Subject] = lowered(factory, o.Caps)
-	return machine.Config{
+	cfg := machine.Config{
 		Strategies: w.watched(set), Tools: o.Tools, Agents: o.Agents, Remote: o.Children, Approve: o.Approve,
 		Limits: unlimited(o.Limits), Repeats: o.Repeats, OnPanic: w.reportPanic,
 	}
+	cfg.Prepare()
+	return cfg
 }
 
 // input returns the task.
