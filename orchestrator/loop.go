@@ -94,11 +94,11 @@ func (r *run) due() bool {
 
 // round stores records, emits events, and starts effects. It reports whether the run is over here.
 func (r *run) round() (over bool) {
-	r.applied = false
 	if err := r.commit(); err != nil {
 		r.endBroken(err)
 		return true
 	}
+	r.applied = false
 	rd := r.m.Ready()
 	r.m.Advance()
 	r.follow(rd.Events)
