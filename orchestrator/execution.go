@@ -118,9 +118,10 @@ func (r *run) performs(id machine.EffectID) *execution {
 }
 
 // mayPerform reports whether the loop can perform an effect itself: a model call without
-// middleware, in a run to which nothing comes meanwhile but the end of its context.
+// middleware, in a run without notes, which are told when they come, and without time-outs of
+// agents. A message or a stop that is posted meanwhile is applied before the answer, as always.
 func (r *run) mayPerform(e *machine.Effect) bool {
-	return e.Kind == machine.EffectModel && !r.o.wrapped && len(r.agents) == 0 && r.stop == nil && r.notes == nil && (r.journal == nil || r.o.keeper.inbox == nil)
+	return e.Kind == machine.EffectModel && !r.o.wrapped && len(r.agents) == 0 && r.notes == nil
 }
 
 // execute performs the effect, and posts how it ended. A panic is an error.

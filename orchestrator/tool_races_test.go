@@ -259,21 +259,23 @@ func (c *exiting) Complete(ctx context.Context, req *llmclient.Request, onDelta 
 // A client that ends its goroutine has failed, and the run is told to its end, also when that
 // goroutine is the loop's: then it ends with the run.
 func TestClient_exits(t *testing.T) {
-	for _, store := range []checkpoint.Store{nil, new(checkpoint.Memory)} {
+	for _, notes := range []chan string{nil, make(chan string)} {
 		tool := raw("a", func(context.Context, string) (string, error) { return "A", nil })
 		client := &exiting{Client: scripted.New(scripted.Calls(scripted.Call("a", "{}", "1")), scripted.Text("done"))}
-		o := solver(t, client, with(tool), stored(store))
+		o := solver(t, client, with(tool), stored(new(checkpoint.Memory)))
+		ta := task("go")
+		ta.Notes = notes
 		var last machine.Event
 		returned, ended := false, make(chan struct{})
 		go func() {
 			defer close(ended)
-			for e := range o.Stream(t.Context(), task("go")) {
+			for e := range o.Stream(t.Context(), ta) {
 				last = e
 			}
 			returned = true
 		}()
 		<-ended
-		require.Equal(t, store != nil, returned)
+		require.Equal(t, notes != nil, returned)
 		require.Equal(t, delegation.CodePanic, last.Detail.(machine.RunFinished).Output.Err.Code)
 	}
 }
