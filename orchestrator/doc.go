@@ -5,7 +5,7 @@
 // around a Machine: it stores records, emits events (type [machine.Event]), performs each [machine.Effect] with a
 // [Handler], which [Middleware] may wrap, and applies the answers. The package comment of machine
 // shows the loop. This package uses only the exported API of Machine, so you can write another
-// engine in the same way.
+// engine in the same way, and have [Orchestrator.Perform] perform its effects.
 //
 //	o, err := orchestrator.New(orchestrator.Config{Client: model, Strategies: set, Tools: list})
 //	result, err := o.Run(ctx, orchestrator.Task{Input: delegation.Input{Goal: "…"}})

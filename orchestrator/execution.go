@@ -2,7 +2,6 @@ package orchestrator
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"runtime/debug"
 	"slices"
@@ -297,7 +296,7 @@ func (r *run) finish(x *execution, answer nextstep.Answer, err error) {
 	}
 	elapsed := max(0, r.now.Sub(x.began)-x.asked.Sum())
 	if err != nil {
-		if _, broke := err.(*panicked); !broke && errors.Is(err, tools.ErrSuspended) { //nolint:errorlint // what the panic wraps does not count
+		if waits(err) {
 			r.suspend(x, err, elapsed)
 			return
 		}

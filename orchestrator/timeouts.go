@@ -135,13 +135,7 @@ func (r *run) abandon(x *execution) {
 	if c == nil {
 		return
 	}
-	reason := cmp.Or(x.cut, tools.ReasonTimeout)
-	r.remove(x)
-	if r.discards {
-		c.Abandon(reason)
-		return
-	}
-	r.finish(x, nextstep.ToolResult{Output: c.Abandon(reason)}, nil)
+	r.box.post(mail{execution: x, answer: nextstep.ToolResult{Output: c.Abandon(cmp.Or(x.cut, tools.ReasonTimeout))}})
 }
 
 // agentDeadline is the deadline of an agent.
