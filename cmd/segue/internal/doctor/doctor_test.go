@@ -164,7 +164,8 @@ func TestExamine_ways(t *testing.T) {
 			{}, {Policy: "fenced", Problem: "no call could be read"}, {Policy: "hermes", Called: true, Answered: true},
 		}},
 		"results ignored": {[]string{"no_tools", "schema_refused", "text_ignored"}, []doctor.Way{
-			{}, {Policy: "fenced", Called: true, Problem: "the answer does not say what the result says"},
+			{},
+			{Policy: "fenced", Called: true, Problem: "the answer does not say what the result says"},
 			{Policy: "hermes", Called: true, Problem: "the answer does not say what the result says"},
 		}},
 	} {

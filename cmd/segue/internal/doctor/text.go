@@ -72,15 +72,16 @@ func (r Report) waysText(columns int) string {
 	if len(r.Ways) < 2 {
 		return ""
 	}
-	text := "\nTool calls, by the server and as text:\n"
+	var text strings.Builder
+	text.WriteString("\nTool calls, by the server and as text:\n")
 	for _, w := range r.Ways {
 		name := w.Policy
 		if name == "" {
 			name = "server"
 		}
-		text += wrapped(fmt.Sprintf("  %-12s", name), w.text(), columns)
+		text.WriteString(wrapped(fmt.Sprintf("  %-12s", name), w.text(), columns))
 	}
-	return text
+	return text.String()
 }
 
 // minText is the least number of columns for a text, however narrow the terminal is.

@@ -93,19 +93,20 @@ const checkColumns = 80
 
 // text returns what was found, for people.
 func (r *exploredRecord) text(verbose bool) string {
-	text := agentShown(r.Agent) + cli.FitText(r.extent(), checkColumns) + "\n"
+	var b strings.Builder
+	b.WriteString(agentShown(r.Agent) + cli.FitText(r.extent(), checkColumns) + "\n")
 	if verbose {
-		text += cli.FitText("States that differ only in this are one: "+r.LeftOut+".", checkColumns) + "\n"
+		b.WriteString(cli.FitText("States that differ only in this are one: "+r.LeftOut+".", checkColumns) + "\n")
 	}
-	text += "\n" + r.Bound.tables() + r.covered()
+	b.WriteString("\n" + r.Bound.tables() + r.covered())
 	for i := range r.Violations {
 		v := &r.Violations[i]
-		text += "\n" + cli.FitText("Broken: "+v.Law+": "+plaintext.OneLine(v.Problem), checkColumns) + "\n" + steps(v.Path) + story(v.Story)
+		b.WriteString("\n" + cli.FitText("Broken: "+v.Law+": "+plaintext.OneLine(v.Problem), checkColumns) + "\n" + steps(v.Path) + story(v.Story))
 	}
 	if len(r.Violations) == 0 {
-		text += "\nEvery law holds in every state that was tried.\n"
+		b.WriteString("\nEvery law holds in every state that was tried.\n")
 	}
-	return text
+	return b.String()
 }
 
 // extent says how much was tried.

@@ -75,5 +75,3 @@ func ExitCode(err error) int {
 	}
 	return ExitUsage
 }
-
-var ErrGivenUp = &ExitError{Code: ExitInterrupted, Err: errors.New("interrupted")}

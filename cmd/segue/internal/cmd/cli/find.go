@@ -95,6 +95,7 @@ func (st *RunStore) GoalOf(ctx context.Context, key checkpoint.Key) string {
 	return plaintext.OneLine(began.Input.Goal)
 }
 
+// ShownOr returns a text as it is shown, or another one if it is empty.
 func ShownOr(text, otherwise string) string { return plaintext.Visible(cmp.Or(text, otherwise)) }
 
 // StatusOf returns the status of a run as it is shown: a run that is running, and that no process

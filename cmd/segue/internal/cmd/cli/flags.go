@@ -29,6 +29,7 @@ type Choice struct {
 	Value string
 }
 
+// OneOf returns a flag that accepts one of these words; the first is the default.
 func OneOf(words ...string) Choice { return Choice{Words: words, Value: words[0]} }
 
 // String implements pflag.Value.

@@ -115,6 +115,7 @@ func closed(w io.Writer, err error) bool {
 // show the text.
 func Write(w io.Writer, text string) error { return Send(w, plaintext.Printable(text)) }
 
+// Send writes a text as it is.
 func Send(w io.Writer, text string) error {
 	if _, err := io.WriteString(w, text); err != nil {
 		if closed(w, err) {

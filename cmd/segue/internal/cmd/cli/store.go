@@ -135,7 +135,7 @@ func (c *CLI) OwnConfig(f *StoreFlag) (*config.Config, error) {
 // Release closes the store; nil has none.
 func (st *RunStore) Release() {
 	if st != nil {
-		_ = st.Store.Close() // all that was acknowledged is kept
+		_ = st.Close() // all that was acknowledged is kept
 	}
 }
 

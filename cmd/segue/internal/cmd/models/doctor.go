@@ -161,6 +161,9 @@ func untilInterrupted(ctx context.Context) (context.Context, context.CancelFunc)
 	return signal.NotifyContext(ctx, syscall.SIGINT, syscall.SIGTERM)
 }
 
+// errGivenUp says that the user did not wait.
+var errGivenUp = &cli.ExitError{Code: cli.ExitInterrupted, Err: errors.New("interrupted")}
+
 // examine executes segue doctor.
 func examine(ctx context.Context, c *cli.CLI, f *serverFlags) error {
 	cfg, err := serverAsked(ctx, c, f)
@@ -185,7 +188,7 @@ func examine(ctx context.Context, c *cli.CLI, f *serverFlags) error {
 		return err
 	}
 	if ctx.Err() != nil {
-		return cli.ErrGivenUp
+		return errGivenUp
 	}
 	show(report.Summary(columns))
 	if !text {

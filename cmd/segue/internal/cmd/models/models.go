@@ -50,7 +50,7 @@ func listModels(ctx context.Context, c *cli.CLI, f *serverFlags, words []string)
 	defer stop()
 	all, err := doctor.Models(ctx, cfg)
 	if ctx.Err() != nil {
-		return cli.ErrGivenUp
+		return errGivenUp
 	}
 	if failure, ok := errors.AsType[*doctor.ListError](err); ok {
 		return &cli.ExitError{Code: cli.ExitProvider, Err: fmt.Errorf("cannot list the models of %s: %w; segue doctor says more", doctor.Shown(cfg.Client.BaseURL), failure)}

@@ -11,7 +11,7 @@ import (
 	"github.com/segue-go/segue/cmd/segue/internal/strategies"
 )
 
-// runFlags are the flags of segue run.
+// Flags are the flags of segue run.
 type Flags struct {
 	Strategy cli.Choice
 	Model    string

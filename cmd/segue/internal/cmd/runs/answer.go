@@ -39,10 +39,11 @@ type answerRecord struct {
 
 func answerCommand(c *cli.CLI) *cobra.Command {
 	f := &answerFlags{}
-	cmd := storeCommand{Command: &cobra.Command{
-		Use:   "answer [flags] RUN [[WAIT] yes|no|TEXT]",
-		Short: "Answer what a run waits for",
-		Long: `Answer answers something that a run waits for: an approval with yes or no, a question with a text. It works whether or not
+	cmd := storeCommand{
+		Command: &cobra.Command{
+			Use:   "answer [flags] RUN [[WAIT] yes|no|TEXT]",
+			Short: "Answer what a run waits for",
+			Long: `Answer answers something that a run waits for: an approval with yes or no, a question with a text. It works whether or not
 a process works on the run. If one does, it takes the answer within a second or so; else the answer waits until segue resume
 goes on with the run.
 
@@ -52,21 +53,22 @@ first answer to a wait counts, and a second one is refused.
 
 With --edit you change the arguments of a call in your editor, which VISUAL or EDITOR names, and approve it so; --arguments gives
 them as JSON. The call is made with them, and the model is shown the call as it was made. RUN is the id of a run, or the beginning of it.`,
-		Example: `  segue answer 019a5c
+			Example: `  segue answer 019a5c
   segue answer 019a5c yes
   segue answer 019a5c 3f no --reason "Not that file"
   segue answer 019a5c 77 "As a table, please"
   segue answer 019a5c --edit
   segue answer 019a5c yes --arguments '{"to": "staging"}'`,
-		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) < 1 || len(args) > 3 {
-				return errors.New("answer takes a RUN, perhaps a WAIT, and an answer; put a text of several words in quotes; see segue answer --help")
-			}
-			_, err := f.withYes(args)
-			return err
-		},
-	}, output: textOrObject, statuses: []checkpoint.Status{checkpoint.StatusWaiting, checkpoint.StatusRunning},
-		do: func(ctx context.Context, at *kept, args []string) (found, error) { return answer(ctx, c, f, at, args) }}.command(c)
+			Args: func(_ *cobra.Command, args []string) error {
+				if len(args) < 1 || len(args) > 3 {
+					return errors.New("answer takes a RUN, perhaps a WAIT, and an answer; put a text of several words in quotes; see segue answer --help")
+				}
+				_, err := f.withYes(args)
+				return err
+			},
+		}, output: textOrObject, statuses: []checkpoint.Status{checkpoint.StatusWaiting, checkpoint.StatusRunning},
+		do: func(ctx context.Context, at *kept, args []string) (found, error) { return answer(ctx, c, f, at, args) },
+	}.command(c)
 	cmd.Flags().StringVar(&f.reason, "reason", "", "why not; the model reads it; only with no")
 	cmd.Flags().StringVar(&f.arguments, "arguments", "", "approve the call with these arguments, a `JSON` object, instead of its own")
 	cmd.Flags().BoolVar(&f.edit, "edit", false, "change the arguments of the call in your editor, and approve it so")

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -93,9 +94,9 @@ func (r *pruneRecord) text() string {
 	if !r.DryRun {
 		return plaintext.Counted(r.Deleted, "run") + " deleted\n"
 	}
-	text := ""
+	var text strings.Builder
 	for _, run := range r.Runs {
-		text += plaintext.Visible(run) + "\n"
+		text.WriteString(plaintext.Visible(run) + "\n")
 	}
-	return text + plaintext.Counted(len(r.Runs), "run") + " would be deleted\n"
+	return text.String() + plaintext.Counted(len(r.Runs), "run") + " would be deleted\n"
 }
