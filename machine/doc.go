@@ -114,6 +114,6 @@
 //
 // # Looking at a run
 //
-// [Machine.Frames], [Machine.Waits], [Machine.Left] and [Machine.Digest] return the state of a run
-// and change nothing.
+// [Machine.Frames], [Machine.Waits] and [Machine.Digest] return the state of a run and change
+// nothing.
 package machine

@@ -36,41 +36,41 @@ func (e *VersionError) Unwrap() error { return nextstep.ErrVersion }
 
 // The types of records in the JSON form, see [TypeOf].
 const (
-	TypeStarted   = "started"
-	TypeResumed   = "resumed"
-	TypeIntended  = "intended"
-	TypeAnswered  = "answered"
-	TypeAsked     = "asked"
-	TypeSuspended = "suspended"
-	TypeReplied   = "replied"
-	TypeNoted     = "noted"
-	TypeStopped   = "stopped"
-	TypeMigrated  = "migrated"
+	typeStarted   = "started"
+	typeResumed   = "resumed"
+	typeIntended  = "intended"
+	typeAnswered  = "answered"
+	typeAsked     = "asked"
+	typeSuspended = "suspended"
+	typeReplied   = "replied"
+	typeNoted     = "noted"
+	typeStopped   = "stopped"
+	typeMigrated  = "migrated"
 )
 
 // TypeOf returns the type of a record in the JSON form; "" if r is not one of the record types.
 func TypeOf(r Record) string {
 	switch r.(type) {
 	case Started:
-		return TypeStarted
+		return typeStarted
 	case Resumed:
-		return TypeResumed
+		return typeResumed
 	case Intended:
-		return TypeIntended
+		return typeIntended
 	case Answered:
-		return TypeAnswered
+		return typeAnswered
 	case Asked:
-		return TypeAsked
+		return typeAsked
 	case Suspended:
-		return TypeSuspended
+		return typeSuspended
 	case Replied:
-		return TypeReplied
+		return typeReplied
 	case Noted:
-		return TypeNoted
+		return typeNoted
 	case Stopped:
-		return TypeStopped
+		return typeStopped
 	case Migrated:
-		return TypeMigrated
+		return typeMigrated
 	default:
 		return ""
 	}
@@ -96,31 +96,31 @@ func AppendRecord(dst []byte, r Record) ([]byte, error) {
 		return appendIntended(dst, &r)
 	case Started:
 		r.At = r.At.UTC()
-		return appendByTags(dst, TypeStarted, r)
+		return appendByTags(dst, typeStarted, r)
 	case Resumed:
 		r.At = r.At.UTC()
-		return appendByTags(dst, TypeResumed, r)
+		return appendByTags(dst, typeResumed, r)
 	case Asked:
 		r.At, r.Wait.Expires = r.At.UTC(), r.Wait.Expires.UTC()
-		return appendByTags(dst, TypeAsked, r, r.Effect.check())
+		return appendByTags(dst, typeAsked, r, r.Effect.check())
 	case Suspended:
 		r.At, r.Waits = r.At.UTC(), slices.Clone(r.Waits)
 		for i := range r.Waits {
 			r.Waits[i].Expires = r.Waits[i].Expires.UTC()
 		}
-		return appendByTags(dst, TypeSuspended, r, r.check(), r.Effect.check())
+		return appendByTags(dst, typeSuspended, r, r.check(), r.Effect.check())
 	case Replied:
 		r.At = r.At.UTC()
-		return appendByTags(dst, TypeReplied, r)
+		return appendByTags(dst, typeReplied, r)
 	case Noted:
 		r.At = r.At.UTC()
-		return appendByTags(dst, TypeNoted, r)
+		return appendByTags(dst, typeNoted, r)
 	case Stopped:
 		r.At = r.At.UTC()
-		return appendByTags(dst, TypeStopped, r)
+		return appendByTags(dst, typeStopped, r)
 	case Migrated:
 		r.At = r.At.UTC()
-		return appendByTags(dst, TypeMigrated, r, r.Snapshot.check())
+		return appendByTags(dst, typeMigrated, r, r.Snapshot.check())
 	default:
 		return nil, fmt.Errorf("machine: %v is not a record as a value", reflect.TypeOf(r)) // %T would put every record on the heap
 	}
@@ -183,11 +183,11 @@ func appendHead(dst []byte, kind string, at time.Time, id EffectID) ([]byte, err
 
 func appendIntended(dst []byte, r *Intended) ([]byte, error) {
 	if r.Verdict < 0 || int(r.Verdict) >= len(verdictNames) {
-		return nil, formless(TypeIntended, fmt.Errorf("no verdict has the number %d", int(r.Verdict)))
+		return nil, formless(typeIntended, fmt.Errorf("no verdict has the number %d", int(r.Verdict)))
 	}
-	dst, err := appendHead(dst, TypeIntended, r.At, r.Effect)
+	dst, err := appendHead(dst, typeIntended, r.At, r.Effect)
 	if err != nil {
-		return nil, formless(TypeIntended, err)
+		return nil, formless(typeIntended, err)
 	}
 	dst = jsonform.AppendString(append(dst, `,"frame":`...), r.Frame)
 	dst = appendText(dst, `,"kind":`, string(r.Kind))
@@ -197,9 +197,9 @@ func appendIntended(dst []byte, r *Intended) ([]byte, error) {
 }
 
 func appendAnswered(dst []byte, r *Answered) ([]byte, error) {
-	dst, err := appendHead(dst, TypeAnswered, r.At, r.Effect)
+	dst, err := appendHead(dst, typeAnswered, r.At, r.Effect)
 	if err != nil {
-		return nil, formless(TypeAnswered, err)
+		return nil, formless(typeAnswered, err)
 	}
 	dst = appendText(dst, `,"frame":`, r.Frame)
 	dst = appendText(dst, `,"kind":`, string(r.Kind))
@@ -220,10 +220,10 @@ func appendAnswered(dst []byte, r *Answered) ([]byte, error) {
 	switch {
 	case r.Answer != nil:
 		if dst, err = nextstep.AppendAnswer(append(dst, `,"answer":`...), r.Answer); err != nil {
-			return nil, formless(TypeAnswered, err)
+			return nil, formless(typeAnswered, err)
 		}
 	case !r.NotBegun:
-		return nil, formless(TypeAnswered, errEmpty)
+		return nil, formless(typeAnswered, errEmpty)
 	}
 	return append(dst, '}'), nil
 }
@@ -249,16 +249,16 @@ var answeredForm = jsonform.Of[answeredFields]("v", "type")
 
 // readers holds the decoder of each type of record.
 var readers = map[string]func([]byte) (Record, error){
-	TypeStarted:   reader[Started](),
-	TypeResumed:   reader[Resumed](),
-	TypeIntended:  reader[Intended](),
-	TypeAnswered:  readAnswered,
-	TypeAsked:     reader[Asked](),
-	TypeSuspended: reader[Suspended](),
-	TypeReplied:   reader[Replied](),
-	TypeNoted:     reader[Noted](),
-	TypeStopped:   reader[Stopped](),
-	TypeMigrated:  reader[Migrated](),
+	typeStarted:   reader[Started](),
+	typeResumed:   reader[Resumed](),
+	typeIntended:  reader[Intended](),
+	typeAnswered:  readAnswered,
+	typeAsked:     reader[Asked](),
+	typeSuspended: reader[Suspended](),
+	typeReplied:   reader[Replied](),
+	typeNoted:     reader[Noted](),
+	typeStopped:   reader[Stopped](),
+	typeMigrated:  reader[Migrated](),
 }
 
 func reader[R Record]() func([]byte) (Record, error) {

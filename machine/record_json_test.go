@@ -70,7 +70,7 @@ func TestRecord_goldenHasEveryField(t *testing.T) {
 		for _, a := range f.Answers {
 			note(a)
 		}
-		for _, e := range append(f.Calls, *cmp.Or(f.Effect, &EffectSnapshot{})) {
+		for _, e := range append(f.Calls, *cmp.Or(f.Effect, &effectSnapshot{})) {
 			note(e)
 			for _, w := range e.Waits {
 				note(w)

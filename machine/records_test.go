@@ -126,28 +126,28 @@ var snapshotOfAll = Snapshot{
 		{
 			Name: "0", Strategy: "solve", Fingerprint: "abc", Position: &strategy.Position{State: "calls", Left: map[string]int{"turns": 3}},
 			Memory: json.RawMessage(`{"plan":[1.50]}`), Seq: 2, Input: delegation.Input{Goal: "look"}, Request: talk[:2],
-			Answers: []AnswerSnapshot{
+			Answers: []answerSnapshot{
 				{Reply: new(talk[2].(messages.Assistant))}, {Results: []messages.ToolOutput{talk[3].(messages.Tool).ToolOutput}}, {Partial: new(messages.AssistantText("par"))}, {},
 			},
 			Unseen: talk[3:], Tools: []string{"look"}, Offered: []string{"look"}, Limits: delegation.Limits{Depth: 16, Steps: -1},
-			Used: UsageSnapshot{
+			Used: usageSnapshot{
 				Counts: delegation.Counts{Steps: 2, ModelCalls: 1, ToolCalls: 3}, Tokens: messages.Usage{Total: 9}, Cost: 5, Unpriced: 1, Elapsed: time.Second,
 			},
-			Began: time.Second, Children: 2, Heard: 1, Told: true, Branch: &BranchSnapshot{Untrusted: true, Source: "1/1 out"}, Took: 7,
-			Calls: []EffectSnapshot{
+			Began: time.Second, Children: 2, Heard: 1, Told: true, Branch: &branchSnapshot{Untrusted: true, Source: "1/1 out"}, Took: 7,
+			Calls: []effectSnapshot{
 				{
 					Kind: EffectTool, Call: messages.ToolCall{ID: "c1", Name: "look"}, Result: &messages.ToolOutput{CallID: "c1", ToolName: "look", Status: messages.StatusOK},
 					Made: &messages.ToolCall{ID: "c1", Name: "look", Arguments: "{}"}, Digest: "d1", Started: true, Reserved: delegation.Counts{ToolCalls: 1},
 				},
 				{
 					State: "nested", Kind: EffectTool, Call: messages.ToolCall{ID: "c2", Name: "ask"}, Agent: true, InTurn: true, Started: true,
-					Results: []BranchResult{{Text: "no", Failed: true}, {}, {NoChild: true, Output: &delegation.Output{Err: &delegation.Error{Code: delegation.CodeInvalid, Message: "no"}}}}, Several: true, Tainted: true,
+					Results: []resultSnapshot{{Text: "no", Failed: true}, {}, {NoChild: true, Output: &delegation.Output{Err: &delegation.Error{Code: delegation.CodeInvalid, Message: "no"}}}}, Several: true, Tainted: true,
 				},
 			},
 		},
 		{
-			Name: "0.2", Strategy: "child", After: "clerk", Memory: json.RawMessage(`null`), Seq: 4, Branch: &BranchSnapshot{Call: EffectID{Seq: 2, Index: 2}, Place: 1},
-			Effect: &EffectSnapshot{
+			Name: "0.2", Strategy: "child", After: "clerk", Memory: json.RawMessage(`null`), Seq: 4, Branch: &branchSnapshot{Call: EffectID{Seq: 2, Index: 2}, Place: 1},
+			Effect: &effectSnapshot{
 				State: "waiting", Kind: EffectRemote, Step: json.RawMessage(`{"v":1,"kind":"delegate","body":{"strategy":"far","input":{}}}`),
 				Intended: true, Approved: true, Begun: true, Unsure: true, Kept: json.RawMessage(`1`),
 				Waits: []WaitSnapshot{

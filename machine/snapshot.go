@@ -50,33 +50,33 @@ type FrameSnapshot struct {
 	Seq     int              `json:"seq"` // the number of its last step
 	Input   delegation.Input `json:"input"`
 	Request messages.History `json:"request,omitempty"` // the messages of its last request
-	Answers []AnswerSnapshot `json:"answers,omitempty"` // the answers since then
+	Answers []answerSnapshot `json:"answers,omitempty"` // the answers since then
 	Unseen  messages.History `json:"unseen,omitempty"`  // messages that the strategy has not seen
 	Tools   []string         `json:"tools,omitzero"`    // the tools of the run that it may use; nil: those of the frame above
 	Offered []string         `json:"offered,omitempty"` // the tools that its last request offered
 
 	Limits   delegation.Limits `json:"limits"`             // its own; negative: none
-	Used     UsageSnapshot     `json:"used,omitzero"`      // by it and all frames below it
+	Used     usageSnapshot     `json:"used,omitzero"`      // by it and all frames below it
 	Began    time.Duration     `json:"began,omitempty"`    // active time of the run when it began
 	Children int               `json:"children,omitempty"` // the number of frames that it has started
 	Heard    int               `json:"heard,omitempty"`    // the notes up to this number are not for it, or were heard
 	Told     bool              `json:"told,omitempty"`     // a limit of tool calls was told, to it or to a frame below it
 
-	Branch *BranchSnapshot  `json:"branch,omitempty"` // of the root, and of the first frame of a branch
-	Effect *EffectSnapshot  `json:"effect,omitempty"` // the request or remote delegation that it waits for
-	Calls  []EffectSnapshot `json:"calls,omitempty"`  // the calls that it waits for, in order, those with a result included
+	Branch *branchSnapshot  `json:"branch,omitempty"` // of the root, and of the first frame of a branch
+	Effect *effectSnapshot  `json:"effect,omitempty"` // the request or remote delegation that it waits for
+	Calls  []effectSnapshot `json:"calls,omitempty"`  // the calls that it waits for, in order, those with a result included
 	Took   time.Duration    `json:"took,omitempty"`   // sum of the durations of the Calls with a result
 }
 
-// AnswerSnapshot is an answer to a step of a frame: one of its fields, or none.
-type AnswerSnapshot struct {
+// answerSnapshot is an answer to a step of a frame: one of its fields, or none.
+type answerSnapshot struct {
 	Reply   *messages.Assistant   `json:"reply,omitempty"`
 	Results []messages.ToolOutput `json:"results,omitempty"`
 	Partial *messages.Assistant   `json:"partial,omitempty"` // of a reply that did not arrive whole
 }
 
-// UsageSnapshot is what a frame and all frames below it have used.
-type UsageSnapshot struct {
+// usageSnapshot is what a frame and all frames below it have used.
+type usageSnapshot struct {
 	Counts   delegation.Counts `json:"counts,omitzero"` // including what open effects have reserved
 	Tokens   messages.Usage    `json:"tokens,omitzero"`
 	Cost     messages.Cost     `json:"cost,omitempty"`
@@ -84,17 +84,17 @@ type UsageSnapshot struct {
 	Elapsed  time.Duration     `json:"elapsed,omitempty"`
 }
 
-// BranchSnapshot is the state of a branch.
-type BranchSnapshot struct {
+// branchSnapshot is the state of a branch.
+type branchSnapshot struct {
 	Call      EffectID `json:"call,omitzero"`   // the call that it answers; zero for the root
 	Place     int      `json:"place,omitempty"` // its number among the branches of the call, from 0
 	Untrusted bool     `json:"untrusted,omitempty"`
 	Source    string   `json:"source,omitempty"` // the first source of untrusted text, for people
 }
 
-// EffectSnapshot is the state of an effect: of a request or a remote delegation (Kind and Step), or
+// effectSnapshot is the state of an effect: of a request or a remote delegation (Kind and Step), or
 // of a call (Call).
-type EffectSnapshot struct {
+type effectSnapshot struct {
 	State string            `json:"state,omitempty"` // "waiting", "blocked" or "nested", see [EffectView]; "": the call has its Result
 	Kind  EffectKind        `json:"kind"`
 	Step  json.RawMessage   `json:"step,omitempty"` // in the form of [nextstep.Marshal]
@@ -113,15 +113,15 @@ type EffectSnapshot struct {
 	Unsure   bool              `json:"unsure,omitempty"`   // it may have had its effect
 	Reserved delegation.Counts `json:"reserved,omitzero"`
 
-	Waits   []WaitSnapshot  `json:"waits,omitempty"`   // all that it has waited for, in order
-	Kept    json.RawMessage `json:"kept,omitempty"`    // its own state, see [Suspended]
-	Results []BranchResult  `json:"results,omitempty"` // of its branches, empty ones for those that are at work; nil if it has a Result that is all of them
-	Several bool            `json:"several,omitempty"` // its result is a list
-	Tainted bool            `json:"tainted,omitempty"` // a branch that has ended has read text from outside
+	Waits   []WaitSnapshot   `json:"waits,omitempty"`   // all that it has waited for, in order
+	Kept    json.RawMessage  `json:"kept,omitempty"`    // its own state, see [Suspended]
+	Results []resultSnapshot `json:"results,omitempty"` // of its branches, empty ones for those that are at work; nil if it has a Result that is all of them
+	Several bool             `json:"several,omitempty"` // its result is a list
+	Tainted bool             `json:"tainted,omitempty"` // a branch that has ended has read text from outside
 }
 
-// BranchResult is the result of a branch that has ended.
-type BranchResult struct {
+// resultSnapshot is the result of a branch that has ended.
+type resultSnapshot struct {
 	Text   string `json:"text,omitempty"`
 	Failed bool   `json:"failed,omitempty"`
 

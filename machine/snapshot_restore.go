@@ -216,7 +216,7 @@ func (r *restorer) effects(f *frame, s *FrameSnapshot) error {
 }
 
 // restore fills in a batch whose effects are restored.
-func (b *batch) restore(calls []EffectSnapshot) {
+func (b *batch) restore(calls []effectSnapshot) {
 	b.next, b.results = len(b.calls), make([]messages.ToolOutput, len(b.calls))
 	for i := range calls {
 		e, c := &b.calls[i], &calls[i]
@@ -241,7 +241,7 @@ func (b *batch) restore(calls []EffectSnapshot) {
 }
 
 // effect restores an effect of a frame.
-func (r *restorer) effect(f *frame, e *effect, s *EffectSnapshot) error {
+func (r *restorer) effect(f *frame, e *effect, s *effectSnapshot) error {
 	refuse := func(problem string, err error) error {
 		return r.m.snapshotError(f, "its effect "+e.id.String()+" "+problem, err)
 	}
@@ -286,7 +286,7 @@ func (r *restorer) effect(f *frame, e *effect, s *EffectSnapshot) error {
 }
 
 // waits restores what an effect waits for.
-func (r *restorer) waits(e *effect, s *EffectSnapshot, refuse func(string, error) error) error {
+func (r *restorer) waits(e *effect, s *effectSnapshot, refuse func(string, error) error) error {
 	for i := range s.Waits {
 		w := &s.Waits[i]
 		e.waits = append(e.waits, wait{Wait: w.Wait, id: e.nextWait(), closed: w.Closed, reply: w.Reply, err: w.Err})

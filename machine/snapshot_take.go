@@ -41,7 +41,7 @@ func (m *Machine) snapshotOf(f *frame) (FrameSnapshot, error) {
 	s := FrameSnapshot{
 		Name: f.name, Strategy: f.strategy, Seq: f.seq, Input: f.input, Request: f.request, Unseen: f.unseen,
 		Tools: m.toolNames(f), After: f.after, Limits: f.limits.limits(), Began: f.began, Children: f.children, Heard: f.heard, Told: f.told,
-		Used: UsageSnapshot{Counts: f.used.Counts, Tokens: f.used.tokens, Cost: f.used.cost, Unpriced: f.used.unpriced, Elapsed: f.used.elapsed},
+		Used: usageSnapshot{Counts: f.used.Counts, Tokens: f.used.tokens, Cost: f.used.cost, Unpriced: f.used.unpriced, Elapsed: f.used.elapsed},
 	}
 	if err := m.remember(f, &s); err != nil {
 		return s, err
@@ -53,7 +53,7 @@ func (m *Machine) snapshotOf(f *frame) (FrameSnapshot, error) {
 		s.Answers = append(s.Answers, f.answers[i].snapshot())
 	}
 	if f.call != nil || f.up == nil {
-		s.Branch = &BranchSnapshot{Place: f.place, Untrusted: f.branch.untrusted, Source: f.branch.source}
+		s.Branch = &branchSnapshot{Place: f.place, Untrusted: f.branch.untrusted, Source: f.branch.source}
 		if f.call != nil {
 			s.Branch.Call = f.call.id
 		}
@@ -120,8 +120,8 @@ func sameTools(a, b []tools.Definition) bool {
 	return len(a) == len(b) && (len(a) == 0 || &a[0] == &b[0])
 }
 
-func (a *frameAnswer) snapshot() AnswerSnapshot {
-	s := AnswerSnapshot{Results: a.results}
+func (a *frameAnswer) snapshot() answerSnapshot {
+	s := answerSnapshot{Results: a.results}
 	if a.reply != nil {
 		s.Reply = &a.reply.Message
 	}
@@ -132,7 +132,7 @@ func (a *frameAnswer) snapshot() AnswerSnapshot {
 }
 
 // answer is the reverse of [frameAnswer.snapshot].
-func (s *AnswerSnapshot) answer() frameAnswer {
+func (s *answerSnapshot) answer() frameAnswer {
 	a := frameAnswer{results: s.Results}
 	if s.Reply != nil {
 		a.reply = &llmclient.Response{Message: *s.Reply}
@@ -144,8 +144,8 @@ func (s *AnswerSnapshot) answer() frameAnswer {
 }
 
 // snapshot returns the state of an effect that is not in progress.
-func (e *effect) snapshot() (s EffectSnapshot, err error) {
-	s = EffectSnapshot{
+func (e *effect) snapshot() (s effectSnapshot, err error) {
+	s = effectSnapshot{
 		State: effectStateAtRest(e.state), Kind: e.kind, Agent: e.agent != nil, Digest: e.digest, InTurn: e.inTurn,
 		Intended: e.intended, Approved: e.approved, Started: e.started, Begun: e.begun, Unsure: e.unsure, Reserved: e.reserved, Kept: e.kept,
 	}
@@ -184,8 +184,8 @@ func (b *branches) inherited() bool {
 	return slices.ContainsFunc(b.results, func(r branchResult) bool { return r.ended != nil })
 }
 
-func (r *branchResult) snapshot() BranchResult {
-	s := BranchResult{Text: r.text, Failed: r.failed}
+func (r *branchResult) snapshot() resultSnapshot {
+	s := resultSnapshot{Text: r.text, Failed: r.failed}
 	if r.ended != nil {
 		s.Output, s.NoChild = &r.ended.Output, r.ended.NoChild
 	}
@@ -193,7 +193,7 @@ func (r *branchResult) snapshot() BranchResult {
 }
 
 // result is the reverse of [branchResult.snapshot], for a branch of a call.
-func (s *BranchResult) result(callID string) branchResult {
+func (s *resultSnapshot) result(callID string) branchResult {
 	r := branchResult{text: s.Text, failed: s.Failed}
 	if s.Output != nil {
 		r.ended = &strategy.BranchOutput{CallID: callID, NoChild: s.NoChild, Output: *s.Output}

@@ -35,7 +35,7 @@ type FrameView struct {
 	Elapsed time.Duration // sum of the durations of the effects of it and all frames below it
 	ToHear  int           // number of notes that its strategy hears before its next answer; 0 if it is no [strategy.Listener]
 
-	Made []CallView // the last calls of its model, oldest first, as far as a repetition of them is noticed
+	Made []callView // the last calls of its model, oldest first, as far as a repetition of them is noticed
 	Told bool       // a limit of tool calls was told, to it or to a frame below it
 
 	Untrusted bool   // whether its branch has read text from outside
@@ -43,8 +43,8 @@ type FrameView struct {
 	Ending    string // why it must end; "" if it may continue
 }
 
-// CallView is a call that a model has made, and may repeat.
-type CallView struct {
+// callView is a call that a model has made, and may repeat.
+type callView struct {
 	Call   messages.ToolCall   // as it was made last
 	Beside []messages.ToolCall // the calls of that batch that are not read-only
 	Times  int                 // in how many batches it had the result, with nothing new between them
@@ -105,7 +105,7 @@ func (m *Machine) view(f *frame) FrameView {
 	}
 	for i := range f.made {
 		if c := &f.made[i]; c.news == m.news(f) {
-			v.Made = append(v.Made, CallView{Call: c.call, Beside: c.beside, Times: c.times, Output: c.out})
+			v.Made = append(v.Made, callView{Call: c.call, Beside: c.beside, Times: c.times, Output: c.out})
 		}
 	}
 	if f.call != nil {
@@ -131,17 +131,6 @@ func byPlace(a, b string) int {
 		n, _ := strconv.Atoi(y)
 		return cmp.Compare(m, n)
 	})
-}
-
-// Left returns what is left of each limit of a frame, and of all frames above it, for something
-// that starts one frame deeper, such as a delegation; negative means no limit. It returns false if
-// there is no such frame, or if it has ended.
-func (m *Machine) Left(frame string) (delegation.Limits, bool) {
-	f := m.named(frame)
-	if f == nil {
-		return delegation.Limits{}, false
-	}
-	return m.remaining(f).limits(), true
 }
 
 // Digest returns the digest of the step or call of an open effect. It is computed now if

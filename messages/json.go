@@ -8,8 +8,8 @@ import (
 	"github.com/segue-go/segue/internal/textcut"
 )
 
-// Version is the version of the JSON form that this package writes and reads.
-const Version = 1
+// formVersion is the version of the JSON form that this package writes and reads.
+const formVersion = 1
 
 // codecError is an error in a JSON text, or in a value to be written, and its place.
 type codecError struct {
@@ -76,7 +76,7 @@ func at(place string, err error) error {
 // the name of a field. A nil history is written as an empty one. MarshalJSON does not check the laws
 // of a history.
 func (h History) MarshalJSON() ([]byte, error) {
-	dst := fmt.Appendf(nil, `{"v":%d,"messages":[`, Version)
+	dst := fmt.Appendf(nil, `{"v":%d,"messages":[`, formVersion)
 	for i, m := range h {
 		if i > 0 {
 			dst = append(dst, ',')
@@ -100,7 +100,7 @@ func (h *History) UnmarshalJSON(data []byte) error {
 		return err
 	}
 	o := readObject(data)
-	if v := string(o.get("v")); o.err == nil && v != strconv.Itoa(Version) {
+	if v := string(o.get("v")); o.err == nil && v != strconv.Itoa(formVersion) {
 		return at("v", unknown("version", v))
 	}
 	var read History

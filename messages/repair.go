@@ -13,15 +13,15 @@ type RepairKind string
 
 // The kinds.
 const (
-	RepairDropped       RepairKind = "dropped"        // a message that is nil or of a type outside the sum was left out
-	RepairPartDropped   RepairKind = "part_dropped"   // the same, of a part of a message
-	RepairDereferenced  RepairKind = "dereferenced"   // a pointer to a message or part became the value
-	RepairEmptyDropped  RepairKind = "empty_dropped"  // an empty assistant message was left out
-	RepairCallDropped   RepairKind = "call_dropped"   // a repeated call of one message was left out
-	RepairRenamed       RepairKind = "renamed"        // a call got a new id: it had none, or the id of another call
-	RepairMoved         RepairKind = "moved"          // an answer was moved up to its assistant message
-	RepairAnswerDropped RepairKind = "answer_dropped" // an answer without a call, or to an answered call, was left out
-	RepairClosed        RepairKind = "closed"         // a call without an answer was answered as interrupted
+	repairDropped       RepairKind = "dropped"        // a message that is nil or of a type outside the sum was left out
+	repairPartDropped   RepairKind = "part_dropped"   // the same, of a part of a message
+	repairDereferenced  RepairKind = "dereferenced"   // a pointer to a message or part became the value
+	repairEmptyDropped  RepairKind = "empty_dropped"  // an empty assistant message was left out
+	repairCallDropped   RepairKind = "call_dropped"   // a repeated call of one message was left out
+	repairRenamed       RepairKind = "renamed"        // a call got a new id: it had none, or the id of another call
+	repairMoved         RepairKind = "moved"          // an answer was moved up to its assistant message
+	repairAnswerDropped RepairKind = "answer_dropped" // an answer without a call, or to an answered call, was left out
+	repairClosed        RepairKind = "closed"         // a call without an answer was answered as interrupted
 )
 
 // Repair is one change that [History.Repair] made.
@@ -33,15 +33,15 @@ type Repair struct {
 
 // repairTexts describes each kind of change; %s is the id of the call.
 var repairTexts = map[RepairKind]string{
-	RepairDropped:       "no message: left out",
-	RepairPartDropped:   "a part that is none: left out",
-	RepairDereferenced:  "a pointer: replaced by its value",
-	RepairEmptyDropped:  "an empty assistant message: left out",
-	RepairCallDropped:   "call %s occurs twice: one was left out",
-	RepairRenamed:       "call %s has no id of its own: renamed",
-	RepairMoved:         "the answer to %s comes too late: moved up",
-	RepairAnswerDropped: "the answer to %s has no call: left out",
-	RepairClosed:        "call %s has no answer: answered as interrupted",
+	repairDropped:       "no message: left out",
+	repairPartDropped:   "a part that is none: left out",
+	repairDereferenced:  "a pointer: replaced by its value",
+	repairEmptyDropped:  "an empty assistant message: left out",
+	repairCallDropped:   "call %s occurs twice: one was left out",
+	repairRenamed:       "call %s has no id of its own: renamed",
+	repairMoved:         "the answer to %s comes too late: moved up",
+	repairAnswerDropped: "the answer to %s has no call: left out",
+	repairClosed:        "call %s has no answer: answered as interrupted",
 }
 
 // String describes the change in words.
@@ -142,7 +142,7 @@ func (r *repairer) addAssistant(index int, m Assistant) {
 	m.Content, e.calls = r.repairCalls(index, m.Content)
 	e.message = m
 	if m.Empty() {
-		r.note(index, RepairEmptyDropped, "")
+		r.note(index, repairEmptyDropped, "")
 		return
 	}
 	for _, c := range e.calls {
@@ -173,14 +173,14 @@ func (r *repairer) repairCalls(index int, content []AssistantContent) ([]Assista
 		}
 		was, k := call.ID, key{call.ID, call.Name, call.Arguments}
 		if was != "" && seen[k] {
-			r.note(index, RepairCallDropped, was)
+			r.note(index, repairCallDropped, was)
 			kept = append(kept, nil)
 			continue
 		}
 		if was == "" || first[was] {
 			call.ID = newID(was, index, taken)
 			taken[call.ID] = true
-			r.note(index, RepairRenamed, was)
+			r.note(index, repairRenamed, was)
 		}
 		seen[k], first[was] = true, true
 		kept = append(kept, call)
@@ -235,17 +235,17 @@ func newID(was string, index int, taken map[string]bool) string {
 func (r *repairer) addAnswer(index int, m Tool) {
 	at, ok := r.latest[m.CallID]
 	if !ok {
-		r.note(index, RepairAnswerDropped, m.CallID)
+		r.note(index, repairAnswerDropped, m.CallID)
 		return
 	}
 	e := &r.entries[at]
 	call := e.openCall(m.ToolOutput)
 	if call == nil {
-		r.note(index, RepairAnswerDropped, m.CallID)
+		r.note(index, repairAnswerDropped, m.CallID)
 		return
 	}
 	if at != len(r.entries)-1 {
-		r.note(index, RepairMoved, m.CallID)
+		r.note(index, repairMoved, m.CallID)
 	}
 	call.answered = true
 	m.CallID = call.id
@@ -282,7 +282,7 @@ func (r *repairer) history() History {
 			if c.answered {
 				continue
 			}
-			r.note(e.index, RepairClosed, c.was)
+			r.note(e.index, repairClosed, c.was)
 			h = append(h, Tool{ToolOutput: ToolOutput{
 				CallID: c.id, ToolName: c.name, Output: textInterrupted, Status: StatusUnknown, Reason: ReasonInterrupted,
 			}})

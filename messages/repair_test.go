@@ -5,9 +5,10 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/segue-go/segue/messages"
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
+
+	"github.com/segue-go/segue/messages"
 )
 
 func interrupted(id string) messages.Tool {
@@ -45,49 +46,49 @@ func TestRepair(t *testing.T) {
 			"S3-15 an open call is closed",
 			messages.History{user, calls("c1", "c2"), answer("c1"), user},
 			messages.History{user, calls("c1", "c2"), answer("c1"), interrupted("c2"), user},
-			[]messages.Repair{{1, messages.RepairClosed, "c2"}},
+			[]messages.Repair{{1, "closed", "c2"}},
 		},
 		{
 			"S3-15 an assistant message left empty is dropped",
 			messages.History{user, messages.Assistant{}, messages.AssistantText(""), user},
 			messages.History{user, user},
-			[]messages.Repair{{1, messages.RepairEmptyDropped, ""}, {2, messages.RepairEmptyDropped, ""}},
+			[]messages.Repair{{1, "empty_dropped", ""}, {2, "empty_dropped", ""}},
 		},
 		{
 			"S4-24 a message between calls and results goes behind them",
 			messages.History{calls("a", "b"), context, answer("b"), user, answer("a")},
 			messages.History{calls("a", "b"), answer("b"), answer("a"), context, user},
-			[]messages.Repair{{2, messages.RepairMoved, "b"}, {4, messages.RepairMoved, "a"}},
+			[]messages.Repair{{2, "moved", "b"}, {4, "moved", "a"}},
 		},
 		{
 			"an answer behind a later turn still finds its call",
 			messages.History{calls("a"), calls("b"), answer("b"), answer("a")},
 			messages.History{calls("a"), answer("a"), calls("b"), answer("b")},
-			[]messages.Repair{{3, messages.RepairMoved, "a"}},
+			[]messages.Repair{{3, "moved", "a"}},
 		},
 		{
 			"the nearest call of an id has the answer",
 			messages.History{calls("0"), calls("0"), answer("0")},
 			messages.History{calls("0"), interrupted("0"), calls("0"), answer("0")},
-			[]messages.Repair{{0, messages.RepairClosed, "0"}},
+			[]messages.Repair{{0, "closed", "0"}},
 		},
 		{
 			"orphans and second answers are dropped",
 			messages.History{answer("a"), calls("a"), answer("a"), answer("a"), answer("b")},
 			messages.History{calls("a"), answer("a")},
-			[]messages.Repair{{0, messages.RepairAnswerDropped, "a"}, {3, messages.RepairAnswerDropped, "a"}, {4, messages.RepairAnswerDropped, "b"}},
+			[]messages.Repair{{0, "answer_dropped", "a"}, {3, "answer_dropped", "a"}, {4, "answer_dropped", "b"}},
 		},
 		{
 			"W-2 a call sent twice is kept once",
 			messages.History{with(read, read), named("0", "read", "x"), named("0", "read", "y")},
 			messages.History{with(read), named("0", "read", "x")},
-			[]messages.Repair{{0, messages.RepairCallDropped, "0"}, {2, messages.RepairAnswerDropped, "0"}},
+			[]messages.Repair{{0, "call_dropped", "0"}, {2, "answer_dropped", "0"}},
 		},
 		{
 			"another call with the same id gets its own, and its own answer by name",
 			messages.History{with(read, write), named("0", "write", "w"), named("0", "read", "r")},
 			messages.History{with(read, renamed(write, "0_2")), named("0_2", "write", "w"), named("0", "read", "r")},
-			[]messages.Repair{{0, messages.RepairRenamed, "0"}},
+			[]messages.Repair{{0, "renamed", "0"}},
 		},
 		{
 			"a new id is never one that is taken",
@@ -96,25 +97,25 @@ func TestRepair(t *testing.T) {
 				with(read, renamed(write, "0_3"), renamed(read, "0_2")), named("0_2", "read", "r2"), interrupted("0"),
 				messages.Tool{ToolOutput: messages.ToolOutput{CallID: "0_3", ToolName: "write", Status: messages.StatusUnknown, Reason: messages.ReasonInterrupted, Output: interrupted("").Output}},
 			},
-			[]messages.Repair{{0, messages.RepairRenamed, "0"}, {0, messages.RepairClosed, "0"}, {0, messages.RepairClosed, "0"}},
+			[]messages.Repair{{0, "renamed", "0"}, {0, "closed", "0"}, {0, "closed", "0"}},
 		},
 		{
 			"calls without an id get one each",
 			messages.History{user, with(renamed(read, ""), renamed(read, "")), named("", "read", "1"), named("", "read", "2")},
 			messages.History{user, with(renamed(read, "call_1"), renamed(read, "call_1_2")), named("call_1", "read", "1"), named("call_1_2", "read", "2")},
-			[]messages.Repair{{1, messages.RepairRenamed, ""}, {1, messages.RepairRenamed, ""}},
+			[]messages.Repair{{1, "renamed", ""}, {1, "renamed", ""}},
 		},
 		{
 			"pointers and what is no message",
 			messages.History{nil, &user, (*messages.Tool)(nil), foreign{}},
 			messages.History{user},
-			[]messages.Repair{{0, messages.RepairDropped, ""}, {1, messages.RepairDereferenced, ""}, {2, messages.RepairDropped, ""}, {3, messages.RepairDropped, ""}},
+			[]messages.Repair{{0, "dropped", ""}, {1, "dereferenced", ""}, {2, "dropped", ""}, {3, "dropped", ""}},
 		},
 		{
 			"parts alike",
 			messages.History{messages.Assistant{Content: []messages.AssistantContent{messages.Text{Text: "a"}, nil, &read, (*messages.Text)(nil)}}, answer("0")},
 			messages.History{messages.Assistant{Content: []messages.AssistantContent{messages.Text{Text: "a"}, read}}, answer("0")},
-			[]messages.Repair{{0, messages.RepairPartDropped, ""}, {0, messages.RepairDereferenced, ""}, {0, messages.RepairPartDropped, ""}},
+			[]messages.Repair{{0, "part_dropped", ""}, {0, "dereferenced", ""}, {0, "part_dropped", ""}},
 		},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -205,7 +206,7 @@ func TestRepair_keepsParagraphs(t *testing.T) {
 		if !said.Empty() {
 			require.Equal(t, said.Text(), got[0].(messages.Assistant).Text(), "%+v", content)
 		}
-		if slices.ContainsFunc(repairs, func(r messages.Repair) bool { return r.Kind == messages.RepairCallDropped }) {
+		if slices.ContainsFunc(repairs, func(r messages.Repair) bool { return r.Kind == "call_dropped" }) {
 			dropped++
 		}
 		for _, p := range parts {

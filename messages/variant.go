@@ -17,7 +17,7 @@ func messageValue(m Message) (Message, RepairKind) {
 	case *Tool:
 		return dereference[Message](m)
 	default:
-		return nil, RepairDropped
+		return nil, repairDropped
 	}
 }
 
@@ -34,7 +34,7 @@ func userPartValue(c UserContent) (UserContent, RepairKind) {
 	case *Audio:
 		return dereference[UserContent](c)
 	default:
-		return nil, RepairPartDropped
+		return nil, repairPartDropped
 	}
 }
 
@@ -49,7 +49,7 @@ func assistantPartValue(c AssistantContent) (AssistantContent, RepairKind) {
 	case *ToolCall:
 		return dereference[AssistantContent](c)
 	default:
-		return nil, RepairPartDropped
+		return nil, repairPartDropped
 	}
 }
 
@@ -57,9 +57,9 @@ func assistantPartValue(c AssistantContent) (AssistantContent, RepairKind) {
 func dereference[S, V any](p *V) (S, RepairKind) {
 	if p == nil {
 		var none S
-		return none, RepairDropped
+		return none, repairDropped
 	}
-	return any(*p).(S), RepairDereferenced
+	return any(*p).(S), repairDereferenced
 }
 
 // repairParts returns content with every part as a value. It returns content itself if nothing
@@ -77,10 +77,10 @@ func repairParts[C any](r *repairer, index int, content []C, value func(C) (C, R
 		if kept == nil {
 			kept = append(make([]C, 0, len(content)), content[:i]...)
 		}
-		if kind == RepairDereferenced {
+		if kind == repairDereferenced {
 			kept = append(kept, v)
 		} else {
-			kind = RepairPartDropped
+			kind = repairPartDropped
 		}
 		r.note(index, kind, "")
 	}

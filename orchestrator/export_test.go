@@ -163,7 +163,7 @@ func TestExport_refuses(t *testing.T) {
 	require.ErrorIs(t, runs.Export(t.Context(), o, checkpoint.Key{Run: "r"}, tooSmall{}), errFull)
 	require.ErrorIs(t, runs.Export(t.Context(), o, checkpoint.Key{Run: "x"}, new(bytes.Buffer)), checkpoint.ErrNotFound)
 	require.NoError(t, store.Append(t.Context(), checkpoint.Batch{
-		Key: checkpoint.Key{Run: "odd"}, Header: new(checkpoint.Header), Records: []checkpoint.Record{{Seq: 1, Type: machine.TypeStarted, Data: []byte("{")}},
+		Key: checkpoint.Key{Run: "odd"}, Header: new(checkpoint.Header), Records: []checkpoint.Record{{Seq: 1, Type: "started", Data: []byte("{")}},
 	}))
 	require.ErrorAs(t, runs.Export(t.Context(), o, checkpoint.Key{Run: "odd"}, new(bytes.Buffer)), new(*orchestrator.JournalError))
 }

@@ -42,7 +42,7 @@ func TestInbox_golden(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, string(want), string(text))
 
-		effects := [][]string{{machine.TypeReplied, machine.TypeAnswered}, {machine.TypeNoted}, {machine.TypeStopped}, {machine.TypeStopped}}
+		effects := [][]string{{"replied", "answered"}, {"noted"}, {"stopped"}, {"stopped"}}
 		for i, line := range bytes.Split(bytes.TrimSpace(want), []byte("\n")) {
 			store := new(ledger)
 			waitingRun(t, store)

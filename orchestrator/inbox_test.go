@@ -87,7 +87,7 @@ func TestStop_leavesTheInboxWithItsRecord(t *testing.T) {
 		require.Equal(t, machine.StatusStopped, res.Status)
 		for _, b := range store.batches {
 			if slices.Contains(b.Taken, stop) {
-				require.True(t, slices.ContainsFunc(b.Records, func(r checkpoint.Record) bool { return r.Type == machine.TypeStopped }), "%v", b.Records)
+				require.True(t, slices.ContainsFunc(b.Records, func(r checkpoint.Record) bool { return r.Type == "stopped" }), "%v", b.Records)
 			}
 		}
 		require.Empty(t, store.inbox(t))
@@ -138,7 +138,7 @@ func TestStop_ofAProcessThatDied(t *testing.T) {
 		_, err := o.Run(t.Context(), task("go"))
 		require.ErrorContains(t, err, "enough")
 		kinds := recordTypes(t, whole)
-		left := died(t, whole, slices.Index(kinds, machine.TypeStopped)+1, time.Nanosecond)
+		left := died(t, whole, slices.Index(kinds, "stopped")+1, time.Nanosecond)
 		time.Sleep(time.Second)
 		model := scripted.New()
 		var again atomic.Int32

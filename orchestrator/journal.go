@@ -80,10 +80,10 @@ func (j *journal) add(rec machine.Record, data []byte) {
 	if j == nil {
 		return
 	}
-	kind := machine.TypeOf(rec)
-	j.pending = append(j.pending, checkpoint.Record{Seq: j.last + len(j.pending) + 1, Type: kind, Data: data})
+	j.pending = append(j.pending, checkpoint.Record{Seq: j.last + len(j.pending) + 1, Type: machine.TypeOf(rec), Data: data})
 	j.text = j.next
-	j.progress = j.progress || kind == machine.TypeAnswered
+	_, answered := rec.(machine.Answered)
+	j.progress = j.progress || answered
 }
 
 // patienceOfStore bounds how long a store may take for a record once the context of the run has

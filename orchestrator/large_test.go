@@ -273,7 +273,7 @@ func TestPrivacy_largeResults(t *testing.T) {
 	t.Run("fails", func(t *testing.T) {
 		store := new(checkpoint.Memory)
 		refusing := func(rec machine.Record) (machine.Record, error) {
-			if _, ok := rec.(machine.Answered); ok && machine.TypeOf(rec) == machine.TypeAnswered && rec.(machine.Answered).Tool == "dump" {
+			if _, ok := rec.(machine.Answered); ok && machine.TypeOf(rec) == "answered" && rec.(machine.Answered).Tool == "dump" {
 				return nil, errors.New("no")
 			}
 			return rec, nil

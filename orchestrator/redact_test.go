@@ -190,7 +190,7 @@ func TestRedact_failsSafely(t *testing.T) {
 		"nothing": func(machine.Record) (machine.Record, error) { return nil, nil },
 		"another": func(machine.Record) (machine.Record, error) { return machine.Noted{At: time.Now(), Text: card}, nil },
 	}
-	for _, kind := range []string{machine.TypeIntended, machine.TypeAnswered, machine.TypeSuspended, machine.TypeStarted} {
+	for _, kind := range []string{"intended", "answered", "suspended", "started"} {
 		for name, way := range ways {
 			for _, streams := range []bool{false, true} {
 				t.Run(fmt.Sprint(kind, " ", name, " ", streams), func(t *testing.T) {
@@ -210,7 +210,7 @@ func TestRedact_failsSafely(t *testing.T) {
 					require.NotContains(t, err.Error(), card)
 					require.NotContains(t, whole(t, store), card)
 					require.NotContains(t, seen(t, events), card)
-					if kind == machine.TypeStarted {
+					if kind == "started" {
 						require.Empty(t, runsIn(t, store))
 						return
 					}
@@ -237,14 +237,14 @@ func TestRedact_failsWhereItIsAsked(t *testing.T) {
 	ask := tools.NewRaw(tools.Definition{Name: "asks", Timeout: -1}, func(ctx context.Context, _ string) (string, error) {
 		return tools.Ask(ctx, tools.Question{Text: "Is " + card + " yours?"})
 	})
-	o := solver(t, scripted.New(scripted.Calls(scripted.Call("asks", "{}", "1")), scripted.Text("ok")), stored(store), with(ask), redacting(breaksAt(machine.TypeAsked, fails)))
+	o := solver(t, scripted.New(scripted.Calls(scripted.Call("asks", "{}", "1")), scripted.Text("ok")), stored(store), with(ask), redacting(breaksAt("asked", fails)))
 	res, err := o.Run(t.Context(), task("go"))
 	require.NoError(t, err)
 	require.Equal(t, machine.StatusDone, res.Status)
 	require.Contains(t, whole(t, store), "Config.Redact failed")
 
 	store = new(checkpoint.Memory)
-	o = solver(t, scripted.New(scripted.Calls(scripted.Call("asks", "{}", "1"))), stored(store), with(ask), redacting(breaksAt(machine.TypeReplied, fails)))
+	o = solver(t, scripted.New(scripted.Calls(scripted.Call("asks", "{}", "1"))), stored(store), with(ask), redacting(breaksAt("replied", fails)))
 	res, err = o.Run(t.Context(), task("go"))
 	require.NoError(t, err)
 	require.Equal(t, machine.StatusWaiting, res.Status)
@@ -261,7 +261,7 @@ func TestRedact_failsWhereItIsAsked(t *testing.T) {
 
 // Without a journal the run is interrupted.
 func TestRedact_withoutAStore(t *testing.T) {
-	o := solver(t, scripted.New(scripted.Text(card)), redacting(breaksAt(machine.TypeAnswered, func(machine.Record) (machine.Record, error) { panic(card) })))
+	o := solver(t, scripted.New(scripted.Text(card)), redacting(breaksAt("answered", func(machine.Record) (machine.Record, error) { panic(card) })))
 	res, err := o.Run(t.Context(), task("go"))
 	require.Equal(t, machine.StatusInterrupted, res.Status)
 	require.Equal(t, delegation.CodeStorage, res.Output.Err.Code)
@@ -285,7 +285,7 @@ func TestRedact_refusesOtherChanges(t *testing.T) {
 		},
 	}
 	for name, edit := range edits {
-		o := solver(t, scripted.New(scripted.Text("hello")), redacting(breaksAt(machine.TypeAnswered, func(r machine.Record) (machine.Record, error) { return edit(r), nil })))
+		o := solver(t, scripted.New(scripted.Text("hello")), redacting(breaksAt("answered", func(r machine.Record) (machine.Record, error) { return edit(r), nil })))
 		_, err := o.Run(t.Context(), task("go"))
 		require.ErrorContains(t, errors.Unwrap(asRedaction(t, err)), "changed more than", name)
 	}
@@ -295,7 +295,7 @@ func TestRedact_refusesOtherChanges(t *testing.T) {
 		"strategy":  func(s machine.Started) machine.Started { s.Strategy = "other"; return s },
 		"limits":    func(s machine.Started) machine.Started { s.Limits.Steps++; return s },
 	} {
-		o := solver(t, scripted.New(scripted.Text("hello")), redacting(breaksAt(machine.TypeStarted, func(r machine.Record) (machine.Record, error) { return edit(r.(machine.Started)), nil })))
+		o := solver(t, scripted.New(scripted.Text("hello")), redacting(breaksAt("started", func(r machine.Record) (machine.Record, error) { return edit(r.(machine.Started)), nil })))
 		_, err := o.Run(t.Context(), task("go"))
 		require.ErrorContains(t, errors.Unwrap(asRedaction(t, err)), "changed more than", name)
 	}

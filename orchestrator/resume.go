@@ -242,7 +242,7 @@ func isRefusal(err error) bool {
 // applyStored applies one record of the journal, and keeps what the run needs of it. It does not
 // decode the records behind an unfit one.
 func (r *run) applyStored(rd *journals.Reading, stored checkpoint.Record) error {
-	if rd.Unfit != nil && stored.Type != machine.TypeMigrated {
+	if rd.Unfit != nil && stored.Type != machine.TypeOf(machine.Migrated{}) {
 		rd.Last++
 		return nil
 	}

@@ -15,8 +15,8 @@ import (
 	"github.com/segue-go/segue/orchestrator"
 )
 
-// ScopeName is the name of the instrumentation scope.
-const ScopeName = "github.com/segue-go/segue/otel"
+// scopeName is the name of the instrumentation scope.
+const scopeName = "github.com/segue-go/segue/otel"
 
 // Config is what a [Telemetry] works with. The zero value is ready.
 type Config struct {
@@ -53,7 +53,7 @@ func New(cfg Config) (*Telemetry, error) {
 		cfg.MeterProvider = otel.GetMeterProvider()
 	}
 	t := &Telemetry{
-		tracer: cfg.TracerProvider.Tracer(ScopeName), meter: cfg.MeterProvider.Meter(ScopeName),
+		tracer: cfg.TracerProvider.Tracer(scopeName), meter: cfg.MeterProvider.Meter(scopeName),
 		names: chosenNames(), content: cfg.Content,
 	}
 	if cfg.Provider != "" {

@@ -120,7 +120,7 @@ func (l *lab) sums() map[string]float64 {
 	require.NoError(l.t, l.reader.Collect(l.t.Context(), &data))
 	sums := map[string]float64{}
 	for _, scope := range data.ScopeMetrics {
-		require.Equal(l.t, segueotel.ScopeName, scope.Scope.Name)
+		require.Equal(l.t, "github.com/segue-go/segue/otel", scope.Scope.Name)
 		for _, m := range scope.Metrics {
 			switch d := m.Data.(type) {
 			case metricdata.Sum[int64]:

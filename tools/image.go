@@ -13,8 +13,8 @@ import (
 // The most that one call may show the model besides its text. A model reads its pictures again with
 // every request that follows.
 const (
-	MaxImages     = 16
-	MaxImageBytes = 5 << 20 // of all URLs together, so that data URLs hold at most 3.75 MiB
+	maxImages     = 16
+	maxImageBytes = 5 << 20 // of all URLs together, so that data URLs hold at most 3.75 MiB
 )
 
 // errNoCall says that a tool is not run by a Runner, or that its call is over.
@@ -26,8 +26,8 @@ var errNoCall = errors.New("tools: the model cannot be shown a picture here: the
 // request with such a picture: see the client that is used.
 //
 // ShowImage returns an error for any other URL, for a data URL without bytes in base64, for
-// a Detail or a Cache that does not exist, and beyond [MaxImages] pictures or
-// [MaxImageBytes] of one call: the picture is then not shown, and those before it are. It also
+// a Detail or a Cache that does not exist, and beyond 16 pictures or
+// 5 MiB of URLs of one call: the picture is then not shown, and those before it are. It also
 // returns an error in an inline tool, outside a [Runner], and after the call is over.
 func ShowImage(ctx context.Context, i messages.Image) error {
 	c := callOf(ctx)
@@ -47,10 +47,10 @@ func ShowImage(ctx context.Context, i messages.Image) error {
 		size += len(shown.URL)
 	}
 	switch {
-	case len(c.out.Images) >= MaxImages:
-		return fmt.Errorf("tools: the model cannot be shown the picture: a call shows at most %d", MaxImages)
-	case size > MaxImageBytes:
-		return fmt.Errorf("tools: the model cannot be shown the picture: the URLs of a call have at most %d bytes together, and these have %d", MaxImageBytes, size)
+	case len(c.out.Images) >= maxImages:
+		return fmt.Errorf("tools: the model cannot be shown the picture: a call shows at most %d", maxImages)
+	case size > maxImageBytes:
+		return fmt.Errorf("tools: the model cannot be shown the picture: the URLs of a call have at most %d bytes together, and these have %d", maxImageBytes, size)
 	}
 	c.out.Images = append(c.out.Images, i)
 	return nil

@@ -44,16 +44,16 @@ func TestShowImage_refuses(t *testing.T) {
 		for _, url := range []string{"", "http://example.com/a.png", "file:///etc/passwd", "data:text/html,x", "javascript:1"} {
 			refused(ctx, url, "must begin with https://")
 		}
-		large := "data:image/png;base64," + strings.Repeat("A", tools.MaxImageBytes-200)
+		large := "data:image/png;base64," + strings.Repeat("A", (5<<20)-200)
 		require.NoError(t, tools.ShowImage(ctx, messages.Image{URL: large}))
 		refused(ctx, large, "bytes together")
-		for range tools.MaxImages - 1 {
+		for range 16 - 1 {
 			require.NoError(t, tools.ShowImage(ctx, messages.Image{URL: "https://"}))
 		}
 		refused(ctx, "https://", "at most 16")
 		return "", nil
 	})
-	require.Len(t, tools.Runner{}.Run(t.Context(), jobFor(setOf(t, look), "look")).Images, tools.MaxImages)
+	require.Len(t, tools.Runner{}.Run(t.Context(), jobFor(setOf(t, look), "look")).Images, 16)
 }
 
 // A picture that every provider refuses would be in all later requests of the run.

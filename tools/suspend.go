@@ -8,8 +8,8 @@ import (
 	"slices"
 )
 
-// MaxState is the number of bytes that the state of a suspended call may have; see [Suspend].
-const MaxState = 256 << 10
+// maxState is the number of bytes that the state of a suspended call may have.
+const maxState = 256 << 10
 
 // Suspension is what a call left that [Suspend] has suspended.
 type Suspension struct {
@@ -40,7 +40,7 @@ type Answer struct {
 // what it did has had an effect, or because the other side waits for the answers to its own
 // questions. Use Ask for anything else.
 //
-// The state is JSON of at most [MaxState] bytes. It is kept in the journal of the run, and is shown
+// The state is JSON of at most 256 KiB. It is kept in the journal of the run, and is shown
 // to nobody: put no key in it. There are 1 to 32 questions, all different. If anything is wrong,
 // the error does not wrap ErrSuspended, and says so. Without anybody to ask it is [ErrNobody]; once
 // ctx is done, it is the cause of ctx.
@@ -80,8 +80,8 @@ func (s *Suspension) check() error {
 		return errors.New("tools: Suspend needs a question")
 	case n > mostQuestions:
 		return fmt.Errorf("tools: Suspend was given %d questions, more than %d", n, mostQuestions)
-	case len(s.State) > MaxState:
-		return fmt.Errorf("tools: the state of a suspended call has %d bytes, more than %d", len(s.State), MaxState)
+	case len(s.State) > maxState:
+		return fmt.Errorf("tools: the state of a suspended call has %d bytes, more than %d", len(s.State), maxState)
 	case s.State != nil && !json.Valid(s.State):
 		return errors.New("tools: the state of a suspended call is not JSON")
 	}

@@ -63,7 +63,7 @@ func TestSuspend_refused(t *testing.T) {
 		"Suspend was given 33 questions, more than 32":              {`{}`, many},
 		"Suspend was given the question \"Sure?\" twice":            {`{}`, []tools.Question{one, {Kind: tools.KindQuestion, Text: "Sure?"}}},
 		"the state of a suspended call is not JSON":                 {`{`, []tools.Question{one}},
-		"the state of a suspended call has 262146 bytes, more than": {`"` + strings.Repeat("a", tools.MaxState) + `"`, []tools.Question{one}},
+		"the state of a suspended call has 262146 bytes, more than": {`"` + strings.Repeat("a", (256<<10)) + `"`, []tools.Question{one}},
 	} {
 		job := tools.Job{Call: messages.ToolCall{ID: "1", Name: "deploy"}, Tool: suspending(c.state, c.questions...), Ask: nobody}
 		running := tools.Runner{}.Begin(t.Context(), job)

@@ -17,9 +17,9 @@ import (
 // The defaults of [Config].
 const (
 	DefaultMaxTokens   = 16000
-	DefaultIdleTimeout = 2 * time.Minute
-	DefaultMaxRetries  = 3
-	DefaultMaxResponse = 64 << 20
+	defaultIdleTimeout = 2 * time.Minute
+	defaultMaxRetries  = 3
+	defaultMaxResponse = 64 << 20
 )
 
 // defaultBaseURL is the address of Anthropic.
@@ -74,7 +74,7 @@ type Config struct {
 
 	// IdleTimeout is the longest silence of the server in a streamed call: before the first byte,
 	// and between two reads. Pings end a silence; time spent in onDelta does not count. 0 means
-	// DefaultIdleTimeout, negative means none. Such a silence is not retried (NoRetry of
+	// two minutes, negative means none. Such a silence is not retried (NoRetry of
 	// [llmclient.Error]). IdleTimeout does not apply to a call that is not streamed: limit it with
 	// the context.
 	IdleTimeout time.Duration
@@ -82,11 +82,11 @@ type Config struct {
 	// MaxRetries is how often a request is repeated after a temporary error: a rate limit, a 5xx,
 	// 529 (overloaded), or a broken connection, also in the middle of a reply, but not after a
 	// silence of IdleTimeout. Each is reported, and listed in Response.Attempts; see
-	// [llmclient.Retry], which waits between them. 0 means DefaultMaxRetries, negative means none.
+	// [llmclient.Retry], which waits between them. 0 means three, negative means none.
 	MaxRetries int
 
 	// MaxResponse is the greatest size of an answer in bytes; a larger answer is a CodeBadResponse.
-	// 0 means DefaultMaxResponse, negative means no limit. A streamed token takes 100 to 200 bytes.
+	// 0 means 64 MiB, negative means no limit. A streamed token takes 100 to 200 bytes.
 	MaxResponse int64
 
 	// KeepRaw sets Response.Raw: to the body, or to a JSON list of the events of a stream.
@@ -143,13 +143,13 @@ func (cfg Config) withDefaults() (Config, error) {
 		cfg.MaxTokens = DefaultMaxTokens
 	}
 	if cfg.IdleTimeout == 0 {
-		cfg.IdleTimeout = DefaultIdleTimeout
+		cfg.IdleTimeout = defaultIdleTimeout
 	}
 	if cfg.MaxRetries == 0 {
-		cfg.MaxRetries = DefaultMaxRetries
+		cfg.MaxRetries = defaultMaxRetries
 	}
 	if cfg.MaxResponse == 0 {
-		cfg.MaxResponse = DefaultMaxResponse
+		cfg.MaxResponse = defaultMaxResponse
 	}
 	return cfg, cfg.check()
 }

@@ -11,13 +11,6 @@ import (
 	"github.com/segue-go/segue/llmclient/internal/openaiapi"
 )
 
-// The defaults of [Config].
-const (
-	DefaultIdleTimeout = openaiapi.DefaultIdleTimeout // two minutes
-	DefaultMaxRetries  = openaiapi.DefaultMaxRetries  // three
-	DefaultMaxResponse = openaiapi.DefaultMaxResponse // 64 MiB
-)
-
 // Config says which server to ask, and how. The zero value asks OpenAI, or the server in
 // OPENAI_BASE_URL, with the key in OPENAI_API_KEY. openai-go also reads OPENAI_ORG_ID,
 // OPENAI_PROJECT_ID and OPENAI_CUSTOM_HEADERS, and sends them to any BaseURL; see NoEnvironment.
@@ -42,7 +35,7 @@ type Config struct {
 
 	// IdleTimeout is the longest silence of the server in a streamed call: before the first byte,
 	// and between two reads. Comments of the stream end a silence; time spent in onDelta does not
-	// count. 0 means DefaultIdleTimeout, negative means none. A model that thinks silently needs
+	// count. 0 means two minutes, negative means none. A model that thinks silently needs
 	// more, so such a silence is not retried (NoRetry of [llmclient.Error]). IdleTimeout does not
 	// apply to a call that is not streamed: limit it with the context.
 	IdleTimeout time.Duration
@@ -50,11 +43,11 @@ type Config struct {
 	// MaxRetries is how often a request is repeated after a temporary error: a rate limit, a 5xx,
 	// or a broken connection, also in the middle of a reply, but not after a silence of
 	// IdleTimeout. Each is reported, and listed in Response.Attempts; see [llmclient.Retry], which
-	// waits between them. 0 means DefaultMaxRetries, negative means none.
+	// waits between them. 0 means three, negative means none.
 	MaxRetries int
 
 	// MaxResponse is the greatest size of an answer in bytes; a larger answer is a CodeBadResponse.
-	// 0 means DefaultMaxResponse, negative means no limit. A streamed token takes 200 to 400 bytes.
+	// 0 means 64 MiB, negative means no limit. A streamed token takes 200 to 400 bytes.
 	MaxResponse int64
 
 	// KeepRaw sets Response.Raw: to the body, or to a JSON list of the events of a stream, without

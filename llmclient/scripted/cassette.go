@@ -16,8 +16,8 @@ import (
 	"github.com/segue-go/segue/tools"
 )
 
-// Version is the version of cassettes that this package writes and reads.
-const Version = 1
+// cassetteVersion is the version of cassettes that this package writes and reads.
+const cassetteVersion = 1
 
 // The JSON form of a cassette. The package comment describes it.
 type (
@@ -109,8 +109,8 @@ func readEntry(data []byte) (*entry, error) {
 	if err := json.Unmarshal(data, &version); err != nil {
 		return nil, err
 	}
-	if version.V != Version {
-		return nil, fmt.Errorf("version %d is not known; this is version %d", version.V, Version)
+	if version.V != cassetteVersion {
+		return nil, fmt.Errorf("version %d is not known; this is version %d", version.V, cassetteVersion)
 	}
 	var e entry
 	if err := strict(data, &e); err != nil {

@@ -37,7 +37,7 @@ func (r *Recorder) Complete(ctx context.Context, req *llmclient.Request, onDelta
 	if err != nil {
 		return nil, &llmclient.Error{Code: llmclient.CodeBadRequest, Model: req.Model, Message: "scripted: the request cannot be recorded: " + err.Error(), Err: err}
 	}
-	e := &entry{V: Version, Key: key, Request: request}
+	e := &entry{V: cassetteVersion, Key: key, Request: request}
 	resp, err := r.client.Complete(ctx, req, e.listen(onDelta))
 	if err != nil && ctx.Err() != nil {
 		return nil, err

@@ -217,7 +217,7 @@ func TestAccess_ownersApart(t *testing.T) {
 	}
 	for _, owner := range []string{"a/1/b", "\x01", "", strings.Repeat("x", 250)} { // nobody is not everybody
 		broken, _ := serve(t, sse.Config{Start: sse.Tasks(s.agent), Owner: func(*http.Request) (string, error) { return owner, nil }})
-		refused(t, post(t, t.Context(), broken, `{"goal": "x"}`), http.StatusInternalServerError, sse.CodeInternal, "could not be started")
+		refused(t, post(t, t.Context(), broken, `{"goal": "x"}`), http.StatusInternalServerError, "internal", "could not be started")
 	}
 }
 
@@ -297,7 +297,7 @@ func TestAuthorized(t *testing.T) {
 	server.URL = base + "?run=mine"
 	refused(t, post(t, t.Context(), server, ""), http.StatusTeapot, "in", "let in")
 	server.URL = base + "?run=other"
-	refused(t, post(t, t.Context(), server, ""), http.StatusForbidden, sse.CodeRun, "cannot be started or resumed")
+	refused(t, post(t, t.Context(), server, ""), http.StatusForbidden, "run", "cannot be started or resumed")
 	require.Error(t, sse.Authorized(httptest.NewRequest(http.MethodGet, "/", nil), "mine"))
 }
 

@@ -212,19 +212,19 @@ func TestFollow_refuses(t *testing.T) {
 	_, err := o.Run(t.Context(), orchestrator.Task{Run: "r", Input: delegation.Input{Goal: "go"}})
 	require.NoError(t, err)
 	server, _ := serve(t, sse.Config{Follow: o})
-	refused(t, get(t.Context(), t, server, ""), http.StatusForbidden, sse.CodeRun, "cannot be started")
+	refused(t, get(t.Context(), t, server, ""), http.StatusForbidden, "run", "cannot be started")
 	require.Equal(t, http.StatusMethodNotAllowed, post(t, t.Context(), server, "{}").StatusCode)
 
 	server, _ = serve(t, sse.Config{Follow: o, Authorize: anyRun})
-	refused(t, get(t.Context(), t, server, "nonsense"), http.StatusBadRequest, sse.CodeBadRequest, "Last-Event-ID")
+	refused(t, get(t.Context(), t, server, "nonsense"), http.StatusBadRequest, "bad_request", "Last-Event-ID")
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, server.URL, http.NoBody)
 	require.NoError(t, err)
 	resp, err := server.Client().Do(req)
 	require.NoError(t, err)
 	defer resp.Body.Close()
-	refused(t, resp, http.StatusBadRequest, sse.CodeBadRequest, "names no run")
+	refused(t, resp, http.StatusBadRequest, "bad_request", "names no run")
 	server, _ = serve(t, sse.Config{Follow: agent(t, scripted.New(), inMemory), Authorize: anyRun})
-	refused(t, get(t.Context(), t, server, ""), http.StatusForbidden, sse.CodeRun, "cannot be started")
+	refused(t, get(t.Context(), t, server, ""), http.StatusForbidden, "run", "cannot be started")
 
 	for _, cfg := range []sse.Config{
 		{Start: sse.Tasks(o), Detached: true},

@@ -17,10 +17,10 @@ import (
 
 // Defaults of a [Config].
 const (
-	DefaultMaxBody      = 1 << 20
-	DefaultKeepAlive    = 15 * time.Second
-	DefaultReadTimeout  = 30 * time.Second
-	DefaultWriteTimeout = 30 * time.Second
+	defaultMaxBody      = 1 << 20
+	defaultKeepAlive    = 15 * time.Second
+	defaultReadTimeout  = 30 * time.Second
+	defaultWriteTimeout = 30 * time.Second
 )
 
 // Start returns the events of a run for a request, such as the result of
@@ -118,10 +118,10 @@ func New(cfg Config) (*Handler, error) {
 	if slices.Contains(cfg.Methods, http.MethodGet) && !slices.Contains(cfg.Methods, http.MethodHead) {
 		cfg.Methods = append(slices.Clip(cfg.Methods), http.MethodHead)
 	}
-	cfg.MaxBody = withDefault(cfg.MaxBody, DefaultMaxBody)
-	cfg.KeepAlive = withDefault(cfg.KeepAlive, DefaultKeepAlive)
-	cfg.ReadTimeout = withDefault(cfg.ReadTimeout, DefaultReadTimeout)
-	cfg.WriteTimeout = withDefault(cfg.WriteTimeout, DefaultWriteTimeout)
+	cfg.MaxBody = withDefault(cfg.MaxBody, defaultMaxBody)
+	cfg.KeepAlive = withDefault(cfg.KeepAlive, defaultKeepAlive)
+	cfg.ReadTimeout = withDefault(cfg.ReadTimeout, defaultReadTimeout)
+	cfg.WriteTimeout = withDefault(cfg.WriteTimeout, defaultWriteTimeout)
 	return &Handler{cfg: cfg, allow: strings.Join(cfg.Methods, ", ")}, nil
 }
 
@@ -162,7 +162,7 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	switch {
 	case !slices.Contains(h.cfg.Methods, r.Method):
 		w.Header().Set("Allow", h.allow)
-		h.refuse(w, r, &Error{Status: http.StatusMethodNotAllowed, Code: CodeMethod, Message: "the method is not one of " + h.allow})
+		h.refuse(w, r, &Error{Status: http.StatusMethodNotAllowed, Code: codeMethod, Message: "the method is not one of " + h.allow})
 	case r.Method == http.MethodHead:
 		setHeaders(w.Header())
 	case h.cfg.Follow != nil && r.Method == http.MethodGet:

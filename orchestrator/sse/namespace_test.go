@@ -83,7 +83,7 @@ func TestNamespace_invalid(t *testing.T) {
 		end, _ := serve(t, sse.Config{
 			Start: sse.Tasks(s.agent), Authorize: anyRun, Namespace: func(*http.Request) (string, error) { return namespace, nil },
 		})
-		refused(t, post(t, t.Context(), end, `{"goal": "x"}`), http.StatusInternalServerError, sse.CodeInternal, "could not be started")
+		refused(t, post(t, t.Context(), end, `{"goal": "x"}`), http.StatusInternalServerError, "internal", "could not be started")
 	}
 	end, _ := serve(t, sse.Config{
 		Start: sse.Tasks(s.agent), Authorize: anyRun, Namespace: func(*http.Request) (string, error) { return "", errors.New("who is that?") },

@@ -19,7 +19,7 @@ import (
 // The answer has the status 202 (Accepted) and no body; the events of the run tell what becomes of
 // the note. The rules are those of the Handler: Namespace, Owner and Authorize say which runs a
 // client may name, and with neither of the last two none; MaxBody and ReadTimeout bound the
-// request. Errors are as [Error] says; a run that has ended is a 409 with [CodeReply]. The store of
+// request. Errors are as [Error] says; a run that has ended is a 409 with the code "reply". The store of
 // the Orchestrator must be a [checkpoint.Inbox].
 func (h *Handler) Notes(o *orchestrator.Orchestrator) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -29,7 +29,7 @@ func (h *Handler) Notes(o *orchestrator.Orchestrator) http.Handler {
 		limitReads(w, h.cfg.ReadTimeout)
 		if r.Method != http.MethodPost {
 			w.Header().Set("Allow", http.MethodPost)
-			h.refuse(w, r, &Error{Status: http.StatusMethodNotAllowed, Code: CodeMethod, Message: "the method is not " + http.MethodPost})
+			h.refuse(w, r, &Error{Status: http.StatusMethodNotAllowed, Code: codeMethod, Message: "the method is not " + http.MethodPost})
 			return
 		}
 		if h.cfg.MaxBody > 0 {

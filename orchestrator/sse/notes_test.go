@@ -42,7 +42,7 @@ func TestNotes(t *testing.T) {
 	require.Equal(t, http.StatusOK, status)
 	status, text = s.post(notes, "a", `{"run": "r", "text": "late"}`)
 	require.Equal(t, http.StatusConflict, status, text)
-	require.Contains(t, text, sse.CodeReply)
+	require.Contains(t, text, "reply")
 }
 
 // The rules are those of the other routes.

@@ -18,15 +18,15 @@ import (
 //
 // Other errors of a [Start], and errors at the beginning of a run's events, are sent as:
 //
-//	*http.MaxBytesError              413   CodeTooLarge
-//	os.ErrDeadlineExceeded           408   CodeTimeout
-//	*strategy.UnknownError           404   CodeUnknownStrategy
-//	checkpoint.ErrNotFound           403   CodeRun; [Config].OnError is called
-//	checkpoint.ErrConflict           409   CodeInUse, if the request may name the run: see [Authorized]
-//	checkpoint.ErrConflict           403   CodeRun otherwise; [Config].OnError is called
-//	checkpoint.ErrID              400   CodeBadRequest
-//	*machine.ReplyError         409   CodeReply
-//	any other                        500   CodeInternal, without its text; [Config].OnError is called
+//	*http.MaxBytesError              413   too_large
+//	os.ErrDeadlineExceeded           408   timeout
+//	*strategy.UnknownError           404   unknown_strategy
+//	checkpoint.ErrNotFound           403   run; [Config].OnError is called
+//	checkpoint.ErrConflict           409   in_use, if the request may name the run: see [Authorized]
+//	checkpoint.ErrConflict           403   run otherwise; [Config].OnError is called
+//	checkpoint.ErrID                 400   bad_request
+//	*machine.ReplyError              409   reply
+//	any other                        500   internal, without its text; [Config].OnError is called
 //
 // An unknown run and a run that the client may not name are refused in the same way, in use or not,
 // so that clients learn nothing about the runs of others.
@@ -50,16 +50,16 @@ func (e *Error) Unwrap() error { return e.Err }
 
 // The codes of this package.
 const (
-	CodeBadRequest      = "bad_request"
-	CodeMethod          = "method_not_allowed"
-	CodeMediaType       = "media_type"
-	CodeTooLarge        = "too_large"
-	CodeTimeout         = "timeout" // the body did not arrive in time
-	CodeUnknownStrategy = "unknown_strategy"
-	CodeRun             = "run"    // the run is unknown, or belongs to another client
-	CodeInUse           = "in_use" // a run of the client's exists already, or is in progress
-	CodeReply           = "reply"  // a reply does not fit any open wait of the run
-	CodeInternal        = "internal"
+	codeBadRequest      = "bad_request"
+	codeMethod          = "method_not_allowed"
+	codeMediaType       = "media_type"
+	codeTooLarge        = "too_large"
+	codeTimeout         = "timeout" // the body did not arrive in time
+	codeUnknownStrategy = "unknown_strategy"
+	codeRun             = "run"    // the run is unknown, or belongs to another client
+	codeInUse           = "in_use" // a run of the client's exists already, or is in progress
+	codeReply           = "reply"  // a reply does not fit any open wait of the run
+	codeInternal        = "internal"
 )
 
 // refusal converts an error to the one that the client gets.
@@ -68,37 +68,37 @@ func refusal(err error) *Error {
 		return e
 	}
 	if _, ok := errors.AsType[*http.MaxBytesError](err); ok {
-		return &Error{Status: http.StatusRequestEntityTooLarge, Code: CodeTooLarge, Message: "the body is too large", Err: err}
+		return &Error{Status: http.StatusRequestEntityTooLarge, Code: codeTooLarge, Message: "the body is too large", Err: err}
 	}
 	if e, ok := errors.AsType[*strategy.UnknownError](err); ok {
-		return &Error{Status: http.StatusNotFound, Code: CodeUnknownStrategy, Message: e.Error(), Err: err}
+		return &Error{Status: http.StatusNotFound, Code: codeUnknownStrategy, Message: e.Error(), Err: err}
 	}
 	if e, ok := errors.AsType[*machine.ReplyError](err); ok {
-		return &Error{Status: http.StatusConflict, Code: CodeReply, Message: e.Error(), Err: err}
+		return &Error{Status: http.StatusConflict, Code: codeReply, Message: e.Error(), Err: err}
 	}
 	switch {
 	case errors.Is(err, checkpoint.ErrNotFound), errors.Is(err, checkpoint.ErrConflict):
 		return noRun(err)
 	case errors.Is(err, os.ErrDeadlineExceeded):
-		return &Error{Status: http.StatusRequestTimeout, Code: CodeTimeout, Message: "the body did not come in time", Err: err}
+		return &Error{Status: http.StatusRequestTimeout, Code: codeTimeout, Message: "the body did not come in time", Err: err}
 	case errors.Is(err, checkpoint.ErrID):
-		return &Error{Status: http.StatusBadRequest, Code: CodeBadRequest, Message: "the id of the run is not UTF-8 text of 1 to 512 bytes without NUL", Err: err}
+		return &Error{Status: http.StatusBadRequest, Code: codeBadRequest, Message: "the id of the run is not UTF-8 text of 1 to 512 bytes without NUL", Err: err}
 	default:
-		return &Error{Status: http.StatusInternalServerError, Code: CodeInternal, Message: "the run could not be started", Err: err}
+		return &Error{Status: http.StatusInternalServerError, Code: codeInternal, Message: "the run could not be started", Err: err}
 	}
 }
 
 // refuse answers a request that was refused.
 func (h *Handler) refuse(w http.ResponseWriter, r *http.Request, err error) {
 	e := refusal(err)
-	if e.Code == CodeRun && errors.Is(err, checkpoint.ErrConflict) && accessOf(r).may != "" {
-		e = &Error{Status: http.StatusConflict, Code: CodeInUse, Message: "the run exists already, or is in progress: wait until it has ended, or choose another id", Err: err}
+	if e.Code == codeRun && errors.Is(err, checkpoint.ErrConflict) && accessOf(r).may != "" {
+		e = &Error{Status: http.StatusConflict, Code: codeInUse, Message: "the run exists already, or is in progress: wait until it has ended, or choose another id", Err: err}
 	}
 	status := e.Status
 	if status == 0 {
 		status = http.StatusInternalServerError
 	}
-	if status >= http.StatusInternalServerError || e.Code == CodeRun {
+	if status >= http.StatusInternalServerError || e.Code == codeRun {
 		h.report(r, err)
 	}
 	var body struct {

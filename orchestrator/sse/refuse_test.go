@@ -51,22 +51,22 @@ func TestTasks_refuses(t *testing.T) {
 		code    string
 		message string
 	}{
-		"empty":            {"", http.StatusBadRequest, sse.CodeBadRequest, "the body is empty"},
-		"not JSON":         {`{"goal": x}`, http.StatusBadRequest, sse.CodeBadRequest, "the body is not JSON at byte 10"},
-		"cut":              {`{"goal": "go"`, http.StatusBadRequest, sse.CodeBadRequest, "the body is not JSON: it ends too early"},
-		"no object":        {`[]`, http.StatusBadRequest, sse.CodeBadRequest, "the body is not a JSON object"},
-		"nothing to do":    {`{}`, http.StatusBadRequest, sse.CodeBadRequest, "there is nothing to do"},
-		"null":             {`null`, http.StatusBadRequest, sse.CodeBadRequest, "there is nothing to do"},
-		"wrong type":       {`{"goal": 3}`, http.StatusBadRequest, sse.CodeBadRequest, `the field "goal" of the body cannot be a number`},
-		"unknown field":    {`{"goal": "go", "limits": {"steps": -1}}`, http.StatusBadRequest, sse.CodeBadRequest, `the body cannot be read: unknown field "limits"`},
-		"long field":       {`{"` + long + `": 1}`, http.StatusBadRequest, sse.CodeBadRequest, "unknown field"},
-		"two objects":      {`{"goal": "go"} {"goal": "on"}`, http.StatusBadRequest, sse.CodeBadRequest, "the body holds more than one JSON object"},
-		"rubbish behind":   {`{"goal": "go"} x`, http.StatusBadRequest, sse.CodeBadRequest, "the body is not JSON at byte 1"},
-		"bad messages":     {`{"messages": {"v": 9}}`, http.StatusBadRequest, sse.CodeBadRequest, "messages: "},
-		"too large":        {`{"goal": "` + long + long + `"}`, http.StatusRequestEntityTooLarge, sse.CodeTooLarge, "the body is too large"},
-		"too large behind": {`{"goal": "go"}` + strings.Repeat(" ", 3000), http.StatusRequestEntityTooLarge, sse.CodeTooLarge, "the body is too large"},
-		"unknown strategy": {`{"goal": "go", "strategy": "nobody"}`, http.StatusNotFound, sse.CodeUnknownStrategy, `no strategy "nobody"; known: solve`},
-		"long strategy":    {`{"goal": "go", "strategy": "` + long + `"}`, http.StatusNotFound, sse.CodeUnknownStrategy, `no strategy "x`},
+		"empty":            {"", http.StatusBadRequest, "bad_request", "the body is empty"},
+		"not JSON":         {`{"goal": x}`, http.StatusBadRequest, "bad_request", "the body is not JSON at byte 10"},
+		"cut":              {`{"goal": "go"`, http.StatusBadRequest, "bad_request", "the body is not JSON: it ends too early"},
+		"no object":        {`[]`, http.StatusBadRequest, "bad_request", "the body is not a JSON object"},
+		"nothing to do":    {`{}`, http.StatusBadRequest, "bad_request", "there is nothing to do"},
+		"null":             {`null`, http.StatusBadRequest, "bad_request", "there is nothing to do"},
+		"wrong type":       {`{"goal": 3}`, http.StatusBadRequest, "bad_request", `the field "goal" of the body cannot be a number`},
+		"unknown field":    {`{"goal": "go", "limits": {"steps": -1}}`, http.StatusBadRequest, "bad_request", `the body cannot be read: unknown field "limits"`},
+		"long field":       {`{"` + long + `": 1}`, http.StatusBadRequest, "bad_request", "unknown field"},
+		"two objects":      {`{"goal": "go"} {"goal": "on"}`, http.StatusBadRequest, "bad_request", "the body holds more than one JSON object"},
+		"rubbish behind":   {`{"goal": "go"} x`, http.StatusBadRequest, "bad_request", "the body is not JSON at byte 1"},
+		"bad messages":     {`{"messages": {"v": 9}}`, http.StatusBadRequest, "bad_request", "messages: "},
+		"too large":        {`{"goal": "` + long + long + `"}`, http.StatusRequestEntityTooLarge, "too_large", "the body is too large"},
+		"too large behind": {`{"goal": "go"}` + strings.Repeat(" ", 3000), http.StatusRequestEntityTooLarge, "too_large", "the body is too large"},
+		"unknown strategy": {`{"goal": "go", "strategy": "nobody"}`, http.StatusNotFound, "unknown_strategy", `no strategy "nobody"; known: solve`},
+		"long strategy":    {`{"goal": "go", "strategy": "` + long + `"}`, http.StatusNotFound, "unknown_strategy", `no strategy "x`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			refused(t, post(t, t.Context(), server, test.body), test.status, test.code, test.message)
@@ -93,11 +93,11 @@ func TestMethods(t *testing.T) {
 	for _, method := range []string{http.MethodGet, http.MethodPut, http.MethodOptions} {
 		resp := do(posts, method)
 		require.Equal(t, "POST", resp.Header.Get("Allow"))
-		refused(t, resp, http.StatusMethodNotAllowed, sse.CodeMethod, "POST")
+		refused(t, resp, http.StatusMethodNotAllowed, "method_not_allowed", "POST")
 	}
 	require.Equal(t, http.StatusMethodNotAllowed, do(posts, http.MethodHead).StatusCode)
 	for _, media := range []string{"", "text/plain", "application/x-www-form-urlencoded", "nonsense;;"} {
-		refused(t, do(posts, http.MethodPost, "Content-Type", media), http.StatusUnsupportedMediaType, sse.CodeMediaType, "application/json")
+		refused(t, do(posts, http.MethodPost, "Content-Type", media), http.StatusUnsupportedMediaType, "media_type", "application/json")
 	}
 
 	gets, _ := serve(t, sse.Config{Methods: []string{http.MethodGet}, Start: func(r *http.Request) (iter.Seq2[machine.Event, error], error) {
@@ -144,7 +144,7 @@ func TestInternalErrors(t *testing.T) {
 		begun bool
 	}{
 		"start fails":      {err: secret, told: "1234"},
-		"own error":        {err: &sse.Error{Message: "the run could not be started", Code: sse.CodeInternal, Err: secret}, told: "1234"},
+		"own error":        {err: &sse.Error{Message: "the run could not be started", Code: "internal", Err: secret}, told: "1234"},
 		"no events at all": {told: "neither events nor an error"},
 		"empty":            {start: events(), told: "the run has no events"},
 		"fails at once":    {start: func(yield func(machine.Event, error) bool) { yield(machine.Event{}, secret) }, told: "1234"},
@@ -162,7 +162,7 @@ func TestInternalErrors(t *testing.T) {
 				got, _ := read(t, resp)
 				require.Len(t, got, 1)
 			} else {
-				refused(t, resp, http.StatusInternalServerError, sse.CodeInternal, "the run could not be started")
+				refused(t, resp, http.StatusInternalServerError, "internal", "the run could not be started")
 			}
 			require.ErrorContains(t, <-told, test.told)
 		})
@@ -179,7 +179,7 @@ func TestUnflushable(t *testing.T) {
 	req := httptest.NewRequest(http.MethodPost, "/", strings.NewReader(`{"goal": "go"}`))
 	req.Header.Set("Content-Type", "application/json")
 	handler.ServeHTTP(struct{ http.ResponseWriter }{recorder}, req)
-	refused(t, recorder.Result(), http.StatusInternalServerError, sse.CodeInternal, "the run could not be started")
+	refused(t, recorder.Result(), http.StatusInternalServerError, "internal", "the run could not be started")
 	require.ErrorIs(t, told, http.ErrNotSupported)
 	require.ErrorContains(t, told, "needs a method Unwrap")
 	require.Empty(t, model.Requests())

@@ -431,11 +431,11 @@ func TestReplies(t *testing.T) {
 	require.Equal(t, machine.StatusWaiting, end.Status)
 	require.Equal(t, "Which file?", end.Waits[0].Text)
 
-	refused(t, post(t, t.Context(), start, `{"run": "r", "goal": "go"}`), http.StatusConflict, sse.CodeInUse, "the run exists already, or is in progress")
-	refused(t, post(t, t.Context(), resume, `{"run": "other"}`), http.StatusForbidden, sse.CodeRun, "the run cannot be started or resumed")
-	refused(t, post(t, t.Context(), start, `{"run": "a\u0000b", "goal": "go"}`), http.StatusForbidden, sse.CodeRun, "the run cannot be started or resumed")
-	refused(t, post(t, t.Context(), resume, `{"run": "r", "replies": [{"wait_id": "x"}]}`), http.StatusConflict, sse.CodeReply, "the run does not wait for it")
-	refused(t, post(t, t.Context(), resume, `{"replies": []}`), http.StatusBadRequest, sse.CodeBadRequest, "the body has no run")
+	refused(t, post(t, t.Context(), start, `{"run": "r", "goal": "go"}`), http.StatusConflict, "in_use", "the run exists already, or is in progress")
+	refused(t, post(t, t.Context(), resume, `{"run": "other"}`), http.StatusForbidden, "run", "the run cannot be started or resumed")
+	refused(t, post(t, t.Context(), start, `{"run": "a\u0000b", "goal": "go"}`), http.StatusForbidden, "run", "the run cannot be started or resumed")
+	refused(t, post(t, t.Context(), resume, `{"run": "r", "replies": [{"wait_id": "x"}]}`), http.StatusConflict, "reply", "the run does not wait for it")
+	refused(t, post(t, t.Context(), resume, `{"replies": []}`), http.StatusBadRequest, "bad_request", "the body has no run")
 
 	got, _ = read(t, post(t, t.Context(), resume, fmt.Sprintf(`{"run": "r", "replies": [{"wait_id": %q, "text": "a.txt"}]}`, end.Waits[0].ID)))
 	require.Equal(t, machine.EventRunResumed, got[0].Kind)

@@ -88,7 +88,7 @@ func Replies(o *orchestrator.Orchestrator) Start {
 // decode decodes the whole body of a request.
 func decode(r *http.Request, v any) error {
 	if media, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || media != "application/json" {
-		return &Error{Status: http.StatusUnsupportedMediaType, Code: CodeMediaType, Message: "the Content-Type is not application/json"}
+		return &Error{Status: http.StatusUnsupportedMediaType, Code: codeMediaType, Message: "the Content-Type is not application/json"}
 	}
 	d := json.NewDecoder(r.Body)
 	d.DisallowUnknownFields()
@@ -130,5 +130,5 @@ func unreadable(err error) error {
 }
 
 func bad(message string, cause error) *Error {
-	return &Error{Status: http.StatusBadRequest, Code: CodeBadRequest, Message: message, Err: cause}
+	return &Error{Status: http.StatusBadRequest, Code: codeBadRequest, Message: message, Err: cause}
 }

@@ -111,11 +111,11 @@ func (p *process) around(next orchestrator.Handler) orchestrator.Handler {
 func (p *process) ask(_ context.Context, w machine.Wait) (machine.Reply, error) {
 	at := gate{effect: machine.EffectID{Seq: w.Seq}, asked: w.CallID + " " + w.ID}
 	name := fmt.Sprintf("the answer to the %s about %s %s", w.Kind, w.Tool, w.CallID)
-	if !p.gates.wait(at) || !p.boundary(KindReply, "before "+name) {
+	if !p.gates.wait(at) || !p.boundary(kindReply, "before "+name) {
 		return machine.Reply{}, errKilled
 	}
 	reply := p.w.answer(&w)
-	if at.ends = true; !p.gates.wait(at) || !p.boundary(KindReply, "after "+name) {
+	if at.ends = true; !p.gates.wait(at) || !p.boundary(kindReply, "after "+name) {
 		return machine.Reply{}, errKilled
 	}
 	return reply, nil
@@ -179,7 +179,7 @@ func (p *process) hear(e *machine.Event, err error) bool {
 		sense(p.w, e)
 	}
 	if e.Index > 0 {
-		if !p.boundary(KindEvent, fmt.Sprintf("before the telling of %s of frame %s", e.Kind, e.Frame)) {
+		if !p.boundary(kindEvent, fmt.Sprintf("before the telling of %s of frame %s", e.Kind, e.Frame)) {
 			return false
 		}
 		p.w.told(e)

@@ -26,22 +26,22 @@ type Report struct {
 
 // The kinds of boundaries.
 const (
-	KindLease   = "lease"
-	KindAppend  = "append"
-	KindRequest = "request" // to a model
-	KindCall    = "call"    // of a tool
-	KindKeep    = "keep"    // a large result is kept
-	KindReply   = "reply"   // of a person
-	KindEvent   = "event"
+	kindLease   = "lease"
+	kindAppend  = "append"
+	kindRequest = "request" // to a model
+	kindCall    = "call"    // of a tool
+	kindKeep    = "keep"    // a large result is kept
+	kindReply   = "reply"   // of a person
+	kindEvent   = "event"
 )
 
 // Tried says what was tried at the boundaries of a kind.
 type Tried struct {
-	Kind       string
-	Boundaries int // of the run that is not cut off
-	Cuts       int // runs that were cut off there
-	Frozen     int // runs whose process was frozen there
-	Pairs      int // runs that were cut off there, and a second time
+	Kind       string // lease, append, request, call (of a tool), keep (of a large result), reply or event
+	Boundaries int    // of the run that is not cut off
+	Cuts       int    // runs that were cut off there
+	Frozen     int    // runs whose process was frozen there
+	Pairs      int    // runs that were cut off there, and a second time
 }
 
 // Problem is a run that is not as the oracle says.
@@ -78,7 +78,7 @@ func (r *Report) tried(kind string) *Tried {
 // kindOf returns the kind of the boundaries of an effect.
 func kindOf(e *machine.Effect) string {
 	if e.Kind == machine.EffectModel {
-		return KindRequest
+		return kindRequest
 	}
-	return KindCall
+	return kindCall
 }

@@ -31,10 +31,10 @@ func TestReport_kinds(t *testing.T) {
 		sum.Pairs += k.Pairs
 	}
 	require.Equal(t, crash.Tried{Boundaries: r.Boundaries, Cuts: r.Cuts, Frozen: r.Frozen, Pairs: r.Pairs}, sum)
-	require.Equal(t, 4, all[crash.KindRequest].Boundaries, "before and after each of two")
-	require.Equal(t, 4, all[crash.KindCall].Boundaries)
-	require.Equal(t, 4, all[crash.KindCall].Frozen)
-	for _, kind := range []string{crash.KindAppend, crash.KindEvent} {
+	require.Equal(t, 4, all["request"].Boundaries, "before and after each of two")
+	require.Equal(t, 4, all["call"].Boundaries)
+	require.Equal(t, 4, all["call"].Frozen)
+	for _, kind := range []string{"append", "event"} {
 		require.Positive(t, all[kind].Cuts, kind)
 	}
 }

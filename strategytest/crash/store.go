@@ -30,7 +30,7 @@ func (s processStore) Append(ctx context.Context, b checkpoint.Batch) error {
 		return errKilled
 	case heartbeat: // there may be many, and whoever dies then might have died before as well
 		return j.store.Append(ctx, b)
-	case !s.boundary(KindAppend, "before "+what):
+	case !s.boundary(kindAppend, "before "+what):
 		return errKilled
 	}
 	if err := j.store.Append(ctx, b); err != nil {
@@ -44,7 +44,7 @@ func (s processStore) Append(ctx context.Context, b checkpoint.Batch) error {
 		s.w.complain(lawJournal, problem)
 	}
 	s.w.checkNamed(ctx, b.Key, b.Records)
-	if !s.boundary(KindAppend, "after "+what) {
+	if !s.boundary(kindAppend, "after "+what) {
 		return errKilled
 	}
 	return nil
@@ -83,7 +83,7 @@ func (s processStore) Head(ctx context.Context, key checkpoint.Key) (checkpoint.
 
 // Lease implements checkpoint.Leaser.
 func (s processStore) Lease(ctx context.Context, key checkpoint.Key, writer string, d time.Duration) (checkpoint.Head, error) {
-	if !s.boundary(KindLease, "before the lease") {
+	if !s.boundary(kindLease, "before the lease") {
 		return checkpoint.Head{}, errKilled
 	}
 	leaser, ok := checkpoint.As[checkpoint.Leaser](s.w.journal.store)
@@ -91,7 +91,7 @@ func (s processStore) Lease(ctx context.Context, key checkpoint.Key, writer stri
 		return checkpoint.Head{}, errNoAbility
 	}
 	head, err := leaser.Lease(ctx, key, writer, d)
-	if err == nil && !s.boundary(KindLease, "after the lease") {
+	if err == nil && !s.boundary(kindLease, "after the lease") {
 		return checkpoint.Head{}, errKilled
 	}
 	return head, err

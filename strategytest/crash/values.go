@@ -22,11 +22,11 @@ func (s processStore) PutValue(ctx context.Context, key checkpoint.Key, id strin
 	switch {
 	case !ok:
 		return errNoAbility
-	case !s.boundary(KindKeep, "before "+what):
+	case !s.boundary(kindKeep, "before "+what):
 		return errKilled
 	}
 	err := values.PutValue(ctx, key, id, data)
-	if err == nil && !s.boundary(KindKeep, "after "+what) {
+	if err == nil && !s.boundary(kindKeep, "after "+what) {
 		return errKilled
 	}
 	return err

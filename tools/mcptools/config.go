@@ -98,13 +98,13 @@ type Limits struct {
 
 // Defaults of a [Config].
 const (
-	DefaultConnectTimeout = 30 * time.Second
-	DefaultCloseTimeout   = 2 * time.Second
-	DefaultTools          = 500
-	DefaultDescription    = 4 << 10
-	DefaultSchema         = 64 << 10
-	DefaultMessage        = 16 << 20
-	DefaultStderr         = 16 << 10
+	defaultConnectTimeout = 30 * time.Second
+	defaultCloseTimeout   = 2 * time.Second
+	defaultTools          = 500
+	defaultDescription    = 4 << 10
+	defaultSchema         = 64 << 10
+	defaultMessage        = 16 << 20
+	defaultStderr         = 16 << 10
 )
 
 const mostPrefix = 32
@@ -128,13 +128,13 @@ func (c Config) withDefaults() (Config, error) {
 	} else {
 		orDefault(&c.Name, filepath.Base(c.Command[0]))
 	}
-	orDefault(&c.ConnectTimeout, DefaultConnectTimeout)
-	orDefault(&c.CloseTimeout, DefaultCloseTimeout)
-	orDefault(&c.Limits.Tools, DefaultTools)
-	orDefault(&c.Limits.Description, DefaultDescription)
-	orDefault(&c.Limits.Schema, DefaultSchema)
-	orDefault(&c.Limits.Message, DefaultMessage)
-	orDefault(&c.Limits.Stderr, DefaultStderr)
+	orDefault(&c.ConnectTimeout, defaultConnectTimeout)
+	orDefault(&c.CloseTimeout, defaultCloseTimeout)
+	orDefault(&c.Limits.Tools, defaultTools)
+	orDefault(&c.Limits.Description, defaultDescription)
+	orDefault(&c.Limits.Schema, defaultSchema)
+	orDefault(&c.Limits.Message, defaultMessage)
+	orDefault(&c.Limits.Stderr, defaultStderr)
 	if c.Logger == nil {
 		c.Logger = slog.New(slog.DiscardHandler)
 	}

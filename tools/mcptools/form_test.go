@@ -13,7 +13,7 @@ import (
 
 func formOf(t *testing.T, p *mcp.ElicitParams) *form {
 	t.Helper()
-	f, err := newForm(p, Limits{Schema: DefaultSchema})
+	f, err := newForm(p, Limits{Schema: defaultSchema})
 	require.NoError(t, err)
 	return f
 }

@@ -87,11 +87,11 @@ func sized(mode string, less, meant int) string {
 func TestHostile_lists(t *testing.T) {
 	offered := prove.DepthOr(3000, 10_000)
 	set := connectHostile(t, fmt.Sprint("many:", offered))
-	require.Len(t, set.Tools(), mcptools.DefaultTools)
+	require.Len(t, set.Tools(), 500)
 	require.True(t, set.Listing().More || len(set.Listing().Offers) == offered)
 
 	set = connectHostile(t, "pages")
-	require.Len(t, set.Tools(), mcptools.DefaultTools)
+	require.Len(t, set.Tools(), 500)
 	require.True(t, set.Listing().More)
 
 	const largest = 2 << 20
@@ -104,7 +104,7 @@ func TestHostile_lists(t *testing.T) {
 
 	set = connectHostile(t, sized("describes", 1<<20, 10<<20))
 	require.Len(t, set.Tools(), 1)
-	require.LessOrEqual(t, len(set.Tools()[0].Definition().Description), mcptools.DefaultDescription+len("…"))
+	require.LessOrEqual(t, len(set.Tools()[0].Definition().Description), 4<<10+len("…"))
 }
 
 // A server that says again and again that its tools have changed is not asked for them all the
@@ -174,7 +174,7 @@ func TestHostile_longResults(t *testing.T) {
 	require.True(t, out.OK(), "%.200s", out.Output)
 	require.Less(t, len(out.Output), tools.DefaultMaxResult+100)
 
-	most := prove.DepthOr(mcptools.DefaultMessage/4, mcptools.DefaultMessage)
+	most := prove.DepthOr((16<<20)/4, (16 << 20))
 	set = connectHostile(t, sized("long", 25, 100), func(cfg *mcptools.Config) { cfg.Limits.Message = most })
 	peak := heapPeak(func() {
 		out = callFirst(t, set)
@@ -198,7 +198,7 @@ func TestHostile_answers(t *testing.T) {
 				require.True(t, out.OK(), out.Output)
 				require.Equal(t, "ok", out.Output)
 			}
-			require.Less(t, len(set.Stderr()), mcptools.DefaultStderr+100)
+			require.Less(t, len(set.Stderr()), 16<<10+100)
 		})
 	}
 	out := callFirst(t, connectHostile(t, "odd"))
@@ -324,7 +324,7 @@ func TestHostile_http(t *testing.T) {
 			require.Equal(t, "hostile", problem.Server)
 			require.NotContains(t, err.Error(), "canary")
 			require.Less(t, len(err.Error()), 2000)
-			require.Less(t, peak, int64(16*mcptools.DefaultMessage), "bytes")
+			require.Less(t, peak, int64(16*(16<<20)), "bytes")
 		})
 	}
 	require.False(t, leaked.Load(), "a key was sent to another host")

@@ -91,7 +91,7 @@ func (f *forkFlags) otherReply(ctx context.Context, at *kept) (machine.Reply, er
 	if err != nil {
 		return machine.Reply{}, cli.Failed(err)
 	}
-	if f.at < 1 || f.at > len(view.Entries) || view.Entries[f.at-1].Type != machine.TypeReplied {
+	if f.at < 1 || f.at > len(view.Entries) || view.Entries[f.at-1].Type != machine.TypeOf(machine.Replied{}) {
 		return machine.Reply{}, errors.New("--reply needs --at, the number of a record that is a reply; segue show lists them")
 	}
 	old := view.Entries[f.at-1].What.(machine.Replied)
