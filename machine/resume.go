@@ -2,7 +2,6 @@ package machine
 
 import (
 	"github.com/segue-go/segue/messages"
-	"github.com/segue-go/segue/strategy"
 )
 
 // resumed applies a Resumed: the run continues in a process that performs none of its effects yet.
@@ -85,27 +84,13 @@ func (m *Machine) resumeEffect(e *effect, unknown Unknown) {
 // askAboutUnknown handles a call that may have had its effect.
 func (m *Machine) askAboutUnknown(e *effect, end *ending, u Unknown) {
 	e.begun, e.unsure, e.inAsk = true, true, false
-	if end == nil && u == UnknownAsk && !m.handlesUnknown(e) {
+	if end == nil && u == UnknownAsk {
 		m.move(e, waiting)
 		m.addWait(e, m.question(e, WaitUnknown, "The run broke off while "+e.call.Name+" was called, and nobody knows whether the call had its effect. Shall it be made again?"))
 		return
 	}
 	e.frame.batch.cut = e.frame.batch.cut || end != nil
 	m.endCall(e, m.callOutput(e, messages.StatusUnknown, messages.ReasonInterrupted, textUnknown))
-}
-
-// handlesUnknown reports whether the strategy of the frame decides about the call itself.
-func (m *Machine) handlesUnknown(e *effect) (handles bool) {
-	h, ok := e.frame.st.(strategy.UnknownHandler)
-	if !ok {
-		return false
-	}
-	defer func() {
-		if recover() != nil {
-			handles = false
-		}
-	}()
-	return h.HandlesUnknown(e.call)
 }
 
 // cutShort ends an effect that was being cut off when the run broke off.

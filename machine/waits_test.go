@@ -8,7 +8,6 @@ import (
 
 	"github.com/segue-go/segue/delegation"
 	"github.com/segue-go/segue/machine"
-	"github.com/segue-go/segue/messages"
 	"github.com/segue-go/segue/strategy"
 	"github.com/segue-go/segue/tools"
 )
@@ -124,29 +123,6 @@ func TestUnknown(t *testing.T) {
 		require.Contains(t, e.finished(), "0 c1 unknown interrupted")
 		rest(e)
 		require.Contains(t, e.m.Output().Text(), "a person says: it was made")
-	})
-	t.Run("handled", func(t *testing.T) {
-		for _, panics := range []bool{false, true} {
-			e := begin(t, only(func() *scene {
-				s := caller("w", "r", "i")()
-				s.Unknown = func(c messages.ToolCall) bool {
-					if panics {
-						panic("unknown")
-					}
-					return c.Name == "w"
-				}
-				return s
-			}), tool(tools.Definition{Name: "w"}), offering("r"), tool(tools.Definition{Name: "i", Idempotent: true}))
-			e.answer("1", calling("w", "r", "i"))
-			e.crash(0)
-			e.resume(machine.Resumed{})
-			if panics {
-				require.Equal(t, machine.WaitUnknown, e.effect("2/1/1").Wait.Kind)
-				continue
-			}
-			require.Equal(t, []string{"0 c1 unknown interrupted"}, e.finished())
-			rest(e)
-		}
 	})
 	t.Run("told", func(t *testing.T) {
 		e := build()

@@ -22,7 +22,6 @@
 //	FailureHandler   ProcessFailure(nextstep.Failure) nextstep.NextStep   decides after a step that could not be performed; without it the frame fails
 //	CallEditor       EditCalls([]messages.ToolCall)                       receives calls that a person or a middleware changed; without it the strategy keeps the model's
 //	Concluder        Conclude(reason string) delegation.Output            gives a last output when the run is stopped; without it the messages so far are the output
-//	UnknownHandler   HandlesUnknown(messages.ToolCall) bool               decides about calls that may have had their effect; without it a person is asked
 //	Inheritor        Inherit(delegation.Output)                           receives the work of its child when the run was stopped, before Conclude
 //	BranchInheritor  InheritBranches([]BranchOutput)                      receives the whole outputs of the agents that it called; without it only the results of the calls
 //	ToolUser         UseTools([]tools.Definition)                         receives the tools of the run that its frame may use

@@ -41,15 +41,6 @@ type Concluder interface {
 	Conclude(reason string) delegation.Output
 }
 
-// UnknownHandler is a [Strategy] that decides about calls that may have had their effect: calls of
-// tools that are neither read-only nor idempotent, during which the process of the run died. If
-// HandlesUnknown returns true, the strategy gets the result of such a call with the status unknown,
-// and no person is asked; so it can use a read-only tool to find out, or report an error. A person
-// is asked if it returns false, panics, or the strategy is no UnknownHandler.
-type UnknownHandler interface {
-	HandlesUnknown(call messages.ToolCall) bool
-}
-
 // Inheritor is a [Strategy] that receives the work of its child when its run is stopped. Inherit is
 // called before Conclude, with the child's last output, which has an error. No further step is
 // performed.

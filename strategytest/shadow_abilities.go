@@ -44,21 +44,6 @@ func (s *shadow) hear(note string) {
 	}
 }
 
-// HandlesUnknown implements strategy.UnknownHandler.
-func (s *shadow) HandlesUnknown(call messages.ToolCall) bool {
-	h, ok := s.Strategy.(strategy.UnknownHandler)
-	if !ok {
-		return false
-	}
-	copied := s.copied()
-	handles := h.HandlesUnknown(call)
-	other := handles
-	if copied != nil && s.calm(func() { other = copied.(strategy.UnknownHandler).HandlesUnknown(call) }) && other != handles {
-		s.report(fmt.Sprintf("restored from its snapshot, it decided differently about the unknown outcome of %q", call.ID))
-	}
-	return handles
-}
-
 // Inherit implements strategy.Inheritor.
 func (s *shadow) Inherit(out delegation.Output) {
 	h, ok := s.Strategy.(strategy.Inheritor)

@@ -21,7 +21,6 @@ type Scene struct {
 	Reply   func(llmclient.Response) nextstep.NextStep
 	Results func([]messages.ToolOutput) nextstep.NextStep
 	Child   func(delegation.Output) nextstep.NextStep
-	Unknown func(messages.ToolCall) bool // nil: false
 	strategy.Defaults
 }
 
@@ -56,9 +55,6 @@ func (s *Scene) ProcessDelegationResult(o delegation.Output) nextstep.NextStep {
 	}
 	return s.Child(o)
 }
-
-// HandlesUnknown implements [strategy.UnknownHandler].
-func (s *Scene) HandlesUnknown(c messages.ToolCall) bool { return s.Unknown != nil && s.Unknown(c) }
 
 // Ask asks a model, with these tools on offer.
 func Ask(text string, offered ...string) nextstep.NextStep {

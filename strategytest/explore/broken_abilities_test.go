@@ -27,7 +27,6 @@ func runsChild(o *explore.Options) {
 var brokenAbilities = []broken{
 	{name: "panics in Conclude", law: explore.Aside, twist: twist{conclude: func(*pupil) delegation.Output { panic("oops") }}},
 	{name: "panics in Inherit", law: explore.Aside, twist: twist{inherit: func(*pupil, delegation.Output) { panic("oops") }}, world: runsChild},
-	{name: "panics in HandlesUnknown", law: explore.Aside, twist: twist{unknown: func(*pupil, messages.ToolCall) bool { panic("oops") }}},
 	{name: "leaves calls as they were not made", law: explore.Edited, twist: twist{edit: func(*pupil, []messages.ToolCall) {}}},
 	{name: "changes calls that somebody changed", law: explore.Edited, twist: twist{edit: func(p *pupil, calls []messages.ToolCall) {
 		calls = slices.Clone(calls)

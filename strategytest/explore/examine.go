@@ -110,7 +110,6 @@ func (x *exploration) examined(path []choice, key stateKey, sum uint32) (law, pr
 		name  string
 		check func() string
 	}{
-		{lawAside, w.unknownAside},
 		{lawTurn, func() string { return w.outOfTurn(w.m.Frames()) }},
 		{lawRefused, func() string { return x.takesAnything(signature) }},
 		{lawEnds, func() string { return x.endless(path, signature) }},

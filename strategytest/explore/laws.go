@@ -32,7 +32,7 @@ const (
 	lawEnds      = "a run that meets nothing but failures ends"
 	lawLost      = "a failure does not become a success without a result"
 	lawEdited    = "the model sees calls as they were made"
-	lawAside     = "Conclude, Inherit and HandlesUnknown do not panic"
+	lawAside     = "Conclude and Inherit do not panic"
 	lawTurn      = "a method that is called out of turn reports an error and changes nothing"
 	lawKept      = "a step does not change after it was returned"
 	lawGiven     = "what a strategy is given is not written to"

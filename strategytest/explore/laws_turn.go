@@ -92,27 +92,3 @@ func calmly(call func() nextstep.NextStep) (step nextstep.NextStep, panicked any
 	defer func() { panicked = recover() }()
 	return call(), nil
 }
-
-// unknownAside calls HandlesUnknown for each open call, and says whether it panicked.
-func (w *walk) unknownAside() (problem string) {
-	for i := range w.open {
-		h, ok := w.live[w.open[i].Frame].(strategy.UnknownHandler)
-		if w.open[i].Kind != machine.EffectTool || !ok {
-			continue
-		}
-		if problem := asksAbout(h, w.open[i].Call); problem != "" {
-			return "frame " + w.open[i].Frame + ": " + problem
-		}
-	}
-	return ""
-}
-
-func asksAbout(h strategy.UnknownHandler, call messages.ToolCall) (problem string) {
-	defer func() {
-		if v := recover(); v != nil {
-			problem = fmt.Sprintf("HandlesUnknown panicked: %v", v)
-		}
-	}()
-	h.HandlesUnknown(call)
-	return ""
-}

@@ -70,7 +70,6 @@ type twist struct {
 	conclude func(*pupil) delegation.Output
 	inherit  func(*pupil, delegation.Output)
 	edit     func(*pupil, []messages.ToolCall)
-	unknown  func(*pupil, messages.ToolCall) bool
 	uses     func(*pupil, []tools.Definition)
 	brings   func(*pupil) []tools.Tool
 	turn     func(*pupil) nextstep.NextStep
@@ -239,10 +238,6 @@ func (p *pupil) EditCalls(calls []messages.ToolCall) {
 	}
 	last := len(p.History) - 1
 	p.History = append(p.History[:last:last], p.History[last].(messages.Assistant).WithCalls(calls))
-}
-
-func (p *pupil) HandlesUnknown(c messages.ToolCall) bool {
-	return p.twist.unknown != nil && p.twist.unknown(p, c)
 }
 
 func (p *pupil) Snapshot() (json.RawMessage, error) {

@@ -177,12 +177,6 @@ func (s *standIn) EditCalls(calls []messages.ToolCall) {
 	}
 }
 
-// HandlesUnknown implements strategy.UnknownHandler.
-func (s *standIn) HandlesUnknown(call messages.ToolCall) bool {
-	h, ok := s.Strategy.(strategy.UnknownHandler)
-	return ok && h.HandlesUnknown(call)
-}
-
 // Inherit implements strategy.Inheritor.
 func (s *standIn) Inherit(out delegation.Output) {
 	if h, ok := s.Strategy.(strategy.Inheritor); ok {
