@@ -82,7 +82,7 @@ func fieldsKept() map[string][]string {
 }
 
 var (
-	typeHeading = regexp.MustCompile("^### `([a-z]+\\.[A-Z]\\w*)`")
+	typeHeading = regexp.MustCompile("^### `([a-z]+\\.\\w+)`")
 	fieldRow    = regexp.MustCompile("^\\| ((?:`[A-Z]\\w*`(?:, )?)+) \\| ([^|]+) \\| (yes|no|perhaps) \\|$")
 	fieldName   = regexp.MustCompile("`(\\w+)`")
 )
