@@ -179,7 +179,9 @@ func damagedStand(ctx context.Context, f Faulty, name string) error {
 		_, said["head"] = s.Head(ctx, run)
 		_, said["read"] = read(ctx, s, run, 1)
 		for seq := 1; seq < 16; seq++ {
-			said[fmt.Sprint("append of record ", seq)] = s.Append(ctx, by(batch(run, numbered(seq, 1)...), owner, 1<<40))
+			b := by(batch(run, numbered(seq, 1)...), owner, 1<<40)
+			b.Header = nil
+			said[fmt.Sprint("append of record ", seq)] = s.Append(ctx, b)
 		}
 		if k, ok := checkpoint.As[checkpoint.SnapshotStore](s); ok {
 			said["save snapshot"] = k.SaveSnapshot(ctx, run, checkpoint.Snapshot{Records: 1})
