@@ -11,7 +11,10 @@ import (
 )
 
 // argument is a named argument of a call, written as plain text without a type.
-type argument struct{ name, text string }
+type argument struct {
+	name, text string
+	json       string // the value, if its type is written; "" otherwise
+}
 
 // repeatedName returns the first name that two arguments share.
 func repeatedName(arguments []argument) (name string, again bool) {
@@ -35,6 +38,10 @@ func argumentsObject(arguments []argument, schema map[string]property, unknown p
 			b = append(b, ',')
 		}
 		b = append(jsonscan.AppendString(b, a.name), ':')
+		if a.json != "" {
+			b = append(b, a.json...)
+			continue
+		}
 		p := schema[a.name]
 		if p.isUnknown() {
 			p = unknown
@@ -202,16 +209,16 @@ func (s *argumentSchema) named(ref string) property {
 // isKind reports whether a type of a schema is a type of JSON.
 func isKind(t any, kind string) bool { return t == kind || t == "integer" && kind == "number" }
 
-// unclosedParameter returns the first argument whose text contains a parameter tag without its end,
+// unclosed returns the first argument whose text contains a parameter tag without its end,
 // and the name in that tag. A tag of a parameter that the call already has does not count: it is
 // text, because it cannot be another parameter.
-func unclosedParameter(arguments []argument) (in argument, name string) {
+func (f functionForm) unclosed(arguments []argument) (in argument, name string) {
 	given := make(map[string]bool, len(arguments))
 	for _, a := range arguments {
 		given[a.name] = true
 	}
 	for _, a := range arguments {
-		for _, name := range unclosedParameters(a.text) {
+		for _, name := range f.unclosedIn(a.text) {
 			if name == a.name || !given[name] {
 				return a, name
 			}
@@ -220,20 +227,19 @@ func unclosedParameter(arguments []argument) (in argument, name string) {
 	return argument{}, ""
 }
 
-// unclosedParameters returns the names of the parameters that begin in a text and do not end in it.
-func unclosedParameters(text string) (open []string) {
-	const end = "</parameter>"
+// unclosedIn returns the names of the parameters that begin in a text and do not end in it.
+func (f functionForm) unclosedIn(text string) (open []string) {
 	for pos := 0; ; {
 		i := strings.IndexByte(text[pos:], '<')
 		if i < 0 {
 			return open
 		}
 		pos += i
-		if name, after, ok := parameterTag(text, pos); ok {
+		if name, after, ok := f.parameterTag(text, pos); ok {
 			open, pos = append(open, name), after
 			continue
 		}
-		if strings.HasPrefix(text[pos:], end) && len(open) > 0 {
+		if strings.HasPrefix(text[pos:], f.parameter.close) && len(open) > 0 {
 			open = open[:len(open)-1]
 		}
 		pos++
@@ -242,8 +248,9 @@ func unclosedParameters(text string) (open []string) {
 
 // parameterTag reads a tag that seems to begin a parameter. It returns the name and the position
 // after the tag. The forms are <parameter=name>, in any letter case, and <parameter name="name">.
-func parameterTag(text string, pos int) (name string, end int, ok bool) {
-	const mark, most = "<parameter", 256 // bytes of a tag
+func (f functionForm) parameterTag(text string, pos int) (name string, end int, ok bool) {
+	const most = 256 // bytes of a tag
+	mark := "<" + strings.TrimSuffix(f.parameter.close[len("</"):], ">")
 	window := text[pos:min(len(text), pos+most)]
 	if len(window) < len(mark) || !strings.EqualFold(window[:len(mark)], mark) {
 		return "", pos, false
@@ -265,11 +272,14 @@ type valueForm struct {
 }
 
 var (
-	parameterForm = valueForm{tagPair{open: parameterMark, close: parameterEnd}, []string{parameterMark, functionEnd}, tagPair{open: functionMark, close: functionEnd}}
-	keyForm       = valueForm{tagPair: pairKey, next: []string{pairKey.open, pairValue.open}}
-	pairForm      = valueForm{pairValue, keyForm.next, pairValue}
-	escapeForm    = valueForm{tagPair: tagPair{open: escapeMark, close: escapeMark}, next: []string{""}}
+	keyForm  = valueForm{tagPair: pairKey, next: []string{pairKey.open, pairValue.open}}
+	pairForm = valueForm{pairValue, keyForm.next, pairValue}
 )
+
+// escapeForm is the form of values that the same mark begins and ends.
+func escapeForm(mark string) valueForm {
+	return valueForm{tagPair: tagPair{open: mark, close: mark}, next: []string{""}}
+}
 
 // valueScan finds the ends of values in a text that grows. It reads each byte once.
 type valueScan struct {
@@ -307,9 +317,9 @@ func (s *valueScan) end(text string) int {
 // parameter follows.
 func (s *valueScan) shows(tag string) bool {
 	const longest = 256
-	open := s.valueForm.shown.open
+	open, parameter := s.valueForm.shown.open, s.open
 	_, rest, _ := strings.Cut(tag[:min(len(tag), longest)], ">")
-	return open != "" && strings.HasPrefix(tag, open) && (open != functionMark || strings.HasPrefix(textscan.TrimLeft(rest), parameterMark))
+	return open != "" && strings.HasPrefix(tag, open) && (open == parameter || strings.HasPrefix(textscan.TrimLeft(rest), parameter))
 }
 
 // isNext reports whether the text after a closing tag may follow a value.
@@ -338,16 +348,18 @@ func (s *valueScan) within(text string) bool {
 
 // valuesOf returns a function that reports whether a body of calls from pos on, as far as it is
 // given, ends within a value: between tags or in a string. Its form is known by what it begins
-// with. Each text contains the one before, and ends at a mark.
-func valuesOf(text string, pos int) (within func(text string) bool) {
-	s := &valueScan{pos: pos}
+// with, unless the format has a form of its own. Each text contains the one before, and ends at a
+// mark.
+func valuesOf(text string, pos int, own valueForm) (within func(text string) bool) {
+	s := &valueScan{pos: pos, valueForm: own}
 	body := text[pos:]
 	head, _, pairs := strings.Cut(body, pairKey.open)
 	switch _, end, _ := attribute(body, 0, functionMark); {
+	case own.open != "":
 	case end > 0 && !strings.HasPrefix(textscan.TrimLeft(body[end:]), "{"):
-		s.valueForm = parameterForm
+		s.valueForm = functions.values()
 	case strings.HasPrefix(body, "call:"):
-		s.valueForm = escapeForm
+		s.valueForm = escapeForm(escapeMark)
 	case pairs && !strings.ContainsAny(head, "<({"):
 		s.valueForm = pairForm
 	default:

@@ -21,6 +21,8 @@ type callBlock struct {
 	refused *int                                                                 // the end of the last call that could not be read; may be nil
 	body    func(o Options, text string, at int) ([]Part, []Repair, *ParseError) // reads another form; nil: readBody
 
+	values valueForm // the form of values in another form; zero: as valuesOf finds
+
 	limited bool       // a body that contains another opening mark has no end
 	ahead   *markAhead // whether the closing mark comes after something unexpected; nil: not yet searched for
 
@@ -301,7 +303,7 @@ func (b *callBlock) plain(text string, final bool) verdict {
 		}
 		first := b.within == nil
 		if first {
-			b.first, b.within = at, valuesOf(text[:at], b.pos)
+			b.first, b.within = at, valuesOf(text[:at], b.pos, b.values)
 		}
 		within := b.within(text[:at])
 		if first || !within {

@@ -21,13 +21,13 @@ func (o Options) readBody(text string, at int) ([]Part, []Repair, *ParseError) {
 	head, _, _ := strings.Cut(body, "{")
 	switch {
 	case strings.HasPrefix(body, functionMark):
-		return o.readFunctions(body, at)
+		return o.readFunctions(functions, body, at)
 	case strings.HasPrefix(body, "```"):
 		return o.readCodeBlock(body, at)
 	case head != body && o.tool(textscan.Trim(head)) != nil:
 		return readSeparated(head, body[len(head):], at, at+len(head), o.Mode)
 	case strings.HasPrefix(body, "call:"):
-		return readEscaped(body, at)
+		return readEscaped(escapeMark, body, at)
 	case strings.Contains(body, "<arg_key>") || o.tool(body) != nil:
 		return o.readPairs(body, at, property{})
 	}
@@ -164,7 +164,7 @@ func argumentPairs(body string, at int) (name string, arguments []argument, _ *P
 		if !wholePairs(values[i]) {
 			return "", nil, broken(at, "</arg_value> behind the value of <arg_key>"+keys[i]+"</arg_key>", values[i], nil)
 		}
-		arguments[i] = argument{keys[i], values[i]}
+		arguments[i] = argument{name: keys[i], text: values[i]}
 	}
 	if key, again := repeatedName(arguments); again {
 		return "", nil, repeated(at, "<arg_key>"+key+"</arg_key>", body)
@@ -236,27 +236,27 @@ func cutFence(block string) (held, tail string, closed bool) {
 // escapeMark surrounds the strings of readEscaped.
 const escapeMark = "<escape>"
 
-// readEscaped reads call:name{key:<escape>text<escape>,other:1}.
-func readEscaped(body string, at int) ([]Part, []Repair, *ParseError) {
+// readEscaped reads call:name{key:<escape>text<escape>,other:1}, with a mark around strings.
+func readEscaped(mark, body string, at int) ([]Part, []Repair, *ParseError) {
 	name, _, ok := strings.Cut(strings.TrimPrefix(body, "call:"), "{")
 	if called := textscan.Trim(name); ok && called != "" && strings.IndexByte(called, '\n') < 0 {
 		rest := body[len("call:")+len(name):]
-		if object := escapedJSON(rest); json.Valid(object) {
+		if object := escapedJSON(mark, rest); json.Valid(object) {
 			if jsonrepair.RepeatsName(string(object)) {
 				return nil, nil, repeated(at, "each key", body)
 			}
 			return []Part{callAt(at, called, string(object))}, nil, nil
 		}
 	}
-	return nil, nil, broken(at, "call:name{key:<escape>text<escape>}", body, nil)
+	return nil, nil, broken(at, "call:name{key:"+mark+"text"+mark+"}", body, nil)
 }
 
 // escapedJSON writes the arguments of readEscaped as JSON. Invalid input stays invalid.
-func escapedJSON(text string) []byte {
+func escapedJSON(mark, text string) []byte {
 	var b []byte
 	for text != "" {
-		if rest, ok := strings.CutPrefix(text, escapeMark); ok {
-			held, after, closed := strings.Cut(rest, escapeMark)
+		if rest, ok := strings.CutPrefix(text, mark); ok {
+			held, after, closed := strings.Cut(rest, mark)
 			if !closed {
 				return nil
 			}

@@ -1,6 +1,7 @@
 package markdownpolicy
 
 import (
+	"encoding/json"
 	"strings"
 
 	"github.com/segue-go/segue/markdownpolicy/internal/commonmark"
@@ -9,7 +10,7 @@ import (
 )
 
 // This file reads <function=name>…</function>, as Qwen3-Coder, Llama 3.1 and Functionary write it,
-// with or without marks around it.
+// with or without marks around it, and the same with other tags.
 
 const (
 	functionMark  = "<function="
@@ -18,10 +19,25 @@ const (
 	parameterEnd  = "</parameter>"
 )
 
+// functionForm has the tags around a call, and around each of its parameters, whose names follow the
+// opening tags.
+type functionForm struct {
+	call, parameter tagPair
+	unknown         property // of parameters of which the schema says nothing
+	typed           bool     // the tag of a parameter says whether its value is a string, or JSON
+}
+
+var functions = functionForm{call: tagPair{open: functionMark, close: functionEnd}, parameter: tagPair{open: parameterMark, close: parameterEnd}}
+
+// values is the form of the parameters.
+func (f functionForm) values() valueForm {
+	return valueForm{f.parameter, []string{f.parameter.open, f.call.close}, f.call}
+}
+
 // readFunctions reads one function or several.
-func (o Options) readFunctions(body string, at int) (calls []Part, repairs []Repair, _ *ParseError) {
+func (o Options) readFunctions(form functionForm, body string, at int) (calls []Part, repairs []Repair, _ *ParseError) {
 	for pos := 0; pos < len(body); pos = jsonscan.SkipBlanks(body, pos) {
-		call, more, end, err := o.readFunction(body, pos, at)
+		call, more, end, err := o.readFunction(form, body, pos, at)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -37,10 +53,10 @@ func (o Options) readFunctions(body string, at int) (calls []Part, repairs []Rep
 //
 // A value ends as [valueScan] says. A value that contains the tag of another parameter without its
 // end is an error, because it may be two parameters of which the first has no end.
-func (o Options) readFunction(body string, start, at int) (_ Part, _ []Repair, end int, err *ParseError) {
-	name, pos, ok := attribute(body, start, functionMark)
+func (o Options) readFunction(form functionForm, body string, start, at int) (_ Part, _ []Repair, end int, err *ParseError) {
+	name, pos, ok := attribute(body, start, form.call.open)
 	if !ok || name == "" || name == "/" {
-		return Part{}, nil, 0, broken(at+start, "<function=name>", body[start:], nil)
+		return Part{}, nil, 0, broken(at+start, form.call.open+"name>", body[start:], nil)
 	}
 	name, empty := strings.CutSuffix(name, "/")
 	name = unquoted(name)
@@ -48,9 +64,9 @@ func (o Options) readFunction(body string, start, at int) (_ Part, _ []Repair, e
 	switch next := jsonscan.SkipBlanks(body, pos); {
 	case empty:
 	case next < len(body) && body[next] == '{':
-		held, repairs, pos, err = o.readFunctionObject(body, next, name, at)
+		held, repairs, pos, err = o.readFunctionObject(form, body, next, name, at)
 	default:
-		held, pos, err = o.readParameters(body, pos, name, at)
+		held, pos, err = o.readParameters(form, body, pos, name, at)
 	}
 	if err != nil {
 		return Part{}, nil, 0, err
@@ -58,27 +74,27 @@ func (o Options) readFunction(body string, start, at int) (_ Part, _ []Repair, e
 	pos = jsonscan.SkipBlanks(body, pos)
 	rest := body[pos:]
 	switch {
-	case strings.HasPrefix(rest, functionEnd):
-		pos += len(functionEnd)
-	case strings.HasPrefix(functionEnd, rest): // cut off
+	case strings.HasPrefix(rest, form.call.close):
+		pos += len(form.call.close)
+	case strings.HasPrefix(form.call.close, rest): // cut off
 		pos = len(body)
 	case !empty:
-		return Part{}, nil, 0, broken(at+pos, "<parameter=key> or </function>", rest, nil)
+		return Part{}, nil, 0, broken(at+pos, form.parameter.open+"key> or "+form.call.close, rest, nil)
 	}
-	if after := jsonscan.SkipBlanks(body, pos); after < len(body) && !strings.HasPrefix(body[after:], functionMark) {
-		return Part{}, nil, 0, broken(at+after, "the end of the call, or another <function=name>", body[after:], nil)
+	if after := jsonscan.SkipBlanks(body, pos); after < len(body) && !strings.HasPrefix(body[after:], form.call.open) {
+		return Part{}, nil, 0, broken(at+after, "the end of the call, or another "+form.call.open+"name>", body[after:], nil)
 	}
 	return callAt(at+start, name, held), repairs, pos, nil
 }
 
 // readFunctionObject reads arguments that are a JSON object. A broken object ends where its
 // brackets do, or before the closing tag.
-func (o Options) readFunctionObject(body string, pos int, name string, at int) (object string, repairs []Repair, end int, err *ParseError) {
+func (o Options) readFunctionObject(form functionForm, body string, pos int, name string, at int) (object string, repairs []Repair, end int, err *ParseError) {
 	scan := jsonscan.At(pos)
 	end, ok := scan.End(body)
 	if !ok {
 		end = len(body)
-		if i := strings.Index(body[pos:], functionEnd); i >= 0 {
+		if i := strings.Index(body[pos:], form.call.close); i >= 0 {
 			end = pos + i
 		}
 	}
@@ -90,29 +106,43 @@ func (o Options) readFunctionObject(body string, pos int, name string, at int) (
 }
 
 // readParameters reads the parameters of a function, up to what is none.
-func (o Options) readParameters(body string, pos int, name string, at int) (object string, end int, _ *ParseError) {
+func (o Options) readParameters(form functionForm, body string, pos int, name string, at int) (object string, end int, _ *ParseError) {
 	var arguments []argument
 	for {
 		pos = jsonscan.SkipBlanks(body, pos)
-		key, value, ok := attribute(body, pos, parameterMark)
+		key, value, ok := attribute(body, pos, form.parameter.open)
 		if !ok {
 			break
 		}
-		scan := valueScan{valueForm: parameterForm, pos: value, inside: true}
+		scan := valueScan{valueForm: form.values(), pos: value, inside: true}
 		end := scan.end(body)
 		if end < 0 || strings.HasSuffix(key, "/") {
-			return "", 0, broken(at+value, parameterEnd, body[value:], nil)
+			return "", 0, broken(at+value, form.parameter.close, body[value:], nil)
 		}
-		arguments = append(arguments, argument{unquoted(key), trimLines(body[value:end])})
-		pos = end + len(parameterEnd)
+		arguments = append(arguments, readParameter(key, body[value:end]))
+		pos = end + len(form.parameter.close)
 	}
 	if key, again := repeatedName(arguments); again {
-		return "", 0, repeated(at, "<parameter="+key+">", body)
+		return "", 0, repeated(at, form.parameter.open+key+">", body)
 	}
-	if a, again := unclosedParameter(arguments); again != "" {
-		return "", 0, broken(at, "</parameter> behind the value of <parameter="+a.name+">, before <parameter="+again+">", a.text, nil)
+	if a, again := form.unclosed(arguments); again != "" {
+		return "", 0, broken(at, form.parameter.close+" behind the value of "+form.parameter.open+a.name+">, before "+form.parameter.open+again+">", a.text, nil)
 	}
-	return argumentsObject(arguments, o.properties(name), property{}), pos, nil
+	return argumentsObject(arguments, o.properties(name), form.unknown), pos, nil
+}
+
+// readParameter returns an argument by what follows its opening tag, name or "name" string="true", and
+// its text.
+func readParameter(key, text string) argument {
+	key, kind, typed := strings.Cut(key, " string=")
+	a := argument{name: unquoted(key), text: trimLines(text)}
+	switch {
+	case typed && unquoted(kind) == "true":
+		a.json = jsonscan.Quote(text)
+	case typed && json.Valid([]byte(a.text)):
+		a.json = a.text
+	}
+	return a
 }
 
 // attribute reads a tag such as <function=name>. It returns the name and the position after the
@@ -226,7 +256,7 @@ func (b *functionBlock) read(text string, final bool) verdict {
 		return verdict{}
 	}
 	source, closed := closeParameter(text[b.start:b.end], b.start, b.Mode)
-	call, repairs, _, err := b.readFunction(source, 0, b.start)
+	call, repairs, _, err := b.readFunction(functions, source, 0, b.start)
 	if err != nil {
 		return b.broken(err, max(b.end, b.looked))
 	}
@@ -258,7 +288,7 @@ func (b *functionBlock) open(text string, final bool) bool {
 	for _, mark := range []string{parameterMark, functionEnd} {
 		switch yes, wait := textscan.StandsAt(text, b.pos, mark, final); {
 		case yes:
-			b.kind, b.values = functionParameters, valueScan{valueForm: parameterForm, pos: b.pos}
+			b.kind, b.values = functionParameters, valueScan{valueForm: functions.values(), pos: b.pos}
 			return true
 		case wait || b.pos == len(text) && !final:
 			return false

@@ -118,7 +118,7 @@ func TestChainAndThinkTakeAnyPolicy(t *testing.T) {
 }
 
 func TestNew(t *testing.T) {
-	require.Equal(t, []string{"fenced", "xml", "react", "hermes", "llama", "pythonic", "mistral", "glm", "kimi", "deepseek", "harmony", "gemma", "structured"}, markdownpolicy.Names())
+	require.Equal(t, []string{"fenced", "xml", "react", "hermes", "llama", "pythonic", "mistral", "glm", "kimi", "deepseek", "harmony", "gemma", "minimax", "gemma4", "deepseekv32", "structured"}, markdownpolicy.Names())
 	for _, name := range markdownpolicy.Names() {
 		p, err := markdownpolicy.New(name, markdownpolicy.Options{})
 		require.NoError(t, err)
@@ -128,7 +128,7 @@ func TestNew(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, markdownpolicy.Fenced.With(markdownpolicy.Options{Mode: markdownpolicy.ModeText}), p)
 	_, err = markdownpolicy.New("yaml", markdownpolicy.Options{})
-	require.EqualError(t, err, `markdownpolicy: there is no policy "yaml"; there are: fenced, xml, react, hermes, llama, pythonic, mistral, glm, kimi, deepseek, harmony, gemma, structured`)
+	require.EqualError(t, err, `markdownpolicy: there is no policy "yaml"; there are: fenced, xml, react, hermes, llama, pythonic, mistral, glm, kimi, deepseek, harmony, gemma, minimax, gemma4, deepseekv32, structured`)
 }
 
 func FuzzChain(f *testing.F) {

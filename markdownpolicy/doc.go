@@ -4,10 +4,11 @@
 //
 // The built-in policies are [Fenced] (the default), [XML], [ReAct], and the text formats that open
 // models were trained on: [Hermes], [Llama], [Pythonic], [Mistral], [GLM], [Kimi], [DeepSeek],
-// [Harmony] (gpt-oss), [Gemma]. [ForModel] finds the one of a model. All but ReAct are of the type
-// [Format]. [Structured] is for servers that hold a reply to a JSON Schema. [Chain] tries several policies and uses the one that matches
-// first. [Think] separates a model's thoughts, between <think> tags, from the reply, and works with
-// each of the others.
+// [Harmony] (gpt-oss), [Gemma], [MiniMax], [Gemma4], [DeepSeekV32]. [ForModel] finds the one of a
+// model. All but ReAct are of the type [Format]. [Structured] is for servers that hold a reply to a
+// JSON Schema. [Chain] tries several policies and uses the one that matches first. [Think]
+// separates a model's thoughts, between <think> tags, from the reply, and works with each of the
+// others.
 //
 // Every policy obeys these laws:
 //
@@ -27,8 +28,8 @@
 //     A format says where a mark is (syntax) and how the text after the mark is read (block).
 //     collector.go arranges the parts.
 //   - marks.go: marks that are fixed texts, such as tags, and calls without marks.
-//   - format.go: the type of the formats. formats.go: those that are marks and what is between them,
-//     a row each. hermes_thoughts.go: their thoughts, also without a beginning or an end.
+//   - format.go: the type of the formats. formats.go, formats_deepseek.go and formats_invoke.go: those
+//     that are marks and what is between them, a row each. hermes_thoughts.go: their thoughts, also without a beginning or an end.
 //   - format_*.go: one other format each. fenced_block.go, xml_element.go and react_action.go read
 //     the blocks of the large ones. structured_reply.go reads the replies of Structured, and
 //     structured_schema.go writes their schema.

@@ -272,6 +272,10 @@ func TestS2_18_InstructionsNameTheTools(t *testing.T) {
 			require.Contains(t, told, "\n// Finds a word.\n// Or none.\ntype look_up = (_: {\nword?: string,\n}) => any;\n\ntype nap = () => any;\n", p.name)
 			continue
 		}
+		if strings.HasPrefix(p.name, "gemma4") {
+			require.Contains(t, told, "declaration:look_up{description:<|\"|>Finds a word.\nOr none.<|\"|>,parameters:{properties:{word:{type:<|\"|>string<|\"|>}},type:<|\"|>object<|\"|>}}", p.name)
+			continue
+		}
 		told = strings.ReplaceAll(told, `word.\nOr`, "word.\nOr") // in JSON
 		for _, want := range []string{"look_up", "Finds a word.\nOr none.", `{"type":"object","properties":{"word":{"type":"string"}}}`, "nap"} {
 			require.Equal(t, 1, strings.Count(told, want), "%s: %q in\n%s", p.name, want, told)

@@ -46,6 +46,7 @@ type row struct {
 	// of the others: what is read
 	calls     []tagPair                                                  // the marks around calls
 	body      func(Options, string, int) ([]Part, []Repair, *ParseError) // reads what is between them; nil: Options.readBody
+	values    valueForm                                                  // of values in it; zero: as valuesOf finds
 	named     []namedForm                                                // calls with a name before a mark
 	functions bool                                                       // functions without marks around them are calls
 	begins    []string                                                   // more marks that begin calls
@@ -57,6 +58,7 @@ type row struct {
 
 	// and what is written
 	writeCalls func(Format, []messages.ToolCall) string // calls that follow one another
+	behind     string                                   // behind a thought, which is on lines of its own
 	separator  string                                   // between two parts
 	lines      bool                                     // parts are on lines of their own
 }
@@ -158,7 +160,7 @@ func (f Format) marked() *hermesSyntax {
 		ends := finders(marks.close)
 		closing = append(closing, marks.close)
 		tags = append(tags, tag{marks.open, func(start, after int) block {
-			return &callBlock{Options: f.Options, start: start, after: after, ends: ends, refused: refused, body: r.body}
+			return &callBlock{Options: f.Options, start: start, after: after, ends: ends, refused: refused, body: r.body, values: r.values}
 		}})
 	}
 	if r.functions {
@@ -184,6 +186,9 @@ func (f Format) writeMarked(parts []messages.AssistantContent, calls func([]mess
 	thought, separator, none := marks.writeInline, r.separator, thoughtTags.open+thoughtTags.close
 	if t == ThoughtsAny || r.lines { // of two quotes on one line, what is between them is text
 		thought, separator = marks.write, "\n"
+	}
+	if r.behind != "" {
+		thought = func(text string) string { return marks.write(text) + r.behind }
 	}
 	text := func(text string) string { return unescaping(escape(text)) }
 	if r.lines {

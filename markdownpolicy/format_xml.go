@@ -127,7 +127,7 @@ func (o Options) readXML(fields []field) (Part, []Repair, *ParseError) {
 func readNamed(name string, at int, fields []field, schema map[string]property) (Part, []Repair, *ParseError) {
 	arguments := make([]argument, len(fields))
 	for i, f := range fields {
-		arguments[i] = argument{f.name, trimLines(f.text)}
+		arguments[i] = argument{name: f.name, text: trimLines(f.text)}
 	}
 	return callAt(at, name, argumentsObject(arguments, schema, property{})), nil, nil
 }

@@ -222,7 +222,7 @@ func (b *openThought) findCall(text string, final bool) (verdict, bool) {
 }
 
 // startsOfCalls are the marks that may directly follow a mark of calls.
-var startsOfCalls = []string{functionMark, kimiCall, deepSeekCall, asciiBars(deepSeekCall)}
+var startsOfCalls = []string{functionMark, invoke.call.open, dsml.call.open, kimiCall, deepSeekCall, asciiBars(deepSeekCall)}
 
 // beginsCall reports whether the text after the mark of a call looks like a call, and not like a
 // sentence about the mark. wait means that more text is needed.
@@ -245,7 +245,7 @@ func (o Options) beginsCall(text string, at int, final bool) (yes, wait bool) {
 			switch {
 			case !strings.HasPrefix(rest, mark):
 				wait = wait || more && strings.HasPrefix(mark, rest)
-			case mark == functionMark:
+			case mark == functionMark || mark == invoke.call.open || mark == dsml.call.open:
 				return true, false
 			default:
 				return o.beginsCall(text[:at+len(window)], at+len(window)-len(rest)+len(mark), !more)

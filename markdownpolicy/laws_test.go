@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"reflect"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -101,6 +102,8 @@ var scraps = []string{
 	"<｜tool▁calls▁begin｜>", "<｜tool▁call▁begin｜>", "<｜tool▁sep｜>", "<｜tool▁call▁end｜>", "<｜tool▁calls▁end｜>", "function<｜tool▁sep｜>t\n```json\n",
 	"<|start|>", "<|start|>assistant", "<|channel|>", "<|channel|>analysis<|message|>", "<|channel|>commentary to=functions.t <|constrain|>json<|message|>", "final", "<|message|>", "commentary to=functions.t json{\"a\":1}", "assistantcommentary to=functions.read_file", "functions.t:0{\"a\":1}", "t\n```json\n{\"a\":1}\n```", "t<|tool▁sep|>{}", "t<arg_key>a</arg_key><arg_value>", "<|end|>", "<|call|>", "to=", "<|",
 	"to=functions.", "to=functions.t", "to=python", "<|constrain|>", "<|return|>", "analysis", "commentary", "functions.", "assistant", ":0", "<|tool_call_section_begin|>", "<|tool_call_section_end|>",
+	"<minimax:tool_call>", "<minimax:tool_call>\n<invoke name=\"t\">", "<parameter name=\"a\">", "</parameter>\n</invoke>", "</minimax:tool_call>", "<｜DSML｜function_calls><｜DSML｜invoke name=\"t\">", "<｜DSML｜parameter name=\"a\" string=\"true\">", "</｜DSML｜parameter></｜DSML｜invoke>", "</｜DSML｜function_calls>",
+	"<|tool_call>call:t{", "a:<|\"|>", "<|\"|>}<tool_call|>", "<tool_call|>", "<|channel>thought\n", "<channel|>", "[e~[", "<turn|>",
 	"print(", "print(t(a=1))", "[t(a=1), t(a=2)]", "(", ")", "=", "#", "\"\"\"", "> ", "* ", "1. ",
 	"<|im_end|>", "<|eot_id|>", "<|eom|>", "<|observation|>", "<|user|>", "<|endoftext|>", "<end_of_turn>", "<｜end▁of▁sentence｜>", "</s>",
 	"\n", "\r\n", "\n\n", " ", "    ", "\t", "\r", "word", "Zażółć 日本 🙂", "\x00", "\xff", "&lt;", "\u2028", "\u200b",
@@ -202,7 +205,7 @@ func checkRoundTrip(t require.TestingT, p markdownpolicy.Policy, parts []message
 	if think, ok := p.(markdownpolicy.Think); ok {
 		p = think.Policy
 	}
-	if n, ok := p.(markdownpolicy.Namer); ok && n.Name() == "glm" { // strings are written without quotes
+	if n, ok := p.(markdownpolicy.Namer); ok && slices.Contains([]string{"glm", "minimax", "gemma4", "deepseekv32"}, n.Name()) { // strings are written without quotes
 		for i, part := range want {
 			if call, ok := part.(messages.ToolCall); ok && len(got) == len(want) {
 				if read, ok := got[i].(messages.ToolCall); ok && reflect.DeepEqual(valueOf(t, call.Arguments), valueOf(t, read.Arguments)) {
@@ -375,7 +378,7 @@ var noCalls = regexp.MustCompile(`\[TOOL_CALLS\]\[,*\]`)
 // marksOfNothing, and blanks, may be left out: they surround a blank thought, or have no meaning.
 var marksOfNothing = strings.NewReplacer(" ", "", "\t", "", "\n", "", "\r", "", "thought", "", "`", "", "~", "", "<think>", "", "</think>", "",
 	"<thought>", "", "</thought>", "", "[/TOOL_CALLS]", "", "[THINK]", "", "[/THINK]", "", "\\", "", "<|python_tag|>", "",
-	"<|eom_id|>", "", "<|eot_id|>", "", "<|eom|>", "", "<|eot|>", "", "<|observation|>", "", "<|user|>", "", "<|endoftext|>", "", "<end_of_turn>", "", "</s>", "",
+	"<|eom_id|>", "", "<|eot_id|>", "", "<|eom|>", "", "<|eot|>", "", "<|observation|>", "", "<|user|>", "", "<|endoftext|>", "", "<end_of_turn>", "", "</s>", "", "[e~[", "", "<turn|>", "", "<|tool_response>", "", "<|channel>", "", "<channel|>", "",
 	"<|start|>", "", "assistant", "", "<|channel|>", "", "analysis", "", "commentary", "", "final", "", "<|constrain|>", "", "json", "", "<|message|>", "", "<|end|>", "", "<|return|>", "", "<|call|>", "",
 	"<|tool_calls_section_begin|>", "", "<|tool_calls_section_end|>", "", "<|tool_call_section_begin|>", "", "<|tool_call_section_end|>", "", "<|im_end|>", "",
 	"<｜tool▁calls▁begin｜>", "", "<｜tool▁calls▁end｜>", "", "<｜end▁of▁sentence｜>", "")

@@ -2,6 +2,7 @@ package markdownpolicy_test
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -10,8 +11,10 @@ import (
 	"github.com/segue-go/segue/markdownpolicy"
 )
 
-// policyColumns are the columns of the table.
-var policyColumns = append(markdownpolicy.Names(), "think", "chain")
+// policyColumns are the columns of the table: the policies that there were when these ways were found.
+var policyColumns = append(slices.DeleteFunc(markdownpolicy.Names(), func(name string) bool {
+	return slices.Contains([]string{"minimax", "gemma4", "deepseekv32"}, name)
+}), "think", "chain")
 
 // misreadTable is the table of classes and policies in docs/internal/markdown-corpus.md.
 func misreadTable() string {

@@ -39,10 +39,10 @@ func plainModel(name string) string {
 // models lists parts of models' names, as plainModel returns them, with the policy; $ means the
 // whole name, without the tag that servers write after a colon. The first that fits counts. A nil
 // policy is for models with a format that is not read, or with none. The sources for GLM-4.5 to
-// 4.7, Kimi K2, DeepSeek V3, R1 and V3.1, gpt-oss, Gemma 3 and Nemotron 3 were read in November
-// 2026. The others are where the formats of the older policies are published; that Kimi K2.5 and
-// 2.6 write as K2 does was not seen in a template. The rows of models without a format were not
-// read in model cards.
+// 4.7, Kimi K2, DeepSeek V3, R1, V3.1 and V3.2, gpt-oss, Gemma 3 and 4, MiniMax M2 and Nemotron 3
+// were read in November 2026. The others are where the formats of the older policies are published;
+// that Kimi K2.5 and 2.6 write as K2 does, and MiniMax M2.1 and later as M2, was not seen in a
+// template. The rows of models without a format were not read in model cards.
 var models = []struct {
 	names  string
 	policy Policy
@@ -56,13 +56,16 @@ var models = []struct {
 	{"chimera cogito dolphin tulu minitron", nil, "trained on formats of their own, or none, on the base of other models"},
 	{"functiongemma", FunctionGemma, "ai.google.dev/gemma/docs/functiongemma, December 2025"},
 	{"gemma3", Gemma, "ai.google.dev/gemma/docs/capabilities/function-calling, March 2025"},
+	{"gemma4", Gemma4, "chat template of google/gemma-4-31B-it, read in November 2026"},
+	{"minimaxm2", Think{Policy: MiniMax}, "github.com/MiniMax-AI/MiniMax-M2, docs/tool_calling_guide.md, November 2025"},
 	{"gptoss", Format{row: Harmony.row, ForgetThoughts: true}, "cookbook.openai.com/articles/openai-harmony, August 2025"},
 	{"glm45 glm46", GLM, "chat templates of zai-org/GLM-4.5 and GLM-4.6, July and September 2025"},
 	{"glm47 glm5", Think{Policy: GLM47}, "chat template of zai-org/GLM-4.7, December 2025"},
 	{"kimik25 kimik26", Think{Policy: Kimi}, "docs.vllm.ai, vllm.parser.kimi_k2, with thoughts unless they are turned off, 2026"},
 	{"kimik2", Kimi, "huggingface.co/moonshotai/Kimi-K2-Instruct, docs/tool_call_guidance.md, July 2025"},
 	{"deepseekv31 deepseekchatv31 deepseekv32exp", Think{Policy: DeepSeek}, "model card of deepseek-ai/DeepSeek-V3.1, August 2025"},
-	{"deepseekv32 deepseekv4", nil, "DSML is not read (deepseek-ai/DeepSeek-V3.2, encoding, December 2025)"},
+	{"deepseekv32", Think{Policy: DeepSeekV32}, "deepseek-ai/DeepSeek-V3.2, encoding, December 2025"},
+	{"deepseekv4", nil, "another mark around the calls of V3.2, which is not read"},
 	{"deepseekr1", Think{Policy: DeepSeekV3}, "chat template of deepseek-ai/DeepSeek-R1, January 2025"},
 	{"deepseekv3 deepseekchatv3", DeepSeekV3, "chat template of deepseek-ai/DeepSeek-V3-0324, March 2025"},
 	{"hermes2pro hermes3 hermes4 hermes2theta", Hermes, "github.com/NousResearch/Hermes-Function-Calling, March 2024"},

@@ -32,6 +32,12 @@ func trained(o markdownpolicy.Options) map[string]markdownpolicy.Policy {
 		"harmony":         markdownpolicy.Harmony.With(o),
 		"harmony forgets": forgetting(markdownpolicy.Harmony).With(o),
 		"gemma":           markdownpolicy.Gemma.With(o),
+		"gemma4":          markdownpolicy.Gemma4.With(o),
+		"minimax":         markdownpolicy.MiniMax.With(o),
+		"minimax any":     thinking(markdownpolicy.MiniMax, markdownpolicy.ThoughtsAny).With(o),
+		"minimax open":    thinking(markdownpolicy.MiniMax, markdownpolicy.ThoughtsOpen).With(o),
+		"deepseekv32":     markdownpolicy.DeepSeekV32.With(o),
+		"deepseekv32 any": thinking(markdownpolicy.DeepSeekV32, markdownpolicy.ThoughtsAny).With(o),
 	}
 }
 
@@ -78,6 +84,16 @@ func TestS2_6_TrainedFormatsReadCalls(t *testing.T) {
 		{"harmony", "<|start|>user<|message|>no", parts(textPart("<|start|>userno"))},
 		{"harmony", "to=you", parts(textPart("to=you"))},
 		{"harmony", "<|start|>to=", parts(textPart("<|start|>to="))},
+		{"minimax", "<think>\nso\n</think>\n\na\n<minimax:tool_call>\n<invoke name=\"t\">\n<parameter name=\"a\">1</parameter>\n</invoke>\n<invoke name=\"u\">\n</invoke>\n</minimax:tool_call>[e~[\n", parts(thoughtPart("so"), textPart("a"), callPart("call_1", "t", `{"a":1}`), second)},
+		{"minimax", "<minimax:tool_call><invoke name='read_file'><parameter name=path>3</parameter></invoke></minimax:tool_call>x", parts(callPart("call_1", "read_file", `{"path":"3"}`), textPart("x"))},
+		{"minimax", "<minimax:tool_call>\n<invoke name=\"write_file\">\n<parameter name=\"content\">A </parameter> and </minimax:tool_call>.</parameter>\n</invoke></minimax:tool_call>", parts(callPart("call_1", "write_file", `{"content":"A </parameter> and </minimax:tool_call>."}`))},
+		{"minimax", `<minimax:tool_call>{"name":"t","arguments":{"a": 1}}</minimax:tool_call>`, parts(read)},
+		{"minimax open", "so</think>a<minimax:tool_call><invoke name=\"u\"></invoke></minimax:tool_call>", parts(thoughtPart("so"), textPart("a"), callPart("call_1", "u", "{}"))},
+		{"deepseekv32", "<think>so</think>a\n\n<｜DSML｜function_calls>\n<｜DSML｜invoke name=\"t\">\n<｜DSML｜parameter name=\"a\" string=\"false\">1</｜DSML｜parameter>\n<｜DSML｜parameter name=\"b\" string=\"true\"> 2 </｜DSML｜parameter>\n</｜DSML｜invoke>\n<｜DSML｜invoke name=\"u\">\n\n</｜DSML｜invoke>\n</｜DSML｜function_calls><｜end▁of▁sentence｜>", parts(thoughtPart("so"), textPart("a"), callPart("call_1", "t", `{"a":1,"b":" 2 "}`), second)},
+		{"deepseekv32", "<｜DSML｜function_calls><｜DSML｜invoke name=\"read_file\"><｜DSML｜parameter name=\"path\" string=\"false\">\"a\"</｜DSML｜parameter></｜DSML｜invoke></｜DSML｜function_calls>", parts(callPart("call_1", "read_file", `{"path":"a"}`))},
+		{"gemma4", "<|channel>thought\nso<channel|><|tool_call>call:t{a:<|\"|>x}, {\"<|\"|>,b:[1,{c:true}]}<tool_call|><|tool_call>call:u{}<tool_call|><|tool_response>", parts(thoughtPart("so"), callPart("call_1", "t", `{"a":"x}, {\"","b":[1,{"c":true}]}`), second)},
+		{"gemma4", "<|tool_call>call:t{a:<|\"|>See <tool_call|>.<|\"|>}<tool_call|>b<turn|>", parts(callPart("call_1", "t", `{"a":"See <tool_call|>."}`), textPart("b"))},
+		{"gemma4", `<|tool_call>{"name":"t","arguments":{"a": 1}}<tool_call|>`, parts(read)},
 		{"gemma", "```tool_code\nt(a=1)\n```<end_of_turn>\n", parts(callPart("call_1", "t", `{"a":1}`))},
 		{"harmony", "<|channel|>commentary to=functions.<|message|>{}<|call|>", parts(textPart("<|channel|>commentary to=functions.{}"))},
 		{"gemma", "I look.\n```tool_code\nt(a=1)\n```", parts(textPart("I look."), callPart("call_1", "t", `{"a":1}`))},
@@ -126,6 +142,12 @@ func TestS2_8_TrainedFormatsByMode(t *testing.T) {
 		{"harmony", `<|channel|>commentary to=functions.t prose<|message|>{"a":[1]}<|call|>`, "<|channel|>commentary to=", `<|channel|>commentary to=functions.t prose<|message|>{"a":[1]}`, nil},
 		{"harmony", `<|channel|>commentary to=python<|message|>1 + 1<|call|>`, "the arguments", `<|channel|>commentary to=python<|message|>1 + 1`, nil},
 		{"harmony", `to=python<|channel|>analysis code<|message|>1 + 1<|call|>`, "the arguments", `to=python<|channel|>analysis code<|message|>1 + 1`, nil},
+		{"minimax", "<minimax:tool_call>words</minimax:tool_call>", "a call", "", nil},
+		{"minimax", "<minimax:tool_call><invoke name=\"t\"><parameter name=\"a\">1<parameter name=\"b\">2</parameter></invoke></minimax:tool_call>", "</parameter>", "", nil},
+		{"minimax", "<minimax:tool_call><invoke name=\"t\"><parameter name=\"a\">1</parameter><parameter name=\"a\">2</parameter></invoke></minimax:tool_call>", "only once", "", nil},
+		{"deepseekv32", "<｜DSML｜function_calls><｜DSML｜invoke name=\"t\"><｜DSML｜parameter name=\"a\" string=\"true\">1<｜DSML｜parameter name=\"b\" string=\"true\">2</｜DSML｜parameter></｜DSML｜invoke></｜DSML｜function_calls>", "</｜DSML｜parameter>", "", nil},
+		{"gemma4", "<|tool_call>call:t{a:<|\"|>x}<tool_call|>", "call:name", "", nil},
+		{"gemma4", "<|tool_call>words<tool_call|>", "a call", "", nil},
 		{"gemma", "```tool_code\nx = 1\n```", "a call", "", nil},
 		{"gemma", "```tool_code\n```", "a call", "", nil},
 		{"gemma", "```tool_code\nt(1)\n```", "argument=value", "", nil},
@@ -183,6 +205,9 @@ func TestTrainedFormatsCutOff(t *testing.T) {
 		{"harmony", `<|channel|>commentary to=functions.t json<|message|>{}`, true},
 		{"harmony", `<|channel|>commentary to=functions.t json<|message|>{}<|ca`, true},
 		{"harmony", `<|channel|>commentary to=functions.t json<|message|>{}<|call|>`, false},
+		{"minimax", "<minimax:tool_call><invoke name=\"t\"></invoke>", true},
+		{"deepseekv32", "<｜DSML｜function_calls><｜DSML｜invoke name=\"t\"></｜DSML｜invoke>", true},
+		{"gemma4", "<|tool_call>call:t{}", true},
 		{"gemma", "```tool_code\nt()", true},
 		{"gemma", "```tool_code\nt()\n``", true},
 		{"gemma", "```tool_code\nt()\n```", false},
@@ -212,7 +237,7 @@ func TestS2_19_TrainedFormatsTellThePast(t *testing.T) {
 		failed,
 	}
 	for name, thoughts := range map[string]string{
-		"glm": "T3", "kimi": "T3", "deepseek": "", "harmony": "T3", "harmony forgets": "", "gemma": "T1 T2 T3",
+		"glm": "T3", "kimi": "T3", "deepseek": "", "harmony": "T3", "harmony forgets": "", "gemma": "T1 T2 T3", "minimax": "T3", "deepseekv32": "T3", "gemma4": "T3",
 	} {
 		past, err := trained(markdownpolicy.Options{})[name].FormatQuery(history)
 		require.NoError(t, err)
@@ -299,7 +324,7 @@ type wait = () => any;
 // A format whose calls have marks finds no calls in texts about other formats.
 func TestTrainedFormatsFindNoCallsInOtherTexts(t *testing.T) {
 	for _, reply := range []string{
-		`{"name":"t","arguments":{}}`, "t(a=1)", "[t(a=1)]", "```python\nt(a=1)\n```", "```tool_codes\nt(a=1)\n```", "functions.t:0", "a <|tool_call> b <tool_calls>",
+		`{"name":"t","arguments":{}}`, "t(a=1)", "[t(a=1)]", "```python\nt(a=1)\n```", "```tool_codes\nt(a=1)\n```", "functions.t:0", "a <|tool_calls> b <tool_calls>",
 		"commentary to=functions.t", "> ```tool_code x", "Write ```tool_code in a block.", "<|channel", "to=functions.t",
 	} {
 		for name, p := range trained(markdownpolicy.Options{Tools: lawTools}) {

@@ -93,7 +93,7 @@ func withTools(p Policy, defs []tools.Definition) Policy {
 }
 
 // builtins are the built-in policies, the default first. Each has its name.
-var builtins = []Policy{Fenced, XML, ReAct{}, Hermes, Llama, Pythonic, Mistral, GLM, Kimi, DeepSeek, Harmony, Gemma, Structured{}}
+var builtins = []Policy{Fenced, XML, ReAct{}, Hermes, Llama, Pythonic, Mistral, GLM, Kimi, DeepSeek, Harmony, Gemma, MiniMax, Gemma4, DeepSeekV32, Structured{}}
 
 // Names returns the names of the built-in policies, the default first.
 func Names() []string {

@@ -102,7 +102,7 @@ default: one
 func TestDoctor_usage(t *testing.T) {
 	t.Parallel()
 	_, _, stderr := ask(t, nil, "doctor", "--policy", "fenced,hermess")
-	require.Equal(t, `segue: --policy: there is no policy "hermess"; there are: fenced, xml, react, hermes, llama, pythonic, mistral, glm, kimi, deepseek, harmony, gemma, structured; did you mean hermes?`+"\n", stderr)
+	require.Equal(t, `segue: --policy: there is no policy "hermess"; there are: fenced, xml, react, hermes, llama, pythonic, mistral, glm, kimi, deepseek, harmony, gemma, minimax, gemma4, deepseekv32, structured; did you mean hermes?`+"\n", stderr)
 	for _, args := range [][]string{
 		{"doctor", "--timeout", "0s"},
 		{"doctor", "more"},

@@ -20,6 +20,8 @@ type format struct {
 	results   func(text string) string
 	history   func(turns int) messages.History
 	texts     bool     // the template takes arguments as text
+	named     bool     // results have the name of their tool
+	open      string   // a prompt ends with it where the model writes next; it is no part of what is told
 	begins    []string // marks before a reply; the last one in front of its text counts
 	ends      []string // marks behind a reply, or before the next turn
 
@@ -166,6 +168,42 @@ func formats() []format {
 			results:   func(text string) string { return "<start_of_turn>user\n" + text + "<end_of_turn>\n" },
 			begins:    []string{"<start_of_turn>model\n"}, ends: []string{"<end_of_turn>"},
 		},
+		{
+			name: "minimax", policy: markdownpolicy.MiniMax, history: conversation,
+			user:      func(text string) string { return "]~b]user\n" + text + "[e~[\n" },
+			assistant: func(text string, _ bool) string { return "]~b]ai\n" + text + "[e~[\n" },
+			results:   func(text string) string { return "]~b]tool\n" + text + "[e~[\n" },
+			begins:    []string{"]~b]ai\n"}, ends: []string{"[e~["},
+		},
+		{
+			name: "deepseek-v3.2", policy: markdownpolicy.DeepSeekV32, history: conversation,
+			user: func(text string) string { return deepSeekUser(text) + "<｜Assistant｜>" },
+			assistant: func(text string, _ bool) string {
+				if !strings.HasPrefix(text, "<think>") {
+					text = "</think>" + text
+				}
+				return text + "<｜end▁of▁sentence｜>"
+			},
+			results: func(text string) string { return "\n\n" + text + "\n\n" },
+			begins:  []string{"<｜Assistant｜>", "<｜Assistant｜></think>", "</function_results>\n\n", "</function_results>\n\n</think>"}, ends: deepSeekEnds,
+			open: "<think>",
+		},
+		{
+			name: "gemma4", policy: markdownpolicy.Gemma4, history: withoutTexts, named: true,
+			user: func(text string) string { return "<|turn>user\n" + text + "<turn|>\n" },
+			assistant: func(text string, asked bool) string {
+				if asked {
+					text = "<|turn>model\n" + text
+				}
+				if !strings.Contains(text, "<|tool_call>") {
+					text += "<turn|>\n"
+				}
+				return text
+			},
+			results: same,
+			begins:  []string{"<|turn>model\n", "<tool_response|>"}, ends: []string{"<turn|>", "<|tool_response>"},
+			differences: []difference{{"it writes a line break behind a thought", func(prompt string) string { return strings.ReplaceAll(prompt, "\n<channel|>", "<channel|>") }}},
+		},
 	}
 }
 
@@ -210,6 +248,16 @@ func oneByOne(turns int) messages.History {
 		}},
 		result(1, "get_time", `{"now":"12:00"}`),
 	}, turns, 2)
+}
+
+// withoutTexts is conversation without text beside calls, which the template of Gemma 4 tells behind
+// their results.
+func withoutTexts(turns int) messages.History {
+	h := conversation(turns)
+	reply := h[1].(messages.Assistant)
+	reply.Content = slices.Delete(slices.Clone(reply.Content), 1, 2)
+	h[1] = reply
+	return h
 }
 
 // withoutThoughts is conversation for a model that does not think.

@@ -57,7 +57,7 @@ func TestS2_19_TemplatesTellTheSame(t *testing.T) {
 		}
 		for turns := 1; turns <= f.turns; turns++ {
 			h := f.history(turns)
-			theirs, ours := fromQuestion(run(t, source, f.native(t, h, source))), fromQuestion(f.told(t, h))
+			theirs, ours := strings.TrimSuffix(fromQuestion(run(t, source, f.native(t, h, source))), f.open), fromQuestion(f.told(t, h))
 			for _, d := range f.differences {
 				if mended := d.mend(theirs); theirs != ours && mended != theirs {
 					t.Log(d.about)
@@ -233,7 +233,11 @@ func (f format) native(t *testing.T, h messages.History, source string) (all []a
 		case messages.User:
 			all = append(all, map[string]any{"role": "user", "content": m.Text()})
 		case messages.Tool:
-			all = append(all, map[string]any{"role": "tool", "tool_call_id": m.CallID, "content": m.Output})
+			result := map[string]any{"role": "tool", "tool_call_id": m.CallID, "content": m.Output}
+			if f.named {
+				result["name"] = m.ToolName
+			}
+			all = append(all, result)
 		case messages.Assistant:
 			message := map[string]any{"role": "assistant", "content": m.Text()}
 			if thought := m.Thought(); thought != "" {

@@ -87,7 +87,7 @@ func TestConfig_problems(t *testing.T) {
 			[]string{
 				"2:29: models.a.fallbacks[0]: the fallbacks go in a circle: a -> b -> c -> a", `2:32: models.a.fallbacks[1]: no model "d"; there are: a, b, c`,
 				"3:29: models.b.fallbacks[0]: the fallbacks go in a circle: b -> c -> a -> b", "4:29: models.c.fallbacks[0]: the fallbacks go in a circle: c -> a -> b -> c",
-				`4:33: models.c.policy: there is no policy "nope"; there are: fenced, xml, react, hermes, llama, pythonic, mistral, glm, kimi, deepseek, harmony, gemma, structured`,
+				`4:33: models.c.policy: there is no policy "nope"; there are: fenced, xml, react, hermes, llama, pythonic, mistral, glm, kimi, deepseek, harmony, gemma, minimax, gemma4, deepseekv32, structured`,
 				"5:10: agents.x: there is more than one model; say which: model: a or b or c", `5:21: agents.y.model: no model "z"; there are: a, b, c`,
 			},
 		},
@@ -163,7 +163,7 @@ func TestConfig_problems(t *testing.T) {
 			[]string{
 				`3:10: profiles.fast.agent: no agent "b"; there are: a`, `3:20: profiles.fast.approve: must be one of "ask", "always", "never", "untrusted"; did you mean always?`,
 				"3:36: profiles.fast.max_steps: 0 steps do nothing; say how many, or -1 for no bound", "3:50: profiles.fast.base_url: must be the address of a server, with http:// or https://",
-				`3:71: profiles.fast.policy: there is no policy "nope"; there are: fenced, xml, react, hermes, llama, pythonic, mistral, glm, kimi, deepseek, harmony, gemma, structured`,
+				`3:71: profiles.fast.policy: there is no policy "nope"; there are: fenced, xml, react, hermes, llama, pythonic, mistral, glm, kimi, deepseek, harmony, gemma, minimax, gemma4, deepseekv32, structured`,
 				"3:85: profiles.fast.stratgy: there is no such key; did you mean strategy?",
 				"4:3: profiles.a b: a name has 1 to 64 letters, digits, - and _", "4:21: profiles.a b.protect[0]: a glob of protected files is empty",
 			},
