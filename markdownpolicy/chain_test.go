@@ -72,12 +72,12 @@ func TestS2_21_ErrorsAreWhereTheTextIs(t *testing.T) {
 			require.GreaterOrEqual(t, broken.Offset, len(before), "%s: %q: %v", l.name, reply, err)
 		}
 	}
-	for _, l := range append(policies(t), tagVariants()...) {
-		for _, reply := range append(slices.Concat(scraps, tagScraps, units), "<tool_call>{}", `<tool_call>{"name":"t"}`, "<tool_call>\n[t()]", "<tool_call> x", "<tool_call><arguments>{}</arguments>") {
+	for _, l := range policies(t) {
+		for _, reply := range append(slices.Concat(scraps, units), "<tool_call>{}", `<tool_call>{"name":"t"}`, "<tool_call>\n[t()]", "<tool_call> x", "<tool_call><arguments>{}</arguments>") {
 			check(t, l, reply)
 			check(t, l, reply+"</tool_call>")
 		}
-		rapid.Check(t, func(t *rapid.T) { check(t, l, tagProse.Draw(t, "reply")) })
+		rapid.Check(t, func(t *rapid.T) { check(t, l, prose.Draw(t, "reply")) })
 	}
 }
 

@@ -10,7 +10,7 @@ type Example struct {
 
 // ShownBy returns the examples of a built-in policy.
 func ShownBy(p Policy) (examples []Example) {
-	for _, e := range p.(exemplar).examples() {
+	for _, e := range p.(interface{ examples() []example }).examples() {
 		examples = append(examples, Example{e.text, e.parts})
 	}
 	return examples

@@ -130,7 +130,7 @@ func (f Format) FormatInstructions(defs []tools.Definition) string {
 	if described == nil {
 		described = describeTools
 	}
-	return instructWith(r.told, f.examples(), defs, described(defs))
+	return instruct(r.told, f.examples(), defs, described(defs))
 }
 
 func (f Format) examples() []example { return workedExamples(f.Render) }

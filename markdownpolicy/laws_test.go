@@ -71,7 +71,14 @@ func policies(t testing.TB) (all []lawful) {
 		lawful{Policy: markdownpolicy.Think{Policy: thinking(markdownpolicy.Hermes, markdownpolicy.ThoughtsNone)}, name: "think/hermes"},
 		lawful{Policy: markdownpolicy.Think{Policy: markdownpolicy.GLM47}, name: "think/glm"},
 	)
+	for _, l := range tagVariants() {
+		l.parted = strings.HasPrefix(l.name, "harmony")
+		all = append(all, l)
+	}
 	for _, l := range all {
+		if strings.HasSuffix(l.name, "/tools") {
+			continue
+		}
 		l.Policy = l.Policy.(markdownpolicy.Tooled).WithTools(lawTools)
 		l.name, l.tools = l.name+"/tools", lawTools
 		all = append(all, l)
@@ -106,6 +113,13 @@ var scraps = []string{
 	"<|tool_call>call:t{", "a:<|\"|>", "<|\"|>}<tool_call|>", "<tool_call|>", "<|channel>thought\n", "<channel|>", "[e~[", "<turn|>",
 	"print(", "print(t(a=1))", "[t(a=1), t(a=2)]", "(", ")", "=", "#", "\"\"\"", "> ", "* ", "1. ",
 	"<|im_end|>", "<|eot_id|>", "<|eom|>", "<|observation|>", "<|user|>", "<|endoftext|>", "<end_of_turn>", "<｜end▁of▁sentence｜>", "</s>",
+	"<｜tool▁calls▁begin｜>", "<｜tool▁call▁begin｜>", "<｜tool▁sep｜>", "<｜tool▁call▁end｜>", "<|tool▁call▁begin|>", "<｜tool▁outputs▁begin｜>", "<｜tool▁outputs▁end｜>", "<｜tool",
+	"<|tool_call_start|>", "<|tool_call_end|>", "[f(a='x')]", "f(a=1)\n", "<function_calls>", "</function_calls>",
+	"<start_function_call>", "<end_function_call>", "call:f{a:<escape>x<escape>}", "<escape>", "call:",
+	"<function=f>", "<function=read_file>", `<function="read_file">`, "<function=read_file/>", "<read_file/>", "<read_file />", `{"path":"x"}`, `{"path":"</think>"}`, "```json\n{}```", "`", "<parameter=a>", "</parameter>", "</function>", "<arg_key>", "</arg_key>", "<arg_value>", "</arg_value>", "function",
+	"<read_file>", "<path>", "</path>", "</read_file>", "<write_file>", "<content>", "</content>", "</write_file>", "read_file",
+	`[{"name":"read_file","arguments":{}}]`, "[ {", "}]",
+	"\nAction: None", "**Action:**", "FINISH", "\nAnswer:", "Thought 2:", "Thought：",
 	"\n", "\r\n", "\n\n", " ", "    ", "\t", "\r", "word", "Zażółć 日本 🙂", "\x00", "\xff", "&lt;", "\u2028", "\u200b",
 }
 
@@ -369,8 +383,11 @@ func isWithin(text, whole string) bool {
 
 // withMeaning returns what of a text may not be left out.
 func withMeaning(text string) string {
-	return noCalls.ReplaceAllString(marksOfNothing.Replace(text), "")
+	return noCalls.ReplaceAllString(marksOfNothing.Replace(invented.ReplaceAllString(text, "")), "")
 }
+
+// invented are results that DeepSeek's models make up, which are left out.
+var invented = regexp.MustCompile(`(?s)<[｜|]tool▁outputs▁begin[｜|]>.*?(<[｜|]tool▁outputs▁end[｜|]>|$)`)
 
 // noCalls is an empty list of calls, with which Mistral's models say that there are none.
 var noCalls = regexp.MustCompile(`\[TOOL_CALLS\]\[,*\]`)

@@ -45,7 +45,7 @@ var nested = []struct{ before, unit, closing string }{
 // ordinary test run gives each policy a thirtieth of the texts.
 func TestS2_20_MemoryIsLinear(t *testing.T) {
 	const depth, most = 20_000, 25 // bytes for each byte of the text
-	for i, l := range append(policies(t), tagVariants()...) {
+	for i, l := range policies(t) {
 		if l.tools != nil && l.mixes {
 			continue
 		}

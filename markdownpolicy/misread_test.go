@@ -338,7 +338,7 @@ func TestS2_12_PlainTextsHoldNoCalls(t *testing.T) {
 	eachCorpus(t, func(t *testing.T, c corpus) {
 		for file := range recordedContents[c.name] {
 			for _, l := range corpusLines[recordedText](t, c, "text/"+file) {
-				for _, p := range append(policies(t), tagVariants()...) {
+				for _, p := range policies(t) {
 					if p.tools != nil || p.turns {
 						continue
 					}

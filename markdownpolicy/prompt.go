@@ -20,9 +20,6 @@ type example struct {
 	parts []messages.AssistantContent
 }
 
-// exemplar is a policy with examples. Each is part of its instructions.
-type exemplar interface{ examples() []example }
-
 // workedExamples returns a call as an example, without words that could leak into an answer. The
 // policy itself renders it, so that the instructions agree with the parser.
 func workedExamples(render func([]messages.AssistantContent) string) []example {
@@ -37,14 +34,9 @@ const howToWork = "Call a tool for what it does, instead of working it out or gu
 // showInstead says how the text of a call is written that is not made.
 const showInstead = "To show the text of a call to the user, instead of making it, put a backslash before it."
 
-// instruct writes instructions: a description of the format, examples and the tools. Without tools
-// the instructions are empty.
-func instruct(format string, shown []example, defs []tools.Definition) string {
-	return instructWith(format, shown, defs, describeTools(defs))
-}
-
-// instructWith is instruct for formats that describe tools in a way of their own.
-func instructWith(format string, shown []example, defs []tools.Definition, described string) string {
+// instruct writes instructions: a description of the format, examples and the tools as they are
+// described. Without tools the instructions are empty.
+func instruct(format string, shown []example, defs []tools.Definition, described string) string {
 	if len(defs) == 0 {
 		return ""
 	}

@@ -1,11 +1,9 @@
 package markdownpolicy_test
 
 import (
-	"encoding/json"
 	"testing"
 
 	"github.com/stretchr/testify/require"
-	"pgregory.net/rapid"
 
 	"github.com/segue-go/segue/markdownpolicy"
 	"github.com/segue-go/segue/messages"
@@ -17,33 +15,29 @@ func TestS2_12_PythonicCalls(t *testing.T) {
 		about, reply string
 		want         []messages.AssistantContent
 	}{
-		{"one", `[f(a=1)]`, contents(call("call_1", "f", `{"a":1}`))},
-		{"two", `[f(a='x', b=[True, None]), ns.g()]`, contents(call("call_1", "f", `{"a":"x","b":[true,null]}`), call("call_2", "ns.g", `{}`))},
-		{"spread", "[\n  f(\n    a = {'b': (1, 2)},\n  ),\n  g( ),\n]", contents(call("call_1", "f", `{"a":{"b":[1,2]}}`), call("call_2", "g", `{}`))},
-		{"marks", `<|python_start|>[f(a=1)]<|python_end|>`, contents(call("call_1", "f", `{"a":1}`))},
-		{"in prose", "I look.\n  [f(a=1)] Well.", contents(text("I look."), call("call_1", "f", `{"a":1}`), text("Well."))},
-		{"names that Python has not", `[f(**{"a b": 1, "": 2})]`, contents(call("call_1", "f", `{"a b":1,"":2}`))},
-		{"quotes and brackets in strings", `[f(a='])\'[(', b="it's", c='''"''')]`, contents(call("call_1", "f", `{"a":"])'[(","b":"it's","c":"\""}`))},
-		{"thought", `<think>[g()]</think>[f()]`, contents(messages.Thought{Text: "[g()]"}, call("call_1", "f", `{}`))},
+		{"one", `[f(a=1)]`, parts(callPart("call_1", "f", `{"a":1}`))},
+		{"two", `[f(a='x', b=[True, None]), ns.g()]`, parts(callPart("call_1", "f", `{"a":"x","b":[true,null]}`), callPart("call_2", "ns.g", `{}`))},
+		{"spread", "[\n  f(\n    a = {'b': (1, 2)},\n  ),\n  g( ),\n]", parts(callPart("call_1", "f", `{"a":{"b":[1,2]}}`), callPart("call_2", "g", `{}`))},
+		{"marks", `<|python_start|>[f(a=1)]<|python_end|>`, parts(callPart("call_1", "f", `{"a":1}`))},
+		{"in prose", "I look.\n  [f(a=1)] Well.", parts(textPart("I look."), callPart("call_1", "f", `{"a":1}`), textPart("Well."))},
+		{"names that Python has not", `[f(**{"a b": 1, "": 2})]`, parts(callPart("call_1", "f", `{"a b":1,"":2}`))},
+		{"quotes and brackets in strings", `[f(a='])\'[(', b="it's", c='''"''')]`, parts(callPart("call_1", "f", `{"a":"])'[(","b":"it's","c":"\""}`))},
+		{"thought", `<think>[g()]</think>[f()]`, parts(messages.Thought{Text: "[g()]"}, callPart("call_1", "f", `{}`))},
 
-		{"in a line", "Call [f(a=1)] now.", contents(text("Call [f(a=1)] now."))},
-		{"a list", "[1, 2] and [a, b]", contents(text("[1, 2] and [a, b]"))},
-		{"a link", "[f()](http://x) and\n[f(a=1)](y)", contents(text("[f()](http://x) and\n[f(a=1)](y)"))},
-		{"mathematics", `\[f(x) = 1\]`, contents(text(`\[f(x) = 1\]`))},
-		{"a comparison", `[f(x==1)]`, contents(text(`[f(x==1)]`))},
-		{"without names", `[f("x")]`, contents(text(`[f("x")]`))},
-		{"escaped", `\[f(a=1)]`, contents(text(`[f(a=1)]`))},
-		{"cut off early", `[f(`, contents(text(`[f(`))},
-		{"nothing", "", contents()},
+		{"in a line", "Call [f(a=1)] now.", parts(textPart("Call [f(a=1)] now."))},
+		{"a list", "[1, 2] and [a, b]", parts(textPart("[1, 2] and [a, b]"))},
+		{"a link", "[f()](http://x) and\n[f(a=1)](y)", parts(textPart("[f()](http://x) and\n[f(a=1)](y)"))},
+		{"mathematics", `\[f(x) = 1\]`, parts(textPart(`\[f(x) = 1\]`))},
+		{"a comparison", `[f(x==1)]`, parts(textPart(`[f(x==1)]`))},
+		{"without names", `[f("x")]`, parts(textPart(`[f("x")]`))},
+		{"escaped", `\[f(a=1)]`, parts(textPart(`[f(a=1)]`))},
+		{"cut off early", `[f(`, parts(textPart(`[f(`))},
+		{"nothing", "", []messages.AssistantContent{}},
 	} {
 		doc, err := markdownpolicy.Pythonic.ParseResponse(c.reply)
 		require.NoError(t, err, c.about)
 		require.Equal(t, c.want, doc.Contents(), c.about)
-		for n := 1; n < 9; n++ {
-			again, err := inPieces(t, markdownpolicy.Pythonic, c.reply, n)
-			require.NoError(t, err)
-			require.Equal(t, doc, again, "%s, in pieces of %d", c.about, n)
-		}
+		checkEveryCut(t, markdownpolicy.Pythonic, c.reply)
 	}
 }
 
@@ -51,10 +45,10 @@ func TestS2_12_PythonicKnownNames(t *testing.T) {
 	p := markdownpolicy.Pythonic.With(markdownpolicy.Options{Tools: []tools.Definition{{Name: "f"}}})
 	doc, err := p.ParseResponse("Text:\n[g(a=1)]\n[f(a=1)]")
 	require.NoError(t, err)
-	require.Equal(t, contents(text("Text:\n[g(a=1)]"), call("call_1", "f", `{"a":1}`)), doc.Contents())
+	require.Equal(t, parts(textPart("Text:\n[g(a=1)]"), callPart("call_1", "f", `{"a":1}`)), doc.Contents())
 	doc, err = p.ParseResponse("\n[g(a=1)]")
 	require.NoError(t, err)
-	require.Equal(t, contents(call("call_1", "g", `{"a":1}`)), doc.Contents())
+	require.Equal(t, parts(callPart("call_1", "g", `{"a":1}`)), doc.Contents())
 }
 
 func TestS2_8_PythonicModes(t *testing.T) {
@@ -74,52 +68,31 @@ func TestS2_8_PythonicModes(t *testing.T) {
 
 		doc, err := parse(markdownpolicy.ModeText, reply)
 		require.NoError(t, err)
-		require.Equal(t, contents(text(reply)), doc.Contents())
+		require.Equal(t, parts(textPart(reply)), doc.Contents())
 	}
-	for reply, want := range map[string]messages.ToolCall{
-		`[f(a='x'`:           call("call_1", "f", `{"a":"x"}`),
-		`[f(a={'b': ['x'`:    call("call_1", "f", `{"a":{"b":["x"]}}`),
-		`[f()`:               {},
-		`[f(), `:             {},
-		"[f(a='x\ny')]":      call("call_1", "f", `{"a":"x\ny"}`),
-		`[f(a=1`:             {},
-		`[f(a='x`:            {},
-		`[f(a='x',`:          {},
-		`[f(a=1, a=2)]`:      {},
-		`[f(a='x 'y', b=1)]`: {},
+	for reply, want := range map[string]messages.AssistantContent{
+		`[f(a='x'`:           callPart("call_1", "f", `{"a":"x"}`),
+		`[f(a={'b': ['x'`:    callPart("call_1", "f", `{"a":{"b":["x"]}}`),
+		`[f()`:               nil,
+		`[f(), `:             nil,
+		"[f(a='x\ny')]":      callPart("call_1", "f", `{"a":"x\ny"}`),
+		`[f(a=1`:             nil,
+		`[f(a='x`:            nil,
+		`[f(a='x',`:          nil,
+		`[f(a=1, a=2)]`:      nil,
+		`[f(a='x 'y', b=1)]`: nil,
 	} {
 		doc, err := parse(markdownpolicy.ModeRepair, reply)
-		if want.Name == "" {
+		if want == nil {
 			require.True(t, err != nil || len(doc.Repairs) == 0, reply)
 			continue
 		}
 		require.NoError(t, err, reply)
-		require.Equal(t, contents(want), doc.Contents())
+		require.Equal(t, parts(want), doc.Contents())
 		require.NotEmpty(t, doc.Repairs)
 	}
 }
 
-func TestS2_1_PythonicArgumentsComeBack(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		arguments, err := json.Marshal(rapid.MapOfN(rapid.String(), anyJSON(2), 0, 4).Draw(t, "arguments"))
-		require.NoError(t, err)
-		want := contents(text("x"), call("call_1", "f", string(arguments)), call("call_2", "g-2", `{"a":"\/ \u0041 \\/","b":1e5}`))
-		reply := markdownpolicy.Pythonic.Render(want)
-		doc, err := markdownpolicy.Pythonic.ParseResponse(reply)
-		require.NoError(t, err, reply)
-		require.Len(t, doc.Parts, 3, reply)
-		require.JSONEq(t, string(arguments), doc.Parts[1].Content.(messages.ToolCall).Arguments)
-		require.JSONEq(t, `{"a":"/ A \\/","b":1e5}`, doc.Parts[2].Content.(messages.ToolCall).Arguments)
-	})
-}
-
 func FuzzPythonic(f *testing.F) {
-	for _, seed := range []string{`[f(a=1), g(b='x')]`, `\[f(a=`, "x\n[f(**{'': 1})](", `<|python_start|>[f()]<|python_end|>`, `[f(a='''x`, "<think>x</think> [f()]"} {
-		f.Add(seed, 3)
-	}
-	f.Fuzz(func(t *testing.T, reply string, n int) {
-		fuzzPolicy(t, markdownpolicy.Pythonic, reply, n)
-		fuzzPolicy(t, markdownpolicy.Pythonic.With(markdownpolicy.Options{Mode: markdownpolicy.ModeRepair, Tools: []tools.Definition{{Name: "f"}}}), reply, n)
-		roundTrip(t, markdownpolicy.Pythonic, reply)
-	})
+	fuzzTags(f, named(policies(f), "pythonic"), `[f(a=1), g(b='x')]`, `\[f(a=`, "x\n[f(**{'': 1})](", `<|python_start|>[f()]<|python_end|>`, `[f(a='''x`, "<think>x</think> [f()]")
 }

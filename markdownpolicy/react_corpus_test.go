@@ -57,7 +57,7 @@ func readReAct(t *testing.T, i int, text string) string {
 		require.NotEmpty(t, turn.Missing, "%d", i)
 	}
 	require.Contains(t, text, turn.Kept)
-	checkReActPieces(t, p, text, func(rest int) int { return min(rest, 1+i%7) })
+	checkPieces(t, lawful{Policy: p, name: "react"}, text, 1+i%7)
 	if turn.Action != nil {
 		require.True(t, json.Valid([]byte(turn.Action.Arguments)), "%d", i)
 	}

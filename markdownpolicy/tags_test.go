@@ -6,45 +6,13 @@ import (
 	"unicode/utf8"
 
 	"github.com/stretchr/testify/require"
-	"pgregory.net/rapid"
 
-	"github.com/segue-go/segue/internal/prove"
 	"github.com/segue-go/segue/markdownpolicy"
-	"github.com/segue-go/segue/messages"
 )
-
-// tagScraps are pieces of what models write between marks, in every dialect.
-var tagScraps = []string{
-	"<｜tool▁calls▁begin｜>", "<｜tool▁call▁begin｜>", "<｜tool▁sep｜>", "<｜tool▁call▁end｜>", "<|tool▁call▁begin|>", "<｜tool▁outputs▁begin｜>", "<｜tool▁outputs▁end｜>", "<｜tool",
-	"<|tool_call_start|>", "<|tool_call_end|>", "[f(a='x')]", "f(a=1)\n", "<function_calls>", "</function_calls>",
-	"<start_function_call>", "<end_function_call>", "call:f{a:<escape>x<escape>}", "<escape>", "call:",
-	"<function=f>", "<function=read_file>", `<function="read_file">`, "<function=read_file/>", "<read_file/>", "<read_file />", `{"path":"x"}`, `{"path":"</think>"}`, "```json\n{}```", "`", "<parameter=a>", "</parameter>", "</function>", "<arg_key>", "</arg_key>", "<arg_value>", "</arg_value>", "function",
-	"<read_file>", "<path>", "</path>", "</read_file>", "<write_file>", "<content>", "</content>", "</write_file>", "read_file",
-	`[{"name":"read_file","arguments":{}}]`, "[ {", "}]",
-}
-
-var tagProse = rapid.Custom(func(t *rapid.T) string {
-	return strings.Join(rapid.SliceOfN(rapid.OneOf(scrap, rapid.SampledFrom(tagScraps)), 0, 12).Draw(t, "scraps"), "")
-})
-
-func TestS2_1_TagVariantsReadWhatTheyRender(t *testing.T) {
-	prove.Checks(t, prove.Cases()/2)
-	for _, l := range tagVariants() {
-		t.Run(l.name, func(t *testing.T) {
-			rapid.Check(t, func(t *rapid.T) {
-				parts := []messages.AssistantContent{textPart(tagProse.Draw(t, "text")), thoughtPart(tagProse.Draw(t, "thought"))}
-				if rapid.Bool().Draw(t, "call") {
-					parts = append(parts, callPart("", toolName.Draw(t, "name"), arguments.Draw(t, "arguments")))
-				}
-				checkRoundTrip(t, l.Policy, append(parts, textPart(tagProse.Draw(t, "end"))))
-			})
-		})
-	}
-}
 
 // A quote in a text does not make the one before an argument the second of a pair.
 func TestS2_1_QuoteBeforeCall(t *testing.T) {
-	for _, l := range append(tagVariants(), policies(t)...) {
+	for _, l := range policies(t) {
 		if l.turns || l.mixes {
 			continue
 		}
@@ -56,21 +24,6 @@ func TestS2_1_QuoteBeforeCall(t *testing.T) {
 				checkRoundTrip(t, l.Policy, parts(thoughtPart(text), textPart(text), call))
 			}
 		}
-	}
-}
-
-func TestS2_20_TagVariantsInPieces(t *testing.T) {
-	prove.Checks(t, prove.Cases()/2)
-	for _, l := range tagVariants() {
-		t.Run(l.name, func(t *testing.T) {
-			rapid.Check(t, func(t *rapid.T) {
-				reply := tagProse.Draw(t, "reply")
-				if rapid.Bool().Draw(t, "rendered") {
-					reply = l.render([]messages.AssistantContent{thoughtPart(reply), callPart("", "read_file", `{"path":"<tool_call>"}`)}) + reply
-				}
-				checkPieces(t, l, reply, rapid.IntRange(1, 40).Draw(t, "size"))
-			})
-		})
 	}
 }
 
@@ -96,35 +49,6 @@ func checkPieces(t require.TestingT, l lawful, reply string, size int) {
 		at = part.End
 	}
 	require.LessOrEqual(t, at, len(reply))
-}
-
-func TestS2_20_TagVariantsTakeLinearTime(t *testing.T) {
-	if !counts(t) {
-		return
-	}
-	scraps := append([]string{
-		"<", "[", "\\", " ", "{", "<think>", "<tool_call>", "<tool_call>{", "<tool_call>f(", "<tool_call>[{", "<tool_call>{}]",
-		"<read_file><path>", "<read_file><path>x</path>", "<read_file><path>x</path> y", "<function=f><parameter=a></parameter>",
-	}, tagScraps...)
-	for _, l := range tagVariants() {
-		for _, s := range scraps {
-			for _, begin := range []string{"", "<tool_call>", "<read_file><path>"} {
-				requireLinearReading(t, l, begin, s, 8<<10)
-			}
-		}
-	}
-}
-
-func TestInstructionsOfTagVariants(t *testing.T) {
-	for _, l := range tagVariants() {
-		require.Empty(t, l.FormatInstructions(nil), l.name)
-		told := l.FormatInstructions(fileTools)
-		require.Contains(t, told, "read_file")
-		for _, e := range markdownpolicy.ShownBy(l.Policy) {
-			require.Contains(t, told, e.Text)
-			require.Equal(t, e.Parts, partsOf(t, l.Policy, e.Text), l.name)
-		}
-	}
 }
 
 func fuzzTags(f *testing.F, policies []lawful, seeds ...string) {
@@ -155,13 +79,13 @@ func named(all []lawful, prefix string) (some []lawful) {
 }
 
 func FuzzXML(f *testing.F) {
-	fuzzTags(f, named(append(tagVariants(), policies(f)...), "xml"),
+	fuzzTags(f, named(policies(f), "xml"),
 		"a <tool_call><name>n</name><arguments>{\"a\":\"</arguments>\"}</arguments></tool_call> b", "<read_file><path>x</path></read_file>",
 		"<write_file><content></content></content>", "<think>x</think>\\<tool_call>", "<read_file/>`<read_file />`\\<read_file/>", "<function=read_file><parameter=path>x</parameter></function>")
 }
 
 func FuzzHermes(f *testing.F) {
-	fuzzTags(f, named(append(tagVariants(), policies(f)...), "hermes"),
+	fuzzTags(f, named(policies(f), "hermes"),
 		`<think>x</think><tool_call>[{"name":"a","arguments":{}},{"name":"b"}]</tool_call>`, `<tool_call>{"name":"a"}}`, "x</think>\\<tool_call>{",
 		"<tool_call><function=f><parameter=a>1</parameter></function></tool_call>", "<function=read_file>{\"path\":\"</function>\"}</function>\n</tool_call>",
 		"<tool_call><function=f/><function='g'>{\"a\":1}</function></tool_call>", "x<tool_call>{\"name\":\"a\"}</tool_call></think>y", "x<tool_call>{\"name\":\"a\"}</tool_call>\n</think>\n",
@@ -171,7 +95,7 @@ func FuzzHermes(f *testing.F) {
 }
 
 func FuzzMistral(f *testing.F) {
-	fuzzTags(f, named(append(tagVariants(), policies(f)...), "mistral"),
+	fuzzTags(f, named(policies(f), "mistral"),
 		`a [TOOL_CALLS][{"name":"a","arguments":{"x":"]"}},{"name":"b"}][/TOOL_CALLS]`, `[THINK]x[/THINK][TOOL_CALLS]f[CALL_ID]1[ARGS]{"a":1}b`,
 		`[{"name":"read_file","arguments":{}}]]`, `\[{`, `[TOOL_CALLS]f{"a":`)
 }
