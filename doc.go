@@ -65,7 +65,8 @@
 //
 // Internal packages, which programs cannot import:
 //
-//	internal/textcut                         shortens texts without dividing a character
+//	internal/textcut                     shortens texts without dividing a character
+//	internal/toolkey                     keys of the context of a tool
 //	internal/asktime                     how long something waits for people
 //	internal/guard                       errors and panics of code outside this module
 //	internal/jsonform                    shared code of the JSON forms
@@ -87,6 +88,7 @@
 //	markdownpolicy/internal/pyliteral    reads Python literals and calls as JSON
 //	checkpoint/internal/tables           shared code of the stores that keep runs in tables
 //	internal/contentsize                 how much of a model's context a part of a message takes
+//	internal/toolrun                     runs tools: a call has one result
 //	llmclient/internal/wire              shared code of the clients that ask models over HTTP
 //	llmclient/internal/openaiapi         shared code of the clients of OpenAI's APIs
 //	strategy/planreviseexecute/internal/...  plans, read from texts and as data

@@ -10,6 +10,7 @@ import (
 
 	"github.com/segue-go/segue/delegation"
 	"github.com/segue-go/segue/internal/guard"
+	"github.com/segue-go/segue/internal/textcut"
 	"github.com/segue-go/segue/messages"
 	"github.com/segue-go/segue/nextstep"
 	"github.com/segue-go/segue/strategy"
@@ -142,7 +143,7 @@ func (m *Machine) branchEnded(e *effect, i int, r branchResult) {
 	if failed {
 		status, reason = messages.StatusFailed, tools.ReasonError
 	}
-	out := m.callOutput(e, status, reason, tools.Fit(text, m.maxResult(e.def)))
+	out := m.callOutput(e, status, reason, textcut.Fit(text, m.maxResult(e.def)))
 	out.Untrusted = b.tainted || e.def.Untrusted
 	m.endCall(e, out)
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/segue-go/segue/delegation"
 	"github.com/segue-go/segue/internal/asktime"
+	"github.com/segue-go/segue/internal/toolrun"
 	"github.com/segue-go/segue/machine"
 	"github.com/segue-go/segue/nextstep"
 	"github.com/segue-go/segue/tools"
@@ -36,11 +37,11 @@ type execution struct {
 	cut      string    // why its context is done: the reason of a tool's result; "" if it is not done
 
 	mu       sync.Mutex
-	call     *tools.Running // the last call of the tool; nil: none
-	waits    []machine.Wait // waits that could not be answered in this process
-	request  *request       // for a model
-	sawDelta bool           // deltas of the reply were emitted
-	ended    bool           // the effect is over: it emits no more events
+	call     *toolrun.Running // the last call of the tool; nil: none
+	waits    []machine.Wait   // waits that could not be answered in this process
+	request  *request         // for a model
+	sawDelta bool             // deltas of the reply were emitted
+	ended    bool             // the effect is over: it emits no more events
 	replies  []machine.Exchange
 	asked    asktime.Total // the time of people
 }
@@ -211,7 +212,7 @@ func (e *panicked) Unwrap() error { return e.err }
 
 // arm stores the tool that will run for the effect, and reports whether it may run: an unsafe call
 // is made only once, even if several goroutines try at the same time.
-func (x *execution) arm(c *tools.Running) bool {
+func (x *execution) arm(c *toolrun.Running) bool {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	if x.call != nil && !x.effect.Safe() {
@@ -221,7 +222,7 @@ func (x *execution) arm(c *tools.Running) bool {
 	return true
 }
 
-func (x *execution) running() *tools.Running {
+func (x *execution) running() *toolrun.Running {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	return x.call

@@ -16,7 +16,6 @@ import (
 	"github.com/segue-go/segue/machine"
 	"github.com/segue-go/segue/messages"
 	"github.com/segue-go/segue/nextstep"
-	"github.com/segue-go/segue/tools"
 )
 
 // LargeResults says what becomes of results of tools that are too large to be shown to a model. It
@@ -154,7 +153,7 @@ func (x *execution) keepLarge(ctx context.Context, a nextstep.Answer) nextstep.A
 	}
 	out, text := &result.Output, strings.ToValidUTF8(result.Output.Output, "\uFFFD")
 	if most := o.cfg.LargeResults.Max; most >= 0 && len(text) > most+usualCutLine { // the Runner has not cut it
-		text = tools.Fit(text, most)
+		text = textcut.Fit(text, most)
 	}
 	kept := messages.Kept{ID: keptID(text), Size: int64(len(text))}
 	problem := "no more can be read of it"

@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/segue-go/segue/internal/toolrun"
 	"github.com/segue-go/segue/machine"
 	"github.com/segue-go/segue/messages"
 	"github.com/segue-go/segue/nextstep"
@@ -19,7 +20,7 @@ func (r *run) lookUp() error {
 			continue
 		}
 		x := r.newExecution(&e, false)
-		l := tools.LookuperOf(x.tool)
+		l := lookuperOf(x.tool)
 		if l == nil {
 			continue
 		}
@@ -45,7 +46,7 @@ func (r *run) askTool(l tools.Lookuper, x *execution) (messages.ToolOutput, bool
 	runner.OnPanic = func(call messages.ToolCall, value any, stack []byte) {
 		r.o.panicked(r.ctx, &machine.PanicReport{Run: r.id, Frame: e.Frame, Seq: e.ID.Seq, Where: "the Lookup of the tool " + call.Name, Value: value, Stack: stack})
 	}
-	c := runner.Begin(r.ctx, tools.Job{Call: e.Call, Key: e.Key(), MaxResult: x.mostKept(e.Call.Name), Tool: &lookup{Lookuper: l, key: e.Key(), found: found}})
+	c := runner.Begin(r.ctx, toolrun.Job{Call: e.Call, Key: e.Key(), MaxResult: x.mostKept(e.Call.Name), Tool: &lookup{Lookuper: l, key: e.Key(), found: found}})
 	done := make(chan messages.ToolOutput, 1)
 	go func() {
 		returned := false
@@ -99,4 +100,19 @@ func (l *lookup) Call(ctx context.Context, arguments string) (string, error) {
 		l.found <- found
 	}
 	return result, err
+}
+
+// lookuperOf returns the Lookuper that a tool is, or wraps; nil: there is none.
+func lookuperOf(t tools.Tool) tools.Lookuper {
+	for t != nil {
+		if l, ok := t.(tools.Lookuper); ok {
+			return l
+		}
+		w, ok := t.(interface{ Unwrap() tools.Tool })
+		if !ok {
+			return nil
+		}
+		t = w.Unwrap()
+	}
+	return nil
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/segue-go/segue/checkpoint"
 	"github.com/segue-go/segue/delegation"
+	"github.com/segue-go/segue/internal/toolrun"
 	"github.com/segue-go/segue/llmclient"
 	"github.com/segue-go/segue/machine"
 	"github.com/segue-go/segue/nextstep"
@@ -211,7 +212,7 @@ type Orchestrator struct {
 	cfg     Config
 	left    leftReader
 	tools   *tools.Set
-	runner  tools.Runner
+	runner  toolrun.Runner
 	approve machine.ApprovalPolicy
 	handler Handler
 	wrapped bool           // by Middleware
@@ -240,7 +241,7 @@ func New(cfg Config) (*Orchestrator, error) {
 	o := &Orchestrator{
 		cfg:     cfg,
 		left:    leftReader{client: cfg.Client},
-		runner:  tools.Runner{Timeout: cfg.Timeouts.Tool, MaxResult: cfg.MaxToolResult}.WithDefaults(),
+		runner:  toolrun.Runner{Timeout: cfg.Timeouts.Tool, MaxResult: cfg.MaxToolResult}.WithDefaults(),
 		approve: cfg.Approve.policy(),
 		posted:  make(chan struct{}, 1),
 	}

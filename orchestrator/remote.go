@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 
+	"github.com/segue-go/segue/internal/toolrun"
 	"github.com/segue-go/segue/machine"
 	"github.com/segue-go/segue/messages"
 	"github.com/segue-go/segue/nextstep"
@@ -23,10 +24,10 @@ func (x *execution) callRemote(ctx context.Context, remote Remote, step nextstep
 		}
 		return "", err
 	})
-	runner := tools.Runner{Timeout: -1, OnPanic: func(_ messages.ToolCall, value any, stack []byte) {
+	runner := toolrun.Runner{Timeout: -1, OnPanic: func(_ messages.ToolCall, value any, stack []byte) {
 		err = x.brokeDown(whose, value, stack)
 	}}
-	call := runner.Begin(ctx, tools.Job{
+	call := runner.Begin(ctx, toolrun.Job{
 		Call: messages.ToolCall{Name: step.Strategy}, Tool: tool, Key: x.effect.Key(), Ask: x.ask, Resumption: x.resumption(),
 	})
 	out := call.Perform()
@@ -36,7 +37,7 @@ func (x *execution) callRemote(ctx context.Context, remote Remote, step nextstep
 	s, ok := call.Suspended()
 	own, is := errors.AsType[*SuspendedError](err)
 	if !ok && is && own != nil && x.suspension(&out).Waits[0].ID == "" { // nobody was asked by Ask
-		s, ok = tools.Suspension{State: own.State}, true
+		s, ok = toolrun.Suspension{State: own.State}, true
 		for i := range own.Waits {
 			w := &own.Waits[i]
 			s.Questions = append(s.Questions, tools.Question{Kind: cmp.Or(w.Kind, machine.WaitStep), Text: w.Text, Options: w.Options, Until: w.Expires})

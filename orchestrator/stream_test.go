@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/segue-go/segue/delegation"
+	"github.com/segue-go/segue/internal/toolrun"
 	"github.com/segue-go/segue/llmclient"
 	"github.com/segue-go/segue/llmclient/scripted"
 	"github.com/segue-go/segue/machine"
@@ -155,7 +156,7 @@ func TestStream_breakAnywhere(t *testing.T) {
 				}
 				require.Equal(t, at+1, n)
 				require.Zero(t, running.Load(), "its tools have ended")
-				require.Less(t, time.Since(left), tools.DefaultGrace)
+				require.Less(t, time.Since(left), toolrun.DefaultGrace)
 				if e.Kind == "before" {
 					asked++ // its effect has begun, and asks unless the break reaches it first
 				}

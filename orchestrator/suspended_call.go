@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/segue-go/segue/internal/toolrun"
 	"github.com/segue-go/segue/machine"
 	"github.com/segue-go/segue/messages"
 	"github.com/segue-go/segue/nextstep"
@@ -24,7 +25,7 @@ const suspendedVersion = 1
 
 // suspendedCall returns the error of a call that its tool has suspended, with the waits for its
 // questions. A call whose questions nobody can be asked has failed.
-func (x *execution) suspendedCall(s *tools.Suspension) (nextstep.Answer, error) {
+func (x *execution) suspendedCall(s *toolrun.Suspension) (nextstep.Answer, error) {
 	for i := range s.Questions {
 		if problem := kindTaken(s.Questions[i].Kind); problem != nil {
 			return x.failedCall(problem.Error()), nil
@@ -35,7 +36,7 @@ func (x *execution) suspendedCall(s *tools.Suspension) (nextstep.Answer, error) 
 
 // suspended returns the error of an effect that goes on with a state when its questions are
 // answered.
-func (x *execution) suspended(s *tools.Suspension) error {
+func (x *execution) suspended(s *toolrun.Suspension) error {
 	state := suspendedState{Version: suspendedVersion, State: s.State}
 	err := &SuspendedError{}
 	for i := range s.Questions {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/segue-go/segue/internal/toolrun"
 	"github.com/segue-go/segue/machine"
 	"github.com/segue-go/segue/messages"
 	"github.com/segue-go/segue/nextstep"
@@ -66,7 +67,7 @@ func (o *Orchestrator) refusesChanged(was, e *machine.Effect) string {
 }
 
 // finished converts the result of a call to an answer.
-func (x *execution) finished(c *tools.Running, out messages.ToolOutput, made *messages.ToolCall) (nextstep.Answer, error) {
+func (x *execution) finished(c *toolrun.Running, out messages.ToolOutput, made *messages.ToolCall) (nextstep.Answer, error) {
 	if out.Reason == tools.ReasonSuspended {
 		if s, ok := c.Suspended(); ok {
 			return x.suspendedCall(&s)
@@ -89,9 +90,9 @@ func (x *execution) suspension(out *messages.ToolOutput) *SuspendedError {
 
 // beginCall prepares the call of the effect, which a middleware may have changed. An inline tool
 // neither asks questions nor reports progress.
-func (x *execution) beginCall(ctx context.Context, e *machine.Effect) *tools.Running {
+func (x *execution) beginCall(ctx context.Context, e *machine.Effect) *toolrun.Running {
 	o := x.run.o
-	job := tools.Job{Call: e.Call, Tool: x.tool, Names: o.names, MaxResult: x.mostKept(e.Call.Name)}
+	job := toolrun.Job{Call: e.Call, Tool: x.tool, Names: o.names, MaxResult: x.mostKept(e.Call.Name)}
 	runner := o.runner
 	runner.OnPanic = x.toolPanicked
 	if !x.toolInline {
@@ -133,5 +134,5 @@ func (o *Orchestrator) toolOf(e *machine.Effect) (tool tools.Tool, inline bool) 
 			inline = false
 		}
 	}()
-	return tool, p.Inline() && len(e.Call.Arguments) <= tools.DefaultMaxArguments
+	return tool, p.Inline() && len(e.Call.Arguments) <= toolrun.DefaultMaxArguments
 }

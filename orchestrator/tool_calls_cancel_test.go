@@ -11,6 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/segue-go/segue/internal/toolrun"
 	"github.com/segue-go/segue/machine"
 	"github.com/segue-go/segue/messages"
 	"github.com/segue-go/segue/orchestrator"
@@ -42,14 +43,14 @@ func TestToolCalls_hungToolIsAbandoned(t *testing.T) {
 				began := time.Now()
 				events, err := collect(t, o, task("go"))
 				require.NoError(t, err)
-				require.Equal(t, 3*time.Second+tools.DefaultGrace, time.Since(began), "the time-out and the grace of the slower")
+				require.Equal(t, 3*time.Second+toolrun.DefaultGrace, time.Since(began), "the time-out and the grace of the slower")
 				outs := finished(t, events).Output.ToolMetas()
 				require.Equal(t, messages.ToolOutput{
-					CallID: "c0", ToolName: "writes", Status: messages.StatusUnknown, Reason: tools.ReasonTimeout, Elapsed: 2*time.Second + tools.DefaultGrace,
+					CallID: "c0", ToolName: "writes", Status: messages.StatusUnknown, Reason: tools.ReasonTimeout, Elapsed: 2*time.Second + toolrun.DefaultGrace,
 					Output: "tools: writes was stopped after its time-out of 2s, and whether it had an effect is unknown; it did not stop, was abandoned and may still be running",
 				}, outs[0])
 				require.Equal(t, messages.ToolOutput{
-					CallID: "c1", ToolName: "reads", Status: messages.StatusFailed, Reason: tools.ReasonTimeout, Elapsed: 3*time.Second + tools.DefaultGrace,
+					CallID: "c1", ToolName: "reads", Status: messages.StatusFailed, Reason: tools.ReasonTimeout, Elapsed: 3*time.Second + toolrun.DefaultGrace,
 					Output: "tools: reads was stopped after its time-out of 3s; it did not stop, was abandoned and may still be running",
 				}, outs[1])
 				require.Equal(t, "fine", outs[2].Output)
@@ -90,7 +91,7 @@ func TestToolCalls_interrupted(t *testing.T) {
 				res, err := batchOf(t, callsTo("quick", "long", "hung", "next", "next"), list, parallel(2), edit).Run(ctx, task("go"))
 				require.ErrorContains(t, err, "the user left")
 				require.ErrorIs(t, err, context.Canceled)
-				require.Equal(t, 2*time.Second+tools.DefaultGrace, time.Since(began))
+				require.Equal(t, 2*time.Second+toolrun.DefaultGrace, time.Since(began))
 				require.Zero(t, started.Load())
 				outs := res.Output.ToolMetas()
 				require.Equal(t, "quick", outs[0].Output, "it has ended before")

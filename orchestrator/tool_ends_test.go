@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/segue-go/segue/internal/prove"
+	"github.com/segue-go/segue/internal/toolrun"
 	"github.com/segue-go/segue/llmclient"
 	"github.com/segue-go/segue/llmclient/scripted"
 	"github.com/segue-go/segue/messages"
@@ -22,7 +23,7 @@ import (
 // each case.
 func TestRun_toolReturnsAsItsTimeEnds(t *testing.T) {
 	const limit = 50 * time.Millisecond
-	takes := []time.Duration{time.Millisecond, 2 * time.Millisecond, limit, limit + tools.DefaultGrace, time.Second}
+	takes := []time.Duration{time.Millisecond, 2 * time.Millisecond, limit, limit + toolrun.DefaultGrace, time.Second}
 	model := always(func(req *llmclient.Request) scripted.Reply {
 		if answered(req) {
 			return scripted.Text("end")

@@ -17,6 +17,7 @@ import (
 	"github.com/segue-go/segue/checkpoint"
 	"github.com/segue-go/segue/delegation"
 	"github.com/segue-go/segue/internal/prove"
+	"github.com/segue-go/segue/internal/toolrun"
 	"github.com/segue-go/segue/llmclient"
 	"github.com/segue-go/segue/llmclient/scripted"
 	"github.com/segue-go/segue/machine"
@@ -313,7 +314,7 @@ func TestTimeout_afterASlowConsumer(t *testing.T) {
 				time.Sleep(time.Hour)
 			}
 		}
-		require.Equal(t, time.Hour+time.Second+tools.DefaultGrace, time.Since(began))
+		require.Equal(t, time.Hour+time.Second+toolrun.DefaultGrace, time.Since(began))
 		close(release)
 	})
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/segue-go/segue/internal/toolrun"
 	"github.com/segue-go/segue/llmclient"
 	"github.com/segue-go/segue/machine"
 	"github.com/segue-go/segue/nextstep"
@@ -90,11 +91,11 @@ func (e *engine) perform(ctx context.Context, x *machine.Effect) error {
 		}.Identified(x.ID))
 		return "", tools.ErrSuspended
 	}
-	job := tools.Job{Call: x.Call, Tool: x.Tool, Names: e.tools.Names, Key: x.Key(), Ask: ask}
+	job := toolrun.Job{Call: x.Call, Tool: x.Tool, Names: e.tools.Names, Key: x.Key(), Ask: ask}
 	if job.Tool == nil {
 		job.Tool, _ = e.tools.Lookup(x.Call.Name)
 	}
-	running := tools.Runner{}.Begin(ctx, job)
+	running := toolrun.Runner{}.Begin(ctx, job)
 	out := running.Perform()
 	if s, ok := running.Suspended(); ok {
 		asks.Waits = nil

@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/segue-go/segue/internal/toolkey"
 	"github.com/segue-go/segue/messages"
 )
 
@@ -15,8 +16,8 @@ import (
 // call this an interrupt. Once there is an answer, the run resumes and the call is made again.
 var ErrSuspended = errors.New("tools: nobody can answer now")
 
-// ErrNobody is returned by [Ask] if there is nobody to ask: outside a [Runner] and [WithAsk], or in
-// a [Job] without an Ask. An Inline tool counts as outside.
+// ErrNobody is returned by [Ask] if there is nobody to ask: outside a call and [WithAsk], or where
+// the run can ask nobody. An Inline tool counts as outside.
 var ErrNobody = errors.New("tools: there is nobody to ask here")
 
 // AskFunc asks a person the question of a tool. It is called on the tool's goroutine, with the
@@ -31,13 +32,11 @@ type Asked struct {
 	Call messages.ToolCall // the call of the tool; zero for a question asked through [WithAsk]
 }
 
-type askKey struct{}
-
 // WithAsk returns a context in which ask answers the questions of [Ask]. It makes Ask usable
-// outside a tool call, such as in a middleware around a model request. A tool still asks through
-// its [Job].
+// outside a tool call, such as in a middleware around a model request. A tool still asks as its
+// call does.
 func WithAsk(ctx context.Context, ask AskFunc) context.Context {
-	return context.WithValue(ctx, askKey{}, ask)
+	return context.WithValue(ctx, toolkey.Ask{}, ask)
 }
 
 // Question is a tool's question to a person.
@@ -64,7 +63,7 @@ type Question struct {
 // time-out of the tool, which goes on when the answer is there. A context that the tool has given a
 // deadline of its own ends at that deadline.
 func Ask(ctx context.Context, q Question) (string, error) {
-	ask, _ := ctx.Value(askKey{}).(AskFunc)
+	ask, _ := ctx.Value(toolkey.Ask{}).(AskFunc)
 	if ask == nil {
 		return "", ErrNobody
 	}
@@ -75,31 +74,6 @@ func Ask(ctx context.Context, q Question) (string, error) {
 		q.Kind = KindQuestion
 	}
 	return ask(ctx, Asked{Question: q})
-}
-
-// askFor asks a question of the tool. It is an [AskFunc].
-func (c *Running) askFor(ctx context.Context, a Asked) (string, error) {
-	if own := (*toolContext)(c); own.Err() != nil { // ctx may have been made to outlive the call
-		return "", context.Cause(own)
-	}
-	a.Call = c.call
-	text, err := c.askOne(ctx, a)
-	if errors.Is(err, context.Canceled) { // the run was stopped, which may leave the context active
-		c.mu.Lock()
-		defer c.mu.Unlock()
-		c.stopped = true
-	}
-	return text, err
-}
-
-func (c *Running) askOne(ctx context.Context, a Asked) (string, error) {
-	end := c.asked.Begin()
-	c.time.asks() // askFor has made the context
-	defer func() {
-		end()
-		c.time.asks()
-	}()
-	return c.ask(ctx, a)
 }
 
 // WaitUntil waits until a time, such as tomorrow at nine. No process has to wait meanwhile: like

@@ -1,16 +1,12 @@
-// Package tools defines the tools that a model can call, and runs them.
+// Package tools defines the tools that a model can call.
 //
 // A [Tool] is made from a function. [New] and [NewInline] take a function with typed arguments: the
 // JSON Schema is inferred from the type, and the arguments are checked before the function runs.
 // [NewRaw] takes a function that reads its arguments itself. A [Set] holds tools by name and checks
-// them when it is made. A [Runner] performs one call and turns every failure into a result that the
-// model can read.
+// them when it is made.
 //
-// [Runner.Run] waits until the tool returns. To give up on a tool that hangs, or to run several
-// calls at the same time, start each call with [Runner.Begin] and perform it on a goroutine.
-// [Running.Due] returns the time at which the call times out. [Running.Abandon] ends the call and
-// returns a result for it. See the example of Begin. The caller decides on goroutines, concurrency
-// and order.
+// The Orchestrator of package orchestrator runs tools: in a run, or one call by its Perform. It turns
+// every failure of a tool into a result that the model can read, and gives up on a tool that hangs.
 //
 // A running tool can report its progress with [Progress], ask a person with [Ask], wait for answers
 // and go on with a state of its own with [Suspend], hand over files with [Attach], show the model

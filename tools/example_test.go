@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/segue-go/segue/messages"
 	"github.com/segue-go/segue/tools"
 )
 
@@ -44,27 +43,4 @@ func ExampleNewInline() {
 	fmt.Println(join.Call(context.Background(), `{"words":["all","at","once"]}`))
 	// Output:
 	// {"count":3,"joined":"all at once"} <nil>
-}
-
-func ExampleRunner() {
-	set, err := tools.NewSet(
-		tools.NewRaw(tools.Definition{Name: "echo"}, func(_ context.Context, arguments string) (string, error) { return arguments, nil }),
-		tools.NewRaw(tools.Definition{Name: "break"}, func(context.Context, string) (string, error) { panic("oops") }),
-	)
-	if err != nil {
-		panic(err)
-	}
-	for _, call := range []messages.ToolCall{
-		{ID: "1", Name: "echo", Arguments: "hello"},
-		{ID: "2", Name: "break"},
-		{ID: "3", Name: "ecco"},
-	} {
-		tool, _ := set.Lookup(call.Name)
-		out := tools.Runner{}.Run(context.Background(), tools.Job{Call: call, Tool: tool, Names: set.Names})
-		fmt.Printf("%s %s: %s\n", out.CallID, out.Status, out.Output)
-	}
-	// Output:
-	// 1 ok: hello
-	// 2 failed: tools: break panicked: with a string
-	// 3 failed: tools: there is no tool "ecco"; there are: break, echo
 }

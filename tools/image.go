@@ -10,14 +10,7 @@ import (
 	"github.com/segue-go/segue/messages"
 )
 
-// The most that one call may show the model besides its text. A model reads its pictures again with
-// every request that follows.
-const (
-	maxImages     = 16
-	maxImageBytes = 5 << 20 // of all URLs together, so that data URLs hold at most 3.75 MiB
-)
-
-// errNoCall says that a tool is not run by a Runner, or that its call is over.
+// errNoCall says that there is no call, or that it is over.
 var errNoCall = errors.New("tools: the model cannot be shown a picture here: the tool is inline, the call is over, or there is no call")
 
 // ShowImage shows the model a picture besides the result of the tool of ctx, by an https URL or a
@@ -28,32 +21,24 @@ var errNoCall = errors.New("tools: the model cannot be shown a picture here: the
 // ShowImage returns an error for any other URL, for a data URL without bytes in base64, for
 // a Detail or a Cache that does not exist, and beyond 16 pictures or
 // 5 MiB of URLs of one call: the picture is then not shown, and those before it are. It also
-// returns an error in an inline tool, outside a [Runner], and after the call is over.
+// returns an error in an inline tool, outside a call, and after the call is over.
 func ShowImage(ctx context.Context, i messages.Image) error {
 	c := callOf(ctx)
-	if c == nil || c.shared == nil {
+	if c == nil {
 		return errNoCall
 	}
-	if problem := unshowable(i); problem != "" {
-		return errors.New("tools: the model cannot be shown the picture: " + problem)
-	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.state == over {
-		return errNoCall
-	}
-	size := len(i.URL)
-	for _, shown := range c.out.Images {
-		size += len(shown.URL)
+	problem, ok := unshowable(i), true
+	if problem == "" {
+		problem, ok = c.ShowImage(i)
 	}
 	switch {
-	case len(c.out.Images) >= maxImages:
-		return fmt.Errorf("tools: the model cannot be shown the picture: a call shows at most %d", maxImages)
-	case size > maxImageBytes:
-		return fmt.Errorf("tools: the model cannot be shown the picture: the URLs of a call have at most %d bytes together, and these have %d", maxImageBytes, size)
+	case !ok:
+		return errNoCall
+	case problem != "":
+		return errors.New("tools: the model cannot be shown the picture: " + problem)
+	default:
+		return nil
 	}
-	c.out.Images = append(c.out.Images, i)
-	return nil
 }
 
 // unshowable returns what is wrong with a picture, or "". No request that has the picture would be

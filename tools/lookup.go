@@ -45,18 +45,3 @@ func (t *lookedUp) Check() error {
 
 // Unwrap returns the tool that is looked up.
 func (t *lookedUp) Unwrap() Tool { return t.Tool }
-
-// LookuperOf returns the Lookuper that a tool is, or wraps; nil: there is none.
-func LookuperOf(t Tool) Lookuper {
-	for t != nil {
-		if l, ok := t.(Lookuper); ok {
-			return l
-		}
-		w, ok := t.(interface{ Unwrap() Tool })
-		if !ok {
-			return nil
-		}
-		t = w.Unwrap()
-	}
-	return nil
-}

@@ -11,7 +11,7 @@ import (
 const (
 	ReasonError       = "error"        // the tool returned an error
 	ReasonArguments   = "arguments"    // the tool cannot take these arguments
-	ReasonUnknownTool = "unknown_tool" // the Runner has no tool of that name; in a run such a call is machine.ReasonNotOffered
+	ReasonUnknownTool = "unknown_tool" // there is no tool of that name; in a run such a call is machine.ReasonNotOffered
 	ReasonTimeout     = "timeout"      // the tool was cut off by its time-out
 	ReasonSuspended   = "suspended"    // the tool waits for an answer: there is no result, and the call is to be made again
 	ReasonPanic       = "panic"        // the tool panicked, or ended its goroutine

@@ -24,7 +24,7 @@ type Definition struct {
 
 	ReadOnly   bool `json:"read_only,omitempty"`  // changes nothing: it may run again
 	Idempotent bool `json:"idempotent,omitempty"` // with the same [IdempotencyKey] it has its effect only once
-	Sequential bool `json:"sequential,omitempty"` // never runs at the same time as another call; the caller of the Runner ensures this
+	Sequential bool `json:"sequential,omitempty"` // never runs at the same time as another call; the run ensures this
 	Repeatable bool `json:"repeatable,omitempty"` // may be called with the same arguments again and again, such as a tool that waits: this is never a loop
 	Untrusted  bool `json:"untrusted,omitempty"`  // its results come from outside and are marked as untrusted
 
@@ -38,9 +38,12 @@ type Definition struct {
 	// note. The model does not see it.
 	ApprovalNote string `json:"approval_note,omitempty"`
 
-	Timeout   time.Duration `json:"timeout,omitempty"`    // 0: the runner's default; negative: none
-	MaxResult int           `json:"max_result,omitempty"` // bytes of result kept; 0: the runner's default; negative: no limit
+	Timeout   time.Duration `json:"timeout,omitempty"`    // 0: that of the run; negative: none
+	MaxResult int           `json:"max_result,omitempty"` // bytes of result kept; 0: that of the run; negative: no limit
 }
+
+// DefaultMaxResult is how many bytes are kept of a result if nothing else is said.
+const DefaultMaxResult = 256 << 10
 
 // Tool is something that a model can call.
 //

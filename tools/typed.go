@@ -23,10 +23,9 @@ import (
 //
 // Before the function runs, the arguments must be JSON, fit the Parameters and fit In. Otherwise
 // Call returns an [*ArgumentError] that lists all problems. Empty arguments and null count as {}.
-// Arguments are refused if they are longer than 1 MiB (or the MaxArguments of the [Runner]), are
-// nested deeper than 64 levels, have more than 100,000 values, or have a name twice in an object.
-// Numbers are kept exact: an interface in In receives a json.Number. An integer may be written as
-// 5.0 or 1e3, as in JSON Schema.
+// Arguments are refused if they are longer than 1 MiB, are nested deeper than 64 levels, have more
+// than 100,000 values, or have a name twice in an object. Numbers are kept exact: an interface in In
+// receives a json.Number. An integer may be written as 5.0 or 1e3, as in JSON Schema.
 //
 // A result of type string or json.RawMessage is returned unchanged; any other is encoded as compact
 // JSON.
@@ -147,8 +146,8 @@ func resultText(out any) (string, error) {
 }
 
 // NewRaw returns a tool from a function that reads its own arguments. It receives them exactly as
-// the model wrote them. def.Parameters are only shown to the model. A [Runner] limits the size of
-// the arguments.
+// the model wrote them. def.Parameters are only shown to the model. A run limits the size of the
+// arguments.
 func NewRaw(def Definition, fn func(ctx context.Context, arguments string) (string, error)) Tool {
 	return &raw{def: def, fn: fn}
 }

@@ -15,8 +15,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/segue-go/segue/cmd/segue/internal/cmd/cli"
+	"github.com/segue-go/segue/internal/toolrun"
+	"github.com/segue-go/segue/machine"
 	"github.com/segue-go/segue/messages"
-	"github.com/segue-go/segue/tools"
 	"github.com/segue-go/segue/tools/mcptools"
 )
 
@@ -328,7 +329,7 @@ func TestMCPServe_self(t *testing.T) {
 		<-heard // what is told while a call is in progress comes beside its result, not before it
 		model.replies <- isDone
 	}()
-	out := tools.Runner{}.Run(t.Context(), tools.Job{
+	out := toolrun.Runner{}.Run(t.Context(), toolrun.Job{
 		Tool: all[0], Call: messages.ToolCall{ID: "1", Name: "my_hidden", Arguments: `{"task":"Say it"}`},
 		Progress: func(text string) { heard <- text },
 	})

@@ -21,7 +21,7 @@ var layers = []struct {
 	about    string
 	packages []string
 }{
-	{"what all may use", []string{"internal/textcut"}},
+	{"what all may use", []string{"internal/textcut", "internal/toolkey"}},
 	{"what knows nothing of agents", []string{
 		"internal/asktime", "internal/guard", "internal/jsonform", "internal/jsonprefix", "internal/prompts", "internal/prove", "internal/prove/installed", "internal/repeats", "internal/similar", "internal/wholefile", "markdownpolicy/internal/textscan", "tools/internal/boundschema", "tools/internal/schemamemo", "tools/internal/typeschema",
 	}},
@@ -30,7 +30,7 @@ var layers = []struct {
 	{"readers of Python", []string{"markdownpolicy/internal/pyliteral"}},
 	{"conversations and journals as data", []string{"messages", "checkpoint"}},
 	{"what strategies are given; what models can call", []string{"delegation", "tools", "checkpoint/checkpointtest", "checkpoint/internal/tables", "checkpoint/sealed", "internal/contentsize"}},
-	{"formats of text", []string{"markdownpolicy", "tools/filetools"}},
+	{"formats of text; tools that are called", []string{"markdownpolicy", "tools/filetools", "internal/toolrun"}},
 	{"the contract with models", []string{"llmclient"}},
 	{"what clients of models share", []string{"llmclient/internal/wire"}},
 	{"what clients of OpenAI's APIs share", []string{"llmclient/internal/openaiapi"}},

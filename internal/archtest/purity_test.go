@@ -44,6 +44,7 @@ var pure = []string{
 	"strategy/internal/search",
 	"internal/contentsize",
 	"internal/textcut",
+	"internal/toolkey",
 	"internal/guard",
 	"internal/jsonform",
 	"internal/jsonprefix",
@@ -93,6 +94,7 @@ var acting = []string{
 	"internal/prove",
 	"internal/prove/installed",
 	"internal/release",
+	"internal/toolrun",
 	"internal/wholefile",
 }
 

@@ -1,7 +1,11 @@
 // Package textcut shortens texts without dividing a character.
 package textcut
 
-import "unicode/utf8"
+import (
+	"fmt"
+	"strings"
+	"unicode/utf8"
+)
 
 // Before returns the last place up to at where no character of UTF-8 is divided. In a text that is
 // not UTF-8 it may be at itself.
@@ -32,4 +36,28 @@ func Short(text string, most int) string {
 		return text
 	}
 	return text[:Before(text, most)] + "…"
+}
+
+// Fit returns text as UTF-8 of at most so many bytes (without limit if most is negative). The
+// result of a call is limited in this way. If text is cut, a last line says by how much. Fit copies
+// only what it keeps.
+func Fit(text string, most int) string {
+	if most < 0 {
+		return validUTF8(text)
+	}
+	kept := text[:Before(text, most)]
+	valid := validUTF8(kept) // may be longer than kept
+	shown := valid[:Before(valid, most)]
+	left := len(text) - len(kept) + len(valid) - len(shown)
+	if left == 0 {
+		return shown
+	}
+	return shown + fmt.Sprintf("\n[cut: %d of %d bytes are left out]", left, len(text))
+}
+
+func validUTF8(s string) string {
+	if utf8.ValidString(s) {
+		return s
+	}
+	return strings.ToValidUTF8(s, "\uFFFD")
 }

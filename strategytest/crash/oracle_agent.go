@@ -8,6 +8,7 @@ import (
 	"fmt"
 
 	"github.com/segue-go/segue/delegation"
+	"github.com/segue-go/segue/internal/textcut"
 	"github.com/segue-go/segue/machine"
 	"github.com/segue-go/segue/messages"
 	"github.com/segue-go/segue/strategy"
@@ -46,7 +47,7 @@ func (o *oracle) branches(ctx context.Context, a *actor, c messages.ToolCall, de
 	if !allFailed {
 		out.Status, out.Reason = messages.StatusOK, ""
 	}
-	out.Output = tools.Fit(text, cmp.Or(def.MaxResult, o.cfg.MaxToolResult, tools.DefaultMaxResult))
+	out.Output = textcut.Fit(text, cmp.Or(def.MaxResult, o.cfg.MaxToolResult, tools.DefaultMaxResult))
 	out.Untrusted = outside
 	return out
 }

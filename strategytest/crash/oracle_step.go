@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/segue-go/segue/delegation"
+	"github.com/segue-go/segue/internal/toolrun"
 	"github.com/segue-go/segue/llmclient"
 	"github.com/segue-go/segue/machine"
 	"github.com/segue-go/segue/messages"
@@ -300,7 +301,7 @@ func (o *oracle) wait(a *actor, w machine.Wait) machine.Reply {
 
 // perform has a tool make a call.
 func (o *oracle) perform(ctx context.Context, a *actor, c messages.ToolCall, tool tools.Tool) messages.ToolOutput {
-	runner := tools.Runner{Timeout: o.cfg.Timeouts.Tool, MaxResult: o.cfg.MaxToolResult}
+	runner := toolrun.Runner{Timeout: o.cfg.Timeouts.Tool, MaxResult: o.cfg.MaxToolResult}
 	ask := func(_ context.Context, q tools.Asked) (string, error) {
 		w := machine.Wait{
 			Kind: q.Kind, CallID: c.ID, Tool: c.Name, Arguments: c.Arguments, Text: q.Text, Options: q.Options, Untrusted: *a.outside, Expires: q.Until,
@@ -316,7 +317,7 @@ func (o *oracle) perform(ctx context.Context, a *actor, c messages.ToolCall, too
 		}
 		return reply.Text, nil
 	}
-	job := tools.Job{Call: c, Tool: tool, Names: o.tools.Names, Key: "oracle/" + a.name + "/" + c.ID, Ask: ask}
+	job := toolrun.Job{Call: c, Tool: tool, Names: o.tools.Names, Key: "oracle/" + a.name + "/" + c.ID, Ask: ask}
 	def := tool.Definition()
 	_, job.MaxResult = o.cutAt(&def)
 	o.large.readUntrusted = false
@@ -328,7 +329,7 @@ func (o *oracle) perform(ctx context.Context, a *actor, c messages.ToolCall, too
 }
 
 // performed has a tool make a call, with answers for all that it suspends the call for.
-func performed(ctx context.Context, runner tools.Runner, job tools.Job) messages.ToolOutput {
+func performed(ctx context.Context, runner toolrun.Runner, job toolrun.Job) messages.ToolOutput {
 	for {
 		running := runner.Begin(ctx, job)
 		out := running.Perform()

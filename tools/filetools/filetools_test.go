@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/segue-go/segue/internal/toolrun"
 	"github.com/segue-go/segue/messages"
 	"github.com/segue-go/segue/tools"
 	"github.com/segue-go/segue/tools/filetools"
@@ -52,7 +53,7 @@ func (b *box) call(tool string, args map[string]any) messages.ToolOutput {
 	found, ok := b.set.Lookup(tool)
 	require.True(b.t, ok, tool)
 	call := messages.ToolCall{ID: "1", Name: tool, Arguments: string(arguments)}
-	out := tools.Runner{}.Run(b.t.Context(), tools.Job{Call: call, Tool: found})
+	out := toolrun.Runner{}.Run(b.t.Context(), toolrun.Job{Call: call, Tool: found})
 	require.NotContains(b.t, out.Output, filepath.Dir(b.dir))
 	require.NotContains(b.t, out.Output, "the secret")
 	return out

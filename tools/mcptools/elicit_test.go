@@ -11,6 +11,7 @@ import (
 
 	"github.com/segue-go/segue/checkpoint"
 	"github.com/segue-go/segue/delegation"
+	"github.com/segue-go/segue/internal/toolrun"
 	"github.com/segue-go/segue/llmclient/scripted"
 	"github.com/segue-go/segue/machine"
 	"github.com/segue-go/segue/messages"
@@ -138,7 +139,7 @@ func TestElicit_sessionWithoutAnybody(t *testing.T) {
 // The state of a call of another tool, server or release is not taken for one of this tool.
 func TestElicit_wrongState(t *testing.T) {
 	s := connect(t, stdio("server")(t, t.TempDir()))
-	running := tools.Runner{}.Begin(t.Context(), tools.Job{
+	running := toolrun.Runner{}.Begin(t.Context(), toolrun.Job{
 		Call: messages.ToolCall{ID: "1", Name: "deploy"}, Tool: named(t, s, "deploy"),
 		Ask: func(context.Context, tools.Asked) (string, error) { return "", tools.ErrSuspended },
 	})
@@ -150,12 +151,12 @@ func TestElicit_wrongState(t *testing.T) {
 		"of a newer release": {}, "not ours": {State: json.RawMessage(`{"v":1}`), Answers: answers}, "other answers": {State: left.State},
 		"another version": {State: json.RawMessage(`{"v":2,"server":"test","tool":"deploy"}`)},
 	} {
-		out := tools.Runner{}.Run(t.Context(), tools.Job{Call: messages.ToolCall{ID: "1", Name: "deploy"}, Tool: named(t, s, "deploy"), Resumption: r})
+		out := toolrun.Runner{}.Run(t.Context(), toolrun.Job{Call: messages.ToolCall{ID: "1", Name: "deploy"}, Tool: named(t, s, "deploy"), Resumption: r})
 		require.Contains(t, out.Output, "the state of the suspended call is not one of this tool", name)
 	}
 	for _, other := range []string{"echo", "pay"} {
 		args := map[string]string{"echo": `{"text":"a"}`, "pay": `{"amount":1}`}[other]
-		out := tools.Runner{}.Run(t.Context(), tools.Job{
+		out := toolrun.Runner{}.Run(t.Context(), toolrun.Job{
 			Call: messages.ToolCall{ID: "1", Name: other, Arguments: args}, Tool: named(t, s, other), Resumption: &tools.Resumption{State: left.State, Answers: answers},
 		})
 		require.Contains(t, out.Output, "is not one of this tool")

@@ -19,6 +19,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/segue-go/segue/internal/prove"
+	"github.com/segue-go/segue/internal/toolrun"
 	"github.com/segue-go/segue/messages"
 	"github.com/segue-go/segue/tools"
 	"github.com/segue-go/segue/tools/mcptools"
@@ -49,7 +50,7 @@ func callFirst(t *testing.T, set *mcptools.Toolset) messages.ToolOutput {
 	all := set.Tools()
 	require.NotEmpty(t, all)
 	call := messages.ToolCall{ID: "c", Name: all[0].Definition().Name, Arguments: `{}`}
-	return tools.Runner{}.Run(t.Context(), tools.Job{Call: call, Tool: all[0]})
+	return toolrun.Runner{}.Run(t.Context(), toolrun.Job{Call: call, Tool: all[0]})
 }
 
 // heapPeak runs f, and returns by how much the heap was larger meanwhile than before, in bytes.
@@ -159,7 +160,7 @@ func TestHostile_schemas(t *testing.T) {
 	require.Equal(t, 10, left)         // one has a pattern that is left out
 	for _, tool := range set.Tools() { // arguments are checked, or passed on: nothing panics or hangs
 		call := messages.ToolCall{ID: "c", Name: tool.Definition().Name, Arguments: `{"a":{"a":1}}`}
-		out := tools.Runner{}.Run(t.Context(), tools.Job{Call: call, Tool: tool})
+		out := toolrun.Runner{}.Run(t.Context(), toolrun.Job{Call: call, Tool: tool})
 		require.NotEqual(t, tools.ReasonPanic, out.Reason, out.Output)
 	}
 	_, err := mcptools.Connect(t.Context(), hostileConfig("deep")) // deeper than JSON is read

@@ -16,6 +16,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 	"github.com/stretchr/testify/require"
 
+	"github.com/segue-go/segue/internal/toolrun"
 	"github.com/segue-go/segue/messages"
 	"github.com/segue-go/segue/tools"
 	"github.com/segue-go/segue/tools/mcptools"
@@ -23,7 +24,7 @@ import (
 
 // call calls a tool outside of any run.
 func call(ctx context.Context, tool tools.Tool, arguments string) messages.ToolOutput {
-	return tools.Runner{}.Run(ctx, tools.Job{Call: messages.ToolCall{ID: "1", Name: tool.Definition().Name, Arguments: arguments}, Tool: tool, Key: "r/1/1"})
+	return toolrun.Runner{}.Run(ctx, toolrun.Job{Call: messages.ToolCall{ID: "1", Name: tool.Definition().Name, Arguments: arguments}, Tool: tool, Key: "r/1/1"})
 }
 
 // A server gets the variables that it was given, and none of the keys of this process.

@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/segue-go/segue/internal/prove/installed"
+	"github.com/segue-go/segue/internal/toolrun"
 	"github.com/segue-go/segue/messages"
 	"github.com/segue-go/segue/tools"
 	"github.com/segue-go/segue/tools/mcptools"
@@ -43,7 +44,7 @@ func callNamed(t *testing.T, set *mcptools.Toolset, name, arguments string) mess
 	t.Helper()
 	for _, tool := range set.Tools() {
 		if tool.Definition().Name == name {
-			return tools.Runner{}.Run(t.Context(), tools.Job{Call: messages.ToolCall{ID: "c", Name: name, Arguments: arguments}, Tool: tool})
+			return toolrun.Runner{}.Run(t.Context(), toolrun.Job{Call: messages.ToolCall{ID: "c", Name: name, Arguments: arguments}, Tool: tool})
 		}
 	}
 	require.Failf(t, "no such tool", "%s; there are %v", name, set.Listing())

@@ -20,6 +20,7 @@ import (
 	"github.com/segue-go/segue/cmd/segue/internal/plaintext"
 	"github.com/segue-go/segue/cmd/segue/internal/terminal"
 	"github.com/segue-go/segue/internal/similar"
+	"github.com/segue-go/segue/internal/toolrun"
 	"github.com/segue-go/segue/messages"
 	"github.com/segue-go/segue/tools"
 )
@@ -99,7 +100,7 @@ func callTool(ctx context.Context, c *cli.CLI, f *toolsCallFlags, name, argument
 	}
 	ctx, release := cli.UntilSignal(ctx)
 	defer release()
-	out := tools.Runner{}.Run(ctx, tools.Job{
+	out := toolrun.Runner{}.Run(ctx, toolrun.Job{
 		Call: messages.ToolCall{ID: "call", Name: name, Arguments: arguments}, Tool: tool, Ask: askForTool(c, s),
 		Progress: func(text string) { s.ShowProgress(plaintext.Visible(plaintext.OneLine(text))) },
 	})

@@ -1,4 +1,4 @@
-package tools
+package toolrun
 
 import (
 	"context"
@@ -7,6 +7,7 @@ import (
 
 	"github.com/segue-go/segue/internal/asktime"
 	"github.com/segue-go/segue/messages"
+	"github.com/segue-go/segue/tools"
 )
 
 // Running is a call that was started by [Runner.Begin]. Perform may be called once. The other
@@ -17,7 +18,7 @@ import (
 // Abandon, the caller must ignore the result of Perform.
 type Running struct {
 	call      messages.ToolCall
-	tool      Tool
+	tool      tools.Tool
 	parent    context.Context // the context given to Begin
 	onPanic   func(messages.ToolCall, any, []byte)
 	began     time.Time
@@ -32,9 +33,9 @@ type Running struct {
 // shared is the state of a call that several goroutines use.
 type shared struct {
 	key          string
-	ask          AskFunc
+	ask          tools.AskFunc
 	progress     func(string)
-	resumption   *Resumption
+	resumption   *tools.Resumption
 	maxArguments int // no limit if negative
 	asked        asktime.Total
 
@@ -83,13 +84,13 @@ func (c *Running) due() time.Time { return c.began.Add(c.timeout + c.asked.Sum()
 //     panic. An error whose methods panic, such as a typed nil, counts as a panic of the tool.
 //   - If the context of Begin is already done, the tool is not called, and the call fails as
 //     interrupted. Otherwise the context of the tool is done when the context of Begin is done, or
-//     at the time-out, with a [*TimeoutError] as cause. The time-out does not count the time in
-//     which the tool asks a person with [Ask].
+//     at the time-out, with a [*tools.TimeoutError] as cause. The time-out does not count the time in
+//     which the tool asks a person with [tools.Ask].
 //   - A call that returns no error has its result, however late. A call that returns an error after
 //     its context was done was cut off. Its status is failed if its tool is ReadOnly or Idempotent,
 //     and unknown otherwise.
-//   - A call whose error wraps [ErrSuspended] has no result, even if its context was done. Perform
-//     returns a placeholder with [ReasonSuspended].
+//   - A call whose error wraps [tools.ErrSuspended] has no result, even if its context was done. Perform
+//     returns a placeholder with [tools.ReasonSuspended].
 //   - A result is cut at MaxResult, with a line that says so. Bytes that are not UTF-8 become
 //     U+FFFD.
 //
@@ -118,7 +119,7 @@ func (c *Running) Exited() messages.ToolOutput {
 
 // Abandon gives up a call and returns its result: the call was cut off, as by the end of its
 // context, and its tool may continue to run. If Perform has not started, the call failed and the
-// tool is never called. The reason is [ReasonTimeout] or [messages.ReasonInterrupted].
+// tool is never called. The reason is [tools.ReasonTimeout] or [messages.ReasonInterrupted].
 //
 // Abandon ends the context of the tool. From then on, Progress, Ask, Attach and ShowImage of
 // this call do nothing. One that is running at that moment may still end later.
@@ -202,7 +203,7 @@ func (c *Running) cutOff(o *outcome, elapsed time.Duration) string {
 	defer c.mu.Unlock()
 	switch {
 	case c.timeout > 0 && elapsed >= c.timeout:
-		return ReasonTimeout
+		return tools.ReasonTimeout
 	case c.stopped || c.parent.Err() != nil:
 		return messages.ReasonInterrupted
 	default:

@@ -1,4 +1,4 @@
-package tools_test
+package toolrun_test
 
 import (
 	"context"
@@ -10,6 +10,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/segue-go/segue/internal/toolrun"
 	"github.com/segue-go/segue/messages"
 	"github.com/segue-go/segue/tools"
 	"github.com/stretchr/testify/require"
@@ -25,13 +26,13 @@ func TestProgress(t *testing.T) {
 		return "", nil
 	}))
 	job := jobFor(set, "x")
-	require.True(t, tools.Runner{}.Run(t.Context(), job).OK(), "nobody listens")
+	require.True(t, toolrun.Runner{}.Run(t.Context(), job).OK(), "nobody listens")
 	var heard []string
 	job.Progress = func(text string) {
 		require.LessOrEqual(t, len(text), 4110)
 		heard = append(heard, strings.TrimRight(text, " …"))
 	}
-	require.True(t, tools.Runner{}.Run(t.Context(), job).OK())
+	require.True(t, toolrun.Runner{}.Run(t.Context(), job).OK())
 	require.Equal(t, []string{"half", "al\uFFFDmost"}, heard)
 	tools.Progress(kept, "after the end")
 	tools.Progress(t.Context(), "outside a call")
@@ -61,7 +62,7 @@ func TestAbandon(t *testing.T) {
 				heard = append(heard, a.Text)
 				return "", nil
 			}
-			c := tools.Runner{}.Begin(t.Context(), job)
+			c := toolrun.Runner{}.Begin(t.Context(), job)
 			performed := make(chan messages.ToolOutput, 1)
 			go func() { performed <- c.Perform() }()
 			<-begun
@@ -100,7 +101,7 @@ func TestAbandon_BeforePerform(t *testing.T) {
 		messages.ReasonInterrupted: "tools: the run was interrupted before this call was started",
 		tools.ReasonTimeout:        "tools: the time was over before this call was started",
 	} {
-		c := tools.Runner{}.Begin(t.Context(), jobFor(set, "x"))
+		c := toolrun.Runner{}.Begin(t.Context(), jobFor(set, "x"))
 		want := messages.ToolOutput{CallID: "c0", ToolName: "x", Output: text, Status: messages.StatusFailed, Reason: reason}
 		require.Equal(t, want, c.Abandon(reason))
 		require.Equal(t, want, c.Perform())
@@ -115,7 +116,7 @@ func TestAbandon_inline(t *testing.T) {
 		<-release
 		return "", nil
 	})})
-	c := tools.Runner{}.Begin(t.Context(), jobFor(set, "x"))
+	c := toolrun.Runner{}.Begin(t.Context(), jobFor(set, "x"))
 	performed := make(chan messages.ToolOutput, 1)
 	go func() { performed <- c.Perform() }()
 	<-begun
@@ -135,7 +136,7 @@ func TestAbandon_PanicIsTold(t *testing.T) {
 		panic("late")
 	}))
 	told := make(chan any, 1)
-	r := tools.Runner{OnPanic: func(_ messages.ToolCall, value any, _ []byte) { told <- value }}
+	r := toolrun.Runner{OnPanic: func(_ messages.ToolCall, value any, _ []byte) { told <- value }}
 	c := r.Begin(t.Context(), jobFor(set, "x"))
 	performed := make(chan messages.ToolOutput, 1)
 	go func() { performed <- c.Perform() }()
@@ -165,7 +166,7 @@ func TestRunning_hasOneResult(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		job := jobFor(set, names.Draw(t, "tool"))
 		job.Progress = func(string) {}
-		c := tools.Runner{}.Begin(context.Background(), job)
+		c := toolrun.Runner{}.Begin(context.Background(), job)
 		abandoners := rapid.IntRange(1, 3).Draw(t, "abandoners")
 		yields := rapid.IntRange(0, 50).Draw(t, "yields")
 		outs := make([]messages.ToolOutput, abandoners+1)
@@ -210,15 +211,15 @@ func TestRunning_Inline(t *testing.T) {
 	for _, tt := range []struct {
 		name   string
 		size   int
-		runner tools.Runner
+		runner toolrun.Runner
 		want   bool
 	}{
 		{name: "inline", want: true},
 		{name: "typed", want: true},
 		{name: "raw"},
-		{name: "inline", size: tools.DefaultMaxArguments, want: true},
-		{name: "inline", size: tools.DefaultMaxArguments + 1, runner: tools.Runner{MaxArguments: -1}}, // it takes a while
-		{name: "raw", size: tools.DefaultMaxArguments + 1, want: true},                                // it is refused
+		{name: "inline", size: toolrun.DefaultMaxArguments, want: true},
+		{name: "inline", size: toolrun.DefaultMaxArguments + 1, runner: toolrun.Runner{MaxArguments: -1}}, // it takes a while
+		{name: "raw", size: toolrun.DefaultMaxArguments + 1, want: true},                                  // it is refused
 		{name: "nope", want: true},
 	} {
 		job := jobFor(set, tt.name)
@@ -229,7 +230,7 @@ func TestRunning_Inline(t *testing.T) {
 		require.Equal(t, !tt.want, ok)
 		require.Equal(t, tt.want, at.IsZero())
 	}
-	require.True(t, tools.Runner{}.Run(t.Context(), jobFor(set, "inline")).OK())
+	require.True(t, toolrun.Runner{}.Run(t.Context(), jobFor(set, "inline")).OK())
 }
 
 func TestRunning_Due(t *testing.T) {
@@ -238,13 +239,13 @@ func TestRunning_Due(t *testing.T) {
 			at, _ := ctx.Deadline()
 			return time.Until(at).String(), nil
 		}))
-		c := tools.Runner{Timeout: time.Minute}.Begin(t.Context(), jobFor(set, "x"))
+		c := toolrun.Runner{Timeout: time.Minute}.Begin(t.Context(), jobFor(set, "x"))
 		at, ok := c.Due()
 		require.True(t, ok)
 		require.Equal(t, time.Minute, time.Until(at))
 		time.Sleep(time.Second)
 		require.Equal(t, "59s", c.Perform().Output, "the time runs from Begin")
-		_, ok = tools.Runner{Timeout: -1}.Begin(t.Context(), jobFor(set, "x")).Due()
+		_, ok = toolrun.Runner{Timeout: -1}.Begin(t.Context(), jobFor(set, "x")).Due()
 		require.False(t, ok)
 	})
 }
@@ -254,11 +255,11 @@ func TestRunner_Allocations(t *testing.T) {
 	set := setOf(t, rawTool("raw", noop), inlineRaw{rawTool("inline", noop)})
 	for name, most := range map[string]float64{"raw": 2, "inline": 1} {
 		job := jobFor(set, name)
-		require.LessOrEqual(t, testing.AllocsPerRun(100, func() { tools.Runner{}.Run(t.Context(), job) }), most, name)
+		require.LessOrEqual(t, testing.AllocsPerRun(100, func() { toolrun.Runner{}.Run(t.Context(), job) }), most, name)
 	}
 }
 
 func TestRunner_NamesThatPanic(t *testing.T) {
-	job := tools.Job{Call: callsTo("x")[0], Names: func() []string { panic("mine") }}
-	require.Equal(t, tools.ReasonPanic, tools.Runner{}.Run(t.Context(), job).Reason)
+	job := toolrun.Job{Call: callsTo("x")[0], Names: func() []string { panic("mine") }}
+	require.Equal(t, tools.ReasonPanic, toolrun.Runner{}.Run(t.Context(), job).Reason)
 }

@@ -1,4 +1,4 @@
-package tools_test
+package toolrun_test
 
 import (
 	"context"
@@ -8,6 +8,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/segue-go/segue/internal/toolrun"
 	"github.com/segue-go/segue/messages"
 	"github.com/segue-go/segue/tools"
 	"github.com/stretchr/testify/require"
@@ -40,7 +41,7 @@ func TestTimeout(t *testing.T) {
 		})
 		set := setOf(t, slow(tools.Definition{Name: "reads", ReadOnly: true}), slow(tools.Definition{Name: "writes"}),
 			slow(tools.Definition{Name: "keyed", Idempotent: true, Timeout: time.Second}), late, sleeper("quick", time.Millisecond))
-		outs := performAll(t.Context(), tools.Runner{Timeout: 2 * time.Second}, jobsFor(set, "reads", "writes", "keyed", "late", "quick")...)
+		outs := performAll(t.Context(), toolrun.Runner{Timeout: 2 * time.Second}, jobsFor(set, "reads", "writes", "keyed", "late", "quick")...)
 		require.Equal(t, []messages.ToolOutput{
 			{CallID: "c0", ToolName: "reads", Status: messages.StatusFailed, Reason: tools.ReasonTimeout, Elapsed: 2 * time.Second, Output: "tools: reads was stopped after its time-out of 2s: context deadline exceeded"},
 			{CallID: "c1", ToolName: "writes", Status: messages.StatusUnknown, Reason: tools.ReasonTimeout, Elapsed: 2 * time.Second, Output: "tools: writes was stopped after its time-out of 2s, and whether it had an effect is unknown: context deadline exceeded"},
@@ -59,7 +60,7 @@ func TestTimeoutsAreSetByRunnerAndDefinition(t *testing.T) {
 	for _, tt := range []struct {
 		runner, def, want time.Duration
 	}{
-		{0, 0, tools.DefaultTimeout},
+		{0, 0, toolrun.DefaultTimeout},
 		{time.Second, 0, time.Second},
 		{time.Second, time.Minute, time.Minute},
 		{-1, 0, 0},
@@ -77,7 +78,7 @@ func TestTimeoutsAreSetByRunnerAndDefinition(t *testing.T) {
 				time.Sleep(time.Hour * 24)
 				return "", nil
 			}))
-			outs := performAll(t.Context(), tools.Runner{Timeout: tt.runner, Grace: -1}, jobsFor(set, "x")...)
+			outs := performAll(t.Context(), toolrun.Runner{Timeout: tt.runner, Grace: -1}, jobsFor(set, "x")...)
 			if tt.want == 0 {
 				require.True(t, outs[0].OK())
 				return
@@ -97,7 +98,7 @@ func TestHungToolIsAbandoned(t *testing.T) {
 		for i := range jobs {
 			jobs[i].Progress = func(text string) { t.Error("an abandoned call says " + text) }
 		}
-		outs := performAll(t.Context(), tools.Runner{Timeout: 2 * time.Second, Grace: time.Second}, jobs...)
+		outs := performAll(t.Context(), toolrun.Runner{Timeout: 2 * time.Second, Grace: time.Second}, jobs...)
 		require.Equal(t, messages.ToolOutput{
 			CallID: "c0", ToolName: "writes", Status: messages.StatusUnknown, Reason: tools.ReasonTimeout, Elapsed: 3 * time.Second,
 			Output: "tools: writes was stopped after its time-out of 2s, and whether it had an effect is unknown; it did not stop, was abandoned and may still be running",
@@ -120,7 +121,7 @@ func TestInterrupted(t *testing.T) {
 		ctx, cancel := context.WithCancelCause(t.Context())
 		time.AfterFunc(2*time.Second, func() { cancel(errors.New("the user left")) })
 
-		outs := performAll(ctx, tools.Runner{Grace: time.Second}, jobsFor(set, "quick", "long", "hung")...)
+		outs := performAll(ctx, toolrun.Runner{Grace: time.Second}, jobsFor(set, "quick", "long", "hung")...)
 		require.Equal(t, []messages.ToolOutput{
 			{CallID: "c0", ToolName: "quick", Output: "quick", Status: messages.StatusOK, Elapsed: time.Second},
 			{
@@ -142,14 +143,14 @@ func TestNothingStartsWhenTheContextIsDone(t *testing.T) {
 	}
 	set := setOf(t, rawTool("raw", called), inlineRaw{rawTool("inline", called)})
 	ctx, cancel := context.WithCancel(t.Context())
-	begun := tools.Runner{}.Begin(ctx, jobFor(set, "raw"))
+	begun := toolrun.Runner{}.Begin(ctx, jobFor(set, "raw"))
 	cancel()
-	for _, out := range append(performAll(ctx, tools.Runner{}, jobsFor(set, "raw", "inline")...), begun.Perform()) {
+	for _, out := range append(performAll(ctx, toolrun.Runner{}, jobsFor(set, "raw", "inline")...), begun.Perform()) {
 		require.Equal(t, messages.StatusFailed, out.Status)
 		require.Equal(t, messages.ReasonInterrupted, out.Reason)
 		require.Equal(t, "tools: the run was interrupted before this call was started", out.Output)
 	}
-	require.Equal(t, tools.ReasonUnknownTool, tools.Runner{}.Run(ctx, jobFor(set, "nope")).Reason)
+	require.Equal(t, tools.ReasonUnknownTool, toolrun.Runner{}.Run(ctx, jobFor(set, "nope")).Reason)
 }
 
 // An error that a tool returns before its context is done is its own, even if it looks like one of
@@ -161,7 +162,7 @@ func TestOwnDeadlineIsAnError(t *testing.T) {
 		<-ctx.Done()
 		return "", ctx.Err()
 	}))
-	outs := performAll(t.Context(), tools.Runner{}, jobsFor(set, "x")...)
+	outs := performAll(t.Context(), toolrun.Runner{}, jobsFor(set, "x")...)
 	require.Equal(t, tools.ReasonError, outs[0].Reason)
 	require.Equal(t, messages.StatusFailed, outs[0].Status)
 }
@@ -197,7 +198,7 @@ func TestContextOfATool(t *testing.T) {
 		}))
 		job := jobFor(set, "x")
 		job.Key = "run/7/c0"
-		out := tools.Runner{}.Run(parent, job)
+		out := toolrun.Runner{}.Run(parent, job)
 		require.Equal(t, messages.ReasonInterrupted, out.Reason, "%s", out.Output)
 		require.Error(t, kept.Err())
 	})
@@ -213,7 +214,7 @@ func TestContextEndsWithTheCall(t *testing.T) {
 		return "", nil
 	}))
 	for _, job := range jobsFor(set, "asks", "does_not") {
-		require.True(t, tools.Runner{Timeout: -1}.Run(t.Context(), job).OK())
+		require.True(t, toolrun.Runner{Timeout: -1}.Run(t.Context(), job).OK())
 	}
 	for _, ctx := range []context.Context{asked, unasked} {
 		<-ctx.Done()
@@ -234,7 +235,7 @@ func TestContextOfAnAbandonedCallIsDone(t *testing.T) {
 			result <- context.Cause(ctx) // the first thing that the tool asks for
 			return "", nil
 		}))
-		performAll(t.Context(), tools.Runner{Timeout: time.Second}, jobsFor(set, "x")...)
+		performAll(t.Context(), toolrun.Runner{Timeout: time.Second}, jobsFor(set, "x")...)
 		close(release)
 		require.ErrorAs(t, <-result, new(*tools.TimeoutError))
 	})
@@ -245,12 +246,12 @@ func TestIdempotencyKey(t *testing.T) {
 	require.Empty(t, tools.CallID(t.Context()))
 	set := setOf(t, rawTool("key", func(ctx context.Context, _ string) (string, error) { return tools.IdempotencyKey(ctx), nil }))
 	job := jobFor(set, "key")
-	require.Empty(t, tools.Runner{}.Run(t.Context(), job).Output)
+	require.Empty(t, toolrun.Runner{}.Run(t.Context(), job).Output)
 	job.Key = "run/3/c0"
-	require.Equal(t, "run/3/c0", tools.Runner{}.Run(t.Context(), job).Output)
+	require.Equal(t, "run/3/c0", toolrun.Runner{}.Run(t.Context(), job).Output)
 }
 
 func TestCallID(t *testing.T) {
 	set := setOf(t, rawTool("id", func(ctx context.Context, _ string) (string, error) { return tools.CallID(ctx), nil }))
-	require.Equal(t, []string{"c0", "c1"}, outputsOf(performAll(t.Context(), tools.Runner{}, jobsFor(set, "id", "id")...)))
+	require.Equal(t, []string{"c0", "c1"}, outputsOf(performAll(t.Context(), toolrun.Runner{}, jobsFor(set, "id", "id")...)))
 }

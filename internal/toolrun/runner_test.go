@@ -1,4 +1,4 @@
-package tools_test
+package toolrun_test
 
 import (
 	"context"
@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/segue-go/segue/internal/toolrun"
 	"github.com/segue-go/segue/messages"
 	"github.com/segue-go/segue/tools"
 	"github.com/stretchr/testify/require"
@@ -38,20 +39,20 @@ func callsTo(names ...string) []messages.ToolCall {
 }
 
 // jobFor returns the job of a call c0 of the named tool.
-func jobFor(set *tools.Set, name string) tools.Job { return jobsFor(set, name)[0] }
+func jobFor(set *tools.Set, name string) toolrun.Job { return jobsFor(set, name)[0] }
 
-func jobsFor(set *tools.Set, names ...string) []tools.Job {
-	jobs := make([]tools.Job, len(names))
+func jobsFor(set *tools.Set, names ...string) []toolrun.Job {
+	jobs := make([]toolrun.Job, len(names))
 	for i, call := range callsTo(names...) {
 		tool, _ := set.Lookup(call.Name)
-		jobs[i] = tools.Job{Call: call, Tool: tool, Names: set.Names}
+		jobs[i] = toolrun.Job{Call: call, Tool: tool, Names: set.Names}
 	}
 	return jobs
 }
 
 // perform makes a call on its own goroutine, unless it is Inline. It abandons the call if it does
 // not return within the grace period after its context ends.
-func perform(ctx context.Context, r tools.Runner, j tools.Job) messages.ToolOutput {
+func perform(ctx context.Context, r toolrun.Runner, j toolrun.Job) messages.ToolOutput {
 	c := r.Begin(ctx, j)
 	if c.Inline() {
 		return c.Perform()
@@ -95,7 +96,7 @@ func perform(ctx context.Context, r tools.Runner, j tools.Job) messages.ToolOutp
 }
 
 // performAll makes calls at the same time.
-func performAll(ctx context.Context, r tools.Runner, jobs ...tools.Job) []messages.ToolOutput {
+func performAll(ctx context.Context, r toolrun.Runner, jobs ...toolrun.Job) []messages.ToolOutput {
 	outs := make([]messages.ToolOutput, len(jobs))
 	var all sync.WaitGroup
 	for i, j := range jobs {
@@ -125,22 +126,26 @@ func outputsOf(outs []messages.ToolOutput) (texts []string) {
 
 func TestS0_5_UnknownTool(t *testing.T) {
 	set := setOf(t, rawTool("read_file", noop), rawTool("write_file", noop))
-	outs := performAll(t.Context(), tools.Runner{}, jobsFor(set, "read_file", "nope", "read_file")...)
+	outs := performAll(t.Context(), toolrun.Runner{}, jobsFor(set, "read_file", "nope", "read_file")...)
 	require.Equal(t, []string{"3", `tools: there is no tool "nope"; there are: read_file, write_file`, "3"}, outputsOf(outs))
 	require.Equal(t, messages.StatusFailed, outs[1].Status)
 	require.Equal(t, tools.ReasonUnknownTool, outs[1].Reason)
 
-	out := tools.Runner{}.Run(t.Context(), tools.Job{Call: callsTo(strings.Repeat("x", 1000))[0]})
+	out := toolrun.Runner{}.Run(t.Context(), toolrun.Job{Call: callsTo(strings.Repeat("x", 1000))[0]})
 	require.Equal(t, `tools: there is no tool "xxxxxxxxxxxxxxxxxxxxxxxx…"`, out.Output)
-	out = tools.Runner{}.Run(t.Context(), jobFor(nil, "x"))
+	out = toolrun.Runner{}.Run(t.Context(), jobFor(nil, "x"))
 	require.Equal(t, `tools: there is no tool "x"; there are none`, out.Output)
 }
 
 func TestS0_6_CutArguments(t *testing.T) {
 	var ran int
-	job := jobFor(setOf(t, readTool(&ran)), "read_file")
+	read := tools.New(tools.Definition{Name: "read_file"}, func(_ context.Context, in readArgs) (string, error) {
+		ran++
+		return in.Path, nil
+	})
+	job := jobFor(setOf(t, read), "read_file")
 	job.Call.Arguments = `{"path": `
-	out := tools.Runner{}.Run(t.Context(), job)
+	out := toolrun.Runner{}.Run(t.Context(), job)
 	require.Zero(t, ran)
 	require.Equal(t, messages.StatusFailed, out.Status)
 	require.Equal(t, tools.ReasonArguments, out.Reason)
@@ -150,7 +155,7 @@ func TestS0_6_CutArguments(t *testing.T) {
 func TestS0_7_ToolError(t *testing.T) {
 	set := setOf(t, rawTool("fail", func(context.Context, string) (string, error) { return "ignored", errors.New("file not found: a") }),
 		rawTool("mute", func(context.Context, string) (string, error) { return "", errors.New("") }))
-	outs := performAll(t.Context(), tools.Runner{}, jobsFor(set, "fail", "mute")...)
+	outs := performAll(t.Context(), toolrun.Runner{}, jobsFor(set, "fail", "mute")...)
 	require.Equal(t, []string{"file not found: a", "tools: mute failed and did not say why"}, outputsOf(outs))
 	require.Equal(t, messages.StatusFailed, outs[0].Status)
 	require.Equal(t, tools.ReasonError, outs[0].Reason)
@@ -165,7 +170,7 @@ func TestPanics(t *testing.T) {
 	}{
 		"a string":        {func() { panic(secret) }, "tools: x panicked: with a string"},
 		"an error":        {func() { panic(errors.New(secret)) }, "tools: x panicked: with a *errors.errorString"},
-		"a struct":        {func() { panic(private{secret}) }, "tools: x panicked: with a tools_test.private"},
+		"a struct":        {func() { panic(private{secret}) }, "tools: x panicked: with a toolrun_test.private"},
 		"nil":             {func() { panic(nil) }, "tools: x panicked: panic called with nil argument"},
 		"a runtime error": {func() { _ = []int{}[len(secret)] }, "tools: x panicked: runtime error: index out of range [9] with length 0"},
 		"Goexit":          {runtime.Goexit, "tools: x ended its goroutine and left no result"},
@@ -173,7 +178,7 @@ func TestPanics(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			var mu sync.Mutex
 			var told []string
-			runner := tools.Runner{OnPanic: func(call messages.ToolCall, value any, stack []byte) {
+			runner := toolrun.Runner{OnPanic: func(call messages.ToolCall, value any, stack []byte) {
 				mu.Lock()
 				defer mu.Unlock()
 				told = append(told, fmt.Sprint(call.ID, value))
@@ -209,7 +214,7 @@ func TestResultBounds(t *testing.T) {
 	give := func(text string, most int) messages.ToolOutput {
 		def := tools.Definition{Name: "x", MaxResult: most}
 		set := setOf(t, tools.NewRaw(def, func(context.Context, string) (string, error) { return text, nil }))
-		return performAll(t.Context(), tools.Runner{}, jobsFor(set, "x")...)[0]
+		return performAll(t.Context(), toolrun.Runner{}, jobsFor(set, "x")...)[0]
 	}
 	require.Equal(t, "hello", give("hello", 5).Output)
 	require.Equal(t, "hell\n[cut: 1 of 5 bytes are left out]", give("hello", 4).Output)
@@ -225,7 +230,7 @@ func TestResultOf100MiB(t *testing.T) {
 		rawTool("fail", func(context.Context, string) (string, error) { return "", errors.New(huge) }))
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
-	outs := performAll(t.Context(), tools.Runner{}, jobsFor(set, "x", "fail", "all")...)
+	outs := performAll(t.Context(), toolrun.Runner{}, jobsFor(set, "x", "fail", "all")...)
 	runtime.ReadMemStats(&after)
 	for _, o := range outs[:2] {
 		require.Less(t, len(o.Output), tools.DefaultMaxResult+100)
@@ -233,6 +238,10 @@ func TestResultOf100MiB(t *testing.T) {
 	}
 	require.Len(t, outs[2].Output, 100<<20)
 	require.Less(t, after.TotalAlloc-before.TotalAlloc, uint64(4<<20), "no copy but of what is kept")
+}
+
+type readArgs struct {
+	Path string `json:"path"`
 }
 
 func TestArgumentBounds(t *testing.T) {
@@ -251,7 +260,7 @@ func TestArgumentBounds(t *testing.T) {
 		}
 	}
 	fill(10 << 20)
-	for _, o := range performAll(t.Context(), tools.Runner{}, jobs...) {
+	for _, o := range performAll(t.Context(), toolrun.Runner{}, jobs...) {
 		require.Equal(t, tools.ReasonArguments, o.Reason)
 		require.Equal(t, "tools: invalid arguments for "+o.ToolName+": 10485771 bytes are too long: at most 1048576", o.Output)
 	}
@@ -259,10 +268,10 @@ func TestArgumentBounds(t *testing.T) {
 
 	fill(1 << 20)
 	for _, most := range []int{-1, 2 << 20} {
-		outs := performAll(t.Context(), tools.Runner{MaxArguments: most}, jobs...)
+		outs := performAll(t.Context(), toolrun.Runner{MaxArguments: most}, jobs...)
 		require.Equal(t, []string{"1048576", "1048587", "1048576"}, outputsOf(outs), "a typed tool takes what the runner takes")
 	}
-	require.Contains(t, tools.Runner{MaxArguments: 5}.Run(t.Context(), jobs[1]).Output, "at most 5")
+	require.Contains(t, toolrun.Runner{MaxArguments: 5}.Run(t.Context(), jobs[1]).Output, "at most 5")
 }
 
 func TestUntrustedIsMarked(t *testing.T) {
@@ -275,6 +284,6 @@ func TestUntrustedIsMarked(t *testing.T) {
 	}), rawTool("trusted", noop))
 	jobs := jobsFor(set, "x", "x", "x", "trusted")
 	jobs[1].Call.Arguments, jobs[2].Call.Arguments = "fail", "panic"
-	outs := performAll(t.Context(), tools.Runner{}, jobs...)
+	outs := performAll(t.Context(), toolrun.Runner{}, jobs...)
 	require.Equal(t, []bool{true, true, false, false}, []bool{outs[0].Untrusted, outs[1].Untrusted, outs[2].Untrusted, outs[3].Untrusted})
 }

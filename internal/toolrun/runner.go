@@ -1,4 +1,4 @@
-package tools
+package toolrun
 
 import (
 	"cmp"
@@ -6,12 +6,12 @@ import (
 	"time"
 
 	"github.com/segue-go/segue/messages"
+	"github.com/segue-go/segue/tools"
 )
 
 // Defaults of a [Runner].
 const (
 	DefaultTimeout      = 60 * time.Second
-	DefaultMaxResult    = 256 << 10
 	DefaultMaxArguments = 1 << 20
 	DefaultGrace        = 250 * time.Millisecond
 )
@@ -22,7 +22,7 @@ const (
 // A Runner performs one call at a time, on the caller's goroutine. The caller decides which calls
 // run at the same time, and in which order.
 type Runner struct {
-	Timeout      time.Duration // for one call, unless its Definition sets one; default 60 s; see [Ask]
+	Timeout      time.Duration // for one call, unless its Definition sets one; default 60 s; see [tools.Ask]
 	MaxResult    int           // bytes kept of one result, unless its Definition sets it; default 256 KiB
 	MaxArguments int           // bytes of one call's arguments; default 1 MiB
 
@@ -39,19 +39,19 @@ type Runner struct {
 // Job is one call to make.
 type Job struct {
 	Call  messages.ToolCall
-	Tool  Tool            // nil means that no tool has that name; the result says so
+	Tool  tools.Tool      // nil means that no tool has that name; the result says so
 	Names func() []string // the known names, shown to a model that calls an unknown tool; may be nil
 	Key   string          // the idempotency key for the tool; "" means none
-	Ask   AskFunc         // answers [Ask]; nil means that there is nobody to ask
+	Ask   tools.AskFunc   // answers [tools.Ask]; nil means that there is nobody to ask
 
 	// MaxResult is how many bytes are kept of the result, whatever Definition and Runner say. 0: as
 	// they say; negative: no limit.
 	MaxResult int
 
-	// Resumption says how a call goes on that [Suspend] has suspended; nil: the call begins.
-	Resumption *Resumption
+	// Resumption says how a call goes on that [tools.Suspend] has suspended; nil: the call begins.
+	Resumption *tools.Resumption
 
-	// Progress receives the messages of [Progress]: UTF-8, at most 4 KiB. It is called on the
+	// Progress receives the messages of [tools.Progress]: UTF-8, at most 4 KiB. It is called on the
 	// goroutine that reports, which waits for it, and must be safe for concurrent use. If it is
 	// nil, messages are dropped.
 	Progress func(text string)
@@ -104,7 +104,7 @@ func (c *Running) look(r *Runner, names func() []string) (inline bool, refused *
 	return size <= DefaultMaxArguments && isInline(c.tool), nil // parsing longer arguments takes a while
 }
 
-func isInline(t Tool) bool {
+func isInline(t tools.Tool) bool {
 	p, ok := t.(interface{ Inline() bool })
 	return ok && p.Inline()
 }
@@ -112,7 +112,7 @@ func isInline(t Tool) bool {
 // WithDefaults returns r with defaults for the fields that are zero.
 func (r Runner) WithDefaults() Runner {
 	r.Timeout = cmp.Or(r.Timeout, DefaultTimeout)
-	r.MaxResult = cmp.Or(r.MaxResult, DefaultMaxResult)
+	r.MaxResult = cmp.Or(r.MaxResult, tools.DefaultMaxResult)
 	r.MaxArguments = cmp.Or(r.MaxArguments, DefaultMaxArguments)
 	r.Grace = cmp.Or(r.Grace, DefaultGrace)
 	return r

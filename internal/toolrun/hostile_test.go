@@ -1,4 +1,4 @@
-package tools_test
+package toolrun_test
 
 import (
 	"context"
@@ -6,6 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/segue-go/segue/internal/toolrun"
 	"github.com/segue-go/segue/messages"
 	"github.com/segue-go/segue/tools"
 )
@@ -58,7 +59,7 @@ func TestRunner_ErrorsWhoseMethodsPanic(t *testing.T) {
 			bad := func(context.Context, string) (string, error) { return "fine", err }
 			set := setOf(t, rawTool("bad", bad), inlineRaw{rawTool("inline", bad)})
 			told := make(chan string, 2)
-			runner := tools.Runner{OnPanic: func(call messages.ToolCall, _ any, stack []byte) {
+			runner := toolrun.Runner{OnPanic: func(call messages.ToolCall, _ any, stack []byte) {
 				require.NotEmpty(t, stack)
 				told <- call.Name
 			}}
@@ -89,7 +90,7 @@ func TestRunner_ErrorsThatWrapThemselves(t *testing.T) {
 	for _, err := range []error{circle{}, tangle{}} {
 		bad := func(context.Context, string) (string, error) { return "", err }
 		set := setOf(t, rawTool("bad", bad), inlineRaw{rawTool("inline", bad)})
-		for _, out := range performAll(t.Context(), tools.Runner{}, jobsFor(set, "bad", "inline")...) {
+		for _, out := range performAll(t.Context(), toolrun.Runner{}, jobsFor(set, "bad", "inline")...) {
 			require.Equal(t, tools.ReasonError, out.Reason)
 			require.Equal(t, err.Error(), out.Output)
 		}
@@ -121,8 +122,8 @@ func TestRunner_DescriptionsThatPanic(t *testing.T) {
 	for name, bad := range map[string]tools.Tool{"Definition": fragile{definition: true}, "Inline": fragile{inline: true}} {
 		t.Run(name, func(t *testing.T) {
 			told := 0
-			runner := tools.Runner{OnPanic: func(messages.ToolCall, any, []byte) { told++ }}
-			out := runner.Run(t.Context(), tools.Job{Call: callsTo("fragile")[0], Tool: bad})
+			runner := toolrun.Runner{OnPanic: func(messages.ToolCall, any, []byte) { told++ }}
+			out := runner.Run(t.Context(), toolrun.Job{Call: callsTo("fragile")[0], Tool: bad})
 			require.Equal(t, "tools: fragile panicked: with a string", out.Output)
 			require.Equal(t, tools.ReasonPanic, out.Reason)
 			require.Equal(t, 1, told)
@@ -134,7 +135,7 @@ func TestRunner_DescriptionsThatPanic(t *testing.T) {
 func TestRunner_OnPanicPanics(t *testing.T) {
 	bad := func(context.Context, string) (string, error) { panic("mine") }
 	set := setOf(t, rawTool("bad", bad), inlineRaw{rawTool("inline", bad)})
-	runner := tools.Runner{OnPanic: func(messages.ToolCall, any, []byte) { panic("again") }}
+	runner := toolrun.Runner{OnPanic: func(messages.ToolCall, any, []byte) { panic("again") }}
 	for _, out := range performAll(t.Context(), runner, jobsFor(set, "bad", "inline")...) {
 		require.Equal(t, tools.ReasonPanic, out.Reason)
 	}

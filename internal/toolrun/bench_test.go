@@ -1,6 +1,6 @@
 //go:build unix
 
-package tools_test
+package toolrun_test
 
 import (
 	"context"
@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/segue-go/segue/internal/toolrun"
 	"github.com/segue-go/segue/messages"
 	"github.com/segue-go/segue/tools"
 )
@@ -31,10 +32,10 @@ func benchSet(b *testing.B) *tools.Set {
 
 func benchmarkRun(b *testing.B, name string) {
 	tool, _ := benchSet(b).Lookup(name)
-	job := tools.Job{Call: messages.ToolCall{ID: "c0", Name: name, Arguments: `{"a":1,"b":2}`}, Tool: tool}
+	job := toolrun.Job{Call: messages.ToolCall{ID: "c0", Name: name, Arguments: `{"a":1,"b":2}`}, Tool: tool}
 	ctx := b.Context()
 	measure(b, func() {
-		if out := (tools.Runner{}).Run(ctx, job); out.Output != "3" {
+		if out := (toolrun.Runner{}).Run(ctx, job); out.Output != "3" {
 			b.Fatal(out)
 		}
 	})

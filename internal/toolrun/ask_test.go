@@ -1,4 +1,4 @@
-package tools_test
+package toolrun_test
 
 import (
 	"context"
@@ -9,6 +9,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/segue-go/segue/internal/toolrun"
 	"github.com/segue-go/segue/messages"
 	"github.com/segue-go/segue/tools"
 	"github.com/stretchr/testify/require"
@@ -22,7 +23,7 @@ func asker(name string) tools.Tool {
 }
 
 // askedBy returns jobs whose Ask is ask.
-func askedBy(ask tools.AskFunc, set *tools.Set, names ...string) []tools.Job {
+func askedBy(ask tools.AskFunc, set *tools.Set, names ...string) []toolrun.Job {
 	jobs := jobsFor(set, names...)
 	for i := range jobs {
 		jobs[i].Ask = ask
@@ -41,13 +42,13 @@ func TestAsk_Nobody(t *testing.T) {
 	set := setOf(t, asker("ask"), inlineRaw{asker("inline")}, tools.AskUser())
 	jobs := jobsFor(set, "ask", "ask_user")
 	jobs[1].Call.Arguments = `{"question":"who?"}`
-	for _, out := range performAll(t.Context(), tools.Runner{}, jobs...) {
+	for _, out := range performAll(t.Context(), toolrun.Runner{}, jobs...) {
 		require.Equal(t, messages.StatusFailed, out.Status)
 		require.Equal(t, tools.ReasonError, out.Reason)
 		require.Equal(t, tools.ErrNobody.Error(), out.Output)
 	}
 
-	out := tools.Runner{}.Run(t.Context(), askedBy(nobody, set, "inline")[0])
+	out := toolrun.Runner{}.Run(t.Context(), askedBy(nobody, set, "inline")[0])
 	require.Equal(t, tools.ErrNobody.Error(), out.Output, "a inline tool waits for nobody")
 }
 
@@ -66,7 +67,7 @@ func TestAsk_IsAnswered(t *testing.T) {
 		second, err := tools.Ask(ctx, tools.Question{Kind: "signature", Text: "sign here"})
 		return first + ", " + second, err
 	})
-	out := tools.Runner{}.Run(t.Context(), askedBy(ask, setOf(t, buy), "buy")[0])
+	out := toolrun.Runner{}.Run(t.Context(), askedBy(ask, setOf(t, buy), "buy")[0])
 	require.Equal(t, messages.ToolOutput{CallID: "c0", ToolName: "buy", Output: "number 1, number 2", Status: messages.StatusOK, Elapsed: out.Elapsed}, out)
 	require.Equal(t, []tools.Question{
 		{Kind: tools.KindQuestion, Text: "which?", Options: []string{"a", "b"}}, {Kind: "signature", Text: "sign here"},
@@ -83,7 +84,7 @@ func TestAsk_Suspended(t *testing.T) {
 	inline := inlineRaw{rawTool("inline", func(context.Context, string) (string, error) { return "", tools.ErrSuspended })}
 	set := setOf(t, asker("ask"), wrapping, own, inline, rawTool("raw", noop))
 	jobs := askedBy(nobody, set, "ask", "raw", "wrapping", "own", "inline", "nope")
-	outs := performAll(t.Context(), tools.Runner{}, jobs...)
+	outs := performAll(t.Context(), toolrun.Runner{}, jobs...)
 	var reasons []string
 	for _, o := range outs {
 		reasons = append(reasons, o.Reason)
@@ -105,7 +106,7 @@ func TestAsk_Declined(t *testing.T) {
 		ask := func(context.Context, tools.Asked) (string, error) {
 			return "", &tools.DeclinedError{Reason: reason}
 		}
-		out := tools.Runner{}.Run(t.Context(), askedBy(ask, setOf(t, asker("ask")), "ask")[0])
+		out := toolrun.Runner{}.Run(t.Context(), askedBy(ask, setOf(t, asker("ask")), "ask")[0])
 		require.Equal(t, messages.ToolOutput{CallID: "c0", ToolName: "ask", Output: want, Status: messages.StatusFailed, Reason: tools.ReasonError, Elapsed: out.Elapsed}, out)
 	}
 }
@@ -125,8 +126,8 @@ func TestWithAsk(t *testing.T) {
 
 	inside := func(context.Context, tools.Asked) (string, error) { return "inside", nil }
 	set := setOf(t, asker("ask"))
-	require.Equal(t, "inside", tools.Runner{}.Run(ctx, askedBy(inside, set, "ask")[0]).Output)
-	require.Equal(t, tools.ErrNobody.Error(), tools.Runner{}.Run(ctx, jobFor(set, "ask")).Output)
+	require.Equal(t, "inside", toolrun.Runner{}.Run(ctx, askedBy(inside, set, "ask")[0]).Output)
+	require.Equal(t, tools.ErrNobody.Error(), toolrun.Runner{}.Run(ctx, jobFor(set, "ask")).Output)
 	require.Len(t, got, 1)
 
 	_, err = tools.Ask(tools.WithAsk(ctx, nil), tools.Question{Text: "who?"})
@@ -144,7 +145,7 @@ func TestAsk_StopLeavesTheContext(t *testing.T) {
 	stopped := func(context.Context, tools.Asked) (string, error) {
 		return "", fmt.Errorf("the run was stopped: %w", context.Canceled)
 	}
-	out := tools.Runner{}.Run(t.Context(), askedBy(stopped, setOf(t, asker("ask")), "ask")[0])
+	out := toolrun.Runner{}.Run(t.Context(), askedBy(stopped, setOf(t, asker("ask")), "ask")[0])
 	require.Equal(t, messages.StatusUnknown, out.Status)
 	require.Equal(t, messages.ReasonInterrupted, out.Reason)
 }
@@ -175,14 +176,14 @@ func TestAskUser_Arguments(t *testing.T) {
 		`{"question":"a or b?","options":"ab"}`: "tools: invalid arguments for ask_user: /options: got string, want array",
 	} {
 		job.Call.Arguments = arguments
-		out := tools.Runner{}.Run(t.Context(), job)
+		out := toolrun.Runner{}.Run(t.Context(), job)
 		require.Equal(t, tools.ReasonArguments, out.Reason)
 		require.Equal(t, want, out.Output)
 	}
 	require.Empty(t, got, "the person is not bothered")
 
 	job.Call.Arguments = `{"question":"a or b?","options":["a","b"]}`
-	require.Equal(t, "b", tools.Runner{}.Run(t.Context(), job).Output)
+	require.Equal(t, "b", toolrun.Runner{}.Run(t.Context(), job).Output)
 	require.Equal(t, []tools.Question{{Kind: tools.KindQuestion, Text: "a or b?", Options: []string{"a", "b"}}}, got)
 }
 
@@ -196,7 +197,7 @@ func TestAsk_Interrupted(t *testing.T) {
 		time.AfterFunc(time.Minute, func() { cancel(errors.New("the user left")) })
 		jobs := askedBy(ask, setOf(t, tools.AskUser(), asker("ask"), rawTool("raw", noop)), "ask_user", "ask", "raw")
 		jobs[0].Call.Arguments = `{"question":"who?"}`
-		outs := performAll(ctx, tools.Runner{Timeout: -1}, jobs...)
+		outs := performAll(ctx, toolrun.Runner{Timeout: -1}, jobs...)
 		require.Equal(t, []messages.ToolOutput{
 			{CallID: "c0", ToolName: "ask_user", Output: "tools: ask_user was interrupted: the user left", Status: messages.StatusFailed, Reason: messages.ReasonInterrupted},
 			{CallID: "c1", ToolName: "ask", Output: "tools: ask was interrupted, and whether it had an effect is unknown: the user left", Status: messages.StatusUnknown, Reason: messages.ReasonInterrupted},
@@ -249,7 +250,7 @@ func TestAsk_TimeoutStandsStill(t *testing.T) {
 					require.ErrorAs(t, context.Cause(child), new(*tools.TimeoutError))
 					return "", child.Err()
 				})
-				out := perform(t.Context(), tools.Runner{Timeout: time.Minute}, askedBy(ask, setOf(t, tool), "buy")[0])
+				out := perform(t.Context(), toolrun.Runner{Timeout: time.Minute}, askedBy(ask, setOf(t, tool), "buy")[0])
 				require.Equal(t, "b", answer)
 				require.Equal(t, tools.ReasonTimeout, out.Reason, out.Output)
 				require.Equal(t, messages.StatusUnknown, out.Status)
@@ -276,7 +277,7 @@ func TestAsk_ContextOfTheCaller(t *testing.T) {
 			require.Equal(t, left, context.Cause(child))
 			return "", context.Cause(ctx)
 		})
-		out := tools.Runner{Timeout: time.Minute}.Run(parent, askedBy(nobody, setOf(t, tool), "x")[0])
+		out := toolrun.Runner{Timeout: time.Minute}.Run(parent, askedBy(nobody, setOf(t, tool), "x")[0])
 		require.Equal(t, messages.ReasonInterrupted, out.Reason)
 
 		var kept context.Context
@@ -284,7 +285,7 @@ func TestAsk_ContextOfTheCaller(t *testing.T) {
 			kept = ctx
 			return "", ctx.Err()
 		})
-		require.True(t, tools.Runner{Timeout: time.Minute}.Run(t.Context(), askedBy(nobody, setOf(t, tool), "x")[0]).OK())
+		require.True(t, toolrun.Runner{Timeout: time.Minute}.Run(t.Context(), askedBy(nobody, setOf(t, tool), "x")[0]).OK())
 		require.Equal(t, context.Canceled, kept.Err())
 		time.Sleep(2 * time.Minute)
 		require.Equal(t, context.Canceled, context.Cause(kept))
@@ -300,7 +301,7 @@ func TestAsk_SuspendedAtTheEnd(t *testing.T) {
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
-		out := tools.Runner{}.Run(ctx, askedBy(ask, setOf(t, asker("ask")), "ask")[0])
+		out := toolrun.Runner{}.Run(ctx, askedBy(ask, setOf(t, asker("ask")), "ask")[0])
 		require.Equal(t, tools.ReasonSuspended, out.Reason)
 		require.Zero(t, out.Elapsed, "a person has the time")
 	})
@@ -319,7 +320,7 @@ func TestAsk_AfterTheEnd(t *testing.T) {
 		t.Error("somebody is asked")
 		return "", nil
 	}
-	out := tools.Runner{}.Run(t.Context(), askedBy(ask, set, "ask")[0])
+	out := toolrun.Runner{}.Run(t.Context(), askedBy(ask, set, "ask")[0])
 	require.Equal(t, tools.ReasonError, out.Reason)
 	require.Equal(t, "changed my mind", out.Output)
 	_, err := tools.Ask(<-kept, tools.Question{Text: "who?"})
@@ -344,11 +345,11 @@ func TestAsk_DerivedContext(t *testing.T) {
 	}
 	job := askedBy(ask, set, "ask")[0]
 	job.Key = "run/7/c0"
-	require.Equal(t, "run/7/c0", tools.Runner{Timeout: -1}.Run(t.Context(), job).Output)
+	require.Equal(t, "run/7/c0", toolrun.Runner{Timeout: -1}.Run(t.Context(), job).Output)
 }
 
 func TestAsk_PanickingAsker(t *testing.T) {
 	ask := func(context.Context, tools.Asked) (string, error) { panic("mine") }
-	out := tools.Runner{}.Run(t.Context(), askedBy(ask, setOf(t, asker("ask")), "ask")[0])
+	out := toolrun.Runner{}.Run(t.Context(), askedBy(ask, setOf(t, asker("ask")), "ask")[0])
 	require.Equal(t, tools.ReasonPanic, out.Reason)
 }

@@ -1,4 +1,4 @@
-package tools_test
+package toolrun_test
 
 import (
 	"errors"
@@ -6,6 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/segue-go/segue/internal/toolrun"
 	"github.com/segue-go/segue/messages"
 	"github.com/segue-go/segue/tools"
 )
@@ -21,9 +22,9 @@ func TestNewInlineRaw(t *testing.T) {
 	require.NoError(t, err)
 	job := jobFor(set, "mirror")
 	job.Call.Arguments = "{cut"
-	require.Equal(t, "{cut{cut", tools.Runner{}.Run(t.Context(), job).Output)
+	require.Equal(t, "{cut{cut", toolrun.Runner{}.Run(t.Context(), job).Output)
 	job.Call.Arguments = ""
-	out := tools.Runner{}.Run(t.Context(), job)
+	out := toolrun.Runner{}.Run(t.Context(), job)
 	require.Equal(t, "nothing to mirror", out.Output)
 	require.Equal(t, messages.StatusFailed, out.Status)
 

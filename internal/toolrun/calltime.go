@@ -1,9 +1,11 @@
-package tools
+package toolrun
 
 import (
 	"context"
 	"sync"
 	"time"
+
+	"github.com/segue-go/segue/tools"
 )
 
 // callTime is a context that ends with the one of the caller, and at the time-out of a call. The
@@ -84,7 +86,7 @@ func (t *callTime) expire() {
 		t.mu.Unlock()
 		return
 	}
-	late, cancel := context.WithDeadlineCause(t.Context, due, &TimeoutError{Tool: t.call.call.Name, Timeout: t.call.timeout})
+	late, cancel := context.WithDeadlineCause(t.Context, due, &tools.TimeoutError{Tool: t.call.call.Name, Timeout: t.call.timeout})
 	cancel()
 	t.late = late
 	t.mu.Unlock()

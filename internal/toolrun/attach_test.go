@@ -1,4 +1,4 @@
-package tools_test
+package toolrun_test
 
 import (
 	"context"
@@ -6,6 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/segue-go/segue/internal/toolrun"
 	"github.com/segue-go/segue/messages"
 	"github.com/segue-go/segue/tools"
 )
@@ -19,7 +20,7 @@ func TestAttach(t *testing.T) {
 		tools.Attach(ctx, chart)
 		return "drawn", nil
 	})
-	out := tools.Runner{}.Run(t.Context(), jobFor(setOf(t, draw), "draw"))
+	out := toolrun.Runner{}.Run(t.Context(), jobFor(setOf(t, draw), "draw"))
 	require.Equal(t, []messages.Attachment{chart}, out.Attachments)
 	require.Equal(t, "drawn", out.ForModel(), "the model does not see it")
 	tools.Attach(late, chart)

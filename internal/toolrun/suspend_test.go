@@ -1,4 +1,4 @@
-package tools_test
+package toolrun_test
 
 import (
 	"context"
@@ -10,6 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/segue-go/segue/internal/toolrun"
 	"github.com/segue-go/segue/messages"
 	"github.com/segue-go/segue/tools"
 )
@@ -29,8 +30,8 @@ func suspending(state string, questions ...tools.Question) tools.Tool {
 
 func TestSuspend(t *testing.T) {
 	tool := suspending(`{"step":2}`, tools.Question{Text: "Sure?"}, tools.Question{Kind: "signature", Text: "Sure?", Options: []string{"a"}})
-	job := tools.Job{Call: messages.ToolCall{ID: "1", Name: "deploy"}, Tool: tool, Ask: nobody}
-	c := tools.Runner{}.Begin(t.Context(), job)
+	job := toolrun.Job{Call: messages.ToolCall{ID: "1", Name: "deploy"}, Tool: tool, Ask: nobody}
+	c := toolrun.Runner{}.Begin(t.Context(), job)
 	_, ok := c.Suspended()
 	require.False(t, ok, "it has not begun")
 	out := c.Perform()
@@ -38,12 +39,12 @@ func TestSuspend(t *testing.T) {
 	require.False(t, out.OK())
 	s, ok := c.Suspended()
 	require.True(t, ok)
-	require.Equal(t, tools.Suspension{
+	require.Equal(t, toolrun.Suspension{
 		State: json.RawMessage(`{"step":2}`), Questions: []tools.Question{{Kind: tools.KindQuestion, Text: "Sure?"}, {Kind: "signature", Text: "Sure?", Options: []string{"a"}}},
 	}, s)
 
 	job.Resumption = &tools.Resumption{State: s.State, Answers: []tools.Answer{{Text: "yes"}, {Err: &tools.DeclinedError{}}}}
-	out = tools.Runner{}.Run(t.Context(), job)
+	out = toolrun.Runner{}.Run(t.Context(), job)
 	require.True(t, out.OK())
 	require.Equal(t, `{"step":2} [{yes <nil>} { tools: the person declined to answer}]`, out.Output)
 }
@@ -65,8 +66,8 @@ func TestSuspend_refused(t *testing.T) {
 		"the state of a suspended call is not JSON":                 {`{`, []tools.Question{one}},
 		"the state of a suspended call has 262146 bytes, more than": {`"` + strings.Repeat("a", (256<<10)) + `"`, []tools.Question{one}},
 	} {
-		job := tools.Job{Call: messages.ToolCall{ID: "1", Name: "deploy"}, Tool: suspending(c.state, c.questions...), Ask: nobody}
-		running := tools.Runner{}.Begin(t.Context(), job)
+		job := toolrun.Job{Call: messages.ToolCall{ID: "1", Name: "deploy"}, Tool: suspending(c.state, c.questions...), Ask: nobody}
+		running := toolrun.Runner{}.Begin(t.Context(), job)
 		out := running.Perform()
 		require.Equal(t, tools.ReasonError, out.Reason, out.Output)
 		require.Contains(t, out.Output, want)
@@ -79,7 +80,7 @@ func TestSuspend_nobody(t *testing.T) {
 	require.Equal(t, tools.ErrNobody, tools.Suspend(t.Context(), nil, tools.Question{Text: "Sure?"}), "outside a runner")
 	_, ok := tools.Resumed(t.Context())
 	require.False(t, ok)
-	out := tools.Runner{}.Run(t.Context(), tools.Job{Tool: suspending("1", tools.Question{Text: "Sure?"})})
+	out := toolrun.Runner{}.Run(t.Context(), toolrun.Job{Tool: suspending("1", tools.Question{Text: "Sure?"})})
 	require.Equal(t, "deploy: "+tools.ErrNobody.Error(), out.Output)
 }
 
@@ -89,7 +90,7 @@ func TestSuspend_andAResult(t *testing.T) {
 		_ = tools.Suspend(ctx, nil, tools.Question{Text: "Sure?"})
 		return "done", nil
 	})
-	c := tools.Runner{}.Begin(t.Context(), tools.Job{Tool: tool, Ask: nobody})
+	c := toolrun.Runner{}.Begin(t.Context(), toolrun.Job{Tool: tool, Ask: nobody})
 	require.Equal(t, "done", c.Perform().Output)
 	_, ok := c.Suspended()
 	require.False(t, ok)
@@ -110,7 +111,7 @@ func TestErrEffectUnknown(t *testing.T) {
 		{tools.Definition{Name: "pay", Idempotent: true}, lost, messages.StatusFailed},
 	} {
 		tool := tools.NewRaw(c.def, func(context.Context, string) (string, error) { return "", c.err })
-		out := tools.Runner{}.Run(t.Context(), tools.Job{Tool: tool})
+		out := toolrun.Runner{}.Run(t.Context(), toolrun.Job{Tool: tool})
 		require.Equal(t, c.want, out.Status)
 		require.Equal(t, tools.ReasonError, out.Reason)
 		require.Equal(t, c.err.Error(), out.Output)

@@ -1,10 +1,11 @@
-package tools_test
+package toolrun_test
 
 import (
 	"context"
 	"fmt"
 	"time"
 
+	"github.com/segue-go/segue/internal/toolrun"
 	"github.com/segue-go/segue/messages"
 	"github.com/segue-go/segue/tools"
 )
@@ -16,10 +17,10 @@ func ExampleRunner_Begin() {
 		<-release // ignores its context
 		return "too late", nil
 	})
-	runner := tools.Runner{Timeout: 10 * time.Millisecond}.WithDefaults()
+	runner := toolrun.Runner{Timeout: 10 * time.Millisecond}.WithDefaults()
 	ctx := context.Background()
 
-	c := runner.Begin(ctx, tools.Job{Call: messages.ToolCall{ID: "1", Name: "fetch"}, Tool: hangs})
+	c := runner.Begin(ctx, toolrun.Job{Call: messages.ToolCall{ID: "1", Name: "fetch"}, Tool: hangs})
 	results := make(chan messages.ToolOutput, 1)
 	go func() {
 		returned := false
@@ -46,4 +47,28 @@ func ExampleRunner_Begin() {
 	// Output:
 	// failed: tools: fetch was stopped after its time-out of 10ms; it did not stop, was abandoned and may still be running
 	// true
+}
+
+// Every failure is a result.
+func ExampleRunner() {
+	set, err := tools.NewSet(
+		tools.NewRaw(tools.Definition{Name: "echo"}, func(_ context.Context, arguments string) (string, error) { return arguments, nil }),
+		tools.NewRaw(tools.Definition{Name: "break"}, func(context.Context, string) (string, error) { panic("oops") }),
+	)
+	if err != nil {
+		panic(err)
+	}
+	for _, call := range []messages.ToolCall{
+		{ID: "1", Name: "echo", Arguments: "hello"},
+		{ID: "2", Name: "break"},
+		{ID: "3", Name: "ecco"},
+	} {
+		tool, _ := set.Lookup(call.Name)
+		out := toolrun.Runner{}.Run(context.Background(), toolrun.Job{Call: call, Tool: tool, Names: set.Names})
+		fmt.Printf("%s %s: %s\n", out.CallID, out.Status, out.Output)
+	}
+	// Output:
+	// 1 ok: hello
+	// 2 failed: tools: break panicked: with a string
+	// 3 failed: tools: there is no tool "ecco"; there are: break, echo
 }

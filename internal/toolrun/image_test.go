@@ -1,4 +1,4 @@
-package tools_test
+package toolrun_test
 
 import (
 	"context"
@@ -8,6 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/segue-go/segue/internal/toolrun"
 	"github.com/segue-go/segue/messages"
 	"github.com/segue-go/segue/tools"
 )
@@ -24,7 +25,7 @@ func TestShowImage(t *testing.T) {
 			require.NoError(t, tools.ShowImage(ctx, messages.Image{URL: "https://example.com/a.png"}))
 			return "seen", failure
 		})
-		out := tools.Runner{}.Run(t.Context(), jobFor(setOf(t, look), "look"))
+		out := toolrun.Runner{}.Run(t.Context(), jobFor(setOf(t, look), "look"))
 		require.Equal(t, failure == nil, out.OK())
 		require.Equal(t, []messages.Image{shot, {URL: "https://example.com/a.png"}}, out.Images)
 		require.Error(t, tools.ShowImage(late, shot), "the call is over")
@@ -78,5 +79,5 @@ func TestShowImage_refusesWhatNoRequestMayHold(t *testing.T) {
 		require.NoError(t, tools.ShowImage(ctx, messages.Image{URL: "data:image/png;base64,AA==", Detail: "auto"}))
 		return "", nil
 	})
-	require.Len(t, tools.Runner{}.Run(t.Context(), jobFor(setOf(t, look), "look")).Images, 1)
+	require.Len(t, toolrun.Runner{}.Run(t.Context(), jobFor(setOf(t, look), "look")).Images, 1)
 }

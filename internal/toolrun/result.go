@@ -1,4 +1,4 @@
-package tools
+package toolrun
 
 import (
 	"context"
@@ -7,19 +7,19 @@ import (
 	"runtime/debug"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	"github.com/segue-go/segue/internal/guard"
 	"github.com/segue-go/segue/internal/textcut"
 	"github.com/segue-go/segue/messages"
+	"github.com/segue-go/segue/tools"
 )
 
 // outcome describes how a tool ended.
 type outcome struct {
 	text     string // the result, or the text of the error
 	failed   bool   // the tool returned an error
-	reason   string // the reason of the error: ReasonArguments or ReasonSuspended; "" for any other
-	unsure   bool   // the error wraps ErrEffectUnknown
+	reason   string // the reason of the error: tools.ReasonArguments or tools.ReasonSuspended; "" for any other
+	unsure   bool   // the error wraps tools.ErrEffectUnknown
 	panicked bool
 	exited   bool // it ended its goroutine
 	value    any  // of the panic
@@ -37,7 +37,7 @@ func (c *Running) callTool(ctx context.Context, o *outcome) {
 	text, err := c.tool.Call(ctx, c.call.Arguments)
 	if o.text = text; err != nil {
 		o.text, o.failed, o.reason = err.Error(), true, reasonOf(err)
-		o.unsure = guard.Finite(err) && errors.Is(err, ErrEffectUnknown)
+		o.unsure = guard.Finite(err) && errors.Is(err, tools.ErrEffectUnknown)
 	}
 }
 
@@ -52,11 +52,11 @@ func reasonOf(err error) string {
 	if !guard.Finite(err) {
 		return ""
 	}
-	if _, ok := errors.AsType[*ArgumentError](err); ok {
-		return ReasonArguments
+	if _, ok := errors.AsType[*tools.ArgumentError](err); ok {
+		return tools.ReasonArguments
 	}
-	if errors.Is(err, ErrSuspended) {
-		return ReasonSuspended
+	if errors.Is(err, tools.ErrSuspended) {
+		return tools.ReasonSuspended
 	}
 	return ""
 }
@@ -80,9 +80,9 @@ func (c *Running) result(o *outcome, elapsed time.Duration, reason string, out *
 	*out = c.output(messages.StatusFailed, "", o.text)
 	switch {
 	case o.panicked:
-		out.Reason, out.Output = ReasonPanic, fmt.Sprintf("tools: %s panicked: %s", c.call.Name, panicText(o.value))
+		out.Reason, out.Output = tools.ReasonPanic, fmt.Sprintf("tools: %s panicked: %s", c.call.Name, panicText(o.value))
 	case o.exited:
-		out.Reason, out.Output = ReasonPanic, fmt.Sprintf("tools: %s ended its goroutine and left no result", c.call.Name)
+		out.Reason, out.Output = tools.ReasonPanic, fmt.Sprintf("tools: %s ended its goroutine and left no result", c.call.Name)
 	case !o.failed:
 		out.Status, out.Untrusted = messages.StatusOK, c.untrusted
 	case o.reason != "":
@@ -91,7 +91,7 @@ func (c *Running) result(o *outcome, elapsed time.Duration, reason string, out *
 		out.Status, out.Reason, out.Untrusted = c.cutStatus(), reason, c.untrusted
 		out.Output = fmt.Sprintf("tools: %s %s: %s", c.call.Name, c.cutText(reason), o.text)
 	default:
-		out.Reason, out.Untrusted = ReasonError, c.untrusted
+		out.Reason, out.Untrusted = tools.ReasonError, c.untrusted
 		if o.unsure {
 			out.Status = c.cutStatus()
 		}
@@ -99,7 +99,7 @@ func (c *Running) result(o *outcome, elapsed time.Duration, reason string, out *
 			out.Output = fmt.Sprintf("tools: %s failed and did not say why", c.call.Name)
 		}
 	}
-	out.Output, out.Elapsed = Fit(out.Output, c.maxResult), elapsed
+	out.Output, out.Elapsed = textcut.Fit(out.Output, c.maxResult), elapsed
 }
 
 // panicText describes the value of a panic. Only errors of the Go runtime are shown in full: other
@@ -121,7 +121,7 @@ func (c *Running) cutStatus() messages.Status {
 
 func (c *Running) cutText(reason string) string {
 	text := "was interrupted"
-	if reason == ReasonTimeout {
+	if reason == tools.ReasonTimeout {
 		text = fmt.Sprintf("was stopped after its time-out of %v", c.timeout)
 	}
 	if !c.safe {
@@ -139,22 +139,22 @@ func (c *Running) abandoned(reason string, elapsed time.Duration) messages.ToolO
 
 func (c *Running) notStarted(reason string) messages.ToolOutput {
 	text := "tools: the run was interrupted before this call was started"
-	if reason == ReasonTimeout {
+	if reason == tools.ReasonTimeout {
 		text = "tools: the time was over before this call was started"
 	}
 	return c.output(messages.StatusFailed, reason, text)
 }
 
 func (c *Running) tooLong(most int) *messages.ToolOutput {
-	err := &ArgumentError{Tool: c.call.Name, Problems: []Problem{tooLong(len(c.call.Arguments), most)}}
-	out := c.output(messages.StatusFailed, ReasonArguments, err.Error())
+	err := &tools.ArgumentError{Tool: c.call.Name, Problems: []tools.Problem{{Message: fmt.Sprintf("%d bytes are too long: at most %d", len(c.call.Arguments), most)}}}
+	out := c.output(messages.StatusFailed, tools.ReasonArguments, err.Error())
 	return &out
 }
 
 // unknown answers a call of an unknown tool.
 func (c *Running) unknown(names func() []string) *messages.ToolOutput {
 	const most = 2000
-	text := fmt.Sprintf("tools: there is no tool %s", brief(c.call.Name))
+	text := fmt.Sprintf("tools: there is no tool %q", textcut.Short(c.call.Name, 24))
 	if names != nil {
 		if known := names(); len(known) > 0 {
 			text += "; there are: " + textcut.Short(strings.Join(known, ", "), most)
@@ -162,30 +162,6 @@ func (c *Running) unknown(names func() []string) *messages.ToolOutput {
 			text += "; there are none"
 		}
 	}
-	out := c.output(messages.StatusFailed, ReasonUnknownTool, text)
+	out := c.output(messages.StatusFailed, tools.ReasonUnknownTool, text)
 	return &out
-}
-
-// Fit returns text as UTF-8 of at most so many bytes (without limit if most is negative). The
-// result of a call is limited in this way. If text is cut, a last line says by how much. Fit copies
-// only what it keeps.
-func Fit(text string, most int) string {
-	if most < 0 {
-		return validUTF8(text)
-	}
-	kept := text[:textcut.Before(text, most)]
-	valid := validUTF8(kept) // may be longer than kept
-	shown := valid[:textcut.Before(valid, most)]
-	left := len(text) - len(kept) + len(valid) - len(shown)
-	if left == 0 {
-		return shown
-	}
-	return shown + fmt.Sprintf("\n[cut: %d of %d bytes are left out]", left, len(text))
-}
-
-func validUTF8(s string) string {
-	if utf8.ValidString(s) {
-		return s
-	}
-	return strings.ToValidUTF8(s, "\uFFFD")
 }
