@@ -2,7 +2,8 @@
 // and package toolrun puts it there.
 package toolkey
 
-type (
-	Call struct{} // the call
-	Ask  struct{} // the tools.AskFunc
-)
+// Call is the key of the call.
+type Call struct{}
+
+// Ask is the key of the tools.AskFunc.
+type Ask struct{}

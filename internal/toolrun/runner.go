@@ -1,3 +1,11 @@
+// Package toolrun runs tools. A [Runner] performs one call, and turns every failure into a result
+// that the model can read.
+//
+// [Runner.Run] waits until the tool returns. To give up on a tool that hangs, or to run several
+// calls at the same time, start each call with [Runner.Begin] and perform it on a goroutine.
+// [Running.Due] returns the time at which the call times out. [Running.Abandon] ends the call and
+// returns a result for it. See the example of Begin. The caller decides on goroutines, concurrency
+// and order.
 package toolrun
 
 import (

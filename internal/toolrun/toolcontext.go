@@ -26,14 +26,16 @@ const (
 // package context.
 type toolContext Running
 
-// CallID, IdempotencyKey, MaxArguments, Progress, Attach and ShowImage are what the functions of
-// package tools call.
+// CallID returns the id of the call.
 func (c *Running) CallID() string { return c.call.ID }
 
+// IdempotencyKey returns the key of the Job.
 func (c *Running) IdempotencyKey() string { return c.key }
 
+// MaxArguments returns that of the Runner; negative: no limit.
 func (c *Running) MaxArguments() int { return c.maxArguments }
 
+// Progress reports progress; see [tools.Progress].
 func (c *Running) Progress(text string) {
 	const most = 4 << 10
 	if c.progress != nil && c.isRunning() {
@@ -41,6 +43,7 @@ func (c *Running) Progress(text string) {
 	}
 }
 
+// Attach adds an attachment to the result.
 func (c *Running) Attach(a messages.Attachment) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -49,6 +52,7 @@ func (c *Running) Attach(a messages.Attachment) {
 	}
 }
 
+// ShowImage adds a picture to the result, or says why not. It is not ok if the call is over.
 func (c *Running) ShowImage(i messages.Image) (problem string, ok bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
