@@ -71,7 +71,7 @@ func TestRun(t *testing.T) {
 		"BenchmarkW2/typed-2 10 1 ns/op 900 cpu-ns/step 1 ns/step\n"
 	for name, c := range map[string]struct{ in, err string }{
 		"kept":            {fast, ""},
-		"broken":          {strings.ReplaceAll(fast, "220 cpu", "1420 cpu"), "1 gates are broken"},
+		"broken":          {strings.ReplaceAll(fast, "220 cpu", "5020 cpu"), "1 gates are broken"},
 		"a failed run":    {fast + "--- FAIL: BenchmarkW3\nFAIL\n", "reports a failure"},
 		"panic in a test": {fast + "panic: no\n", "reports a failure"},
 		"without a unit":  {fast + "BenchmarkW2/other-2 10\n", ""},
