@@ -35,7 +35,8 @@
 //     structured_schema.go writes their schema.
 //   - call_json.go, call_block.go, call_body.go, call_function.go, call_named.go, arguments.go: calls
 //     as several formats write them: as JSON, between two marks, in other forms, as <function=name>,
-//     as a name and its arguments, and with arguments as plain text, which may contain marks.
+//     as a name and its arguments, with marks or without, and with arguments as plain text, which may
+//     contain marks.
 //   - prompt.go, telling.go: what a model receives: the instructions, past replies and results; and
 //     these as chat templates write them. models.go: which model knows which format.
 //   - left.go, left_read.go: calls of any format that a server left at the end of a text.
