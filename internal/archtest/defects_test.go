@@ -161,7 +161,7 @@ var defects = []defect{
 		breakage: breakage{test: kit, what: "the defect is put back", file: "machine/resume.go", old: "case e.performed() && e.intended && e.kind == EffectTool:", now: "case false:"},
 	},
 	{
-		name: "B15", was: "one approval, two calls, by a middleware that calls twice", by: "neither kit, for the oracle of the crash kit knows no middleware; a test of middlewares does",
+		name: "B15", was: "one approval, two calls, by a middleware that calls twice", by: "neither kit, for the crash kit has a middleware of its own alone; a test of middlewares does",
 		breakage: breakage{test: "orchestrator TestMiddleware_oneApprovalOnePayment", what: "the defect is put back", file: "orchestrator/execution.go", old: "if x.call != nil && !x.effect.Safe() {", now: "if false {"},
 	},
 	{

@@ -19,12 +19,11 @@ import (
 // Case is a run to cut off. Config and Task are required.
 type Case struct {
 	// Config returns what each process works with, made anew for each: what lives in it dies with
-	// the process. Client is asked by the oracle alone, which works on one branch after the other;
+	// the process. Client is asked in the first run alone, in which one branch works after the other;
 	// so a script has its replies in that order. Tools are called in every run. What they answer
 	// follows from their arguments, their idempotency key aside.
 	//
-	// Store, Reply and Lease are the kit's; Middleware and Remote must be empty, since the oracle
-	// knows neither. The run must not reach a limit. A policy for approvals must not look at the
+	// Store, Reply and Lease are the kit's; Middleware and Remote must be empty. The run must not reach a limit. A policy for approvals must not look at the
 	// Seq of a request, nor at its Frame.
 	Config func() orchestrator.Config
 
@@ -78,7 +77,9 @@ func Try(t *testing.T, c Case) Report {
 	if c.reader, err = readerOf(&cfg); err != nil {
 		t.Fatalf("crash: %v", err)
 	}
-	e.ask()
+	if e.ask(); len(e.report.Problems) > 0 {
+		return e.report
+	}
 	whole := e.play(plan{})
 	for _, kind := range whole.kinds {
 		e.report.tried(kind).Boundaries++
@@ -105,9 +106,9 @@ func (c *Case) check() error {
 	case cfg.Store != nil:
 		return errors.New("Case.Config has a Store: the kit has one of its own")
 	case len(cfg.Middleware) > 0:
-		return errors.New("Case.Config has Middleware, which the oracle does not know")
+		return errors.New("Case.Config has Middleware: the kit has its own")
 	case len(cfg.Remote) > 0:
-		return errors.New("Case.Config has a Remote, which the oracle does not know")
+		return errors.New("Case.Config has a Remote, which cannot be cut off")
 	}
 	return nil
 }
@@ -137,7 +138,7 @@ type explorer struct {
 	report Report
 }
 
-// expected is what the oracle says.
+// expected is what the run comes to that is not cut off.
 type expected struct {
 	status   machine.Status
 	output   string
@@ -145,21 +146,24 @@ type expected struct {
 	happened history
 }
 
-// ask has the oracle run the task.
+// ask makes the first run, which is not cut off, and in which the model is asked. What it comes to is
+// what the others must come to.
 func (e *explorer) ask() {
 	e.t.Helper()
 	e.reset()
+	w := newWorld(e.c, e.script, plan{first: true})
 	synctest.Test(e.t, func(t *testing.T) {
-		o, err := newOracle(e.c, e.script)
-		if err != nil {
-			t.Fatalf("crash: %v", err)
+		ctx := context.Background()
+		end := w.play(ctx)
+		if end.refused != nil {
+			t.Fatalf("crash: the run cannot be made: %v", end.refused)
 		}
-		out, err := o.run(t.Context())
-		if err != nil {
-			t.Fatalf("crash: %v", err)
+		for _, problem := range w.check(ctx, &end, nil) {
+			e.report.Problems = append(e.report.Problems, Problem{Where: "the first run", What: problem})
 		}
-		e.want = expected{status: statusOf(out.Err), output: textOf(out), kept: o.large.texts, happened: o.happened}
-		e.report.Status, e.report.Output = e.want.status, out
+		m := w.journal.machine
+		e.want = expected{status: m.Status(), output: textOf(m.Output()), kept: w.kept(ctx), happened: w.journal.happened}
+		e.report.Status, e.report.Output = e.want.status, m.Output()
 	})
 }
 

@@ -3,11 +3,8 @@
 //
 //	crash.Test(t, crash.Case{Config: config, Task: task})
 //
-// First the run is made by an oracle: a plain interpreter of strategies, without a journal, without
-// branches side by side, and without any code of package machine or orchestrator. It asks the
-// model; what the model says then, it says in every later run.
-//
-// Then an [orchestrator.Orchestrator] makes the run, on a store in memory. Each point of it is a
+// An [orchestrator.Orchestrator] makes the run, on a store in memory: first as it is, one branch after
+// the other. This run asks the model; what the model says then, it says in every later run. Each point of it is a
 // boundary: before and after each append, the taking of the lease, each request, each call of a
 // tool, each keeping of a large result and each answer of a person, and before the telling of each event. What is done at the same
 // time is done in a fixed order, with as much as possible under way. So the run takes the same
@@ -24,9 +21,10 @@
 //
 // These hold in all of them:
 //
-//   - Output, status and conversation are those of the oracle, and what happened is: states, steps,
+//   - Output, status and conversation are those of the first run, and what happened is: states, steps,
 //     calls, results, frames, what people were asked. How long it took and what is left of limits
-//     aside, and not if a person has said no.
+//     aside. If a person has said no, this holds until the call whose outcome is unknown, and every
+//     call of the conversation has a result.
 //   - A call of a tool that is neither read-only nor idempotent is begun once, and once more for
 //     each time that a person says so, or that the tool has suspended it. That it is to begin is
 //     stored before.
@@ -34,7 +32,7 @@
 //     idempotency key.
 //   - An event is told after its record is stored, and told as the journal has it, also the second
 //     time. The numbers of records have no gap, and a process that reads them comes to the same.
-//   - Large results that are kept are those of the oracle, each once. A record that names one is
+//   - Large results that are kept are those of the first run, each once. A record that names one is
 //     stored after it, so that the next process can read it.
 //   - A process that was frozen stores nothing more, and knows that the run was taken over.
 //

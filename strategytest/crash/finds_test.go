@@ -149,15 +149,6 @@ func TestFinds_store(t *testing.T) {
 	finds(t, one(pay).On(func(s checkpoint.Store) checkpoint.Store { return deaf{s} }), "was stored behind record")
 }
 
-// A run that nobody cuts off is held to the oracle, too.
-func TestFinds_limit(t *testing.T) {
-	c := one(pay)
-	c.Task.Limits.ModelCalls = 1
-	r := crash.Try(t, c)
-	require.Equal(t, "not cut off", r.Problems[0].Where)
-	require.Contains(t, r.Problems[0].What, "the run ended as limit")
-}
-
 // flaky is a store that fails for a moment: every other append is made in vain first.
 type flaky struct {
 	checkpoint.Store

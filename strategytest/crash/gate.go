@@ -24,6 +24,7 @@ type gates struct {
 }
 
 type gate struct {
+	frame  []string // in the first run, where one frame works after the other
 	ends   bool
 	effect machine.EffectID
 	asked  string // of people: about which call
@@ -70,6 +71,11 @@ func (g *gates) next() bool {
 
 // compare says which of two goes on first.
 func (g *gate) compare(other *gate) int {
+	if c := slices.CompareFunc(g.frame, other.frame, func(a, b string) int {
+		return cmp.Or(cmp.Compare(len(a), len(b)), cmp.Compare(a, b)) // they are numbers
+	}); c != 0 {
+		return c
+	}
 	if g.ends != other.ends {
 		if other.ends {
 			return -1

@@ -74,7 +74,7 @@ func prune(v any) {
 		for _, name := range []string{"elapsed", "left", "limits"} {
 			delete(v, name)
 		}
-		if metadata, ok := v["metadata"].(map[string]any); ok { // the machine's own, which the oracle does not set
+		if metadata, ok := v["metadata"].(map[string]any); ok { // the machine's own
 			if delete(metadata, delegation.MetadataRun); len(metadata) == 0 {
 				delete(v, "metadata")
 			}
@@ -122,6 +122,30 @@ func (h *history) differs(other *history) string {
 	}
 	if want, got := slices.Sorted(maps.Keys(h.waits)), slices.Sorted(maps.Keys(other.waits)); !slices.Equal(want, got) {
 		return "what people were asked\n" + twoLines(strings.Join(want, "; "), strings.Join(got, "; "))
+	}
+	return ""
+}
+
+// departs says where another history is not this one before it tells of a call whose outcome is
+// unknown, actor by actor; "" if it is the same until then.
+func (h *history) departs(other *history) string {
+	unknown := func(line string) bool { return strings.Contains(line, `"status":"unknown"`) }
+	isCall := func(line string) bool { return strings.HasPrefix(line, "tool_") }
+	for _, actor := range slices.Sorted(maps.Keys(other.lines)) {
+		got := other.lines[actor]
+		if n := slices.IndexFunc(got, unknown); n >= 0 {
+			for n > 0 && isCall(got[n-1]) { // of the same batch
+				n--
+			}
+			got = got[:n]
+			want := h.lines[actor]
+			want = want[:min(len(want), n)]
+			for i, line := range ordered(got) {
+				if expected := at(ordered(want), i); expected != line {
+					return fmt.Sprintf("event %d of %s\n%s", i+1, actor, twoLines(expected, line))
+				}
+			}
+		}
 	}
 	return ""
 }

@@ -3,10 +3,12 @@ package crash
 import (
 	"context"
 	"fmt"
+	"maps"
 
 	"github.com/segue-go/segue/checkpoint"
 	"github.com/segue-go/segue/machine"
 	"github.com/segue-go/segue/orchestrator"
+	"github.com/segue-go/segue/strategy"
 	"github.com/segue-go/segue/tools"
 )
 
@@ -144,4 +146,60 @@ func (j *journal) gapless(ctx context.Context, key checkpoint.Key) string {
 		return fmt.Sprintf("the store holds %d records, and was given %d", last, j.records)
 	}
 	return ""
+}
+
+// strategiesOf returns the strategies of a run, that of its task among them, and the name of the
+// first.
+func strategiesOf(cfg *orchestrator.Config, task *orchestrator.Task) (set strategy.Set, root string) {
+	set, root = cfg.Strategies, task.Strategy
+	names := set.Names()
+	switch {
+	case task.Factory != nil:
+		if root == "" {
+			root = "task"
+		}
+		set = maps.Clone(set)
+		set[root] = task.Factory
+	case root == "" && cfg.Default != "":
+		root = cfg.Default
+	case root == "" && len(names) == 1:
+		root = names[0]
+	}
+	return set, root
+}
+
+// agentsOf returns the tools that are agents, by name.
+func agentsOf(list []tools.Tool) map[string]*machine.Agent {
+	agents := map[string]*machine.Agent{}
+	for _, t := range list {
+		if a := machine.AgentOf(t); a != nil {
+			agents[t.Definition().Name] = a
+		}
+	}
+	return agents
+}
+
+// policyOf returns what the documentation of orchestrator.ApprovalConfig says.
+func policyOf(c *orchestrator.ApprovalConfig) machine.ApprovalPolicy {
+	asksForIt := func(r machine.ApprovalRequest) machine.Verdict {
+		if r.Definition.NeedsApproval {
+			return machine.VerdictAsk
+		}
+		return machine.VerdictAllow
+	}
+	if c == nil {
+		return asksForIt
+	}
+	return func(r machine.ApprovalRequest) machine.Verdict {
+		switch policy := c.Tools[r.Definition.Name]; {
+		case policy != nil:
+			return policy(r)
+		case r.Definition.NeedsApproval:
+			return machine.VerdictAsk
+		case c.Default != nil:
+			return c.Default(r)
+		default:
+			return machine.AskIfChanging(r)
+		}
+	}
 }

@@ -70,7 +70,7 @@ func (p *process) wasFrozen() bool {
 
 // configure makes the Config of a case that of the process.
 func (p *process) configure(cfg orchestrator.Config) orchestrator.Config {
-	cfg.Client, cfg.Store = client{p}, processStore{p}
+	cfg.Client, cfg.Store = client{p, cfg.Client}, processStore{p}
 	cfg.Middleware = []orchestrator.Middleware{p.around}
 	if cfg.Reply = nil; !p.w.apart {
 		cfg.Reply = p.ask
@@ -88,7 +88,7 @@ func (p *process) configure(cfg orchestrator.Config) orchestrator.Config {
 // around is a middleware that has effects begin and end in their turn.
 func (p *process) around(next orchestrator.Handler) orchestrator.Handler {
 	return func(ctx context.Context, e machine.Effect) (nextstep.Answer, error) {
-		if !p.gates.wait(gate{effect: e.ID}) {
+		if !p.gates.wait(gate{effect: e.ID, frame: p.w.turn(e.Frame)}) {
 			return nil, errKilled
 		}
 		kind, name := kindOf(&e), p.w.begins(&e)
@@ -100,7 +100,7 @@ func (p *process) around(next orchestrator.Handler) orchestrator.Handler {
 		}
 		p.w.started(e, p.wasFrozen())
 		answer, err := next(context.WithValue(ctx, placeKey{}, placeOf(&e)), e)
-		if !p.gates.wait(gate{effect: e.ID, ends: true}) || !p.boundary(kind, "after "+name) {
+		if !p.gates.wait(gate{effect: e.ID, frame: p.w.turn(e.Frame), ends: true}) || !p.boundary(kind, "after "+name) {
 			return nil, errKilled
 		}
 		return answer, err
@@ -109,7 +109,7 @@ func (p *process) around(next orchestrator.Handler) orchestrator.Handler {
 
 // ask has a person answer.
 func (p *process) ask(_ context.Context, w machine.Wait) (machine.Reply, error) {
-	at := gate{effect: machine.EffectID{Seq: w.Seq}, asked: w.CallID + " " + w.ID}
+	at := gate{effect: machine.EffectID{Seq: w.Seq}, frame: p.w.turn(w.Frame), asked: w.CallID + " " + w.ID}
 	name := fmt.Sprintf("the answer to the %s about %s %s", w.Kind, w.Tool, w.CallID)
 	if !p.gates.wait(at) || !p.boundary(kindReply, "before "+name) {
 		return machine.Reply{}, errKilled

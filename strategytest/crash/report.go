@@ -11,8 +11,8 @@ import (
 
 // Report says what was tried.
 type Report struct {
-	Status     machine.Status    // how the run ends, by the oracle
-	Output     delegation.Output // what it comes to, by the oracle
+	Status     machine.Status    // how the run ends
+	Output     delegation.Output // what it comes to
 	Boundaries int               // of the run that is not cut off
 	Cuts       int               // runs that were cut off once
 	Denied     int               // those of them that were made once more, with a person who denies that a call is made again
@@ -44,7 +44,7 @@ type Tried struct {
 	Pairs      int    // runs that were cut off there, and a second time
 }
 
-// Problem is a run that is not as the oracle says.
+// Problem is a run that is not as the one that is not cut off.
 type Problem struct {
 	Where string // at which boundaries the run was cut off
 	What  string // what is wrong, expected and actual on lines of their own

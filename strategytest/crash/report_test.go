@@ -39,8 +39,7 @@ func TestReport_kinds(t *testing.T) {
 	}
 }
 
-// The oracle judges calls by the same policy, and knows whose calls they are. Calls that are
-// refused, by a policy or a person, do not count.
+// Calls that are refused, by a policy or a person, are judged alike wherever the run is cut off.
 func TestCrash_refused(t *testing.T) {
 	for name, verdict := range map[string]machine.Verdict{"by a policy": machine.VerdictRefuse, "by a person": machine.VerdictAsk} {
 		t.Run(name, func(t *testing.T) {

@@ -11,7 +11,7 @@ import (
 )
 
 // script is what a model has said, request by request. The Client of a case is asked once for each
-// request, by the oracle; whoever asks the same later hears the same.
+// request, in the first run; whoever asks the same later hears the same.
 type script struct {
 	mu   sync.Mutex
 	said map[string]reply // by the name of the request
@@ -25,11 +25,11 @@ type reply struct {
 }
 
 // ask has the client answer a request, and keeps the answer.
-func (s *script) ask(ctx context.Context, client llmclient.Client, name string, r *llmclient.Request) (*llmclient.Response, error) {
+func (s *script) ask(ctx context.Context, client llmclient.Client, name string, r *llmclient.Request) {
 	said := reply{request: textOf(r)}
 	said.resp, said.err = client.Complete(ctx, r, func(d llmclient.Delta) { said.deltas = append(said.deltas, d) })
 	if said.resp == nil && said.err == nil {
-		panic(unsupported("the client returned neither a response nor an error"))
+		said.err = errors.New("crash: the client returned neither a response nor an error")
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -37,7 +37,6 @@ func (s *script) ask(ctx context.Context, client llmclient.Client, name string, 
 		s.said = map[string]reply{}
 	}
 	s.said[name] = said
-	return said.resp, said.err
 }
 
 // names returns the names of all requests.
@@ -59,7 +58,7 @@ func (s *script) again(name string, r *llmclient.Request) (said reply, problem s
 	s.mu.Unlock()
 	switch text := textOf(r); {
 	case !known:
-		return said, fmt.Sprintf("the request %s is one that the oracle did not come to; it made %q", name, s.names())
+		return said, fmt.Sprintf("the request %s is one to which the first run did not come; that made %q", name, s.names())
 	case text != said.request:
 		return said, fmt.Sprintf("the request %s is another one\n%s", name, twoLines(said.request, text))
 	}
@@ -67,13 +66,19 @@ func (s *script) again(name string, r *llmclient.Request) (said reply, problem s
 }
 
 // client answers the requests of a process from a script.
-type client struct{ *process }
+type client struct {
+	*process
+	model llmclient.Client // of the case; it is asked in the first run
+}
 
 type requestKey struct{}
 
 // Complete implements llmclient.Client.
 func (c client) Complete(ctx context.Context, r *llmclient.Request, onDelta func(llmclient.Delta)) (*llmclient.Response, error) {
 	name, _ := ctx.Value(requestKey{}).(string)
+	if c.w.first {
+		c.w.script.ask(ctx, c.model, name, r)
+	}
 	said, problem := c.w.script.again(name, r)
 	other := c.w.isOther() || c.w.c.off == lawRequests
 	switch {

@@ -81,7 +81,27 @@ func (w *world) checkNamed(ctx context.Context, key checkpoint.Key, records []ch
 	}
 }
 
-// checkKept complains unless the store has the large results that the oracle has kept, and no
+// kept returns the large results in the store, by id.
+func (w *world) kept(ctx context.Context) map[string]string {
+	texts := map[string]string{}
+	values, ok := checkpoint.As[checkpoint.ValueStore](w.journal.store)
+	if !ok {
+		return texts
+	}
+	key := checkpoint.Key{Namespace: w.c.Task.Namespace, Run: w.c.Task.Run}
+	list, err := values.Values(ctx, key)
+	for i := 0; i < len(list) && err == nil; i++ {
+		var data []byte
+		data, _, err = values.ReadValue(ctx, key, list[i].ID, 0, int(list[i].Size))
+		texts[list[i].ID] = string(data)
+	}
+	if err != nil {
+		w.complain(lawKept, "the large results cannot be read: "+err.Error())
+	}
+	return texts
+}
+
+// checkKept complains unless the store has the large results of the run that was not cut off, and no
 // others.
 func (w *world) checkKept(ctx context.Context, key checkpoint.Key, want map[string]string) {
 	values, ok := checkpoint.As[checkpoint.ValueStore](w.journal.store)
