@@ -1,10 +1,9 @@
 package strategytest
 
 import (
-	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
-	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -12,8 +11,10 @@ import (
 	"github.com/segue-go/segue/delegation"
 	"github.com/segue-go/segue/llmclient"
 	"github.com/segue-go/segue/machine"
+	"github.com/segue-go/segue/messages"
 	"github.com/segue-go/segue/nextstep"
 	"github.com/segue-go/segue/strategy"
+	"github.com/segue-go/segue/strategytest/explore"
 	"github.com/segue-go/segue/tools"
 )
 
@@ -22,10 +23,12 @@ type Subject struct {
 	New      func() strategy.Strategy // a factory, as in a strategy.Set
 	Input    delegation.Input         // without a goal and messages, the goal is "a task"
 	Tools    []tools.Definition       // the run's tools
-	Children []string                 // the strategies it may delegate to; they are answered, not run
+	Children []string                 // the strategies it may delegate to and the agents that it calls; they are answered, not run. Those that are left out are found
 	Replies  []llmclient.Response     // more replies to try, such as one in the form that the strategy expects
 	Failures []nextstep.Failure       // more failures to try, such as one that the strategy handles
-	Steps    int                      // how many answers deep to explore; 0 means 4
+	Steps    int                      // how many answers deep to explore; 0: as deep as 500 states reach
+
+	Unreached []string // see explore.Options; "*": the strategy may be done at once, too
 
 	// NoSnapshot says that Snapshot of a strategy.Snapshotter may return errors in this
 	// configuration, such as for a State of package stepagent that has no JSON form.
@@ -40,32 +43,17 @@ func Conform(t *testing.T, s Subject) {
 	}
 }
 
-// Check explores the strategy. It answers each step in every way that matters: a text, an empty
-// reply, a call of each kind, a reply that was cut off, withheld or refused, a failure, tools that
-// succeed, fail or end unknown, children that succeed or fail. It explores paths up to
-// Subject.Steps answers long, and checks these laws on every path:
-//
-//   - the factory returns a new strategy each time;
-//   - the strategy does not panic, and always returns a step, as a value;
-//   - with the same answers it makes the same decisions, and steps that it returned do not change
-//     later;
-//   - a method called out of turn reports an error and changes nothing;
-//   - the messages of each request obey the laws of a history, and are not changed, moved or
-//     removed later (each message of each request is compared, and a changed one is named);
-//   - each request extends the one before, or says in Anew why it does not
-//     (nextstep.GetChatCompletion);
-//   - each step survives its JSON form;
-//   - a [strategy.Snapshotter] that is restored from its snapshot, at any step, has the same
-//     snapshot again, decides the same from then on, and concludes the same. This is also checked
-//     on some longer random paths.
+// Check explores the strategy as [Explore] does, with up to two odd answers on a path and a few
+// hundred states, and holds it to the same laws: of the protocol, the table, histories and requests,
+// snapshots, purity, limits and bounds. It also fails if nothing could be explored, and if a
+// [strategy.Snapshotter] has no snapshot.
 //
 // It does so with Subject.Input. It also explores, less deeply, a conversation with a system
 // prompt, tool calls and their results: once before the goal of Subject.Input, and once without a
-// goal. Without a goal the messages define the task, so that
+// goal. Without a goal the messages define the task, so that the first step, if it is a request,
+// contains the last user message.
 //
-//   - the first step, if it is a request, contains the last user message.
-//
-// It returns the first few violations, joined, each with the answers that lead to it.
+// It returns the violations, joined, each with the shortest answers that lead to it.
 func Check(s Subject) error {
 	if s.New == nil {
 		return errors.New("strategytest: Subject.New is nil")
@@ -73,224 +61,145 @@ func Check(s Subject) error {
 	if s.Input.Goal == "" && len(s.Input.Messages) == 0 {
 		s.Input.Goal = "a task"
 	}
-	if s.Steps == 0 {
-		s.Steps = 4
+	problems := s.check("", s.Input, s.Steps)
+	for _, c := range conversations(s.Input) {
+		if len(problems) > 0 {
+			break
+		}
+		problems = s.check("given "+c.name+": ", c.in, min(2, cmp.Or(s.Steps, 2)))
 	}
-	return check(s, strategy.Snapshotter.Snapshot)
+	return errors.Join(problems...)
 }
 
-// check is Check; tests take snapshots in another way.
-func check(s Subject, snapshot snapshotOf) error {
-	e := explorer{Subject: s, survived: map[string]bool{}, snapshot: snapshot}
-	if a, b := s.New(), s.New(); a != nil && reflect.TypeOf(a).Kind() == reflect.Pointer && reflect.TypeOf(a).Elem().Size() > 0 && a == b {
-		e.report(nil, "the factory returned the same strategy twice")
-	} else {
-		e.explore(nil)
-		e.wander()
-		for _, in := range conversations(s.Input) {
-			e.converse(in)
+// The bounds of an exploration.
+const (
+	mostOdd    = 2
+	mostStates = 500
+)
+
+// check explores the strategy with an input, at most so many answers deep; 0 means any number.
+func (s *Subject) check(about string, in delegation.Input, depth int) (problems []error) {
+	report := func(problem string) { problems = append(problems, errors.New("strategytest: "+about+problem)) }
+	o := explore.Options{
+		Input: in, Tools: s.Tools, Children: s.Children, Strategies: s.successors(), World: s.world,
+		Odd: mostOdd, Depth: depth, States: mostStates, Unreached: s.Unreached,
+	}
+	begun := false
+	o.See = func(now *explore.State) {
+		if problem := s.first(now, in); !begun && problem != "" {
+			report(problem)
+		}
+		begun = true
+		if problem := s.unkept(now); problem != "" && len(problems) == 0 {
+			report(problem)
 		}
 	}
-	return errors.Join(e.problems...)
-}
-
-// answer is a way to answer a step, with a name for reports. Each call of a batch is answered
-// separately.
-type answer struct {
-	name string
-	make func(e *machine.Effect) nextstep.Answer
-}
-
-type explorer struct {
-	Subject
-	survived map[string]bool // JSON forms of steps that were read and written unchanged
-	problems []error
-	about    string // the input being tried, for reports; "" for the input of the Subject
-	snapshot snapshotOf
-}
-
-// most is the greatest number of problems reported.
-const most = 5
-
-// explore walks the path, and then every longer path that begins with it.
-func (e *explorer) explore(path []answer) {
-	if len(e.problems) >= most {
-		return
-	}
-	d, trace, ok := e.walk(path)
-	if !ok {
-		return
-	}
-	if _, again, ok := e.walk(path); ok && !bytes.Equal(trace, again) {
-		e.report(path, "it decided differently the second time:\n%s\n%s", trace, again)
-	}
-	e.remembers(path)
-	if d.m.Done() || len(path) == e.Steps {
-		return
-	}
-	for _, next := range e.answers(d.pending()) {
-		e.explore(append(slices.Clip(path), next))
-	}
-}
-
-// walk runs the path from the start. It returns the run at its end, and the steps in their JSON
-// form.
-func (e *explorer) walk(path []answer) (*driver, []byte, bool) {
-	subject := e.New()
-	d, err := drive(&machine.Config{
-		Strategies: withSuccessors(strategy.Set{"subject": func() strategy.Strategy { return subject }}, subject),
-		Tools:      e.Tools, Remote: e.Children,
-	}, e.Input)
+	r, err := explore.Run(s.New, o)
 	if err != nil {
-		e.report(path, "it cannot be started: %v", err)
-		return nil, nil, false
+		report(err.Error())
+		return problems
 	}
-	var trace bytes.Buffer
-	var returned []nextstep.NextStep
-	var kept requestHistories
-	asks := func(path []answer) bool {
-		if d.m.Done() {
-			return true
-		}
-		kept.add(d.pending())
-		problem := kept.departed()
-		if problem != "" {
-			e.report(path, "%s", problem)
-		}
-		return problem == ""
+	for i := range r.Violations {
+		report(r.Violations[i].Error())
 	}
-	for i, next := range path {
-		if !e.note(&trace, path[:i], d, subject) {
-			return nil, nil, false
-		}
-		step := d.pending()
-		returned = append(returned, step)
-		if !asks(path[:i]) {
-			return nil, nil, false
-		}
-		if err := d.answer(next); err != nil {
-			e.report(path[:i+1], "the machine refused the answer: %v", err)
-			return nil, nil, false
-		}
-		if problem := kept.changed(); problem != "" {
-			e.report(path[:i+1], "%s", problem)
-			return nil, nil, false
+	if r.Paths == 0 || r.Bounds == "" {
+		if gap := r.Gap(); gap != "" {
+			report(gap)
 		}
 	}
-	if !bytes.HasPrefix(trace.Bytes(), forms(returned)) {
-		e.report(path, "it changed a step that it had returned:\n%s\n%s", trace.Bytes(), forms(returned))
-		return nil, nil, false
-	}
-	ok := e.note(&trace, path, d, subject) && asks(path)
-	return d, trace.Bytes(), ok
+	return problems
 }
 
-// forms returns the JSON forms of steps in the form that note writes.
-func forms(steps []nextstep.NextStep) []byte {
-	var b bytes.Buffer
-	for _, s := range steps {
-		if data, err := nextstep.Marshal(s); err == nil {
-			b.Write(append(data, '\n'))
+// world answers with the Replies and the Failures.
+func (s *Subject) world(e *machine.Effect) (list []explore.Reaction) {
+	if e.Kind == machine.EffectModel {
+		for i := range s.Replies {
+			list = append(list, explore.Answer(fmt.Sprint("reply ", i), nextstep.APIResponse{Response: &s.Replies[i]}))
 		}
 	}
-	return b.Bytes()
+	if e.Kind == machine.EffectModel || e.Kind == machine.EffectRemote {
+		for i, f := range s.Failures {
+			list = append(list, explore.Answer(fmt.Sprint("failure ", i), f).AsOdd())
+		}
+	}
+	return list
 }
 
-// note records the pending step and checks its laws.
-func (e *explorer) note(trace *bytes.Buffer, path []answer, d *driver, s strategy.Strategy) bool {
-	if d.m.Done() {
-		if err := d.m.Output().Err; err != nil {
-			fmt.Fprintf(trace, "ended: %s: %s\n", err.Code, err.Message)
-			_, broke := errors.AsType[*machine.StrategyError](err)
-			if broke || err.Code == delegation.CodeDefect {
-				text := err.Error()
-				if p, ok := errors.AsType[*machine.PanicError](err); ok {
-					text = fmt.Sprintf("%s: %v", text, p.Value)
-				}
-				e.report(path, "it broke the protocol: %s", text)
-				return false
-			}
-		} else {
-			fmt.Fprintf(trace, "ended: %q\n", d.m.Output().Text())
-		}
-		return true
-	}
-	data, err := nextstep.Marshal(d.pending())
-	if err != nil {
-		e.report(path, "its step has no JSON form: %v", err)
-		return false
-	}
-	if err := e.survives(data); err != nil {
-		e.report(path, "its step does not survive its JSON form %s: %v", data, err)
-		return false
-	}
-	trace.Write(append(data, '\n'))
-	return e.outOfTurn(path, d, s)
+// ended is a strategy that is done at once, for those that the subject hands off to.
+type ended struct{ strategy.Defaults }
+
+// Initialize implements strategy.Strategy.
+func (ended) Initialize(in delegation.Input) nextstep.NextStep {
+	return nextstep.Complete{Output: delegation.Output{Messages: in.Messages, Result: &in.Goal}}
 }
 
-// survives checks that the JSON form of a step can be read and is written unchanged. Each form is
-// checked once, because paths with the same beginning have the same steps.
-func (e *explorer) survives(form []byte) error {
-	if e.survived[string(form)] {
-		return nil
+// successors returns the strategies that the subject may hand off to, each done at once.
+func (s *Subject) successors() strategy.Set {
+	set := strategy.Set{}
+	for _, name := range strategy.NamesOf(made(strategy.Set{"": s.New}, "")).Handoffs {
+		set[name] = func() strategy.Strategy { return ended{} }
 	}
-	back, err := nextstep.Unmarshal(form)
-	if err != nil {
-		return err
-	}
-	again, err := nextstep.Marshal(back)
-	if err != nil {
-		return err
-	}
-	if !bytes.Equal(form, again) {
-		return fmt.Errorf("it changes to %s", again)
-	}
-	e.survived[string(form)] = true
-	return nil
+	return set
 }
 
-// outOfTurn calls the methods that are out of turn.
-func (e *explorer) outOfTurn(path []answer, d *driver, s strategy.Strategy) (ok bool) {
-	defer func() {
-		if v := recover(); v != nil {
-			e.report(path, "it panicked when a method was called out of turn: %v", v)
-			ok = false
-		}
-	}()
-	state := stateOf(s)
-	for kind, call := range map[nextstep.Kind]func() nextstep.NextStep{
-		nextstep.KindGetChatCompletion: func() nextstep.NextStep { return s.ProcessAPIResponse(llmclient.Response{}) },
-		nextstep.KindExecuteTools:      func() nextstep.NextStep { return s.ProcessToolResults(nil) },
-		nextstep.KindDelegate:          func() nextstep.NextStep { return s.ProcessDelegationResult(delegation.Output{}) },
-	} {
-		if kind == d.pending().Kind() {
-			continue
-		}
-		if _, refused := call().(nextstep.ReportError); !refused {
-			e.report(path, "while %s is pending it took the answer to %s", d.pending().Kind(), kind)
-			return false
-		}
-		if now := stateOf(s); now != state {
-			e.report(path, "an answer out of turn moved it from state %q to %q", state, now)
-			return false
-		}
+// first returns the problem of a first request that does not contain the last user message of a
+// conversation without a goal.
+func (s *Subject) first(now *explore.State, in delegation.Input) string {
+	if in.Goal != "" || len(now.Open()) == 0 {
+		return ""
 	}
-	return true
+	step, ok := now.Open()[0].Step.(nextstep.GetChatCompletion)
+	said := func(m messages.Message) bool {
+		u, ok := m.(messages.User)
+		return ok && strings.Contains(u.Text(), lastSaid)
+	}
+	if !ok || !slices.ContainsFunc(in.Messages, said) || slices.ContainsFunc(step.Request.Messages, said) {
+		return ""
+	}
+	return "its first request does not hold what the user said last: hand over what Input.Conversation returns"
 }
 
-func stateOf(s strategy.Strategy) strategy.State {
-	if t, ok := s.(strategy.Tabler); ok {
-		return t.FSM().State()
+// unkept returns the problem of a strategy that has no snapshot.
+func (s *Subject) unkept(now *explore.State) (problem string) {
+	kept, ok := now.Strategy("0").(strategy.Snapshotter)
+	if !ok || s.NoSnapshot {
+		return ""
+	}
+	defer func() { _ = recover() }() // a law says so
+	if _, err := kept.Snapshot(); err != nil {
+		return "it cannot be snapshot: " + err.Error()
 	}
 	return ""
 }
 
-func (e *explorer) report(path []answer, format string, args ...any) {
-	names := make([]string, len(path))
-	for i, a := range path {
-		names[i] = a.name
+// conversation is an input with messages, with a name for reports.
+type conversation struct {
+	name string
+	in   delegation.Input
+}
+
+// lastSaid is the last user message of every conversation.
+const lastSaid = "Tell me what the second look showed."
+
+// conversations lists inputs with messages: with a conversation before the goal of an input, and
+// without a goal.
+func conversations(in delegation.Input) []conversation {
+	looked := func(id, output string) []messages.Message {
+		return []messages.Message{
+			messages.Assistant{Content: []messages.AssistantContent{
+				messages.Text{Text: "I look."}, messages.ToolCall{ID: id, Name: "look_before", Arguments: "{}"},
+			}},
+			messages.Tool{ToolOutput: messages.ToolOutput{CallID: id, ToolName: "look_before", Status: messages.StatusOK, Output: output}},
+		}
 	}
-	if len(e.problems) < most {
-		e.problems = append(e.problems, fmt.Errorf("strategytest: %safter [%s]: %s", e.about, strings.Join(names, ", "), fmt.Sprintf(format, args...)))
+	history := messages.History{messages.System{Text: "You are somebody else."}, messages.UserText("Look twice.")}
+	history = append(history, looked("before_1", "red")...)
+	history = append(history, looked("before_2", "blue")...)
+	history = append(history, messages.AssistantText("I have looked twice."), messages.UserText(lastSaid))
+	with, without := in, in
+	with.Messages, without.Messages, without.Goal = history.Clip(), history.Clip(), ""
+	if with.Goal == "" {
+		with.Goal = "a task"
 	}
+	return []conversation{{"messages and a goal", with}, {"messages without a goal", without}}
 }

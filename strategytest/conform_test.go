@@ -16,7 +16,7 @@ import (
 )
 
 const (
-	ready, asking, acting, waiting, over strategy.State = "ready", "asking", "acting", "waiting", "over"
+	ready, asking, acting, waiting, over, lost strategy.State = "ready", "asking", "acting", "waiting", "over", "lost"
 )
 
 var table = &strategy.Table{
@@ -28,6 +28,7 @@ var table = &strategy.Table{
 		{Name: acting, Awaits: nextstep.KindExecuteTools},
 		{Name: waiting, Awaits: nextstep.KindDelegate},
 		{Name: over, Awaits: nextstep.KindComplete},
+		{Name: lost, Awaits: nextstep.KindReportError},
 	},
 	Rules: []strategy.Rule{
 		{From: []strategy.State{ready}, On: "start", To: asking},
@@ -35,6 +36,7 @@ var table = &strategy.Table{
 		{From: []strategy.State{acting}, On: "hand_over", To: waiting},
 		{From: []strategy.State{asking}, On: "answered", To: over},
 		{From: []strategy.State{waiting}, On: "resumed", To: over},
+		{From: []strategy.State{waiting}, On: "failed", To: lost},
 	},
 }
 
@@ -108,9 +110,12 @@ func (s *sound) ProcessToolResults(r []messages.ToolOutput) nextstep.NextStep {
 	return s.fsm.Then("hand_over", nextstep.Delegate{Strategy: "child"})
 }
 
-func (s *sound) ProcessDelegationResult(delegation.Output) nextstep.NextStep {
+func (s *sound) ProcessDelegationResult(out delegation.Output) nextstep.NextStep {
 	if s.flaw == "returns nothing" {
 		return nil
+	}
+	if out.Err != nil {
+		return s.fsm.Then("failed", nextstep.ReportError{Err: out.Err})
 	}
 	return s.end("resumed")
 }
@@ -123,20 +128,20 @@ func TestConform_sound(t *testing.T) { strategytest.Conform(t, subject("")) }
 
 func TestCheck_finds(t *testing.T) {
 	for flaw, want := range map[string]string{
-		"shares itself":     "the factory returned the same strategy twice",
-		"shares a counter":  "it decided differently the second time",
-		"panics":            "after [cut off text]: it broke the protocol: machine: run conform frame 0: strategy \"subject\": ProcessAPIResponse failed: panicked with a string: oops",
-		"takes anything":    "while execute_tools is pending it took the answer to get_chat_completion",
-		"changes a request": "it changed a step that it had returned: message 0 of request 1 was\n{",
-		"trims in place":    "it changed a step that it had returned: message 1 of request 1 was\n{",
-		"leaves calls open": "holds messages that break the laws of a history",
-		"ignores messages":  "given messages without a goal: after []: its first request does not hold what the user said last",
-		"returns nothing":   "while get_chat_completion is pending it took the answer to delegate",
+		"shares itself":     "its factory returned the same twice",
+		"shares a counter":  "the same answers give the same steps: after []: the second time it asks for #1 model",
+		"panics":            "after [#1 cut off text]: frame 0 of \"subject\": machine: run explored frame 0: strategy \"subject\": ProcessAPIResponse failed: panicked with a string: oops",
+		"takes anything":    "while execute_tools is open it took an answer to get_chat_completion",
+		"changes a request": "a step does not change after it was returned: after [#1 unknown call]",
+		"trims in place":    "a step does not change after it was returned: after [#1 unknown call]",
+		"leaves calls open": "while get_chat_completion is open it took an answer to execute_tools",
+		"ignores messages":  "given messages without a goal: its first request does not hold what the user said last",
+		"returns nothing":   "while get_chat_completion is open it took an answer to delegate",
 	} {
 		t.Run(flaw, func(t *testing.T) {
 			require.ErrorContains(t, strategytest.Check(subject(flaw)), want)
 		})
 	}
 	require.ErrorContains(t, strategytest.Check(strategytest.Subject{}), "Subject.New is nil")
-	require.ErrorContains(t, strategytest.Check(strategytest.Subject{New: func() strategy.Strategy { return nil }}), "it cannot be started")
+	require.ErrorContains(t, strategytest.Check(strategytest.Subject{New: func() strategy.Strategy { return nil }}), "the strategy cannot be started")
 }

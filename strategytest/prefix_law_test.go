@@ -81,7 +81,7 @@ func TestCheck_prefix(t *testing.T) {
 				require.NoError(t, err)
 				return
 			}
-			require.ErrorContains(t, err, "request 2 does not begin with the last one, and its Anew is nil: "+c.why)
+			require.ErrorContains(t, err, "request #2 of frame 0 does not begin with the last one, and its Anew is nil: "+c.why)
 		})
 	}
 }

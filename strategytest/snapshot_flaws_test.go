@@ -109,14 +109,14 @@ func (k *keeper) Restore(snapshot json.RawMessage) error {
 func TestCheck_snapshots(t *testing.T) {
 	require.NoError(t, strategytest.Check(keeping("")))
 	for flaw, want := range map[string]string{
-		"leaves out what it was told": "after [text, text]: restored from its snapshot, it decided differently:",
+		"leaves out what it was told": "after [#1 text, #2 text]: in a restored strategy, told: [an answer] became null",
 		"counts snapshots":            "its snapshot is not the same the second time",
-		"cannot be snapshot":          "after []: it cannot be snapshot: no",
-		"panics":                      "Snapshot panicked: oops",
+		"cannot be snapshot":          "it cannot be snapshot: no",
+		"panics":                      "Snapshot or Restore panicked: oops",
 		"hands out its own bytes":     "its snapshot is not the same the second time",
-		"refuses its own":             "it cannot be restored from its snapshot: no",
-		"is another after a restore":  "restored from its snapshot, it decided differently:",
-		"forgets its work":            "restored from its snapshot, it concluded differently",
+		"refuses its own":             "it cannot be restored: no",
+		"is another after a restore":  "restored before the last reaction, it asks for nothing, or remembers something else",
+		"forgets its work":            "after [stop, #1 text]: ",
 	} {
 		t.Run(flaw, func(t *testing.T) {
 			require.ErrorContains(t, strategytest.Check(keeping(flaw)), want)

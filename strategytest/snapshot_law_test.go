@@ -178,7 +178,7 @@ func rememberers() map[string]rememberer {
 // check checks only the law of snapshots, on all short paths, random ones, and that of the answers.
 func (g guided) check(snapshot snapshotOf) error {
 	g.Input, g.Steps = repaired, 1
-	e := explorer{Subject: g.Subject, survived: map[string]bool{}, snapshot: snapshot}
+	e := explorer{Subject: g.Subject, snapshot: snapshot}
 	var path []answer
 	for lead := g.lead; ; {
 		pending := e.remembers(path)
@@ -188,7 +188,7 @@ func (g guided) check(snapshot snapshotOf) error {
 		case len(e.problems) > 0:
 			return errors.Join(e.problems...)
 		case pending == nil || len(lead) == 0:
-			e.explore(nil)
+			e.short()
 			e.wander()
 			return errors.Join(e.problems...)
 		default:

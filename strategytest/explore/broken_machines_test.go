@@ -2,11 +2,8 @@ package explore_test
 
 import (
 	"slices"
-	"time"
 
 	"github.com/segue-go/segue/machine"
-	"github.com/segue-go/segue/messages"
-	"github.com/segue-go/segue/nextstep"
 	"github.com/segue-go/segue/strategytest/explore"
 )
 
@@ -51,16 +48,12 @@ var brokenMachines = []broken{
 		o.Notes = 1
 		o.Without = func(e *machine.Effect, reaction string) bool { return reaction != "note" && without(e, reaction) }
 	}},
-	{name: "a world that answers something else", law: explore.Taken, world: func(o *explore.Options) {
-		without := o.Without
-		o.Without = func(e *machine.Effect, reaction string) bool { return reaction != "mistaken" && without(e, reaction) }
-		o.World = func(e *machine.Effect) []explore.Reaction {
-			if e.Kind != machine.EffectModel {
-				return nil
+	{name: "a Machine that hands over a call under another name", law: explore.Taken, world: haunted(func(_ *machine.Machine, r *machine.Ready) {
+		r.Effects = slices.Clone(r.Effects)
+		for i := range r.Effects {
+			if r.Effects[i].Kind == machine.EffectTool {
+				r.Effects[i].Call.Name += " too"
 			}
-			return []explore.Reaction{{Name: "mistaken", Record: func(e *machine.Effect) machine.Record {
-				return e.Answered(nextstep.ToolResult{Output: messages.ToolOutput{CallID: "none"}}, time.Time{}, 0)
-			}}}
 		}
-	}},
+	})},
 }

@@ -183,7 +183,8 @@ func (x *exploration) replaced(path []choice, key stateKey, sum uint32) (law, pr
 	}
 	w.replaceAll()
 	if len(path) > 0 && w.complaint.law == "" && w.react(x.reactionAt(path, last), path[last]) != nil {
-		return x.lawOf(restored, path, sum), "restored, it does not take the last reaction"
+		problem = w.whatIsLost() + "restored, it does not take the last reaction"
+		return x.lawOf(restored, path, sum), problem
 	}
 	if c := w.complaint; c.law == lawRestored {
 		return c.law, c.problem
@@ -193,8 +194,8 @@ func (x *exploration) replaced(path []choice, key stateKey, sum uint32) (law, pr
 	if again == sum && (now == key || !exact) {
 		return "", ""
 	}
-	asks := w.pending()
-	return x.lawOf(restored, path, sum), "restored before the last reaction, it asks for " + asks + ", or remembers something else"
+	problem = w.whatIsLost() + "restored before the last reaction, it asks for " + w.pending() + ", or remembers something else"
+	return x.lawOf(restored, path, sum), problem
 }
 
 // In the first states every end of the run is checked, in each later state only one end.

@@ -46,7 +46,7 @@ type Options struct {
 	Tools      []tools.Definition        // tools of the run
 	Agents     map[string]*machine.Agent // the agents among the Tools, by name
 	Strategies strategy.Set              // strategies that it delegates to, or that agents name; they are run, and explored with it
-	Children   []string                  // strategies that it delegates to; they are answered, not run
+	Children   []string                  // strategies that it delegates to, or agents that it calls; they are answered, not run. Run finds those that are not named
 	Approve    machine.ApprovalPolicy    // see machine.Config
 	Limits     delegation.Limits         // of the run; zero fields mean no limit, but 32 for the depth
 	Repeats    int                       // see machine.Config: 0: 2; negative: a model may make the same call any number of times
@@ -78,6 +78,10 @@ type Options struct {
 
 	States int // ends the exploration: most distinct states; 0: 100,000
 
+	// Unreached are moves of the strategy's table that nothing need lead to, as [Report].Unreached
+	// has them; "*": all of them, and the run may end at once. See [Report.Gap].
+	Unreached []string
+
 	Queries       []Query // questions about the strategy, see CanReach, Never and Leads
 	UntilAnswered bool    // end as soon as the answers to all Queries are certain
 
@@ -103,7 +107,10 @@ type Report struct {
 	Exact      bool        // every strategy is a strategy.Snapshotter; otherwise each path to one that is not is a state of its own
 	Violations []Violation // of laws; those with the shortest paths first, at most one for each law
 	Results    []Result    // of the Queries, in their order
+	Unreached  []string    // moves of the strategy's table that no path has taken, such as "asking -> acting on called"
+	Assumed    []string    // agents that the strategy calls or delegates to, and that no Options name; they were answered like Children
 
+	gap    string // see Gap
 	caps   int    // Options.Caps
 	atOnce string // how the run ended, if it ends before anything can happen to it
 }
@@ -129,9 +136,17 @@ func (r *Report) String() string {
 	if r.atOnce != "" {
 		b.WriteString("; the run ends at once: " + r.atOnce)
 	}
+	if len(r.Assumed) > 0 {
+		b.WriteString("; answered as agents: " + strings.Join(r.Assumed, ", "))
+	}
 	fmt.Fprintf(&b, "; %d violations", len(r.Violations))
 	return b.String()
 }
+
+// Gap says why an exploration without violations proves little: the run ends at once, or nothing
+// leads to some moves of the strategy's table, though no bound of states or of depth was reached. It
+// is "" if there is no gap, or if Options.Unreached asks for it.
+func (r *Report) Gap() string { return r.gap }
 
 // noteEnd notes how a run ends before anything can happen to it.
 func (r *Report) noteEnd(first *State) {
@@ -202,26 +217,45 @@ func notInName(r rune) bool { return unicode.IsSpace(r) || strings.ContainsRune(
 //
 // The error says why the strategy cannot be started, or what is wrong with the Options.
 func Run(factory func() strategy.Strategy, o Options) (*Report, error) {
-	x := newExploration(factory, o)
+	var assumed []string
+	for {
+		x := newExploration(factory, o)
+		explored, err := x.explore()
+		if l := x.run.lacks; l.name != "" && err == nil {
+			if !slices.Contains(o.Children, l.name) {
+				assumed = append(assumed, l.name)
+			}
+			l.addTo(&o)
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		x.finish()
+		x.report.Assumed = slices.Compact(slices.Sorted(slices.Values(assumed)))
+		x.asked.finish(explored)
+		x.report.shrink(newExploration(factory, o))
+		x.report.write(factory, o)
+		return &x.report, nil
+	}
+}
+
+// explore explores until there is nothing new, and returns how many states it has explored. It ends
+// early if the strategy names an agent that is in no Options.
+func (x *exploration) explore() (explored int, err error) {
 	if err := x.begin(); err != nil {
-		return nil, err
+		return 0, err
 	}
-	i := 0
 	goesOn := func() bool {
-		return len(x.report.Violations) < mostViolations && !x.asked.enough() && x.world.wrong == nil
+		return len(x.report.Violations) < mostViolations && !x.asked.enough() && x.world.wrong == nil && x.run.lacks.name == ""
 	}
-	for ; i < len(x.nodes) && goesOn(); i++ {
-		x.expand(int32(i)) //nolint:gosec // States is an int that fits
+	for ; explored < len(x.nodes) && goesOn(); explored++ {
+		x.expand(int32(explored)) //nolint:gosec // States is an int that fits
 	}
-	x.wander()
-	if x.world.wrong != nil {
-		return nil, x.world.wrong
+	if x.run.lacks.name == "" {
+		x.wander()
 	}
-	x.finish()
-	x.asked.finish(i)
-	x.report.shrink(newExploration(factory, o))
-	x.report.write(factory, o)
-	return &x.report, nil
+	return explored, x.world.wrong
 }
 
 // Subject is the name of the strategy that is explored, in events and frames.

@@ -29,7 +29,7 @@ const (
 	lawAllowed   = "no tool is called that the frame may not use"
 	lawRefused   = "an answer that does not fit is refused and changes nothing"
 	lawMoves     = "every step is a move of the table, within its caps"
-	lawEnds      = "a run that meets nothing but failures ends"
+	lawEnds      = "a run that meets nothing but the same mishap ends"
 	lawLost      = "a failure does not become a success without a result"
 	lawEdited    = "the model sees calls as they were made"
 	lawAside     = "Conclude and Inherit do not panic"
@@ -51,6 +51,7 @@ var stateLaws = []struct {
 	broken func(w *walk, views []machine.FrameView) (problem string)
 }{
 	{lawProtocol, (*walk).defect},
+	{lawEnds, (*walk).spins},
 	{lawRequest, (*walk).invalid},
 	{lawNoStart, (*walk).startedLate},
 	{lawPrefix, (*walk).departs},

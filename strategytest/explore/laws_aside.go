@@ -34,6 +34,7 @@ type aside struct {
 
 	stands    map[string]*standIn // in the live frames, in a walk that looks closely
 	complaint complaint           // the first of the stand-ins
+	forgotten []string            // the fields that have come back otherwise from a snapshot
 }
 
 // complaint is a broken law that only a stand-in can see.
@@ -56,7 +57,7 @@ func (a *aside) reset() {
 	clear(a.allowed)
 	a.spent = delegation.Counts{}
 	clear(a.stands)
-	a.complaint = complaint{}
+	a.complaint, a.forgotten = complaint{}, nil
 	if a.stands == nil {
 		a.stands, a.outside, a.allowed = map[string]*standIn{}, map[string]bool{}, map[string][]string{}
 	}

@@ -2,7 +2,10 @@ package explore
 
 import (
 	"fmt"
+	"github.com/segue-go/segue/delegation"
+	"reflect"
 	"slices"
+	"strings"
 
 	"github.com/segue-go/segue/machine"
 	"github.com/segue-go/segue/nextstep"
@@ -10,14 +13,17 @@ import (
 	"github.com/segue-go/segue/tools"
 )
 
-// lawBounds is about the Bounds of a strategy.Bounder: the bound of a run relies on them. Of these
-// it holds frames to Triggers, Calls and Offers.
+// lawBounds is about the Bounds of a strategy.Bounder: the bound of a run relies on them.
 const lawBounds = "a strategy does no more than its Bounds say"
 
 // bounded is what the frames of Bounders have done.
 type bounded struct {
 	said   map[string]*strategy.Bounds // by strategy; nothing of one that is no Bounder
 	tools  []tools.Definition          // of the run
+	agents map[string]map[string]bool  // that a strategy brings, by strategy and tool
+	of     map[string]string           // the strategies of the frames
+	states map[string]strategy.State   // of the frames
+	starts map[string]int              // children of the frames so far
 	fired  map[firing]int
 	broken string // how a frame has done more; "" if none has
 }
@@ -30,7 +36,17 @@ type firing struct {
 
 func (b *bounded) reset() {
 	clear(b.fired)
+	clear(b.of)
+	clear(b.states)
+	clear(b.starts)
 	b.broken = ""
+}
+
+// breaks notes how a frame has done more than it said, once.
+func (b *bounded) breaks(frame, format string, args ...any) {
+	if b.broken == "" {
+		b.broken = fmt.Sprintf("frame %s of %q %s", frame, b.of[frame], fmt.Sprintf(format, args...))
+	}
 }
 
 // readBounds keeps the Bounds of a strategy that was just made, which may use the tools of the run.
@@ -43,27 +59,43 @@ func (w *walk) readBounds(name string, st strategy.Strategy, all []tools.Definit
 		u.UseTools(slices.Clone(all))
 	}
 	if w.bounded.said == nil {
-		w.bounded.said, w.bounded.fired = map[string]*strategy.Bounds{}, map[firing]int{}
+		w.bounded.said, w.bounded.fired, w.bounded.agents = map[string]*strategy.Bounds{}, map[firing]int{}, map[string]map[string]bool{}
+		w.bounded.of, w.bounded.states, w.bounded.starts = map[string]string{}, map[string]strategy.State{}, map[string]int{}
 	}
 	w.bounded.tools = all
 	said := b.Bounds()
 	w.bounded.said[name] = &said
+	if p, ok := st.(strategy.ToolProvider); ok {
+		own := map[string]bool{}
+		for _, t := range p.Tools() {
+			own[t.Definition().Name] = machine.AgentOf(t) != nil
+		}
+		w.bounded.agents[name] = own
+	}
 }
 
-// boundEvent counts the triggers that a frame fires.
+// boundEvent counts what a frame does.
 func (w *walk) boundEvent(e *machine.Event) {
 	b := &w.bounded
 	if len(b.said) == 0 {
 		return
 	}
 	switch d := e.Detail.(type) {
+	case machine.FrameEntered:
+		b.of[e.Frame] = d.Strategy
+		if parent := above(e.Frame); parent != "" && d.CallID == "" && d.After == "" {
+			b.delegated(parent, d.Strategy, d.Limits)
+		}
 	case machine.FrameLeft:
 		for f := range b.fired {
 			if f.frame == e.Frame {
 				delete(b.fired, f)
 			}
 		}
+		delete(b.starts, e.Frame)
+		delete(b.states, e.Frame)
 	case machine.StateChanged:
+		b.states[e.Frame] = d.To
 		said := b.said[d.Strategy]
 		if said == nil {
 			return
@@ -74,24 +106,91 @@ func (w *walk) boundEvent(e *machine.Event) {
 		}
 		f := firing{e.Frame, d.On}
 		if b.fired[f]++; b.fired[f] > most {
-			b.broken = fmt.Sprintf("frame %s of %q has fired %q %d times, and its Bounds say %d", e.Frame, d.Strategy, d.On, b.fired[f], most)
+			b.breaks(e.Frame, "has fired %q %d times, and its Bounds say %d", d.On, b.fired[f], most)
 		}
+	case machine.ToolStarted:
+		b.called(e.Frame, d.Call.Name)
+	}
+}
+
+// called counts a call of a frame.
+func (b *bounded) called(frame, tool string) {
+	said := b.said[b.of[frame]]
+	if said == nil || said.AgentStates == nil {
+		return
+	}
+	state := b.states[frame]
+	brought := b.agents[b.of[frame]][tool]
+	switch in := slices.Contains(said.AgentStates, state); {
+	case brought && !in:
+		b.breaks(frame, "calls its agent %s in state %q, and its Bounds say %q", tool, state, said.AgentStates)
+	case !brought && in:
+		b.breaks(frame, "calls %s in state %q, and its Bounds say that it calls only its agents there", tool, state)
+	case in:
+		b.started(frame, said)
+	}
+}
+
+// delegated holds a frame to what it has said of its children.
+func (b *bounded) delegated(frame, child string, given delegation.Limits) {
+	said := b.said[b.of[frame]]
+	if said == nil {
+		return
+	}
+	b.started(frame, said)
+	has, says := reflect.ValueOf(given), reflect.ValueOf(said.ChildLimits)
+	for i := range says.NumField() {
+		most, n := says.Field(i).Int(), has.Field(i).Int()
+		name, _, _ := strings.Cut(says.Type().Field(i).Tag.Get("json"), ",")
+		switch {
+		case most <= 0:
+		case n < 0:
+			b.breaks(frame, "gives %q no limit on %s, and its Bounds say %d", child, name, most)
+		case n > most:
+			b.breaks(frame, "gives %q %d %s, and its Bounds say %d", child, n, name, most)
+		}
+	}
+}
+
+// started counts a child of a frame.
+func (b *bounded) started(frame string, said *strategy.Bounds) {
+	if b.starts[frame]++; said.Starts > 0 && b.starts[frame] > said.Starts {
+		b.breaks(frame, "has started %d children, and its Bounds say %d", b.starts[frame], said.Starts)
 	}
 }
 
 // boundEffects looks at what has been opened.
 func (w *walk) boundEffects(opened []machine.Effect) {
+	b := &w.bounded
 	for i := range opened {
 		e := &opened[i]
-		said := w.bounded.said[e.Strategy]
-		ask, ok := e.Step.(nextstep.GetChatCompletion)
-		if said == nil || !ok || said.Offers == nil {
-			continue
-		}
-		for j := range ask.Request.Tools {
-			if name := ask.Request.Tools[j].Name; w.bounded.ofRun(name) && !slices.Contains(said.Offers, name) {
-				w.bounded.broken = fmt.Sprintf("request #%s of frame %s offers %q, and its Bounds do not", e.ID, e.Frame, name)
+		said := b.said[e.Strategy]
+		switch step := e.Step.(type) {
+		case nextstep.Delegate:
+			b.delegated(e.Frame, step.Strategy, step.Limits)
+			if said != nil {
+				b.offers(e, step.Tools, said.ChildTools, "gives %q %s, and its Bounds do not", step.Strategy)
 			}
+		case nextstep.GetChatCompletion:
+			var names []string
+			for j := range step.Request.Tools {
+				names = append(names, step.Request.Tools[j].Name)
+			}
+			if said != nil {
+				b.offers(e, names, said.Offers, "in request #%s offers %q, and its Bounds do not", e.ID.String())
+			}
+			if parent := b.said[b.of[above(e.Frame)]]; parent != nil {
+				b.offers(e, names, parent.ChildTools, "in request #%s offers %q, which the Bounds of its parent do not", e.ID.String())
+			}
+		}
+	}
+}
+
+// offers finds a tool of the run that is not among those that were said; nil says nothing.
+func (b *bounded) offers(e *machine.Effect, names, said []string, format, what string) {
+	for _, name := range names {
+		if said != nil && b.ofRun(name) && !slices.Contains(said, name) {
+			b.breaks(e.Frame, format, what, name)
 		}
 	}
 }

@@ -1,6 +1,7 @@
 package explore
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 
@@ -33,28 +34,26 @@ const (
 	mostEndless  = 500  // states that meet them
 )
 
-// endless answers every effect of a state, and of those that follow, with one kind of failure after
-// the other. It returns the problem if the run does not end.
+// endless answers every effect of a state, and of those that follow, with one mishap after the
+// other. Effects that it cannot happen to are answered as in a run that goes well. It returns the
+// problem if the run does not end.
 func (x *exploration) endless(path []choice, signature string) string {
 	signature += x.run.untabled()
 	if x.nearer.failed[signature] || x.run.m.Done() || len(x.nearer.failed) >= mostEndless {
 		return ""
 	}
 	x.nearer.failed[signature] = true
-	for _, name := range x.failures() {
+	for _, name := range x.mishaps() {
 		if !x.to(path, plain) {
 			return ""
 		}
+		var places []string
 		for n := 0; !x.run.m.Done() && len(x.run.open) > 0; n++ {
 			if n == mostFailures {
-				return fmt.Sprintf("it goes on after %d times %q", n, name)
+				return fmt.Sprintf("it goes on for ever if it meets nothing but %q: %s", name, round(places))
 			}
-			c := choice{0, 0}
-			for i, r := range x.world.reactions(&x.run.open[0], x.run.ending(0)) {
-				if r.Name == name {
-					c.reaction = uint16(i) //nolint:gosec // there are few
-				}
-			}
+			places = append(places, x.run.place())
+			c := x.mishap(name)
 			if x.run.react(x.reaction(c), c) != nil {
 				break
 			}
@@ -63,32 +62,71 @@ func (x *exploration) endless(path []choice, signature string) string {
 	return ""
 }
 
-// failures returns the names of the reactions to the first open effect that are failures.
-func (x *exploration) failures() (names []string) {
+// mishap returns the reaction of that name to the first open effect, or one of a run that goes well.
+func (x *exploration) mishap(name string) choice {
+	well := choice{0, 0}
+	for i, r := range x.world.reactions(&x.run.open[0], x.run.ending(0)) {
+		at := choice{0, uint16(i)} //nolint:gosec // there are few
+		switch {
+		case r.Name == name:
+			return at
+		case r.own && !r.Odd && well.reaction == 0:
+			well = at
+		}
+	}
+	return well
+}
+
+// place says what the first open effect is for.
+func (w *walk) place() string {
+	e := &w.open[0]
+	for _, f := range w.frames() {
+		if f.Name == e.Frame && f.State != "" {
+			return string(f.State)
+		}
+	}
+	return strings.TrimSpace(string(e.Kind) + " " + e.Call.Name)
+}
+
+// round returns the last places, each once, up to the one that comes again.
+func round(places []string) string {
+	last := len(places) - 1
+	from := last - 1
+	for from > 0 && places[from] != places[last] {
+		from--
+	}
+	return strings.Join(places[from:], " -> ")
+}
+
+// mishaps returns the names of the odd reactions to the first open effect that answer it. Calls of a
+// model are not among them: how many it makes is for the limits of the run.
+func (x *exploration) mishaps() (names []string) {
 	if len(x.run.open) == 0 {
 		return nil
 	}
 	e := &x.run.open[0]
 	for _, r := range x.world.reactions(e, x.run.ending(0)) {
-		if isFailure(r.Record(e)) {
+		rec, _ := r.Record(e).(machine.Answered)
+		said, _ := rec.Answer.(nextstep.APIResponse)
+		if r.Odd && rec.Answer != nil && (said.Response == nil || len(said.Response.Message.Calls()) == 0) {
 			names = append(names, r.Name)
 		}
 	}
 	return names
 }
 
-// isFailure reports whether a record answers with a failure.
-func isFailure(rec machine.Record) bool {
-	r, ok := rec.(machine.Answered)
-	if !ok {
-		return false
+// spins names a frame that was ended because it took step after step, and waited for nothing.
+func (w *walk) spins([]machine.FrameView) string {
+	for left, frame := range w.left() {
+		if left.Err == nil {
+			continue
+		}
+		if limit, ok := errors.AsType[*machine.LimitError](left.Err); ok && limit.Limit == endlessSteps {
+			return fmt.Sprintf("frame %s of %q goes on for ever by itself: %s", frame, left.Strategy, causeOf(left.Err))
+		}
 	}
-	switch a := r.Answer.(type) {
-	case nextstep.Failure:
-		return true
-	case nextstep.DelegationResult:
-		return a.Output.Err != nil
-	default:
-		return false
-	}
+	return ""
 }
+
+// endlessSteps is the limit of the Machine on steps between which nothing is waited for.
+const endlessSteps = "steps without a model or a tool"

@@ -71,6 +71,7 @@ func (s *standIn) restoredCopy() (fresh strategy.Strategy) {
 	if again, err := fresh.(strategy.Snapshotter).Snapshot(); err != nil || !bytes.Equal(again, kept) {
 		s.walk.complain(lawRestored, "restored from its snapshot, it has another (%v): %s, then %s", err, kept, again)
 	}
+	s.walk.forgotten = append(s.walk.forgotten, differing(s.Strategy, fresh)...)
 	s.own = own
 	return fresh
 }

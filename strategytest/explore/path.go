@@ -120,7 +120,10 @@ func (x *exploration) along(n int, find picker, see func(*State) bool) (t trail)
 		}
 		t.picks = append(t.picks, p)
 		if err := x.run.react(p.reaction, p.choice); err != nil {
-			t.law, t.problem = lawTaken, err.Error()
+			if t.law, t.problem = lawTaken, err.Error(); p.reaction.own {
+				x.world.refused(x, p.reaction, err)
+				t.law, t.err = "", x.world.wrong
+			}
 			return t
 		}
 	}

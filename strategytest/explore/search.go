@@ -2,6 +2,7 @@ package explore
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -10,6 +11,7 @@ import (
 	"github.com/segue-go/segue/delegation"
 	"github.com/segue-go/segue/machine"
 	"github.com/segue-go/segue/strategy"
+	"github.com/segue-go/segue/strategytest/coverage"
 )
 
 // exploration is an exploration in progress.
@@ -23,6 +25,7 @@ type exploration struct {
 	run    walk
 	taken  []onPath // the reactions of the path that was walked as from a journal
 	report Report
+	table  *coverage.Coverage                                  // of the strategy
 	broken map[string]bool                                     // the laws with a violation
 	cut    struct{ odd, depth, states, stalled, answers bool } // the bounds that have left something out
 
@@ -54,6 +57,7 @@ func newExploration(factory func() strategy.Strategy, o Options) *exploration {
 	x.world.more, x.world.without = o.World, o.Without
 	x.run.subject = o.Name
 	x.config = o.config(factory, &x.run)
+	x.table = coverage.New(strategy.Set{Subject: factory})
 	x.run.off, x.run.tamper, x.run.most, x.run.agents = o.off, o.tamper, o.Limits, o.Agents
 	return x
 }
@@ -173,6 +177,30 @@ func (x *exploration) finish() {
 		bounds = append(bounds, "the answers to the queries")
 	}
 	x.report.Bounds = strings.Join(bounds, ", ")
+	for _, t := range x.table.Tables() {
+		for _, m := range t.Missing() {
+			x.report.Unreached = append(x.report.Unreached, m.String())
+		}
+	}
+	x.findGap()
+}
+
+// findGap sets the gap of the report. Where a law was broken, or the queries were answered, nothing
+// was to be reached any more.
+func (x *exploration) findGap() {
+	r := &x.report
+	if len(r.Violations) > 0 || x.cut.answers || slices.Contains(x.Options.Unreached, "*") {
+		return
+	}
+	left := slices.DeleteFunc(slices.Clone(r.Unreached), func(m string) bool { return slices.Contains(x.Options.Unreached, m) })
+	switch {
+	case r.atOnce != "":
+		r.gap = "nothing was explored: the run ends at once: " + r.atOnce
+	case r.Paths == 0:
+		r.gap = "nothing was explored: there is no reaction to the first step"
+	case len(left) > 0 && !x.cut.states && !x.cut.depth:
+		r.gap = fmt.Sprintf("nothing led to: %s; let Options.World answer what leads there, or name it in Options.Unreached", strings.Join(left, "; "))
+	}
 }
 
 // counted returns a number with the name of the things.
@@ -218,7 +246,10 @@ func (x *exploration) try(at int32, path []choice, c choice) {
 	path = append(slices.Clip(path), c)
 	r := x.reaction(c)
 	isOdd := x.Odd > 0 && r != nil && r.Odd
-	if err := x.run.react(r, c); err != nil {
+	if err := x.run.react(r, c); r != nil && r.own && err != nil && !errors.Is(err, errGone) {
+		x.world.refused(x, r, err)
+		return
+	} else if err != nil {
 		x.violate(lawTaken, path, err.Error())
 		x.asked.cutAt(at)
 		return
@@ -265,8 +296,13 @@ func (x *exploration) try(at int32, path []choice, c choice) {
 	x.nodes = append(x.nodes, node{parent: at, choice: c, depth: depth, odd: odd, steps: sum})
 }
 
-// see shows the current state of the walk.
+// see shows the current state of the walk, and counts the moves that led to it.
 func (x *exploration) see() {
+	for i := range x.run.events {
+		if d, ok := x.run.events[i].Detail.(machine.StateChanged); ok && d.Strategy == Subject {
+			x.table.Add(x.run.events[i])
+		}
+	}
 	if x.See != nil {
 		x.See(&State{run: &x.run})
 	}

@@ -68,6 +68,7 @@ func (s listeningTabledStandIn) Hear(note string) { s.Strategy.(strategy.Listene
 
 // returned checks a step that the strategy returned.
 func (s *standIn) returned(step nextstep.NextStep) nextstep.NextStep {
+	s.walk.lookFor(step)
 	done, ok := step.(nextstep.Complete)
 	if !ok {
 		return step
@@ -118,6 +119,7 @@ func (s *standIn) unchanged(what string, now, before any) {
 
 func (s *standIn) ProcessAPIResponse(resp llmclient.Response) nextstep.NextStep {
 	before := slices.Clone(resp.Message.Content)
+	s.walk.said(&resp)
 	step := s.returned(s.Strategy.ProcessAPIResponse(resp))
 	s.unchanged("the reply", resp.Message.Content, before)
 	return step

@@ -2,7 +2,6 @@ package explore
 
 import (
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -89,22 +88,11 @@ func (o *Options) name() string {
 // writtenAs returns a reaction of a path as every world can read it.
 func (x *exploration) writtenAs(name string, p pick) (string, error) {
 	e := x.run.effectOf(p.choice)
-	if e == nil || p.choice.reaction == whole || !x.ofOptions(e, p) {
+	if e == nil || p.choice.reaction == whole || !p.reaction.own {
 		return name, nil
 	}
 	text, err := write(p.reaction, e)
 	return "#" + e.ID.String() + " " + text, err
-}
-
-// ofOptions reports whether a reaction is one of Options.World.
-func (x *exploration) ofOptions(e *machine.Effect, p pick) bool {
-	if x.world.more == nil {
-		return false
-	}
-	own := slices.ContainsFunc(x.world.more(e), func(r Reaction) bool { return r.Name == p.reaction.Name })
-	alone := world{}
-	list := alone.reactions(e, x.run.ending(int(p.choice.effect)))
-	return own && !slices.ContainsFunc(list, func(r Reaction) bool { return r.Name == p.reaction.Name })
 }
 
 // writeWorld writes the commands that make the world of a walk.

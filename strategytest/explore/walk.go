@@ -39,7 +39,10 @@ type walk struct {
 	names   []string // memory for keys
 	views   []machine.FrameView
 	viewed  bool // views are those of this state
-	aside        // what the laws look at besides
+	cfg     *machine.Config
+	words   strings.Builder // of models, in a walk that looks closely
+	lacks   lacking         // the first agent that nothing answers
+	aside                   // what the laws look at besides
 }
 
 // newcomer is a strategy that a factory made.
@@ -74,6 +77,8 @@ func (w *walk) start(cfg *machine.Config, in delegation.Input) error {
 		w.m, w.live, w.results = machine.New(cfg), map[string]strategy.Strategy{}, map[machine.EffectID]choice{}
 	}
 	w.m.Reset(cfg)
+	w.cfg = cfg
+	w.words.Reset()
 	w.spare.discard()
 	if w.as == decoded {
 		w.journal.begin()
@@ -111,6 +116,9 @@ func (w *walk) react(r *Reaction, c choice) error {
 		*e = w.open[c.effect]
 	}
 	rec := r.Record(e)
+	if r.own {
+		rec = filled(rec, e)
+	}
 	w.note(e, rec)
 	switch rec.(type) {
 	case machine.Stopped:

@@ -99,8 +99,8 @@ func (x *exploration) follow(path []choice, sums []uint32) (law, problem string,
 		}
 		err := x.run.react(x.reactionAt(path, i), c)
 		if again, _ := x.run.checksum(); err != nil || again != sums[i] {
-			asks := x.run.pending()
-			return x.lawOf(restored, path[:i+1], sums[i]), "restored before each reaction, it asks for " + asks, i + 1
+			problem = x.run.whatIsLost() + "restored before each reaction, it asks for " + x.run.pending()
+			return x.lawOf(restored, path[:i+1], sums[i]), problem, i + 1
 		}
 	}
 	return "", "", 0

@@ -13,11 +13,14 @@ import (
 )
 
 // Reaction is something that the world can do to an effect: one record. [Reply] and [Answer] make
-// the usual ones.
+// the usual ones. What follows from the effect, such as the id of a call, is filled in where the
+// record lacks it.
 type Reaction struct {
 	Name   string // for reports and paths; unique among the reactions to an effect
 	Record func(e *machine.Effect) machine.Record
 	Odd    bool // a run that goes well does not meet it; see Options.Odd
+
+	own bool // one of Options.World
 }
 
 // AsOdd returns the reaction as an odd one.
@@ -113,13 +116,20 @@ func (w *world) join(list []Reaction, e *machine.Effect) []Reaction {
 		case slices.ContainsFunc(list, func(other Reaction) bool { return other.Name == r.Name }):
 			wrong = fmt.Sprintf("two reactions to a %s are called %q", e.Kind, r.Name)
 		}
-		if wrong == "" {
+		if r.own = true; wrong == "" {
 			list = append(list, r)
 		} else if w.wrong == nil {
 			w.wrong = errors.New("explore: Options.World: " + wrong)
 		}
 	}
 	return list
+}
+
+// refused notes that a reaction of Options.World does not fit its effect.
+func (w *world) refused(x *exploration, r *Reaction, err error) {
+	if w.wrong == nil {
+		w.wrong = fmt.Errorf("explore: Options.World: the reaction %q does not fit a %s: %w", r.Name, x.run.answers.Kind, err)
+	}
 }
 
 // unbegun returns a list with notBegun at its end.

@@ -5,9 +5,11 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/segue-go/segue/machine"
+	"github.com/segue-go/segue/messages"
 	"github.com/segue-go/segue/nextstep"
 )
 
@@ -108,10 +110,13 @@ func filled(rec machine.Record, e *machine.Effect) machine.Record {
 	case machine.Answered:
 		r.Effect, r.Frame, r.Kind = cmp.Or(r.Effect, e.ID), cmp.Or(r.Frame, e.Frame), cmp.Or(r.Kind, e.Kind)
 		r.Tool, r.Digest = cmp.Or(r.Tool, e.Call.Name), cmp.Or(r.Digest, e.Digest)
-		if result, ok := r.Answer.(nextstep.ToolResult); ok {
-			out := &result.Output
+		switch a := r.Answer.(type) {
+		case nextstep.ToolResult:
+			out := &a.Output
 			out.CallID, out.ToolName = cmp.Or(out.CallID, e.Call.ID), cmp.Or(out.ToolName, e.Call.Name)
-			r.Answer = result
+			r.Answer = a
+		case nextstep.APIResponse:
+			r.Answer = identified(a)
 		}
 		return r
 	case machine.Suspended:
@@ -131,6 +136,27 @@ func filled(rec machine.Record, e *machine.Effect) machine.Record {
 	default:
 		return rec
 	}
+}
+
+// identified gives ids to the calls of a reply that have none.
+func identified(a nextstep.APIResponse) nextstep.APIResponse {
+	lacks := func(part messages.AssistantContent) bool {
+		c, ok := part.(messages.ToolCall)
+		return ok && c.ID == ""
+	}
+	if a.Response == nil || !slices.ContainsFunc(a.Response.Message.Content, lacks) {
+		return a
+	}
+	made := *a.Response
+	made.Message.Content = slices.Clone(made.Message.Content)
+	for i, part := range made.Message.Content {
+		if c, ok := part.(messages.ToolCall); ok && c.ID == "" {
+			c.ID = "call" + strconv.Itoa(i)
+			made.Message.Content[i] = c
+		}
+	}
+	a.Response = &made
+	return a
 }
 
 // filledWait fills in a wait that has no id.
