@@ -37,8 +37,8 @@
 //	machine                              one run as data: records in, effects and events out
 //	machine/bound                        computes how much a run uses at most, before it
 //	orchestrator/internal/journals       reads the journals of runs
-//	orchestrator                         performs effects, stores journals, emits events
 //	strategytest/coverage                which states and transitions runs came through
+//	orchestrator                         performs effects, stores journals, emits events
 //	strategytest/explore                 everything that the world can answer to a strategy, tried
 //	orchestrator/runs                    compares, forks, exports and imports runs of a store
 //	orchestrator/sse                     serves runs as server-sent events

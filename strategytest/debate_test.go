@@ -359,10 +359,14 @@ func TestExplore_failsIfItSaysNothing(t *testing.T) {
 		change func(*explore.Options)
 		want   string
 	}{
-		"no alphabet": {func(o *explore.Options) { o.World = nil },
-			"nothing led to: wording -> arguing on worded; arguing -> arguing on again; "},
-		"no reaction": {func(o *explore.Options) { o.Without = func(*machine.Effect, string) bool { return true } },
-			"nothing was explored: there is no reaction to the first step"},
+		"no alphabet": {
+			func(o *explore.Options) { o.World = nil },
+			"nothing led to: wording -> arguing on worded; arguing -> arguing on again; ",
+		},
+		"no reaction": {
+			func(o *explore.Options) { o.Without = func(*machine.Effect, string) bool { return true } },
+			"nothing was explored: there is no reaction to the first step",
+		},
 		"a wrong answer": {func(o *explore.Options) {
 			o.World = func(*machine.Effect) []explore.Reaction {
 				return []explore.Reaction{explore.Answer("a wrong one", nextstep.ToolResult{})}

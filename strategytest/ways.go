@@ -27,11 +27,7 @@ import (
 //     Orchestrator; of events between which nothing is stored and no effect begins or ends, which
 //     leave the same journal, only at the first;
 //   - with a journal: replayed from it, with the same events;
-//   - with a journal: resumed from each prefix of it, as after a crash;
-//   - by an engine other than the Orchestrator, which must make the same events, too, unless the run
-//     keeps large results, which that engine cannot;
-//   - with copies of each [strategy.Snapshotter], which are restored from its snapshot before every
-//     answer, and must decide the same.
+//   - with a journal: resumed from each prefix of it, as after a crash.
 //
 // A run that keeps large results keeps the same ones in all of them, each once. A store of a crash
 // has those that were put before the next append.
@@ -58,7 +54,7 @@ func Ways(t *testing.T, dir string, set strategy.Set) {
 		if spared.next() {
 			return
 		}
-		p := processes{plain: newProcess(t, r, false), first: newProcess(t, r, true), second: newProcess(t, r, true), restored: newRestored(t, r)}
+		p := processes{plain: newProcess(t, r, false), first: newProcess(t, r, true), second: newProcess(t, r, true)}
 		inAllWays(t, r, &p)
 		for _, again := range noted.runs(r, p.plain) {
 			if spared.next() {
@@ -83,14 +79,13 @@ func (s *sparing) next() bool {
 type processes struct {
 	plain         *process // without a store
 	first, second *process // with stores: a run begins in one, and is resumed in the other
-	restored      *process // with copies of the strategies, which are restored before every answer
 }
 
 // inAllWays makes one run in every possible way. It returns where its notes came.
 func inAllWays(t *testing.T, r *storyRun, p *processes) noteKeys {
 	t.Helper()
 	m := newModel(r.script)
-	for _, one := range []*process{p.plain, p.first, p.second, p.restored} {
+	for _, one := range []*process{p.plain, p.first, p.second} {
 		one.play(r, m)
 	}
 	res, err := orchestrator.Collect(p.plain.stream(nil))
@@ -98,14 +93,12 @@ func inAllWays(t *testing.T, r *storyRun, p *processes) noteKeys {
 	w := ways{storyRun: r, processes: p, t: t, want: end(t, res, err, false), resumed: end(t, res, err, true), tried: map[string]bool{}}
 	known, comes := p.plain.stops.found, p.plain.said.found()
 	w.known, m.again = &known, true
-	for _, one := range []*process{p.plain, p.first, p.second, p.restored} {
+	for _, one := range []*process{p.plain, p.first, p.second} {
 		one.known, one.comes = w.known, comes
 	}
 	w.comes = comes
 	w.same("Stream", false, p.plain.stream(nil))
 	w.run(p.plain)
-	_, _ = orchestrator.Collect(p.restored.stream(nil))
-	w.otherEngine(m)
 	w.replay()
 	w.crash()
 	w.breakOff()
@@ -248,4 +241,36 @@ func drop(v any, cut bool) {
 			drop(inner, cut)
 		}
 	}
+}
+
+// replay replays the run from its journal, in another process, and holds the events to those that
+// were told when it was made.
+func (w *ways) replay() {
+	w.t.Helper()
+	whole := new(store)
+	var told, again []string
+	for e, err := range w.first.stream(whole) {
+		require.True(w.t, e.Kind != "" || err != nil)
+		if e.Index > 0 { // else no record has it
+			told = append(told, w.line(&e))
+		}
+	}
+	if len(told) == 0 { // it cannot begin
+		return
+	}
+	w.second.begin(whole)
+	defer w.second.stops.cancel(nil)
+	for e, err := range w.second.o.Replay(w.t.Context(), checkpoint.Key{Run: storyID}) {
+		require.NotEmpty(w.t, e.Kind, "Replay: the run of %q: %v", w.task.Strategy, err)
+		again = append(again, w.line(&e))
+	}
+	require.Equal(w.t, told, again, "Replay: the run of %q", w.task.Strategy)
+}
+
+// line is an event as text. Time is that of a bubble, and so the same.
+func (w *ways) line(e *machine.Event) string {
+	w.t.Helper()
+	text, err := json.Marshal(e)
+	require.NoError(w.t, err)
+	return string(text)
 }

@@ -2,14 +2,11 @@ package strategytest
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"sync"
 
-	"github.com/segue-go/segue/delegation"
 	"github.com/segue-go/segue/llmclient"
 	"github.com/segue-go/segue/llmclient/scripted"
-	"github.com/segue-go/segue/nextstep"
 )
 
 // model is a model that always answers a step in the same way, so that a request that is repeated
@@ -77,13 +74,4 @@ func (m *model) ask(ctx context.Context, req *llmclient.Request) (r answered) {
 	r.resp, r.err = m.script.Complete(ctx, req, func(d llmclient.Delta) { r.deltas = append(r.deltas, d) })
 	r.cutOff = ctx.Err() != nil
 	return r
-}
-
-// failure returns the failure for a request without a reply.
-func failure(err error) nextstep.Failure {
-	f := nextstep.Failure{Source: nextstep.SourceModel, Code: delegation.AsError(err).Code, Message: err.Error()}
-	if x, ok := errors.AsType[*llmclient.Error](err); ok {
-		f.Code, f.Partial, f.Usage, f.Attempts = delegation.Code(x.Code), x.Partial, x.Usage, x.Attempts
-	}
-	return f
 }

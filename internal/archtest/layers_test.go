@@ -46,7 +46,8 @@ var layers = []struct {
 	}},
 	{"strategies by name; a run as data", []string{"strategy/builtin", "machine"}},
 	{"what is known of a run before it; readers of journals", []string{"machine/bound", "orchestrator/internal/journals"}},
-	{"the loop; what is counted of runs; everything that can happen to a run", []string{"orchestrator", "strategytest/coverage", "strategytest/explore"}},
+	{"what is counted of runs", []string{"strategytest/coverage"}},
+	{"the loop; everything that can happen to a run", []string{"orchestrator", "strategytest/explore"}},
 	{"what stands on the loop", []string{".", "orchestrator/runs", "orchestrator/sse", "strategytest", "strategytest/crash", "internal/strategytest/alphabet"}},
 	{"what nobody imports but tests", []string{"internal/archtest", "internal/growth", "internal/live", "internal/pgtest", "internal/release", "internal/scenetest"}},
 }

@@ -16,6 +16,9 @@ type lacking struct {
 	called bool // and not delegated to
 }
 
+// mostAssumed is how many agents may be found: a strategy may make up names without end.
+const mostAssumed = 32
+
 // addTo makes the Options answer the agent.
 func (l lacking) addTo(o *Options) {
 	if l.called {

@@ -225,6 +225,9 @@ func Run(factory func() strategy.Strategy, o Options) (*Report, error) {
 			if !slices.Contains(o.Children, l.name) {
 				assumed = append(assumed, l.name)
 			}
+			if len(assumed) > mostAssumed {
+				return nil, fmt.Errorf("explore: the strategy names more than %d agents that no Options name; the last is %q", mostAssumed, l.name)
+			}
 			l.addTo(&o)
 			continue
 		}

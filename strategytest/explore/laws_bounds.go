@@ -2,10 +2,11 @@ package explore
 
 import (
 	"fmt"
-	"github.com/segue-go/segue/delegation"
 	"reflect"
 	"slices"
 	"strings"
+
+	"github.com/segue-go/segue/delegation"
 
 	"github.com/segue-go/segue/machine"
 	"github.com/segue-go/segue/nextstep"

@@ -189,10 +189,10 @@ func (x *exploration) finish() {
 // was to be reached any more.
 func (x *exploration) findGap() {
 	r := &x.report
-	if len(r.Violations) > 0 || x.cut.answers || slices.Contains(x.Options.Unreached, "*") {
+	if len(r.Violations) > 0 || x.cut.answers || slices.Contains(x.Unreached, "*") {
 		return
 	}
-	left := slices.DeleteFunc(slices.Clone(r.Unreached), func(m string) bool { return slices.Contains(x.Options.Unreached, m) })
+	left := slices.DeleteFunc(slices.Clone(r.Unreached), func(m string) bool { return slices.Contains(x.Unreached, m) })
 	switch {
 	case r.atOnce != "":
 		r.gap = "nothing was explored: the run ends at once: " + r.atOnce
