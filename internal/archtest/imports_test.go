@@ -57,7 +57,6 @@ var allowed = map[string][]string{
 	"orchestrator/sse":               {"messages", "delegation", "nextstep", "checkpoint", "strategy", "machine", "orchestrator", "internal/textcut"},
 	"strategy/builtin":               {"llmclient", "tools", "strategy", "strategy/completetask", "strategy/planreviseexecute", "strategy/reflection", "strategy/retry", "strategy/react", "strategy/reasonactobserve"},
 	"strategytest/explore":           {"messages", "delegation", "tools", "llmclient", "nextstep", "strategy", "machine", "strategytest/coverage"},
-	"internal/alphabet":              {"messages", "delegation", "tools", "llmclient", "nextstep", "strategy", "machine", "strategytest/explore", "strategy/completetask", "strategy/planreviseexecute", "strategy/react", "strategy/reasonactobserve", "strategy/reflection", "strategy/toolsearch"},
 	"internal/strategytest/alphabet": {"messages", "delegation", "tools", "llmclient", "nextstep", "strategy", "machine", "strategytest/explore", "strategy/completetask", "strategy/planreviseexecute", "strategy/react", "strategy/reasonactobserve", "strategy/reflection", "strategy/toolsearch"},
 	"strategytest":                   {"strategytest/explore", "checkpoint", "messages", "delegation", "tools", "llmclient", "llmclient/scripted", "nextstep", "strategy", "strategytest/coverage", "machine", "orchestrator", "github.com/cockroachdb/datadriven", "github.com/stretchr/testify", "internal/toolrun"},
 	"strategytest/coverage":          {"strategy", "machine"},

@@ -6,11 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-<<<<<<<< HEAD:internal/strategytest/alphabet/alphabet_test.go
 	"github.com/segue-go/segue/internal/strategytest/alphabet"
-========
-	"github.com/segue-go/segue/internal/alphabet"
->>>>>>>> 064876e4 (strategytest: fewer files and one engine; the alphabets of built-in strategies are internal):internal/alphabet/alphabet_test.go
 	"github.com/segue-go/segue/llmclient"
 	"github.com/segue-go/segue/machine"
 	"github.com/segue-go/segue/nextstep"
