@@ -186,7 +186,7 @@ func TestChat_edits(t *testing.T) {
 			c.await("\n>")
 			c.types(tt.keys)
 			if tt.want == "" {
-				c.await("segue: Ctrl-D ends the chat\n>")
+				c.await("segue: Ctrl-C again or Ctrl-D ends the chat\n>")
 			} else {
 				c.await("Right.\n>")
 			}
@@ -294,7 +294,7 @@ func TestChat_completesBeyondASCII(t *testing.T) {
 			}
 			c := startChat(t, newTalkingModel(t, "Right."), columns, dir, t.TempDir(), "--quiet")
 			c.await("\n>")
-			for _, keys := range []string{"/add Ä\t", "/add Änd\t", "/add Überb\t", "/add Ü\t\t"} {
+			for _, keys := range []string{"/add Ä\t", "/add Änd\t", "/add Überb\t", "/add Ü\t\t\t"} {
 				c.types(keys)
 				want := "> /add Änderung.md"
 				switch {
@@ -303,7 +303,7 @@ func TestChat_completesBeyondASCII(t *testing.T) {
 				case strings.HasPrefix(keys, "/add Ü"):
 					want = "> /add Übersicht.md"
 				}
-				c.await(want)
+				c.awaitText(want)
 				c.types("\r")
 				c.await("(text, 2 bytes)\n>")
 			}
@@ -320,6 +320,58 @@ func TestChat_completesBeyondASCII(t *testing.T) {
 			c.types("\x04")
 			c.end(cli.ExitDone)
 		})
+	}
+}
+
+// TestChat_keys presses Ctrl-Z at the prompt and goes on, looks for what was typed before, and makes
+// the terminal narrower; and Ctrl-C twice leaves.
+func TestChat_keys(t *testing.T) {
+	t.Parallel()
+	m := newTalkingModel(t, "Right.")
+	p := &process{
+		Terminal: terminaltest.New(t), read: make(chan struct{}), width: 80, env: []string{"TERM=xterm", "XDG_STATE_HOME=" + t.TempDir()},
+		shell: `set -m; segue "$@"; stty -a; echo "it has stopped"; fg`,
+	}
+	p.start("chat", "--quiet", "--base-url", m.URL)
+	p.Await("Ctrl-D ends\r\n")
+	p.Await("> ")
+	p.Types("first\r")
+	p.Await("Right.\r\n")
+	p.Await("> ")
+	p.Types("half")
+	p.Await("> half")
+	p.Types("\x1a")
+	modes := p.Await("it has stopped")
+	require.Contains(t, modes, " icanon")
+	require.Contains(t, modes, " echo ")
+	p.Await("> half")
+	p.Types("\x12ir")
+	p.Await("> first\r\r\nsearch: ir")
+	p.Types("\x07")
+	p.Await("> half")
+	setWidth(t, p.Keys.(*os.File), 40)
+	p.Await("> half")
+	p.Types("\x03")
+	p.Await("Ctrl-C again or Ctrl-D ends\r\n  the chat\r\n")
+	p.Await("> ")
+	p.Types("\x03")
+	require.Equal(t, exitDone, codeOf(t, p.cmd.Wait()), p.Rest())
+	<-p.read
+	p.untouched()
+}
+
+// TestChat_early types while a turn ends, and before: nothing is lost, not even the end of the
+// input.
+func TestChat_early(t *testing.T) {
+	t.Parallel()
+	for range 5 {
+		m := newTalkingModel(t, "Right.")
+		c := startChat(t, m, 40, t.TempDir(), t.TempDir(), "--quiet")
+		c.types("one\r")
+		c.awaitText("Right.")
+		c.types("two\r\x04")
+		c.end(exitDone)
+		require.Equal(t, "two", m.heard(2))
 	}
 }
 

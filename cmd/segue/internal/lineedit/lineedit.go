@@ -1,34 +1,38 @@
-// Package lineedit reads what is typed at a terminal, with keys to edit it, a history and
-// completion. It uses standard input and standard output.
+// Package lineedit has a text edited at a terminal, with keys as in Emacs, a history that can be
+// searched, and completion. It writes nothing but the text and what helps to type it: the terminal
+// is asked nothing, so that no answer of its is taken for a key later.
 package lineedit
 
 import (
-	"context"
 	"errors"
-	"fmt"
 	"io"
-	"os"
 	"strings"
 	"time"
-	"unicode"
 
-	"github.com/reeflective/readline"
-	"github.com/reeflective/readline/inputrc"
-	"golang.org/x/term"
-
-	"github.com/segue-go/segue/cmd/segue/internal/plaintext"
+	"charm.land/bubbles/v2/textarea"
+	tea "charm.land/bubbletea/v2"
 )
 
-// ErrCancelled says that Ctrl-C was pressed.
-var ErrCancelled = errors.New("the line was cancelled")
+// How an editing ends without a text.
+var (
+	ErrCancelled = errors.New("the line was cancelled") // at Ctrl-C
+	ErrEscaped   = errors.New("the line was left")      // at Esc or Ctrl-D, for one line only; it is removed
+)
+
+// What a [Terminal] returns instead of a key.
+var (
+	ErrNoKey   = errors.New("no key was pressed")
+	ErrResized = errors.New("the terminal has another size")
+	ErrAnew    = errors.New("other programs have written to the terminal") // the cursor is in an empty row
+)
 
 // Config configures an [Editor].
 type Config struct {
 	Prompt   string
-	More     string                             // the prompt of further lines
-	GoesOn   func(typed string) (string, bool)  // Enter begins a new line after this text, and does not end the reading
-	Complete func(before string) (words []Word) // what the word before the cursor may become
-	Typed    func() []string                    // what was typed before, the oldest first
+	More     string                             // the prompt of further lines, as wide as the first
+	GoesOn   func(typed string) (string, bool)  // Enter begins a new line after this text; nil: it is one line
+	Complete func(before string) (words []Word) // what the word before the cursor may become; nil: nothing
+	Typed    func() []string                    // what was typed before, the oldest first; nil: nothing
 }
 
 // Word is a completion.
@@ -38,150 +42,206 @@ type Word struct {
 	Goes  bool // more of the word may follow, as after a folder
 }
 
-// Editor reads from a terminal. It is not safe for concurrent use.
-type Editor struct {
-	cfg   Config
-	shell *readline.Shell
+// Terminal is where a text is edited.
+type Terminal struct {
+	Out  io.Writer
+	Size func() (columns, rows int)
+	Next func(patience <-chan time.Time) (byte, error) // the next byte that is typed; ErrNoKey when patience ends
 }
 
-// newline is the command of Alt-Enter.
-const newline = "begin-new-line"
+// Editor edits texts. It is not safe for concurrent use.
+type Editor struct {
+	cfg  Config
+	area textarea.Model
+	at   Terminal
 
-// New returns an editor. Keys are as in Emacs, unless the user's inputrc says otherwise. Alt-Enter
-// begins a new line, and so does Enter after a backslash, which goes away. What is pasted is
-// inserted as it is, with its line breaks.
+	shown  []string // rows, without blanks at their ends
+	below  []string // rows that help, under the text
+	row    int      // of the cursor, in shown
+	column int
+
+	past   []string
+	line   int    // of the past; len(past) is the text that is new
+	draft  string // the new text, while another is shown
+	search bool   // what is typed is looked for in the past
+	query  string
+	words  []Word // that the word before the cursor may become
+	chosen int    // of words; -1: none
+	killed string // what was deleted last, more than a character
+}
+
+// New returns an editor. Alt-Enter begins a new line, and so does Enter after a backslash, which
+// goes away. What is pasted is inserted as it is, with its line breaks; in one line they are blanks.
 func New(cfg Config) *Editor {
-	e := &Editor{cfg: cfg, shell: readline.NewShell(inputrc.WithName("segue"))}
-	rl := e.shell
-	for name, value := range map[string]any{
-		"enable-bracketed-paste": true,
-		"multiline-column":       false,
-		"cursor-position-probe":  false, // what is typed while the terminal answers would be lost
-		"convert-meta":           false, // or é would be Alt and another letter
-		"input-meta":             true,
-		"output-meta":            true,
-	} {
-		_ = rl.Config.Set(name, value) // the type is right
-	}
-	rl.Keymap.Register(map[string]func(){
-		newline:       func() { rl.Cursor().InsertAt('\n') },
-		"self-insert": e.insert, // that of the library drops what is combined with a letter
-	})
-	for _, binds := range rl.Config.Binds {
-		if _, ok := binds["\u008d"]; ok { // Alt and Enter
-			delete(binds, "\u008d")
-			binds["\x1b\r"] = inputrc.Bind{Action: newline}
+	e := &Editor{cfg: cfg, area: textarea.New()}
+	a := &e.area
+	a.SetStyles(textarea.Styles{})
+	a.SetVirtualCursor(false)
+	a.ShowLineNumbers = false
+	a.CharLimit, a.MaxWidth, a.MaxContentHeight, a.DynamicHeight = 0, 0, 1<<30, true
+	a.KeyMap.Paste.SetEnabled(false)
+	a.KeyMap.InsertNewline.SetEnabled(false)
+	a.SetPromptFunc(len(cfg.Prompt), func(at textarea.PromptInfo) string {
+		switch {
+		case at.LineNumber == 0:
+			return cfg.Prompt
+		case strings.Contains(a.Value(), "\n"):
+			return cfg.More
+		default:
+			return ""
 		}
-	}
-	rl.Prompt.Primary(func() string { return cfg.Prompt })
-	rl.Prompt.Secondary(func() string { return cfg.More })
-	rl.AcceptMultiline = e.accepts
-	rl.SyntaxHighlighter = e.withRoom
-	rl.Completer = e.complete
-	rl.History.Delete()
-	rl.History.Add("typed", past(cfg.Typed))
+	})
+	a.Focus()
 	return e
 }
 
-// withRoom returns a line for the terminal, and before it what scrolls the terminal until there is
-// room for the line and one more: without that the library overwrites the last rows.
-func (e *Editor) withRoom(line []rune) string {
-	columns, rows, err := term.GetSize(int(os.Stdout.Fd()))
-	if err != nil || columns < 1 {
-		columns, rows = 80, 24
+// Edit has a text edited that begins like this, and returns it as far as it was typed. The error is
+// ErrCancelled, ErrEscaped, [io.EOF] at Ctrl-D in an empty text, or that of the terminal.
+func (e *Editor) Edit(at Terminal, text string) (string, error) {
+	e.at, e.shown, e.row, e.past, e.draft, e.search = at, nil, 0, nil, "", false
+	if e.cfg.Typed != nil {
+		e.past = e.cfg.Typed()
 	}
-	need := 0
-	for part := range strings.SplitSeq(string(line), "\n") {
-		need += 1 + (len(e.cfg.Prompt)+plaintext.CellsOf(part))/columns
-	}
-	need = max(1, min(need, rows-1))
-	return strings.Repeat("\x1bD", need) + fmt.Sprintf("\x1b[%dA", need) + string(line)
-}
-
-// accepts reports whether Enter ends the reading. If not, the library begins a new line.
-func (e *Editor) accepts(typed []rune) bool {
-	begun, goesOn := e.cfg.GoesOn(string(typed))
-	if goesOn {
-		e.shell.Line().Set([]rune(begun)...)
-		e.shell.Cursor().Set(e.shell.Line().Len())
-	}
-	return !goesOn
-}
-
-// insert inserts the keys that were pressed.
-func (e *Editor) insert() {
-	e.shell.History.SkipSave()
-	for _, key := range e.shell.Keys.Caller() {
-		if !unicode.IsControl(key) {
-			e.shell.Cursor().InsertAt(key)
+	e.line = len(e.past)
+	e.set(text)
+	e.forget()
+	e.write(pasteMarks)
+	defer e.write(noPasteMarks)
+	for {
+		key, err := e.next()
+		if err == nil {
+			err = e.press(key)
 		}
-	}
-}
-
-// Feed has the next reading begin with keys that were typed before, as the terminal sent them.
-func (e *Editor) Feed(keys []byte) {
-	typed := strings.ReplaceAll(strings.ToValidUTF8(string(keys), ""), "\n", "\r") // Enter, while a line is edited
-	e.shell.Keys.Feed(false, []rune(typed)...)
-}
-
-// Read returns what was typed. The error is ErrCancelled at Ctrl-C, [io.EOF] at Ctrl-D and when the
-// terminal is gone, or the cause of the end of ctx: then nothing more can be read. In any case the
-// terminal is as it was.
-func (e *Editor) Read(ctx context.Context) (string, error) {
-	before, err := term.GetState(int(os.Stdin.Fd()))
-	if err != nil {
-		return "", fmt.Errorf("cannot read from the terminal: %w", err)
-	}
-	type result struct {
-		typed string
-		err   error
-	}
-	read := make(chan result, 1)
-	go func() {
-		typed, err := e.shell.Readline()
-		read <- result{typed, err}
-	}()
-	select {
-	case r := <-read:
 		switch {
-		case errors.Is(r.err, readline.ErrInterrupt):
-			return "", ErrCancelled
-		case r.err != nil:
-			return "", io.EOF
+		case err == nil, errors.Is(err, ErrResized):
+		case errors.Is(err, ErrAnew):
+			e.shown, e.row, e.column = nil, 0, 0
+			e.write(pasteMarks)
+			e.paint()
+		case errors.Is(err, ErrEscaped):
+			e.write(e.wiped())
+			return "", err
+		default:
+			e.leave()
+			if errors.Is(err, errEntered) {
+				err = nil
+			}
+			return e.text(), err
 		}
-		return r.typed, nil
-	case <-ctx.Done():
 	}
-	e.shell.Keys.Feed(true, interrupt)
-	e.shell.Keys.RequestRefresh()
-	select {
-	case <-read:
-	case <-time.After(time.Second): // keys of several parts were begun
-		_ = term.Restore(int(os.Stdin.Fd()), before)        // there is nothing else to try
-		_, _ = io.WriteString(os.Stdout, "\x1b[?2004l\r\n") // no paste marks for whoever is next
-	}
-	return "", context.Cause(ctx)
 }
 
-// interrupt is what Ctrl-C sends.
-const interrupt = '\x03'
+// errEntered says that Enter has ended the text.
+var errEntered = errors.New("the text is complete")
 
-// past is the history for the library.
-type past func() []string
-
-// Write implements [history.Source]. The caller of Read keeps what was typed.
-func (p past) Write(string) (int, error) { return p.Len(), nil }
-
-// GetLine implements [history.Source].
-func (p past) GetLine(i int) (string, error) {
-	if all := p(); i >= 0 && i < len(all) {
-		return all[i], nil
+// press obeys a key.
+func (e *Editor) press(key tea.Msg) error {
+	k, ok := key.(tea.KeyPressMsg)
+	if !ok {
+		if pasted, ok := key.(tea.PasteMsg); ok {
+			e.forget()
+			e.insert(pasted.Content)
+		}
+		return nil
 	}
-	return "", errors.New("there is no such line")
+	name := k.String()
+	if e.search && e.seek(k) {
+		return nil
+	}
+	if name == "tab" {
+		e.complete()
+		return nil
+	}
+	e.forget()
+	switch {
+	case name == "enter" || name == "ctrl+j":
+		return e.enter()
+	case name == "ctrl+c":
+		return ErrCancelled
+	case e.oneLine() && (name == "esc" || name == "alt+esc" || name == "ctrl+d" && e.area.Length() == 0):
+		return ErrEscaped
+	case name == "ctrl+d" && e.area.Length() == 0:
+		return io.EOF
+	case name == "ctrl+r" && len(e.past) > 0:
+		e.begin()
+	case name == "ctrl+l":
+		e.write("\x1b[H\x1b[2J")
+		e.shown, e.row, e.column = nil, 0, 0
+	case (name == "up" || name == "ctrl+p") && e.area.Line() == 0 && e.area.LineInfo().RowOffset == 0:
+		e.recall(e.line - 1)
+	case (name == "down" || name == "ctrl+n") && e.atEnd():
+		e.recall(e.line + 1)
+	case !e.oneLine() && isNewline(name):
+		e.insert("\n")
+	case k.Text == "" && (strings.Contains(name, "shift+") || name == "ctrl+g"): // it would select, which nothing shows
+	case name == "ctrl+y":
+		e.insert(e.killed)
+	default:
+		before := e.text()
+		e.area, _ = e.area.Update(k)
+		e.keep(before, e.text())
+	}
+	return nil
 }
 
-// Len implements [history.Source].
-func (p past) Len() int { return len(p()) }
+// keep keeps what was deleted, to be inserted again.
+func (e *Editor) keep(before, now string) {
+	if len(before) < len(now)+2 {
+		return
+	}
+	same := 0
+	for same < len(now) && before[same] == now[same] {
+		same++
+	}
+	e.killed = before[same : same+len(before)-len(now)]
+}
 
-// Dump implements [history.Source].
-func (p past) Dump() any { return p() }
+// isNewline reports whether a key begins a new line: Enter with another key, or what a terminal
+// makes of that.
+func isNewline(name string) bool {
+	return name == "alt+enter" || name == "shift+enter" || name == "ctrl+alt+j"
+}
+
+// enter ends the text, or begins a new line of it.
+func (e *Editor) enter() error {
+	if e.oneLine() {
+		return errEntered
+	}
+	begun, goesOn := e.cfg.GoesOn(e.text())
+	if !goesOn {
+		return errEntered
+	}
+	e.set(begun + "\n")
+	return nil
+}
+
+func (e *Editor) oneLine() bool { return e.cfg.GoesOn == nil }
+
+// atEnd reports whether the cursor is in the last row.
+func (e *Editor) atEnd() bool {
+	at := e.area.LineInfo()
+	return e.area.Line() == e.area.LineCount()-1 && at.RowOffset == at.Height-1
+}
+
+// tab stands for a tab in the textarea, which would make blanks of it.
+const tab = "\ue009"
+
+// text returns what was typed.
+func (e *Editor) text() string { return strings.ReplaceAll(e.area.Value(), tab, "\t") }
+
+// set puts a text in the place of what was typed.
+func (e *Editor) set(text string) {
+	e.area.Reset()
+	e.insert(text)
+}
+
+// insert inserts a text at the cursor.
+func (e *Editor) insert(text string) {
+	text = strings.NewReplacer("\r\n", "\n", "\r", "\n", "\t", tab).Replace(text)
+	if e.oneLine() {
+		text = strings.NewReplacer("\n", " ", tab, " ").Replace(text)
+	}
+	e.area.InsertString(text)
+}
+
+func (e *Editor) write(text string) { _, _ = io.WriteString(e.at.Out, text) }

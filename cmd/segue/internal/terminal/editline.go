@@ -1,35 +1,62 @@
 package terminal
 
 import (
-	"bufio"
 	"context"
+	"errors"
 	"io"
-	"strings"
+	"os"
+	"os/signal"
+	"time"
 
 	"golang.org/x/term"
+
+	"github.com/segue-go/segue/cmd/segue/internal/lineedit"
 )
 
+// Edit has a text typed at standard input and output, which begins with what was typed ahead, as
+// the terminal sent it. It returns what is typed beyond the text, for the next reader. In any case
+// the terminal is then as it was.
+func Edit(ctx context.Context, e *lineedit.Editor, ahead []byte) (typed string, beyond []byte, err error) {
+	until, stop := signal.NotifyContext(ctx, os.Interrupt)
+	defer stop()
+	keys := OpenKeys(os.Stdin)
+	if keys == nil {
+		typed, err = NewKeyboard(os.Stdin).edit(ctx, e, os.Stdout, "")
+		return typed, nil, err
+	}
+	defer keys.Close()
+	keys.rest = ahead
+	typed, err = e.Edit(keys.at(until, os.Stdout), "")
+	if until.Err() != nil && ctx.Err() == nil {
+		err = lineedit.ErrCancelled
+	}
+	keys.Close()
+	return typed, keys.Ahead(), err
+}
+
 // EditLine lets the user edit a line at the terminal out, behind a prompt, and returns it without
-// its newline. Ctrl-C and Ctrl-D return io.EOF. It returns when ctx ends; as for ReadLine, the keys
-// that are typed until the next line are dropped then.
+// its newline. Ctrl-C, Ctrl-D and Esc return io.EOF. It returns when ctx ends; as for ReadLine, the
+// keys that are typed until the next line are dropped then.
 func (k *Keyboard) EditLine(ctx context.Context, out io.Writer, prompt, line string) (string, error) {
-	restore := func() {}
+	line, err := k.edit(ctx, lineedit.New(lineedit.Config{Prompt: prompt}), out, line)
+	if errors.Is(err, lineedit.ErrCancelled) || errors.Is(err, lineedit.ErrEscaped) {
+		err = io.EOF
+	}
+	return line, err
+}
+
+// edit has a text edited that begins like this.
+func (k *Keyboard) edit(ctx context.Context, e *lineedit.Editor, out io.Writer, text string) (string, error) {
 	if f := FileOf(k.source); f != nil && term.IsTerminal(int(f.Fd())) {
 		state, err := term.MakeRaw(int(f.Fd()))
 		if err != nil {
 			return "", err
 		}
-		restore = func() { _ = term.Restore(int(f.Fd()), state) }
-	}
-	defer restore()
-	keys := &editedKeys{first: strings.NewReader(line), rest: k.r}
-	t, err := lineTerminal(keys, out, prompt)
-	if err != nil {
-		return "", err
+		defer func() { _ = term.Restore(int(f.Fd()), state) }()
 	}
 	k.reading = true
 	go func() {
-		typed, err := t.ReadLine()
+		typed, err := e.Edit(lineedit.Terminal{Out: out, Size: sizeOf(out), Next: k.next}, text)
 		k.typed <- typedLine{line: typed, err: err}
 	}()
 	select {
@@ -41,27 +68,18 @@ func (k *Keyboard) EditLine(ctx context.Context, out io.Writer, prompt, line str
 	}
 }
 
-// lineTerminal returns what edits a line behind a prompt.
-func lineTerminal(keys io.Reader, out io.Writer, prompt string) (*term.Terminal, error) {
-	t := term.NewTerminal(struct {
-		io.Reader
-		io.Writer
-	}{keys, out}, prompt)
-	size := SizeOf(out)
-	return t, t.SetSize(size.Columns, size.Rows)
-}
-
-// editedKeys are the keys of a line that is there already, and then those that the user types, each
-// as it comes.
-type editedKeys struct {
-	first *strings.Reader
-	rest  *bufio.Reader
-}
-
-// Read reads what has come, and waits for it if nothing has.
-func (e *editedKeys) Read(b []byte) (int, error) {
-	if e.first.Len() > 0 {
-		return e.first.Read(b)
+// next returns the next byte that is typed. It cannot wait for so long: what has not come with what
+// is there is none.
+func (k *Keyboard) next(patience <-chan time.Time) (byte, error) {
+	if patience != nil && k.r.Buffered() == 0 {
+		return 0, lineedit.ErrNoKey
 	}
-	return e.rest.Read(b[:1]) // no key of a later line is taken
+	return k.r.ReadByte()
+}
+
+func sizeOf(out io.Writer) func() (columns, rows int) {
+	return func() (columns, rows int) {
+		size := SizeOf(out)
+		return size.Columns, size.Rows
+	}
 }

@@ -2,10 +2,11 @@ package terminal
 
 import "golang.org/x/sys/unix"
 
-// What reads the modes of a terminal, and sets them at once.
+// What reads the modes of a terminal, sets them at once, and counts what is typed and not read.
 const (
-	getModes = unix.TCGETS
-	setModes = unix.TCSETS
+	getModes  = unix.TCGETS
+	setModes  = unix.TCSETS
+	getUnread = unix.TIOCINQ
 )
 
 func flushInput(terminal int) { _ = unix.IoctlSetInt(terminal, unix.TCFLSH, unix.TCIFLUSH) }

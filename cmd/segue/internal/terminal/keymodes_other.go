@@ -13,4 +13,6 @@ func quietKeys(*os.File) *keyModes { return nil }
 
 func (*keyModes) end() {}
 
-func (*keyModes) outliveStops(<-chan struct{}, func()) bool { return true }
+func (*keyModes) mend([]byte) {}
+
+func (*keyModes) outlive(<-chan struct{}, func(error)) bool { return true }

@@ -10,22 +10,26 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/segue-go/segue/cmd/segue/internal/lineedit"
 )
 
 // keyModes are the modes of a terminal that passes each key on at once, and shows none.
 type keyModes struct {
-	fd    int
-	stops chan os.Signal // Ctrl-Z; it is asked for before the modes are set, or else they would outlive a stop
+	fd      int
+	stops   chan os.Signal // Ctrl-Z; it is asked for before the modes are set, or else they would outlive a stop
+	resized chan os.Signal
+	early   int // bytes that were typed before the modes were set, and are not read yet
 
 	mu     sync.Mutex
 	before unix.Termios
 	over   bool
 }
 
-// quietKeys sets these modes; outliveStops must follow. It returns nil if f is no terminal, or if
+// quietKeys sets these modes; outlive must follow. It returns nil if f is no terminal, or if
 // this process is in the background there, where a change would stop it.
 func quietKeys(f *os.File) *keyModes {
-	m := &keyModes{fd: int(f.Fd()), stops: make(chan os.Signal, 1)}
+	m := &keyModes{fd: int(f.Fd()), stops: make(chan os.Signal, 1), resized: make(chan os.Signal, 1)}
 	if !m.inForeground() {
 		return nil
 	}
@@ -35,7 +39,11 @@ func quietKeys(f *os.File) *keyModes {
 	}
 	m.before = *before
 	m.awaitStops()
+	signal.Notify(m.resized, syscall.SIGWINCH)
 	m.set()
+	if m.early, err = unix.IoctlGetInt(m.fd, getUnread); err != nil {
+		m.early = 0
+	}
 	return m
 }
 
@@ -75,7 +83,18 @@ func (m *keyModes) end() {
 	m.over = true
 }
 
-// awaitStops has Ctrl-Z wait for outliveStops, unless it has no effect.
+// mend puts a Ctrl-D in the place of each that was typed before the modes were set: the terminal has
+// kept a mark for the end of a line there.
+func (m *keyModes) mend(read []byte) {
+	for i := range min(m.early, len(read)) {
+		if read[i] == 0 {
+			read[i] = '\x04'
+		}
+	}
+	m.early = max(0, m.early-len(read))
+}
+
+// awaitStops has Ctrl-Z wait for outlive, unless it has no effect.
 func (m *keyModes) awaitStops() {
 	if !signal.Ignored(syscall.SIGTSTP) {
 		signal.Notify(m.stops, syscall.SIGTSTP)
@@ -85,17 +104,22 @@ func (m *keyModes) awaitStops() {
 // stopWait is how long a stop may take. A process that nobody can continue does not stop.
 const stopWait = 100 * time.Millisecond
 
-// outliveStops restores the terminal when Ctrl-Z stops the process, and sets the modes again when
-// it goes on at the terminal. Then again is called. It returns true when over is closed, and
-// false when the process goes on in the background: what is typed is not for it any more.
-func (m *keyModes) outliveStops(over <-chan struct{}, again func()) bool {
+// outlive restores the terminal when Ctrl-Z stops the process, and sets the modes again when it goes
+// on at the terminal. It says so, and when the terminal has another size. It returns true when over
+// is closed, and false when the process goes on in the background: what is typed is not for it any
+// more.
+func (m *keyModes) outlive(over <-chan struct{}, say func(error)) bool {
 	goesOn := make(chan os.Signal, 1)
 	defer signal.Stop(m.stops)
+	defer signal.Stop(m.resized)
 	defer signal.Stop(goesOn)
 	for {
 		select {
 		case <-over:
 			return true
+		case <-m.resized:
+			say(lineedit.ErrResized)
+			continue
 		case <-m.stops:
 		}
 		m.restore()
@@ -114,6 +138,6 @@ func (m *keyModes) outliveStops(over <-chan struct{}, again func()) bool {
 		}
 		m.awaitStops()
 		m.set()
-		again()
+		say(lineedit.ErrAnew)
 	}
 }

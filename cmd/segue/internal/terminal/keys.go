@@ -4,10 +4,11 @@ import (
 	"context"
 	"errors"
 	"io"
+	"slices"
 	"sync"
 	"time"
 
-	"golang.org/x/term"
+	"github.com/segue-go/segue/cmd/segue/internal/lineedit"
 )
 
 // Keys are what is typed at a terminal, key by key. The terminal shows none of it; Ctrl-C and
@@ -21,20 +22,13 @@ type Keys struct {
 	closing chan struct{}
 	once    sync.Once
 	work    sync.WaitGroup
-	ahead   []byte // what was typed besides the key that was awaited
-
-	mu   sync.Mutex
-	line *term.Terminal // the line that is typed; nil: none is
+	events  chan error // what happens to the terminal, for an editor
+	ahead   []byte     // what was typed besides the key that was awaited
+	late    []byte     // what nobody has asked for
 }
 
 // maxAhead is how much is kept of what is typed before anybody asks for it.
 const maxAhead = 4 << 10
-
-// escapeWait is how long the rest of a key may take that begins as Esc does.
-const escapeWait = 50 * time.Millisecond
-
-// ErrEscaped says that Esc or Ctrl-D has ended a line.
-var ErrEscaped = errors.New("the line was left")
 
 // OpenKeys begins to read the keys of the terminal at r. It returns nil where that cannot be done:
 // r is no terminal, the process is in the background there, or the system has no such terminals.
@@ -52,10 +46,13 @@ func OpenKeys(r io.Reader) *Keys {
 		release()
 		return nil
 	}
-	k := &Keys{modes: modes, release: sync.OnceFunc(release), chunks: make(chan []byte), closing: make(chan struct{})}
+	k := &Keys{
+		modes: modes, release: sync.OnceFunc(release), chunks: make(chan []byte), closing: make(chan struct{}),
+		events: make(chan error, 1),
+	}
 	k.work.Go(func() { k.read(input) })
 	k.work.Go(func() {
-		if !modes.outliveStops(k.closing, k.repaint) {
+		if !modes.outlive(k.closing, k.happens) {
 			k.release() // or the next read would stop the process
 		}
 	})
@@ -68,10 +65,12 @@ func (k *Keys) read(input io.Reader) {
 	for {
 		b := make([]byte, 256)
 		n, err := input.Read(b)
+		k.modes.mend(b[:n])
 		if n > 0 {
 			select {
 			case k.chunks <- b[:n]:
 			case <-k.closing:
+				k.late = b[:n]
 				return
 			}
 		}
@@ -96,8 +95,9 @@ func (k *Keys) Close() {
 	})
 }
 
-// Ahead returns what was typed besides the keys that were awaited, up to a few KiB.
-func (k *Keys) Ahead() []byte { return append(k.ahead, k.rest...) }
+// Ahead returns what was typed besides the keys that were awaited, up to a few KiB. Call it after
+// Close.
+func (k *Keys) Ahead() []byte { return slices.Concat(k.ahead, k.rest, k.late) }
 
 // Await waits for a key. What is typed before it is kept for Ahead. It returns false when ctx ends,
 // or when nothing more can be read.
@@ -105,6 +105,7 @@ func (k *Keys) Await(ctx context.Context, key byte) bool {
 	for {
 		b, err := k.next(ctx, nil)
 		switch {
+		case errors.Is(err, lineedit.ErrAnew), errors.Is(err, lineedit.ErrResized):
 		case err != nil:
 			return false
 		case b == key:
@@ -115,9 +116,7 @@ func (k *Keys) Await(ctx context.Context, key byte) bool {
 	}
 }
 
-var errNoKey = errors.New("no key was pressed")
-
-// next returns the next byte that is typed; errNoKey if none is before patience ends.
+// next returns the next byte that is typed, as [lineedit.Terminal] has it.
 func (k *Keys) next(ctx context.Context, patience <-chan time.Time) (byte, error) {
 	if ctx.Err() != nil {
 		return 0, context.Cause(ctx)
@@ -130,7 +129,9 @@ func (k *Keys) next(ctx context.Context, patience <-chan time.Time) (byte, error
 			}
 			k.rest = chunk
 		case <-patience:
-			return 0, errNoKey
+			return 0, lineedit.ErrNoKey
+		case what := <-k.events:
+			return 0, what
 		case <-ctx.Done():
 			return 0, context.Cause(ctx)
 		}
@@ -140,50 +141,25 @@ func (k *Keys) next(ctx context.Context, patience <-chan time.Time) (byte, error
 	return b, nil
 }
 
-// Line lets the user type a line at the terminal out, behind a prompt, with the keys of EditLine.
-// Of what is pasted, line breaks become blanks. Esc, and Ctrl-D in an empty line, remove the line:
-// the error is ErrEscaped. With any other error, when ctx ends or nothing more can be read, the line
+// Line lets the user type a line at the terminal out, behind a prompt. Of what is pasted, line
+// breaks become blanks. Esc, and Ctrl-D in an empty line, remove the line: the error is
+// [lineedit.ErrEscaped]. With any other error, when ctx ends or nothing more can be read, the line
 // stays on the screen.
 func (k *Keys) Line(ctx context.Context, out io.Writer, prompt string) (string, error) {
-	keys := &lineKeys{keys: k, ctx: ctx}
-	t, err := lineTerminal(keys, out, prompt)
-	if err != nil {
-		return "", err
-	}
-	k.setLine(t)
-	_, _ = io.WriteString(out, pasteMarks)
-	defer func() { _, _ = io.WriteString(out, noPasteMarks) }()
-	line, err := t.ReadLine()
-	k.setLine(nil)
-	switch {
-	case err == nil:
-		return line, nil
-	case errors.Is(err, io.EOF), errors.Is(err, ErrEscaped):
-		_, _ = io.WriteString(out, "\r\x1b[K")
-		return "", ErrEscaped
-	default:
-		_, _ = io.WriteString(out, "\r\n")
-		return "", err
-	}
+	return lineedit.New(lineedit.Config{Prompt: prompt}).Edit(k.at(ctx, out), "")
 }
 
-// What has a terminal mark what is pasted, or not.
-const (
-	pasteMarks   = "\x1b[?2004h"
-	noPasteMarks = "\x1b[?2004l"
-)
-
-func (k *Keys) setLine(t *term.Terminal) {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	k.line = t
+// at returns the terminal out for an editor, with these keys until ctx ends.
+func (k *Keys) at(ctx context.Context, out io.Writer) lineedit.Terminal {
+	return lineedit.Terminal{Out: out, Size: sizeOf(out), Next: func(patience <-chan time.Time) (byte, error) {
+		return k.next(ctx, patience)
+	}}
 }
 
-// repaint shows the line that is typed again, after the process was stopped.
-func (k *Keys) repaint() {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	if k.line != nil {
-		_, _ = k.line.Write([]byte(pasteMarks))
+// happens has an editor know what happens to the terminal.
+func (k *Keys) happens(what error) {
+	select {
+	case k.events <- what:
+	default: // it does not look
 	}
 }

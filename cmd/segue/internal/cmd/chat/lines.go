@@ -43,7 +43,7 @@ func (ch *chat) lines() turnSource {
 		return &askedLines{ch}
 	}
 	ch.typed = ch.openTyped()
-	return &editedLines{ch, lineedit.New(lineedit.Config{
+	return &editedLines{chat: ch, editor: lineedit.New(lineedit.Config{
 		Prompt: chatPrompt, More: morePrompt, GoesOn: chatline.GoesOn, Complete: ch.complete, Typed: ch.typed.Typed,
 	})}
 }
@@ -64,16 +64,20 @@ func (ch *chat) openTyped() *chatline.History {
 // editedLines are typed at a terminal, with an editor.
 type editedLines struct {
 	*chat
-	editor *lineedit.Editor
+	editor    *lineedit.Editor
+	cancelled bool // the last line was, with Ctrl-C
 }
 
 func (l *editedLines) next(ctx context.Context) (string, error) {
-	l.editor.Feed(l.Ahead)
-	l.Ahead = nil
-	typed, err := l.editor.Read(ctx)
+	typed, beyond, err := terminal.Edit(ctx, l.editor, l.Ahead)
+	l.Ahead = beyond
+	again := l.cancelled && typed == ""
+	l.cancelled = errors.Is(err, lineedit.ErrCancelled)
 	switch {
-	case errors.Is(err, lineedit.ErrCancelled):
-		l.say("Ctrl-D ends the chat")
+	case l.cancelled && again:
+		return "", io.EOF
+	case l.cancelled:
+		l.say("Ctrl-C again or Ctrl-D ends the chat")
 		return "", errLineCancelled
 	case err != nil:
 		return "", err

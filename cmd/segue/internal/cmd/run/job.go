@@ -112,7 +112,7 @@ func Perform(ctx context.Context, c *cli.CLI, j Job, out cli.Output, s *terminal
 		return err
 	}
 	j.takes(notes.Begin(ctx))
-	defer func() { c.Ahead = notes.Ahead() }()
+	defer func() { c.Ahead = append(c.Ahead, notes.Ahead()...) }()
 	defer notes.End()
 	err = Tell(c, inOrder(j.events(ctx, o, s), said, notes.End), j, asker, out, s)
 	if out.Verbose {
