@@ -1,8 +1,8 @@
 package lineedit
 
 import (
+	"bytes"
 	"errors"
-	"strings"
 	"time"
 	"unicode/utf8"
 
@@ -13,13 +13,14 @@ import (
 const (
 	pasteMarks   = "\x1b[?2004h" // have a terminal mark what is pasted
 	noPasteMarks = "\x1b[?2004l"
-	pasteBegin   = "\x1b[200~"
-	pasteEnd     = "\x1b[201~"
-)
-
-const (
 	escapeWait   = 50 * time.Millisecond // how long the rest of a key may take that begins as Esc does
 	maxKeyLength = 32
+)
+
+// What is around what is pasted.
+var (
+	pasteBegin = []byte("\x1b[200~")
+	pasteEnd   = []byte("\x1b[201~")
 )
 
 // now is over at once.
@@ -38,15 +39,22 @@ func (e *Editor) next() (tea.Msg, error) {
 	}
 	key := []byte{c}
 	for err == nil && !isWhole(key) {
-		if c, err = e.at.Next(time.After(escapeWait)); err == nil {
+		var patience <-chan time.Time
+		if !bytes.HasPrefix(key, pasteBegin) {
+			patience = time.After(escapeWait)
+		}
+		switch c, err = e.at.Next(patience); {
+		case err == nil:
 			key = append(key, c)
+		case errors.Is(err, ErrResized), errors.Is(err, ErrAnew):
+			err = nil // all is painted after the key
 		}
 	}
-	switch {
-	case err != nil && !errors.Is(err, ErrNoKey):
+	if err != nil && !errors.Is(err, ErrNoKey) {
 		return nil, err
-	case string(key) == pasteBegin:
-		return e.pasted()
+	}
+	if pasted, ok := bytes.CutPrefix(key, pasteBegin); ok {
+		return tea.PasteMsg{Content: string(bytes.ToValidUTF8(bytes.TrimSuffix(pasted, pasteEnd), nil))}, nil
 	}
 	_, event := new(uv.EventDecoder).Decode(key)
 	if pressed, ok := event.(uv.KeyPressEvent); ok {
@@ -64,6 +72,8 @@ func isWhole(key []byte) bool {
 	switch {
 	case len(key) == 1:
 		return false
+	case bytes.HasPrefix(key, pasteBegin):
+		return bytes.HasSuffix(key, pasteEnd)
 	case key[1] == '\x1b':
 		return isWhole(key[1:])
 	case key[1] == 'O':
@@ -73,20 +83,4 @@ func isWhole(key []byte) bool {
 	default:
 		return utf8.FullRune(key[1:])
 	}
-}
-
-// pasted returns what is pasted.
-func (e *Editor) pasted() (tea.Msg, error) {
-	var all strings.Builder
-	for !strings.HasSuffix(all.String(), pasteEnd) {
-		c, err := e.at.Next(nil)
-		switch {
-		case errors.Is(err, ErrResized) || errors.Is(err, ErrAnew):
-			continue
-		case err != nil:
-			return nil, err
-		}
-		all.WriteByte(c)
-	}
-	return tea.PasteMsg{Content: strings.ToValidUTF8(strings.TrimSuffix(all.String(), pasteEnd), "")}, nil
 }
