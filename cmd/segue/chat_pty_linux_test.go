@@ -209,10 +209,10 @@ var differing = []struct {
 	{regexp.MustCompile(` +[0-9.]+(ms|s)\b`), ""},
 }
 
-// TestChat_screens talks at terminals of two widths. What they show is in docs/screens.
+// TestChat_screens talks at terminals of several widths. What they show is in docs/screens.
 func TestChat_screens(t *testing.T) {
 	t.Parallel()
-	for _, columns := range []int{40, 80} {
+	for _, columns := range []int{40, 60, 80, 200} {
 		t.Run(fmt.Sprint(columns), func(t *testing.T) {
 			t.Parallel()
 			dir, state := t.TempDir(), t.TempDir()

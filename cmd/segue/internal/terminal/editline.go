@@ -19,7 +19,7 @@ import (
 func Edit(ctx context.Context, e *lineedit.Editor, ahead []byte) (typed string, beyond []byte, err error) {
 	until, stop := signal.NotifyContext(ctx, os.Interrupt)
 	defer stop()
-	keys := OpenKeys(os.Stdin)
+	keys := openKeys(os.Stdin, true)
 	if keys == nil {
 		typed, err = NewKeyboard(os.Stdin).edit(ctx, e, os.Stdout, "")
 		return typed, nil, err
@@ -47,15 +47,23 @@ func (k *Keyboard) EditLine(ctx context.Context, out io.Writer, prompt, line str
 
 // edit has a text edited that begins like this.
 func (k *Keyboard) edit(ctx context.Context, e *lineedit.Editor, out io.Writer, text string) (string, error) {
+	restore := func() {}
 	if f := FileOf(k.source); f != nil && term.IsTerminal(int(f.Fd())) {
 		state, err := term.MakeRaw(int(f.Fd()))
 		if err != nil {
 			return "", err
 		}
-		defer func() { _ = term.Restore(int(f.Fd()), state) }()
+		restore = func() { _ = term.Restore(int(f.Fd()), state) }
 	}
+	defer restore()
 	k.reading = true
 	go func() {
+		defer func() {
+			if defect := recover(); defect != nil {
+				restore()
+				panic(defect)
+			}
+		}()
 		typed, err := e.Edit(lineedit.Terminal{Out: out, Size: sizeOf(out), Next: k.next}, text)
 		k.typed <- typedLine{line: typed, err: err}
 	}()

@@ -9,7 +9,7 @@ import "os"
 type keyModes struct{}
 
 // quietKeys returns nil.
-func quietKeys(*os.File) *keyModes { return nil }
+func quietKeys(*os.File, bool) *keyModes { return nil }
 
 func (*keyModes) end() {}
 

@@ -17,6 +17,7 @@ import (
 // keyModes are the modes of a terminal that passes each key on at once, and shows none.
 type keyModes struct {
 	fd      int
+	all     bool           // Ctrl-C is a key as well
 	stops   chan os.Signal // Ctrl-Z; it is asked for before the modes are set, or else they would outlive a stop
 	resized chan os.Signal
 	early   int // bytes that were typed before the modes were set, and are not read yet
@@ -28,8 +29,8 @@ type keyModes struct {
 
 // quietKeys sets these modes; outlive must follow. It returns nil if f is no terminal, or if
 // this process is in the background there, where a change would stop it.
-func quietKeys(f *os.File) *keyModes {
-	m := &keyModes{fd: int(f.Fd()), stops: make(chan os.Signal, 1), resized: make(chan os.Signal, 1)}
+func quietKeys(f *os.File, all bool) *keyModes {
+	m := &keyModes{all: all, fd: int(f.Fd()), stops: make(chan os.Signal, 1), resized: make(chan os.Signal, 1)}
 	if !m.inForeground() {
 		return nil
 	}
@@ -63,6 +64,9 @@ func (m *keyModes) set() {
 	now := m.before
 	now.Lflag &^= unix.ICANON | unix.ECHO
 	now.Cc[unix.VMIN], now.Cc[unix.VTIME] = 1, 0
+	if m.all {
+		now.Cc[unix.VINTR] = noKey
+	}
 	_ = unix.IoctlSetTermios(m.fd, setModes, &now) // without them no key begins anything
 }
 

@@ -32,7 +32,10 @@ const maxAhead = 4 << 10
 
 // OpenKeys begins to read the keys of the terminal at r. It returns nil where that cannot be done:
 // r is no terminal, the process is in the background there, or the system has no such terminals.
-func OpenKeys(r io.Reader) *Keys {
+func OpenKeys(r io.Reader) *Keys { return openKeys(r, false) }
+
+// openKeys is OpenKeys, where Ctrl-C may be a key as well, in its turn.
+func openKeys(r io.Reader, all bool) *Keys {
 	f := FileOf(r)
 	if f == nil {
 		return nil
@@ -41,7 +44,7 @@ func OpenKeys(r io.Reader) *Keys {
 	if input == io.Reader(f) {
 		return nil
 	}
-	modes := quietKeys(f)
+	modes := quietKeys(f, all)
 	if modes == nil {
 		release()
 		return nil
