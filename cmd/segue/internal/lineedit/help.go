@@ -1,7 +1,6 @@
 package lineedit
 
 import (
-	"fmt"
 	"strings"
 	"unicode/utf8"
 
@@ -111,9 +110,6 @@ func (e *Editor) before() string {
 	return strings.Join(lines, "\n")
 }
 
-// mostOffered is how many rows of words are offered.
-const mostOffered = 10
-
 // offered returns rows with words: one for each if they are explained.
 func offered(words []Word, columns int) []string {
 	var rows, names []string
@@ -133,9 +129,6 @@ func offered(words []Word, columns int) []string {
 			rows = append(rows, strings.TrimRight(all[at:end], " "))
 			at = end
 		}
-	}
-	if more := len(rows) - mostOffered; more > 0 {
-		rows = append(rows[:mostOffered], fmt.Sprintf("and %s", plaintext.Counted(more, "more row")))
 	}
 	return rows
 }

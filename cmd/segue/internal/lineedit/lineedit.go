@@ -171,7 +171,7 @@ func (e *Editor) press(key tea.Msg) error {
 		e.recall(e.line - 1)
 	case (name == "down" || name == "ctrl+n") && e.atEnd():
 		e.recall(e.line + 1)
-	case !e.oneLine() && isNewline(name):
+	case !e.oneLine() && (name == "alt+enter" || name == "shift+enter" || name == "ctrl+alt+j"):
 		e.insert("\n")
 	case k.Text == "" && (strings.Contains(name, "shift+") || name == "ctrl+g"): // it would select, which nothing shows
 	case name == "ctrl+y":
@@ -194,12 +194,6 @@ func (e *Editor) keep(before, now string) {
 		same++
 	}
 	e.killed = before[same : same+len(before)-len(now)]
-}
-
-// isNewline reports whether a key begins a new line: Enter with another key, or what a terminal
-// makes of that.
-func isNewline(name string) bool {
-	return name == "alt+enter" || name == "shift+enter" || name == "ctrl+alt+j"
 }
 
 // enter ends the text, or begins a new line of it.

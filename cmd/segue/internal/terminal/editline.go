@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"sync"
 	"time"
 
 	"golang.org/x/term"
@@ -53,17 +54,12 @@ func (k *Keyboard) edit(ctx context.Context, e *lineedit.Editor, out io.Writer, 
 		if err != nil {
 			return "", err
 		}
-		restore = func() { _ = term.Restore(int(f.Fd()), state) }
+		restore = sync.OnceFunc(func() { _ = term.Restore(int(f.Fd()), state) })
 	}
 	defer restore()
 	k.reading = true
 	go func() {
-		defer func() {
-			if defect := recover(); defect != nil {
-				restore()
-				panic(defect)
-			}
-		}()
+		defer restore()
 		typed, err := e.Edit(lineedit.Terminal{Out: out, Size: sizeOf(out), Next: k.next}, text)
 		k.typed <- typedLine{line: typed, err: err}
 	}()
