@@ -97,7 +97,7 @@ func TestPerform_tools(t *testing.T) {
 		} {
 			t.Run(fmt.Sprintf("%s, wrapped %v", name, wrapped), func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
-					cfg := orchestrator.Config{Client: scripted.New(), Strategies: strategy.Set{"solve": stopsSolver}, Tools: list}
+					cfg := orchestrator.Config{Client: scripted.New(), Strategies: strategy.Set{"solve": completetask.New(completetask.Config{})}, Tools: list}
 					if wrapped {
 						cfg.Middleware = []orchestrator.Middleware{around}
 					}
@@ -131,7 +131,7 @@ func TestPerform_suspended(t *testing.T) {
 		asks := raw("asks", func(ctx context.Context, _ string) (string, error) {
 			return tools.Ask(ctx, tools.Question{Text: "Which?"})
 		})
-		o, err := orchestrator.New(orchestrator.Config{Client: scripted.New(), Strategies: strategy.Set{"solve": stopsSolver}, Tools: []tools.Tool{asks}, Reply: reply})
+		o, err := orchestrator.New(orchestrator.Config{Client: scripted.New(), Strategies: strategy.Set{"solve": completetask.New(completetask.Config{})}, Tools: []tools.Tool{asks}, Reply: reply})
 		require.NoError(t, err)
 		e := callOf("asks")
 		_, err = o.Perform(t.Context(), e)
@@ -163,7 +163,7 @@ func TestPerform_models(t *testing.T) {
 			return nil, ctx.Err()
 		},
 	} {
-		o, err := orchestrator.New(orchestrator.Config{Client: complete, Strategies: strategy.Set{"solve": stopsSolver}})
+		o, err := orchestrator.New(orchestrator.Config{Client: complete, Strategies: strategy.Set{"solve": completetask.New(completetask.Config{})}})
 		require.NoError(t, err)
 		in := t.Context()
 		if want == delegation.CodeFailed {

@@ -355,7 +355,7 @@ func TestChat_keys(t *testing.T) {
 	p.Await("Ctrl-C again or Ctrl-D ends\r\n  the chat\r\n")
 	p.Await("> ")
 	p.Types("\x03")
-	require.Equal(t, exitDone, codeOf(t, p.cmd.Wait()), p.Rest())
+	require.Equal(t, cli.ExitDone, codeOf(t, p.cmd.Wait()), p.Rest())
 	<-p.read
 	p.untouched()
 }
@@ -370,7 +370,7 @@ func TestChat_early(t *testing.T) {
 		c.types("one\r")
 		c.awaitText("Right.")
 		c.types("two\r\x04")
-		c.end(exitDone)
+		c.end(cli.ExitDone)
 		require.Equal(t, "two", m.heard(2))
 	}
 }

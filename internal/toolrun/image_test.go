@@ -54,7 +54,7 @@ func TestShowImage_refuses(t *testing.T) {
 		refused(ctx, "https://", "at most 16")
 		return "", nil
 	})
-	require.Len(t, tools.Runner{}.Run(t.Context(), jobFor(setOf(t, look), "look")).Images, 16)
+	require.Len(t, toolrun.Runner{}.Run(t.Context(), jobFor(setOf(t, look), "look")).Images, 16)
 }
 
 // A picture that every provider refuses would be in all later requests of the run.

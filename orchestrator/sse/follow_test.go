@@ -251,5 +251,5 @@ func TestFollow_damaged(t *testing.T) {
 	_, err := agent(t, scripted.New(scripted.Text("done")), in(store)).Run(t.Context(), orchestrator.Task{Run: "r", Input: delegation.Input{Goal: "go"}})
 	require.NoError(t, err)
 	server, _ := serve(t, sse.Config{Follow: agent(t, scripted.New(), in(damaged{store})), Authorize: anyRun})
-	refused(t, get(t.Context(), t, server, ""), http.StatusInternalServerError, sse.CodeInternal, "could not be")
+	refused(t, get(t.Context(), t, server, ""), http.StatusInternalServerError, "internal", "could not be")
 }
