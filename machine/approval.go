@@ -3,10 +3,16 @@ package machine
 import (
 	"bytes"
 	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strconv"
+	"strings"
+	"time"
 
+	"github.com/segue-go/segue/delegation"
 	"github.com/segue-go/segue/internal/jsonform"
 	"github.com/segue-go/segue/messages"
 	"github.com/segue-go/segue/tools"
@@ -285,4 +291,315 @@ func (m *Machine) edit(e *effect, arguments string) bool {
 		m.proceed(e)
 	}
 	return true
+}
+
+// question returns the wait that asks a person whether a call may be made, or made again.
+func (m *Machine) question(e *effect, kind, text string) Wait {
+	w := Wait{
+		Run: m.run, Frame: e.frame.name, Seq: e.id.Seq, Kind: kind, CallID: e.call.ID, Tool: e.call.Name, Arguments: e.call.Arguments,
+		Text: text, Untrusted: e.frame.branch.untrusted,
+	}
+	if kind == WaitApproval && m.started.Expires > 0 {
+		w.Expires = m.now.Add(m.started.Expires).Truncate(timePrecision)
+	}
+	return w.Identified(e.nextWait())
+}
+
+// nextWait returns the id of the next wait of an effect. It is part of the ids of the machine's own
+// waits, so that a reply fits only one of them, even if the same question is asked again.
+func (e *effect) nextWait() EffectID {
+	return EffectID{Seq: e.id.Seq, Index: e.id.Index, Wait: e.asked + 1}
+}
+
+// addWait adds a wait to an effect.
+func (m *Machine) addWait(e *effect, w Wait) {
+	e.waits = append(e.waits, wait{Wait: w, id: e.nextWait()})
+	e.asked++
+	if m.waits == nil {
+		m.waits = map[string]*effect{}
+	}
+	m.waits[w.ID] = e
+	m.emitFor(e.frame, e.id.Seq, EventWaitStarted, WaitStarted{Wait: w})
+	m.out.Effects = append(m.out.Effects, m.person(e, &e.waits[len(e.waits)-1]))
+}
+
+// closeWaits closes all waits of an effect without an answer.
+func (m *Machine) closeWaits(e *effect) {
+	for w := range e.openWaits() {
+		why := &delegation.Error{Code: delegation.CodeStopped, Message: "machine: there is nothing to wait for any more"}
+		if ending := m.endingOf(e.frame); ending != nil {
+			why = ending.err
+		}
+		w.closed = true
+		delete(m.waits, w.ID)
+		if !m.withdrawRelease(w.id) {
+			m.out.Withdrawn = append(m.out.Withdrawn, w.id)
+		}
+		m.emitFor(e.frame, e.id.Seq, EventWaitEnded, WaitEnded{WaitID: w.ID, Err: why})
+	}
+}
+
+// asked applies an Asked: a running effect waits for a person.
+func (m *Machine) asked(rec Record) error {
+	r := rec.(Asked)
+	canonicalAsked(&r)
+	e := m.find(r.Effect)
+	if err := m.compare(e, r.Effect, "", "", "", "", nil); err != nil {
+		return err
+	}
+	problem := m.badWait(e, &r.Wait)
+	if !e.performed() {
+		problem = "nobody performs the effect now"
+	}
+	if problem == "" && m.waits[r.Wait.ID] != nil {
+		problem = "it waits for that already"
+	}
+	if problem == "" && m.endingOf(e.frame) != nil {
+		problem = "its frame ends: nobody is asked any more"
+	}
+	if problem != "" {
+		return m.answerError(e, r.Effect, nil, problem)
+	}
+	m.begin(r.At)
+	m.withdrawIntent(e)
+	e.begun, e.inAsk = true, true
+	m.move(e, asking)
+	m.addWait(e, r.Wait)
+	return nil
+}
+
+// badWait says what is wrong with a wait of an effect; "" if nothing is wrong.
+func (m *Machine) badWait(e *effect, w *Wait) string {
+	switch {
+	case w.Kind == WaitApproval || w.Kind == WaitUnknown:
+		return fmt.Sprintf("waits of kind %q are the machine's", w.Kind)
+	case w.ID != w.identity(e.id):
+		return "the id of the wait does not match its content"
+	default:
+		return ""
+	}
+}
+
+// suspended applies a Suspended: an effect that has returned waits for a person.
+func (m *Machine) suspended(rec Record) error {
+	r := rec.(Suspended)
+	canonicalSuspended(&r)
+	e := m.find(r.Effect)
+	if err := m.compare(e, r.Effect, "", "", "", "", nil); err != nil {
+		return err
+	}
+	problem := ""
+	switch {
+	case !e.performed():
+		problem = "nobody performs the effect now"
+	case len(r.Waits) == 0:
+		problem = "it waits for nothing"
+	case r.State != nil && !json.Valid(r.State):
+		problem = "its state is not JSON"
+	}
+	for i := range r.Waits {
+		if problem == "" {
+			problem = m.badWait(e, &r.Waits[i])
+		}
+	}
+	if problem != "" {
+		return m.answerError(e, r.Effect, nil, problem)
+	}
+	m.begin(r.At)
+	m.charge(e.frame, &usage{elapsed: r.Elapsed})
+	m.withdrawIntent(e)
+	if e.inAsk {
+		m.withdrawRelease(e.id)
+	}
+	e.kept, e.intended, e.begun, e.inAsk = r.State, false, true, false
+	m.move(e, waiting)
+	if end := m.endingOf(e.frame); end != nil {
+		m.closeEffect(e, end)
+		return nil
+	}
+	for _, w := range r.Waits {
+		if e.openWait(func(have *wait) bool { return have.ID == w.ID }) == nil {
+			m.addWait(e, w)
+		}
+	}
+	m.proceed(e)
+	return nil
+}
+
+// replied applies a Replied: it ends a wait.
+func (m *Machine) replied(rec Record) error {
+	r := rec.(Replied)
+	canonicalReplied(&r)
+	e, w, err := m.waitFor(&r)
+	if err != nil {
+		return err
+	}
+	m.begin(r.At)
+	delete(m.waits, w.ID)
+	w.closed = true
+	if w.Kind != WaitUnknown { // which is about a call that was made
+		e.frame.hasNews()
+	}
+	end := WaitEnded{WaitID: w.ID, Err: r.Err}
+	switch {
+	case r.Expired && w.Kind == WaitTimer: // what it waited for has come
+		w.reply, end.Reply = &Reply{WaitID: w.ID}, &Reply{WaitID: w.ID}
+	case r.Expired:
+		end.Err = &delegation.Error{Code: delegation.CodeFailed, Message: "machine: nobody answered in time"}
+	case r.Err == nil:
+		reply := r.Reply
+		w.reply, end.Reply = &reply, &reply
+	}
+	w.err = end.Err
+	m.emitFor(e.frame, e.id.Seq, EventWaitEnded, end)
+	switch w.Kind {
+	case WaitApproval:
+		m.approvalReplied(e, w, &r)
+	case WaitUnknown:
+		m.unknownReplied(e, w)
+	default:
+		m.proceed(e)
+	}
+	return nil
+}
+
+// waitFor returns the wait that a reply answers, or an error that says why it answers none.
+func (m *Machine) waitFor(r *Replied) (*effect, *wait, error) {
+	id := r.Reply.WaitID
+	refused := func(problem string) (*effect, *wait, error) {
+		return nil, nil, &ReplyError{Run: m.run, WaitID: id, Problem: problem}
+	}
+	e, ok := m.waits[id]
+	if !ok {
+		return nil, nil, NoSuchWait(m.run, id, m.Waits())
+	}
+	w := e.openWait(func(w *wait) bool { return w.ID == id })
+	if r.Expired && (w.Expires.IsZero() || r.At.Before(w.Expires)) {
+		return refused("it has not expired")
+	}
+	if !r.Expired && r.Err == nil {
+		if problem := w.Problem(&r.Reply, r.At); problem != "" {
+			return refused(problem)
+		}
+		if r.Reply.Arguments != "" && e.begun {
+			return refused("the call has begun, and its arguments cannot be changed any more")
+		}
+	}
+	return e, w, nil
+}
+
+// textUnknown is the result of a call that may have had its effect.
+const textUnknown = "the run broke off while this call was made, and whether it had its effect is unknown"
+
+// unknownReplied carries out a person's reply about a call that may have had its effect.
+func (m *Machine) unknownReplied(e *effect, w *wait) {
+	if w.reply != nil && w.reply.Approve {
+		e.intended = false
+		m.proceed(e)
+		return
+	}
+	text := textUnknown
+	if w.reply != nil && w.reply.Text+w.reply.Reason != "" {
+		text += "; a person says: " + w.reply.Text + w.reply.Reason
+	}
+	m.endCall(e, m.callOutput(e, messages.StatusUnknown, messages.ReasonInterrupted, text))
+}
+
+// Wait is a question that a run waits for somebody to answer, usually a person. Other frameworks
+// call this an interrupt. A [Reply] answers it.
+type Wait struct {
+	ID        string    `json:"id"`                  // unique; named by the [Reply]
+	Run       string    `json:"run"`                 // the run that waits
+	Frame     string    `json:"frame"`               // position in the delegation tree
+	Seq       int       `json:"seq"`                 // number of the step
+	Kind      string    `json:"kind"`                // one of the kinds below, or a kind of your own
+	CallID    string    `json:"call_id,omitempty"`   // the tool call that it is about, if any
+	Tool      string    `json:"tool,omitempty"`      // the tool of that call
+	Arguments string    `json:"arguments,omitempty"` // arguments of that call, as they will be used
+	Text      string    `json:"text,omitempty"`      // the question for the person
+	Options   []string  `json:"options,omitempty"`   // possible answers; none: any answer
+	Untrusted bool      `json:"untrusted,omitempty"` // the run has read text from outside, which may have caused this
+	Expires   time.Time `json:"expires,omitzero"`    // later answers are rejected; zero: never
+}
+
+// The kinds of a [Wait] that this library makes.
+const (
+	WaitApproval = "approval"         // may the call be made? Reply.Approve answers
+	WaitQuestion = tools.KindQuestion // Reply.Text answers
+	WaitTimer    = tools.KindTimer    // nobody is asked: the effect continues at Expires
+	WaitStep     = "step"             // a Handler cannot perform the effect now, and gave no other wait
+	WaitUnknown  = "unknown"          // the call may have had its effect: Reply.Approve makes it again; otherwise Text or Reason says what is known
+)
+
+// Reply answers a [Wait].
+type Reply struct {
+	WaitID  string `json:"wait_id"`
+	Approve bool   `json:"approve,omitempty"` // for WaitApproval: make the call; for WaitUnknown: make it again
+	Text    string `json:"text,omitempty"`    // for WaitQuestion: the answer
+	Reason  string `json:"reason,omitempty"`  // for the model: why the call is refused, or why the question is declined (with no Text)
+
+	// Arguments, for WaitApproval with Approve, are a JSON object: the call is made with them
+	// instead of the arguments that were shown. "" changes nothing. The policy judges the changed
+	// call, and may refuse it. The conversation has the call as it is made. The arguments of a call
+	// that has begun cannot be changed.
+	Arguments string `json:"arguments,omitempty"`
+}
+
+// Expired reports whether the wait has expired at that time.
+func (w *Wait) Expired(at time.Time) bool { return !w.Expires.IsZero() && at.After(w.Expires) }
+
+// Identified returns w in the form that a journal would return, with its ID set. The ID is a hash
+// of the effect and of all fields of w, with the arguments in canonical form. So a reply fits no
+// other wait.
+func (w Wait) Identified(of EffectID) Wait {
+	if !w.plain() {
+		if r, err := canonical(Asked{Wait: w}); err == nil {
+			w = r.Wait
+		}
+	}
+	w.ID = w.identity(of)
+	return w
+}
+
+func (w *Wait) identity(of EffectID) string {
+	var room [512]byte
+	text := room[:0]
+	for _, part := range [...]string{w.Run, of.String(), w.Frame, w.Kind, w.CallID, w.Tool, jsonform.Canonical(w.Arguments), w.Text} {
+		text = appendPart(text, part)
+	}
+	for _, part := range w.Options {
+		text = appendPart(text, part)
+	}
+	if !w.Expires.IsZero() {
+		text = strconv.AppendInt(text, w.Expires.UnixMilli(), 10)
+	}
+	sum := sha256.Sum256(text)
+	return hex.EncodeToString(sum[:12])
+}
+
+// appendPart appends a part of what identifies a wait, with its length.
+func appendPart(dst []byte, part string) []byte {
+	dst = append(strconv.AppendInt(dst, int64(len(part)), 10), ':')
+	return append(append(dst, part...), ';')
+}
+
+// Problem says why a reply does not answer the wait at the given time; "" if it does.
+func (w *Wait) Problem(r *Reply, at time.Time) string {
+	switch {
+	case w.Expired(at):
+		return "it has expired; resume the run without a reply to be asked again"
+	case w.Kind == WaitQuestion && r.Text == "" && r.Reason == "":
+		return "a question is answered by Text, or declined by a Reason"
+	case r.Arguments != "" && (w.Kind != WaitApproval || !r.Approve):
+		return "Arguments are for the approval of a call"
+	case r.Arguments != "" && !isObject(r.Arguments):
+		return "its Arguments are not a JSON object"
+	default:
+		return ""
+	}
+}
+
+// isObject reports whether a text is one JSON object.
+func isObject(text string) bool {
+	return strings.HasPrefix(strings.TrimSpace(text), "{") && json.Valid([]byte(text))
 }

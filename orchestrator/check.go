@@ -1,16 +1,21 @@
 package orchestrator
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"maps"
 	"reflect"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/segue-go/segue/internal/guard"
 	"github.com/segue-go/segue/internal/similar"
+	"github.com/segue-go/segue/internal/toolrun"
 	"github.com/segue-go/segue/machine"
+	"github.com/segue-go/segue/messages"
+	"github.com/segue-go/segue/nextstep"
 	"github.com/segue-go/segue/strategy"
 	"github.com/segue-go/segue/tools"
 )
@@ -219,4 +224,215 @@ func namesOf(defs []tools.Definition) []string {
 		names[i] = d.Name
 	}
 	return names
+}
+
+// ApprovalConfig says which tool calls need a person's approval. Calls are judged before any
+// middleware sees them, so people see the arguments as the model wrote them. An approval is valid
+// once, for one call with the arguments that the person saw or, with Reply.Arguments, wrote. The
+// arguments that a person wrote must fit the schema of the tool, and the policy may refuse the call
+// with them. If a middleware changes the arguments of an approved call, the call is refused. If the
+// call was allowed without asking, the changed call is judged again.
+//
+// A refused call gives the model a failed result with the reason. Calls that need no approval do
+// not wait for calls that do. But the call of a Sequential tool waits for the earlier calls of its
+// batch, and the later calls wait for it.
+type ApprovalConfig struct {
+	Default machine.ApprovalPolicy            // for tools that are not in Tools and do not declare NeedsApproval; nil: AskIfChanging
+	Tools   map[string]machine.ApprovalPolicy // by the name of a tool of the Config or of a strategy
+	Expires time.Duration                     // time after which an unanswered approval expires; 0: 24 hours; negative: never
+}
+
+// policy combines the config into one policy. It returns nil if there is no config: then only calls
+// of tools whose Definition says NeedsApproval are asked about.
+func (c *ApprovalConfig) policy() machine.ApprovalPolicy {
+	if c == nil {
+		return nil
+	}
+	byDefault, byTool := c.Default, maps.Clone(c.Tools)
+	if byDefault == nil {
+		byDefault = machine.AskIfChanging
+	}
+	return func(r machine.ApprovalRequest) machine.Verdict {
+		switch policy := byTool[r.Definition.Name]; {
+		case policy != nil:
+			return policy(r)
+		case r.Definition.NeedsApproval:
+			return machine.VerdictAsk
+		default:
+			return byDefault(r)
+		}
+	}
+}
+
+// withNotes returns the policy that asks also about the calls of tools that have an ApprovalNote in
+// these definitions. A run that goes on keeps the definitions that it began with: it may have begun
+// before there was something to note.
+func withNotes(policy machine.ApprovalPolicy, defs []tools.Definition) machine.ApprovalPolicy {
+	noted := map[string]bool{}
+	for i := range defs {
+		if defs[i].ApprovalNote != "" {
+			noted[defs[i].Name] = true
+		}
+	}
+	if len(noted) == 0 {
+		return policy
+	}
+	return func(r machine.ApprovalRequest) machine.Verdict {
+		v := machine.VerdictAllow
+		if policy != nil {
+			v = policy(r)
+		}
+		if v == machine.VerdictAllow && (noted[r.Definition.Name] || policy == nil && r.Definition.NeedsApproval) {
+			return machine.VerdictAsk
+		}
+		return v
+	}
+}
+
+// checkArguments returns a [*machine.ReplyError] if a person has changed the arguments of a call to some
+// that do not fit the schema of its tool.
+func (r *run) checkArguments(rec machine.Record) error {
+	replied, ok := rec.(machine.Replied)
+	if !ok || replied.Reply.Arguments == "" {
+		return nil
+	}
+	for _, e := range r.m.Open() {
+		if e.Wait == nil || e.Wait.ID != replied.Reply.WaitID || e.Definition == nil || e.Definition.Parameters == nil {
+			continue
+		}
+		schema, err := tools.CompileSchema(e.Definition.Parameters)
+		if err != nil {
+			return nil //nolint:nilerr // the tool itself says what it thinks of the arguments
+		}
+		if err := schema.Check(replied.Reply.Arguments); err != nil {
+			return &machine.ReplyError{Run: r.id, WaitID: e.Wait.ID, Problem: fmt.Sprintf("its Arguments do not fit the tool %.64q: %v", e.Call.Name, err)}
+		}
+	}
+	return nil
+}
+
+// check returns an error for rules about unknown tools, with similar names.
+func (c *ApprovalConfig) check(names []string) error {
+	if c == nil {
+		return nil
+	}
+	slices.Sort(names)
+	names = slices.Compact(names)
+	var unknown []string
+	for _, name := range slices.Sorted(maps.Keys(c.Tools)) {
+		if slices.Contains(names, name) {
+			continue
+		}
+		unknown = append(unknown, fmt.Sprintf("%q%s", name, meant(name, names)))
+	}
+	if unknown == nil {
+		return nil
+	}
+	return &ConfigError{Field: "Approve", Err: fmt.Errorf("rules name tools that do not exist: %s; %s", strings.Join(unknown, ", "), thereAre(names))}
+}
+
+// lookUp looks up the calls that may have had their effect when the process died, if their tools
+// can. A call that had its effect gets its result; a call that had none will be made. The outcome
+// of the other calls stays unknown.
+func (r *run) lookUp() error {
+	for _, e := range r.m.Open() {
+		if e.Kind != machine.EffectTool || e.Safe() {
+			continue
+		}
+		x := r.newExecution(&e, false)
+		l := lookuperOf(x.tool)
+		if l == nil {
+			continue
+		}
+		rec := machine.Answered{At: r.now, Effect: e.ID, NotBegun: true}
+		switch output, found := r.askTool(l, x); {
+		case output.Status != messages.StatusOK:
+			continue
+		case found:
+			rec = e.Answered(x.keepLarge(r.ctx, nextstep.ToolResult{Output: output}), r.now, 0)
+		}
+		if err := r.apply(rec); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// askTool lets a tool look up one of its calls, within the time-out of a call.
+func (r *run) askTool(l tools.Lookuper, x *execution) (messages.ToolOutput, bool) {
+	e := &x.effect
+	found := make(chan bool, 1)
+	runner := r.o.runner
+	runner.OnPanic = func(call messages.ToolCall, value any, stack []byte) {
+		r.o.panicked(r.ctx, &machine.PanicReport{Run: r.id, Frame: e.Frame, Seq: e.ID.Seq, Where: "the Lookup of the tool " + call.Name, Value: value, Stack: stack})
+	}
+	c := runner.Begin(r.ctx, toolrun.Job{Call: e.Call, Key: e.Key(), MaxResult: x.mostKept(e.Call.Name), Tool: &lookup{Lookuper: l, key: e.Key(), found: found}})
+	done := make(chan messages.ToolOutput, 1)
+	go func() {
+		returned := false
+		defer func() {
+			if !returned {
+				done <- c.Exited()
+			}
+		}()
+		output := c.Perform()
+		returned = true
+		done <- output
+	}()
+	var late <-chan time.Time
+	if at, ok := c.Due(); ok {
+		timer := time.NewTimer(time.Until(at) + max(0, runner.Grace))
+		defer timer.Stop()
+		late = timer.C
+	}
+	var output messages.ToolOutput
+	select {
+	case output = <-done:
+	case <-late:
+		output = c.Abandon(tools.ReasonTimeout)
+	}
+	select {
+	case yes := <-found:
+		return output, yes
+	default:
+		return messages.ToolOutput{}, false
+	}
+}
+
+// lookup is a tool whose call looks up another call.
+type lookup struct {
+	tools.Lookuper
+	key   string
+	found chan<- bool
+}
+
+// Definition returns the definition of the tool, as read-only.
+func (l *lookup) Definition() tools.Definition {
+	def := l.Lookuper.Definition()
+	def.ReadOnly = true
+	return def
+}
+
+// Call implements [tools.Tool].
+func (l *lookup) Call(ctx context.Context, arguments string) (string, error) {
+	result, found, err := l.Lookup(ctx, l.key, arguments)
+	if err == nil {
+		l.found <- found
+	}
+	return result, err
+}
+
+// lookuperOf returns the Lookuper that a tool is, or wraps; nil: there is none.
+func lookuperOf(t tools.Tool) tools.Lookuper {
+	for t != nil {
+		if l, ok := t.(tools.Lookuper); ok {
+			return l
+		}
+		w, ok := t.(interface{ Unwrap() tools.Tool })
+		if !ok {
+			return nil
+		}
+		t = w.Unwrap()
+	}
+	return nil
 }

@@ -1,6 +1,7 @@
 package orchestrator
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"runtime/debug"
@@ -13,6 +14,7 @@ import (
 	"github.com/segue-go/segue/internal/asktime"
 	"github.com/segue-go/segue/internal/toolrun"
 	"github.com/segue-go/segue/machine"
+	"github.com/segue-go/segue/messages"
 	"github.com/segue-go/segue/nextstep"
 	"github.com/segue-go/segue/tools"
 )
@@ -307,4 +309,314 @@ func (r *run) finish(x *execution, answer nextstep.Answer, err error) {
 		return // it is performed again when the run is resumed
 	}
 	r.answer(&x.effect, answer, elapsed)
+}
+
+// mailbox passes messages from the goroutines of a run to its loop.
+type mailbox struct {
+	ready chan struct{} // receives when there is new mail
+
+	mu        sync.Mutex
+	queue     []mail
+	collected []mail        // room for the next queue
+	events    int           // number of events in the queue
+	room      chan struct{} // closed when the queue is collected; nil: no goroutine waits for that
+	closed    bool
+}
+
+// mail is one message of a goroutine.
+type mail struct {
+	execution *execution      // the execution that it comes from
+	answer    nextstep.Answer // answer of the effect; or err is set
+	err       error
+	event     *machine.Event // event to emit
+	ask       *question      // question to ask a person
+	reply     *machine.Reply // reply to the wait of a person's effect; or err is set
+}
+
+// refuse answers the question of the mail with the error that the effect is over.
+func (m *mail) refuse() {
+	if m.ask != nil {
+		m.ask.answer <- answered{err: errOver}
+	}
+}
+
+// open makes the mailbox ready. It is called before other goroutines use it.
+func (b *mailbox) open() {
+	if b.ready == nil {
+		b.ready = make(chan struct{}, 1)
+	}
+}
+
+// post adds a mail. It never blocks. After the run has ended it drops the mail and refuses its
+// question.
+func (b *mailbox) post(m mail) {
+	b.mu.Lock()
+	if b.closed {
+		b.mu.Unlock()
+		m.refuse()
+		return
+	}
+	b.queue = append(b.queue, m)
+	if m.event != nil {
+		b.events++
+	}
+	b.mu.Unlock()
+	b.signal()
+}
+
+// signal wakes the loop.
+func (b *mailbox) signal() {
+	select {
+	case b.ready <- struct{}{}:
+	default: // a signal is pending
+	}
+}
+
+// unread is the number of events that may wait for a consumer. Above it, goroutines that produce
+// events block, so that a slow consumer slows the run.
+const unread = 256
+
+// deliver is post for frequent events. It blocks while the consumer is far behind, until ctx is
+// done.
+func (b *mailbox) deliver(ctx context.Context, m mail) {
+	b.mu.Lock()
+	for b.events >= unread && !b.closed {
+		if b.room == nil {
+			b.room = make(chan struct{})
+		}
+		room := b.room
+		b.mu.Unlock()
+		select {
+		case <-room:
+		case <-ctx.Done():
+			return
+		}
+		b.mu.Lock()
+	}
+	b.mu.Unlock()
+	b.post(m)
+}
+
+// try is post for an event that may be dropped if the consumer is far behind.
+func (b *mailbox) try(m mail) {
+	b.mu.Lock()
+	full := b.events >= unread
+	b.mu.Unlock()
+	if !full {
+		b.post(m)
+	}
+}
+
+// collect returns the mail since the last collect. The slice is valid until the next collect.
+func (b *mailbox) collect() []mail {
+	clear(b.collected)
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.collected, b.queue, b.events = b.queue, b.collected[:0], 0
+	b.makeRoom()
+	return b.collected
+}
+
+func (b *mailbox) makeRoom() {
+	if b.room != nil {
+		close(b.room)
+		b.room = nil
+	}
+}
+
+// close closes the mailbox and refuses the questions in it.
+func (b *mailbox) close() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for i := range b.queue {
+		b.queue[i].refuse()
+	}
+	b.closed, b.queue = true, nil
+	b.makeRoom()
+}
+
+// timeCall sets the deadline of a tool call.
+func (r *run) timeCall(x *execution) {
+	if c := x.running(); c != nil && x.cut == "" {
+		if at, ok := c.Due(); ok {
+			x.deadline = at.Add(max(0, r.o.runner.Grace))
+			r.lookAt(x.deadline)
+		}
+	}
+}
+
+// lookAt makes the loop check deadlines at the given time or earlier. It does not reset a timer
+// that fires too early, because that does no harm.
+func (r *run) lookAt(at time.Time) {
+	r.box.open()
+	switch {
+	case r.timer == nil:
+		r.timer = time.AfterFunc(time.Until(at), r.box.signal)
+	case !r.nextLook.IsZero() && !at.Before(r.nextLook):
+		return
+	default:
+		r.timer.Reset(time.Until(at))
+	}
+	r.nextLook = at
+}
+
+// overdue cancels or abandons executions, and stops agents, whose time is over.
+func (r *run) overdue() {
+	if r.ending == stopsNow {
+		r.graceForAll()
+	}
+	if r.nextLook.IsZero() {
+		return
+	}
+	now := time.Now()
+	if now.Before(r.nextLook) {
+		return
+	}
+	r.now, r.nextLook = now, time.Time{}
+	for _, x := range r.dueBy(now) {
+		if !r.extended(x) {
+			r.abandon(x)
+		}
+	}
+	r.stopLateAgents()
+	for _, x := range r.executions {
+		if !x.deadline.IsZero() {
+			r.lookAt(x.deadline)
+		}
+	}
+	for _, a := range r.agents {
+		r.lookAt(a.at)
+	}
+}
+
+// extended moves the deadline of a call whose tool has asked a person meanwhile: a person's time is
+// not the tool's. It reports whether there is time left.
+func (r *run) extended(x *execution) bool {
+	const pause = 100 * time.Millisecond // between looks while the tool asks
+	c := x.running()
+	if c == nil || x.cut != "" {
+		return false
+	}
+	at, ok := c.Due()
+	if at = at.Add(max(0, r.o.runner.Grace)); !ok || !at.After(r.now) {
+		return false
+	}
+	x.deadline = at
+	if soon := r.now.Add(pause); at.Before(soon) {
+		x.deadline = soon
+	}
+	return true
+}
+
+// dueBy returns the executions whose time is over at the given time, in the order of their effects.
+func (r *run) dueBy(at time.Time) (due []*execution) {
+	for _, x := range r.executions {
+		if !x.deadline.IsZero() && !x.deadline.After(at) {
+			due = append(due, x)
+		}
+	}
+	slices.SortFunc(due, func(a, b *execution) int {
+		x, y := a.effect.ID, b.effect.ID
+		return cmp.Or(cmp.Compare(x.Seq, y.Seq), cmp.Compare(x.Index, y.Index), cmp.Compare(x.Wait, y.Wait))
+	})
+	return due
+}
+
+// graceForAll starts the grace period of all tools and questions whose context has ended.
+func (r *run) graceForAll() {
+	if r.graced {
+		return
+	}
+	r.graced = true
+	for _, x := range r.executions {
+		r.grace(x)
+	}
+}
+
+// grace starts the grace period of an execution whose context has ended. There is none for clients,
+// remotes and middleware: the run waits until they return.
+func (r *run) grace(x *execution) {
+	if x.cut != "" {
+		return
+	}
+	if x.effect.Kind != machine.EffectPerson && x.running() == nil {
+		return
+	}
+	x.cut = messages.ReasonInterrupted
+	r.now = time.Now()
+	x.deadline = r.now.Add(max(0, r.o.runner.Grace))
+	r.lookAt(x.deadline)
+}
+
+// abandon ends an execution that does not return.
+func (r *run) abandon(x *execution) {
+	x.deadline = time.Time{}
+	if x.effect.Kind == machine.EffectPerson {
+		r.remove(x)
+		return
+	}
+	c := x.running()
+	if c == nil {
+		return
+	}
+	r.box.post(mail{execution: x, answer: nextstep.ToolResult{Output: c.Abandon(cmp.Or(x.cut, tools.ReasonTimeout))}})
+}
+
+// agentDeadline is the deadline of an agent.
+type agentDeadline struct {
+	frame string
+	at    time.Time
+	tool  string
+	limit time.Duration
+}
+
+// timeAgent sets the deadline of an agent that begins, or that goes on with other code, and removes
+// it when the agent ends.
+func (r *run) timeAgent(e *machine.Event) {
+	begins := func(frame, tool string) {
+		if limit := r.o.agentTimeout(tool); limit > 0 {
+			late := agentDeadline{frame: frame, at: r.now.Add(limit), tool: tool, limit: limit}
+			r.agents = append(r.agents, late)
+			r.lookAt(late.at)
+		}
+	}
+	switch d := e.Detail.(type) {
+	case machine.FrameEntered:
+		if d.After == "" { // a successor has the time that is left
+			begins(e.Frame, d.Tool)
+		}
+	case machine.RunMigrated:
+		r.agents = nil
+		for _, open := range d.Open {
+			begins(open.Frame, open.Tool)
+		}
+	case machine.FrameLeft:
+		if d.Handoff == "" {
+			r.agents = slices.DeleteFunc(r.agents, func(a agentDeadline) bool { return a.frame == e.Frame })
+		}
+	}
+}
+
+// stopLateAgents stops agents whose time is over.
+func (r *run) stopLateAgents() {
+	for _, a := range slices.Clone(r.agents) {
+		if a.at.After(r.now) {
+			continue
+		}
+		r.agents = slices.DeleteFunc(r.agents, func(b agentDeadline) bool { return b.frame == a.frame })
+		reason := "the agent " + a.tool + " took longer than " + a.limit.String()
+		_ = r.apply(machine.Stopped{At: r.now, Reason: reason, Now: true, Frame: a.frame}) // it may have ended
+	}
+}
+
+// agentTimeout returns the time-out of an agent, by the name of its tool; 0: none.
+func (o *Orchestrator) agentTimeout(tool string) time.Duration {
+	if tool == "" {
+		return 0
+	}
+	t, ok := o.tools.Lookup(tool)
+	if !ok || machine.AgentOf(t) == nil {
+		return 0
+	}
+	return max(0, t.Definition().Timeout)
 }

@@ -6,12 +6,17 @@ import (
 	"fmt"
 	"iter"
 	"reflect"
+	"slices"
 	"strconv"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/segue-go/segue/checkpoint"
 	"github.com/segue-go/segue/machine"
+	"github.com/segue-go/segue/messages"
+	"github.com/segue-go/segue/nextstep"
 )
 
 // Position is a place in the events of a run: behind the event of that Record and Index. The zero
@@ -242,4 +247,245 @@ func (f *following) tellPassing(last int) bool {
 		}
 	}
 	return true
+}
+
+// followers are those who follow runs in this process.
+type followers struct {
+	some atomic.Int64 // how many there are
+
+	mu sync.Mutex
+	of map[checkpoint.Key][]*follower
+}
+
+// follower hears that there is something new in a journal, and what is kept nowhere.
+type follower struct {
+	ready chan struct{} // holds something if there is something to look at
+
+	mu      sync.Mutex
+	passing []machine.Event
+	lost    bool // it has not heard all that was told of the steps in progress
+}
+
+// mostPassing bounds what is kept for a follower that does not take it. What is told behind it is
+// lost to that follower, but for snapshots of the steps in progress.
+const mostPassing = 1024
+
+// add returns a new follower of a run.
+func (s *followers) add(key checkpoint.Key) *follower {
+	f := &follower{ready: make(chan struct{}, 1), lost: true}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.of == nil {
+		s.of = map[checkpoint.Key][]*follower{}
+	}
+	s.of[key] = append(s.of[key], f)
+	s.some.Add(1)
+	return f
+}
+
+func (s *followers) remove(key checkpoint.Key, f *follower) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.some.Add(-1)
+	left := slices.DeleteFunc(s.of[key], func(other *follower) bool { return other == f })
+	if s.of[key] = left; len(left) == 0 {
+		delete(s.of, key)
+	}
+}
+
+// each calls do for those who follow a run.
+func (s *followers) each(key checkpoint.Key, do func(*follower)) {
+	if s.some.Load() == 0 {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, f := range s.of[key] {
+		do(f)
+	}
+}
+
+// stored says that the journal of a run is longer now.
+func (s *followers) stored(key checkpoint.Key) { s.each(key, (*follower).signal) }
+
+// told hands on an event that is kept nowhere.
+func (s *followers) told(key checkpoint.Key, e *machine.Event) {
+	s.each(key, func(f *follower) { f.add(e) })
+}
+
+func (f *follower) add(e *machine.Event) {
+	f.mu.Lock()
+	if f.lost = f.lost || len(f.passing) >= mostPassing; !f.lost {
+		f.passing = append(f.passing, *e)
+	}
+	f.mu.Unlock()
+	f.signal()
+}
+
+func (f *follower) signal() {
+	select {
+	case f.ready <- struct{}{}:
+	default:
+	}
+}
+
+// take returns what was told since the last take and, to a follower that has lost some of it, the
+// snapshots of the steps in progress.
+func (o *Orchestrator) take(key checkpoint.Key, f *follower) []machine.Event {
+	r := o.keeper.get(key)
+	if r != nil {
+		r.progress.mu.Lock() // so that nothing is told between the snapshots and what follows them
+		defer r.progress.mu.Unlock()
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	passing := f.passing
+	if f.passing = nil; f.lost && r != nil {
+		for _, s := range r.progress.frames {
+			passing = append(passing, snapshotOf(s.event, s.snapshot()))
+		}
+	}
+	f.lost = f.lost && r == nil && o.keeper.get(key) != nil // a run that has just begun
+	return passing
+}
+
+// mostSoFar is the number of bytes that are kept of a reply in progress.
+const mostSoFar = 1 << 20
+
+// progress is what has come of the replies of a run that is worked on here.
+type progress struct {
+	mu     sync.Mutex
+	frames map[string]*replySoFar // of the frames that have a reply in progress
+}
+
+// replySoFar is what was told of the last step of a frame. Its pieces are appended, and never copied.
+type replySoFar struct {
+	event          machine.Event // the first of the step
+	text, thoughts strings.Builder
+	calls          []*callSoFar
+	size           int  // above mostSoFar not all is kept
+	later          bool // the text was promised for later
+	taken          int  // the last step of the frame that has its answer, for a follower
+}
+
+type callSoFar struct {
+	machine.CallDelta
+	arguments strings.Builder
+}
+
+// tell hands an event to those who follow the run, if no journal keeps it, and keeps what it adds to
+// a reply.
+func (r *run) tell(e *machine.Event) {
+	p := &r.progress
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	switch {
+	case e.Kind == machine.EventStepTaken, e.Kind == machine.EventFrameLeft:
+		delete(p.frames, e.Frame)
+	case tellsOfReply(e):
+		if s := p.frames[e.Frame]; s == nil || s.event.Seq != e.Seq {
+			p.frames[e.Frame] = new(replySoFar)
+			r.o.followers.told(r.journal.key, new(snapshotOf(*e, machine.StepSnapshot{}))) // for one who heard of the step before it was begun again
+		}
+		p.frames[e.Frame].add(e)
+	}
+	if e.Index == 0 {
+		r.o.followers.told(r.journal.key, e)
+	}
+}
+
+// tellsOfReply reports whether an event changes what has come of a reply.
+func tellsOfReply(e *machine.Event) bool {
+	return slices.Contains([]machine.EventKind{machine.EventTextDelta, machine.EventThoughtDelta, machine.EventCallDelta, machine.EventRetryWaiting, machine.EventStepSnapshot}, e.Kind)
+}
+
+// add adds an event of the frame, and reports whether it is a piece of a reply.
+func (s *replySoFar) add(e *machine.Event) bool {
+	if !tellsOfReply(e) {
+		return false
+	}
+	if e.Seq > s.event.Seq {
+		*s = replySoFar{event: *e, taken: s.taken}
+	}
+	to := &s.text
+	switch d := e.Detail.(type) {
+	case machine.StepSnapshot:
+		s.replace(d)
+		return false
+	case machine.RetryWaiting:
+		if s.calls = nil; d.Discard {
+			s.replace(machine.StepSnapshot{})
+		}
+		return false
+	case machine.CallDelta:
+		to = &s.call(d).arguments
+	default:
+		if e.Kind == machine.EventThoughtDelta {
+			to = &s.thoughts
+		}
+	}
+	if s.size += len(e.Text); s.size <= mostSoFar {
+		to.WriteString(strings.ToValidUTF8(e.Text, "\ufffd")) // as readers see halves of characters
+	}
+	return true
+}
+
+func (s *replySoFar) replace(d machine.StepSnapshot) {
+	*s = replySoFar{event: s.event, taken: s.taken, later: d.Later, size: len(d.Text) + len(d.Thoughts)}
+	s.text.WriteString(d.Text)
+	s.thoughts.WriteString(d.Thoughts)
+	for _, c := range d.Calls {
+		s.call(c.CallDelta).arguments.WriteString(c.Arguments)
+	}
+}
+
+func (s *replySoFar) call(d machine.CallDelta) *callSoFar {
+	for _, c := range s.calls {
+		if c.CallDelta == d {
+			return c
+		}
+	}
+	s.calls = append(s.calls, &callSoFar{CallDelta: d})
+	return s.calls[len(s.calls)-1]
+}
+
+func (s *replySoFar) snapshot() machine.StepSnapshot {
+	if s.later || s.size > mostSoFar {
+		return machine.StepSnapshot{Later: true}
+	}
+	d := machine.StepSnapshot{Text: s.text.String(), Thoughts: s.thoughts.String()}
+	for _, c := range s.calls {
+		d.Calls = append(d.Calls, machine.CallSnapshot{CallDelta: c.CallDelta, Arguments: c.arguments.String()})
+	}
+	return d
+}
+
+// snapshotOf returns the snapshot of the step of an event.
+func snapshotOf(e machine.Event, d machine.StepSnapshot) machine.Event {
+	e.Kind, e.Text, e.Detail = machine.EventStepSnapshot, "", d
+	return e
+}
+
+// wholeReply returns the snapshot of the reply that a record holds; nil if it holds none that was to
+// be told.
+func wholeReply(m *machine.Machine, rec machine.Record) *machine.Event {
+	a, ok := rec.(machine.Answered)
+	if !ok {
+		return nil
+	}
+	var reply *messages.Assistant
+	switch answer := a.Answer.(type) {
+	case nextstep.APIResponse:
+		reply = &answer.Response.Message
+	case nextstep.Failure:
+		reply = &answer.Partial
+	default:
+		return nil
+	}
+	for _, x := range m.Open() {
+		if x.ID == a.Effect && x.Kind == machine.EffectModel && !isAside(&x) {
+			return new(snapshotOf(eventOf(&x, a.At), machine.StepSnapshot{Text: reply.Text(), Thoughts: reply.Thought(), Whole: true}))
+		}
+	}
+	return nil
 }

@@ -1,15 +1,20 @@
 package orchestrator
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
 
 	"github.com/segue-go/segue/delegation"
+	"github.com/segue-go/segue/internal/guard"
+	"github.com/segue-go/segue/internal/toolrun"
 	"github.com/segue-go/segue/llmclient"
 	"github.com/segue-go/segue/machine"
 	"github.com/segue-go/segue/messages"
@@ -188,4 +193,151 @@ func counted(u messages.Usage) messages.Usage {
 		*n = max(0, *n)
 	}
 	return u
+}
+
+// callRemote calls a remote in the role of a tool, so that it has in its context what a tool has. It
+// may suspend its effect as a tool does, or by a [SuspendedError].
+func (x *execution) callRemote(ctx context.Context, remote Remote, step nextstep.Delegate) (answer nextstep.Answer, err error) {
+	whose := "the remote " + step.Strategy
+	err = context.Canceled // stays if the remote is not called
+	tool := tools.NewRaw(tools.Definition{Name: step.Strategy}, func(ctx context.Context, _ string) (string, error) {
+		out, problem := remote(ctx, step)
+		if err = x.readError(problem, whose); err == nil {
+			answer = nextstep.DelegationResult{Output: out}
+		}
+		return "", err
+	})
+	runner := toolrun.Runner{Timeout: -1, OnPanic: func(_ messages.ToolCall, value any, stack []byte) {
+		err = x.brokeDown(whose, value, stack)
+	}}
+	call := runner.Begin(ctx, toolrun.Job{
+		Call: messages.ToolCall{Name: step.Strategy}, Tool: tool, Key: x.effect.Key(), Ask: x.ask, Resumption: x.resumption(),
+	})
+	out := call.Perform()
+	if out.Reason != tools.ReasonSuspended {
+		return answer, err
+	}
+	s, ok := call.Suspended()
+	own, is := errors.AsType[*SuspendedError](err)
+	if !ok && is && own != nil && x.suspension(&out).Waits[0].ID == "" { // nobody was asked by Ask
+		s, ok = toolrun.Suspension{State: own.State}, true
+		for i := range own.Waits {
+			w := &own.Waits[i]
+			s.Questions = append(s.Questions, tools.Question{Kind: cmp.Or(w.Kind, machine.WaitStep), Text: w.Text, Options: w.Options, Until: w.Expires})
+		}
+	}
+	if ok {
+		err = x.suspended(&s)
+	}
+	return nil, err
+}
+
+// panicked reports a panic to Config.OnPanic and the log. OnPanic may panic too.
+func (o *Orchestrator) panicked(ctx context.Context, p *machine.PanicReport) {
+	if o.cfg.Logger != nil {
+		attrs := []slog.Attr{
+			slog.String("run", p.Run), slog.String("frame", p.Frame), slog.Int("seq", p.Seq), slog.String("where", p.Where),
+			slog.String("type", fmt.Sprintf("%T", p.Value)), slog.String("stack", string(p.Stack)),
+		}
+		if o.cfg.LogContent {
+			attrs = append(attrs, slog.Any("value", p.Value))
+		}
+		o.log(ctx, slog.LevelError, "contained a panic", attrs...)
+	}
+	if o.cfg.OnPanic == nil {
+		return
+	}
+	defer func() { _ = recover() }()
+	o.cfg.OnPanic(ctx, *p)
+}
+
+// panicked reports a panic during an effect. It is called from any goroutine.
+func (x *execution) panicked(where string, value any, stack []byte) {
+	e := &x.effect
+	x.run.o.panicked(x.run.ctx, &machine.PanicReport{Run: e.Run, Frame: e.Frame, Seq: e.ID.Seq, Where: where, Value: value, Stack: stack})
+}
+
+// config returns the configuration of the run's Machine: the shared one, or a copy if panics must
+// be reported with the context of the run. Panics during a replay are not reported again.
+func (o *Orchestrator) config(r *run) *machine.Config {
+	cfg := &o.quiet
+	if r.observed() {
+		cfg = &o.full
+	}
+	if o.cfg.OnPanic == nil && o.cfg.Logger == nil {
+		return cfg
+	}
+	own := *cfg
+	own.OnPanic = func(p machine.PanicReport) {
+		if !r.replays {
+			o.panicked(r.ctx, &p)
+		}
+	}
+	return &own
+}
+
+// observed reports whether the events of the run's steps and tools are consumed or logged.
+func (r *run) observed() bool { return r.streams || r.o.cfg.Logger != nil || r.observation != nil }
+
+// guard calls a method of the store, and turns a panic into an error.
+func (o *Orchestrator) guard(ctx context.Context, run, method string, call func() error) (err error) {
+	defer func() {
+		if v := recover(); v != nil {
+			p := &machine.PanicError{Value: v, Stack: debug.Stack()}
+			o.panicked(ctx, &machine.PanicReport{Run: run, Where: "the store in " + method, Value: v, Stack: p.Stack})
+			err = p
+		}
+	}()
+	return call()
+}
+
+// readError converts an error from foreign code to data: from a client, a middleware, a remote, a
+// store, Config.Reply, or the cause of a context. After that no method of the error itself is
+// called. An error whose methods panic, such as a typed nil, becomes a [*machine.PanicError] with
+// [delegation.CodePanic]; the PanicError is also returned.
+func readError(err error) (unreadable *machine.PanicError, data error) {
+	switch e := err.(type) { //nolint:errorlint // exactly these types are safe
+	case nil:
+		return nil, nil
+	case *guard.Error:
+		return nil, e
+	case *SuspendedError:
+		if e != nil {
+			return nil, e
+		}
+	}
+	defer func() {
+		if v := recover(); v != nil {
+			unreadable = &machine.PanicError{Value: v, Stack: debug.Stack()}
+			data = delegation.NewError(delegation.CodePanic, fmt.Errorf("orchestrator: the Error method of a %T %w", err, unreadable))
+		}
+	}()
+	return nil, guard.New(err, err.Error())
+}
+
+// readError is readError for an error of an effect; it reports a panic of the error.
+func (x *execution) readError(err error, whose string) error {
+	unreadable, data := readError(err)
+	if unreadable != nil {
+		x.panicked("an error of "+whose, unreadable.Value, unreadable.Stack)
+	}
+	return data
+}
+
+// boundary wraps a Handler that may be foreign code: it converts its error to data.
+func boundary(h Handler) Handler {
+	return func(ctx context.Context, e machine.Effect) (nextstep.Answer, error) {
+		answer, err := h(ctx, e)
+		if x := executionOf(ctx); x != nil {
+			return answer, x.readError(err, "a middleware")
+		}
+		_, data := readError(err)
+		return answer, data
+	}
+}
+
+// causeOfContext returns why a context is done, as data; nil if it is not.
+func causeOfContext(ctx context.Context) error {
+	_, cause := readError(context.Cause(ctx))
+	return cause
 }

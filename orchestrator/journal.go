@@ -5,14 +5,18 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
+	"maps"
 	"runtime/debug"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/google/uuid"
 
 	"github.com/segue-go/segue/checkpoint"
 	"github.com/segue-go/segue/machine"
+	"github.com/segue-go/segue/orchestrator/internal/journals"
 )
 
 // JournalError says what is wrong with the journal of a run, or that it could not be written. What
@@ -275,4 +279,284 @@ func (o *Orchestrator) header(s machine.Started) checkpoint.Header {
 // isLast reports whether the run does not go on in this process after what is pending.
 func (r *run) isLast() bool {
 	return r.m.Done() || r.m.Status() == machine.StatusWaiting && r.o.cfg.Reply == nil && len(r.executions) == 0
+}
+
+// ErrTakenOver reports that another process has resumed the run. This process cannot write its
+// journal any more. See [machine.StatusTakenOver].
+var ErrTakenOver = errors.New("orchestrator: another process has taken the run over")
+
+// lease is the lease of a run in progress, see [checkpoint.Leaser]. Every append renews it; if no
+// append comes for long, the keeper does.
+type lease struct {
+	time time.Duration // 0: there are no leases
+
+	mu      sync.Mutex
+	held    bool
+	renewed time.Time
+	beat    context.CancelFunc // ends the heartbeat in progress; nil: there is none
+	beaten  chan struct{}      // closed when it has ended
+}
+
+// next returns the Lease of the next batch: it renews the lease or, with the last append, ends it.
+func (l *lease) next(last bool) time.Duration {
+	if l.time == 0 || !last {
+		return l.time
+	}
+	l.drop()
+	return -1
+}
+
+// drop ends the heartbeats, and reports whether the run had the lease.
+func (l *lease) drop() bool {
+	l.mu.Lock()
+	held, cancel, beaten := l.held, l.beat, l.beaten
+	l.held = false
+	l.mu.Unlock()
+	if cancel != nil {
+		cancel()
+		<-beaten
+	}
+	return held
+}
+
+// appended is called after an append with that Lease. After a failed append the run may have the
+// lease, too.
+func (l *lease) appended(lease time.Duration, err error) {
+	if errors.Is(err, checkpoint.ErrConflict) { // it is another's
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		l.held = false
+		return
+	}
+	if lease > 0 || lease < 0 && err != nil {
+		l.take()
+	}
+}
+
+// due reports whether the lease is to be renewed.
+func (l *lease) due() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.held && time.Since(l.renewed) >= l.time/3
+}
+
+// take is called when the run has the lease from now on.
+func (l *lease) take() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.held, l.renewed = true, time.Now()
+}
+
+// extend renews the lease of a run without appends for a third of its time: the heartbeat. It
+// cancels a run that was taken over.
+func (r *run) extend(ctx context.Context) {
+	l, j := &r.journal.lease, r.journal
+	ctx, cancel := context.WithTimeout(ctx, l.time/3)
+	defer cancel()
+	if !l.begin(cancel) {
+		return
+	}
+	err := j.tryAppend(ctx, &checkpoint.Batch{Key: j.key, Writer: j.writer, Epoch: j.epoch, Lease: l.time})
+	switch held := l.end(err); {
+	case !held || err == nil:
+	case errors.Is(err, checkpoint.ErrConflict):
+		r.cancel(ErrTakenOver)
+	default:
+		r.o.log(ctx, slog.LevelWarn, "a lease could not be extended", slog.String("run", r.id))
+	}
+}
+
+// begin begins a heartbeat, and reports whether one is due. The lock is not held meanwhile: a store
+// that takes long does not hold up the run.
+func (l *lease) begin(cancel context.CancelFunc) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if !l.held || time.Since(l.renewed) < l.time/3 {
+		return false
+	}
+	l.beat, l.beaten = cancel, make(chan struct{})
+	return true
+}
+
+// end ends a heartbeat, and reports whether the run had the lease until then.
+func (l *lease) end(err error) (held bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	held = l.held
+	switch {
+	case !held:
+	case err == nil:
+		l.renewed = time.Now()
+	case errors.Is(err, checkpoint.ErrConflict):
+		l.held = false
+	}
+	close(l.beaten)
+	l.beat, l.beaten = nil, nil
+	return held
+}
+
+// release ends the lease of a run that this process leaves.
+func (r *run) release() {
+	j := r.journal
+	if !j.lease.drop() {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.ctx), time.Second)
+	defer cancel()
+	_ = j.tryAppend(ctx, &checkpoint.Batch{Key: j.key, Writer: j.writer, Epoch: j.epoch, Lease: -1}) // after an error the lease runs out
+}
+
+// keeper renews the leases of the runs in progress, and brings them the messages that were posted
+// to them. It uses a timer, and no goroutine of its own.
+type keeper struct {
+	every time.Duration // 0: the store has neither ability
+	inbox checkpoint.Inbox
+
+	mu    sync.Mutex
+	runs  map[checkpoint.Key]*run
+	armed bool
+}
+
+// add adds a run, and reports whether there was no run with the same key.
+func (k *keeper) add(o *Orchestrator, r *run) bool {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.runs[r.journal.key] != nil {
+		return false
+	}
+	if k.runs == nil {
+		k.runs = map[checkpoint.Key]*run{}
+	}
+	k.runs[r.journal.key] = r
+	if k.every > 0 && !k.armed {
+		k.armed = true
+		time.AfterFunc(k.every, func() { k.look(o) })
+	}
+	return true
+}
+
+// remove removes a run that is no longer in progress.
+func (k *keeper) remove(r *run) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	delete(k.runs, r.journal.key)
+}
+
+// get returns the run in progress with that key; nil if there is none.
+func (k *keeper) get(key checkpoint.Key) *run {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return k.runs[key]
+}
+
+// look serves every run once, and sets the timer again if there are any.
+func (k *keeper) look(o *Orchestrator) {
+	k.mu.Lock()
+	runs := make([]*run, 0, len(k.runs))
+	for _, r := range k.runs {
+		runs = append(runs, r)
+	}
+	k.mu.Unlock()
+	var all sync.WaitGroup
+	all.Go(func() { k.collect(o, runs) })
+	k.extend(&all, runs)
+	all.Wait()
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.armed = len(k.runs) > 0; k.armed {
+		time.AfterFunc(k.every, func() { k.look(o) })
+	}
+}
+
+// extend renews the leases that are due, several at once: one that takes long does not cost the
+// others theirs.
+func (k *keeper) extend(all *sync.WaitGroup, runs []*run) {
+	const atOnce = 32
+	places := make(chan struct{}, atOnce)
+	for _, r := range runs {
+		if !r.journal.lease.due() {
+			continue
+		}
+		places <- struct{}{}
+		all.Go(func() {
+			defer func() { <-places }()
+			r.extend(context.Background())
+		})
+	}
+}
+
+// collect brings runs the messages that were posted to them.
+func (k *keeper) collect(o *Orchestrator, runs []*run) {
+	if k.inbox == nil {
+		return
+	}
+	for some := range slices.Chunk(runs, 500) {
+		keys, of := make([]checkpoint.Key, len(some)), make(map[checkpoint.Key]*run, len(some))
+		for i, r := range some {
+			keys[i], of[r.journal.key] = r.journal.key, r
+		}
+		for _, m := range k.posted(o, keys) {
+			if r := of[m.Key]; r != nil { // a run that was resumed since has read the inbox itself
+				r.post(m)
+			}
+		}
+	}
+}
+
+// posted returns the messages to runs that can be read.
+func (k *keeper) posted(o *Orchestrator, keys []checkpoint.Key) (posted []checkpoint.Message) {
+	ctx, cancel := context.WithTimeout(context.Background(), k.every+time.Second)
+	defer cancel()
+	err := o.guard(ctx, "", "Posted", func() (err error) {
+		posted, err = k.inbox.Posted(ctx, keys...)
+		return err
+	})
+	if err != nil {
+		o.log(ctx, slog.LevelWarn, "the inbox could not be read", slog.Int("runs", len(keys)))
+	}
+	return posted
+}
+
+// standing returns the header of a run that was made from records.
+func (o *Orchestrator) standing(run *journals.Run) *checkpoint.Header {
+	h := o.header(run.Machine.Started())
+	h.Labels = maps.Clone(h.Labels)
+	h.Status = checkpoint.Status(run.Machine.Status())
+	switch {
+	case h.Status == "":
+		h.Status, h.Reason, h.Version = checkpoint.StatusParked, run.Reason, "" // no version of Recover starts it
+	case run.Version != nil:
+		h.Version = *run.Version
+	}
+	setWaits(&h, run.Machine.Waits())
+	return &h
+}
+
+// adoptRun stores the values and the records of a run that is new to the store, and returns its
+// head. A value is stored before the records that name it.
+func (o *Orchestrator) adoptRun(ctx context.Context, run *journals.Run) (checkpoint.Head, error) {
+	writer, err := uuid.NewV7()
+	if err != nil {
+		return checkpoint.Head{}, &JournalError{Run: run.Key.Run, Err: err}
+	}
+	j := journal{
+		store: o.cfg.Store, key: run.Key, run: run.Key.Run, writer: writer.String(), epoch: 1, pending: run.Records, patience: o.cfg.Timeouts.Store,
+	}
+	defer j.close()
+	h := o.standing(run)
+	if len(run.Values) > 0 {
+		err = j.adoptValues(ctx, h, run.Values)
+	}
+	if err == nil {
+		b := j.batch()
+		b.Header = h
+		err = j.append(ctx, &b)
+	}
+	if e, ok := errors.AsType[*JournalError](err); ok && errors.Is(err, checkpoint.ErrConflict) {
+		return checkpoint.Head{}, &RunExistsError{Run: run.Key.Run, Err: e}
+	}
+	if err != nil {
+		return checkpoint.Head{}, err
+	}
+	return o.headOf(ctx, run.Key)
 }

@@ -5,9 +5,15 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"hash/maphash"
+	"sync"
+	"sync/atomic"
+	"time"
 
+	"github.com/segue-go/segue/internal/repeats"
 	"github.com/segue-go/segue/llmclient"
 	"github.com/segue-go/segue/machine"
+	"github.com/segue-go/segue/messages"
 	"github.com/segue-go/segue/nextstep"
 )
 
@@ -245,4 +251,154 @@ func timedOut(request, run context.Context, err error) error {
 		late.Model, late.Partial, late.Usage, late.Attempts = e.Model, e.Partial, e.Usage, e.Attempts
 	}
 	return late
+}
+
+// Repetition bounds how often a reply may repeat itself. A reply that passes a bound while it is
+// streamed is cut off, and ends with [llmclient.FinishRepetition]; the built-in strategies tell the
+// model so, once. Its text, its thoughts and the arguments of its calls count alike.
+type Repetition struct {
+	Block int // the longest block that is looked for, in bytes; 0: 512
+	Times int // how often a block may stand at the end; 0: 24; negative: any number
+	Bytes int // blocks at the end that are together no longer than this are never too many; at least two of Block; 0: 4 KiB
+	Calls int // how often the last call may be made in one reply; 0: 8; negative: any number
+}
+
+// withDefaults returns the bounds with the defaults.
+func (r Repetition) withDefaults() Repetition {
+	usual := repeats.Usual
+	return Repetition{Block: max(1, cmp.Or(r.Block, usual.Block)), Times: cmp.Or(r.Times, usual.Times), Bytes: cmp.Or(r.Bytes, usual.Bytes), Calls: cmp.Or(r.Calls, 8)}
+}
+
+var errRepeats = errors.New("orchestrator: the reply repeats itself without end")
+
+// loopWatch watches a reply for repetition.
+type loopWatch struct {
+	most  *Repetition
+	cut   context.CancelCauseFunc
+	found bool // the reply was cut off
+	tail  repeats.Tail
+
+	index  int // of the last call; -1: there is none
+	last   maphash.Hash
+	before uint64 // the one before the last
+	same   int    // how many calls in a row, before the last, are that one
+}
+
+// begin begins a reply, which cut ends.
+func (w *loopWatch) begin(most *Repetition, cut context.CancelCauseFunc) {
+	w.most, w.cut, w.found, w.index, w.same, w.before = most, cut, false, -1, 0, 0
+	w.tail.Bounds = repeats.Bounds{Block: most.Block, Times: most.Times, Bytes: most.Bytes}
+	w.tail.Reset()
+}
+
+// text receives a piece of text, of thought or of arguments.
+func (w *loopWatch) text(piece string) {
+	if w.most.Times > 0 && w.tail.Add(piece) {
+		w.end()
+	}
+}
+
+// call receives a piece of a call, of which text receives the arguments, too.
+func (w *loopWatch) call(d llmclient.CallDelta) {
+	if d.Index != w.index {
+		switch sum := w.last.Sum64(); {
+		case d.Index < w.index:
+			w.same, w.before = 0, 0 // the reply was asked for again
+		case w.index >= 0 && sum == w.before:
+			w.same++
+		case w.index >= 0:
+			w.same, w.before = 1, sum
+		}
+		w.index = d.Index
+		w.last.Reset()
+		_, _ = w.last.WriteString(d.Tool)
+	}
+	_, _ = w.last.WriteString(d.Text)
+	if w.most.Calls > 0 && w.same >= w.most.Calls && w.last.Sum64() == w.before {
+		w.end()
+	}
+}
+
+// end cuts the reply off.
+func (w *loopWatch) end() {
+	if !w.found {
+		w.found = true
+		w.cut(errRepeats)
+	}
+}
+
+// cutReply returns the reply that was cut off, of what the client returned. Where neither the
+// provider nor the client has counted its tokens, they are estimated.
+func (x *execution) cutReply(resp *llmclient.Response, err error) *llmclient.Response {
+	var cut llmclient.Response
+	if resp != nil {
+		cut = *resp
+	} else if e, ok := errors.AsType[*llmclient.Error](err); ok {
+		cut = llmclient.Response{Message: e.Partial, Usage: e.Usage, Model: e.Model, Attempts: e.Attempts}
+	}
+	cut.Finish = llmclient.FinishRepetition
+	if cut.Usage == (messages.Usage{}) {
+		in, out := int64(llmclient.EstimateTokens(&x.request.Request)), int64(x.request.loop.tail.Size+3)/4
+		cut.Usage = messages.Usage{Input: in, Output: out, Total: in + out, Estimated: in + out}
+	}
+	return &cut
+}
+
+// idleTimer cancels a context when nothing has arrived for some time. It checks four times in that
+// period, because resetting a timer for each delta would cost more than the delta.
+type idleTimer struct {
+	pieces      atomic.Int64
+	later       bool // the silence before the first piece does not count: the reply may not be streamed
+	cancel      context.CancelCauseFunc
+	timer       *time.Timer
+	seen        int64
+	silentLooks int
+	mu          sync.Mutex // look may run while stop does
+	done        bool
+	pausedUntil time.Time // end of the client's own waiting time
+}
+
+const idleLooks = 4
+
+func newIdleTimer(ctx context.Context, limit time.Duration, later bool) (context.Context, *idleTimer) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	w := &idleTimer{cancel: cancel, later: later}
+	every := max(limit/idleLooks, time.Millisecond)
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.timer = time.AfterFunc(every, func() { w.look(limit, every) })
+	return ctx, w
+}
+
+func (w *idleTimer) look(limit, every time.Duration) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.done {
+		return
+	}
+	if n := w.pieces.Load(); n != w.seen || n%2 == 1 || n == 0 && w.later || time.Now().Before(w.pausedUntil) {
+		w.seen, w.silentLooks = n, 0
+	} else {
+		w.silentLooks++
+	}
+	if w.silentLooks >= idleLooks {
+		w.cancel(&llmclient.Error{Code: llmclient.CodeTimeout, Message: "nothing arrived for " + limit.String(), Err: context.DeadlineExceeded})
+		return
+	}
+	w.timer.Reset(every)
+}
+
+// pause says that the client itself waits before it asks again, so nothing can arrive meanwhile.
+func (w *idleTimer) pause(wait time.Duration) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.pausedUntil, w.silentLooks = time.Now().Add(wait), 0
+}
+
+func (w *idleTimer) stop() {
+	w.mu.Lock()
+	w.done = true
+	w.mu.Unlock()
+	w.timer.Stop()
+	w.cancel(nil)
 }

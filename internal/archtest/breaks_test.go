@@ -90,12 +90,12 @@ var breakages = []breakage{
 	{
 		scenario{"S1", 2},
 		"orchestrator TestS1_2_runIsStream", "the stream lacks the end of a call",
-		"machine/batch.go", `m.emitFor(f, e.id.Seq, EventToolFinished, ToolFinished{Output: out})`, `_ = out`,
+		"machine/step.go", `m.emitFor(f, e.id.Seq, EventToolFinished, ToolFinished{Output: out})`, `_ = out`,
 	},
 	{
 		scenario{"S1", 2},
 		"orchestrator TestS1_2_runIsStream", "the stream lacks the beginning of a call",
-		"machine/batch.go", `m.emitFor(e.frame, e.id.Seq, EventToolStarted, ToolStarted{Call: e.call})`, ``,
+		"machine/step.go", `m.emitFor(e.frame, e.id.Seq, EventToolStarted, ToolStarted{Call: e.call})`, ``,
 	},
 	{
 		scenario{"S1", 2},

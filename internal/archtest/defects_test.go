@@ -118,16 +118,16 @@ var defects = []defect{
 	},
 	{
 		name: "B3", was: "a call whose handler fails counts for nothing, so that limits can be passed without end", law: "no limit is passed",
-		breakage: found("TestDefects_limits", "machine/batch.go", "		status, reason := messages.StatusUnknown, tools.ReasonError\n		if e.safe() {", "		m.refund(e)\n		m.charge(e.frame, &usage{Counts: delegation.Counts{ToolCalls: -1}})\n		status, reason := messages.StatusUnknown, tools.ReasonError\n		if e.safe() {"),
+		breakage: found("TestDefects_limits", "machine/step.go", "		status, reason := messages.StatusUnknown, tools.ReasonError\n		if e.safe() {", "		m.refund(e)\n		m.charge(e.frame, &usage{Counts: delegation.Counts{ToolCalls: -1}})\n		status, reason := messages.StatusUnknown, tools.ReasonError\n		if e.safe() {"),
 	},
 	{
 		name: "B4", was: "a strategy sees the raw body of a live reply, and decides otherwise when the run is resumed", law: "answers from a journal give the same steps",
-		breakage: found("TestDefects_raw", "machine/canonical.go", "		resp.Raw = nil\n", ""),
+		breakage: found("TestDefects_raw", "machine/record.go", "		resp.Raw = nil\n", ""),
 	},
 	{name: "B4", was: "a strategy sees the live error of a client", by: "neither, for it cannot be put back: an answer holds a Failure, which is data and has no place for an error"},
 	{
 		name: "B5", was: "an agent may use all tools of the run", law: "no tool is called that the frame may not use",
-		breakage: found("TestDefects_toolsOfAgents", "machine/branch.go", "in, e.agent.Limits, e.agent.Tools)", "in, e.agent.Limits, nil)"),
+		breakage: found("TestDefects_toolsOfAgents", "machine/step.go", "in, e.agent.Limits, e.agent.Tools)", "in, e.agent.Limits, nil)"),
 	},
 	{name: "B5", was: "the run of an agent can be taken by a stranger; its id is too long for the store", by: "neither, for it cannot be put back: an agent works in a branch of its caller's run, and has no run of its own"},
 	{
@@ -136,19 +136,19 @@ var defects = []defect{
 	},
 	{
 		name: "B11", was: "two calls of a reply may have one id", law: "an answer that does not fit is refused and changes nothing",
-		breakage: found("TestDefects_misfits", "machine/answer_check.go", "			if ids[c.ID] {", "			if false {"),
+		breakage: found("TestDefects_misfits", "machine/effect.go", "			if ids[c.ID] {", "			if false {"),
 	},
 	{
 		name: "B11", was: "a result may be of another tool than the call", law: "an answer that does not fit is refused and changes nothing",
-		breakage: found("TestDefects_misfits", "machine/answer_check.go", "	case o.ToolName != \"\" && o.ToolName != c.Name:", "	case false:"),
+		breakage: found("TestDefects_misfits", "machine/effect.go", "	case o.ToolName != \"\" && o.ToolName != c.Name:", "	case false:"),
 	},
 	{
 		name: "B11", was: "a usage may be negative, and gives back what was spent", law: "an answer that does not fit is refused and changes nothing",
-		breakage: found("TestDefects_misfits", "machine/answer_check.go", "	return u.Input < 0 ||", "	return false && u.Input < 0 ||"),
+		breakage: found("TestDefects_misfits", "machine/effect.go", "	return u.Input < 0 ||", "	return false && u.Input < 0 ||"),
 	},
 	{
 		name: "B12", was: "a strategy sees text that is not UTF-8, which no journal keeps", law: "answers from a journal give the same steps",
-		breakage: found("TestDefects_text", "machine/canonical.go", "		if !utf8.ValidString(text) {", "		if false && !utf8.ValidString(text) {"),
+		breakage: found("TestDefects_text", "machine/record.go", "		if !utf8.ValidString(text) {", "		if false && !utf8.ValidString(text) {"),
 	},
 	{name: "B12", was: "a fan-out ignores Parallel", by: "neither: both kits have everything under way at once, where order shows most; the laws of package machine count what is in progress"},
 	{name: "B12", was: "a Config that is changed later changes the Orchestrator; typed nils panic", by: "neither: it is no matter of one run; tests of New in package orchestrator look at it"},
@@ -158,7 +158,7 @@ var defects = []defect{
 	},
 	{
 		name: "B15", was: "a call that may have had its effect is made again in silence", by: "crash kit",
-		breakage: breakage{test: kit, what: "the defect is put back", file: "machine/resume.go", old: "case e.performed() && e.intended && e.kind == EffectTool:", now: "case false:"},
+		breakage: breakage{test: kit, what: "the defect is put back", file: "machine/snapshot.go", old: "case e.performed() && e.intended && e.kind == EffectTool:", now: "case false:"},
 	},
 	{
 		name: "B15", was: "one approval, two calls, by a middleware that calls twice", by: "neither kit, for the crash kit has a middleware of its own alone; a test of middlewares does",
@@ -171,7 +171,7 @@ var defects = []defect{
 	{name: "B16", was: "the zero FSM panics", by: "neither: no run begins with it; `TestFSM_zeroRefuses` does"},
 	{
 		name: "B18", was: "text from outside that a remote child brings is trusted", law: "a frame that has read text from outside is known to have",
-		breakage: found("TestDefects_textFromOutside", "machine/answered.go", "	if out.Untrusted || holdsUntrusted(out.Messages) {", "	if holdsUntrusted(out.Messages) {"),
+		breakage: found("TestDefects_textFromOutside", "machine/effect.go", "	if out.Untrusted || holdsUntrusted(out.Messages) {", "	if holdsUntrusted(out.Messages) {"),
 	},
 	{
 		name: "B18", was: "a run, or its agent, fails for good when the store fails for a moment", by: "crash kit, on a store that does",
@@ -179,6 +179,6 @@ var defects = []defect{
 	},
 	{
 		name: "-", was: "a strategy may hand off more often than the limit on handoffs allows", law: "no limit is passed",
-		breakage: found("TestDefects_handoffs", "machine/handoff.go", "m.reached(f, oneHandoff())", "m.reached(f, stepOf(0, 0))"),
+		breakage: found("TestDefects_handoffs", "machine/ending.go", "m.reached(f, oneHandoff())", "m.reached(f, stepOf(0, 0))"),
 	},
 }

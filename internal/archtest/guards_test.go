@@ -86,7 +86,7 @@ var guards = []guard{
 	},
 	{
 		"the question about what is unknown", "a call that had its effect is made again in silence",
-		disabled(kit, "machine/resume.go", "case e.performed() && e.intended && e.kind == EffectTool:", "case false:"),
+		disabled(kit, "machine/snapshot.go", "case e.performed() && e.intended && e.kind == EffectTool:", "case false:"),
 	},
 	{
 		"the idempotency key", "a service cannot tell a call that is made again from a new one",
@@ -102,7 +102,7 @@ var guards = []guard{
 	},
 	{
 		"people are asked again after a crash", "a run waits for an answer that nobody was asked for",
-		disabled(compositions, "machine/resume.go", "if w := &e.waits[i]; !w.closed {", "if false {\n				w := &e.waits[i]"),
+		disabled(compositions, "machine/snapshot.go", "if w := &e.waits[i]; !w.closed {", "if false {\n				w := &e.waits[i]"),
 	},
 	{
 		"one start of an unsafe call", "a middleware that tries again pays twice",
@@ -130,11 +130,11 @@ var guards = []guard{
 	},
 	{
 		"the heartbeat", "a run whose calls take long seems to have died",
-		disabled("orchestrator TestLease_takenOver", "orchestrator/lease.go", "if !l.held || time.Since", "if true || time.Since"),
+		disabled("orchestrator TestLease_takenOver", "orchestrator/journal.go", "if !l.held || time.Since", "if true || time.Since"),
 	},
 	{
 		"the end of who was taken over", "a process works on, though nothing of it is kept",
-		disabled("orchestrator TestLease_takenOver", "orchestrator/lease.go", "		r.cancel(ErrTakenOver)\n", ""),
+		disabled("orchestrator TestLease_takenOver", "orchestrator/journal.go", "		r.cancel(ErrTakenOver)\n", ""),
 	},
 	{
 		"the lease of who takes over", "two processes that take a run over at once both work on it",
@@ -146,7 +146,7 @@ var guards = []guard{
 	},
 	{
 		"one loop for a run in a process", "a process works on a run twice",
-		disabled("orchestrator TestResume_inProgress", "orchestrator/keeper.go", "	if k.runs[r.journal.key] != nil {\n		return false\n	}\n", ""),
+		disabled("orchestrator TestResume_inProgress", "orchestrator/journal.go", "	if k.runs[r.journal.key] != nil {\n		return false\n	}\n", ""),
 	},
 	{
 		"appends that are tried again", "a store that fails for a moment ends the run",
@@ -162,19 +162,19 @@ var guards = []guard{
 	},
 	{
 		"the shape of a step", "an answer is given to another question than the one that was asked",
-		disabled("machine TestMachine_refusesWrongRecords", "machine/answered.go", `same := frame == "" || frame`, `same := true || frame`),
+		disabled("machine TestMachine_refusesWrongRecords", "machine/effect.go", `same := frame == "" || frame`, `same := true || frame`),
 	},
 	{
 		"the digest of a step", "nobody learns that a prompt has changed under a run",
-		disabled("machine TestDrift", "machine/answered.go", `if recorded == "" || e.digest == "" || recorded == e.digest {`, `if true {`),
+		disabled("machine TestDrift", "machine/effect.go", `if recorded == "" || e.digest == "" || recorded == e.digest {`, `if true {`),
 	},
 	{
 		"the same form live and replayed", "a resumed run decides otherwise than the live one",
-		disabled("machine TestCanonical_dropsTheRawBody", "machine/canonical.go", "		resp.Raw = nil\n", ""),
+		disabled("machine TestCanonical_dropsTheRawBody", "machine/record.go", "		resp.Raw = nil\n", ""),
 	},
 	{
 		"the hash of what a reply answers", "a reply approves another call than the one that was shown",
-		disabled("machine TestApproval_isBound", "machine/wait.go", "w.Tool, jsonform.Canonical(w.Arguments), w.Text}", "w.Tool, w.Text}"),
+		disabled("machine TestApproval_isBound", "machine/approval.go", "w.Tool, jsonform.Canonical(w.Arguments), w.Text}", "w.Tool, w.Text}"),
 	},
 	{
 		"arguments as they were approved", "a middleware makes another call than the one that was approved",
@@ -182,15 +182,15 @@ var guards = []guard{
 	},
 	{
 		"the limits of a run in its journal", "a run that is resumed has the budget of whoever resumes it",
-		disabled("machine TestFold_boundsAsTheyWere", "machine/start.go", "amountsOf(s.Limits).or(amountsOf(c.Limits))", "amountsOf(c.Limits).or(amountsOf(s.Limits))"),
+		disabled("machine TestFold_boundsAsTheyWere", "machine/machine.go", "amountsOf(s.Limits).or(amountsOf(c.Limits))", "amountsOf(c.Limits).or(amountsOf(s.Limits))"),
 	},
 	{
 		"the limits behind those of a resumption", "whoever resumes a run lifts the limits that he does not name",
-		disabled("machine TestFold_boundsAsTheyWere", "machine/resume.go", "amountsOf(r.Limits).or(m.root.limits)", "amountsOf(r.Limits).or(defaultLimits)"),
+		disabled("machine TestFold_boundsAsTheyWere", "machine/snapshot.go", "amountsOf(r.Limits).or(m.root.limits)", "amountsOf(r.Limits).or(defaultLimits)"),
 	},
 	{
 		"approvals that are open", "a question is asked anew whenever its run is resumed, and no reply to the first fits",
-		disabled("machine TestFold_boundsAsTheyWere", "machine/resume.go", "w != nil && w.Expired(m.now)", "w != nil"),
+		disabled("machine TestFold_boundsAsTheyWere", "machine/snapshot.go", "w != nil && w.Expired(m.now)", "w != nil"),
 	},
 	{
 		"taint in the journal", "a resumed run trusts what it has read from outside",
@@ -198,6 +198,6 @@ var guards = []guard{
 	},
 	{
 		"the tools of a run in its journal", "a resumed run may use tools that it did not have",
-		disabled("machine TestFold_boundsAsTheyWere", "machine/start.go", "	if s.Tools == nil {\n		s.Tools = c.Tools", "	if true {\n		s.Tools = c.Tools"),
+		disabled("machine TestFold_boundsAsTheyWere", "machine/machine.go", "	if s.Tools == nil {\n		s.Tools = c.Tools", "	if true {\n		s.Tools = c.Tools"),
 	},
 }
