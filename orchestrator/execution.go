@@ -106,17 +106,10 @@ func (r *run) add(x *execution) {
 	if !x.alone {
 		r.box.open()
 	}
-	r.executions = append(r.executions, x)
-}
-
-// performs returns the execution of an effect in progress; nil if there is none.
-func (r *run) performs(id machine.EffectID) *execution {
-	for _, x := range r.executions {
-		if x.effect.ID == id {
-			return x
-		}
+	if r.executions == nil {
+		r.executions = map[machine.EffectID]*execution{}
 	}
-	return nil
+	r.executions[x.effect.ID] = x
 }
 
 // mayPerform reports whether the loop can perform an effect itself: a model call without
@@ -231,7 +224,7 @@ func (x *execution) running() *toolrun.Running {
 }
 
 func (r *run) remove(x *execution) {
-	r.executions = slices.DeleteFunc(r.executions, func(y *execution) bool { return x == y })
+	delete(r.executions, x.effect.ID)
 	x.end()
 	if x.cancel != nil {
 		x.cancel(nil)
@@ -248,7 +241,7 @@ func (x *execution) end() {
 // withdraw cancels effects and questions.
 func (r *run) withdraw(ids []machine.EffectID) {
 	for _, id := range ids {
-		x := r.performs(id)
+		x := r.executions[id]
 		if x == nil {
 			continue
 		}
@@ -267,7 +260,7 @@ func (r *run) receive(m *mail) {
 		r.ask(m.ask)
 		return
 	}
-	if !slices.Contains(r.executions, x) { // its effect is over, or was abandoned
+	if r.executions[x.effect.ID] != x { // its effect is over, or was abandoned
 		return
 	}
 	if m.event != nil {

@@ -200,8 +200,8 @@ func (r *run) start(effects []machine.Effect) {
 	alone := len(effects) == 1 && len(r.executions) == 0
 	for i := range effects {
 		switch e := &effects[i]; {
-		case r.performs(e.ID) != nil: // it goes on, with what was answered to it
-			r.giveReplies(r.performs(e.ID), e)
+		case r.executions[e.ID] != nil: // it goes on, with what was answered to it
+			r.giveReplies(r.executions[e.ID], e)
 		case stops && e.Kind != machine.EffectPerson:
 			_ = r.apply(machine.Answered{At: r.now, Effect: e.ID, NotBegun: true}) // the Machine may have closed it
 		case e.Kind != machine.EffectPerson:

@@ -115,7 +115,7 @@ func (r *run) endLeft() {
 // not begun; otherwise a person would be asked about them.
 func (r *run) breakOff(left []machine.Effect) {
 	for _, e := range slices.Clone(left) {
-		if !e.Safe() && r.performs(e.ID) == nil {
+		if !e.Safe() && r.executions[e.ID] == nil {
 			_ = r.apply(machine.Answered{At: r.now, Effect: e.ID, NotBegun: true})
 		}
 	}

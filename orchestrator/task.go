@@ -219,12 +219,12 @@ type run struct {
 	now       time.Time // time of the last record, or later
 
 	box        mailbox
-	executions []*execution // effects in progress
-	applied    bool         // a record was applied since the last round
-	graced     bool         // they have their grace period after a stop
-	alone      *execution   // the one that the loop performs; nil: it performs none
-	asking     *asking      // how the loop asks the client
-	byLoop     execution    // the executions that the loop performs, one after another
+	executions map[machine.EffectID]*execution // effects in progress
+	applied    bool                            // a record was applied since the last round
+	graced     bool                            // they have their grace period after a stop
+	alone      *execution                      // the one that the loop performs; nil: it performs none
+	asking     *asking                         // how the loop asks the client
+	byLoop     execution                       // the executions that the loop performs, one after another
 	timer      *time.Timer
 	nextLook   time.Time // when the timer fires; zero: it is not set
 	agents     []agentDeadline
