@@ -6,8 +6,8 @@ import "context"
 //
 // With a nil onDelta the reply is fetched as a whole, or as [WithWatch] says. Otherwise it is
 // streamed: onDelta is called for each piece, in order, on the goroutine that called Complete, and
-// never after Complete has returned. The pieces of one kind, joined, equal that part of the Response. Deltas are only for
-// display: the Response holds everything.
+// never after Complete has returned. The pieces of one kind, joined, equal that part of the
+// Response. Deltas are only for display: the Response holds everything.
 //
 // An error is an [*Error] if the client can say what happened. The cause of a canceled context can
 // be found with errors.Is. A Client is safe for concurrent use. It returns soon after ctx is done
@@ -57,8 +57,8 @@ func WithWatch(ctx context.Context, fn func(Delta)) context.Context {
 	return context.WithValue(ctx, watchKey{}, fn)
 }
 
-// Watch returns onDelta or, if that is nil, the function that [WithWatch] put into ctx; nil if there
-// is none. It is for those who write clients that can stream.
+// Watch returns onDelta or, if that is nil, the function that [WithWatch] put into ctx; nil if
+// there is none. It is for those who write clients that can stream.
 func Watch(ctx context.Context, onDelta func(Delta)) func(Delta) {
 	if onDelta == nil {
 		onDelta, _ = ctx.Value(watchKey{}).(func(Delta))

@@ -19,8 +19,8 @@ const (
 	parameterEnd  = "</parameter>"
 )
 
-// functionForm has the tags around a call, and around each of its parameters, whose names follow the
-// opening tags.
+// functionForm has the tags around a call, and around each of its parameters, whose names follow
+// the opening tags.
 type functionForm struct {
 	call, parameter tagPair
 	unknown         property // of parameters of which the schema says nothing
@@ -131,8 +131,8 @@ func (o Options) readParameters(form functionForm, body string, pos int, name st
 	return argumentsObject(arguments, o.properties(name), form.unknown), pos, nil
 }
 
-// readParameter returns an argument by what follows its opening tag, name or "name" string="true", and
-// its text.
+// readParameter returns an argument by what follows its opening tag, name or "name" string="true",
+// and its text.
 func readParameter(key, text string) argument {
 	key, kind, typed := strings.Cut(key, " string=")
 	a := argument{name: unquoted(key), text: trimLines(text)}

@@ -73,8 +73,8 @@ func at(place string, err error) error {
 //
 // The same history always gives the same bytes. MarshalJSON returns an error with its place for a
 // message or part that is not a value of its sum, for extras that are not JSON, and for extras with
-// the name of a field. A nil history is written as an empty one. MarshalJSON does not check the laws
-// of a history.
+// the name of a field. A nil history is written as an empty one. MarshalJSON does not check the
+// laws of a history.
 func (h History) MarshalJSON() ([]byte, error) {
 	dst := fmt.Appendf(nil, `{"v":%d,"messages":[`, formVersion)
 	for i, m := range h {
@@ -89,9 +89,10 @@ func (h History) MarshalJSON() ([]byte, error) {
 	return append(dst, "]}"...), nil
 }
 
-// UnmarshalJSON reads the form that MarshalJSON writes. Unknown fields of a message, thought or call
-// become [Extras]; other unknown fields are dropped. An unknown version, role or type is an error, with
-// its place. An empty list reads as nil. UnmarshalJSON does not check the laws of a history.
+// UnmarshalJSON reads the form that MarshalJSON writes. Unknown fields of a message, thought or
+// call become [Extras]; other unknown fields are dropped. An unknown version, role or type is an
+// error, with its place. An empty list reads as nil. UnmarshalJSON does not check the laws of a
+// history.
 func (h *History) UnmarshalJSON(data []byte) error {
 	if isNull(data) {
 		return nil

@@ -289,8 +289,8 @@ func withNotes(policy machine.ApprovalPolicy, defs []tools.Definition) machine.A
 	}
 }
 
-// checkArguments returns a [*machine.ReplyError] if a person has changed the arguments of a call to some
-// that do not fit the schema of its tool.
+// checkArguments returns a [*machine.ReplyError] if a person has changed the arguments of a call to
+// some that do not fit the schema of its tool.
 func (r *run) checkArguments(rec machine.Record) error {
 	replied, ok := rec.(machine.Replied)
 	if !ok || replied.Reply.Arguments == "" {

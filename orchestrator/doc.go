@@ -2,10 +2,11 @@
 // emits their events, and stops and resumes them.
 //
 // A [machine.Machine] is the whole state of one run and does no I/O. An [Orchestrator] is the loop
-// around a Machine: it stores records, emits events (type [machine.Event]), performs each [machine.Effect] with a
-// [Handler], which [Middleware] may wrap, and applies the answers. The package comment of machine
-// shows the loop. This package uses only the exported API of Machine, so you can write another
-// engine in the same way, and have [Orchestrator.Perform] perform its effects.
+// around a Machine: it stores records, emits events (type [machine.Event]), performs each
+// [machine.Effect] with a [Handler], which [Middleware] may wrap, and applies the answers. The
+// package comment of machine shows the loop. This package uses only the exported API of Machine, so
+// you can write another engine in the same way, and have [Orchestrator.Perform] perform its
+// effects.
 //
 //	o, err := orchestrator.New(orchestrator.Config{Client: model, Strategies: set, Tools: list})
 //	result, err := o.Run(ctx, orchestrator.Task{Input: delegation.Input{Goal: "…"}})
@@ -30,8 +31,8 @@
 //
 // With a store ([Config].Store) each run has a journal, which others call a checkpoint: each record
 // is stored before its consequences happen. So [Orchestrator.Resume] can continue the run, also in
-// another process. When a run needs an answer from a person, it creates a [machine.Wait], which others call
-// an interrupt. A [machine.Reply] answers it: in the process ([Config].Reply), or when the run is resumed.
-// [Config].Approve says which tool calls need a person's approval. Package runs compares, forks and
-// moves the runs of a store.
+// another process. When a run needs an answer from a person, it creates a [machine.Wait], which
+// others call an interrupt. A [machine.Reply] answers it: in the process ([Config].Reply), or when
+// the run is resumed. [Config].Approve says which tool calls need a person's approval. Package runs
+// compares, forks and moves the runs of a store.
 package orchestrator

@@ -358,7 +358,8 @@ type progress struct {
 	frames map[string]*replySoFar // of the frames that have a reply in progress
 }
 
-// replySoFar is what was told of the last step of a frame. Its pieces are appended, and never copied.
+// replySoFar is what was told of the last step of a frame. Its pieces are appended, and never
+// copied.
 type replySoFar struct {
 	event          machine.Event // the first of the step
 	text, thoughts strings.Builder
@@ -373,8 +374,8 @@ type callSoFar struct {
 	arguments strings.Builder
 }
 
-// tell hands an event to those who follow the run, if no journal keeps it, and keeps what it adds to
-// a reply.
+// tell hands an event to those who follow the run, if no journal keeps it, and keeps what it adds
+// to a reply.
 func (r *run) tell(e *machine.Event) {
 	p := &r.progress
 	p.mu.Lock()
@@ -466,8 +467,8 @@ func snapshotOf(e machine.Event, d machine.StepSnapshot) machine.Event {
 	return e
 }
 
-// wholeReply returns the snapshot of the reply that a record holds; nil if it holds none that was to
-// be told.
+// wholeReply returns the snapshot of the reply that a record holds; nil if it holds none that was
+// to be told.
 func wholeReply(m *machine.Machine, rec machine.Record) *machine.Event {
 	a, ok := rec.(machine.Answered)
 	if !ok {

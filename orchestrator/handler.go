@@ -25,8 +25,8 @@ import (
 // Handler performs one effect, which is a model call, a tool call or a remote delegation. It
 // returns the answer: a nextstep.APIResponse, ToolResult or DelegationResult. An error means that
 // the effect could not be performed; it becomes a [nextstep.Failure], or the failed result of a
-// tool call. An error that is or wraps [tools.ErrSuspended] says that the effect waits for a person; see
-// [SuspendedError].
+// tool call. An error that is or wraps [tools.ErrSuspended] says that the effect waits for a
+// person; see [SuspendedError].
 //
 // [Emit] and [tools.Ask] work with the context. Handlers of one run are called concurrently, on
 // several goroutines.
@@ -54,11 +54,11 @@ func (e *SuspendedError) Error() string {
 func (e *SuspendedError) Unwrap() error { return tools.ErrSuspended }
 
 // Emit adds an event of the effect of ctx to the stream. It sets run, frame, depth, seq, record and
-// time. The kind is one of your own, without a Detail, or EventToolProgress, with a [machine.ToolProgress]
-// or without a Detail. Only the library emits the other kinds: Emit drops and logs an event of such
-// a kind, with another Detail, or with a kind that is empty or not UTF-8. Emit may be called from
-// any goroutine. It does nothing after the effect has ended, if ctx is not from a run, or if
-// Config.Redact holds events back.
+// time. The kind is one of your own, without a Detail, or EventToolProgress, with a
+// [machine.ToolProgress] or without a Detail. Only the library emits the other kinds: Emit drops
+// and logs an event of such a kind, with another Detail, or with a kind that is empty or not UTF-8.
+// Emit may be called from any goroutine. It does nothing after the effect has ended, if ctx is not
+// from a run, or if Config.Redact holds events back.
 func Emit(ctx context.Context, e machine.Event) {
 	x := executionOf(ctx)
 	if x == nil {
@@ -195,8 +195,8 @@ func counted(u messages.Usage) messages.Usage {
 	return u
 }
 
-// callRemote calls a remote in the role of a tool, so that it has in its context what a tool has. It
-// may suspend its effect as a tool does, or by a [SuspendedError].
+// callRemote calls a remote in the role of a tool, so that it has in its context what a tool has.
+// It may suspend its effect as a tool does, or by a [SuspendedError].
 func (x *execution) callRemote(ctx context.Context, remote Remote, step nextstep.Delegate) (answer nextstep.Answer, err error) {
 	whose := "the remote " + step.Strategy
 	err = context.Canceled // stays if the remote is not called

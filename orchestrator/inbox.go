@@ -166,8 +166,8 @@ func (r *run) applyPosted() {
 // errStays reports that a message stays in the inbox for now.
 var errStays = errors.New("orchestrator: the message stays in the inbox")
 
-// applyMessage applies a message. A stop is only noted here: it stays in the inbox until the record of the stop is stored, so that it is not lost
-// if the process dies or leaves the run in between.
+// applyMessage applies a message. A stop is only noted here: it stays in the inbox until the record
+// of the stop is stored, so that it is not lost if the process dies or leaves the run in between.
 func (r *run) applyMessage(m *checkpoint.Message) error {
 	var p posting
 	if err := json.Unmarshal(m.Data, &p); err != nil {
@@ -257,8 +257,8 @@ func (r *run) applyReply(reply machine.Reply, posted time.Time) error {
 // is resumed: at once by an [Orchestrator.Recover] of the same Orchestrator, by others when they
 // look next. The first reply to a wait counts.
 //
-// The error is a [*machine.ReplyError] if the run has ended or does not have that wait, if the wait has
-// expired or is a timer, or if a question has neither Text nor Reason for an answer; a
+// The error is a [*machine.ReplyError] if the run has ended or does not have that wait, if the wait
+// has expired or is a timer, or if a question has neither Text nor Reason for an answer; a
 // [*JournalError] if there is no such run or the store fails, a [*ConfigError] if the store has no
 // [checkpoint.Inbox], and a [*RedactionError] if the reply cannot be redacted.
 func (o *Orchestrator) Answer(ctx context.Context, key checkpoint.Key, reply machine.Reply) error {

@@ -152,8 +152,8 @@ type Config struct {
 
 	// Observe is called when this process starts or resumes a run, before the first event. What it
 	// returns observes the run: package otel makes traces and metrics of it. The functions are
-	// called on the goroutine of the run's loop, so they must not block. With Observe, Run makes the
-	// events that Stream makes, except deltas. A panic ends the observation of the run, and is
+	// called on the goroutine of the run's loop, so they must not block. With Observe, Run makes
+	// the events that Stream makes, except deltas. A panic ends the observation of the run, and is
 	// reported to OnPanic. A run that cannot be started or resumed has no event.
 	Observe func(ctx context.Context, key checkpoint.Key) Observation
 
@@ -182,8 +182,8 @@ type Config struct {
 // the output holds text from outside.
 //
 // ctx is that of a tool: [tools.IdempotencyKey], [tools.Ask], [tools.Suspend] and [tools.Resumed]
-// work in a Remote. The key is stored, by its record, before the call. A Remote that is called again
-// with it, after a crash, should look up what it has begun. A Remote may also suspend by a
+// work in a Remote. The key is stored, by its record, before the call. A Remote that is called
+// again with it, after a crash, should look up what it has begun. A Remote may also suspend by a
 // [SuspendedError]: Resumed then returns its State, and an answer for each of its Waits.
 type Remote func(ctx context.Context, step nextstep.Delegate) (delegation.Output, error)
 
@@ -236,8 +236,9 @@ type Orchestrator struct {
 // New checks the configuration and returns an Orchestrator, so that mistakes are found before a
 // model is called. It makes each strategy twice. It returns an error if a strategy has an invalid
 // configuration, table or caps; if its factory returns the same strategy twice; if it brings a tool
-// whose name is taken; or if it names an unknown tool or strategy ([strategy.Namer]). A strategy that is not a [strategy.Tabler] has no table to check; it is
-// accepted, and Logger gets a warning. Errors are joined [*ConfigError] values.
+// whose name is taken; or if it names an unknown tool or strategy ([strategy.Namer]). A strategy
+// that is not a [strategy.Tabler] has no table to check; it is accepted, and Logger gets a warning.
+// Errors are joined [*ConfigError] values.
 func New(cfg Config) (*Orchestrator, error) {
 	cfg.Strategies, cfg.Remote, cfg.Repetition = maps.Clone(cfg.Strategies), maps.Clone(cfg.Remote), cfg.Repetition.withDefaults()
 	o := &Orchestrator{
@@ -330,10 +331,11 @@ func (o *Orchestrator) wrap(around []Middleware) error {
 // Run runs a task until it ends or waits. It uses the same loop as [Orchestrator.Stream], except
 // that nobody is shown replies while they come: the client streams them only so that silence and
 // repetition are noticed ([llmclient.WithWatch]), or not at all if it cannot. The error is the Err
-// of the output, with its cause; the Result is filled in either way. For a run that waits, the error
-// is nil if the run can be resumed, an [*UnansweredError] if it cannot, and a [*machine.ReplyError] if
-// Config.Reply answered another wait than the one it was asked about. If the task cannot be started,
-// the error is a [*ConfigError], or with a Store a [*RunExistsError] or [*JournalError].
+// of the output, with its cause; the Result is filled in either way. For a run that waits, the
+// error is nil if the run can be resumed, an [*UnansweredError] if it cannot, and a
+// [*machine.ReplyError] if Config.Reply answered another wait than the one it was asked about. If
+// the task cannot be started, the error is a [*ConfigError], or with a Store a [*RunExistsError] or
+// [*JournalError].
 func (o *Orchestrator) Run(ctx context.Context, task Task) (Result, error) {
 	res := Result{Run: task.Run, Status: machine.StatusFailed, Output: delegation.Output{Messages: task.Input.Messages}}
 	var failed error

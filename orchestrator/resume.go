@@ -40,16 +40,17 @@ type Resumption struct {
 // Resume goes on with a run from its journal in Config.Store, in whatever process: nothing that has
 // an answer there is done again. A call that was begun and has no answer there, of a tool that is
 // neither read-only nor idempotent, may have had its effect: it is not made again unless somebody
-// says so in reply to a Wait of kind [machine.WaitUnknown]. Of a run that has ended, Resume yields the last
-// event.
+// says so in reply to a Wait of kind [machine.WaitUnknown]. Of a run that has ended, Resume yields
+// the last event.
 //
 // The first event is RunResumed, or a RunMigrated before it, see [Config].Migrate. What goes wrong
 // before is an error without an event: a [*JournalError] (wrapping checkpoint.ErrNotFound, or
 // ErrConflict where somebody else has resumed the run), a [*RunExistsError] for a run that is in
-// progress in this Orchestrator, a [*machine.ReplayError], a [*machine.SnapshotError] of a run that another version
-// of the program was migrated to, a [*FactoryError], a [*ConfigError] if a tool is missing that the
-// run has called, or a [*machine.ReplyError]; after them the run is as it was. A Resume without a reply, of
-// a run that waits, changes nothing in its journal. Timeouts count from now.
+// progress in this Orchestrator, a [*machine.ReplayError], a [*machine.SnapshotError] of a run that
+// another version of the program was migrated to, a [*FactoryError], a [*ConfigError] if a tool is
+// missing that the run has called, or a [*machine.ReplyError]; after them the run is as it was. A
+// Resume without a reply, of a run that waits, changes nothing in its journal. Timeouts count from
+// now.
 func (o *Orchestrator) Resume(ctx context.Context, how Resumption) iter.Seq2[machine.Event, error] {
 	return func(yield func(machine.Event, error) bool) {
 		r, err := o.load(ctx, &how)

@@ -94,8 +94,8 @@ func (e *endError) Unwrap() []error { return []error{e.cause, e.err} }
 // ErrInterrupted interrupts a run instead of stopping it: cancel the context of the run with this
 // cause (see [context.WithCancelCause]), for example when the process is told to shut down. Effects
 // in progress are cut off, results that have arrived are stored, and the run continues when it is
-// resumed, in this process or in another. Its status here is [machine.StatusInterrupted]. Without a Store
-// the run cannot be resumed.
+// resumed, in this process or in another. Its status here is [machine.StatusInterrupted]. Without a
+// Store the run cannot be resumed.
 var ErrInterrupted = errors.New("orchestrator: the run was interrupted: it goes on when it is resumed")
 
 // endLeft yields the last event of a run that continues later, or in another process.
@@ -267,11 +267,11 @@ func (r *run) note(text string, remark bool) error {
 	return r.apply(machine.Noted{At: r.now, Text: text, Remark: remark})
 }
 
-// Note adds a text to a run, from any process: to its journal and, as an [machine.EventNoted], to its
-// events. Strategies that are a [strategy.Listener], as nearly all built-in ones are, hear it right
-// before the answer to the step in progress, and give it to their models as a message of the user;
-// others go on as if there were none. An [machine.EventNoteHeard] tells that a frame has heard it, an
-// [machine.EventNoteUnheard] before the last event that none has.
+// Note adds a text to a run, from any process: to its journal and, as an [machine.EventNoted], to
+// its events. Strategies that are a [strategy.Listener], as nearly all built-in ones are, hear it
+// right before the answer to the step in progress, and give it to their models as a message of the
+// user; others go on as if there were none. An [machine.EventNoteHeard] tells that a frame has
+// heard it, an [machine.EventNoteUnheard] before the last event that none has.
 //
 // The process that works on the run takes the note within [Config].InboxEvery. If no process does,
 // the note stays in the inbox until the run is resumed. The errors are those of

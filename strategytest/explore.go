@@ -13,8 +13,8 @@ import (
 // Explore explores the strategy that the factory makes with everything that the world can answer,
 // see [explore.Run]. It fails the test with each violation of a law, and with each of the Queries
 // that does not hold, and prints a path to it as a script of [Stories], which is to be saved among
-// the stories of the strategy. It also fails with a Leads whose first predicate never held, and with an
-// exploration that says too little, see [explore.Report.Gap]. It logs what was explored.
+// the stories of the strategy. It also fails with a Leads whose first predicate never held, and
+// with an exploration that says too little, see [explore.Report.Gap]. It logs what was explored.
 func Explore(t testing.TB, factory func() strategy.Strategy, o explore.Options) *explore.Report {
 	t.Helper()
 	r, err := explore.Run(factory, o)

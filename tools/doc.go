@@ -5,8 +5,9 @@
 // [NewRaw] takes a function that reads its arguments itself. A [Set] holds tools by name and checks
 // them when it is made.
 //
-// The Orchestrator of package orchestrator runs tools: in a run, or one call by its Perform. It turns
-// every failure of a tool into a result that the model can read, and gives up on a tool that hangs.
+// The Orchestrator of package orchestrator runs tools: in a run, or one call by its Perform. It
+// turns every failure of a tool into a result that the model can read, and gives up on a tool that
+// hangs.
 //
 // A running tool can report its progress with [Progress], ask a person with [Ask], wait for answers
 // and go on with a state of its own with [Suspend], hand over files with [Attach], show the model

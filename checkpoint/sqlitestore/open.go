@@ -52,8 +52,8 @@ var openings sync.Mutex
 
 // Open opens the file of a Config, and creates it if it does not exist. If an older version of this
 // package wrote the file, Open brings the file up to date. If another program wrote the file, the
-// error wraps [checkpoint.ErrForeign]; if a newer version of this package changed it, the error wraps
-// [checkpoint.ErrNewer]; both leave the file unchanged. The caller closes the Store.
+// error wraps [checkpoint.ErrForeign]; if a newer version of this package changed it, the error
+// wraps [checkpoint.ErrNewer]; both leave the file unchanged. The caller closes the Store.
 func Open(ctx context.Context, c Config) (*Store, error) {
 	c, err := c.complete()
 	if err != nil {

@@ -74,8 +74,8 @@ func (c *Running) output(status messages.Status, reason, text string) messages.T
 	return messages.ToolOutput{CallID: c.call.ID, ToolName: c.call.Name, Output: text, Status: status, Reason: reason}
 }
 
-// result converts the outcome of a tool to the result of its call, in out. The reason says why the call's
-// context was done when the tool returned; "" means that it was not done.
+// result converts the outcome of a tool to the result of its call, in out. The reason says why the
+// call's context was done when the tool returned; "" means that it was not done.
 func (c *Running) result(o *outcome, elapsed time.Duration, reason string, out *messages.ToolOutput) {
 	*out = c.output(messages.StatusFailed, "", o.text)
 	switch {

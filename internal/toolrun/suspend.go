@@ -77,8 +77,8 @@ func (s *Suspension) check() error {
 	return nil
 }
 
-// Suspended returns what the call left, if its tool has suspended it by [tools.Suspend]. It is for the
-// caller of a [Runner], after Perform has returned [tools.ReasonSuspended].
+// Suspended returns what the call left, if its tool has suspended it by [tools.Suspend]. It is for
+// the caller of a [Runner], after Perform has returned [tools.ReasonSuspended].
 func (c *Running) Suspended() (s Suspension, ok bool) {
 	if c.shared == nil {
 		return Suspension{}, false

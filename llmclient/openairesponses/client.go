@@ -22,8 +22,8 @@ type Client struct {
 var _ llmclient.Client = (*Client)(nil)
 
 // New returns a client. It makes no request: a wrong key or model is found by the first request.
-// New returns an [*llmclient.ConfigError] if the config cannot be used: an invalid base URL, or a key that
-// cannot be in a header.
+// New returns an [*llmclient.ConfigError] if the config cannot be used: an invalid base URL, or a
+// key that cannot be in a header.
 func New(cfg Config) (*Client, error) {
 	full, hostname, field, problem := cfg.settings().Full()
 	if problem != "" {

@@ -77,9 +77,9 @@ type Config struct {
 	// else's conversation, and answer for them.
 	Authorize func(r *http.Request, run string) error
 
-	// Origins are the origins, such as "https://app.example.com", whose pages may use the handler from
-	// another site (CORS); "*" is any. Preflight requests are answered, so route OPTIONS to the
-	// handler, too: with a pattern without a method. Nil: no page of another origin.
+	// Origins are the origins, such as "https://app.example.com", whose pages may use the handler
+	// from another site (CORS); "*" is any. Preflight requests are answered, so route OPTIONS to
+	// the handler, too: with a pattern without a method. Nil: no page of another origin.
 	Origins     []string
 	Credentials bool // pages of Origins may send cookies; "*" is refused then
 
@@ -174,8 +174,8 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// cors tells the browser whether a page of another origin may use the handler. It returns true if the
-// request only asked that.
+// cors tells the browser whether a page of another origin may use the handler. It returns true if
+// the request only asked that.
 func (h *Handler) cors(w http.ResponseWriter, r *http.Request, methods string) bool {
 	origin, header := r.Header.Get("Origin"), w.Header()
 	if len(h.cfg.Origins) == 0 {

@@ -19,8 +19,8 @@ import (
 // The answer has the status 202 (Accepted) and no body; the events of the run tell what becomes of
 // the note. The rules are those of the Handler: Namespace, Owner and Authorize say which runs a
 // client may name, and with neither of the last two none; MaxBody and ReadTimeout bound the
-// request. Errors are as [Error] says; a run that has ended is a 409 with the code "reply". The store of
-// the Orchestrator must be a [checkpoint.Inbox].
+// request. Errors are as [Error] says; a run that has ended is a 409 with the code "reply". The
+// store of the Orchestrator must be a [checkpoint.Inbox].
 func (h *Handler) Notes(o *orchestrator.Orchestrator) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if h.cors(w, r, http.MethodPost) {

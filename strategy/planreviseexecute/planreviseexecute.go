@@ -27,8 +27,8 @@
 // limit is reached, no new plan is made and the strategy fails.
 //
 // At most MaxRevisions + 1 plans are made, each judged once, with at most MaxSteps steps, and at
-// most MaxRetries reminders are given in all. A step that fails costs a plan, and a step that is done
-// never runs again.
+// most MaxRetries reminders are given in all. A step that fails costs a plan, and a step that is
+// done never runs again.
 //
 // An error loses no work: the Result is that of the last done step or, as long as none is done, the
 // text of a step that failed or was cut off. The metadata of every output holds "plan" (a [Plan]

@@ -24,8 +24,8 @@ func (s *react) limited(why string, result *string) nextstep.NextStep {
 	return nextstep.ReportError{Err: frame.LimitReached("react", why, fmt.Sprintf("of %d steps", s.MaxSteps)), Output: out}
 }
 
-// Reached implements frame.Converser: the work done so far, with the available part of an answer. It includes the last
-// reply, even if that was unusable.
+// Reached implements frame.Converser: the work done so far, with the available part of an answer.
+// It includes the last reply, even if that was unusable.
 func (s *react) Reached() delegation.Output {
 	history := s.History.Clip()
 	if s.scrap != "" {

@@ -21,8 +21,8 @@
 // act turn.
 //
 // At most MaxSteps steps are made, and a last request without tools when they are used up: at most
-// 4 * MaxSteps + 2 model calls. Its answer is the Result, in addition to an error with code limit, or
-// as OnLimit says.
+// 4 * MaxSteps + 2 model calls. Its answer is the Result, in addition to an error with code limit,
+// or as OnLimit says.
 //
 // The metadata of an output holds "steps" and "model_calls" (numbers). If they apply it also holds
 // "tools" (the names of the tools that ran, in the order of their first run), "finish" (why the

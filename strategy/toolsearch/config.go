@@ -1,8 +1,8 @@
 // Package toolsearch configures a search, by which a strategy works with many tools without
-// describing all of them to the model: only the pinned tools and a search tool are offered, and then those that the model finds.
-// Found tools are appended to those of the last request and never reordered, so a provider need not
-// read the earlier ones again in another order; a change is declared in Anew of
-// nextstep.GetChatCompletion.
+// describing all of them to the model: only the pinned tools and a search tool are offered, and
+// then those that the model finds. Found tools are appended to those of the last request and never
+// reordered, so a provider need not read the earlier ones again in another order; a change is
+// declared in Anew of nextstep.GetChatCompletion.
 //
 // A strategy answers the calls of the search tool itself: a search is pure, so there is nothing to
 // perform, to approve or to store. A call of a tool that exists, but was not offered yet, is not

@@ -19,12 +19,13 @@ import (
 // Case is a run to cut off. Config and Task are required.
 type Case struct {
 	// Config returns what each process works with, made anew for each: what lives in it dies with
-	// the process. Client is asked in the first run alone, in which one branch works after the other;
-	// so a script has its replies in that order. Tools are called in every run. What they answer
-	// follows from their arguments, their idempotency key aside.
+	// the process. Client is asked in the first run alone, in which one branch works after the
+	// other; so a script has its replies in that order. Tools are called in every run. What they
+	// answer follows from their arguments, their idempotency key aside.
 	//
-	// Store, Reply and Lease are the kit's; Middleware and Remote must be empty. The run must not reach a limit. A policy for approvals must not look at the
-	// Seq of a request, nor at its Frame.
+	// Store, Reply and Lease are the kit's; Middleware and Remote must be empty. The run must not
+	// reach a limit. A policy for approvals must not look at the Seq of a request, nor at its
+	// Frame.
 	Config func() orchestrator.Config
 
 	Task orchestrator.Task // Run is "run" if it is ""; Stop is left out
@@ -146,8 +147,8 @@ type expected struct {
 	happened history
 }
 
-// ask makes the first run, which is not cut off, and in which the model is asked. What it comes to is
-// what the others must come to.
+// ask makes the first run, which is not cut off, and in which the model is asked. What it comes to
+// is what the others must come to.
 func (e *explorer) ask() {
 	e.t.Helper()
 	e.reset()

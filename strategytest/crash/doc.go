@@ -3,12 +3,12 @@
 //
 //	crash.Test(t, crash.Case{Config: config, Task: task})
 //
-// An [orchestrator.Orchestrator] makes the run, on a store in memory: first as it is, one branch after
-// the other. This run asks the model; what the model says then, it says in every later run. Each point of it is a
-// boundary: before and after each append, the taking of the lease, each request, each call of a
-// tool, each keeping of a large result and each answer of a person, and before the telling of each event. What is done at the same
-// time is done in a fixed order, with as much as possible under way. So the run takes the same
-// course each time, and can be made anew and
+// An [orchestrator.Orchestrator] makes the run, on a store in memory: first as it is, one branch
+// after the other. This run asks the model; what the model says then, it says in every later run.
+// Each point of it is a boundary: before and after each append, the taking of the lease, each
+// request, each call of a tool, each keeping of a large result and each answer of a person, and
+// before the telling of each event. What is done at the same time is done in a fixed order, with as
+// much as possible under way. So the run takes the same course each time, and can be made anew and
 //
 //   - be cut off at each boundary: the process does nothing any more, and another goes on when the
 //     lease is over;

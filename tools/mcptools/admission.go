@@ -107,9 +107,9 @@ func withoutPatterns(schema json.RawMessage) (json.RawMessage, []string) {
 	return asJSON(v), slices.Compact(found)
 }
 
-// dropPatterns takes the patterns that cannot be checked out of a schema. With a pattern for names it
-// takes out what would refuse these names. With a pattern in a keyword that also asks for what does
-// not fit, such as "not", it takes out the keyword; a "oneOf" becomes an "anyOf".
+// dropPatterns takes the patterns that cannot be checked out of a schema. With a pattern for names
+// it takes out what would refuse these names. With a pattern in a keyword that also asks for what
+// does not fit, such as "not", it takes out the keyword; a "oneOf" becomes an "anyOf".
 func dropPatterns(v any, found *[]string) {
 	unknown := func(pattern string) bool {
 		_, err := tools.CompileSchema(asJSON(object{"pattern": asJSON(pattern)}))

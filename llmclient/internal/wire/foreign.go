@@ -18,8 +18,8 @@ func InName(r rune) bool {
 }
 
 // CalledName returns the name of a call in a form that every API takes in a conversation: 1 to 128
-// letters, digits, "_" and "-". Models call tools that do not exist, by any name, and texts of other
-// providers have names of other forms.
+// letters, digits, "_" and "-". Models call tools that do not exist, by any name, and texts of
+// other providers have names of other forms.
 func CalledName(name string) string {
 	if name == "" {
 		return "_"
@@ -83,8 +83,8 @@ func Paired(raw string) string {
 	return clean.String() + raw[from:]
 }
 
-// escaped returns the number that an escape at the beginning of raw, such as \u00e9, has; -1 if there
-// is none.
+// escaped returns the number that an escape at the beginning of raw, such as \u00e9, has; -1 if
+// there is none.
 func escaped(raw string) rune {
 	if len(raw) < 6 || raw[:2] != `\u` {
 		return -1

@@ -171,7 +171,8 @@ func (x *examiner) checkText(ctx context.Context, c *check) {
 	}
 }
 
-// best returns the first policy that works up to the answer, or else up to the call; "" if none does.
+// best returns the first policy that works up to the answer, or else up to the call; "" if none
+// does.
 func (x *examiner) best() (policy string) {
 	for _, w := range slices.Backward(x.ways[1:]) {
 		if w.Called && !w.Answered {

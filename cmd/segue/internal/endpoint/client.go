@@ -13,8 +13,8 @@ import (
 )
 
 // Client says which server and model a client asks, and how: the settings that the clients of all
-// APIs have, and how a model thinks, where an API ignores what it does not have. The fields mean what
-// they mean in [openaichat.Config], [openairesponses.Config] and [messagesapi.Config].
+// APIs have, and how a model thinks, where an API ignores what it does not have. The fields mean
+// what they mean in [openaichat.Config], [openairesponses.Config] and [messagesapi.Config].
 type Client struct {
 	API           string // one of APIs; "": Chat
 	Model         string

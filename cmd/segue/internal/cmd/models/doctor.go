@@ -84,8 +84,8 @@ the end. A key is never shown. The fallbacks of a model are not asked.`,
 	return cmd
 }
 
-// serverAsked returns what to examine, by the flags, their variables, the profile, the configuration and
-// the environment, as segue run does.
+// serverAsked returns what to examine, by the flags, their variables, the profile, the
+// configuration and the environment, as segue run does.
 func serverAsked(ctx context.Context, c *cli.CLI, f *serverFlags) (doctor.Config, error) {
 	if f.timeout <= 0 {
 		return doctor.Config{}, errors.New("--timeout must be above zero, such as 30s")

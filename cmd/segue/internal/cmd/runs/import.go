@@ -220,7 +220,8 @@ func notImported(err error, store *cli.RunStore) error {
 	return cli.Failed(fmt.Errorf("nothing was imported: %w", err))
 }
 
-// importedText says what was imported, how many records were left out, what it goes on with, and how.
+// importedText says what was imported, how many records were left out, what it goes on with, and
+// how.
 func importedText(st *cli.RunStore, h *checkpoint.Head, without int, b *run.Begun, f *run.Flags) string {
 	text := fmt.Sprintf("imported run %s: %s, %s\n", plaintext.Visible(h.Key.Run), cli.StatusOf(h, time.Now()), plaintext.Counted(h.Last, "record"))
 	if without > 0 {

@@ -1,5 +1,5 @@
-// Package runs is about runs that are kept: segue runs, sessions, and what shows, answers, ends, copies
-// and compares them.
+// Package runs is about runs that are kept: segue runs, sessions, and what shows, answers, ends,
+// copies and compares them.
 package runs
 
 import (

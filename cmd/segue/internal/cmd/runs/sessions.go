@@ -102,8 +102,8 @@ func listSessions(ctx context.Context, c *cli.CLI, f *runsFlags) error {
 	})
 }
 
-// sessionsIn returns the conversations, the last one used first. An error of damaged heads comes with
-// the others.
+// sessionsIn returns the conversations, the last one used first. An error of damaged heads comes
+// with the others.
 func sessionsIn(ctx context.Context, st *cli.RunStore, limit int) ([]sessionRecord, error) {
 	all := []sessionRecord{}
 	err := st.Through(ctx, func(ctx context.Context, o *orchestrator.Orchestrator) error {
