@@ -201,7 +201,7 @@ var breakages = []breakage{
 	{
 		scenario{"S1", 35},
 		"tools/mcptools TestS1_35_perAgent", "two tools with one name are joined",
-		"tools/mcptools/join.go", `owner[name]; taken {`, `owner[name]; taken && first == "" {`,
+		"tools/mcptools/names.go", `owner[name]; taken {`, `owner[name]; taken && first == "" {`,
 	},
 	{
 		scenario{"S1", 35},

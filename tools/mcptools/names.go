@@ -4,8 +4,11 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
+	"fmt"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/segue-go/segue/tools"
 )
 
 // mostName is the longest name that package tools and the providers take.
@@ -58,4 +61,23 @@ func toolName(prefix, name string) (string, error) {
 
 func isNameRune(r rune) bool {
 	return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '_' || r == '-'
+}
+
+// Join returns the tools of several toolsets, as [Toolset.Tools] does. It is an error if two have
+// the same name.
+func Join(sets ...*Toolset) ([]tools.Tool, error) {
+	var all []tools.Tool
+	owner := map[string]string{}
+	for _, s := range sets {
+		for _, t := range s.Tools() {
+			name := t.Definition().Name
+			if first, taken := owner[name]; taken {
+				return nil, fmt.Errorf("mcptools: the servers %.64q and %.64q both offer a tool %q: give one of them a Prefix, or leave the tool out of its Allow",
+					first, s.Name(), name)
+			}
+			owner[name] = s.Name()
+			all = append(all, t)
+		}
+	}
+	return all, nil
 }

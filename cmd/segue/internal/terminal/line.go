@@ -1,5 +1,11 @@
 package terminal
 
+import (
+	"fmt"
+
+	"github.com/segue-go/segue/machine"
+)
+
 // Style is the look of a line if there are colors.
 type Style string
 
@@ -28,4 +34,16 @@ func LineIf(is bool, n Line) []Line {
 		return nil
 	}
 	return []Line{n}
+}
+
+// describeNote says what becomes of a note.
+func describeNote(e happening, d machine.Noting, verbose bool) []Line {
+	switch e.Kind {
+	case machine.EventNoteHeard:
+		return []Line{{Dim, place(e) + fmt.Sprintf("hears note %d", d.Note)}}
+	case machine.EventNoteUnheard:
+		return []Line{{Warn, "nobody heard the note: " + text(d.Text, verbose)}}
+	default:
+		return []Line{{Plain, indent(e) + "note: " + text(d.Text, verbose)}}
+	}
 }
