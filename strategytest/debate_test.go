@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/segue-go/segue/delegation"
+	"github.com/segue-go/segue/internal/prove"
 	"github.com/segue-go/segue/llmclient"
 	"github.com/segue-go/segue/machine"
 	"github.com/segue-go/segue/messages"
@@ -346,9 +347,13 @@ func TestDebate_conform(t *testing.T) {
 		})
 	}
 	require.NoError(t, check(""))
-	for _, bug := range []string{bugLoop, bugSnapshot, bugLimit, bugNil, bugNonsense, bugNoCalls} {
-		require.Error(t, check(bug), bug)
-		t.Log(check(bug))
+	for i, bug := range []string{bugLoop, bugSnapshot, bugLimit, bugNil, bugNonsense, bugNoCalls} {
+		if !prove.OneIn(3, i) {
+			continue
+		}
+		err := check(bug)
+		require.Error(t, err, bug)
+		t.Log(err)
 	}
 }
 
