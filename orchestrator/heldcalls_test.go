@@ -70,6 +70,16 @@ func TestHeldCalls_bySchema(t *testing.T) {
 	require.NotEmpty(t, model.Requests()[3].Schema, "at once")
 }
 
+// The last model call of a run is not made again.
+func TestHeldCalls_last(t *testing.T) {
+	model := scripted.New(scripted.Text(roomsOf), byGrammar)
+	one := task("Which rooms are free on Monday?")
+	one.Limits.ModelCalls = 1
+	_, err := forcing(t, model).Run(t.Context(), one)
+	require.Error(t, err)
+	require.Len(t, model.Requests(), 1)
+}
+
 // A call that stayed text shows as well that the server does not force calls.
 func TestHeldCalls_afterACallInTheText(t *testing.T) {
 	model := scripted.New(scripted.Text(listMonday), scripted.Text("Linden."), byGrammar, scripted.Text("Ahorn."))

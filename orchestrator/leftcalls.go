@@ -340,7 +340,7 @@ func (l *leftReader) askBySchema(req *llmclient.Request, ask *asking) (*llmclien
 // again asks by schema after a reply whose calls cannot be made. If the server refuses the request,
 // or does not hold the new reply to the schema, the error about the first reply counts.
 func (l *leftReader) again(req *llmclient.Request, ask *asking, first *llmclient.Error) (*llmclient.Response, error) {
-	if held, _ := l.held.LoadOrStore(req.Model, true); held == false {
+	if held, _ := l.held.LoadOrStore(req.Model, true); held == false || ask.last {
 		return nil, first
 	}
 	llmclient.Notify(ask.ctx, llmclient.Notice{Kind: llmclient.NoticeRepair, Model: first.Model, Attempt: 1, Err: first, Discard: true})

@@ -52,6 +52,7 @@ func (x *execution) askModel(ctx context.Context, e *machine.Effect) (nextstep.A
 	x.request.aside = step.Aside
 	x.request.Request = step.Request // the client must not keep it
 	ask := x.asks(ctx)
+	ask.last = x.effect.Left.ModelCalls == 0
 	if !x.alone || ctx != x.run.ctx {
 		defer ask.cut(nil)
 	}
@@ -88,6 +89,7 @@ type asking struct {
 	cut         context.CancelCauseFunc // ends ctx
 	onDelta     func(llmclient.Delta)   // watches a piece and shows it; nil: nobody is shown pieces
 	watch, show func(llmclient.Delta)
+	last        bool // no other model call is left: the request is not made again
 }
 
 // asks returns how to ask the client with ctx. For the execution on the loop's own goroutine, which
