@@ -37,7 +37,9 @@ func planned(approval bool) explore.Options {
 		Odd:    prove.DepthOr(1, 0),
 		States: prove.DepthOr(60, 0),
 		Tools:  []tools.Definition{clerk.Definition(), {Name: "pay", NeedsApproval: approval}},
-		Agents: map[string]*machine.Agent{"ask_clerk": machine.AgentOf(clerk)},
+
+		Unreached: []string{"*"}, // the plan is neither judged nor revised
+		Agents:    map[string]*machine.Agent{"ask_clerk": machine.AgentOf(clerk)},
 		Strategies: strategy.Set{
 			"lead":  completetask.New(completetask.Config{Tools: []string{"ask_clerk"}, MaxModelCalls: 2}),
 			"clerk": completetask.New(completetask.Config{Tools: []string{"pay"}, MaxModelCalls: 1}),

@@ -2,6 +2,7 @@ package stepagent_test
 
 import (
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 
@@ -25,10 +26,19 @@ func loop(step stepagent.Step) stepagent.StepResult {
 	})
 }
 
+// said returns a reply without its calls, which are not made.
+func said(m messages.Assistant) messages.Assistant {
+	m.Content = slices.DeleteFunc(slices.Clone(m.Content), func(c messages.AssistantContent) bool {
+		_, call := c.(messages.ToolCall)
+		return call
+	})
+	return m
+}
+
 // talk asks, and continues with the reply.
 func talk(stepagent.Step) stepagent.StepResult {
 	return stepagent.Ask(llmclient.Request{}, func(resp llmclient.Response) stepagent.StepResult {
-		return stepagent.Continue(resp.Message, messages.UserText("Go on."))
+		return stepagent.Continue(said(resp.Message), messages.UserText("Go on."))
 	})
 }
 
@@ -70,7 +80,7 @@ func hears(s stepagent.Step) stepagent.StepResult {
 		if s.Iteration == 2 {
 			return stepagent.Finish(strings.Join(s.Heard(), " ") + " " + r.Message.Text())
 		}
-		return stepagent.Continue(r.Message, messages.UserText("heard: "+strings.Join(s.Heard(), " ")))
+		return stepagent.Continue(said(r.Message), messages.UserText("heard: "+strings.Join(s.Heard(), " ")))
 	})
 }
 
