@@ -5,12 +5,12 @@ import (
 	"strings"
 )
 
-// packages are the names that begin the error texts of this module. A test compares them with the
-// tree.
-var packages = []string{
+// Packages are the names that begin the error texts of this project. A test compares them with the
+// tree. They are read-only.
+var Packages = []string{
 	"anthropic", "builtin", "checkpoint", "compaction", "completetask", "config", "delegation", "filetools", "llmclient", "machine", "markdownpolicy",
-	"mcptools", "messages", "nextstep", "openaichat", "openairesponses", "orchestrator", "otel", "planreviseexecute", "plantext", "policyclient", "react",
-	"reasonactobserve", "reflection", "retry", "runs", "scripted", "segue", "sse", "stepagent", "strategy", "strategytest", "tools", "toolsearch",
+	"mcptools", "messages", "nextstep", "openaichat", "openairesponses", "orchestrator", "otel", "pgstore", "planreviseexecute", "plantext", "policyclient", "react",
+	"reasonactobserve", "reflection", "retry", "runs", "scripted", "sealed", "segue", "segueotel", "sqlitestore", "sse", "stepagent", "strategy", "strategytest", "tools", "toolsearch",
 }
 
 // Bare returns the text of an error without the package name of this module at its beginning, so
@@ -27,7 +27,7 @@ func Bare(err error) string {
 func bare(text string) string {
 	for {
 		name, rest, ok := strings.Cut(text, ": ")
-		if !ok || !slices.Contains(packages, name) {
+		if !ok || !slices.Contains(Packages, name) {
 			return text
 		}
 		text = rest

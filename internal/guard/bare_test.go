@@ -47,7 +47,7 @@ func TestWithin(t *testing.T) {
 
 // The names of all packages of this module are known.
 func TestPackages(t *testing.T) {
-	for _, place := range []string{"../..", "../../llmclient", "../../strategy", "../../tools", "../../orchestrator"} {
+	for _, place := range []string{"../..", "../../checkpoint", "../../llmclient", "../../strategy", "../../tools", "../../orchestrator"} {
 		entries, err := os.ReadDir(place)
 		require.NoError(t, err)
 		for _, e := range entries {

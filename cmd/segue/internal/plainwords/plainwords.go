@@ -4,9 +4,11 @@ package plainwords
 
 import (
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/segue-go/segue/cmd/segue/internal/plaintext"
+	"github.com/segue-go/segue/internal/guard"
 	"github.com/segue-go/segue/llmclient"
 )
 
@@ -28,17 +30,13 @@ var codes = map[llmclient.Code]string{
 	"failed":                        "the request failed",
 }
 
-// named are the packages whose names are no words of a user: they are removed wherever a part of an
-// error begins with one.
-var named = []string{
-	"llmclient", "openaichat", "openairesponses", "anthropic", "policyclient", "scripted", "orchestrator", "machine", "nextstep", "delegation", "checkpoint",
-	"sqlitestore", "filestore", "pgstore", "sealed", "markdownpolicy", "filetools", "stepagent", "plantext", "builtin", "sse", "mcptools", "compaction", "toolsearch",
-	"completetask", "planreviseexecute", "planandexecute", "reasonactobserve", "toolfirst", "llmonly", "segue", "segueotel",
-}
-
 // worded are the packages with names that a provider or a file may use, too: they are removed only
 // at the beginning of an error.
-var worded = []string{"tools", "messages", "strategy", "retry", "reflection", "react", "guard", "data", "config", "bound", "explore"}
+var worded = []string{"tools", "messages", "strategy", "retry", "reflection", "react", "config"}
+
+// named are the packages whose names are no words of a user: they are removed wherever a part of an
+// error begins with one.
+var named = slices.DeleteFunc(slices.Clone(guard.Packages), func(name string) bool { return slices.Contains(worded, name) })
 
 var (
 	coded     = regexp.MustCompile(`\bllmclient: ([a-z_]+)( \(|:\s|$)`)
