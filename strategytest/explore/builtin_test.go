@@ -19,7 +19,7 @@ import (
 const variable = "SEGUE_EXPLORE"
 
 // bounds returns how many odd reactions a path has, and where an exploration ends: in every test
-// run after one odd reaction and 4 states; with SEGUE_EXPLORE=1 after some thousand,
+// run after one odd reaction and 4 states; with SEGUE_EXPLORE=1 after a thousand,
 // and with SEGUE_EXPLORE=2, two odd reactions, after a million.
 func bounds(t *testing.T) (odd, states int) {
 	t.Helper()
@@ -27,7 +27,7 @@ func bounds(t *testing.T) (odd, states int) {
 	case "":
 		return 1, 4
 	case "1":
-		return 1, 3_000
+		return 1, 1_000
 	case "2":
 		return 2, 1_000_000
 	default:
@@ -52,6 +52,7 @@ func TestExplore(t *testing.T) {
 	for _, s := range subjects {
 		t.Run(s.name, func(t *testing.T) {
 			s.Odd, s.States = bounds(t)
+			s.Unreached = []string{"*"} // what no subject reaches is said at the end
 			if os.Getenv(variable) != "" && !slices.Contains(unnoted, s.name) {
 				s.Notes = 1 // without one, some rules are never taken
 			}
