@@ -1,7 +1,6 @@
 package explore_test
 
 import (
-	"os"
 	"slices"
 	"testing"
 
@@ -25,9 +24,7 @@ func TestExplore_notes(t *testing.T) {
 		}
 		t.Run(s.name, func(t *testing.T) {
 			s.Odd, s.States, s.Notes = 1, prove.DepthOr(2, 50), 2
-			if os.Getenv(variable) != "" {
-				_, s.States = bounds(t)
-			}
+			s.Unreached = []string{"*"} // it is about notes
 			s.See = func(state *explore.State) { requireNotesOnce(t, state) }
 			require.NotEmpty(t, strategytest.Explore(t, s.factory, s.Options))
 		})
