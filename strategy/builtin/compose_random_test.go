@@ -336,7 +336,7 @@ func (w *composed) judge(res orchestrator.Result) {
 	if (res.Status == machine.StatusDone) != (out.Err == nil) && res.Status != machine.StatusWaiting {
 		w.blame("the run is %s, and its error is %v", res.Status, out.Err)
 	}
-	whole := w.Stop == 0 || !w.Now // otherwise the usage of an abandoned reply is missing
+	whole := w.Stop == 0 || !w.Now      // otherwise the usage of an abandoned reply is missing
 	counted := out.Usage.Estimated == 0 // a reply that repeated itself was cut off, and nobody counted it
 	if counted && (whole && !w.broke && out.Usage != w.usage || out.Usage.Total > w.usage.Total) {
 		w.blame("the usage is %+v, and %+v was billed", out.Usage, w.usage)
