@@ -23,24 +23,24 @@
 //
 // The files:
 //
-//   - policy.go: the Policy interface, and the built-in policies by name.
+//   - policy.go: the Policy interface, the built-in policies by name, and which model knows which
+//     format.
 //   - parser.go: the result of a parser, its errors, and the parser of all formats that use marks.
-//     A format says where a mark is (syntax) and how the text after the mark is read (block).
-//     collector.go arranges the parts.
+//     A format says where a mark is (syntax) and how the text after the mark is read (block). A
+//     collector arranges the parts.
 //   - marks.go: marks that are fixed texts, such as tags, and calls without marks.
-//   - format.go: the type of the formats. formats.go, formats_deepseek.go and formats_invoke.go: those
-//     that are marks and what is between them, a row each. hermes_thoughts.go: their thoughts, also without a beginning or an end.
-//   - format_*.go: one other format each. fenced_block.go, xml_element.go and react_action.go read
-//     the blocks of the large ones. structured_reply.go reads the replies of Structured, and
-//     structured_schema.go writes their schema.
-//   - call_json.go, call_block.go, call_body.go, call_function.go, call_named.go, arguments.go: calls
-//     as several formats write them: as JSON, between two marks, in other forms, as <function=name>,
-//     as a name and its arguments, with marks or without, and with arguments as plain text, which may
+//   - format.go: the type of the formats, and those that are marks and what is between them, a row
+//     each. format_deepseek.go: the rows of DeepSeek and MiniMax.
+//   - format_*.go: one other format each.
+//   - call_json.go, call_block.go, call_function.go, call_named.go, arguments.go: calls as several
+//     formats write them: as JSON and in other forms, between two marks, as <function=name>, as a
+//     name and its arguments, with marks or without, and with arguments as plain text, which may
 //     contain marks.
-//   - prompt.go, telling.go: what a model receives: the instructions, past replies and results; and
-//     these as chat templates write them. models.go: which model knows which format.
-//   - left.go, left_read.go: calls of any format that a server left at the end of a text.
-//   - chain.go, think.go and think_parser.go: policies made from other policies.
+//   - telling.go: what a model receives: the instructions, past replies and results; and these as
+//     chat templates write them.
+//   - left.go: calls of any format that a server left at the end of a text.
+//   - chain.go, think.go: policies made from other policies; and the thoughts of formats, also
+//     without a beginning or an end.
 //   - internal/jsonscan: the only scanner of JSON. internal/jsonrepair repairs JSON.
 //   - internal/pyliteral: Python literals and calls. internal/commonmark: code in Markdown.
 //     internal/reactscan: keywords and sections of ReAct. internal/textscan: bytes, blanks, marks.

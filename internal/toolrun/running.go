@@ -84,13 +84,13 @@ func (c *Running) due() time.Time { return c.began.Add(c.timeout + c.asked.Sum()
 //     panic. An error whose methods panic, such as a typed nil, counts as a panic of the tool.
 //   - If the context of Begin is already done, the tool is not called, and the call fails as
 //     interrupted. Otherwise the context of the tool is done when the context of Begin is done, or
-//     at the time-out, with a [*tools.TimeoutError] as cause. The time-out does not count the time in
-//     which the tool asks a person with [tools.Ask].
+//     at the time-out, with a [*tools.TimeoutError] as cause. The time-out does not count the time
+//     in which the tool asks a person with [tools.Ask].
 //   - A call that returns no error has its result, however late. A call that returns an error after
 //     its context was done was cut off. Its status is failed if its tool is ReadOnly or Idempotent,
 //     and unknown otherwise.
-//   - A call whose error wraps [tools.ErrSuspended] has no result, even if its context was done. Perform
-//     returns a placeholder with [tools.ReasonSuspended].
+//   - A call whose error wraps [tools.ErrSuspended] has no result, even if its context was done.
+//     Perform returns a ToolOutput with [tools.ReasonSuspended] in its place.
 //   - A result is cut at MaxResult, with a line that says so. Bytes that are not UTF-8 become
 //     U+FFFD.
 //
