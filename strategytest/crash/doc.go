@@ -22,8 +22,9 @@
 // These hold in all of them:
 //
 //   - Output, status and conversation are those of the first run, and so are states, steps, calls,
-//     results, frames and questions to people, but for times and what is left of limits. If a person has said no, this holds until the call whose outcome is unknown, and every
-//     call of the conversation has a result.
+//     results, frames and questions to people, but for times and what is left of limits. If a
+//     person has said no, this holds until the call whose outcome is unknown, and every call of the
+//     conversation has a result.
 //   - A call of a tool that is neither read-only nor idempotent is begun once, and once more for
 //     each time that a person says so, or that the tool has suspended it. That it is to begin is
 //     stored before.
