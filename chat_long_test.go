@@ -1,6 +1,7 @@
 package segue_test
 
 import (
+	"context"
 	"fmt"
 	"regexp"
 	"runtime"
@@ -76,7 +77,7 @@ func (r *reader) reply(req *llmclient.Request) scripted.Reply {
 func TestChat_longerThanTheWindow(t *testing.T) {
 	turns := prove.DepthOr(600, 2000)
 	r := &reader{t: t, requests: make([]int, turns)}
-	look := tools.NewInlineRaw(tools.Definition{Name: "look", ReadOnly: true}, func(string) (string, error) {
+	look := tools.NewRaw(tools.Definition{Name: "look", ReadOnly: true}, func(context.Context, string) (string, error) {
 		return strings.Repeat("There is a lot to be seen. ", 20), nil
 	})
 	agent := &segue.Agent{

@@ -34,20 +34,10 @@ var addDefinition = tools.Definition{
 
 func (a *adder) raw() tools.Tool { return tools.NewRaw(addDefinition, a.call) }
 
-// inline is a raw tool that neither waits nor needs a context: it runs on the goroutine of the run,
-// as in the loop.
-func (a *adder) inline() tools.Tool { return tools.NewInlineRaw(addDefinition, a.add) }
-
 func (a *adder) typed() tools.Tool {
 	def := addDefinition
 	def.Parameters = nil // inferred
 	return tools.New(def, func(_ context.Context, in numbers) (string, error) { return strconv.Itoa(a.sum(in)), nil })
-}
-
-func (a *adder) inlineTyped() tools.Tool {
-	def := addDefinition
-	def.Parameters = nil
-	return tools.NewInline(def, func(in numbers) (string, error) { return strconv.Itoa(a.sum(in)), nil })
 }
 
 // client answers the library from a script.
@@ -99,7 +89,7 @@ func agents(client llmclient.Client, a *adder) *orchestrator.Orchestrator {
 			"boss": completetask.New(completetask.Config{Model: "parent", Tools: []string{"delegate"}, MaxModelCalls: many}),
 			"work": completetask.New(completetask.Config{Tools: []string{"add"}, MaxModelCalls: many}),
 		},
-		Tools:  []tools.Tool{hired, a.inline()},
+		Tools:  []tools.Tool{hired, a.raw()},
 		Limits: limits,
 	})
 	if err != nil {

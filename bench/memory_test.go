@@ -20,13 +20,11 @@ var memoryGates = map[string]struct{ bytes, allocs float64 }{
 	"W2/raw":     {5490, 34.7},   // eleven steps pay for the same; a call has an execution and a goroutine of its own
 	"W2/raw-run": {4760, 28.3},   // as above
 	"W2/typed":   {5510, 35.8},   // as above
-	"W2/pure":    {5100, 31.5},   // as above: an inline tool is started as every effect is
 	"W3/raw":     {3780, 29.9},   // the execution and the goroutine of a call
 	"W4/raw":     {3610, 30.7},   // as above
 	"W9/raw":     {3660, 30.8},   // as above
 	"W5/raw":     {15400, 108},   // five of them
 	"W5/typed":   {15490, 113.5}, // as above
-	"W5/pure":    {13390, 92},    // as above
 	"W6/raw":     {3160, 25.6},   // as W2
 	"W7/raw":     {5560, 35},     // as W2
 	"W8/raw":     {47.8, 0.065},  // pieces of one reply, which pay for the run

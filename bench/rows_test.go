@@ -70,7 +70,7 @@ func (s *script) libraryRows(a *adder) []row {
 	for _, kind := range []struct {
 		name string
 		tool tools.Tool
-	}{{"raw", a.raw()}, {"inline", a.inline()}, {"typed", a.typed()}, {"pure", a.inlineTyped()}} {
+	}{{"raw", a.raw()}, {"typed", a.typed()}} {
 		o := library(s.client(), kind.tool)
 		all = append(all,
 			made(kind.name, s, a, func(ctx context.Context) (outcome, error) { return stream(ctx, o, "work", s.goal) }),
@@ -97,7 +97,7 @@ func batches(n, width int) []row {
 	byHand := a.loop(s.model())
 	all := []row{
 		made("loop", s, a, func(ctx context.Context) (outcome, error) { return looped(byHand.parallel(ctx, s.goal)) }),
-		made("loop-inline", s, a, func(ctx context.Context) (outcome, error) { return looped(byHand.run(ctx, s.goal)) }),
+		made("loop-serial", s, a, func(ctx context.Context) (outcome, error) { return looped(byHand.run(ctx, s.goal)) }),
 	}
 	for i, r := range s.libraryRows(a) {
 		if i%2 == 0 { // with events; without them, W2 is enough
@@ -122,12 +122,11 @@ func subtasks(n, rounds int) []row {
 		}
 		return children(ctx, req, d)
 	})
-	raw, inline, asTools := library(client, a.raw()), library(client, a.inline()), agents(client, a)
+	raw, asTools := library(client, a.raw()), agents(client, a)
 
 	all := []row{
 		made("loop", parent, a, func(ctx context.Context) (outcome, error) { return looped(boss.run(ctx, parent.goal)) }),
 		made("raw", parent, a, func(ctx context.Context) (outcome, error) { return stream(ctx, raw, "delegate", parent.goal) }),
-		made("inline", parent, a, func(ctx context.Context) (outcome, error) { return stream(ctx, inline, "delegate", parent.goal) }),
 		made("agents", parent, a, func(ctx context.Context) (outcome, error) { return stream(ctx, asTools, "boss", parent.goal) }),
 	}
 	for i := range all {
@@ -152,11 +151,10 @@ func crowd(n, rounds int) []row {
 		runtime.Gosched()
 		return replies(ctx, req, d)
 	})
-	raw, inline, typed := library(client, a.raw()), library(client, a.inline()), library(client, a.typed())
+	raw, typed := library(client, a.raw()), library(client, a.typed())
 	one := []row{
 		made("loop", s, a, func(ctx context.Context) (outcome, error) { return looped(byHand.run(ctx, s.goal)) }),
 		made("raw", s, a, func(ctx context.Context) (outcome, error) { return stream(ctx, raw, "work", s.goal) }),
-		made("inline", s, a, func(ctx context.Context) (outcome, error) { return stream(ctx, inline, "work", s.goal) }),
 		made("typed", s, a, func(ctx context.Context) (outcome, error) { return stream(ctx, typed, "work", s.goal) }),
 		made("typed-run", s, a, func(ctx context.Context) (outcome, error) { return whole(ctx, typed, "work", s.goal) }),
 	}

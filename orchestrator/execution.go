@@ -30,7 +30,6 @@ type execution struct {
 	cancel          context.CancelCauseFunc // nil: only the end of the run ends the context
 	alone           bool                    // the loop performs it on its own goroutine
 	reads           bool                    // the frame may call ReadResultTool
-	toolInline      bool                    // the tool neither waits nor needs a context
 	inClient        bool                    // the client performs it at the moment
 	readUntrusted   atomic.Bool             // ReadResultTool has read a result from outside
 
@@ -96,7 +95,7 @@ func (r *run) newExecution(e *machine.Effect, alone bool) *execution {
 	}
 	x.Context, x.run, x.effect, x.began, x.replies = r.ctx, r, *e, r.now, e.Replies
 	if e.Kind == machine.EffectTool {
-		x.tool, x.toolInline = r.o.toolOf(e)
+		x.tool = r.o.toolOf(e)
 		x.reads = r.o.keepsLarge() && r.m.Offers(e.Frame, ReadResultTool)
 	}
 	return x

@@ -226,7 +226,7 @@ func (r *run) lacksTool() error {
 		if e.Call.Name == "" {
 			continue
 		}
-		if tool, _ := r.o.toolOf(&e); tool == nil && !r.stopsFirst() {
+		if r.o.toolOf(&e) == nil && !r.stopsFirst() {
 			return &ConfigError{Field: "Tools", Err: fmt.Errorf("run %.64q has an open call of the tool %.64q, which is missing here", r.id, e.Call.Name)}
 		}
 	}

@@ -93,18 +93,17 @@ func (x *execution) suspension(out *messages.ToolOutput) *SuspendedError {
 	return &SuspendedError{Waits: []machine.Wait{{Kind: machine.WaitQuestion, Text: out.Output}}} // the tool did not use Ask
 }
 
-// beginCall prepares the call of the effect, which a middleware may have changed. An inline tool
-// neither asks questions nor reports progress.
+// beginCall prepares the call of the effect, which a middleware may have changed.
 func (x *execution) beginCall(ctx context.Context, e *machine.Effect) *toolrun.Running {
 	o := x.run.o
-	job := toolrun.Job{Call: e.Call, Tool: x.tool, Names: o.names, MaxResult: x.mostKept(e.Call.Name)}
+	job := toolrun.Job{
+		Call: e.Call, Tool: x.tool, Names: o.names, MaxResult: x.mostKept(e.Call.Name),
+		Key: x.effect.Key(), Ask: x.ask, Resumption: x.resumption(),
+	}
 	runner := o.runner
 	runner.OnPanic = x.toolPanicked
-	if !x.toolInline {
-		job.Key, job.Ask, job.Resumption = x.effect.Key(), x.ask, x.resumption()
-		if x.run.streams {
-			job.Progress = x.progress
-		}
+	if x.run.streams {
+		job.Progress = x.progress
 	}
 	return runner.Begin(ctx, job)
 }
@@ -124,22 +123,13 @@ func (x *execution) progress(text string) {
 	x.run.box.try(mail{execution: x, event: &e})
 }
 
-// toolOf returns the tool of a call, and whether the call is inline: it needs no context of its own.
-// The call of an unknown tool counts as inline.
-func (o *Orchestrator) toolOf(e *machine.Effect) (tool tools.Tool, inline bool) {
-	if tool = e.Tool; tool == nil {
-		tool, _ = o.tools.Lookup(e.Call.Name)
+// toolOf returns the tool of a call; nil if no tool has its name.
+func (o *Orchestrator) toolOf(e *machine.Effect) tools.Tool {
+	if e.Tool != nil {
+		return e.Tool
 	}
-	p, ok := tool.(interface{ Inline() bool })
-	if !ok {
-		return tool, tool == nil
-	}
-	defer func() {
-		if recover() != nil {
-			inline = false
-		}
-	}()
-	return tool, p.Inline() && len(e.Call.Arguments) <= toolrun.DefaultMaxArguments
+	tool, _ := o.tools.Lookup(e.Call.Name)
+	return tool
 }
 
 // suspendedState is the state of an effect whose tool or remote has called [tools.Suspend]. It

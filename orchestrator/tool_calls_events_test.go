@@ -90,7 +90,6 @@ func TestToolCalls_laws(t *testing.T) {
 	nothing := func(context.Context, string) (string, error) { return "", nil }
 	list := []tools.Tool{
 		raw("raw", nothing),
-		inlineRaw{raw("inline", nothing)},
 		sleeper("short", time.Microsecond),
 		tools.NewRaw(tools.Definition{Name: "alone", Sequential: true}, nothing),
 		raw("panics", func(context.Context, string) (string, error) { panic("x") }),

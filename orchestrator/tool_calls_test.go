@@ -94,9 +94,3 @@ func TestToolCalls_parallelIsALimit(t *testing.T) {
 		}
 	}
 }
-
-// inlineRaw is a tool that neither waits nor needs a context, with a function that does not know
-// it.
-type inlineRaw struct{ tools.Tool }
-
-func (inlineRaw) Inline() bool { return true }

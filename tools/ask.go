@@ -17,7 +17,7 @@ import (
 var ErrSuspended = errors.New("tools: nobody can answer now")
 
 // ErrNobody is returned by [Ask] if there is nobody to ask: outside a call and [WithAsk], or where
-// the run can ask nobody. An Inline tool counts as outside.
+// the run can ask nobody.
 var ErrNobody = errors.New("tools: there is nobody to ask here")
 
 // AskFunc asks a person the question of a tool. It is called on the tool's goroutine, with the

@@ -9,8 +9,8 @@ import (
 	"github.com/segue-go/segue/messages"
 )
 
-// call is the call that runs the tool of a context. Inline tools have none. See the functions of
-// this package with the names of the methods.
+// call is the call that runs the tool of a context. See the functions of this package
+// with the names of the methods.
 type call interface {
 	CallID() string
 	IdempotencyKey() string

@@ -1,6 +1,6 @@
 // Package tools defines the tools that a model can call.
 //
-// A [Tool] is made from a function. [New] and [NewInline] take a function with typed arguments: the
+// A [Tool] is made from a function. [New] takes a function with typed arguments: the
 // JSON Schema is inferred from the type, and the arguments are checked before the function runs.
 // [NewRaw] takes a function that reads its arguments itself. A [Set] holds tools by name and checks
 // them when it is made.
@@ -15,10 +15,9 @@
 //
 // A Tool may have these methods in addition to the two of [Tool]; they are found by type assertion:
 //
-//	Inline() bool   Call only computes: it has no time-out, and no context of its own
 //	Lookup(…)       finds out what became of a call whose process died, see [Lookuper]
 //	Check() error   the tool was put together wrongly: NewSet fails with it
-//	Unwrap() Tool   the tool is a wrapper around another, which is checked, too; whether it is inline it says itself
+//	Unwrap() Tool   the tool is a wrapper around another, which is checked, too
 //
 // Arguments are untrusted text. Their size, depth and numbers are limited before anything is built
 // from them, and errors never quote them at length.

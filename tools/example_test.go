@@ -3,7 +3,6 @@ package tools_test
 import (
 	"context"
 	"fmt"
-	"strings"
 
 	"github.com/segue-go/segue/tools"
 )
@@ -31,16 +30,4 @@ func ExampleNew() {
 	// - missing "city"
 	// - unknown "unit"
 	// - /days: got string, want integer
-}
-
-func ExampleNewInline() {
-	type args struct {
-		Words []string `json:"words"`
-	}
-	join := tools.NewInline(tools.Definition{Name: "join"}, func(in args) (map[string]any, error) {
-		return map[string]any{"joined": strings.Join(in.Words, " "), "count": len(in.Words)}, nil
-	})
-	fmt.Println(join.Call(context.Background(), `{"words":["all","at","once"]}`))
-	// Output:
-	// {"count":3,"joined":"all at once"} <nil>
 }

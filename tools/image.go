@@ -11,7 +11,7 @@ import (
 )
 
 // errNoCall says that there is no call, or that it is over.
-var errNoCall = errors.New("tools: the model cannot be shown a picture here: the tool is inline, the call is over, or there is no call")
+var errNoCall = errors.New("tools: the model cannot be shown a picture here: the call is over, or there is no call")
 
 // ShowImage shows the model a picture besides the result of the tool of ctx, by an https URL or a
 // data URL: it adds it to the Images of the [messages.ToolOutput] of its call. The picture counts as
@@ -21,7 +21,7 @@ var errNoCall = errors.New("tools: the model cannot be shown a picture here: the
 // ShowImage returns an error for any other URL, for a data URL without bytes in base64, for
 // a Detail or a Cache that does not exist, and beyond 16 pictures or
 // 5 MiB of URLs of one call: the picture is then not shown, and those before it are. It also
-// returns an error in an inline tool, outside a call, and after the call is over.
+// returns an error outside a call, and after the call is over.
 func ShowImage(ctx context.Context, i messages.Image) error {
 	c := callOf(ctx)
 	if c == nil {

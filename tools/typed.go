@@ -32,32 +32,8 @@ import (
 //
 // New never fails. Check, Call and [NewSet] report errors in def or In.
 func New[In, Out any](def Definition, fn func(ctx context.Context, in In) (Out, error)) Tool {
-	return newTyped(def, fn, fn == nil)
-}
-
-// NewInline is like [New], for a function that only computes and needs no context. The call has no
-// time-out, and neither a context nor a state of its own, so it costs little.
-//
-// An inline tool is not automatically read-only: set that in def.
-func NewInline[In, Out any](def Definition, fn func(in In) (Out, error)) Tool {
-	withContext := func(_ context.Context, in In) (Out, error) { return fn(in) }
-	return &inline[In, Out]{newTyped(def, withContext, fn == nil)}
-}
-
-type typed[In, Out any] struct {
-	def    Definition
-	params parameters
-	fn     func(context.Context, In) (Out, error)
-	err    error // the error of the construction
-}
-
-type inline[In, Out any] struct{ *typed[In, Out] }
-
-func (*inline[In, Out]) Inline() bool { return true }
-
-func newTyped[In, Out any](def Definition, fn func(context.Context, In) (Out, error), missing bool) *typed[In, Out] {
 	params, err := newParameters(&def, reflect.TypeFor[In]())
-	if err == nil && missing {
+	if err == nil && fn == nil {
 		err = errNoFunction
 	}
 	t := &typed[In, Out]{def: def, params: params, fn: fn}
@@ -65,6 +41,13 @@ func newTyped[In, Out any](def Definition, fn func(context.Context, In) (Out, er
 		t.err = &definitionError{name: def.Name, err: err}
 	}
 	return t
+}
+
+type typed[In, Out any] struct {
+	def    Definition
+	params parameters
+	fn     func(context.Context, In) (Out, error)
+	err    error // the error of the construction
 }
 
 func (t *typed[In, Out]) Definition() Definition { return t.def }
@@ -143,32 +126,4 @@ func resultText(out any) (string, error) {
 	}
 	data, err := jsonform.Marshal(out)
 	return string(data), err
-}
-
-// NewRaw returns a tool from a function that reads its own arguments. It receives them exactly as
-// the model wrote them. def.Parameters are only shown to the model. A run limits the size of the
-// arguments.
-func NewRaw(def Definition, fn func(ctx context.Context, arguments string) (string, error)) Tool {
-	return &raw{def: def, fn: fn}
-}
-
-type raw struct {
-	def Definition
-	fn  func(context.Context, string) (string, error)
-}
-
-func (r *raw) Definition() Definition { return r.def }
-
-func (r *raw) Check() error {
-	if r.fn == nil {
-		return &definitionError{name: r.def.Name, err: errNoFunction}
-	}
-	return nil
-}
-
-func (r *raw) Call(ctx context.Context, arguments string) (string, error) {
-	if err := r.Check(); err != nil {
-		return "", err
-	}
-	return r.fn(ctx, arguments)
 }

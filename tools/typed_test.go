@@ -222,17 +222,17 @@ func TestDefectsAreReportedWhereverTheToolGoes(t *testing.T) {
 		want string
 	}{
 		"no function":        {tools.New[struct{}, string](def, nil), "no function"},
-		"no inline function": {tools.NewInline[struct{}, string](def, nil), "no function"},
+		"no inline function": {tools.New[struct{}, string](def, nil), "no function"},
 		"no raw function":    {tools.NewRaw(def, nil), "no function"},
-		"not an object":      {tools.NewInline(def, func(int) (int, error) { return 0, nil }), "must be a struct or a map with string keys, not int"},
-		"given for an int":   {tools.NewInline(given(`{"type":"object"}`), func(int) (int, error) { return 0, nil }), "not int"},
-		"a pointer":          {tools.NewInline(def, func(*readArgs) (int, error) { return 0, nil }), "must be a struct"},
-		"a channel inside":   {tools.NewInline(def, func(struct{ C chan int }) (int, error) { return 0, nil }), "no schema for struct { C chan int }, give Parameters"},
-		"a cycle":            {tools.NewInline(def, func(tree) (int, error) { return 0, nil }), "give Parameters"},
-		"broken schema":      {tools.NewInline(given(`{"type":`), func(readArgs) (int, error) { return 0, nil }), "parameters are not a JSON object"},
-		"another type":       {tools.NewInline(given(`{"type":"string"}`), func(readArgs) (int, error) { return 0, nil }), `"type":"object"`},
-		"no schema":          {tools.NewInline(given(`{"type":"object","required":1}`), func(readArgs) (int, error) { return 0, nil }), "schema"},
-		"another document":   {tools.NewInline(given(`{"type":"object","$ref":"file:///etc/passwd"}`), func(readArgs) (int, error) { return 0, nil }), "another document"},
+		"not an object":      {tools.New(def, func(_ context.Context, _ int) (int, error) { return 0, nil }), "must be a struct or a map with string keys, not int"},
+		"given for an int":   {tools.New(given(`{"type":"object"}`), func(_ context.Context, _ int) (int, error) { return 0, nil }), "not int"},
+		"a pointer":          {tools.New(def, func(_ context.Context, _ *readArgs) (int, error) { return 0, nil }), "must be a struct"},
+		"a channel inside":   {tools.New(def, func(_ context.Context, _ struct{ C chan int }) (int, error) { return 0, nil }), "no schema for struct { C chan int }, give Parameters"},
+		"a cycle":            {tools.New(def, func(_ context.Context, _ tree) (int, error) { return 0, nil }), "give Parameters"},
+		"broken schema":      {tools.New(given(`{"type":`), func(_ context.Context, _ readArgs) (int, error) { return 0, nil }), "parameters are not a JSON object"},
+		"another type":       {tools.New(given(`{"type":"string"}`), func(_ context.Context, _ readArgs) (int, error) { return 0, nil }), `"type":"object"`},
+		"no schema":          {tools.New(given(`{"type":"object","required":1}`), func(_ context.Context, _ readArgs) (int, error) { return 0, nil }), "schema"},
+		"another document":   {tools.New(given(`{"type":"object","$ref":"file:///etc/passwd"}`), func(_ context.Context, _ readArgs) (int, error) { return 0, nil }), "another document"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			err := tt.tool.(interface{ Check() error }).Check()
@@ -246,18 +246,10 @@ func TestDefectsAreReportedWhereverTheToolGoes(t *testing.T) {
 		})
 	}
 
-	recursive := tools.NewInline(given(`{"type":"object"}`), func(in tree) (int, error) { return len(in.Children), nil })
+	recursive := tools.New(given(`{"type":"object"}`), func(_ context.Context, in tree) (int, error) { return len(in.Children), nil })
 	text, err := recursive.Call(t.Context(), `{"Children":[{}]}`)
 	require.NoError(t, err, "with Parameters any type will do")
 	require.Equal(t, "1", text)
-}
-
-func TestNewInline(t *testing.T) {
-	tool := tools.NewInline(tools.Definition{Name: "add"}, func(in sum) (int, error) { return in.A + in.B, nil })
-	require.True(t, tool.(interface{ Inline() bool }).Inline())
-	text, err := tool.Call(t.Context(), `{"a":1,"b":2}`)
-	require.NoError(t, err)
-	require.Equal(t, "3", text)
 }
 
 func FuzzArguments(f *testing.F) {

@@ -46,8 +46,8 @@ func calling(n int) llmclient.Client {
 	return scripted.New(scripted.Calls(calls...), scripted.Text("ok"))
 }
 
-func inline() tools.Tool {
-	return tools.NewInlineRaw(tools.Definition{Name: "t"}, func(string) (string, error) { return "", nil })
+func plain() tools.Tool {
+	return tools.NewRaw(tools.Definition{Name: "t"}, func(context.Context, string) (string, error) { return "", nil })
 }
 
 // middleware does nothing except edit a call.
@@ -73,12 +73,12 @@ func TestOrchestrator_callsOfOneReply(t *testing.T) {
 		return machine.Reply{Approve: true}, nil
 	}
 	for name, cfg := range map[string]orchestrator.Config{
-		"beyond the limit":    {Tools: []tools.Tool{inline()}, Limits: delegation.Limits{ToolCalls: 1}},
-		"inline":              {Tools: []tools.Tool{inline()}, Limits: unlimited},
+		"beyond the limit":    {Tools: []tools.Tool{plain()}, Limits: delegation.Limits{ToolCalls: 1}},
+		"inline":              {Tools: []tools.Tool{plain()}, Limits: unlimited},
 		"in the background":   {Tools: []tools.Tool{raw}, Limits: unlimited},
 		"not offered":         {Limits: unlimited},
-		"edited":              {Tools: []tools.Tool{inline()}, Limits: unlimited, Middleware: edit},
-		"approved in process": {Tools: []tools.Tool{inline()}, Limits: unlimited, Approve: approve, Reply: yes},
+		"edited":              {Tools: []tools.Tool{plain()}, Limits: unlimited, Middleware: edit},
+		"approved in process": {Tools: []tools.Tool{plain()}, Limits: unlimited, Approve: approve, Reply: yes},
 	} {
 		t.Run(name, func(t *testing.T) {
 			costs.AreLinear(t, 250, func(n int) {
@@ -132,7 +132,7 @@ func TestOrchestrator_suspendedCalls(t *testing.T) {
 	growth.Of(t).AreLinear(t, 250, func(n int) {
 		o := solving(t, orchestrator.Config{
 			Client:  calling(n),
-			Tools:   []tools.Tool{inline()},
+			Tools:   []tools.Tool{plain()},
 			Store:   &checkpoint.Memory{},
 			Limits:  unlimited,
 			Approve: &orchestrator.ApprovalConfig{Default: machine.AskAlways},
@@ -163,7 +163,7 @@ func TestOrchestrator_steps(t *testing.T) {
 		model.Times = -1
 		o := solving(t, orchestrator.Config{
 			Client: scripted.NewClient(scripted.Config{Replies: []scripted.Reply{model}, NoRecord: true}),
-			Tools:  []tools.Tool{inline()},
+			Tools:  []tools.Tool{plain()},
 			Store:  &checkpoint.Memory{},
 			Limits: unlimited,
 		})

@@ -39,7 +39,7 @@ func TestAsk_Nobody(t *testing.T) {
 	_, err := tools.Ask(t.Context(), tools.Question{Text: "who?"})
 	require.Equal(t, tools.ErrNobody, err, "outside a runner")
 
-	set := setOf(t, asker("ask"), inlineRaw{asker("inline")}, tools.AskUser())
+	set := setOf(t, asker("ask"), tools.AskUser())
 	jobs := jobsFor(set, "ask", "ask_user")
 	jobs[1].Call.Arguments = `{"question":"who?"}`
 	for _, out := range performAll(t.Context(), toolrun.Runner{}, jobs...) {
@@ -47,9 +47,6 @@ func TestAsk_Nobody(t *testing.T) {
 		require.Equal(t, tools.ReasonError, out.Reason)
 		require.Equal(t, tools.ErrNobody.Error(), out.Output)
 	}
-
-	out := toolrun.Runner{}.Run(t.Context(), askedBy(nobody, set, "inline")[0])
-	require.Equal(t, tools.ErrNobody.Error(), out.Output, "a inline tool waits for nobody")
 }
 
 func TestAsk_IsAnswered(t *testing.T) {
@@ -81,17 +78,16 @@ func TestAsk_Suspended(t *testing.T) {
 		return "", fmt.Errorf("wrapping: %w", err)
 	})
 	own := rawTool("own", func(context.Context, string) (string, error) { return "", tools.ErrSuspended })
-	inline := inlineRaw{rawTool("inline", func(context.Context, string) (string, error) { return "", tools.ErrSuspended })}
-	set := setOf(t, asker("ask"), wrapping, own, inline, rawTool("raw", noop))
-	jobs := askedBy(nobody, set, "ask", "raw", "wrapping", "own", "inline", "nope")
+	set := setOf(t, asker("ask"), wrapping, own, rawTool("raw", noop))
+	jobs := askedBy(nobody, set, "ask", "raw", "wrapping", "own", "nope")
 	outs := performAll(t.Context(), toolrun.Runner{}, jobs...)
 	var reasons []string
 	for _, o := range outs {
 		reasons = append(reasons, o.Reason)
 	}
 	const suspended = tools.ReasonSuspended
-	require.Equal(t, []string{suspended, "", suspended, suspended, suspended, tools.ReasonUnknownTool}, reasons)
-	for _, i := range []int{0, 2, 3, 4} {
+	require.Equal(t, []string{suspended, "", suspended, suspended, tools.ReasonUnknownTool}, reasons)
+	for _, i := range []int{0, 2, 3} {
 		require.False(t, outs[i].OK())
 		require.Equal(t, jobs[i].Call.ID, outs[i].CallID)
 		require.Equal(t, jobs[i].Call.Name, outs[i].ToolName)

@@ -20,9 +20,7 @@ func benchSet(b *testing.B) *tools.Set {
 	set, err := tools.NewSet(
 		tools.NewRaw(tools.Definition{Name: "raw"}, add),
 		tools.NewRaw(tools.Definition{Name: "noop"}, noop),
-		inlineRaw{tools.NewRaw(tools.Definition{Name: "inline_noop"}, noop)},
 		tools.New(tools.Definition{Name: "typed"}, func(_ context.Context, in sum) (int, error) { return in.A + in.B, nil }),
-		tools.NewInline(tools.Definition{Name: "inline"}, func(in sum) (int, error) { return in.A + in.B, nil }),
 	)
 	if err != nil {
 		b.Fatal(err)
@@ -61,10 +59,8 @@ func cpuTime(b *testing.B) time.Duration {
 }
 
 func BenchmarkRunNoop(b *testing.B)       { benchmarkRun(b, "noop") }
-func BenchmarkRunInlineNoop(b *testing.B) { benchmarkRun(b, "inline_noop") }
 func BenchmarkRunRaw(b *testing.B)        { benchmarkRun(b, "raw") }
 func BenchmarkRunTyped(b *testing.B)      { benchmarkRun(b, "typed") }
-func BenchmarkRunInline(b *testing.B)     { benchmarkRun(b, "inline") }
 
 func BenchmarkTool(b *testing.B) {
 	set := benchSet(b)

@@ -57,19 +57,19 @@ func TestRunner_ErrorsWhoseMethodsPanic(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			bad := func(context.Context, string) (string, error) { return "fine", err }
-			set := setOf(t, rawTool("bad", bad), inlineRaw{rawTool("inline", bad)})
+			set := setOf(t, rawTool("bad", bad))
 			told := make(chan string, 2)
 			runner := toolrun.Runner{OnPanic: func(call messages.ToolCall, _ any, stack []byte) {
 				require.NotEmpty(t, stack)
 				told <- call.Name
 			}}
-			outs := performAll(t.Context(), runner, jobsFor(set, "bad", "inline")...)
+			outs := performAll(t.Context(), runner, jobsFor(set, "bad")...)
 			for _, out := range outs {
 				require.Equal(t, messages.StatusFailed, out.Status)
 				require.Equal(t, tools.ReasonPanic, out.Reason)
 				require.Contains(t, out.Output, "tools: "+out.ToolName+" panicked: ")
 			}
-			require.ElementsMatch(t, []string{"bad", "inline"}, []string{<-told, <-told})
+			require.Equal(t, "bad", <-told)
 		})
 	}
 }
@@ -89,54 +89,35 @@ func (t tangle) Unwrap() []error { return []error{t, t} }
 func TestRunner_ErrorsThatWrapThemselves(t *testing.T) {
 	for _, err := range []error{circle{}, tangle{}} {
 		bad := func(context.Context, string) (string, error) { return "", err }
-		set := setOf(t, rawTool("bad", bad), inlineRaw{rawTool("inline", bad)})
-		for _, out := range performAll(t.Context(), toolrun.Runner{}, jobsFor(set, "bad", "inline")...) {
+		set := setOf(t, rawTool("bad", bad))
+		for _, out := range performAll(t.Context(), toolrun.Runner{}, jobsFor(set, "bad")...) {
 			require.Equal(t, tools.ReasonError, out.Reason)
 			require.Equal(t, err.Error(), out.Output)
 		}
 	}
 }
 
-// fragile is a tool whose Definition panics after the tool was put into a set.
-type fragile struct {
-	tools.Tool
-	definition, inline bool
-}
+// fragile is a tool whose Definition panics.
+type fragile struct{ tools.Tool }
 
-func (f fragile) Definition() tools.Definition {
-	if f.definition {
-		panic("definition")
-	}
-	return tools.Definition{Name: "fragile"}
-}
+func (fragile) Definition() tools.Definition { panic("definition") }
 
-func (f fragile) Inline() bool {
-	if f.inline {
-		panic("inline")
-	}
-	return false
-}
-
-// A tool's Definition and Inline may panic: then its call fails.
-func TestRunner_DescriptionsThatPanic(t *testing.T) {
-	for name, bad := range map[string]tools.Tool{"Definition": fragile{definition: true}, "Inline": fragile{inline: true}} {
-		t.Run(name, func(t *testing.T) {
-			told := 0
-			runner := toolrun.Runner{OnPanic: func(messages.ToolCall, any, []byte) { told++ }}
-			out := runner.Run(t.Context(), toolrun.Job{Call: callsTo("fragile")[0], Tool: bad})
-			require.Equal(t, "tools: fragile panicked: with a string", out.Output)
-			require.Equal(t, tools.ReasonPanic, out.Reason)
-			require.Equal(t, 1, told)
-		})
-	}
+// A tool's Definition may panic after the tool was put into a set: then its call fails.
+func TestRunner_DefinitionPanics(t *testing.T) {
+	told := 0
+	runner := toolrun.Runner{OnPanic: func(messages.ToolCall, any, []byte) { told++ }}
+	out := runner.Run(t.Context(), toolrun.Job{Call: callsTo("fragile")[0], Tool: fragile{}})
+	require.Equal(t, "tools: fragile panicked: with a string", out.Output)
+	require.Equal(t, tools.ReasonPanic, out.Reason)
+	require.Equal(t, 1, told)
 }
 
 // OnPanic may panic itself.
 func TestRunner_OnPanicPanics(t *testing.T) {
 	bad := func(context.Context, string) (string, error) { panic("mine") }
-	set := setOf(t, rawTool("bad", bad), inlineRaw{rawTool("inline", bad)})
+	set := setOf(t, rawTool("bad", bad))
 	runner := toolrun.Runner{OnPanic: func(messages.ToolCall, any, []byte) { panic("again") }}
-	for _, out := range performAll(t.Context(), runner, jobsFor(set, "bad", "inline")...) {
+	for _, out := range performAll(t.Context(), runner, jobsFor(set, "bad")...) {
 		require.Equal(t, tools.ReasonPanic, out.Reason)
 	}
 }

@@ -74,22 +74,22 @@ func (r Runner) Run(ctx context.Context, j Job) messages.ToolOutput { return r.B
 // error as a result.
 func (r Runner) Begin(ctx context.Context, j Job) *Running {
 	r = r.WithDefaults()
-	c := &Running{call: j.Call, tool: j.Tool, parent: ctx, onPanic: r.OnPanic, maxResult: r.MaxResult}
-	inline, refused := c.look(&r, j.Names)
+	c := &Running{
+		call: j.Call, tool: j.Tool, parent: ctx, onPanic: r.OnPanic, maxResult: r.MaxResult,
+		key: j.Key, ask: j.Ask, progress: j.Progress, resumption: j.Resumption, maxArguments: r.MaxArguments,
+	}
+	refused := c.look(&r, j.Names)
 	c.maxResult = cmp.Or(j.MaxResult, c.maxResult)
 	c.began = time.Now()
-	switch {
-	case refused != nil:
-		c.refused, c.shared = true, &shared{out: *refused, state: over}
-	case !inline:
-		c.shared = &shared{key: j.Key, ask: j.Ask, progress: j.Progress, resumption: j.Resumption, maxArguments: r.MaxArguments}
+	if refused != nil {
+		c.refused, c.out, c.state = true, *refused, over
 	}
 	return c
 }
 
 // look reads the tool's properties and returns the reason for a refusal, if there is one. The
 // tool's methods may panic.
-func (c *Running) look(r *Runner, names func() []string) (inline bool, refused *messages.ToolOutput) {
+func (c *Running) look(r *Runner, names func() []string) (refused *messages.ToolOutput) {
 	defer func() {
 		if v := recover(); v != nil {
 			var o outcome
@@ -99,22 +99,16 @@ func (c *Running) look(r *Runner, names func() []string) (inline bool, refused *
 		}
 	}()
 	if c.tool == nil {
-		return false, c.unknown(names)
+		return c.unknown(names)
 	}
 	def := c.tool.Definition()
 	c.timeout = cmp.Or(def.Timeout, r.Timeout)
 	c.maxResult = cmp.Or(def.MaxResult, r.MaxResult)
 	c.safe, c.untrusted = def.ReadOnly || def.Idempotent, def.Untrusted
-	size := len(c.call.Arguments)
-	if r.MaxArguments > 0 && size > r.MaxArguments {
-		return false, c.tooLong(r.MaxArguments)
+	if r.MaxArguments > 0 && len(c.call.Arguments) > r.MaxArguments {
+		return c.tooLong(r.MaxArguments)
 	}
-	return size <= DefaultMaxArguments && isInline(c.tool), nil // parsing longer arguments takes a while
-}
-
-func isInline(t tools.Tool) bool {
-	p, ok := t.(interface{ Inline() bool })
-	return ok && p.Inline()
+	return nil
 }
 
 // WithDefaults returns r with defaults for the fields that are zero.

@@ -50,13 +50,10 @@ func jobsFor(set *tools.Set, names ...string) []toolrun.Job {
 	return jobs
 }
 
-// perform makes a call on its own goroutine, unless it is Inline. It abandons the call if it does
+// perform makes a call on its own goroutine. It abandons the call if it does
 // not return within the grace period after its context ends.
 func perform(ctx context.Context, r toolrun.Runner, j toolrun.Job) messages.ToolOutput {
 	c := r.Begin(ctx, j)
-	if c.Inline() {
-		return c.Perform()
-	}
 	done := make(chan messages.ToolOutput, 1)
 	go func() {
 		returned := false
@@ -188,12 +185,8 @@ func TestPanics(t *testing.T) {
 				tt.body()
 				return "", nil
 			}
-			set := setOf(t, rawTool("x", body), rawTool("ok", noop), inlineRaw{rawTool("inline", body)})
-			names := []string{"ok", "x", "ok", "ok"}
-			if name != "Goexit" {
-				names = append(names, "inline")
-			}
-			outs := performAll(t.Context(), runner, jobsFor(set, names...)...)
+			set := setOf(t, rawTool("x", body), rawTool("ok", noop))
+			outs := performAll(t.Context(), runner, jobsFor(set, "ok", "x", "ok", "ok")...)
 			require.Equal(t, tt.want, outs[1].Output)
 			require.Equal(t, messages.StatusFailed, outs[1].Status)
 			require.Equal(t, tools.ReasonPanic, outs[1].Reason)
@@ -204,8 +197,7 @@ func TestPanics(t *testing.T) {
 				require.Empty(t, told)
 				return
 			}
-			require.Equal(t, strings.ReplaceAll(tt.want, "x", "inline"), strings.ReplaceAll(outs[4].Output, "x", "inline"))
-			require.Len(t, told, 2)
+			require.Len(t, told, 1)
 		})
 	}
 }
@@ -250,10 +242,9 @@ func TestArgumentBounds(t *testing.T) {
 		ran.Add(1)
 		return fmt.Sprint(len(in.Path)), nil
 	}
-	set := setOf(t, tools.NewInline(tools.Definition{Name: "inline"}, length),
-		tools.New(tools.Definition{Name: "typed"}, func(_ context.Context, in readArgs) (string, error) { return length(in) }),
+	set := setOf(t, tools.New(tools.Definition{Name: "typed"}, func(_ context.Context, in readArgs) (string, error) { return length(in) }),
 		rawTool("raw", func(_ context.Context, arguments string) (string, error) { return length(readArgs{Path: arguments}) }))
-	jobs := jobsFor(set, "typed", "raw", "inline")
+	jobs := jobsFor(set, "typed", "raw")
 	fill := func(n int) {
 		for i := range jobs {
 			jobs[i].Call.Arguments = `{"path":"` + strings.Repeat("a", n) + `"}`
@@ -269,7 +260,7 @@ func TestArgumentBounds(t *testing.T) {
 	fill(1 << 20)
 	for _, most := range []int{-1, 2 << 20} {
 		outs := performAll(t.Context(), toolrun.Runner{MaxArguments: most}, jobs...)
-		require.Equal(t, []string{"1048576", "1048587", "1048576"}, outputsOf(outs), "a typed tool takes what the runner takes")
+		require.Equal(t, []string{"1048576", "1048587"}, outputsOf(outs), "a typed tool takes what the runner takes")
 	}
 	require.Contains(t, toolrun.Runner{MaxArguments: 5}.Run(t.Context(), jobs[1]).Output, "at most 5")
 }

@@ -14,8 +14,7 @@ import (
 // methods are safe for concurrent use with Perform and with each other.
 //
 // A call has one result. It is made by the first of Perform, Exited and Abandon; the others return
-// the same result. The exception is an Inline call, which does not keep its result: after an
-// Abandon, the caller must ignore the result of Perform.
+// the same result.
 type Running struct {
 	call      messages.ToolCall
 	tool      tools.Tool
@@ -26,12 +25,8 @@ type Running struct {
 	maxResult int           // no limit if negative
 	safe      bool          // if cut off, the call had no effect or may run again
 	untrusted bool
-	refused   bool
-	*shared   // nil if the call is Inline and not refused, which needs none of it
-}
+	refused   bool // no tool is called
 
-// shared is the state of a call that several goroutines use.
-type shared struct {
 	key          string
 	ask          tools.AskFunc
 	progress     func(string)
@@ -58,17 +53,10 @@ const (
 	over                // the call has a result
 )
 
-// Inline reports whether Perform may run on the goroutine of the caller. This is so if the tool has
-// a method Inline that returns true and its arguments are at most [DefaultMaxArguments] long, or if
-// the call is refused and no tool is called.
-//
-// An Inline tool receives the context of Begin unchanged. It has no time-out, and is never cut off.
-func (c *Running) Inline() bool { return c.refused || c.shared == nil }
-
 // Due returns the time at which the call times out; ok is false if it does not. The time moves on
 // while the tool asks a person. So once it has come, ask again before you abandon the call.
 func (c *Running) Due() (at time.Time, ok bool) {
-	if c.shared == nil || c.refused || c.timeout <= 0 {
+	if c.refused || c.timeout <= 0 {
 		return time.Time{}, false
 	}
 	return c.due(), true
@@ -97,13 +85,9 @@ func (c *Running) due() time.Time { return c.began.Add(c.timeout + c.asked.Sum()
 // Perform does not return if the tool ends its goroutine (runtime.Goexit). [Running.Exited] then
 // returns the result.
 func (c *Running) Perform() (out messages.ToolOutput) {
-	ctx := c.parent
-	if c.shared != nil {
-		ctx = (*toolContext)(c)
-	}
 	var o outcome
 	if c.start(&out) {
-		c.callTool(ctx, &o)
+		c.callTool((*toolContext)(c), &o)
 		c.finish(&o, &out)
 	}
 	return out
@@ -125,9 +109,6 @@ func (c *Running) Exited() messages.ToolOutput {
 // this call do nothing. One that is running at that moment may still end later.
 func (c *Running) Abandon(reason string) messages.ToolOutput {
 	out := c.abandoned(reason, c.elapsed())
-	if c.shared == nil {
-		return out
-	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.state == ready {
@@ -139,25 +120,19 @@ func (c *Running) Abandon(reason string) messages.ToolOutput {
 
 // elapsed returns the time that the call has taken, without the time of people.
 func (c *Running) elapsed() time.Duration {
-	all := time.Since(c.began)
-	if c.shared != nil {
-		all -= c.asked.Sum()
-	}
-	return max(0, all)
+	return max(0, time.Since(c.began)-c.asked.Sum())
 }
 
 // start reports whether the tool is to be called. If not, out is the result.
 func (c *Running) start(out *messages.ToolOutput) bool {
 	interrupted := c.parent.Err() != nil
-	if c.shared != nil {
-		c.mu.Lock()
-		defer c.mu.Unlock()
-		if c.state != ready {
-			*out = c.out
-			return false
-		}
-		c.state = called
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.state != ready {
+		*out = c.out
+		return false
 	}
+	c.state = called
 	if interrupted {
 		*out = c.notStarted(messages.ReasonInterrupted)
 		c.end(out)
@@ -170,33 +145,28 @@ func (c *Running) start(out *messages.ToolOutput) bool {
 func (c *Running) finish(o *outcome, out *messages.ToolOutput) {
 	elapsed := c.elapsed()
 	c.result(o, elapsed, c.cutOff(o, elapsed), out)
-	if c.shared != nil {
-		c.mu.Lock()
-		defer c.mu.Unlock()
-		out.Attachments, out.Images = c.out.Attachments, c.out.Images
-		c.end(out)
-	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	out.Attachments, out.Images = c.out.Attachments, c.out.Images
+	c.end(out)
 }
 
 // end ends the call with out, and the context of the tool, with the lock held. If the call already
 // has a result, out becomes that.
-func (s *shared) end(out *messages.ToolOutput) {
-	switch {
-	case s == nil: // it is Inline
-		return
-	case s.state != over:
-		s.out, s.state = *out, over
-	default:
-		*out = s.out
+func (c *Running) end(out *messages.ToolOutput) {
+	if c.state == over {
+		*out = c.out
+	} else {
+		c.out, c.state = *out, over
 	}
-	if s.cancel != nil {
-		s.cancel()
+	if c.cancel != nil {
+		c.cancel()
 	}
 }
 
 // cutOff returns why the context of a call was done when its tool failed, or "" if it was not done.
 func (c *Running) cutOff(o *outcome, elapsed time.Duration) string {
-	if !o.failed || c.shared == nil {
+	if !o.failed {
 		return ""
 	}
 	c.mu.Lock()
@@ -212,8 +182,8 @@ func (c *Running) cutOff(o *outcome, elapsed time.Duration) string {
 }
 
 // isRunning reports whether the tool was called and the call has no result yet.
-func (s *shared) isRunning() bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.state == called
+func (c *Running) isRunning() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.state == called
 }

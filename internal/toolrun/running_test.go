@@ -108,25 +108,6 @@ func TestAbandon_BeforePerform(t *testing.T) {
 	}
 }
 
-// An inline tool that hangs can be abandoned, too.
-func TestAbandon_inline(t *testing.T) {
-	begun, release := make(chan struct{}), make(chan struct{})
-	set := setOf(t, inlineRaw{rawTool("x", func(context.Context, string) (string, error) {
-		close(begun)
-		<-release
-		return "", nil
-	})})
-	c := toolrun.Runner{}.Begin(t.Context(), jobFor(set, "x"))
-	performed := make(chan messages.ToolOutput, 1)
-	go func() { performed <- c.Perform() }()
-	<-begun
-	out := c.Abandon(messages.ReasonInterrupted)
-	require.Equal(t, messages.StatusUnknown, out.Status)
-	require.Contains(t, out.Output, "was abandoned and may still be running")
-	close(release)
-	<-performed
-}
-
 // The panic of an abandoned call is not a result, but OnPanic is still called.
 func TestAbandon_PanicIsTold(t *testing.T) {
 	begun, release := make(chan struct{}), make(chan struct{})
@@ -199,40 +180,6 @@ func TestRunning_hasOneResult(t *testing.T) {
 	})
 }
 
-func TestRunning_Inline(t *testing.T) {
-	here := func(ctx context.Context, _ string) (string, error) {
-		_, ok := ctx.Deadline()
-		require.False(t, ok)
-		require.Empty(t, tools.CallID(ctx))
-		return "", nil
-	}
-	set := setOf(t, inlineRaw{rawTool("inline", here)}, rawTool("raw", noop),
-		tools.NewInline(tools.Definition{Name: "typed"}, func(in sum) (int, error) { return in.A + in.B, nil }))
-	for _, tt := range []struct {
-		name   string
-		size   int
-		runner toolrun.Runner
-		want   bool
-	}{
-		{name: "inline", want: true},
-		{name: "typed", want: true},
-		{name: "raw"},
-		{name: "inline", size: toolrun.DefaultMaxArguments, want: true},
-		{name: "inline", size: toolrun.DefaultMaxArguments + 1, runner: toolrun.Runner{MaxArguments: -1}}, // it takes a while
-		{name: "raw", size: toolrun.DefaultMaxArguments + 1, want: true},                                  // it is refused
-		{name: "nope", want: true},
-	} {
-		job := jobFor(set, tt.name)
-		job.Call.Arguments = strings.Repeat(" ", tt.size)
-		c := tt.runner.Begin(t.Context(), job)
-		require.Equal(t, tt.want, c.Inline(), "%+v", tt)
-		at, ok := c.Due()
-		require.Equal(t, !tt.want, ok)
-		require.Equal(t, tt.want, at.IsZero())
-	}
-	require.True(t, toolrun.Runner{}.Run(t.Context(), jobFor(set, "inline")).OK())
-}
-
 func TestRunning_Due(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		set := setOf(t, rawTool("x", func(ctx context.Context, _ string) (string, error) {
@@ -250,13 +197,10 @@ func TestRunning_Due(t *testing.T) {
 	})
 }
 
-// Besides its tool, a call allocates one object, and a second one if it can be abandoned.
+// Besides its tool, a call allocates one object.
 func TestRunner_Allocations(t *testing.T) {
-	set := setOf(t, rawTool("raw", noop), inlineRaw{rawTool("inline", noop)})
-	for name, most := range map[string]float64{"raw": 2, "inline": 1} {
-		job := jobFor(set, name)
-		require.LessOrEqual(t, testing.AllocsPerRun(100, func() { toolrun.Runner{}.Run(t.Context(), job) }), most, name)
-	}
+	job := jobFor(setOf(t, rawTool("raw", noop)), "raw")
+	require.LessOrEqual(t, testing.AllocsPerRun(100, func() { toolrun.Runner{}.Run(t.Context(), job) }), 1.0)
 }
 
 func TestRunner_NamesThatPanic(t *testing.T) {

@@ -80,9 +80,6 @@ func (s *Suspension) check() error {
 // Suspended returns what the call left, if its tool has suspended it by [tools.Suspend]. It is for
 // the caller of a [Runner], after Perform has returned [tools.ReasonSuspended].
 func (c *Running) Suspended() (s Suspension, ok bool) {
-	if c.shared == nil {
-		return Suspension{}, false
-	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.suspension == nil || c.out.Reason != tools.ReasonSuspended {

@@ -6,7 +6,6 @@ import (
 	"strconv"
 	"testing"
 
-	"github.com/segue-go/segue/tools"
 	"go.uber.org/goleak"
 )
 
@@ -26,7 +25,3 @@ func add(_ context.Context, arguments string) (string, error) {
 }
 
 func noop(context.Context, string) (string, error) { return "3", nil }
-
-type inlineRaw struct{ tools.Tool }
-
-func (inlineRaw) Inline() bool { return true }

@@ -1,6 +1,7 @@
 package policyclient_test
 
 import (
+	"context"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -23,7 +24,7 @@ func sum(t *testing.T, model llmclient.Client) *orchestrator.Orchestrator {
 	t.Helper()
 	o, err := orchestrator.New(orchestrator.Config{
 		Client:     model,
-		Tools:      []tools.Tool{tools.NewInline(tools.Definition{Name: "add"}, func(in struct{ A, B float64 }) (float64, error) { return in.A + in.B, nil })},
+		Tools:      []tools.Tool{tools.New(tools.Definition{Name: "add"}, func(_ context.Context, in struct{ A, B float64 }) (float64, error) { return in.A + in.B, nil })},
 		Strategies: strategy.Set{"solve": completetask.New(completetask.Config{System: "Use the tools."})},
 	})
 	require.NoError(t, err)

@@ -1,6 +1,7 @@
 package builtin_test
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -110,7 +111,7 @@ func TestNew_variants(t *testing.T) {
 		factory, err := builtin.New(name, json.RawMessage(config))
 		require.NoError(t, err)
 		model := scripted.New(scripted.Text("done"))
-		add := tools.NewInline(tools.Definition{Name: "add"}, func(in struct{ A, B int }) (int, error) { return in.A + in.B, nil })
+		add := tools.New(tools.Definition{Name: "add"}, func(_ context.Context, in struct{ A, B int }) (int, error) { return in.A + in.B, nil })
 		o, err := orchestrator.New(orchestrator.Config{Client: model, Strategies: strategy.Set{"x": factory}, Tools: []tools.Tool{add}})
 		require.NoError(t, err)
 		_, err = o.Run(t.Context(), orchestrator.Task{Input: delegation.Input{Goal: "go"}})

@@ -1,6 +1,7 @@
 package planreviseexecute
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"slices"
@@ -50,7 +51,7 @@ func (s *planReviseExecute) Tools() []tools.Tool {
 // tool returns a tool that checks its arguments against the schema, which is compiled once for all
 // frames, and a plan against the rules.
 func (s *planReviseExecute) tool(def tools.Definition) tools.Tool {
-	return tools.NewInlineRaw(def, func(arguments string) (string, error) {
+	return tools.NewRaw(def, func(_ context.Context, arguments string) (string, error) {
 		err := s.schemas[def.Name].Check(arguments)
 		if invalid, ok := errors.AsType[*tools.SchemaError](err); ok {
 			err = &tools.ArgumentError{Tool: def.Name, Problems: invalid.Problems}

@@ -29,6 +29,7 @@
 package stepagent
 
 import (
+	"context"
 	"encoding/json"
 	"slices"
 
@@ -86,7 +87,7 @@ func (s *stepAgent) UseTools(defs []tools.Definition) {
 func (s *stepAgent) Tools() []tools.Tool {
 	own := append([]tools.Tool(nil), s.Config.Tools...)
 	if s.FinalTool != "" {
-		own = append(own, tools.NewInlineRaw(s.final, func(arguments string) (string, error) {
+		own = append(own, tools.NewRaw(s.final, func(_ context.Context, arguments string) (string, error) {
 			if _, ok := finalAnswer(arguments); !ok {
 				return "", &tools.ArgumentError{Tool: s.FinalTool, Problems: []tools.Problem{{Pointer: "/answer", Message: "must be a text"}}}
 			}

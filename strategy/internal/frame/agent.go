@@ -1,6 +1,7 @@
 package frame
 
 import (
+	"context"
 	"errors"
 
 	"github.com/segue-go/segue/delegation"
@@ -26,9 +27,9 @@ func AgentTool(def tools.Definition, agent strategy.Agent, input func(arguments 
 		in, err := input(arguments)
 		return []delegation.Input{in}, false, err
 	}
-	return agentTool{tools.NewInlineRaw(def, notAlone), &agent}
+	return agentTool{tools.NewRaw(def, notAlone), &agent}
 }
 
-func notAlone(string) (string, error) {
+func notAlone(context.Context, string) (string, error) {
 	return "", errors.New("this tool works only in the run of its strategy")
 }
