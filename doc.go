@@ -89,6 +89,7 @@
 //	checkpoint/internal/tables           shared code of the stores that keep runs in tables
 //	internal/contentsize                 how much of a model's context a part of a message takes
 //	internal/toolrun                     runs tools: a call has one result
+//	internal/owntool                     tools that strategies bring themselves
 //	llmclient/internal/wire              shared code of the clients that ask models over HTTP
 //	llmclient/internal/openaiapi         shared code of the clients of OpenAI's APIs
 //	strategy/planreviseexecute/internal/...  plans, read from texts and as data

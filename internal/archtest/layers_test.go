@@ -30,7 +30,7 @@ var layers = []struct {
 	{"readers of Python", []string{"markdownpolicy/internal/pyliteral"}},
 	{"conversations and journals as data", []string{"messages", "checkpoint"}},
 	{"what strategies are given; what models can call", []string{"delegation", "tools", "checkpoint/checkpointtest", "checkpoint/internal/tables", "checkpoint/sealed", "internal/contentsize"}},
-	{"formats of text; tools that are called", []string{"markdownpolicy", "tools/filetools", "internal/toolrun"}},
+	{"formats of text; tools that are called", []string{"markdownpolicy", "tools/filetools", "internal/toolrun", "internal/owntool"}},
 	{"the contract with models", []string{"llmclient"}},
 	{"what clients of models share", []string{"llmclient/internal/wire"}},
 	{"what clients of OpenAI's APIs share", []string{"llmclient/internal/openaiapi"}},

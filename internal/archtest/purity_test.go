@@ -90,6 +90,7 @@ var acting = []string{
 	"internal/asktime",
 	"internal/growth",
 	"internal/live",
+	"internal/owntool",
 	"internal/pgtest",
 	"internal/prove",
 	"internal/prove/installed",

@@ -58,9 +58,9 @@ func cpuTime(b *testing.B) time.Duration {
 	return time.Duration(used.Utime.Nano() + used.Stime.Nano())
 }
 
-func BenchmarkRunNoop(b *testing.B)       { benchmarkRun(b, "noop") }
-func BenchmarkRunRaw(b *testing.B)        { benchmarkRun(b, "raw") }
-func BenchmarkRunTyped(b *testing.B)      { benchmarkRun(b, "typed") }
+func BenchmarkRunNoop(b *testing.B)  { benchmarkRun(b, "noop") }
+func BenchmarkRunRaw(b *testing.B)   { benchmarkRun(b, "raw") }
+func BenchmarkRunTyped(b *testing.B) { benchmarkRun(b, "typed") }
 
 func BenchmarkTool(b *testing.B) {
 	set := benchSet(b)

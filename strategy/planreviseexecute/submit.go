@@ -1,11 +1,11 @@
 package planreviseexecute
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
 	"slices"
 
+	"github.com/segue-go/segue/internal/owntool"
 	"github.com/segue-go/segue/messages"
 	"github.com/segue-go/segue/strategy/planreviseexecute/internal/planorder"
 	"github.com/segue-go/segue/tools"
@@ -51,7 +51,7 @@ func (s *planReviseExecute) Tools() []tools.Tool {
 // tool returns a tool that checks its arguments against the schema, which is compiled once for all
 // frames, and a plan against the rules.
 func (s *planReviseExecute) tool(def tools.Definition) tools.Tool {
-	return tools.NewRaw(def, func(_ context.Context, arguments string) (string, error) {
+	return owntool.New(def, func(arguments string) (string, error) {
 		err := s.schemas[def.Name].Check(arguments)
 		if invalid, ok := errors.AsType[*tools.SchemaError](err); ok {
 			err = &tools.ArgumentError{Tool: def.Name, Problems: invalid.Problems}

@@ -29,11 +29,11 @@
 package stepagent
 
 import (
-	"context"
 	"encoding/json"
 	"slices"
 
 	"github.com/segue-go/segue/delegation"
+	"github.com/segue-go/segue/internal/owntool"
 	"github.com/segue-go/segue/llmclient"
 	"github.com/segue-go/segue/messages"
 	"github.com/segue-go/segue/nextstep"
@@ -87,7 +87,7 @@ func (s *stepAgent) UseTools(defs []tools.Definition) {
 func (s *stepAgent) Tools() []tools.Tool {
 	own := append([]tools.Tool(nil), s.Config.Tools...)
 	if s.FinalTool != "" {
-		own = append(own, tools.NewRaw(s.final, func(_ context.Context, arguments string) (string, error) {
+		own = append(own, owntool.New(s.final, func(arguments string) (string, error) {
 			if _, ok := finalAnswer(arguments); !ok {
 				return "", &tools.ArgumentError{Tool: s.FinalTool, Problems: []tools.Problem{{Pointer: "/answer", Message: "must be a text"}}}
 			}

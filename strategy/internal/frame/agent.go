@@ -1,10 +1,10 @@
 package frame
 
 import (
-	"context"
 	"errors"
 
 	"github.com/segue-go/segue/delegation"
+	"github.com/segue-go/segue/internal/owntool"
 	"github.com/segue-go/segue/strategy"
 	"github.com/segue-go/segue/tools"
 )
@@ -27,9 +27,9 @@ func AgentTool(def tools.Definition, agent strategy.Agent, input func(arguments 
 		in, err := input(arguments)
 		return []delegation.Input{in}, false, err
 	}
-	return agentTool{tools.NewRaw(def, notAlone), &agent}
+	return agentTool{owntool.New(def, notAlone), &agent}
 }
 
-func notAlone(context.Context, string) (string, error) {
+func notAlone(string) (string, error) {
 	return "", errors.New("this tool works only in the run of its strategy")
 }
