@@ -428,10 +428,7 @@ func (m *Machine) stepAnswered(e *effect, r *Answered) {
 	}
 }
 
-// modelStepTaken emits the event of a reply. It is separate from modelAnswered to keep the stack
-// small while a strategy runs.
-//
-//go:noinline
+// modelStepTaken emits the event of a reply.
 func (m *Machine) modelStepTaken(e *effect, r *Answered, used *usage) {
 	resp := r.Answer.(nextstep.APIResponse).Response
 	m.stepTaken(e.frame, StepTaken{
