@@ -101,8 +101,7 @@ func TestS4_18_stopDuringTool(t *testing.T) {
 	require.Equal(t, messages.ReasonInterrupted, metas[1].Reason)
 	model := scripted.New(scripted.Text("done"))
 	next := orchestrator.Task{Input: delegation.Input{Goal: "go on", Messages: h}}
-	res, err = solver(t, model).Run(t.Context(), next)
-	require.NoError(t, err)
+	res = ran(t, solver(t, model), next)
 	require.Equal(t, append(h.Clip(), messages.UserText("go on")), model.Requests()[0].Messages)
 	require.Equal(t, "done", res.Output.Text())
 }
@@ -172,8 +171,7 @@ func TestS1_31_noStreaming(t *testing.T) {
 			messages.Thought{Text: "hm"}, messages.Text{Text: "whole"},
 		}}}, nil
 	})
-	events, err := collect(t, solver(t, client), task("go"))
-	require.NoError(t, err)
+	events := watched(t, solver(t, client), task("go"))
 	var texts []string
 	for _, e := range events {
 		if e.Kind == machine.EventTextDelta || e.Kind == machine.EventThoughtDelta {

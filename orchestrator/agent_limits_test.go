@@ -96,8 +96,7 @@ func TestAgentTool_goalsOfItsOwn(t *testing.T) {
 			return scripted.Calls(scripted.Call("worker", `{"goal":"main","goals":[{"name":"a"},"b"]}`, "1"))
 		}
 	})
-	res, err := solver(t, m, withWork, workAll, with(own)).Run(t.Context(), task("go"))
-	require.NoError(t, err)
+	res := ran(t, solver(t, m, withWork, workAll, with(own)), task("go"))
 	require.Equal(t, []string{"main"}, data)
 	require.Equal(t, "did it", res.Output.ToolMetas()[0].Output)
 }

@@ -83,8 +83,7 @@ func TestAgentTool_batch(t *testing.T) {
 		return reply
 	})
 	o := solver(t, model, withWork, with(worker()))
-	events, err := collect(t, o, task("go"))
-	require.NoError(t, err)
+	events := watched(t, o, task("go"))
 	end := finished(t, events)
 	for i, m := range end.Output.ToolMetas() {
 		require.Equal(t, fmt.Sprintf("did part %d", i), m.Output)
@@ -114,8 +113,7 @@ func TestAgentTool_batch(t *testing.T) {
 	}
 
 	together.Add(n)
-	res, err := o.Run(t.Context(), task("go"))
-	require.NoError(t, err)
+	res := ran(t, o, task("go"))
 	require.Equal(t, timeless(end.Output), timeless(res.Output), "Run and Stream")
 }
 
@@ -142,8 +140,7 @@ func TestS3_20_fanOut(t *testing.T) {
 		`{"aim":"a"}`:                "aim",
 	} {
 		o := solver(t, model(args), withWork, with(worker(func(a *orchestrator.Agent) { a.FanOut = true })))
-		res, err := o.Run(t.Context(), task("go"))
-		require.NoError(t, err)
+		res := ran(t, o, task("go"))
 		out := res.Output.ToolMetas()[0]
 		require.Contains(t, out.Output, want)
 		require.Equal(t, strings.Contains(out.Output, "did"), out.OK(), args)
@@ -204,13 +201,12 @@ func TestAgentTool_fails(t *testing.T) {
 			return scripted.Calls(scripted.Call("worker", `{"goal":"a"}`, "1"))
 		}
 	}), withWork, with(worker()))
-	res, err := o.Run(t.Context(), task("go"))
-	require.NoError(t, err)
+	res := ran(t, o, task("go"))
 	out := res.Output.ToolMetas()[0]
 	require.Equal(t, messages.StatusFailed, out.Status)
 	require.Contains(t, out.Output, "agent worker ended as failed")
 
-	_, err = worker().Call(t.Context(), `{"goal":"a"}`)
+	_, err := worker().Call(t.Context(), `{"goal":"a"}`)
 	require.ErrorContains(t, err, "works only in a run")
 	_, err = orchestrator.New(orchestrator.Config{Client: scripted.New(), Strategies: strategy.Set{"solve": completetask.New(completetask.Config{})}, Tools: []tools.Tool{worker()}})
 	require.ErrorContains(t, err, `no strategy "work"`)
@@ -240,22 +236,19 @@ func TestAgentTool_suspendAndResume(t *testing.T) {
 			c.Strategies["work"] = completetask.New(completetask.Config{Tools: []string{"ask_user"}})
 		})
 	}
-	res, err := build().Run(t.Context(), task("go"))
-	require.NoError(t, err)
+	res := ran(t, build(), task("go"))
 	require.Equal(t, machine.StatusWaiting, res.Status)
 	require.Len(t, res.Waits, 2)
 	require.ElementsMatch(t, []string{"0.1", "0.2"}, []string{res.Waits[0].Frame, res.Waits[1].Frame})
 	require.EqualValues(t, 4, asked.Load())
 
 	b := res.Waits[slices.IndexFunc(res.Waits, func(w machine.Wait) bool { return w.Text == "b?" })]
-	res, err = orchestrator.Collect(build().Resume(t.Context(), resuming("r", machine.Reply{WaitID: b.ID, Text: "B"})))
-	require.NoError(t, err)
+	res = goOn(t, build(), "r", machine.Reply{WaitID: b.ID, Text: "B"})
 	require.Len(t, res.Waits, 1)
 	require.Equal(t, "a?", res.Waits[0].Text)
 	require.EqualValues(t, 5, asked.Load())
 
-	events, err := resumed(t, build(), "r", machine.Reply{WaitID: res.Waits[0].ID, Text: "A"})
-	require.NoError(t, err)
+	events := watchedOn(t, build(), "r", machine.Reply{WaitID: res.Waits[0].ID, Text: "A"})
 	end := finished(t, events)
 	require.Equal(t, machine.StatusDone, end.Status)
 	metas := end.Output.ToolMetas()

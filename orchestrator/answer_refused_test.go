@@ -27,8 +27,7 @@ func TestAnswer_refusesAtOnce(t *testing.T) {
 		o := solver(t, scripted.New(scripted.Calls(question("Which?", "1"), scripted.Call("soon", "{}", "2"), scripted.Call("later", "{}", "3"))), stored(store),
 			with(tools.AskUser(), asks("soon", tools.Question{Kind: "code", Text: "The code?", Until: time.Now().Add(time.Minute)}),
 				asks("later", tools.Question{Kind: tools.KindTimer, Until: time.Now().Add(time.Hour)})))
-		res, err := o.Run(t.Context(), task("go"))
-		require.NoError(t, err)
+		res := ran(t, o, task("go"))
 		require.Equal(t, machine.StatusWaiting, res.Status)
 		ids := map[string]string{}
 		for _, w := range res.Waits {

@@ -46,8 +46,7 @@ func TestApprove_edited(t *testing.T) {
 		require.Equal(t, wantsToPay, w.Arguments)
 		return machine.Reply{Approve: true, Arguments: `{"to": "shop", "amount": 5}`}, nil
 	}))
-	res, err := o.Run(t.Context(), task("go"))
-	require.NoError(t, err)
+	res := ran(t, o, task("go"))
 	require.Equal(t, []payment{{"shop", 5}}, paid)
 	const made = `{"to":"shop","amount":5}`
 	require.Equal(t, made, res.Output.Messages[1].(messages.Assistant).Calls()[0].Arguments)
@@ -68,8 +67,7 @@ func TestApprove_editedMustFitTheTool(t *testing.T) {
 
 	store := new(checkpoint.Memory)
 	o := solver(t, payerModel(), append(edits, stored(store))...)
-	res, err := o.Run(t.Context(), task("go"))
-	require.NoError(t, err)
+	res := ran(t, o, task("go"))
 	reply, _ := wrong(res.Waits[0])
 	reply.WaitID = res.Waits[0].ID
 	_, err = resumed(t, o, "r", reply)
@@ -79,14 +77,12 @@ func TestApprove_editedMustFitTheTool(t *testing.T) {
 
 	key := checkpoint.Key{Run: "r"}
 	require.NoError(t, o.Answer(t.Context(), key, reply), "whether it fits is seen by whoever goes on with the run")
-	res, err = orchestrator.Collect(o.Resume(t.Context(), resuming("r")))
-	require.NoError(t, err)
+	res = goOn(t, o, "r")
 	require.Equal(t, machine.StatusWaiting, res.Status)
 
 	reply.Arguments = `{"to":"shop","amount":5}`
 	require.NoError(t, o.Answer(t.Context(), key, reply))
-	res, err = orchestrator.Collect(o.Resume(t.Context(), resuming("r")))
-	require.NoError(t, err)
+	res = goOn(t, o, "r")
 	require.Equal(t, "done", res.Output.Text())
 	require.Equal(t, []payment{{"shop", 5}}, paid)
 }
@@ -103,8 +99,7 @@ func TestApprove_timeOfAPerson(t *testing.T) {
 				time.Sleep(time.Hour)
 				return machine.Reply{Approve: true, Text: "yes"}, nil
 			}))
-		events, err := collect(t, o, task("go"))
-		require.NoError(t, err)
+		events := watched(t, o, task("go"))
 		for _, e := range events {
 			switch d := e.Detail.(type) {
 			case machine.ToolFinished:

@@ -52,8 +52,7 @@ func TestApprove_changedBehind(t *testing.T) {
 			o := solver(t, scripted.New(scripted.Calls(scripted.Call("risky", "{}", "1")), scripted.Text("done")), with(counted("risky", &runs)),
 				approving(orchestrator.ApprovalConfig{Default: policy}), changing(`{"path":"/etc"}`),
 				replying(func(machine.Wait) (machine.Reply, error) { return machine.Reply{Approve: true}, nil }))
-			res, err := o.Run(t.Context(), task("go"))
-			require.NoError(t, err)
+			res := ran(t, o, task("go"))
 			out := res.Output.ToolMetas()[0]
 			require.Equal(t, machine.ReasonRefused, out.Reason)
 			require.Equal(t, messages.StatusFailed, out.Status)
@@ -81,8 +80,7 @@ func TestApprove_changedCallIsJudgedAgain(t *testing.T) {
 			var runs atomic.Int32
 			o := solver(t, scripted.New(scripted.Calls(scripted.Call("move", "{}", "1")), scripted.Text("done")), with(counted("move", &runs)), changing(arguments),
 				func(c *orchestrator.Config) { c.Approve = policy })
-			res, err := o.Run(t.Context(), task("go"))
-			require.NoError(t, err)
+			res := ran(t, o, task("go"))
 			out := res.Output.ToolMetas()[0]
 			if policy == nil || made {
 				require.Equal(t, "did move", out.Output, "%s: %s", name, arguments)
@@ -103,8 +101,7 @@ func TestApprove_noAnswer(t *testing.T) {
 			var runs atomic.Int32
 			o := solver(t, scripted.New(scripted.Calls(scripted.Call("risky", "{}", "1")), scripted.Text("done")), with(counted("risky", &runs)),
 				approving(orchestrator.ApprovalConfig{Expires: time.Minute}), func(c *orchestrator.Config) { c.Reply = reply })
-			events, err := collect(t, o, task("go"))
-			require.NoError(t, err)
+			events := watched(t, o, task("go"))
 			require.Zero(t, runs.Load())
 			require.Equal(t, 1, count(events, machine.EventWaitStarted))
 			require.Equal(t, 1, count(events, machine.EventWaitEnded))
@@ -138,8 +135,7 @@ func TestAsk_several(t *testing.T) {
 			}
 			return machine.Reply{Text: "b"}, nil
 		}))
-	events, err := collect(t, o, task("go"))
-	require.NoError(t, err)
+	events := watched(t, o, task("go"))
 	metas := finished(t, events).Output.ToolMetas()
 	require.Equal(t, "tools: the person declined to answer: none of your business", metas[0].Output)
 	require.Equal(t, messages.StatusFailed, metas[0].Status)
@@ -170,8 +166,7 @@ func TestAsk_nobody(t *testing.T) {
 	o = solver(t, scripted.New(scripted.Calls(question("A?", "1"))), with(tools.AskUser()), stored(new(checkpoint.Memory)), func(c *orchestrator.Config) {
 		c.Reply = func(context.Context, machine.Wait) (machine.Reply, error) { return machine.Reply{}, tools.ErrSuspended }
 	})
-	res, err = o.Run(t.Context(), task("go"))
-	require.NoError(t, err)
+	res = ran(t, o, task("go"))
 	require.Equal(t, machine.StatusWaiting, res.Status, "whoever is asked may say that it will be answered later")
 }
 
@@ -195,14 +190,12 @@ func TestResume_approvalThenQuestions(t *testing.T) {
 	build := func(replies ...scripted.Reply) *orchestrator.Orchestrator {
 		return solver(t, scripted.New(replies...), stored(store), with(curious), approving(orchestrator.ApprovalConfig{}))
 	}
-	res, err := build(scripted.Calls(scripted.Call("curious", "{}", "1"))).Run(t.Context(), task("go"))
-	require.NoError(t, err)
+	res := ran(t, build(scripted.Calls(scripted.Call("curious", "{}", "1"))), task("go"))
 	for _, reply := range []machine.Reply{{Approve: true}, {Text: "one"}, {Text: "two"}} {
 		require.Equal(t, machine.StatusWaiting, res.Status)
 		require.Len(t, res.Waits, 1)
 		reply.WaitID = res.Waits[0].ID
-		res, err = orchestrator.Collect(build(scripted.Text("done")).Resume(t.Context(), resuming("r", reply)))
-		require.NoError(t, err)
+		res = goOn(t, build(scripted.Text("done")), "r", reply)
 	}
 	require.Equal(t, machine.StatusDone, res.Status)
 	require.Equal(t, "one two", res.Output.ToolMetas()[0].Output)
@@ -242,8 +235,7 @@ func TestAsk_afterTheStep(t *testing.T) {
 				return machine.Reply{Text: "yes"}, nil
 			}
 		})
-	events, err := collect(t, o, task("go"))
-	require.NoError(t, err)
+	events := watched(t, o, task("go"))
 	require.Equal(t, "yes", finished(t, events).Output.ToolMetas()[1].Output)
 	var ends []bool
 	for _, e := range events {

@@ -40,8 +40,7 @@ func TestAsk_timeIsNotTheTools(t *testing.T) {
 						c.Middleware = []orchestrator.Middleware{func(next orchestrator.Handler) orchestrator.Handler { return next }}
 					}
 				})
-				res, err := o.Run(t.Context(), task("go"))
-				require.NoError(t, err)
+				res := ran(t, o, task("go"))
 				got := res.Output.ToolMetas()[0]
 				require.Equal(t, want, got.Reason, got.Output)
 				require.Equal(t, min(20*time.Second+after, timeout), got.Elapsed)

@@ -51,8 +51,7 @@ func TestBranches_threeDeep(t *testing.T) {
 	for _, parallel := range []int{1, 2, 0} {
 		store := new(checkpoint.Memory)
 		o := solver(t, deep(leafText), withWork, workAll, with(worker()), stored(store), func(c *orchestrator.Config) { c.Parallel = parallel })
-		events, err := collect(t, o, task("go"))
-		require.NoError(t, err)
+		events := watched(t, o, task("go"))
 		lawful(t, events)
 		end := finished(t, events)
 		require.Equal(t, deepText, end.Output.Text())
@@ -131,8 +130,7 @@ func TestBranches_timeout(t *testing.T) {
 	})
 	synctest.Test(t, func(t *testing.T) {
 		patient := worker(func(a *orchestrator.Agent) { a.Definition.Timeout = time.Hour })
-		res, err := solver(t, hanging("long quick"), withWork, with(patient)).Run(t.Context(), task("go"))
-		require.NoError(t, err)
+		res := ran(t, solver(t, hanging("long quick"), withWork, with(patient)), task("go"))
 		require.Equal(t, "did long", res.Output.ToolMetas()[0].Output)
 	})
 }
@@ -155,8 +153,7 @@ func TestBranches_resumedAtOnce(t *testing.T) {
 				break
 			}
 		}
-		res, err := orchestrator.Collect(o.Resume(t.Context(), resuming("r")))
-		require.NoError(t, err)
+		res := goOn(t, o, "r")
 		require.Equal(t, deepText, res.Output.Text())
 	})
 }

@@ -59,8 +59,7 @@ func TestStream_callDeltas(t *testing.T) {
 		}),
 	} {
 		t.Run(name, func(t *testing.T) {
-			events, err := collect(t, writing(t, 0, edit), task("go"))
-			require.NoError(t, err)
+			events := watched(t, writing(t, 0, edit), task("go"))
 			joined, taken := map[machine.CallDelta]string{}, false
 			for _, e := range events {
 				if d, ok := e.Detail.(machine.CallDelta); ok {
@@ -79,13 +78,11 @@ func TestStream_callDeltas(t *testing.T) {
 
 // Nobody hears of them who has not asked for them, and they show that the model is at work.
 func TestStream_callDeltasAreAskedFor(t *testing.T) {
-	events, err := collect(t, writing(t, 0, func(cfg *orchestrator.Config) { cfg.CallDeltas = false }), task("go"))
-	require.NoError(t, err)
+	events := watched(t, writing(t, 0, func(cfg *orchestrator.Config) { cfg.CallDeltas = false }), task("go"))
 	require.NotContains(t, kinds(events), machine.EventCallDelta)
 
 	synctest.Test(t, func(t *testing.T) {
 		idle := func(cfg *orchestrator.Config) { cfg.Timeouts.ModelIdle = time.Second }
-		_, err := collect(t, writing(t, 700*time.Millisecond, idle), task("go"))
-		require.NoError(t, err)
+		watched(t, writing(t, 700*time.Millisecond, idle), task("go"))
 	})
 }

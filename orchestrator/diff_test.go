@@ -34,8 +34,7 @@ func recordedRun(t *testing.T) *checkpoint.Memory {
 	t.Helper()
 	store := new(checkpoint.Memory)
 	o := solver(t, scripted.New(scripted.Calls(scripted.Call("look", "{}", "1")), scripted.Text("done")), stored(store), with(echo("look")))
-	_, err := o.Run(t.Context(), task("go"))
-	require.NoError(t, err)
+	ran(t, o, task("go"))
 	return store
 }
 
@@ -82,8 +81,7 @@ func TestDiff(t *testing.T) {
 // another way.
 func TestDiff_end(t *testing.T) {
 	store := new(checkpoint.Memory)
-	_, err := solver(t, scripted.New(scripted.Text("done")), stored(store)).Run(t.Context(), task("go"))
-	require.NoError(t, err)
+	ran(t, solver(t, scripted.New(scripted.Text("done")), stored(store)), task("go"))
 	first := func(delegation.Input) nextstep.NextStep { return ask("x") }
 	d, err := runs.Diff(t.Context(), changed(t, store, func() strategy.Strategy {
 		return &scene{Start: first, Reply: func(llmclient.Response) nextstep.NextStep { return ask("and what else?") }}
@@ -108,8 +106,7 @@ func TestDiff_end(t *testing.T) {
 func TestDiff_question(t *testing.T) {
 	store := new(checkpoint.Memory)
 	o := solver(t, scripted.New(scripted.Calls(question("Which?", "1")), scripted.Text("done")), stored(store), with(tools.AskUser()))
-	res, err := o.Run(t.Context(), task("go"))
-	require.NoError(t, err)
+	res := ran(t, o, task("go"))
 	goOn(t, o, "r", machine.Reply{WaitID: res.Waits[0].ID, Text: "that"})
 	gone := solver(t, scripted.New(), stored(store), func(c *orchestrator.Config) {
 		c.Strategies = strategy.Set{"other": completetask.New(completetask.Config{})}
@@ -131,8 +128,7 @@ func TestDiffs(t *testing.T) {
 	}
 	o := solver(t, scripted.New(replies...), stored(store))
 	for i := range replies {
-		_, err := o.Run(t.Context(), orchestrator.Task{Run: fmt.Sprint("r", i), Input: delegation.Input{Goal: "go"}})
-		require.NoError(t, err)
+		ran(t, o, orchestrator.Task{Run: fmt.Sprint("r", i), Input: delegation.Input{Goal: "go"}})
 	}
 	require.NoError(t, store.Append(t.Context(), checkpoint.Batch{
 		Key: checkpoint.Key{Run: "broken"}, Header: new(checkpoint.Header), Records: []checkpoint.Record{{Seq: 1, Type: "started", Data: []byte("{")}},

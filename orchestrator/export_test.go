@@ -47,8 +47,7 @@ func TestExport_golden(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		o := plain(t, new(checkpoint.Memory))
 		key := checkpoint.Key{Namespace: "acme", Run: "r"}
-		_, err := o.Run(t.Context(), orchestrator.Task{Run: "r", Namespace: "acme", Input: delegation.Input{Goal: "go"}, Labels: map[string]string{"team": "a"}})
-		require.NoError(t, err)
+		ran(t, o, orchestrator.Task{Run: "r", Namespace: "acme", Input: delegation.Input{Goal: "go"}, Labels: map[string]string{"team": "a"}})
 		text := regexp.MustCompile(`"library":"[^"]*"`).ReplaceAllLiteralString(exported(t, o, key), `"library":"(devel)"`)
 		if *rewrite {
 			require.NoError(t, os.WriteFile(exportedGolden, []byte(text), 0o600))
@@ -85,8 +84,7 @@ func TestImport_goesOn(t *testing.T) {
 	}
 	here, there := new(checkpoint.Memory), new(checkpoint.Memory)
 	o := build(here, scripted.Calls(question("Which?", "1")))
-	res, err := o.Run(t.Context(), task("go"))
-	require.NoError(t, err)
+	res := ran(t, o, task("go"))
 	head, err := runs.Import(t.Context(), build(there), strings.NewReader(exported(t, o, checkpoint.Key{Run: "r"})))
 	require.NoError(t, err)
 	require.Equal(t, checkpoint.StatusWaiting, head.Header.Status)
@@ -104,10 +102,9 @@ func TestImport_goesOn(t *testing.T) {
 // A run whose task has brought its strategy is imported where Config.Factory knows it.
 func TestImport_factory(t *testing.T) {
 	o := solver(t, scripted.New(scripted.Text("done")), stored(new(checkpoint.Memory)))
-	_, err := o.Run(t.Context(), orchestrator.Task{Run: "r", Input: delegation.Input{Goal: "go"}, Factory: completetask.New(completetask.Config{})})
-	require.NoError(t, err)
+	ran(t, o, orchestrator.Task{Run: "r", Input: delegation.Input{Goal: "go"}, Factory: completetask.New(completetask.Config{})})
 	text := exported(t, o, checkpoint.Key{Run: "r"})
-	_, err = runs.Import(t.Context(), solver(t, scripted.New(), stored(new(checkpoint.Memory))), strings.NewReader(text))
+	_, err := runs.Import(t.Context(), solver(t, scripted.New(), stored(new(checkpoint.Memory))), strings.NewReader(text))
 	require.ErrorAs(t, err, new(*orchestrator.FactoryError))
 	_, err = runs.Import(t.Context(), solver(t, scripted.New(), stored(new(checkpoint.Memory)), func(c *orchestrator.Config) {
 		c.Factory = func(checkpoint.Head) func() strategy.Strategy { return completetask.New(completetask.Config{}) }
@@ -158,8 +155,7 @@ func (tooSmall) Write([]byte) (int, error) { return 0, errFull }
 func TestExport_refuses(t *testing.T) {
 	store := new(checkpoint.Memory)
 	o := plain(t, store)
-	_, err := o.Run(t.Context(), task("go"))
-	require.NoError(t, err)
+	ran(t, o, task("go"))
 	require.ErrorIs(t, runs.Export(t.Context(), o, checkpoint.Key{Run: "r"}, tooSmall{}), errFull)
 	require.ErrorIs(t, runs.Export(t.Context(), o, checkpoint.Key{Run: "x"}, new(bytes.Buffer)), checkpoint.ErrNotFound)
 	require.NoError(t, store.Append(t.Context(), checkpoint.Batch{

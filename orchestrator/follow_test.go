@@ -60,8 +60,7 @@ func startFollowing(ctx context.Context, o *orchestrator.Orchestrator, after orc
 func TestFollow_ended(t *testing.T) {
 	store := new(checkpoint.Memory)
 	o := solver(t, scripted.New(scripted.Calls(scripted.Call("look", "{}", "1")), scripted.Text("done")), stored(store), with(echo("look")))
-	told, err := collect(t, o, task("go"))
-	require.NoError(t, err)
+	told := watched(t, o, task("go"))
 	told = fromMachine(told)
 	for i := range told {
 		again, err := all(t, o.Follow(t.Context(), checkpoint.Key{Run: "r"}, orchestrator.PositionOf(told[i])))
@@ -145,17 +144,15 @@ func TestFollow_waits(t *testing.T) {
 		build := func(replies ...scripted.Reply) *orchestrator.Orchestrator {
 			return solver(t, scripted.New(replies...), stored(store), with(tools.AskUser()))
 		}
-		res, err := build(scripted.Calls(question("Which?", "1"))).Run(t.Context(), task("go"))
-		require.NoError(t, err)
+		res := ran(t, build(scripted.Calls(question("Which?", "1"))), task("go"))
 		h := startFollowing(t.Context(), build(), orchestrator.Position{}, nil)
 		time.Sleep(time.Hour)
 		synctest.Wait()
 		require.False(t, h.over.Load())
 		require.Equal(t, machine.EventWaitStarted, h.events[len(h.events)-1].Kind)
-		_, err = resumed(t, build(), "r")
+		_, err := resumed(t, build(), "r")
 		require.NoError(t, err, "somebody looks at it")
-		_, err = resumed(t, build(scripted.Text("done")), "r", machine.Reply{WaitID: res.Waits[0].ID, Text: "that"})
-		require.NoError(t, err)
+		watchedOn(t, build(scripted.Text("done")), "r", machine.Reply{WaitID: res.Waits[0].ID, Text: "that"})
 		time.Sleep(2 * time.Second)
 		synctest.Wait()
 		require.True(t, h.over.Load())
@@ -188,8 +185,7 @@ func TestFollow_storeFails(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := new(unreadable)
 		o := solver(t, scripted.New(scripted.Calls(question("Which?", "1"))), with(tools.AskUser()), func(c *orchestrator.Config) { c.Store = store })
-		_, err := o.Run(t.Context(), task("go"))
-		require.NoError(t, err)
+		ran(t, o, task("go"))
 		h := startFollowing(t.Context(), o, orchestrator.Position{}, nil)
 		time.Sleep(time.Minute)
 		store.fails.Store(true)

@@ -53,14 +53,20 @@ func goOn(t *testing.T, o *orchestrator.Orchestrator, run string, replies ...mac
 	return res
 }
 
+func fork(t *testing.T, o *orchestrator.Orchestrator, how runs.ForkConfig) checkpoint.Head {
+	t.Helper()
+	head, err := runs.Fork(t.Context(), o, how)
+	require.NoError(t, err)
+	return head
+}
+
 // A run is forked at the answer of a tool, which is another one in the fork. The model is asked
 // anew from there, and the first run stays as it is.
 func TestFork_editedAnswer(t *testing.T) {
 	store := new(checkpoint.Memory)
 	model := scripted.New(scripted.Calls(scripted.Call("look", "{}", "1")), scripted.Text("old"), scripted.Text("new"))
 	o := solver(t, model, stored(store), with(echo("look")))
-	res, err := o.Run(t.Context(), orchestrator.Task{Run: "r", Input: delegation.Input{Goal: "go"}, Labels: map[string]string{"team": "a"}})
-	require.NoError(t, err)
+	res := ran(t, o, orchestrator.Task{Run: "r", Input: delegation.Input{Goal: "go"}, Labels: map[string]string{"team": "a"}})
 	before := recordsIn(t, store, "r")
 	at := placeOf(t, before, func(a machine.Answered) bool { return a.Kind == machine.EffectTool })
 
@@ -88,19 +94,16 @@ func TestFork_editedInputAndReply(t *testing.T) {
 	store := new(checkpoint.Memory)
 	model := scripted.New(scripted.Text("one"), scripted.Text("two"))
 	o := solver(t, model, stored(store))
-	_, err := o.Run(t.Context(), task("first"))
-	require.NoError(t, err)
+	ran(t, o, task("first"))
 	from := checkpoint.Key{Run: "r"}
 
-	head, err := runs.Fork(t.Context(), o, runs.ForkConfig{From: from, Run: "f", Input: &delegation.Input{Goal: "second"}})
-	require.NoError(t, err)
+	head := fork(t, o, runs.ForkConfig{From: from, Run: "f", Input: &delegation.Input{Goal: "second"}})
 	require.Equal(t, 1, head.Last)
 	require.Equal(t, "two", goOn(t, o, "f").Output.Text())
 	require.Equal(t, "second", model.Requests()[1].Messages.Last().(messages.User).Text())
 
 	said := nextstep.APIResponse{Response: &llmclient.Response{Message: messages.AssistantText("what it should have said")}}
-	head, err = runs.Fork(t.Context(), o, runs.ForkConfig{From: from, At: 2, Answer: said, Labels: map[string]string{"eval": "1"}})
-	require.NoError(t, err)
+	head = fork(t, o, runs.ForkConfig{From: from, At: 2, Answer: said, Labels: map[string]string{"eval": "1"}})
 	require.NotEmpty(t, head.Key.Run)
 	require.Equal(t, checkpoint.StatusDone, head.Header.Status, "that was its last step")
 	require.Equal(t, map[string]string{"eval": "1"}, head.Header.Labels)
@@ -116,8 +119,7 @@ func TestFork_carriesNoApprovals(t *testing.T) {
 	var paid atomic.Int32
 	model := scripted.New(scripted.Calls(scripted.Call("pay", `{"n":1}`, "1")), scripted.Text("paid"), scripted.Text("paid in the fork"), scripted.Text("paid again"))
 	o := solver(t, model, stored(store), approving(orchestrator.ApprovalConfig{}), with(counted("pay", &paid)))
-	res, err := o.Run(t.Context(), task("go"))
-	require.NoError(t, err)
+	res := ran(t, o, task("go"))
 	wait := res.Waits[0]
 	require.Equal(t, machine.StatusDone, goOn(t, o, "r", machine.Reply{WaitID: wait.ID, Approve: true}).Status)
 	require.EqualValues(t, 1, paid.Load())
@@ -127,26 +129,23 @@ func TestFork_carriesNoApprovals(t *testing.T) {
 	require.Greater(t, result, approval+1, "the intent of the call stands between")
 
 	for at := approval; at < result; at++ {
-		head, err := runs.Fork(t.Context(), o, runs.ForkConfig{From: checkpoint.Key{Run: "r"}, At: at})
-		require.NoError(t, err)
+		head := fork(t, o, runs.ForkConfig{From: checkpoint.Key{Run: "r"}, At: at})
 		require.Equal(t, approval-1, head.Header.Origin.Record)
 		require.Equal(t, checkpoint.StatusWaiting, head.Header.Status)
 		require.Len(t, head.Header.Waits, 1)
 		require.NotEqual(t, wait.ID, head.Header.Waits[0].ID)
 		require.Equal(t, machine.WaitApproval, head.Header.Waits[0].Kind)
-		_, err = orchestrator.Collect(o.Resume(t.Context(), resuming(head.Key.Run, machine.Reply{WaitID: wait.ID, Approve: true})))
+		_, err := orchestrator.Collect(o.Resume(t.Context(), resuming(head.Key.Run, machine.Reply{WaitID: wait.ID, Approve: true})))
 		require.ErrorAs(t, err, new(*machine.ReplyError), "the approval of the other run fits nothing here")
 		require.EqualValues(t, 1, paid.Load())
 	}
-	head, err := runs.Fork(t.Context(), o, runs.ForkConfig{From: checkpoint.Key{Run: "r"}, At: result})
-	require.NoError(t, err)
+	head := fork(t, o, runs.ForkConfig{From: checkpoint.Key{Run: "r"}, At: result})
 	require.Equal(t, result, head.Header.Origin.Record)
 	require.Equal(t, "paid in the fork", goOn(t, o, head.Key.Run).Output.Text())
 	require.EqualValues(t, 1, paid.Load())
 
 	// Whoever forks may say yes or no himself.
-	head, err = runs.Fork(t.Context(), o, runs.ForkConfig{From: checkpoint.Key{Run: "r"}, At: approval, Reply: &machine.Reply{Approve: true}})
-	require.NoError(t, err)
+	head = fork(t, o, runs.ForkConfig{From: checkpoint.Key{Run: "r"}, At: approval, Reply: &machine.Reply{Approve: true}})
 	require.Equal(t, "paid again", goOn(t, o, head.Key.Run).Output.Text())
 	require.EqualValues(t, 2, paid.Load())
 }
@@ -158,8 +157,7 @@ func TestFork_editBehindAnApproval(t *testing.T) {
 	model := scripted.New(scripted.Calls(scripted.Call("pay", "{}", "1"), question("Which?", "2")))
 	o := solver(t, model, stored(store), approving(orchestrator.ApprovalConfig{}), with(tools.AskUser(), counted("pay", &paid)),
 		func(c *orchestrator.Config) { c.Parallel = 1 })
-	res, err := o.Run(t.Context(), task("go"))
-	require.NoError(t, err)
+	res := ran(t, o, task("go"))
 	require.Len(t, res.Waits, 2)
 	list := recordsIn(t, store, "r")
 	journal := []machine.Record{ // both answered at once, and then the process died
@@ -174,15 +172,14 @@ func TestFork_editBehindAnApproval(t *testing.T) {
 		}))
 	}
 	at := len(list) + 2
-	_, err = runs.Fork(t.Context(), o, runs.ForkConfig{From: checkpoint.Key{Run: "r"}, At: at, Run: "f", Reply: &machine.Reply{Text: "this"}})
+	_, err := runs.Fork(t.Context(), o, runs.ForkConfig{From: checkpoint.Key{Run: "r"}, At: at, Run: "f", Reply: &machine.Reply{Text: "this"}})
 	refused := new(runs.Error)
 	require.ErrorAs(t, err, &refused)
 	require.Equal(t, at-1, refused.Record)
 	require.ErrorContains(t, err, "carries no approvals")
 	require.Equal(t, []string{"r"}, runsIn(t, store))
 
-	head, err := runs.Fork(t.Context(), o, runs.ForkConfig{From: checkpoint.Key{Run: "r"}, Run: "f"})
-	require.NoError(t, err)
+	head := fork(t, o, runs.ForkConfig{From: checkpoint.Key{Run: "r"}, Run: "f"})
 	require.Equal(t, len(list), head.Header.Origin.Record, "both replies are behind the cut")
 	require.Len(t, head.Header.Waits, 2)
 }
@@ -192,20 +189,17 @@ func TestFork_questions(t *testing.T) {
 	store := new(checkpoint.Memory)
 	model := scripted.New(scripted.Calls(question("Which file?", "1")), scripted.Text("first"), scripted.Text("second"))
 	o := solver(t, model, stored(store), with(tools.AskUser()))
-	res, err := o.Run(t.Context(), task("go"))
-	require.NoError(t, err)
+	res := ran(t, o, task("go"))
 	goOn(t, o, "r", machine.Reply{WaitID: res.Waits[0].ID, Text: "a.txt"})
 	at := placeOf(t, recordsIn(t, store, "r"), any1[machine.Replied])
 
-	head, err := runs.Fork(t.Context(), o, runs.ForkConfig{From: checkpoint.Key{Run: "r"}, At: at, Run: "f", Reply: &machine.Reply{Text: "b.txt"}})
-	require.NoError(t, err)
+	head := fork(t, o, runs.ForkConfig{From: checkpoint.Key{Run: "r"}, At: at, Run: "f", Reply: &machine.Reply{Text: "b.txt"}})
 	require.Equal(t, at-1, head.Header.Origin.Record)
 	end := goOn(t, o, "f")
 	require.Equal(t, "second", end.Output.Text())
 	require.Equal(t, "b.txt", end.Output.ToolMetas()[0].Output)
 
-	_, err = runs.Fork(t.Context(), o, runs.ForkConfig{From: checkpoint.Key{Run: "f"}, At: at - 1, Run: "g"})
-	require.NoError(t, err)
+	fork(t, o, runs.ForkConfig{From: checkpoint.Key{Run: "f"}, At: at - 1, Run: "g"})
 	waits := headOf(t, store, "g").Header.Waits
 	require.Len(t, waits, 1)
 	require.NotEqual(t, res.Waits[0].ID, waits[0].ID)
@@ -214,8 +208,7 @@ func TestFork_questions(t *testing.T) {
 func TestFork_refused(t *testing.T) {
 	store := new(checkpoint.Memory)
 	o := solver(t, scripted.New(scripted.Text("one")), stored(store))
-	_, err := o.Run(t.Context(), task("first"))
-	require.NoError(t, err)
+	ran(t, o, task("first"))
 	from := checkpoint.Key{Run: "r"}
 	said := nextstep.APIResponse{Response: &llmclient.Response{Message: messages.AssistantText("x")}}
 	for name, test := range map[string]struct {
@@ -237,7 +230,7 @@ func TestFork_refused(t *testing.T) {
 			require.ErrorContains(t, err, test.want)
 		})
 	}
-	_, err = runs.Fork(t.Context(), o, runs.ForkConfig{From: from, Run: "r"})
+	_, err := runs.Fork(t.Context(), o, runs.ForkConfig{From: from, Run: "r"})
 	require.ErrorAs(t, err, new(*orchestrator.RunExistsError))
 	_, err = runs.Fork(t.Context(), o, runs.ForkConfig{From: checkpoint.Key{Run: "nobody"}})
 	require.ErrorIs(t, err, checkpoint.ErrNotFound)

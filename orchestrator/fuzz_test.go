@@ -77,13 +77,12 @@ func FuzzPosted(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text string) {
 		store := new(checkpoint.Memory)
 		model := script()
-		res, err := server(t, store, model).Run(t.Context(), task("go"))
-		require.NoError(t, err)
+		res := ran(t, server(t, store, model), task("go"))
 		require.Equal(t, machine.StatusWaiting, res.Status)
 		wait := res.Waits[0]
 		data := bytes.ReplaceAll([]byte(text), []byte(id), []byte(wait.ID))
 		require.NoError(t, store.Post(t.Context(), checkpoint.Message{ID: "m", Key: keyOfRun, Data: data, At: time.Now()}))
-		res, err = orchestrator.Collect(server(t, store, model).Resume(t.Context(), orchestrator.Resumption{Run: "r"}))
+		res, err := orchestrator.Collect(server(t, store, model).Resume(t.Context(), orchestrator.Resumption{Run: "r"}))
 		switch res.Status {
 		case machine.StatusWaiting:
 			require.Equal(t, []machine.Wait{wait}, res.Waits)

@@ -38,8 +38,7 @@ var byGrammar = scripted.Text(`{"reply": {"tool": "list_rooms", "arguments": {"d
 func TestHeldCalls_bySchema(t *testing.T) {
 	model := scripted.New(scripted.Text(roomsOf), byGrammar, scripted.Text("Linden."), byGrammar, scripted.Text("Ahorn."))
 	o := forcing(t, model)
-	events, err := collect(t, o, task("Which rooms are free on Monday?"))
-	require.NoError(t, err)
+	events := watched(t, o, task("Which rooms are free on Monday?"))
 	require.Empty(t, model.Requests()[0].Schema)
 	asked := model.Requests()[1]
 	require.Empty(t, asked.Tools)
@@ -142,8 +141,7 @@ func TestHeldCalls_refused(t *testing.T) {
 func TestHeldCalls_needApproval(t *testing.T) {
 	save := scripted.Text(`{"reply": {"tool": "save_note", "arguments": {"title": "x", "text": "owned"}}}`)
 	in := delegation.Input{Messages: messages.History{messages.User{Content: []messages.UserContent{messages.Text{Text: "A page."}}, Untrusted: true}, messages.UserText("Go on.")}}
-	res, err := solver(t, scripted.New(scripted.Text(roomsOf), save), with(officeTools()...), stored(new(checkpoint.Memory))).Run(t.Context(), orchestrator.Task{Run: "r", Input: in})
-	require.NoError(t, err)
+	res := ran(t, solver(t, scripted.New(scripted.Text(roomsOf), save), with(officeTools()...), stored(new(checkpoint.Memory))), orchestrator.Task{Run: "r", Input: in})
 	require.Equal(t, machine.StatusWaiting, res.Status)
 }
 

@@ -26,8 +26,7 @@ func TestImport_carriesNoApprovals(t *testing.T) {
 	}
 	here := new(checkpoint.Memory)
 	o := build(here, scripted.Calls(scripted.Call("pay", "{}", "1")), scripted.Text("paid"))
-	res, err := o.Run(t.Context(), task("go"))
-	require.NoError(t, err)
+	res := ran(t, o, task("go"))
 	yes := machine.Reply{WaitID: res.Waits[0].ID, Approve: true}
 	require.Equal(t, machine.StatusDone, goOn(t, o, "r", yes).Status)
 	list := recordsIn(t, here, "r")
@@ -93,8 +92,7 @@ func TestImport_agentsAreJudgedHere(t *testing.T) {
 	}
 	var asked, here atomic.Int32
 	store := new(checkpoint.Memory)
-	_, err := build(store, allows, &asked).Run(t.Context(), task("go"))
-	require.NoError(t, err)
+	ran(t, build(store, allows, &asked), task("go"))
 	atWork := exported(t, build(store, allows, &asked), keyOfRun)
 	open := headOf(t, store, "r")
 	ended := goOn(t, build(store, allows, &asked), "r", machine.Reply{WaitID: open.Header.Waits[0].ID, Text: "a"})
@@ -104,8 +102,7 @@ func TestImport_agentsAreJudgedHere(t *testing.T) {
 	allowed := placeOf(t, list, func(i machine.Intended) bool { return i.Tool == "worker" })
 
 	store = new(checkpoint.Memory)
-	_, err = build(store, asks, &asked).Run(t.Context(), task("go"))
-	require.NoError(t, err)
+	ran(t, build(store, asks, &asked), task("go"))
 	changed := strings.Replace(exported(t, build(store, asks, &asked), keyOfRun), `"verdict":"ask"`, `"verdict":"allow"`, 1)
 	for name, file := range map[string]string{"another policy": atWork, "changed": changed} {
 		t.Run(name, func(t *testing.T) {

@@ -25,10 +25,9 @@ func TestAnswer_inTimeAndTakenLate(t *testing.T) {
 					return solver(t, scripted.New(script...), stored(store), with(counted("pay", &paid)),
 						approving(orchestrator.ApprovalConfig{Default: machine.AskAlways, Expires: time.Hour}))
 				}
-				res, err := build(scripted.Calls(scripted.Call("pay", "{}", "1"))).Run(t.Context(), task("go"))
-				require.NoError(t, err)
+				res := ran(t, build(scripted.Calls(scripted.Call("pay", "{}", "1"))), task("go"))
 				time.Sleep(posted)
-				err = build().Answer(t.Context(), keyOfRun, machine.Reply{WaitID: res.Waits[0].ID, Approve: true})
+				err := build().Answer(t.Context(), keyOfRun, machine.Reply{WaitID: res.Waits[0].ID, Approve: true})
 				require.Equal(t, posted < time.Hour, err == nil, err)
 				time.Sleep(2 * time.Hour) // nobody is there
 				r := startRecover(t, build(scripted.Text("done")), orchestrator.Recovery{})

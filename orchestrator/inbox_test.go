@@ -61,8 +61,7 @@ func (s *ledger) inbox(t *testing.T) (ids []string) {
 func waitingRun(t *testing.T, store checkpoint.Store) machine.Wait {
 	t.Helper()
 	o := solver(t, scripted.New(scripted.Calls(scripted.Call("risky", "{}", "1"))), stored(store), with(echo("risky")), approving(orchestrator.ApprovalConfig{Default: machine.AskAlways}))
-	res, err := o.Run(t.Context(), task("go"))
-	require.NoError(t, err)
+	res := ran(t, o, task("go"))
 	require.Equal(t, machine.StatusWaiting, res.Status)
 	return res.Waits[0]
 }
@@ -214,8 +213,7 @@ func TestInbox_order(t *testing.T) {
 	o = solver(t, scripted.New(scripted.Calls(scripted.Call("tell", "{}", "1")), scripted.Text("done")), with(tell), func(c *orchestrator.Config) {
 		c.Store, c.InboxEvery = store, time.Hour
 	})
-	_, err := o.Run(t.Context(), task("go"))
-	require.NoError(t, err)
+	ran(t, o, task("go"))
 	require.Equal(t, []string{"elsewhere", "here"}, notes(t, store))
 }
 
@@ -260,8 +258,7 @@ func TestInbox_appliedOnce(t *testing.T) {
 		_, err := o.Run(ctx, task("go"))
 		require.ErrorIs(t, err, orchestrator.ErrInterrupted)
 		require.True(t, slowed.Load())
-		_, err = orchestrator.Collect(o.Resume(t.Context(), resuming("r")))
-		require.NoError(t, err)
+		goOn(t, o, "r")
 		require.Equal(t, []string{"one", "two"}, notes(t, store))
 	})
 }

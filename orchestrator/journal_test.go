@@ -53,14 +53,12 @@ func TestJournal_storeFails(t *testing.T) {
 			require.Equal(t, machine.StatusInterrupted, res.Status)
 			require.Equal(t, delegation.CodeStorage, res.Output.Err.Code)
 			before := paid.Load()
-			res, err = orchestrator.Collect(build(&disk.Memory).Resume(t.Context(), resuming("r")))
-			require.NoError(t, err)
+			res = goOn(t, build(&disk.Memory), "r")
 			if res.Status == machine.StatusWaiting {
 				require.EqualValues(t, 1, before)
 				require.EqualValues(t, 1, paid.Load(), "it is not paid again without a person's word")
 				require.Equal(t, machine.WaitUnknown, res.Waits[0].Kind)
-				res, err = orchestrator.Collect(build(&disk.Memory).Resume(t.Context(), resuming("r", machine.Reply{WaitID: res.Waits[0].ID, Text: "it was paid"})))
-				require.NoError(t, err)
+				res = goOn(t, build(&disk.Memory), "r", machine.Reply{WaitID: res.Waits[0].ID, Text: "it was paid"})
 			}
 			require.Equal(t, "done", res.Output.Text())
 			require.EqualValues(t, 1, paid.Load())

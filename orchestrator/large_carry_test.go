@@ -40,27 +40,22 @@ func TestLargeResults_carried(t *testing.T) {
 		return there
 	}
 	ta := turn("go")
-	_, err := build(store, scripted.Calls(scripted.Call("one", "{}", "1")), scripted.Calls(scripted.Call("two", "{}", "2")), scripted.Text("done")).Run(t.Context(), ta)
-	require.NoError(t, err)
+	ran(t, build(store, scripted.Calls(scripted.Call("one", "{}", "1")), scripted.Calls(scripted.Call("two", "{}", "2")), scripted.Text("done")), ta)
 
 	list := recordsIn(t, store, "chat.1")
 	at := placeOf(t, list, func(a machine.Answered) bool { return a.Tool == "one" })
-	_, err = runs.Fork(t.Context(), build(store), runs.ForkConfig{From: inRun("chat.1"), At: at, Run: "f"})
-	require.NoError(t, err)
+	fork(t, build(store), runs.ForkConfig{From: inRun("chat.1"), At: at, Run: "f"})
 	var file bytes.Buffer
 	require.NoError(t, runs.Export(t.Context(), build(store), inRun("chat.1"), &file))
 	require.Contains(t, file.String(), `{"segue_run":2,`)
-	next, err := build(store, both(5)...).Run(t.Context(), turn("and now?"))
-	require.NoError(t, err)
+	next := ran(t, build(store, both(5)...), turn("and now?"))
 	require.Equal(t, []bool{true, true}, said(next))
 
 	require.NoError(t, store.Delete(t.Context(), inRun("chat.1")))
 	require.Equal(t, []bool{true, false}, said(goOn(t, build(store, both(6)...), "f")))
-	next, err = build(store, both(7)...).Run(t.Context(), turn("and now?"))
-	require.NoError(t, err)
+	next = ran(t, build(store, both(7)...), turn("and now?"))
 	require.Equal(t, []bool{true, true}, said(next))
-	other, err := build(store, both(8)...).Run(t.Context(), task("go"))
-	require.NoError(t, err)
+	other := ran(t, build(store, both(8)...), task("go"))
 	require.Equal(t, []bool{false, false}, said(other))
 	require.Contains(t, other.Output.ToolMetas()[0].Output, "the run has kept no result of this id")
 

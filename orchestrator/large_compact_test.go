@@ -33,8 +33,7 @@ func TestLargeResults_summarized(t *testing.T) {
 	for _, o := range first.Output.ToolMetas() {
 		require.Empty(t, o.Kept.ID)
 	}
-	next, err := build(reads("3", `{"id":%q,"offset":2000,"length":10}`, id), scripted.Text("done")).Run(t.Context(), turn("and now?"))
-	require.NoError(t, err)
+	next := ran(t, build(reads("3", `{"id":%q,"offset":2000,"length":10}`, id), scripted.Text("done")), turn("and now?"))
 	outs := next.Output.ToolMetas()
 	require.Contains(t, outs[len(outs)-1].Output, "line 0200")
 	require.True(t, outs[len(outs)-1].Untrusted, "no record says any more where it came from")

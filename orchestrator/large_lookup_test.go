@@ -24,11 +24,9 @@ func TestLargeResults_lookup(t *testing.T) {
 		return solver(t, scripted.New(script...), stored(store), with(tools.WithLookup(counted("pay", &paid), look)),
 			keeping(orchestrator.LargeResults{Keep: 1 << 20, Show: 300}))
 	}
-	_, err := build(whole, scripted.Calls(scripted.Call("pay", "{}", "1")), scripted.Text("done")).Run(t.Context(), task("go"))
-	require.NoError(t, err)
+	ran(t, build(whole, scripted.Calls(scripted.Call("pay", "{}", "1")), scripted.Text("done")), task("go"))
 	left := died(t, whole, 3, 0) // started, answered, intended
-	res, err := orchestrator.Collect(build(left, reads("2", `{"id":%q,"offset":290000,"length":20}`, id), scripted.Text("done")).Resume(t.Context(), resuming("r")))
-	require.NoError(t, err)
+	res := goOn(t, build(left, reads("2", `{"id":%q,"offset":290000,"length":20}`, id), scripted.Text("done")), "r")
 	require.EqualValues(t, 1, paid.Load(), "it was not made again")
 	outs := res.Output.ToolMetas()
 	require.Equal(t, messages.Kept{ID: id, Size: int64(len(text))}, outs[0].Kept)

@@ -78,8 +78,7 @@ func TestLargeResults_readByRange(t *testing.T) {
 				reads("2", `{"id":%q,"offset":300,"length":40}`, id), reads("3", `{"id":%q,"find":"needle"}`, id), reads("4", `{"id":%q,"offset":5001,"length":3}`, id),
 				reads("5", `{"id":%q,"offset":99999}`, id), reads("6", `{"id":"aaaaaaaaaaaaaaaaaaaaaaaa"}`), reads("7", `{"id":%q,"offset":10020}`, id),
 				reads("8", `{"id":%q,"find":"line 00","offset":20}`, id), reads("9", `{"id":%q,"find":"nowhere"}`, id), scripted.Text("done"))
-			res, err := solver(t, model, with(returning("dump", text)), stored(store), keeping(orchestrator.LargeResults{Keep: 1 << 20, Show: 1000})).Run(t.Context(), task("go"))
-			require.NoError(t, err)
+			res := ran(t, solver(t, model, with(returning("dump", text)), stored(store), keeping(orchestrator.LargeResults{Keep: 1 << 20, Show: 1000})), task("go"))
 			outs := res.Output.ToolMetas()
 			require.Equal(t, messages.Kept{ID: id, Size: int64(len(text))}, outs[0].Kept)
 			require.Less(t, len(outs[0].Output), 1400)
@@ -126,8 +125,7 @@ func TestLargeResults_afterResume(t *testing.T) {
 			build := func(replies ...scripted.Reply) *orchestrator.Orchestrator {
 				return solver(t, scripted.New(replies...), with(returning("dump", text), tools.AskUser()), stored(store), keeping(orchestrator.LargeResults{Keep: 30_000, Show: 300}))
 			}
-			res, err := build(scripted.Calls(scripted.Call("dump", "{}", "1")), scripted.Calls(question("Go on?", "2"))).Run(t.Context(), task("go"))
-			require.NoError(t, err)
+			res := ran(t, build(scripted.Calls(scripted.Call("dump", "{}", "1")), scripted.Calls(question("Go on?", "2"))), task("go"))
 			require.Equal(t, machine.StatusWaiting, res.Status)
 			res = goOn(t, build(reads("3", `{"id":%q,"offset":10000,"length":20}`, id), scripted.Calls(scripted.Call("dump", "{}", "4")), scripted.Text("done")), "r",
 				machine.Reply{WaitID: res.Waits[0].ID, Text: "yes"})
@@ -164,8 +162,7 @@ func TestLargeResults_bounds(t *testing.T) {
 	build := func(replies ...scripted.Reply) *orchestrator.Orchestrator {
 		return solver(t, scripted.New(replies...), with(texts...), with(tools.AskUser()), stored(store), keeping(bounds), func(c *orchestrator.Config) { c.MaxToolResult = 1000 })
 	}
-	res, err := build(scripted.Calls(scripted.Call("dump0", "{}", "1"), scripted.Call("dump2", "{}", "2")), scripted.Calls(question("?", "3"))).Run(t.Context(), task("go"))
-	require.NoError(t, err)
+	res := ran(t, build(scripted.Calls(scripted.Call("dump0", "{}", "1"), scripted.Call("dump2", "{}", "2")), scripted.Calls(question("?", "3"))), task("go"))
 	res = goOn(t, build(scripted.Calls(scripted.Call("dump3", "{}", "4")), scripted.Calls(scripted.Call("dump1", "{}", "5")), scripted.Text("done")), "r", machine.Reply{WaitID: res.Waits[0].ID, Text: "yes"})
 	outs := res.Output.ToolMetas()
 	require.EqualValues(t, 2000, outs[0].Kept.Size)
@@ -177,8 +174,7 @@ func TestLargeResults_bounds(t *testing.T) {
 	// Of one result Max bytes are kept, with a line that says so.
 	bounds.Keep = -1
 	store = new(checkpoint.Memory)
-	res, err = build(scripted.Calls(scripted.Call("dump3", "{}", "1")), scripted.Text("done")).Run(t.Context(), task("go"))
-	require.NoError(t, err)
+	res = ran(t, build(scripted.Calls(scripted.Call("dump3", "{}", "1")), scripted.Text("done")), task("go"))
 	id := idOfKept(t, res)
 	data, _, err := store.ReadValue(t.Context(), inRun("r"), id, 0, 1<<20)
 	require.NoError(t, err)
@@ -194,14 +190,13 @@ func TestLargeResults_whatIsShown(t *testing.T) {
 	}
 	on := keeping(orchestrator.LargeResults{Keep: 1 << 20, Show: 300})
 	model := scripted.New(scripted.Calls(scripted.Call("all", "{}", "1"), scripted.Call("more", "{}", "2"), scripted.Call("less", "{}", "3")), scripted.Text("done"))
-	res, err := solver(t, model, with(sized("all", -1), sized("more", 2000), sized("less", 20)), on).Run(t.Context(), task("go"))
-	require.NoError(t, err)
+	res := ran(t, solver(t, model, with(sized("all", -1), sized("more", 2000), sized("less", 20)), on), task("go"))
 	outs := res.Output.ToolMetas()
 	require.Equal(t, text, outs[0].Output)
 	require.Equal(t, text, outs[1].Output)
 	require.True(t, strings.HasPrefix(outs[2].Output, text[:15]+"\n[bytes 15 to 995 of 1000 are left out here]"))
 
-	res, err = solver(t, scripted.New(scripted.Calls(scripted.Call("less", "{}", "1"), scripted.Call("dump", "{}", "2")), scripted.Text("done")), with(sized("less", 20), returning("dump", text)), on, func(c *orchestrator.Config) {
+	res, err := solver(t, scripted.New(scripted.Calls(scripted.Call("less", "{}", "1"), scripted.Call("dump", "{}", "2")), scripted.Text("done")), with(sized("less", 20), returning("dump", text)), on, func(c *orchestrator.Config) {
 		c.Strategies = strategy.Set{"solve": completetask.New(completetask.Config{Tools: []string{"less", "dump"}})}
 	}).Run(t.Context(), task("go"))
 	require.NoError(t, err)
@@ -233,8 +228,7 @@ func TestLargeResults_taint(t *testing.T) {
 	ids := []string{idOf(t, numberedLines(300)), idOf(t, numberedLines(400))}
 	model := scripted.New(scripted.Calls(scripted.Call("page", "{}", "1"), scripted.Call("own", "{}", "2")),
 		scripted.Calls(scripted.Call(orchestrator.ReadResultTool, fmt.Sprintf(`{"id":%q}`, ids[0]), "3"), scripted.Call(orchestrator.ReadResultTool, fmt.Sprintf(`{"id":%q}`, ids[1]), "4")), scripted.Text("done"))
-	res, err := solver(t, model, with(page, own), keeping(orchestrator.LargeResults{Keep: 1 << 20, Show: 300})).Run(t.Context(), task("go"))
-	require.NoError(t, err)
+	res := ran(t, solver(t, model, with(page, own), keeping(orchestrator.LargeResults{Keep: 1 << 20, Show: 300})), task("go"))
 	outs := res.Output.ToolMetas()
 	require.Equal(t, []bool{true, false, true, false}, []bool{outs[0].Untrusted, outs[1].Untrusted, outs[2].Untrusted, outs[3].Untrusted})
 }
@@ -253,12 +247,10 @@ func TestPrivacy_largeResults(t *testing.T) {
 				}, keeping(orchestrator.LargeResults{Keep: 1 << 20, Show: 300}))
 			var told string
 			if streams {
-				events, err := collect(t, o, task("go"))
-				require.NoError(t, err)
+				events := watched(t, o, task("go"))
 				told = seen(t, events)
 			} else {
-				res, err := o.Run(t.Context(), task("go"))
-				require.NoError(t, err)
+				res := ran(t, o, task("go"))
 				told = fmt.Sprint(res)
 			}
 			require.Contains(t, told, "[card]")

@@ -89,8 +89,7 @@ func TestLeftCalls_goOnNatively(t *testing.T) {
 	var log bytes.Buffer
 	model := scripted.New(scripted.Text("I look.\n\n```json\n"+listMonday+"\n```\n"), scripted.Text("Linden."))
 	o := solver(t, model, with(officeTools()...), func(c *orchestrator.Config) { c.Logger = slog.New(slog.NewTextHandler(&log, nil)) })
-	events, err := collect(t, o, task("Which rooms are free on Monday?"))
-	require.NoError(t, err)
+	events := watched(t, o, task("Which rooms are free on Monday?"))
 	call := messages.ToolCall{ID: "text_call_1_1", Name: "list_rooms", Arguments: `{"day": "Monday"}`}
 	require.Equal(t, messages.Assistant{Content: []messages.AssistantContent{messages.Text{Text: "I look."}, call}}, model.Requests()[1].Messages[1])
 	require.Equal(t, "text_call_1_1", model.Requests()[1].Messages[2].(messages.Tool).CallID)
@@ -175,8 +174,7 @@ func TestLeftCalls_nativeIsRemembered(t *testing.T) {
 	called, res := calledIn(t, o, delegation.Input{Goal: "Go."})
 	require.Equal(t, []string{"ping"}, called)
 	require.Equal(t, listMonday, res.Output.Text())
-	res, err := o.Run(t.Context(), orchestrator.Task{Model: "other", Input: delegation.Input{Goal: "Go."}})
-	require.NoError(t, err)
+	res = ran(t, o, orchestrator.Task{Model: "other", Input: delegation.Input{Goal: "Go."}})
 	require.Equal(t, "Linden.", res.Output.Text(), "another model was asked")
 }
 
@@ -269,8 +267,7 @@ func TestLeftCalls_askedAndResumed(t *testing.T) {
 		return solver(t, scripted.New(replies...), with(officeTools()...), stored(store))
 	}
 	in := delegation.Input{Messages: messages.History{messages.User{Content: []messages.UserContent{messages.Text{Text: "A page."}}, Untrusted: true}, messages.UserText("Note it.")}}
-	res, err := office(scripted.Text(saveNote)).Run(t.Context(), orchestrator.Task{Run: "r", Input: in})
-	require.NoError(t, err)
+	res := ran(t, office(scripted.Text(saveNote)), orchestrator.Task{Run: "r", Input: in})
 	require.Equal(t, machine.StatusWaiting, res.Status)
 	var made []string
 	for e, err := range office(scripted.Text("Done.")).Resume(t.Context(), orchestrator.Resumption{Run: "r", Replies: []machine.Reply{{WaitID: res.Waits[0].ID, Approve: true}}}) {
@@ -364,8 +361,7 @@ func TestLeftCalls_stream(t *testing.T) {
 func TestLeftCalls_replay(t *testing.T) {
 	store := new(checkpoint.Memory)
 	o := solver(t, scripted.New(scripted.Text(listMonday), scripted.Text("Linden.")), with(officeTools()...), func(c *orchestrator.Config) { c.Store = store })
-	res, err := o.Run(t.Context(), task("Go."))
-	require.NoError(t, err)
+	res := ran(t, o, task("Go."))
 	other := solver(t, scripted.New(), with(officeTools()...), func(c *orchestrator.Config) { c.Store, c.KeepTextCalls = store, true })
 	var last machine.RunFinished
 	for e, err := range other.Replay(t.Context(), checkpoint.Key{Run: "r"}) {

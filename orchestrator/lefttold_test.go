@@ -77,8 +77,7 @@ func TestLeftTold(t *testing.T) {
 			}
 			given := slices.Clone(before)
 			model := scripted.New(scripted.Text("Linden."))
-			res, err := solver(t, model, with(officeTools()...)).Run(t.Context(), orchestrator.Task{Input: delegation.Input{Messages: before}})
-			require.NoError(t, err)
+			res := ran(t, solver(t, model, with(officeTools()...)), orchestrator.Task{Input: delegation.Input{Messages: before}})
 			require.Equal(t, want, model.Requests()[0].Messages)
 			require.Equal(t, given, before)
 			require.Equal(t, given, res.Output.Messages[:len(given)])

@@ -107,10 +107,9 @@ func talkative(t *testing.T, log func(*orchestrator.Config)) {
 	ta := orchestrator.Task{Run: "r", Input: delegation.Input{
 		Goal: "canary-goal", Data: json.RawMessage(`"canary-data"`), Messages: messages.History{messages.UserText("canary-history"), messages.AssistantText("canary-prompt")},
 	}}
-	_, err := build(new(checkpoint.Memory)).Run(t.Context(), ta)
-	require.NoError(t, err)
+	ran(t, build(new(checkpoint.Memory)), ta)
 	ta.Run = "s"
-	_, err = build(nil).Run(t.Context(), ta)
+	_, err := build(nil).Run(t.Context(), ta)
 	require.ErrorContains(t, err, "canary-key")
 	ta.Run = "t"
 	_, err = build(&diskOf{appendErr: errors.New("canary-disk")}).Run(t.Context(), ta)
@@ -170,9 +169,8 @@ func TestLogger_resume(t *testing.T) {
 	build := func() *orchestrator.Orchestrator {
 		return solver(t, scripted.New(scripted.Calls(question("A?", "1"))), with(tools.AskUser()), stored(store), log.at(slog.LevelInfo, false))
 	}
-	res, err := build().Run(t.Context(), task("go"))
-	require.NoError(t, err)
-	_, err = resumed(t, build(), "r", machine.Reply{WaitID: "other", Text: "canary"})
+	res := ran(t, build(), task("go"))
+	_, err := resumed(t, build(), "r", machine.Reply{WaitID: "other", Text: "canary"})
 	require.Error(t, err)
 	for e := range build().Resume(t.Context(), resuming("r", machine.Reply{WaitID: res.Waits[0].ID, Text: "canary"})) {
 		if e.Kind == machine.EventWaitEnded {

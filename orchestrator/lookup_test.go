@@ -39,12 +39,10 @@ func TestLookup(t *testing.T) {
 			build := func(store checkpoint.Store, look func(context.Context, string, string) (string, bool, error), script ...scripted.Reply) *orchestrator.Orchestrator {
 				return solver(t, scripted.New(script...), stored(store), with(tools.WithLookup(counted("pay", &paid), look)))
 			}
-			_, err := build(whole, c.look, scripted.Calls(scripted.Call("pay", "{}", "1")), scripted.Text("done")).Run(t.Context(), task("go"))
-			require.NoError(t, err)
+			ran(t, build(whole, c.look, scripted.Calls(scripted.Call("pay", "{}", "1")), scripted.Text("done")), task("go"))
 			paid.Store(0)
 			left := died(t, whole, 3, 0) // started, answered, intended
-			res, err := orchestrator.Collect(build(left, c.look, scripted.Text("done")).Resume(t.Context(), resuming("r")))
-			require.NoError(t, err)
+			res := goOn(t, build(left, c.look, scripted.Text("done")), "r")
 			require.Equal(t, c.paid, paid.Load())
 			if c.waits {
 				require.Equal(t, machine.WaitUnknown, res.Waits[0].Kind)

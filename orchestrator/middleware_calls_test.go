@@ -57,8 +57,7 @@ func TestMiddleware_callsNextAgain(t *testing.T) {
 		}
 	}
 	t.Run("a model", func(t *testing.T) {
-		res, err := solver(t, scripted.New(scripted.Text("first"), scripted.Text("second")), twice(machine.EffectModel), stored(new(checkpoint.Memory))).Run(t.Context(), task("go"))
-		require.NoError(t, err)
+		res := ran(t, solver(t, scripted.New(scripted.Text("first"), scripted.Text("second")), twice(machine.EffectModel), stored(new(checkpoint.Memory))), task("go"))
 		require.Equal(t, "second", res.Output.Text())
 	})
 }
@@ -96,13 +95,11 @@ func TestMiddleware_oneApprovalOnePayment(t *testing.T) {
 			build := func() *orchestrator.Orchestrator {
 				return batchOf(t, callsTo("pay"), []tools.Tool{counted("pay", &paid)}, stored(store), approving(orchestrator.ApprovalConfig{}), around)
 			}
-			res, err := build().Run(t.Context(), task("go"))
-			require.NoError(t, err)
+			res := ran(t, build(), task("go"))
 			yes := machine.Reply{WaitID: res.Waits[0].ID, Approve: true}
-			_, err = resumed(t, build(), "r", yes)
-			require.NoError(t, err)
+			watchedOn(t, build(), "r", yes)
 			require.EqualValues(t, 1, paid.Load())
-			_, err = resumed(t, build(), "r", yes)
+			_, err := resumed(t, build(), "r", yes)
 			require.Error(t, err, "the reply is used up")
 			require.EqualValues(t, 1, paid.Load())
 		})
@@ -143,13 +140,11 @@ func TestMiddleware_asks(t *testing.T) {
 	require.EqualValues(t, 1, made.Load())
 
 	store := new(checkpoint.Memory)
-	res, err = build(stored(store)).Run(t.Context(), task("go"))
-	require.NoError(t, err)
+	res = ran(t, build(stored(store)), task("go"))
 	var questions []string
 	for res.Status == machine.StatusWaiting {
 		questions = append(questions, res.Waits[0].Text)
-		res, err = orchestrator.Collect(build(stored(store)).Resume(t.Context(), resuming("r", machine.Reply{WaitID: res.Waits[0].ID, Text: "yes"})))
-		require.NoError(t, err)
+		res = goOn(t, build(stored(store)), "r", machine.Reply{WaitID: res.Waits[0].ID, Text: "yes"})
 	}
 	require.Equal(t, []string{"Shall model 1 be done?", "Shall tool 2/1 be done?", "Shall model 3 be done?"}, questions)
 	require.Equal(t, "done", res.Output.Text())
@@ -202,8 +197,7 @@ func TestPanics_thatWrapErrSuspended(t *testing.T) {
 	t.Run("reply", func(t *testing.T) {
 		o := solver(t, scripted.New(scripted.Calls(question("A?", "1")), scripted.Text("done")), with(tools.AskUser()),
 			replying(func(machine.Wait) (machine.Reply, error) { panic(burst{}) }))
-		res, err := o.Run(t.Context(), task("go"))
-		require.NoError(t, err)
+		res := ran(t, o, task("go"))
 		require.Equal(t, machine.StatusDone, res.Status)
 		require.Equal(t, messages.StatusFailed, res.Output.ToolMetas()[0].Status)
 	})

@@ -119,8 +119,7 @@ func TestNoticesAreOfTheRunsOwnModel(t *testing.T) {
 			return "", err
 		})
 		o := solver(t, scripted.New(scripted.Calls(scripted.Call("asks", "{}", "1")), scripted.Text("done")), with(asks))
-		events, err := collect(t, o, task("go"))
-		require.NoError(t, err)
+		events := watched(t, o, task("go"))
 		require.NotContains(t, kinds(events), machine.EventRetryWaiting)
 		time.Sleep(10 * time.Minute) // the abandoned tool comes to its end
 	})

@@ -43,8 +43,7 @@ func TestMigrate(t *testing.T) {
 			require.ErrorContains(t, err, `no strategy "planner"; known: clerk, desk, manager`)
 			require.Equal(t, before, b.kinds())
 
-			events, err := resumed(t, b.program(2, migrating), "r")
-			require.NoError(t, err)
+			events := watchedOn(t, b.program(2, migrating), "r")
 			require.Equal(t, []machine.EventKind{machine.EventMigrated, machine.EventRunResumed, machine.EventRunFinished}, kindsOf(events))
 			require.Equal(t, machine.RunMigrated{From: "v1", Skipped: len(before), Open: []machine.OpenFrame{
 				{Frame: "0", Strategy: "manager", State: "managing"},
@@ -56,8 +55,7 @@ func TestMigrate(t *testing.T) {
 			require.Equal(t, before, b.kinds(), "looking stores nothing")
 			require.Equal(t, head.Header, headOf(t, store, "r").Header)
 
-			told, err := resumed(t, b.program(2, migrating), "r", machine.Reply{WaitID: wait, Approve: true})
-			require.NoError(t, err)
+			told := watchedOn(t, b.program(2, migrating), "r", machine.Reply{WaitID: wait, Approve: true})
 			out := told[len(told)-1].Detail.(machine.RunFinished).Output
 			require.Equal(t, "Pay Ada as planned: paid", out.Text())
 			require.Equal(t, 2, out.Counts.ModelCalls)
@@ -83,13 +81,11 @@ func TestMigrate_cutAnywhere(t *testing.T) {
 	b := &bank{t: t, store: new(checkpoint.Memory)}
 	wait := b.waiting()
 	from := len(b.kinds())
-	_, err := resumed(t, b.program(2, migrating), "r", machine.Reply{WaitID: wait, Approve: true})
-	require.NoError(t, err)
+	watchedOn(t, b.program(2, migrating), "r", machine.Reply{WaitID: wait, Approve: true})
 	kinds := b.kinds()
 	for cut := from; cut < len(kinds); cut++ {
 		left := b.left(cut)
-		events, err := resumed(t, left.program(2, migrating), "r")
-		require.NoError(t, err)
+		events := watchedOn(t, left.program(2, migrating), "r")
 		end := events[len(events)-1].Detail.(machine.RunFinished)
 		asked := slices.Contains(kinds[:cut], "replied")
 		if !asked {
@@ -100,8 +96,7 @@ func TestMigrate_cutAnywhere(t *testing.T) {
 			if slices.Contains(kinds[:cut], "intended") && asked && kinds[cut-1] != "replied" {
 				require.Equal(t, machine.WaitUnknown, end.Waits[0].Kind)
 			}
-			events, err = resumed(t, left.program(2, migrating), "r", machine.Reply{WaitID: end.Waits[0].ID, Approve: true})
-			require.NoError(t, err)
+			events = watchedOn(t, left.program(2, migrating), "r", machine.Reply{WaitID: end.Waits[0].ID, Approve: true})
 			end = events[len(events)-1].Detail.(machine.RunFinished)
 		}
 		require.Equal(t, "Pay Ada as planned: paid", end.Output.Text(), "after %d records", cut)
@@ -154,8 +149,7 @@ func TestMigrate_refuses(t *testing.T) {
 	b = &bank{t: t, store: new(checkpoint.Memory)}
 	b.waiting()
 	require.NoError(t, b.program(1).Note(t.Context(), checkpoint.Key{Run: "r"}, "well"))
-	_, err = resumed(t, b.program(1, func(c *orchestrator.Config) { c.Snapshots = false }), "r")
-	require.NoError(t, err)
+	watchedOn(t, b.program(1, func(c *orchestrator.Config) { c.Snapshots = false }), "r")
 	_, err = resumed(t, b.program(2, migrating), "r")
 	require.ErrorContains(t, err, "and it has")
 
@@ -197,19 +191,16 @@ func TestMigrate_fork(t *testing.T) {
 	wait := b.waiting()
 	from := len(b.kinds())
 	o := b.program(2, migrating)
-	_, err := resumed(t, o, "r", machine.Reply{WaitID: wait, Approve: true})
-	require.NoError(t, err)
-	_, err = runs.Fork(t.Context(), o, runs.ForkConfig{From: checkpoint.Key{Run: "r"}, At: from, Run: "f"})
+	watchedOn(t, o, "r", machine.Reply{WaitID: wait, Approve: true})
+	_, err := runs.Fork(t.Context(), o, runs.ForkConfig{From: checkpoint.Key{Run: "r"}, At: from, Run: "f"})
 	refused, ok := errors.AsType[*runs.Error](err)
 	require.True(t, ok)
 	require.ErrorContains(t, refused, `no strategy "planner"`)
 
-	head, err := runs.Fork(t.Context(), o, runs.ForkConfig{From: checkpoint.Key{Run: "r"}, At: from + 2, Run: "f"})
-	require.NoError(t, err)
+	head := fork(t, o, runs.ForkConfig{From: checkpoint.Key{Run: "r"}, At: from + 2, Run: "f"})
 	require.Equal(t, checkpoint.StatusWaiting, head.Header.Status)
 	require.NotEqual(t, wait, head.Header.Waits[0].ID)
-	events, err := resumed(t, o, "f", machine.Reply{WaitID: head.Header.Waits[0].ID, Approve: true})
-	require.NoError(t, err)
+	events := watchedOn(t, o, "f", machine.Reply{WaitID: head.Header.Waits[0].ID, Approve: true})
 	require.Equal(t, "Pay Ada as planned: paid", events[len(events)-1].Detail.(machine.RunFinished).Output.Text())
 	require.Equal(t, int32(2), b.paid.Load())
 }
@@ -224,8 +215,7 @@ func (full) SaveSnapshot(context.Context, checkpoint.Key, checkpoint.Snapshot) e
 // A snapshot that cannot be saved does not end the run; it is told.
 func TestSnapshots_failing(t *testing.T) {
 	b := &bank{t: t, store: full{new(checkpoint.Memory)}}
-	events, err := collect(t, b.program(1), task("Pay Ada"))
-	require.NoError(t, err)
+	events := watched(t, b.program(1), task("Pay Ada"))
 	last := events[len(events)-2]
 	require.Equal(t, machine.SnapshotFailed{Error: "the disk is full"}, last.Detail)
 	require.Equal(t, machine.StatusWaiting, events[len(events)-1].Detail.(machine.RunFinished).Status)

@@ -134,13 +134,11 @@ func TestNew_copiesWhatItKeeps(t *testing.T) {
 		set["other"] = nil
 	}()
 	for range 20 {
-		res, err := o.Run(t.Context(), task("go"))
-		require.NoError(t, err)
+		res := ran(t, o, task("go"))
 		require.Equal(t, "near", res.Output.Text())
 	}
 	<-changed
-	res, err := o.Run(t.Context(), task("go"))
-	require.NoError(t, err)
+	res := ran(t, o, task("go"))
 	require.Equal(t, "near", res.Output.Text())
 }
 
@@ -150,8 +148,7 @@ func TestApprove_copiesItsRules(t *testing.T) {
 	o := solver(t, scripted.New(scripted.Calls(scripted.Call("a", "!", "1")), scripted.Text("ok")), with(echo("a")),
 		func(c *orchestrator.Config) { c.Approve = &cfg })
 	cfg.Tools["a"] = machine.AllowNever
-	res, err := o.Run(t.Context(), task("go"))
-	require.NoError(t, err)
+	res := ran(t, o, task("go"))
 	require.Equal(t, "a!", res.Output.ToolMetas()[0].Output)
 }
 

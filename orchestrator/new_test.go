@@ -72,8 +72,7 @@ func TestToolProvider(t *testing.T) {
 		}},
 	})
 	require.NoError(t, err)
-	res, err := o.Run(t.Context(), task("go"))
-	require.NoError(t, err)
+	res := ran(t, o, task("go"))
 	require.Equal(t, "submit!", res.Output.Text())
 }
 
@@ -87,8 +86,7 @@ func TestS1_9_perTaskStrategy(t *testing.T) {
 	for _, name := range []string{"", "other", ""} {
 		ta := task("go")
 		ta.Strategy = name
-		events, err := collect(t, o, ta)
-		require.NoError(t, err)
+		events := watched(t, o, ta)
 		ran = append(ran, events[0].Detail.(machine.RunStarted).Strategy)
 	}
 	require.Equal(t, []string{"solve", "other", "solve"}, ran)

@@ -67,13 +67,11 @@ func TestTask_notes(t *testing.T) {
 			how := task("go")
 			how.Notes = notes
 			if stream {
-				events, err := collect(t, o, how)
-				require.NoError(t, err)
+				events := watched(t, o, how)
 				require.Equal(t, []string{"noted Briefly.", "note_heard Briefly."}, toldNotes(events))
 				continue
 			}
-			res, err := o.Run(t.Context(), how)
-			require.NoError(t, err)
+			res := ran(t, o, how)
 			require.Equal(t, "short", res.Output.Text())
 			require.Equal(t, "Briefly.", lastUser(res.Output.Messages))
 		}
@@ -87,8 +85,7 @@ func TestTask_notesStay(t *testing.T) {
 	o := solver(t, saying(func() { notes <- ""; notes <- strings.Repeat("x", machine.MaxNote+1) }, scripted.Text("done")))
 	how := task("go")
 	how.Notes = notes
-	events, err := collect(t, o, how)
-	require.NoError(t, err)
+	events := watched(t, o, how)
 	require.Empty(t, toldNotes(events))
 	notes <- "late"
 	require.Len(t, notes, 1)
@@ -102,8 +99,7 @@ func TestNote_duringTheLastRequest(t *testing.T) {
 			require.NoError(t, goingOn(t, store).Note(context.Background(), keyOfRun, "Briefly."))
 			time.Sleep(time.Minute)
 		}, scripted.Text("long"), scripted.Text("short"))
-		res, err := solver(t, model, stored(store)).Run(t.Context(), task("go"))
-		require.NoError(t, err)
+		res := ran(t, solver(t, model, stored(store)), task("go"))
 		require.Equal(t, "short", res.Output.Text())
 	})
 }
@@ -112,8 +108,7 @@ func TestNote_duringTheLastRequest(t *testing.T) {
 func TestNote_refused(t *testing.T) {
 	store := new(checkpoint.Memory)
 	o := solver(t, scripted.New(scripted.Text("done")), stored(store))
-	_, err := o.Run(t.Context(), task("go"))
-	require.NoError(t, err)
+	ran(t, o, task("go"))
 	for text, problem := range map[string]string{"": "the note is empty", strings.Repeat("x", machine.MaxNote+1): "are allowed", strings.Repeat("\xff", machine.MaxNote/2): "are allowed", "a": "the run has ended"} {
 		err := o.Note(t.Context(), keyOfRun, text)
 		require.ErrorAs(t, err, new(*machine.ReplyError))

@@ -38,8 +38,7 @@ func TestObserve(t *testing.T) {
 	build := func() *orchestrator.Orchestrator {
 		return solver(t, scripted.New(scripted.Calls(scripted.Call("look", "{}", "1")), scripted.Text("ok")), with(tool), observing(observe))
 	}
-	events, err := collect(t, build(), task("go"))
-	require.NoError(t, err)
+	events := watched(t, build(), task("go"))
 	want := []string{"r"}
 	for _, kind := range kinds(events) {
 		want = append(want, string(kind))
@@ -48,8 +47,7 @@ func TestObserve(t *testing.T) {
 	require.Contains(t, seen(t, events), `"output":"seen"`)
 
 	log = nil
-	_, err = build().Run(t.Context(), task("go"))
-	require.NoError(t, err)
+	ran(t, build(), task("go"))
 	require.Contains(t, log, "tool_finished", "Run makes the events too")
 
 	log = nil

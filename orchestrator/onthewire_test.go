@@ -126,10 +126,8 @@ func TestS1_4_noFieldForTools(t *testing.T) {
 func TestS4_22_callsOnTheWire(t *testing.T) {
 	w := newWire(t, calls("a", "x1"), calls("a", "x2"), calls("a", "x3"), says("done"), says("again"))
 	o := solver(t, w.client, with(echo("a")), func(c *orchestrator.Config) { c.Repeats = -1 })
-	res, err := o.Run(t.Context(), task("go"))
-	require.NoError(t, err)
-	_, err = o.Run(t.Context(), orchestrator.Task{Input: delegation.Input{Goal: "once more", Messages: res.Output.Messages}})
-	require.NoError(t, err)
+	res := ran(t, o, task("go"))
+	ran(t, o, orchestrator.Task{Input: delegation.Input{Goal: "once more", Messages: res.Output.Messages}})
 	for n, body := range w.bodies {
 		var ids, answered []string
 		for _, each := range body["messages"].([]any) {

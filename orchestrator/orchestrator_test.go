@@ -25,8 +25,7 @@ func TestS1_1_eventOrder(t *testing.T) {
 	first := scripted.Stream("a", "b")
 	first.Calls = []messages.ToolCall{scripted.Call("one", "{}", "1"), scripted.Call("two", "{}", "2")}
 	o := solver(t, scripted.New(first, scripted.Text("c")), with(sequential("one"), sequential("two")))
-	events, err := collect(t, o, task("go"))
-	require.NoError(t, err)
+	events := watched(t, o, task("go"))
 	var story []string
 	for _, e := range events {
 		switch d := e.Detail.(type) {
@@ -64,8 +63,7 @@ func TestS1_1_eventOrder(t *testing.T) {
 func TestS4_21_textBeforeCall(t *testing.T) {
 	first := scripted.Stream("let me ", "look")
 	first.Calls = []messages.ToolCall{scripted.Call("a", "{}", "1")}
-	events, err := collect(t, solver(t, scripted.New(first, scripted.Text("done")), with(echo("a"))), task("go"))
-	require.NoError(t, err)
+	events := watched(t, solver(t, scripted.New(first, scripted.Text("done")), with(echo("a"))), task("go"))
 	text, closed := "", false
 	for _, e := range events {
 		if e.Kind == machine.EventToolStarted {

@@ -244,8 +244,7 @@ func TestForeignErrors_onGoroutinesOfTools(t *testing.T) {
 						messages.ToolCall{ID: "1", Name: "bad"}, messages.ToolCall{ID: "2", Name: "sub", Arguments: `{"goal":"x"}`},
 					}}}, nil
 				}))
-			res, err := o.Run(t.Context(), task("go"))
-			require.NoError(t, err)
+			res := ran(t, o, task("go"))
 			require.Len(t, res.Output.ToolMetas(), 2)
 			for _, meta := range res.Output.ToolMetas() {
 				require.Equal(t, messages.StatusFailed, meta.Status, meta.ToolName)

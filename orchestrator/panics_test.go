@@ -172,7 +172,6 @@ func TestOnPanic_notOfReplays(t *testing.T) {
 		}
 	}
 	require.Len(t, told.where(), 1)
-	_, err := resumed(t, o, "r")
-	require.NoError(t, err)
+	watchedOn(t, o, "r")
 	require.Len(t, told.where(), 1)
 }

@@ -133,7 +133,6 @@ func TestStore_stepWithoutJSON(t *testing.T) {
 	require.ErrorAs(t, err, &defect)
 	require.Zero(t, asked)
 
-	_, err = staged(t, only(endless), model).Run(t.Context(), task("go"))
-	require.NoError(t, err)
+	ran(t, staged(t, only(endless), model), task("go"))
 	require.Equal(t, 1, asked)
 }

@@ -59,8 +59,7 @@ func TestRun_cost(t *testing.T) {
 	require.Equal(t, messages.Dollar-3000, step.Left.Cost)
 	require.Equal(t, 999, step.Left.Steps)
 
-	events, err = resumed(t, build(4, scripted.Text("done")), "r", machine.Reply{WaitID: end.Waits[0].ID, Text: "that"})
-	require.NoError(t, err)
+	events = watchedOn(t, build(4, scripted.Text("done")), "r", machine.Reply{WaitID: end.Waits[0].ID, Text: "that"})
 	since := events[0].Detail.(machine.RunResumed)
 	require.Equal(t, messages.Dollar-3000, since.Left.Cost)
 	require.Equal(t, messages.Cost(3000), since.Cost, "what it has cost until now")
@@ -71,8 +70,7 @@ func TestRun_cost(t *testing.T) {
 	require.Zero(t, end.Output.Unpriced)
 	require.Equal(t, messages.Dollar-8000, end.Left.Cost)
 
-	events, err = resumed(t, build(9), "r")
-	require.NoError(t, err)
+	events = watchedOn(t, build(9), "r")
 	require.Equal(t, end, finished(t, events), "of a run that has ended, the same again")
 }
 
@@ -97,19 +95,16 @@ func TestRun_unpriced(t *testing.T) {
 	}
 	begin := task("go")
 	begin.Run = "r"
-	events, err := collect(t, unheard(scripted.Calls(question("Which?", "1"))), begin)
-	require.NoError(t, err)
+	events := watched(t, unheard(scripted.Calls(question("Which?", "1"))), begin)
 	require.Equal(t, 1, taken(t, events).Unpriced)
-	events, err = resumed(t, unheard(scripted.Text("hi")), "r", machine.Reply{WaitID: finished(t, events).Waits[0].ID, Text: "that"})
-	require.NoError(t, err)
+	events = watchedOn(t, unheard(scripted.Text("hi")), "r", machine.Reply{WaitID: finished(t, events).Waits[0].ID, Text: "that"})
 	require.Equal(t, 1, events[0].Detail.(machine.RunResumed).Unpriced, "until now")
 	left := events[len(events)-2].Detail.(machine.FrameLeft)
 	require.Zero(t, left.Cost)
 	require.Equal(t, 2, left.Unpriced)
 	require.Equal(t, 2, finished(t, events).Output.Unpriced)
 
-	res, err := solver(t, servedBy(scripted.New(scripted.Text("hi")), "gpt-4.1-mini-2025-04-14")).Run(t.Context(), task("go"))
-	require.NoError(t, err)
+	res := ran(t, solver(t, servedBy(scripted.New(scripted.Text("hi")), "gpt-4.1-mini-2025-04-14")), task("go"))
 	require.Equal(t, messages.Cost(560), res.Output.Cost)
 	require.Zero(t, res.Output.Unpriced)
 }
@@ -128,8 +123,7 @@ func TestLeft(t *testing.T) {
 			}
 		}}
 	})
-	_, err := o.Run(t.Context(), orchestrator.Task{Input: delegation.Input{Goal: "go"}, Limits: delegation.Limits{ToolCalls: 5, Steps: 9}})
-	require.NoError(t, err)
+	ran(t, o, orchestrator.Task{Input: delegation.Input{Goal: "go"}, Limits: delegation.Limits{ToolCalls: 5, Steps: 9}})
 	require.Equal(t, 4, left.ToolCalls, "its own call is used")
 	require.Equal(t, 7, left.Steps)
 }

@@ -50,8 +50,7 @@ func TestRecover_damagedRecord(t *testing.T) {
 			return solver(t, scripted.New(scripted.Text("done"), scripted.Text("done")), stored(store))
 		}
 		whole := new(checkpoint.Memory)
-		_, err := build(whole).Run(t.Context(), task("go"))
-		require.NoError(t, err)
+		ran(t, build(whole), task("go"))
 		left := &damaged{Memory: died(t, whole, 1, time.Second), from: 1, err: fmt.Errorf("run r, record 1: %w", checkpoint.ErrCorrupt)}
 		r := startRecover(t, build(left), orchestrator.Recovery{})
 		time.Sleep(time.Hour)
@@ -65,8 +64,7 @@ func TestRecover_damagedRecord(t *testing.T) {
 		<-r.done
 
 		left.from = 0
-		res, err := orchestrator.Collect(build(left).Resume(t.Context(), resuming("r")))
-		require.NoError(t, err)
+		res := goOn(t, build(left), "r")
 		require.Equal(t, machine.StatusDone, res.Status)
 	})
 }
@@ -78,8 +76,7 @@ func TestJournal_damage(t *testing.T) {
 		return solver(t, scripted.New(scripted.Text("done")), stored(store))
 	}
 	whole := new(checkpoint.Memory)
-	_, err := build(whole).Run(t.Context(), task("go"))
-	require.NoError(t, err)
+	ran(t, build(whole), task("go"))
 	var first string
 	for rec, err := range whole.Read(t.Context(), checkpoint.Key{Run: "r"}, 1) {
 		require.NoError(t, err)

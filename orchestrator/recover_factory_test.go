@@ -24,8 +24,7 @@ func TestRecover_factoryPanics(t *testing.T) {
 		build := func(store checkpoint.Store) *orchestrator.Orchestrator {
 			return solver(t, scripted.New(scripted.Text("done"), scripted.Text("done")), stored(store))
 		}
-		_, err := build(whole).Run(t.Context(), task("go"))
-		require.NoError(t, err)
+		ran(t, build(whole), task("go"))
 		left := died(t, whole, 1, time.Second)
 		r := startRecover(t, build(left), orchestrator.Recovery{Factory: func(h checkpoint.Head) func() strategy.Strategy {
 			now := headOf(t, left, "r")
@@ -67,8 +66,7 @@ func TestFollow_storeFailsAtTheEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := &failsAtTheEnd{failed: true}
 		o := solver(t, scripted.New(scripted.Text("done")), stored(store), func(c *orchestrator.Config) { c.Timeouts.Store = time.Minute })
-		_, err := o.Run(t.Context(), task("go"))
-		require.NoError(t, err)
+		ran(t, o, task("go"))
 		store.failed = false
 		events, err := all(t, o.Follow(t.Context(), keyOfRun, orchestrator.Position{}))
 		require.NoError(t, err)

@@ -41,8 +41,7 @@ func (d *damagedHeads) List(ctx context.Context, q checkpoint.Query) (checkpoint
 func TestRecover_besideDamagedHeads(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		whole := new(checkpoint.Memory)
-		_, err := solver(t, scripted.New(scripted.Text("done")), stored(whole)).Run(t.Context(), task("go"))
-		require.NoError(t, err)
+		ran(t, solver(t, scripted.New(scripted.Text("done")), stored(whole)), task("go"))
 		left := died(t, whole, 1, time.Second)
 		for _, run := range []string{"damaged 1", "damaged 2"} {
 			require.NoError(t, left.Append(t.Context(), checkpoint.Batch{
@@ -57,8 +56,7 @@ func TestRecover_besideDamagedHeads(t *testing.T) {
 		r.cancel()
 		<-r.done
 
-		_, err = o.Run(t.Context(), orchestrator.Task{Session: "whole", Input: delegation.Input{Goal: "hi"}})
-		require.NoError(t, err)
+		ran(t, o, orchestrator.Task{Session: "whole", Input: delegation.Input{Goal: "hi"}})
 		var names []string
 		var last error
 		for s, err := range o.Sessions(t.Context(), "") {
@@ -70,7 +68,7 @@ func TestRecover_besideDamagedHeads(t *testing.T) {
 		require.Equal(t, []string{"whole"}, names)
 		require.ErrorIs(t, last, checkpoint.ErrCorrupt)
 		require.ErrorContains(t, last, `the head of run "damaged 2"`)
-		_, err = o.History(t.Context(), "", "other")
+		_, err := o.History(t.Context(), "", "other")
 		require.ErrorIs(t, err, checkpoint.ErrCorrupt, "nobody knows which turn is the last")
 	})
 }

@@ -36,8 +36,7 @@ func TestRecover_endedTheProcessOfAnotherVersion(t *testing.T) {
 			return solver(t, always(count), stored(store), version(v))
 		}
 		whole := new(checkpoint.Memory)
-		_, err := build(whole, "1").Run(t.Context(), task("go"))
-		require.NoError(t, err)
+		ran(t, build(whole, "1"), task("go"))
 		left := died(t, whole, 1, time.Second)
 		for range 5 {
 			time.Sleep(2 * time.Second)
@@ -127,8 +126,7 @@ func TestSession_factories(t *testing.T) {
 		return orchestrator.Task{Session: "chat", Factory: completetask.New(completetask.Config{}), Input: delegation.Input{Goal: goal}}
 	}
 	for _, goal := range []string{"I am Ann.", "Who am I?"} {
-		_, err := o.Run(t.Context(), ask(goal))
-		require.NoError(t, err)
+		ran(t, o, ask(goal))
 	}
 	require.Equal(t, []string{"user: I am Ann.", "assistant: Hello Ann.", "user: Who am I?"}, saidIn(model.Requests()[1].Messages))
 	_, err := o.History(t.Context(), "", "chat")

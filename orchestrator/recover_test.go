@@ -83,8 +83,7 @@ func TestRecover_runOfADeadProcess(t *testing.T) {
 			return solver(t, scripted.New(scripted.Calls(scripted.Call("pay", "{}", "1")), scripted.Text("done")), stored(store), with(counted("pay", &paid)))
 		}
 		whole := new(checkpoint.Memory)
-		_, err := build(whole).Run(t.Context(), task("go"))
-		require.NoError(t, err)
+		ran(t, build(whole), task("go"))
 		left := died(t, whole, 1, 30*time.Second)
 		o := build(left)
 		r := startRecover(t, o, orchestrator.Recovery{})
@@ -111,8 +110,7 @@ func TestRecover_endsTheProcess(t *testing.T) {
 			return solver(t, scripted.New(scripted.Text("done"), scripted.Text("done")), stored(store))
 		}
 		whole := new(checkpoint.Memory)
-		_, err := build(whole).Run(t.Context(), task("go"))
-		require.NoError(t, err)
+		ran(t, build(whole), task("go"))
 		left := died(t, whole, 1, time.Second)
 		for range 3 {
 			time.Sleep(2 * time.Second)
@@ -128,8 +126,7 @@ func TestRecover_endsTheProcess(t *testing.T) {
 		r.cancel()
 		<-r.done
 
-		res, err := orchestrator.Collect(build(left).Resume(t.Context(), resuming("r")))
-		require.NoError(t, err)
+		res := goOn(t, build(left), "r")
 		require.Equal(t, machine.StatusDone, res.Status)
 		require.Equal(t, checkpoint.StatusDone, headOf(t, left, "r").Header.Status)
 	})
@@ -144,8 +141,7 @@ func TestRecover_otherVersion(t *testing.T) {
 		build := func(store checkpoint.Store, v string) *orchestrator.Orchestrator {
 			return solver(t, scripted.New(scripted.Text("done")), stored(store), version(v))
 		}
-		_, err := build(whole, "1").Run(t.Context(), task("go"))
-		require.NoError(t, err)
+		ran(t, build(whole, "1"), task("go"))
 		left := died(t, whole, 1, time.Second)
 		other := staged(t, only(func() *scene { return &scene{} }), stored(left), version("2")) // has no strategy of that name
 		r := startRecover(t, other, orchestrator.Recovery{})
@@ -186,8 +182,7 @@ func TestRecover_timer(t *testing.T) {
 			return solver(t, scripted.New(scripted.Calls(scripted.Call("later", "{}", "1")), scripted.Text("done")), stored(store), with(later))
 		}
 		o := build()
-		res, err := o.Run(t.Context(), task("go"))
-		require.NoError(t, err)
+		res := ran(t, o, task("go"))
 		require.Equal(t, machine.StatusWaiting, res.Status)
 		require.Equal(t, machine.WaitTimer, res.Waits[0].Kind)
 		head := headOf(t, store, "r")
@@ -215,8 +210,7 @@ func TestInbox(t *testing.T) {
 		build := func(script ...scripted.Reply) *orchestrator.Orchestrator {
 			return solver(t, scripted.New(script...), stored(store), with(counted("risky", &runs)), approving(orchestrator.ApprovalConfig{}))
 		}
-		res, err := build(scripted.Calls(scripted.Call("risky", "{}", "1"))).Run(t.Context(), task("go"))
-		require.NoError(t, err)
+		res := ran(t, build(scripted.Calls(scripted.Call("risky", "{}", "1"))), task("go"))
 		elsewhere := build()
 		var refused *machine.ReplyError
 		require.ErrorAs(t, elsewhere.Answer(t.Context(), key, machine.Reply{WaitID: "none"}), &refused)
@@ -316,8 +310,7 @@ func TestInterrupted(t *testing.T) {
 		require.Equal(t, delegation.CodeInterrupted, res.Output.Err.Code)
 		require.NotEmpty(t, res.Output.Messages)
 		require.Equal(t, checkpoint.Lease{}, headOf(t, store, "r").Lease, "others may go on at once")
-		res, err = orchestrator.Collect(build().Resume(t.Context(), resuming("r")))
-		require.NoError(t, err)
+		res = goOn(t, build(), "r")
 		require.Equal(t, machine.StatusDone, res.Status)
 		require.Equal(t, "looked", res.Output.ToolMetas()[0].Output)
 	})
@@ -384,8 +377,7 @@ func TestStore_triesAgain(t *testing.T) {
 		var paid atomic.Int32
 		o := solver(t, scripted.New(scripted.Calls(scripted.Call("pay", "{}", "1")), scripted.Text("done")), with(counted("pay", &paid)),
 			func(c *orchestrator.Config) { c.Store = store })
-		res, err := o.Run(t.Context(), task("go"))
-		require.NoError(t, err)
+		res := ran(t, o, task("go"))
 		require.Equal(t, machine.StatusDone, res.Status)
 		require.EqualValues(t, 1, paid.Load())
 		require.Greater(t, store.calls, 8)
@@ -400,10 +392,8 @@ func TestRecover_leavesForksAlone(t *testing.T) {
 			return solver(t, scripted.New(scripted.Text("done"), scripted.Text("done")), stored(store), func(c *orchestrator.Config) { c.Version = version })
 		}
 		o := build("1")
-		_, err := o.Run(t.Context(), task("go"))
-		require.NoError(t, err)
-		_, err = runs.Fork(t.Context(), o, runs.ForkConfig{From: checkpoint.Key{Run: "r"}, At: 1, Run: "fork"})
-		require.NoError(t, err)
+		ran(t, o, task("go"))
+		fork(t, o, runs.ForkConfig{From: checkpoint.Key{Run: "r"}, At: 1, Run: "fork"})
 		require.Equal(t, checkpoint.StatusParked, headOf(t, store, "fork").Header.Status)
 		r := startRecover(t, build("2"), orchestrator.Recovery{})
 		time.Sleep(time.Hour)
@@ -432,15 +422,14 @@ func TestLease_takenOverWhileReading(t *testing.T) {
 			return solver(t, scripted.New(scripted.Calls(scripted.Call("risky", "{}", "1")), scripted.Text("done")),
 				stored(s), with(counted("risky", new(atomic.Int32))), approving(orchestrator.ApprovalConfig{}))
 		}
-		_, err := build(store).Run(t.Context(), task("go"))
-		require.NoError(t, err)
+		ran(t, build(store), task("go"))
 		over := make(chan error, 1)
 		go func() {
 			_, err := orchestrator.Collect(build(store).Resume(context.Background(), resuming("r")))
 			over <- err
 		}()
 		time.Sleep(time.Second)
-		_, err = orchestrator.Collect(build(&store.Memory).Resume(t.Context(), orchestrator.Resumption{Run: "r", TakeOver: true}))
+		_, err := orchestrator.Collect(build(&store.Memory).Resume(t.Context(), orchestrator.Resumption{Run: "r", TakeOver: true}))
 		require.NoError(t, err)
 		require.ErrorIs(t, <-over, orchestrator.ErrTakenOver)
 	})

@@ -102,8 +102,7 @@ func TestRedact_nothingIsKept(t *testing.T) {
 	ta := task("Charge " + card)
 	ta.Metadata, ta.Labels = map[string]string{"m": card}, map[string]string{"l": card}
 	ta.Input.Messages = messages.History{messages.UserText("mine is " + card)}
-	events, err := collect(t, o, ta)
-	require.NoError(t, err)
+	events := watched(t, o, ta)
 	end := events[len(events)-1].Detail.(machine.RunFinished)
 	require.Equal(t, machine.StatusWaiting, end.Status)
 	require.Equal(t, "Is [card] yours?", end.Waits[0].Text)
@@ -115,7 +114,7 @@ func TestRedact_nothingIsKept(t *testing.T) {
 	require.NotContains(t, whole(t, store), card, "what is posted")
 
 	o, client = build()
-	_, err = client.Complete(t.Context(), &sent[0], nil) // the first reply stands in the journal
+	_, err := client.Complete(t.Context(), &sent[0], nil) // the first reply stands in the journal
 	require.NoError(t, err)
 	rest, err := all(t, o.Resume(t.Context(), orchestrator.Resumption{Run: "r"}))
 	require.NoError(t, err)
@@ -148,8 +147,7 @@ func TestRedact_holdsDeltasBack(t *testing.T) {
 	deltas := func(edit ...func(*orchestrator.Config)) (text, progress string) {
 		edit = append(edit, with(tells), redacting(withoutCards))
 		o := solver(t, scripted.New(scripted.Calls(scripted.Call("tells", "{}", "1")), scripted.Text("Your card is "+card+".")), edit...)
-		events, err := collect(t, o, task("go"))
-		require.NoError(t, err)
+		events := watched(t, o, task("go"))
 		for _, e := range events {
 			if e.Kind == machine.EventTextDelta {
 				text += e.Text
@@ -238,18 +236,16 @@ func TestRedact_failsWhereItIsAsked(t *testing.T) {
 		return tools.Ask(ctx, tools.Question{Text: "Is " + card + " yours?"})
 	})
 	o := solver(t, scripted.New(scripted.Calls(scripted.Call("asks", "{}", "1")), scripted.Text("ok")), stored(store), with(ask), redacting(breaksAt("asked", fails)))
-	res, err := o.Run(t.Context(), task("go"))
-	require.NoError(t, err)
+	res := ran(t, o, task("go"))
 	require.Equal(t, machine.StatusDone, res.Status)
 	require.Contains(t, whole(t, store), "Config.Redact failed")
 
 	store = new(checkpoint.Memory)
 	o = solver(t, scripted.New(scripted.Calls(scripted.Call("asks", "{}", "1"))), stored(store), with(ask), redacting(breaksAt("replied", fails)))
-	res, err = o.Run(t.Context(), task("go"))
-	require.NoError(t, err)
+	res = ran(t, o, task("go"))
 	require.Equal(t, machine.StatusWaiting, res.Status)
 	reply := machine.Reply{WaitID: res.Waits[0].ID, Text: card}
-	err = o.Answer(t.Context(), checkpoint.Key{Run: "r"}, reply)
+	err := o.Answer(t.Context(), checkpoint.Key{Run: "r"}, reply)
 	_, ok := errors.AsType[*orchestrator.RedactionError](err)
 	require.True(t, ok, "%v", err)
 	_, err = all(t, o.Resume(t.Context(), resuming("r", reply)))

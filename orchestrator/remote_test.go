@@ -81,13 +81,11 @@ func TestRemote_suspended(t *testing.T) {
 					return answering(id + " " + r.Answers[0].Text + " " + r.Answers[1].Text)
 				}
 				store := new(checkpoint.Memory)
-				res, err := delegating(t, store, far, edits...).Run(t.Context(), task("go"))
-				require.NoError(t, err)
+				res := ran(t, delegating(t, store, far, edits...), task("go"))
 				require.Equal(t, machine.StatusWaiting, res.Status)
 				require.Len(t, res.Waits, 2)
 				again := delegating(t, store, far, edits...)
-				res, err = orchestrator.Collect(again.Resume(t.Context(), resuming("r", answersTo(res, "large", "red")...)))
-				require.NoError(t, err)
+				res = goOn(t, again, "r", answersTo(res, "large", "red")...)
 				require.Equal(t, "task1 large red", res.Output.Text())
 				require.Len(t, b.seen, 1)
 				require.JSONEq(t, string(state), string(b.seen[0].State))
@@ -133,11 +131,9 @@ func TestRemote_asks(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			o := delegating(t, new(checkpoint.Memory), c.far, c.edits...)
-			res, err := o.Run(t.Context(), task("go"))
-			require.NoError(t, err)
+			res := ran(t, o, task("go"))
 			if res.Status == machine.StatusWaiting {
-				res, err = orchestrator.Collect(o.Resume(t.Context(), resuming("r", answersTo(res, "large")...)))
-				require.NoError(t, err)
+				res = goOn(t, o, "r", answersTo(res, "large")...)
 			}
 			require.Equal(t, "large", res.Output.Text())
 		})
@@ -160,8 +156,7 @@ func TestRemote_key(t *testing.T) {
 		}
 		return answering(b.task(ctx))
 	}
-	res, err := delegating(t, store, works).Run(t.Context(), task("go"))
-	require.NoError(t, err)
+	res := ran(t, delegating(t, store, works), task("go"))
 	require.Equal(t, "task1", res.Output.Text())
 
 	o := delegating(t, left, works)
@@ -172,8 +167,7 @@ func TestRemote_key(t *testing.T) {
 
 	other := task("go")
 	other.Run = "other"
-	res, err = o.Run(t.Context(), other)
-	require.NoError(t, err)
+	res = ran(t, o, other)
 	require.Equal(t, "task2", res.Output.Text())
 }
 

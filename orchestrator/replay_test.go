@@ -37,8 +37,7 @@ func TestReplay(t *testing.T) {
 	build := func(replies ...scripted.Reply) *orchestrator.Orchestrator {
 		return solver(t, scripted.New(replies...), stored(store), with(tools.AskUser()))
 	}
-	told, err := collect(t, build(scripted.Calls(question("Which?", "1"))), task("go"))
-	require.NoError(t, err)
+	told := watched(t, build(scripted.Calls(question("Which?", "1"))), task("go"))
 	key := checkpoint.Key{Run: "r"}
 	head := headOf(t, store, "r")
 
@@ -64,9 +63,8 @@ func TestReplay(t *testing.T) {
 func TestReplay_refuses(t *testing.T) {
 	store := new(checkpoint.Memory)
 	o := solver(t, scripted.New(scripted.Text("done")), stored(store))
-	_, err := o.Run(t.Context(), task("go"))
-	require.NoError(t, err)
-	_, err = all(t, o.Replay(t.Context(), checkpoint.Key{Run: "nobody"}))
+	ran(t, o, task("go"))
+	_, err := all(t, o.Replay(t.Context(), checkpoint.Key{Run: "nobody"}))
 	require.ErrorIs(t, err, checkpoint.ErrNotFound)
 	_, err = all(t, o.Replay(t.Context(), checkpoint.Key{}))
 	require.ErrorIs(t, err, checkpoint.ErrNotFound)
@@ -96,8 +94,7 @@ func TestReplay_toolRemoved(t *testing.T) {
 	store := new(checkpoint.Memory)
 	var runs atomic.Int32
 	o := solver(t, scripted.New(scripted.Calls(scripted.Call("risky", "{}", "1"))), stored(store), with(counted("risky", &runs)), approving(orchestrator.ApprovalConfig{}))
-	_, err := o.Run(t.Context(), task("go"))
-	require.NoError(t, err)
+	ran(t, o, task("go"))
 
 	without := solver(t, scripted.New(), stored(store), with(counted("risky", &runs)), approving(orchestrator.ApprovalConfig{}), func(c *orchestrator.Config) {
 		c.Strategies = strategy.Set{"solve": completetask.New(completetask.Config{Tools: []string{}})}
@@ -117,9 +114,8 @@ func TestReplay_toolRemoved(t *testing.T) {
 func TestReplay_factory(t *testing.T) {
 	store := new(checkpoint.Memory)
 	o := solver(t, scripted.New(scripted.Text("done")), stored(store))
-	told, err := collect(t, o, orchestrator.Task{Run: "r", Input: delegation.Input{Goal: "go"}, Factory: completetask.New(completetask.Config{System: "own"})})
-	require.NoError(t, err)
-	_, err = all(t, o.Replay(t.Context(), checkpoint.Key{Run: "r"}))
+	told := watched(t, o, orchestrator.Task{Run: "r", Input: delegation.Input{Goal: "go"}, Factory: completetask.New(completetask.Config{System: "own"})})
+	_, err := all(t, o.Replay(t.Context(), checkpoint.Key{Run: "r"}))
 	require.ErrorAs(t, err, new(*orchestrator.FactoryError))
 	_, err = runs.Fork(t.Context(), o, runs.ForkConfig{From: checkpoint.Key{Run: "r"}})
 	require.ErrorAs(t, err, new(*orchestrator.FactoryError))
@@ -133,6 +129,5 @@ func TestReplay_factory(t *testing.T) {
 	again, err := all(t, o.Replay(t.Context(), checkpoint.Key{Run: "r"}))
 	require.NoError(t, err)
 	require.Equal(t, fromMachine(told), fromMachine(again))
-	_, err = runs.Fork(t.Context(), o, runs.ForkConfig{From: checkpoint.Key{Run: "r"}})
-	require.NoError(t, err)
+	fork(t, o, runs.ForkConfig{From: checkpoint.Key{Run: "r"}})
 }

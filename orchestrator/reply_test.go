@@ -46,8 +46,7 @@ func TestReply_toAnotherWait(t *testing.T) {
 	require.Zero(t, effects.Load())
 
 	o := solver(t, scripted.New(scripted.Text("done")), with(counted("pay", &effects), tools.AskUser()), approving(orchestrator.ApprovalConfig{}), stored(store))
-	res, err = orchestrator.Collect(o.Resume(t.Context(), resuming("r", machine.Reply{WaitID: res.Waits[0].ID, Approve: true}, machine.Reply{WaitID: res.Waits[1].ID, Text: "yes"})))
-	require.NoError(t, err)
+	res = goOn(t, o, "r", machine.Reply{WaitID: res.Waits[0].ID, Approve: true}, machine.Reply{WaitID: res.Waits[1].ID, Text: "yes"})
 	require.Equal(t, "done", res.Output.Text())
 	require.EqualValues(t, 1, effects.Load())
 
@@ -78,8 +77,7 @@ func TestReply_errorIsTold(t *testing.T) {
 			var effects atomic.Int32
 			o := solver(t, scripted.New(scripted.Calls(scripted.Call("pay", "{}", "1"), question("A?", "2")), scripted.Text("done")),
 				with(counted("pay", &effects), tools.AskUser()), approving(orchestrator.ApprovalConfig{}), replying(tt.reply))
-			events, err := collect(t, o, task("go"))
-			require.NoError(t, err)
+			events := watched(t, o, task("go"))
 			n := 0
 			for _, e := range events {
 				if d, ok := e.Detail.(machine.WaitEnded); ok {
@@ -106,8 +104,7 @@ func TestResume_replyToWaitThatAnotherClosed(t *testing.T) {
 			o := solver(t, scripted.New(calls, scripted.Text("worked")), withWork, stored(store), with(asks, counted("pay", &paid, tools.Definition{Name: "pay", NeedsApproval: true}), tools.AskUser()))
 			ta := task("go")
 			ta.Limits = limits
-			res, err := o.Run(t.Context(), ta)
-			require.NoError(t, err)
+			res := ran(t, o, ta)
 			require.Len(t, res.Waits, 3)
 			var replies []machine.Reply
 			for _, w := range res.Waits {
@@ -122,7 +119,7 @@ func TestResume_replyToWaitThatAnotherClosed(t *testing.T) {
 				require.ErrorAs(t, err, new(*machine.ReplyError))
 				require.Equal(t, checkpoint.StatusWaiting, headOf(t, store, "r").Header.Status)
 			}
-			res, err = orchestrator.Collect(o.Resume(t.Context(), resuming("r", replies...)))
+			res, err := orchestrator.Collect(o.Resume(t.Context(), resuming("r", replies...)))
 			require.NotErrorAs(t, err, new(*machine.ReplyError))
 			require.Equal(t, machine.StatusLimit, res.Status)
 			require.Equal(t, checkpoint.StatusLimit, headOf(t, store, "r").Header.Status)

@@ -23,8 +23,7 @@ func TestResume_brokenOff(t *testing.T) {
 	var runs atomic.Int32
 	for _, safe := range []bool{true, false} {
 		a := counted("a", &runs, tools.Definition{Name: "a", ReadOnly: safe})
-		whole, err := solver(t, scripted.New(script...), with(a)).Run(t.Context(), task("go"))
-		require.NoError(t, err)
+		whole := ran(t, solver(t, scripted.New(script...), with(a)), task("go"))
 		for steps := range 5 {
 			runs.Store(0)
 			store := new(checkpoint.Memory)
@@ -38,8 +37,7 @@ func TestResume_brokenOff(t *testing.T) {
 					break
 				}
 			}
-			events, err := resumed(t, solver(t, model, with(a), stored(store)), "r")
-			require.NoError(t, err)
+			events := watchedOn(t, solver(t, model, with(a), stored(store)), "r")
 			require.Equal(t, timeless(whole.Output), timeless(finished(t, events).Output), "after %d steps", steps)
 			require.EqualValues(t, 2, runs.Load())
 			model.AssertComplete(t)
@@ -91,8 +89,7 @@ func TestResume_brokenOffInABatch(t *testing.T) {
 				require.Equal(t, machine.WaitUnknown, end.Waits[0].Kind)
 				require.Equal(t, "3", end.Waits[0].CallID)
 				tt.reply.WaitID = end.Waits[0].ID
-				events, err = resumed(t, o, "r", tt.reply)
-				require.NoError(t, err)
+				events = watchedOn(t, o, "r", tt.reply)
 				end = finished(t, events)
 			}
 			require.Equal(t, machine.StatusDone, end.Status)

@@ -35,14 +35,11 @@ func TestResume_extrasWithMarkup(t *testing.T) {
 		}}, nil
 	})
 	o := solver(t, client, stored(store), with(tools.AskUser(), echo("a")))
-	res, err := o.Run(t.Context(), task("go"))
-	require.NoError(t, err)
+	res := ran(t, o, task("go"))
 	require.Equal(t, machine.StatusWaiting, res.Status)
-	res, err = orchestrator.Collect(o.Resume(t.Context(), resuming("r", machine.Reply{WaitID: res.Waits[0].ID, Text: "b"})))
-	require.NoError(t, err)
+	res = goOn(t, o, "r", machine.Reply{WaitID: res.Waits[0].ID, Text: "b"})
 	require.Equal(t, "done", res.Output.Text())
-	_, err = orchestrator.Collect(o.Resume(t.Context(), resuming("r")))
-	require.NoError(t, err)
+	goOn(t, o, "r")
 }
 
 // A run in progress is not taken up a second time, with leases and without.
@@ -53,8 +50,7 @@ func TestResume_inProgress(t *testing.T) {
 		o := solver(t, scripted.New(scripted.Calls(scripted.Call("a", "{}", "1"), scripted.Call("b", "{}", "2")), scripted.Text("done")),
 			stored(store), approving(orchestrator.ApprovalConfig{}), with(counted("a", &a), echo("b")),
 			func(c *orchestrator.Config) { c.Lease = lease })
-		res, err := o.Run(t.Context(), task("go"))
-		require.NoError(t, err)
+		res := ran(t, o, task("go"))
 		for e := range o.Resume(t.Context(), resuming("r", machine.Reply{WaitID: res.Waits[0].ID, Approve: true})) {
 			if e.Kind == machine.EventToolStarted {
 				_, err := orchestrator.Collect(o.Resume(t.Context(), resuming("r", machine.Reply{WaitID: res.Waits[1].ID, Approve: true})))
@@ -62,8 +58,7 @@ func TestResume_inProgress(t *testing.T) {
 			}
 		}
 		require.EqualValues(t, 1, a.Load())
-		res, err = orchestrator.Collect(o.Resume(t.Context(), resuming("r", machine.Reply{WaitID: res.Waits[1].ID, Approve: true})))
-		require.NoError(t, err)
+		res = goOn(t, o, "r", machine.Reply{WaitID: res.Waits[1].ID, Approve: true})
 		require.Equal(t, machine.StatusDone, res.Status)
 		require.EqualValues(t, 1, a.Load())
 	}
@@ -87,8 +82,7 @@ func TestApprove_once(t *testing.T) {
 			asked++
 			return machine.Reply{Approve: true}, nil
 		}))
-	res, err := o.Run(t.Context(), task("go"))
-	require.NoError(t, err)
+	res := ran(t, o, task("go"))
 	require.ErrorContains(t, second, "was made already")
 	require.Equal(t, 1, asked)
 	require.EqualValues(t, 1, runs.Load())

@@ -67,6 +67,14 @@ func resumed(t *testing.T, o *orchestrator.Orchestrator, run string, replies ...
 	return all(t, o.Resume(t.Context(), resuming(run, replies...)))
 }
 
+// watchedOn is resumed without an error.
+func watchedOn(t *testing.T, o *orchestrator.Orchestrator, run string, replies ...machine.Reply) []machine.Event {
+	t.Helper()
+	events, err := resumed(t, o, run, replies...)
+	require.NoError(t, err)
+	return events
+}
+
 func all(t *testing.T, seq iter.Seq2[machine.Event, error]) ([]machine.Event, error) {
 	t.Helper()
 	var events []machine.Event
@@ -94,8 +102,7 @@ func TestResume_batch(t *testing.T) {
 			with(counted("free", &free, tools.Definition{Name: "free", ReadOnly: true}), counted("risky", &risky), tools.AskUser())), model
 	}
 	o, _ := build(scripted.Calls(scripted.Call("free", "{}", "1"), scripted.Call("risky", `{"a":1}`, "2"), question("Which file?", "3")))
-	res, err := o.Run(t.Context(), task("go"))
-	require.NoError(t, err)
+	res := ran(t, o, task("go"))
 	require.Equal(t, machine.StatusWaiting, res.Status)
 	require.Len(t, res.Waits, 2)
 	require.NoError(t, res.Output.Messages.Validate())
@@ -108,8 +115,7 @@ func TestResume_batch(t *testing.T) {
 	require.Equal(t, "Which file?", ask.Text)
 
 	o, model := build()
-	events, err := resumed(t, o, "r", machine.Reply{WaitID: approval.ID, Approve: true})
-	require.NoError(t, err)
+	events := watchedOn(t, o, "r", machine.Reply{WaitID: approval.ID, Approve: true})
 	end := finished(t, events)
 	require.Equal(t, machine.StatusWaiting, end.Status)
 	require.Equal(t, []machine.Wait{ask}, end.Waits, "the same wait as before")
@@ -119,8 +125,7 @@ func TestResume_batch(t *testing.T) {
 	require.Equal(t, machine.EventWaitEnded, events[1].Kind)
 
 	o, model = build(scripted.Text("done"))
-	events, err = resumed(t, o, "r", machine.Reply{WaitID: ask.ID, Text: "a.txt"})
-	require.NoError(t, err)
+	events = watchedOn(t, o, "r", machine.Reply{WaitID: ask.ID, Text: "a.txt"})
 	end = finished(t, events)
 	require.Equal(t, machine.StatusDone, end.Status)
 	require.Equal(t, "done", end.Output.Text())
@@ -130,8 +135,7 @@ func TestResume_batch(t *testing.T) {
 	require.EqualValues(t, 1, risky.Load())
 	require.Len(t, model.Requests(), 1)
 
-	events, err = resumed(t, o, "r")
-	require.NoError(t, err)
+	events = watchedOn(t, o, "r")
 	require.Len(t, events, 1, "a run that has ended says so again")
 	require.Equal(t, "done", finished(t, events).Output.Text())
 }
@@ -143,8 +147,7 @@ func TestResume_replies(t *testing.T) {
 		var runs atomic.Int32
 		o := solver(t, scripted.New(scripted.Calls(scripted.Call("risky", "{}", "1")), scripted.Text("done")),
 			stored(store), with(counted("risky", &runs)), approving(orchestrator.ApprovalConfig{Expires: time.Hour}))
-		res, err := o.Run(t.Context(), task("go"))
-		require.NoError(t, err)
+		res := ran(t, o, task("go"))
 		first := res.Waits[0]
 		refused := func(problem string, replies ...machine.Reply) {
 			events, err := resumed(t, o, "r", replies...)
@@ -161,17 +164,15 @@ func TestResume_replies(t *testing.T) {
 		time.Sleep(2 * time.Hour)
 		refused("does not wait for it", yes)
 
-		events, err := resumed(t, o, "r")
-		require.NoError(t, err)
+		events := watchedOn(t, o, "r")
 		second := finished(t, events).Waits[0]
 		require.NotEqual(t, first.ID, second.ID, "an approval that expired is not good for what is asked anew")
 		refused("does not wait for it", yes)
 
-		events, err = resumed(t, o, "r", machine.Reply{WaitID: second.ID, Approve: true})
-		require.NoError(t, err)
+		events = watchedOn(t, o, "r", machine.Reply{WaitID: second.ID, Approve: true})
 		require.Equal(t, machine.StatusDone, finished(t, events).Status)
 		require.EqualValues(t, 1, runs.Load())
-		_, err = resumed(t, o, "r", machine.Reply{WaitID: second.ID, Approve: true})
+		_, err := resumed(t, o, "r", machine.Reply{WaitID: second.ID, Approve: true})
 		require.ErrorContains(t, err, "the run has ended")
 	})
 }
@@ -188,8 +189,7 @@ func TestResume_cannot(t *testing.T) {
 
 	var runs atomic.Int32
 	o := solver(t, scripted.New(scripted.Calls(scripted.Call("risky", "{}", "1"))), stored(store), with(counted("risky", &runs)), approving(orchestrator.ApprovalConfig{}))
-	res, err := o.Run(t.Context(), task("go"))
-	require.NoError(t, err)
+	res := ran(t, o, task("go"))
 	reworded := func(c *orchestrator.Config) {
 		c.Strategies = strategy.Set{"solve": completetask.New(completetask.Config{System: "another prompt"})}
 	}
@@ -261,8 +261,7 @@ func TestS3_14_S4_5_question(t *testing.T) {
 	build := func(replies ...scripted.Reply) *orchestrator.Orchestrator {
 		return solver(t, scripted.New(replies...), stored(store), with(tools.AskUser()), deep)
 	}
-	events, err := collect(t, build(scripted.Calls(question("Which file?", "1"))), task("go"))
-	require.NoError(t, err)
+	events := watched(t, build(scripted.Calls(question("Which file?", "1"))), task("go"))
 	end := finished(t, events)
 	require.Equal(t, machine.StatusWaiting, end.Status)
 	require.Equal(t, "0.1", end.Waits[0].Frame)
@@ -270,8 +269,7 @@ func TestS3_14_S4_5_question(t *testing.T) {
 	require.Equal(t, 1, count(events, machine.EventToolStarted))
 	require.Zero(t, count(events, machine.EventToolFinished))
 
-	events, err = resumed(t, build(scripted.Text("All set.")), "r", machine.Reply{WaitID: end.Waits[0].ID, Text: "Use latest."})
-	require.NoError(t, err)
+	events = watchedOn(t, build(scripted.Text("All set.")), "r", machine.Reply{WaitID: end.Waits[0].ID, Text: "Use latest."})
 	end = finished(t, events)
 	require.Equal(t, "outer: All set.", end.Output.Text())
 	require.Equal(t, 1, count(events, machine.EventToolFinished))

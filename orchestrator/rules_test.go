@@ -103,8 +103,7 @@ func TestApprove_toolsThatNeedIt(t *testing.T) {
 					require.Equal(t, "danger", w.Tool)
 					return machine.Reply{Reason: "no"}, nil
 				}))
-			_, err := o.Run(t.Context(), task("go"))
-			require.NoError(t, err)
+			ran(t, o, task("go"))
 			require.EqualValues(t, 1, harmless.Load())
 			if c.asked {
 				require.Equal(t, 1, asked)

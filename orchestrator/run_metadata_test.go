@@ -23,8 +23,7 @@ func TestRun_metadata(t *testing.T) {
 	require.NoError(t, err)
 	ta := task("go")
 	ta.Limits.ModelCalls = 3
-	res, err := o.Run(t.Context(), ta)
-	require.NoError(t, err)
+	res := ran(t, o, ta)
 	var run delegation.RunMetadata
 	ok, err := res.Output.Metadata.Decode(delegation.MetadataRun, &run)
 	require.NoError(t, err)

@@ -83,11 +83,9 @@ func TestRunID_ofAgentsResumed(t *testing.T) {
 						return &llmclient.Response{Message: messages.Assistant{Content: calls}}, nil
 					}))
 			}
-			res, err := build().Run(t.Context(), task("go"))
-			require.NoError(t, err)
+			res := ran(t, build(), task("go"))
 			require.Equal(t, machine.StatusWaiting, res.Status)
-			res, err = orchestrator.Collect(build().Resume(t.Context(), resuming("r", machine.Reply{WaitID: res.Waits[0].ID, Text: "yes"})))
-			require.NoError(t, err)
+			res = goOn(t, build(), "r", machine.Reply{WaitID: res.Waits[0].ID, Text: "yes"})
 			require.Equal(t, "did pay", res.Output.Text())
 			require.EqualValues(t, 1, effects.Load())
 		})
@@ -98,9 +96,8 @@ func TestRunID_ofAgentsResumed(t *testing.T) {
 func TestRunID_taken(t *testing.T) {
 	store := new(checkpoint.Memory)
 	o := solver(t, scripted.New(scripted.Text("done")), stored(store))
+	ran(t, o, task("go"))
 	_, err := o.Run(t.Context(), task("go"))
-	require.NoError(t, err)
-	_, err = o.Run(t.Context(), task("go"))
 	var exists *orchestrator.RunExistsError
 	require.ErrorAs(t, err, &exists)
 	require.EqualError(t, err, `orchestrator: run "r" exists already; Resume it, or choose another id`)

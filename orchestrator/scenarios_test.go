@@ -28,8 +28,7 @@ import (
 // not.
 func TestS4_15_stepsAndTools(t *testing.T) {
 	o, ta := rich(t)
-	events, err := collect(t, o, ta)
-	require.NoError(t, err)
+	events := watched(t, o, ta)
 	lawful(t, events)
 	count := map[machine.EventKind]int{}
 	for _, e := range events {
@@ -59,8 +58,7 @@ func TestS1_29_retries(t *testing.T) {
 	t.Run("by the client", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			model := llmclient.Retry(scripted.New(down, down, scripted.Text("done")), llmclient.RetryConfig{})
-			events, err := collect(t, solver(t, model), task("go"))
-			require.NoError(t, err)
+			events := watched(t, solver(t, model), task("go"))
 			started, ended := terminals(events)
 			require.Equal(t, []int{1, 1}, []int{started, ended})
 			var attempts []int
@@ -90,8 +88,7 @@ func TestS1_29_retries(t *testing.T) {
 			Default: "again",
 		})
 		require.NoError(t, err)
-		events, err := collect(t, o, task("go"))
-		require.NoError(t, err)
+		events := watched(t, o, task("go"))
 		started, ended := terminals(events)
 		require.Equal(t, []int{1, 1}, []int{started, ended})
 		var story []string

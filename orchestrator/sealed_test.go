@@ -30,8 +30,7 @@ func TestSealed_run(t *testing.T) {
 			return solver(t, scripted.New(replies...), stored(store), with(tools.AskUser()))
 		}
 		o := build(scripted.Calls(question("Is "+card+" yours?", "1")))
-		res, err := o.Run(t.Context(), task("Charge "+card))
-		require.NoError(t, err)
+		res := ran(t, o, task("Charge "+card))
 		require.Equal(t, machine.StatusWaiting, res.Status)
 
 		forged := `{"v":1,"type":"reply","reply":{"wait_id":"` + res.Waits[0].ID + `","text":"forged"}}`

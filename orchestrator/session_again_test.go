@@ -25,17 +25,15 @@ func TestSession_begunAnewHasOtherKeys(t *testing.T) {
 		return solver(t, scripted.New(scripted.Calls(scripted.Call("pay", "{}", "1")), scripted.Text("done")), stored(store), with(pay))
 	}
 	for range 2 {
-		res, err := said().Run(t.Context(), turn("Pay."))
-		require.NoError(t, err)
+		res := ran(t, said(), turn("Pay."))
 		require.Equal(t, "chat.1", res.Run)
-		_, err = checkpoint.Forget(t.Context(), store, checkpoint.Key{Run: "chat.1"})
+		_, err := checkpoint.Forget(t.Context(), store, checkpoint.Key{Run: "chat.1"})
 		require.NoError(t, err)
 	}
 	require.Len(t, keys, 2)
 	require.NotEqual(t, keys[0], keys[1])
 
-	_, err := said().Run(t.Context(), turn("Pay."))
-	require.NoError(t, err)
+	ran(t, said(), turn("Pay."))
 	key, left := checkpoint.Key{Run: "chat.1"}, new(checkpoint.Memory) // as if the process had died before the call was answered
 	for rec, err := range store.Read(t.Context(), key, 1) {
 		require.NoError(t, err)
@@ -44,8 +42,7 @@ func TestSession_begunAnewHasOtherKeys(t *testing.T) {
 		}
 	}
 	o := solver(t, scripted.New(scripted.Text("done")), stored(left), with(pay))
-	_, err = orchestrator.Collect(o.Resume(t.Context(), resuming("chat.1")))
-	require.NoError(t, err)
+	goOn(t, o, "chat.1")
 	require.Len(t, keys, 4)
 	require.Equal(t, keys[2], keys[3])
 }

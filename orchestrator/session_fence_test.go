@@ -58,8 +58,7 @@ func TestSession_endedBeforeTakeOver(t *testing.T) {
 	}}
 	next := turn("b")
 	next.TakeOver = true
-	_, err := solver(t, scripted.New(scripted.Text("ok")), stored(list), none).Run(t.Context(), next)
-	require.NoError(t, err)
+	ran(t, solver(t, scripted.New(scripted.Text("ok")), stored(list), none), next)
 	head, err := store.Head(t.Context(), checkpoint.Key{Run: "chat.1"})
 	require.NoError(t, err)
 	require.Equal(t, checkpoint.StatusDone, head.Header.Status)

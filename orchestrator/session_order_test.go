@@ -21,8 +21,7 @@ func TestSession_isForgottenFromARunOn(t *testing.T) {
 	store := new(checkpoint.Memory)
 	o := solver(t, scripted.New(scripted.Text("1"), scripted.Text("2"), scripted.Text("3"), scripted.Text("4")), stored(store))
 	for _, goal := range []string{"before", "my name is Ann", "and now?", "well?"} {
-		_, err := o.Run(t.Context(), turn(goal))
-		require.NoError(t, err)
+		ran(t, o, turn(goal))
 	}
 	require.Equal(t, checkpoint.Origin{Run: "chat.2"}, headOf(t, store, "chat.3").Header.Origin)
 	gone, err := checkpoint.Forget(t.Context(), store, checkpoint.Key{Run: "chat.2"})
@@ -42,8 +41,7 @@ func TestSession_goesByTurns(t *testing.T) {
 	model := scripted.New(scripted.Text("1"), scripted.Text("2"), scripted.Text("3"))
 	o := solver(t, model, stored(store))
 	for _, goal := range []string{"a", "b"} {
-		_, err := o.Run(t.Context(), turn(goal))
-		require.NoError(t, err)
+		ran(t, o, turn(goal))
 	}
 	first := exported(t, o, checkpoint.Key{Run: "chat.1"})
 	require.NoError(t, store.Delete(t.Context(), checkpoint.Key{Run: "chat.1"}))
@@ -57,8 +55,7 @@ func TestSession_goesByTurns(t *testing.T) {
 		turns = append(turns, s.Turns)
 	}
 	require.Equal(t, []int{2}, turns)
-	res, err := o.Run(t.Context(), turn("c"))
-	require.NoError(t, err)
+	res := ran(t, o, turn("c"))
 	require.Equal(t, "chat.3", res.Run)
 	require.Equal(t, []string{"user: a", "assistant: 1", "user: b", "assistant: 2", "user: c", "assistant: 3"}, saidIn(res.Output.Messages))
 }
@@ -68,8 +65,7 @@ func TestFork_intoASession(t *testing.T) {
 	store := new(checkpoint.Memory)
 	o := solver(t, scripted.New(scripted.Text("1"), scripted.Text("2")), stored(store))
 	for _, goal := range []string{"a", "b"} {
-		_, err := o.Run(t.Context(), turn(goal))
-		require.NoError(t, err)
+		ran(t, o, turn(goal))
 	}
 	_, err := runs.Fork(t.Context(), o, runs.ForkConfig{From: checkpoint.Key{Run: "chat.1"}, Session: "chat"})
 	require.ErrorAs(t, err, new(*runs.Error))
@@ -80,16 +76,14 @@ func TestFork_intoASession(t *testing.T) {
 func TestFork_isRedacted(t *testing.T) {
 	store := new(checkpoint.Memory)
 	o := solver(t, scripted.New(scripted.Calls(scripted.Call("look", "{}", "1")), scripted.Text("done")), stored(store), with(echo("look")), redacting(withoutCards))
-	_, err := o.Run(t.Context(), task("go"))
-	require.NoError(t, err)
+	ran(t, o, task("go"))
 	at := placeOf(t, recordsIn(t, store, "r"), func(a machine.Answered) bool { return a.Kind == machine.EffectTool })
 	for _, how := range []runs.ForkConfig{
 		{Input: &delegation.Input{Goal: "pay " + card}},
 		{At: at, Answer: nextstep.ToolResult{Output: messages.ToolOutput{Output: card}}},
 	} {
 		how.From = keyOfRun
-		_, err = runs.Fork(t.Context(), o, how)
-		require.NoError(t, err)
+		fork(t, o, how)
 	}
 	require.NotContains(t, whole(t, store), card)
 }

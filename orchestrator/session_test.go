@@ -50,24 +50,21 @@ func TestSession(t *testing.T) {
 		model = scripted.New(replies...)
 		return solver(t, model, stored(store), with(tools.AskUser(), counted("pay", new(atomic.Int32))))
 	}
-	res, err := build(scripted.Text("Hello Ann.")).Run(t.Context(), turn("I am Ann."))
-	require.NoError(t, err)
+	res := ran(t, build(scripted.Text("Hello Ann.")), turn("I am Ann."))
 	require.Equal(t, "chat.1", res.Run)
-	res, err = build(scripted.Text("Ann.")).Run(t.Context(), turn("Who am I?"))
-	require.NoError(t, err)
+	res = ran(t, build(scripted.Text("Ann.")), turn("Who am I?"))
 	require.Equal(t, "chat.2", res.Run)
 	said := []string{"user: I am Ann.", "assistant: Hello Ann.", "user: Who am I?"}
 	require.Equal(t, said, saidIn(model.Requests()[0].Messages))
 
-	_, err = build(scripted.Error(&llmclient.Error{Code: llmclient.CodeAuth, Message: "no"})).Run(t.Context(), turn("And now?"))
+	_, err := build(scripted.Error(&llmclient.Error{Code: llmclient.CodeAuth, Message: "no"})).Run(t.Context(), turn("And now?"))
 	require.Error(t, err)
 	said = append(said, "assistant: Ann.", "user: And now?")
 	h, err := build().History(t.Context(), "", "chat")
 	require.NoError(t, err)
 	require.Equal(t, said, saidIn(h))
 
-	res, err = build(scripted.Calls(question("Which?", "1"))).Run(t.Context(), turn("Choose."))
-	require.NoError(t, err)
+	res = ran(t, build(scripted.Calls(question("Which?", "1"))), turn("Choose."))
 	require.Equal(t, machine.StatusWaiting, res.Status)
 	said = append(said, "user: Choose.", "assistant: ", "tool: failed suspended")
 	h, err = build().History(t.Context(), "", "chat")
@@ -86,8 +83,7 @@ func TestSession(t *testing.T) {
 			break // the process dies
 		}
 	}
-	res, err = build(scripted.Text("at last")).Run(t.Context(), turn("Well?"))
-	require.NoError(t, err)
+	res = ran(t, build(scripted.Text("at last")), turn("Well?"))
 	request := model.Requests()[0].Messages
 	require.NoError(t, request.Validate())
 	require.Equal(t, []string{"user: Pay.", "assistant: ", "tool: unknown interrupted", "user: Well?"}, saidIn(request)[len(saidIn(request))-4:])
@@ -105,8 +101,7 @@ func TestSession_lists(t *testing.T) {
 		{Session: "chat", Namespace: "n", Input: delegation.Input{Goal: "d"}},
 		{Input: delegation.Input{Goal: "e"}},
 	} {
-		_, err := o.Run(t.Context(), ta)
-		require.NoError(t, err)
+		ran(t, o, ta)
 	}
 	var names []string
 	var turns []int
@@ -136,20 +131,16 @@ func TestSession_branches(t *testing.T) {
 	model := scripted.New(scripted.Text("1"), scripted.Text("2"), scripted.Text("other 2"), scripted.Text("other 3"))
 	o := solver(t, model, stored(store))
 	for _, goal := range []string{"a", "b"} {
-		_, err := o.Run(t.Context(), turn(goal))
-		require.NoError(t, err)
+		ran(t, o, turn(goal))
 	}
 	last := recordsIn(t, store, "chat.2")
 	require.Len(t, last, 2)
-	_, err := runs.Fork(t.Context(), o, runs.ForkConfig{From: checkpoint.Key{Run: "chat.2"}, At: 1, Run: "branch.1", Session: "branch"})
-	require.NoError(t, err)
+	fork(t, o, runs.ForkConfig{From: checkpoint.Key{Run: "chat.2"}, At: 1, Run: "branch.1", Session: "branch"})
 	require.Equal(t, "other 2", goOn(t, o, "branch.1").Output.Text())
-	res, err := o.Run(t.Context(), orchestrator.Task{Session: "branch", Input: delegation.Input{Goal: "c"}})
-	require.NoError(t, err)
+	res := ran(t, o, orchestrator.Task{Session: "branch", Input: delegation.Input{Goal: "c"}})
 	require.Equal(t, "branch.2", res.Run)
 	require.Equal(t, []string{"user: a", "assistant: 1", "user: b", "assistant: other 2", "user: c", "assistant: other 3"}, saidIn(res.Output.Messages))
-	_, err = runs.Fork(t.Context(), o, runs.ForkConfig{From: checkpoint.Key{Run: "chat.1"}, Run: "f"})
-	require.NoError(t, err)
+	fork(t, o, runs.ForkConfig{From: checkpoint.Key{Run: "chat.1"}, Run: "f"})
 	require.Empty(t, headOf(t, store, "f").Header.Labels)
 	h, err := o.History(t.Context(), "", "chat")
 	require.NoError(t, err)
@@ -212,8 +203,7 @@ func TestSession_withoutLeases(t *testing.T) {
 			dead.TakeOver = true
 			_, err = slow.Run(t.Context(), dead)
 			require.ErrorAs(t, err, &busy, "it is at work in this process")
-			res, err := fast.Run(t.Context(), dead)
-			require.NoError(t, err)
+			res := ran(t, fast, dead)
 			require.Equal(t, "chat.2", res.Run)
 			close(release)
 			require.Equal(t, machine.StatusTakenOver, (<-over).Status)
@@ -225,8 +215,7 @@ func TestSession_withoutLeases(t *testing.T) {
 			require.Equal(t, []string{"user: a", "user: b", "assistant: ok"}, saidIn(h))
 
 			for range 2 { // the first waits at its end, and the second begins nevertheless
-				_, err = fast.Run(t.Context(), turn("c"))
-				require.NoError(t, err)
+				ran(t, fast, turn("c"))
 			}
 		})
 	}
@@ -246,8 +235,7 @@ func TestSession_refuses(t *testing.T) {
 	_, err = o.Run(t.Context(), bad)
 	require.True(t, errors.Is(err, checkpoint.ErrID))
 
-	_, err = solver(t, scripted.New(scripted.Text("ok")), stored(store)).Run(t.Context(), turn("a"))
-	require.NoError(t, err)
+	ran(t, solver(t, scripted.New(scripted.Text("ok")), stored(store)), turn("a"))
 	renamed := solver(t, scripted.New(), stored(store), func(c *orchestrator.Config) {
 		c.Strategies = strategy.Set{"renamed": completetask.New(completetask.Config{})}
 	})

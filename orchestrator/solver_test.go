@@ -43,13 +43,23 @@ func echo(name string) tools.Tool {
 // collect runs a task through Stream and returns its events and error.
 func collect(t *testing.T, o *orchestrator.Orchestrator, ta orchestrator.Task) ([]machine.Event, error) {
 	t.Helper()
-	var events []machine.Event
-	var last error
-	for e, err := range o.Stream(t.Context(), ta) {
-		require.NoError(t, last, "nothing comes after an error")
-		events, last = append(events, e), err
-	}
-	return events, last
+	return all(t, o.Stream(t.Context(), ta))
+}
+
+// ran runs a task without an error.
+func ran(t *testing.T, o *orchestrator.Orchestrator, ta orchestrator.Task) orchestrator.Result {
+	t.Helper()
+	res, err := o.Run(t.Context(), ta)
+	require.NoError(t, err)
+	return res
+}
+
+// watched is collect without an error.
+func watched(t *testing.T, o *orchestrator.Orchestrator, ta orchestrator.Task) []machine.Event {
+	t.Helper()
+	events, err := collect(t, o, ta)
+	require.NoError(t, err)
+	return events
 }
 
 func kinds(events []machine.Event) []machine.EventKind {

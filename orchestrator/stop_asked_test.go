@@ -78,8 +78,7 @@ func TestResume_repliesAreNotAskedFor(t *testing.T) {
 			c.Approve, c.Reply = &orchestrator.ApprovalConfig{Default: machine.AskAlways}, reply
 		})
 	}
-	first, err := build(scripted.Calls(scripted.Call("a", "{}", "1"), scripted.Call("a", "{}", "2")), nil).Run(t.Context(), task("go"))
-	require.NoError(t, err)
+	first := ran(t, build(scripted.Calls(scripted.Call("a", "{}", "1"), scripted.Call("a", "{}", "2")), nil), task("go"))
 	require.Len(t, first.Waits, 2)
 	o := build(scripted.Text("done"), func(_ context.Context, w machine.Wait) (machine.Reply, error) {
 		asked.Add(1)

@@ -97,8 +97,7 @@ func TestStore_panicsInAbilities(t *testing.T) {
 			}
 		})
 		r := startRecover(t, o, orchestrator.Recovery{})
-		res, err := o.Run(t.Context(), task("go"))
-		require.NoError(t, err)
+		res := ran(t, o, task("go"))
 		require.Equal(t, machine.StatusDone, res.Status)
 		var p *machine.PanicError
 		require.ErrorAs(t, o.Note(t.Context(), keyOfRun, "a note"), &p)
@@ -149,8 +148,7 @@ func TestRecover_storeFails(t *testing.T) {
 		build := func(script ...scripted.Reply) *orchestrator.Orchestrator {
 			return solver(t, scripted.New(script...), stored(store), with(echo("risky")), approving(orchestrator.ApprovalConfig{Default: machine.AskAlways, Expires: time.Minute}))
 		}
-		_, err := build(scripted.Calls(scripted.Call("risky", "{}", "1"))).Run(t.Context(), task("go"))
-		require.NoError(t, err)
+		ran(t, build(scripted.Calls(scripted.Call("risky", "{}", "1"))), task("go"))
 		works := time.Now().Add(5 * time.Minute)
 		store.before = func(_ context.Context, method string, b *checkpoint.Batch) error {
 			if method == "Append" && len(b.Records) > 0 && time.Now().Before(works) {

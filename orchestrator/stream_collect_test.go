@@ -76,8 +76,7 @@ func TestCollect_notStarted(t *testing.T) {
 	require.Equal(t, orchestrator.Result{}, res)
 
 	o = solver(t, scripted.New(scripted.Calls(question("A?", "1"))), with(tools.AskUser()), stored(new(checkpoint.Memory)))
-	_, err = o.Run(t.Context(), task("go"))
-	require.NoError(t, err)
+	ran(t, o, task("go"))
 	for _, run := range []string{"r", "nobody's"} {
 		res, err = orchestrator.Collect(o.Resume(t.Context(), resuming(run, machine.Reply{WaitID: "none", Text: "a"})))
 		require.Error(t, err)

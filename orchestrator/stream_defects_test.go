@@ -28,8 +28,7 @@ func TestStream_waitsAreToldWithinTheirCall(t *testing.T) {
 					return machine.Reply{Text: "x"}, nil
 				}
 			})
-		events, err := collect(t, o, task("go"))
-		require.NoError(t, err)
+		events := watched(t, o, task("go"))
 		var story []machine.EventKind
 		for _, e := range events {
 			if e.Seq == 2 && e.Kind != machine.EventStateChanged && e.Kind != machine.EventStepTaken {
@@ -62,8 +61,7 @@ func TestStream_retryIsNotSilence(t *testing.T) {
 		model := llmclient.Retry(scripted.New(
 			scripted.Error(&llmclient.Error{Code: llmclient.CodeRateLimited, RetryAfter: time.Minute}), scripted.Stream("a", "b"),
 		), llmclient.RetryConfig{})
-		_, err := collect(t, solver(t, model, func(c *orchestrator.Config) { c.Timeouts.ModelIdle = 20 * time.Second }), task("go"))
-		require.NoError(t, err)
+		watched(t, solver(t, model, func(c *orchestrator.Config) { c.Timeouts.ModelIdle = 20 * time.Second }), task("go"))
 	})
 }
 

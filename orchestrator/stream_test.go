@@ -133,8 +133,7 @@ func TestStream_breakAnywhere(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var running atomic.Int32
 		o, _ := tree(t, &running)
-		events, err := collect(t, o, task("go"))
-		require.NoError(t, err)
+		events := watched(t, o, task("go"))
 		require.Equal(t, "the end", finished(t, events).Output.Text())
 		lawful(t, events)
 		whole = events

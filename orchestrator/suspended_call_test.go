@@ -80,8 +80,7 @@ func TestSuspend_anotherProcess(t *testing.T) {
 			var reserved, shipped atomic.Int32
 			store := new(checkpoint.Memory)
 			first := solver(t, scripted.New(shipment()[0]), with(shipping(&reserved, &shipped, time.Time{})), stored(store))
-			res, err := first.Run(t.Context(), task("go"))
-			require.NoError(t, err)
+			res := ran(t, first, task("go"))
 			require.Equal(t, machine.StatusWaiting, res.Status)
 			require.Len(t, res.Waits, 2)
 			require.Equal(t, []string{"Where to?", "By when?"}, []string{res.Waits[0].Text, res.Waits[1].Text})
@@ -90,12 +89,10 @@ func TestSuspend_anotherProcess(t *testing.T) {
 
 			second := solver(t, scripted.New(shipment()[1]), with(shipping(&reserved, &shipped, time.Time{})), stored(store))
 			replies := answersTo(res, c.texts...)
-			res, err = orchestrator.Collect(second.Resume(t.Context(), resuming("r", replies[0])))
-			require.NoError(t, err)
+			res = goOn(t, second, "r", replies[0])
 			require.Equal(t, machine.StatusWaiting, res.Status, "one question is open")
 			require.Len(t, res.Waits, 1)
-			res, err = orchestrator.Collect(second.Resume(t.Context(), resuming("r", replies[1])))
-			require.NoError(t, err)
+			res = goOn(t, second, "r", replies[1])
 			require.Equal(t, c.want, res.Output.ToolMetas()[0].Output)
 			require.EqualValues(t, 1, reserved.Load())
 		})
@@ -107,14 +104,11 @@ func TestSuspend_again(t *testing.T) {
 	var reserved, shipped atomic.Int32
 	store := new(checkpoint.Memory)
 	o := solver(t, scripted.New(shipment()...), with(shipping(&reserved, &shipped, time.Time{})), stored(store))
-	res, err := o.Run(t.Context(), task("go"))
-	require.NoError(t, err)
-	res, err = orchestrator.Collect(o.Resume(t.Context(), resuming("r", answersTo(res, "where?", "May")...)))
-	require.NoError(t, err)
+	res := ran(t, o, task("go"))
+	res = goOn(t, o, "r", answersTo(res, "where?", "May")...)
 	require.Equal(t, machine.StatusWaiting, res.Status)
 	require.Len(t, res.Waits, 1)
-	res, err = orchestrator.Collect(o.Resume(t.Context(), resuming("r", answersTo(res, "Oslo")...)))
-	require.NoError(t, err)
+	res = goOn(t, o, "r", answersTo(res, "Oslo")...)
 	require.Equal(t, "reservation 1 goes to Oslo", res.Output.ToolMetas()[0].Output)
 }
 
@@ -124,8 +118,7 @@ func TestSuspend_sameProcess(t *testing.T) {
 	o := solver(t, scripted.New(shipment()...), with(shipping(&reserved, &shipped, time.Time{})), replying(func(w machine.Wait) (machine.Reply, error) {
 		return machine.Reply{Text: "to " + w.Text}, nil
 	}))
-	res, err := o.Run(t.Context(), task("go"))
-	require.NoError(t, err)
+	res := ran(t, o, task("go"))
 	require.Equal(t, "reservation 1 goes to to Where to? by to By when?", res.Output.ToolMetas()[0].Output)
 	require.EqualValues(t, 1, reserved.Load())
 }
@@ -135,8 +128,7 @@ func TestSuspend_expires(t *testing.T) {
 	o := solver(t, scripted.New(shipment()...), with(shipping(&reserved, &shipped, time.Now().Add(-time.Minute))), replying(func(machine.Wait) (machine.Reply, error) {
 		return machine.Reply{Text: "Rome"}, nil
 	}))
-	res, err := o.Run(t.Context(), task("go"))
-	require.NoError(t, err)
+	res := ran(t, o, task("go"))
 	require.Equal(t, machine.StatusDone, res.Status)
 	require.Contains(t, res.Output.ToolMetas()[0].Output, "reservation 1 goes to Rome, ")
 	require.Contains(t, res.Output.ToolMetas()[0].Output, "nobody answered in time")
@@ -164,10 +156,8 @@ func TestSuspend_foreignState(t *testing.T) {
 		o := solver(t, scripted.New(shipment()...), with(shipping(&reserved, &shipped, time.Time{})), stored(new(checkpoint.Memory)), func(c *orchestrator.Config) {
 			c.Middleware = []orchestrator.Middleware{mw}
 		})
-		res, err := o.Run(t.Context(), task("go"))
-		require.NoError(t, err)
-		res, err = orchestrator.Collect(o.Resume(t.Context(), resuming("r", answersTo(res, "yes")...)))
-		require.NoError(t, err)
+		res := ran(t, o, task("go"))
+		res = goOn(t, o, "r", answersTo(res, "yes")...)
 		if want == "" {
 			require.Equal(t, machine.StatusWaiting, res.Status, "the call begins")
 			require.EqualValues(t, 1, reserved.Load())
@@ -187,8 +177,7 @@ func TestSuspend_kindTaken(t *testing.T) {
 	} {
 		tool := tools.NewRaw(tools.Definition{Name: "ship"}, func(ctx context.Context, _ string) (string, error) { return ask(ctx) })
 		o := solver(t, scripted.New(shipment()...), with(tool), stored(new(checkpoint.Memory)))
-		res, err := o.Run(t.Context(), task("go"))
-		require.NoError(t, err)
+		res := ran(t, o, task("go"))
 		require.Equal(t, `orchestrator: a tool cannot ask for a "approval": the kind is taken`, res.Output.ToolMetas()[0].Output)
 	}
 }
@@ -204,12 +193,10 @@ func TestApprovalNote(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			o := solver(t, scripted.New(scripted.Calls(scripted.Call("pay", "{}", "1")), scripted.Text("done")), with(noted), stored(new(checkpoint.Memory)),
 				func(c *orchestrator.Config) { c.Approve = rules })
-			res, err := o.Run(t.Context(), task("go"))
-			require.NoError(t, err)
+			res := ran(t, o, task("go"))
 			require.Equal(t, machine.StatusWaiting, res.Status)
 			require.Equal(t, "May pay be called? Its server has changed it.", res.Waits[0].Text)
-			res, err = orchestrator.Collect(o.Resume(t.Context(), resuming("r", machine.Reply{WaitID: res.Waits[0].ID, Approve: true})))
-			require.NoError(t, err)
+			res = goOn(t, o, "r", machine.Reply{WaitID: res.Waits[0].ID, Approve: true})
 			require.Equal(t, machine.StatusDone, res.Status)
 		})
 	}
@@ -228,22 +215,19 @@ func TestApprovalNote_afterResume(t *testing.T) {
 				return solver(t, scripted.New(replies...), with(shipping(new(atomic.Int32), &shipped, time.Time{}), pay), stored(store),
 					func(c *orchestrator.Config) { c.Approve = rules })
 			}
-			res, err := at(pay, shipment()[0]).Run(t.Context(), task("go"))
-			require.NoError(t, err)
+			res := ran(t, at(pay, shipment()[0]), task("go"))
 			for _, w := range res.Waits {
 				require.Equal(t, "ship", w.Tool)
 			}
 
 			noted := tools.NewRaw(tools.Definition{Name: "pay", ApprovalNote: "Its server has changed it."}, pay.Call)
 			o := at(noted, scripted.Calls(scripted.Call("pay", "{}", "2")), scripted.Text("done"))
-			res, err = orchestrator.Collect(o.Resume(t.Context(), resuming("r", answersTo(res, "Rome", "May")...)))
-			require.NoError(t, err)
+			res = goOn(t, o, "r", answersTo(res, "Rome", "May")...)
 			require.EqualValues(t, 1, shipped.Load())
 			require.Equal(t, machine.StatusWaiting, res.Status)
 			require.Equal(t, machine.WaitApproval, res.Waits[0].Kind)
 			require.Zero(t, paid.Load())
-			res, err = orchestrator.Collect(o.Resume(t.Context(), resuming("r", machine.Reply{WaitID: res.Waits[0].ID, Approve: true})))
-			require.NoError(t, err)
+			res = goOn(t, o, "r", machine.Reply{WaitID: res.Waits[0].ID, Approve: true})
 			require.Equal(t, machine.StatusDone, res.Status)
 			require.EqualValues(t, 1, paid.Load())
 		})

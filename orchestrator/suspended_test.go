@@ -55,8 +55,7 @@ func TestSuspendedRuns(t *testing.T) {
 	task := orchestrator.Task{Input: delegation.Input{Goal: "Book me a table for two, and ask me on which day.", Messages: suspendedTalk()}}
 	start := func(id string) orchestrator.Result {
 		task.Run = id
-		res, err := o.Run(t.Context(), task)
-		require.NoError(t, err)
+		res := ran(t, o, task)
 		require.Equal(t, machine.StatusWaiting, res.Status)
 		require.Len(t, res.Waits, 1)
 		return res
@@ -81,8 +80,7 @@ func TestSuspendedRuns(t *testing.T) {
 
 	for i, wait := range waits {
 		reply := machine.Reply{WaitID: string(wait[:]), Text: "Monday"}
-		res, err := orchestrator.Collect(o.Resume(t.Context(), resuming(fmt.Sprintf("run-%06d", i), reply)))
-		require.NoError(t, err)
+		res := goOn(t, o, fmt.Sprintf("run-%06d", i), reply)
 		require.Equal(t, machine.StatusDone, res.Status)
 		require.Equal(t, "Booked for Monday.", res.Output.Text())
 	}

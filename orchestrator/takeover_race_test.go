@@ -24,8 +24,7 @@ import (
 func TestTakeOver_byTwoAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		whole := new(checkpoint.Memory)
-		_, err := solver(t, scripted.New(scripted.Text("done")), stored(whole)).Run(t.Context(), task("go"))
-		require.NoError(t, err)
+		ran(t, solver(t, scripted.New(scripted.Text("done")), stored(whole)), task("go"))
 		left := died(t, whole, 1, time.Hour)
 		var asked atomic.Int32
 		model := llmclient.ClientFunc(func(context.Context, *llmclient.Request, func(llmclient.Delta)) (*llmclient.Response, error) {

@@ -29,8 +29,7 @@ func TestTask_Factory(t *testing.T) {
 		return solver(t, model, stored(store), with(tools.AskUser())), model
 	}
 	o, model := build(scripted.Calls(question("Which?", "1")))
-	res, err := o.Run(t.Context(), orchestrator.Task{Run: "r", Input: delegation.Input{Goal: "go"}, Factory: own})
-	require.NoError(t, err)
+	res := ran(t, o, orchestrator.Task{Run: "r", Input: delegation.Input{Goal: "go"}, Factory: own})
 	require.Equal(t, machine.StatusWaiting, res.Status)
 	require.Equal(t, "You are the task's own.", model.Requests()[0].Messages[0].(messages.System).Text)
 
@@ -41,7 +40,7 @@ func TestTask_Factory(t *testing.T) {
 		"another table": new(tabled).by(circle(""), nil),
 		"broken":        func() strategy.Strategy { return nil },
 	} {
-		_, err = all(t, o.Resume(t.Context(), orchestrator.Resumption{Run: "r", Replies: []machine.Reply{reply}, Factory: factory}))
+		_, err := all(t, o.Resume(t.Context(), orchestrator.Resumption{Run: "r", Replies: []machine.Reply{reply}, Factory: factory}))
 		var refused *orchestrator.FactoryError
 		require.ErrorAs(t, err, &refused, name)
 		require.Equal(t, "r", refused.Run)
@@ -67,9 +66,8 @@ func TestTask_Factory(t *testing.T) {
 // A run that was begun without a factory takes none.
 func TestResume_needlessFactory(t *testing.T) {
 	o := solver(t, scripted.New(scripted.Text("done")), stored(new(checkpoint.Memory)))
-	_, err := o.Run(t.Context(), orchestrator.Task{Run: "r", Input: delegation.Input{Goal: "go"}})
-	require.NoError(t, err)
-	_, err = all(t, o.Resume(t.Context(), orchestrator.Resumption{Run: "r", Factory: completetask.New(completetask.Config{})}))
+	ran(t, o, orchestrator.Task{Run: "r", Input: delegation.Input{Goal: "go"}})
+	_, err := all(t, o.Resume(t.Context(), orchestrator.Resumption{Run: "r", Factory: completetask.New(completetask.Config{})}))
 	require.ErrorAs(t, err, new(*orchestrator.FactoryError))
 	require.ErrorContains(t, err, "without a Task.Factory")
 }
@@ -88,8 +86,7 @@ func TestTask_FactoryDelegates(t *testing.T) {
 			Child: func(o delegation.Output) nextstep.NextStep { return done(o.Text()) },
 		}
 	}
-	res, err := o.Run(t.Context(), orchestrator.Task{Strategy: "mine", Input: delegation.Input{Goal: "go"}, Factory: own})
-	require.NoError(t, err)
+	res := ran(t, o, orchestrator.Task{Strategy: "mine", Input: delegation.Input{Goal: "go"}, Factory: own})
 	require.Equal(t, "from the child", res.Output.Text())
 }
 
@@ -164,16 +161,14 @@ func TestTask_ModelAndTemperature(t *testing.T) {
 		return o, model
 	}
 	o, model := build(scripted.Calls(scripted.Call("research", `{"goal":"x"}`, "1"), question("Which?", "2")), scripted.Text("found"))
-	res, err := o.Run(t.Context(), orchestrator.Task{Run: "r", Model: "small", Temperature: new(0.25)})
-	require.NoError(t, err)
+	res := ran(t, o, orchestrator.Task{Run: "r", Model: "small", Temperature: new(0.25)})
 	require.Equal(t, machine.StatusWaiting, res.Status)
 	models, temperatures := requests(model)
 	require.Equal(t, []string{"small", "large"}, models)
 	require.Equal(t, []float64{0.25, 0.25}, temperatures)
 
 	o, model = build(scripted.Text("a"), scripted.Text("b"))
-	events, err := resumed(t, o, "r", machine.Reply{WaitID: res.Waits[0].ID, Text: "that"})
-	require.NoError(t, err)
+	events := watchedOn(t, o, "r", machine.Reply{WaitID: res.Waits[0].ID, Text: "that"})
 	for _, e := range events {
 		require.NotEqual(t, machine.EventDrifted, e.Kind, "the replay asks in the same words")
 	}
@@ -189,8 +184,7 @@ func TestTask_Tools(t *testing.T) {
 		scripted.Calls(scripted.Call("write", "{}", "3")), scripted.Text("no"), scripted.Text("done"))
 	o := solver(t, model, with(echo("look"), echo("write"),
 		orchestrator.AgentTool(orchestrator.Agent{Definition: tools.Definition{Name: "research"}, Strategy: "solve"})))
-	res, err := o.Run(t.Context(), orchestrator.Task{Input: delegation.Input{Goal: "go"}, Tools: []string{"research", "look"}})
-	require.NoError(t, err)
+	res := ran(t, o, orchestrator.Task{Input: delegation.Input{Goal: "go"}, Tools: []string{"research", "look"}})
 	for _, r := range model.Requests() {
 		require.Equal(t, []string{"look", "research"}, names(r))
 	}
@@ -198,8 +192,7 @@ func TestTask_Tools(t *testing.T) {
 
 	model = scripted.New(scripted.Text("done"))
 	o = solver(t, model, with(echo("look")))
-	_, err = o.Run(t.Context(), orchestrator.Task{Input: delegation.Input{Goal: "go"}, Tools: []string{}})
-	require.NoError(t, err)
+	ran(t, o, orchestrator.Task{Input: delegation.Input{Goal: "go"}, Tools: []string{}})
 	require.Empty(t, model.Requests()[0].Tools, "none")
 }
 

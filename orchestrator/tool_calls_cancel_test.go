@@ -41,8 +41,7 @@ func TestToolCalls_hungToolIsAbandoned(t *testing.T) {
 				}
 				o := batchOf(t, callsTo("writes", "reads", "fine"), list, edit, func(c *orchestrator.Config) { c.Timeouts.Tool = 2 * time.Second })
 				began := time.Now()
-				events, err := collect(t, o, task("go"))
-				require.NoError(t, err)
+				events := watched(t, o, task("go"))
 				require.Equal(t, 3*time.Second+toolrun.DefaultGrace, time.Since(began), "the time-out and the grace of the slower")
 				outs := finished(t, events).Output.ToolMetas()
 				require.Equal(t, messages.ToolOutput{

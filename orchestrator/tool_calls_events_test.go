@@ -154,8 +154,7 @@ func TestToolCalls_consumerThatPanics(t *testing.T) {
 						}
 					}
 				})
-				events, err := resumed(t, o, "r")
-				require.NoError(t, err)
+				events := watchedOn(t, o, "r")
 				for _, out := range finished(t, events).Output.ToolMetas() {
 					require.Equal(t, out.ToolName, out.Output)
 				}

@@ -40,8 +40,7 @@ func batchOf(t *testing.T, calls []messages.ToolCall, list []tools.Tool, edit ..
 // results runs an Orchestrator and returns the results of the calls.
 func results(t *testing.T, o *orchestrator.Orchestrator) []messages.ToolOutput {
 	t.Helper()
-	res, err := o.Run(t.Context(), task("go"))
-	require.NoError(t, err)
+	res := ran(t, o, task("go"))
 	return res.Output.ToolMetas()
 }
 

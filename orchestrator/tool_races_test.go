@@ -293,8 +293,7 @@ func TestEmit_afterTheEffect(t *testing.T) {
 		return "", nil
 	})
 	model := scripted.New(scripted.Calls(scripted.Call("first", "{}", "1")), scripted.Calls(scripted.Call("second", "{}", "2")), scripted.Text("done"))
-	events, err := collect(t, solver(t, model, with(first, second)), task("go"))
-	require.NoError(t, err)
+	events := watched(t, solver(t, model, with(first, second)), task("go"))
 	require.NotContains(t, kinds(events), machine.EventKind("late"))
 }
 
@@ -365,8 +364,7 @@ func TestMiddleware_panicsLate(t *testing.T) {
 		}), func(c *orchestrator.Config) {
 			c.OnPanic = func(context.Context, machine.PanicReport) { close(reported) }
 		})
-	res, err := o.Run(t.Context(), task("go"))
-	require.NoError(t, err)
+	res := ran(t, o, task("go"))
 	require.Equal(t, "done", res.Output.Text())
 	close(release)
 	<-reported

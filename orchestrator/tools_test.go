@@ -53,8 +53,7 @@ func TestS3_5_parallel(t *testing.T) {
 			return "", errors.New("no luck")
 		}),
 	}
-	res, err := solver(t, scripted.New(scripted.Calls(scripted.Call("first", "", "a"), scripted.Call("second", "", "b")), scripted.Text("done")), with(list...)).Run(t.Context(), task("go"))
-	require.NoError(t, err)
+	res := ran(t, solver(t, scripted.New(scripted.Calls(scripted.Call("first", "", "a"), scripted.Call("second", "", "b")), scripted.Text("done")), with(list...)), task("go"))
 	metas := res.Output.ToolMetas()
 	require.Equal(t, "1", metas[0].Output)
 	require.Equal(t, messages.StatusFailed, metas[1].Status)

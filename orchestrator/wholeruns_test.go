@@ -79,10 +79,8 @@ func runIsStream(t *testing.T, name string, set strategy.Set, script []scripted.
 			c.Strategies, c.Default, c.Parallel = set, name, 1
 		})
 	}
-	res, err := made().Run(t.Context(), task("go"))
-	require.NoError(t, err)
-	events, err := collect(t, made(), task("go"))
-	require.NoError(t, err)
+	res := ran(t, made(), task("go"))
+	events := watched(t, made(), task("go"))
 	out := finished(t, events).Output
 	require.Equal(t, res.Output.Messages, out.Messages)
 	require.Equal(t, res.Output.Texts(), out.Texts())
