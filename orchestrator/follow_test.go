@@ -3,7 +3,6 @@ package orchestrator_test
 import (
 	"context"
 	"errors"
-	"iter"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -166,40 +165,33 @@ func TestFollow_waits(t *testing.T) {
 	})
 }
 
-// unreadable is a store whose reads fail while it is told to.
-type unreadable struct {
-	checkpoint.Memory
-	fails atomic.Bool
-}
-
-func (s *unreadable) Read(ctx context.Context, key checkpoint.Key, from int) iter.Seq2[checkpoint.Record, error] {
-	if s.fails.Load() {
-		return func(yield func(checkpoint.Record, error) bool) { yield(checkpoint.Record{}, errors.New("no route")) }
-	}
-	return s.Memory.Read(ctx, key, from)
-}
-
 // Who follows outlives a store that fails for a while, and not one that fails for long. A context
 // that is done ends it with its cause.
 func TestFollow_storeFails(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		store := new(unreadable)
+		var fails atomic.Bool
+		store := troubledBy(func(_ context.Context, method string, _ *checkpoint.Batch) error {
+			if method == "Read" && fails.Load() {
+				return errors.New("no route")
+			}
+			return nil
+		})
 		o := solver(t, scripted.New(scripted.Calls(question("Which?", "1"))), with(tools.AskUser()), func(c *orchestrator.Config) { c.Store = store })
 		ran(t, o, task("go"))
 		h := startFollowing(t.Context(), o, orchestrator.Position{}, nil)
 		time.Sleep(time.Minute)
-		store.fails.Store(true)
+		fails.Store(true)
 		time.Sleep(8 * time.Second)
-		store.fails.Store(false)
+		fails.Store(false)
 		time.Sleep(time.Minute)
 		require.False(t, h.over.Load())
-		store.fails.Store(true)
+		fails.Store(true)
 		time.Sleep(20 * time.Second)
 		synctest.Wait()
 		require.True(t, h.over.Load())
 		require.ErrorContains(t, h.err, "no route")
 
-		store.fails.Store(false)
+		fails.Store(false)
 		ctx, cancel := context.WithCancelCause(t.Context())
 		h = startFollowing(ctx, o, orchestrator.Position{}, nil)
 		time.Sleep(time.Second)

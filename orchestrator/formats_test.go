@@ -82,10 +82,7 @@ func TestResume_ofAnotherFormat(t *testing.T) {
 			require.Equal(t, format, other.Version)
 			require.ErrorContains(t, err, fmt.Sprintf("in format %d, and this one reads format 2: go on with the version that wrote it", format))
 			before := headOf(t, store, "r")
-			r := startRecover(t, o, orchestrator.Recovery{})
-			time.Sleep(time.Hour)
-			r.cancel()
-			<-r.done
+			recoverFor(t, time.Hour, o, orchestrator.Recovery{})
 			head := headOf(t, store, "r")
 			require.Equal(t, []string{"started"}, recordTypes(t, store))
 			if format > machine.RecordVersion {
@@ -130,8 +127,7 @@ func TestRecover_parksARunOfANewerFormat(t *testing.T) {
 				Factory: func(checkpoint.Head) func() strategy.Strategy { asked = true; return nil },
 			})
 			time.Sleep(2 * time.Hour)
-			r.cancel()
-			<-r.done
+			_ = r.stop()
 			head := headOf(t, store, "r")
 			require.False(t, asked)
 			if !test.parks {

@@ -36,8 +36,6 @@ func TestAnswer_inTimeAndTakenLate(t *testing.T) {
 				require.Equal(t, posted < time.Hour, paid.Load() == 1)
 				_, err = all(t, build().Replay(t.Context(), keyOfRun))
 				require.NoError(t, err)
-				r.cancel()
-				<-r.done
 			})
 		})
 	}

@@ -175,8 +175,6 @@ func TestInbox_refused(t *testing.T) {
 		require.NoError(t, o.Answer(t.Context(), keyOfRun, machine.Reply{WaitID: w.ID, Approve: true}))
 		time.Sleep(time.Minute)
 		require.Equal(t, machine.StatusDone, r.end("r").Status)
-		r.cancel()
-		<-r.done
 	})
 }
 
@@ -196,8 +194,6 @@ func TestInbox_laterVersion(t *testing.T) {
 		time.Sleep(time.Minute)
 		require.Equal(t, machine.StatusDone, r.end("r").Status)
 		require.Equal(t, []string{"1"}, store.inbox(t))
-		r.cancel()
-		<-r.done
 	})
 }
 

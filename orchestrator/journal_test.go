@@ -39,7 +39,7 @@ func TestJournal_storeFails(t *testing.T) {
 					}
 				}), stored(store), with(list...))
 			}
-			disk := &failing{from: from, err: full}
+			disk := failsFrom(from, func() error { return full })
 			res, err := build(disk).Run(t.Context(), task("go"))
 			if ended = err == nil; ended {
 				return
@@ -53,12 +53,12 @@ func TestJournal_storeFails(t *testing.T) {
 			require.Equal(t, machine.StatusInterrupted, res.Status)
 			require.Equal(t, delegation.CodeStorage, res.Output.Err.Code)
 			before := paid.Load()
-			res = goOn(t, build(&disk.Memory), "r")
+			res = goOn(t, build(disk.Memory), "r")
 			if res.Status == machine.StatusWaiting {
 				require.EqualValues(t, 1, before)
 				require.EqualValues(t, 1, paid.Load(), "it is not paid again without a person's word")
 				require.Equal(t, machine.WaitUnknown, res.Waits[0].Kind)
-				res = goOn(t, build(&disk.Memory), "r", machine.Reply{WaitID: res.Waits[0].ID, Text: "it was paid"})
+				res = goOn(t, build(disk.Memory), "r", machine.Reply{WaitID: res.Waits[0].ID, Text: "it was paid"})
 			}
 			require.Equal(t, "done", res.Output.Text())
 			require.EqualValues(t, 1, paid.Load())

@@ -112,7 +112,7 @@ func talkative(t *testing.T, log func(*orchestrator.Config)) {
 	_, err := build(nil).Run(t.Context(), ta)
 	require.ErrorContains(t, err, "canary-key")
 	ta.Run = "t"
-	_, err = build(&diskOf{appendErr: errors.New("canary-disk")}).Run(t.Context(), ta)
+	_, err = build(failsFrom(2, func() error { return errors.New("canary-disk") })).Run(t.Context(), ta)
 	require.ErrorContains(t, err, "canary-disk")
 }
 

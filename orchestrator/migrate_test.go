@@ -166,19 +166,13 @@ func TestMigrate_recover(t *testing.T) {
 		b := &bank{t: t, store: new(checkpoint.Memory)}
 		wait := b.waiting()
 		require.NoError(t, b.program(2).Answer(t.Context(), checkpoint.Key{Run: "r"}, machine.Reply{WaitID: wait, Approve: true}))
-		first := startRecover(t, b.program(2), orchestrator.Recovery{})
-		time.Sleep(time.Minute)
-		first.cancel()
-		<-first.done
+		recoverFor(t, time.Minute, b.program(2), orchestrator.Recovery{})
 		head := headOf(t, b.store, "r")
 		require.Equal(t, checkpoint.StatusParked, head.Header.Status)
 		require.Contains(t, head.Header.Reason, `no strategy "planner"`)
 		require.Zero(t, b.paid.Load())
 
-		next := startRecover(t, b.program(2, migrating, func(c *orchestrator.Config) { c.Version = "v2.1" }), orchestrator.Recovery{})
-		time.Sleep(time.Minute)
-		next.cancel()
-		<-next.done
+		next := recoverFor(t, time.Minute, b.program(2, migrating, func(c *orchestrator.Config) { c.Version = "v2.1" }), orchestrator.Recovery{})
 		require.Equal(t, "Pay Ada as planned: paid", next.end("r").Output.Text())
 		require.Equal(t, int32(1), b.paid.Load())
 	})

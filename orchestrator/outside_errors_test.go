@@ -4,7 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"iter"
+	"log/slog"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -134,74 +134,62 @@ func passing(ctx context.Context, e machine.Effect, next orchestrator.Handler) (
 	return next(ctx, e)
 }
 
-// diskOf is a store whose Append or Read returns an error, if it is given one, from the second
-// record on.
-type diskOf struct {
-	checkpoint.Memory
-	appendErr, readErr error
-}
-
-func (d *diskOf) Append(ctx context.Context, b checkpoint.Batch) error {
-	if d.appendErr != nil && len(b.Records) > 0 && b.Records[0].Seq > 1 {
-		return d.appendErr
+// places are where foreign code fails, each with a Config that comes to it.
+func places(fail func() error) map[string]func(*orchestrator.Config) {
+	starts := func(start func() nextstep.NextStep) func(*orchestrator.Config) {
+		return func(c *orchestrator.Config) {
+			c.Strategies["main"] = func() strategy.Strategy {
+				return &scene{Start: func(delegation.Input) nextstep.NextStep { return start() }}
+			}
+		}
 	}
-	return d.Memory.Append(ctx, b)
-}
-
-func (d *diskOf) Read(ctx context.Context, key checkpoint.Key, from int) iter.Seq2[checkpoint.Record, error] {
-	if d.readErr == nil {
-		return d.Memory.Read(ctx, key, from)
+	refuses := handles(func(context.Context, machine.Effect, orchestrator.Handler) (nextstep.Answer, error) {
+		return nil, fail()
+	})
+	return map[string]func(*orchestrator.Config){
+		"client":     withClient(func(*llmclient.Request) (*llmclient.Response, error) { return nil, fail() }),
+		"middleware": refuses,
+		"middleware within another": func(c *orchestrator.Config) {
+			handles(func(ctx context.Context, e machine.Effect, next orchestrator.Handler) (nextstep.Answer, error) {
+				answer, err := next(ctx, e)
+				if err != nil {
+					err = fmt.Errorf("%w (is it a limit: %v)", err, errors.Is(err, context.Canceled))
+				}
+				return answer, err
+			})(c)
+			refuses(c)
+		},
+		"store": stored(failsFrom(2, fail)),
+		"remote": func(c *orchestrator.Config) {
+			starts(func() nextstep.NextStep { return nextstep.Delegate{Strategy: "far"} })(c)
+			c.Remote = map[string]orchestrator.Remote{"far": func(context.Context, nextstep.Delegate) (delegation.Output, error) {
+				return delegation.Output{}, fail()
+			}}
+		},
+		"strategy": starts(func() nextstep.NextStep { return nextstep.ReportError{Err: fail()} }),
 	}
-	return func(yield func(checkpoint.Record, error) bool) { yield(checkpoint.Record{}, d.readErr) }
 }
 
-func (d *diskOf) Head(ctx context.Context, key checkpoint.Key) (checkpoint.Head, error) {
-	if d.readErr == nil {
-		return d.Memory.Head(ctx, key)
-	}
-	return checkpoint.Head{Header: checkpoint.Header{Status: checkpoint.StatusDone}}, nil
-}
-
-// Whoever returns an error whose methods panic fails the step, and nothing else: the run ends, its
-// error can be read and asked, and the process lives.
+// Whoever returns an error whose methods panic, or panics with it, fails the step, and nothing else:
+// the run ends, its error can be read and asked, and the process lives.
 func TestForeignErrors(t *testing.T) {
 	for name, hostile := range hostiles() {
-		for where, edit := range map[string]func(*orchestrator.Config){
-			"client": withClient(func(*llmclient.Request) (*llmclient.Response, error) { return nil, hostile }),
-			"middleware": handles(func(context.Context, machine.Effect, orchestrator.Handler) (nextstep.Answer, error) {
-				return nil, hostile
-			}),
-			"middleware within another": func(c *orchestrator.Config) {
-				handles(func(ctx context.Context, e machine.Effect, next orchestrator.Handler) (nextstep.Answer, error) {
-					answer, err := next(ctx, e)
-					if err != nil {
-						err = fmt.Errorf("%w (is it a limit: %v)", err, errors.Is(err, context.Canceled))
+		for how, fail := range map[string]func() error{"returned": func() error { return hostile }, "panicked with": func() error { panic(hostile) }} {
+			for where, edit := range places(fail) {
+				t.Run(name+"/"+how+"/"+where, func(t *testing.T) {
+					logged := func(c *orchestrator.Config) {
+						c.Logger, c.LogContent = slog.New(slog.NewTextHandler(t.Output(), nil)), true
 					}
-					return answer, err
-				})(c)
-				handles(func(context.Context, machine.Effect, orchestrator.Handler) (nextstep.Answer, error) {
-					return nil, hostile
-				})(c)
-			},
-			"store": stored(&diskOf{appendErr: hostile}),
-			"remote": func(c *orchestrator.Config) {
-				c.Strategies["main"] = func() strategy.Strategy {
-					return &scene{Start: func(delegation.Input) nextstep.NextStep { return nextstep.Delegate{Strategy: "far"} }}
-				}
-				c.Remote = map[string]orchestrator.Remote{"far": func(context.Context, nextstep.Delegate) (delegation.Output, error) {
-					return delegation.Output{}, hostile
-				}}
-			},
-		} {
-			t.Run(name+"/"+where, func(t *testing.T) {
-				res, err := staged(t, only(func() *scene { return &scene{} }), edit).Run(t.Context(), task("go"))
-				require.Error(t, err)
-				require.NotEqual(t, machine.StatusDone, res.Status)
-				require.NotEmpty(t, res.Output.Err.Message)
-				require.NotErrorIs(t, err, errors.ErrUnsupported)
-				_, found := errors.AsType[*messages.LawError](err)
-				require.False(t, found)
-			})
+					res, err := staged(t, only(func() *scene { return &scene{} }), edit, logged).Run(t.Context(), task("go"))
+					require.Error(t, err)
+					require.NotEqual(t, machine.StatusDone, res.Status)
+					require.NotEmpty(t, err.Error())
+					require.NotEmpty(t, res.Output.Err.Message)
+					require.NotErrorIs(t, err, errors.ErrUnsupported)
+					_, found := errors.AsType[*messages.LawError](err)
+					require.False(t, found)
+				})
+			}
 		}
 	}
 }
@@ -209,11 +197,25 @@ func TestForeignErrors(t *testing.T) {
 // A journal whose error cannot be read is one that cannot be read.
 func TestForeignErrors_reading(t *testing.T) {
 	for name, hostile := range hostiles() {
-		_, err := resumed(t, staged(t, only(func() *scene { return &scene{} }), stored(&diskOf{readErr: hostile})), "r")
+		store := troubledBy(nil)
+		o := staged(t, only(func() *scene { return &scene{} }), stored(store))
+		ran(t, o, task("go"))
+		store.before = unreadable(func() error { return hostile })
+		_, err := resumed(t, o, "r")
 		var journal *orchestrator.JournalError
 		require.ErrorAs(t, err, &journal, name)
 		require.NotErrorIs(t, err, checkpoint.ErrNotFound)
 		require.NotEmpty(t, err.Error())
+	}
+}
+
+// unreadable has every Read fail.
+func unreadable(fail func() error) func(context.Context, string, *checkpoint.Batch) error {
+	return func(_ context.Context, method string, _ *checkpoint.Batch) error {
+		if method == "Read" {
+			return fail()
+		}
+		return nil
 	}
 }
 
@@ -287,4 +289,14 @@ func TestForeignErrors_soundOnes(t *testing.T) {
 		require.Same(t, down, model)
 		require.ErrorContains(t, err, "far: ")
 	}
+}
+
+// An error that was the value of a panic is found behind it, if it is sound.
+func TestPanicError_value(t *testing.T) {
+	_, err := staged(t, only(func() *scene { return &scene{} }),
+		withClient(func(*llmclient.Request) (*llmclient.Response, error) { panic(errors.ErrUnsupported) })).Run(t.Context(), task("go"))
+	require.ErrorIs(t, err, errors.ErrUnsupported)
+	p, ok := errors.AsType[*machine.PanicError](err)
+	require.True(t, ok)
+	require.Equal(t, errors.ErrUnsupported, p.Value)
 }

@@ -47,93 +47,62 @@ func (r *reports) where() (list []string) {
 	return list
 }
 
-// brittle is a store that panics when a record is appended.
-type brittle struct{ checkpoint.Memory }
-
-func (*brittle) Append(context.Context, checkpoint.Batch) error { panic("disk") }
-
 // brittleEnd panics when the run is stopped.
 type brittleEnd struct{ scene }
 
-func (*brittleEnd) Conclude(string) delegation.Output { panic("conclude") }
+func (*brittleEnd) Conclude(string) delegation.Output { panic("x") }
 
 // Whatever panics is reported with its value and stack, where it was, and once; and whoever is told
 // may panic.
 func TestOnPanic(t *testing.T) {
 	silent := func() *scene { return &scene{} }
-	bad := func(name string) tools.Tool {
-		return tools.NewRaw(tools.Definition{Name: name}, func(context.Context, string) (string, error) { panic("tool") })
-	}
-	calls := func(name, args string) func(*orchestrator.Config) {
+	calls := func(tool tools.Tool, args string, edit ...func(*orchestrator.Config)) func(*orchestrator.Config) {
 		return func(c *orchestrator.Config) {
+			name := tool.Definition().Name
 			c.Strategies["main"] = func() strategy.Strategy { return payer(name)() }
-			c.Client = scripted.New(scripted.Calls(scripted.Call(name, args, "1")), scripted.Text("done"))
+			c.Client = scripted.New(scripted.Calls(scripted.Call(name, args, "1")), scripted.Func(func(*llmclient.Request) scripted.Reply { panic("x") }))
+			for _, e := range append(edit, with(tool)) {
+				e(c)
+			}
 		}
 	}
-	for name, tt := range map[string]struct {
-		edit []func(*orchestrator.Config)
-		want []string
-	}{
-		"tool": {[]func(*orchestrator.Config){with(bad("bad")), calls("bad", "{}")}, []string{"r 0/2: the tool bad: tool"}},
-		"client": {
-			[]func(*orchestrator.Config){withClient(func(*llmclient.Request) (*llmclient.Response, error) { panic("client") })},
-			[]string{"r 0/1: the client: client"},
-		},
-		"client within a middleware": {[]func(*orchestrator.Config){
-			withClient(func(*llmclient.Request) (*llmclient.Response, error) { panic("client") }),
-			handles(func(ctx context.Context, e machine.Effect, next orchestrator.Handler) (nextstep.Answer, error) {
-				return next(ctx, e)
-			}),
-		}, []string{"r 0/1: the client: client"}},
-		"middleware": {[]func(*orchestrator.Config){handles(func(context.Context, machine.Effect, orchestrator.Handler) (nextstep.Answer, error) {
-			panic("middleware")
-		})}, []string{"r 0/1: a middleware: middleware"}},
-		"middleware behind the client": {[]func(*orchestrator.Config){handles(func(ctx context.Context, e machine.Effect, next orchestrator.Handler) (nextstep.Answer, error) {
-			_, _ = next(ctx, e)
-			panic("middleware")
-		})}, []string{"r 0/1: a middleware: middleware"}},
-		"strategy": {[]func(*orchestrator.Config){func(c *orchestrator.Config) {
-			c.Strategies["main"] = func() strategy.Strategy {
-				return &scene{Reply: func(llmclient.Response) nextstep.NextStep { panic("strategy") }}
-			}
-		}}, []string{"r 0/1: the strategy main in ProcessAPIResponse: strategy"}},
-		"strategy at its start, with a journal": {[]func(*orchestrator.Config){stored(new(checkpoint.Memory)), func(c *orchestrator.Config) {
-			c.Strategies["main"] = func() strategy.Strategy {
-				return &scene{Start: func(delegation.Input) nextstep.NextStep { panic("strategy") }}
-			}
-		}}, []string{"r 0/0: the strategy main in Initialize: strategy"}},
-		"strategy at its end": {[]func(*orchestrator.Config){func(c *orchestrator.Config) {
-			c.Limits = delegation.Limits{Steps: 1}
-			c.Strategies["main"] = func() strategy.Strategy {
-				return &brittleEnd{scene{Reply: func(llmclient.Response) nextstep.NextStep { return ask("again") }}}
-			}
-		}}, []string{"r 0/1: the strategy main in Conclude: conclude"}},
-		"remote": {[]func(*orchestrator.Config){func(c *orchestrator.Config) {
-			c.Strategies["main"] = func() strategy.Strategy {
-				return &scene{Start: func(delegation.Input) nextstep.NextStep { return nextstep.Delegate{Strategy: "far"} }}
-			}
-			c.Remote = map[string]orchestrator.Remote{"far": func(context.Context, nextstep.Delegate) (delegation.Output, error) { panic("remote") }}
-		}}, []string{"r 0/1: the remote far: remote"}},
-		"store": {[]func(*orchestrator.Config){stored(new(brittle))}, []string{"r /1: the store in Append: disk"}},
-		"reply": {[]func(*orchestrator.Config){
-			with(tools.AskUser()), calls(tools.AskUserName, `{"question":"A?"}`),
-			replying(func(machine.Wait) (machine.Reply, error) { panic("reply") }),
-		}, []string{"r 0/2: Config.Reply: reply"}},
-		"agent's client": {[]func(*orchestrator.Config){
-			with(orchestrator.AgentTool(orchestrator.Agent{Definition: tools.Definition{Name: "sub"}, Strategy: "sub"})), calls("sub", `{"goal":"g"}`),
-			func(c *orchestrator.Config) {
-				c.Strategies["sub"] = func() strategy.Strategy { return silent() }
-				c.Client = scripted.New(scripted.Calls(scripted.Call("sub", `{"goal":"g"}`, "1")), scripted.Func(func(*llmclient.Request) scripted.Reply { panic("client") }))
-			},
-		}, []string{"r 0.1/3: the client: client"}},
-	} {
+	rows := places(func() error { panic("x") })
+	rows["client within a middleware"] = func(c *orchestrator.Config) {
+		withClient(func(*llmclient.Request) (*llmclient.Response, error) { panic("x") })(c)
+		handles(passing)(c)
+	}
+	rows["middleware behind the client"] = handles(func(ctx context.Context, e machine.Effect, next orchestrator.Handler) (nextstep.Answer, error) {
+		_, _ = next(ctx, e)
+		panic("x")
+	})
+	rows["strategy later"] = func(c *orchestrator.Config) {
+		c.Strategies["main"] = func() strategy.Strategy {
+			return &scene{Reply: func(llmclient.Response) nextstep.NextStep { panic("x") }}
+		}
+	}
+	rows["strategy at its end"] = func(c *orchestrator.Config) {
+		c.Limits = delegation.Limits{Steps: 1}
+		c.Strategies["main"] = func() strategy.Strategy {
+			return &brittleEnd{scene{Reply: func(llmclient.Response) nextstep.NextStep { return ask("again") }}}
+		}
+	}
+	rows["tool"] = calls(raw("bad", func(context.Context, string) (string, error) { panic("x") }), "{}")
+	rows["reply"] = calls(tools.AskUser(), `{"question":"A?"}`, replying(func(machine.Wait) (machine.Reply, error) { panic("x") }))
+	rows["agent's client"] = calls(orchestrator.AgentTool(orchestrator.Agent{Definition: tools.Definition{Name: "sub"}, Strategy: "sub"}), `{"goal":"g"}`,
+		func(c *orchestrator.Config) { c.Strategies["sub"] = func() strategy.Strategy { return silent() } })
+	want := map[string]string{
+		"client": "0/1: the client: x", "client within a middleware": "0/1: the client: x", "agent's client": "0.1/3: the client: x",
+		"middleware": "0/1: a middleware: x", "middleware within another": "0/1: a middleware: x", "middleware behind the client": "0/1: a middleware: x",
+		"store": "/1: the store in Append: x", "remote": "0/1: the remote far: x", "tool": "0/2: the tool bad: x", "reply": "0/2: Config.Reply: x",
+		"strategy": "0/0: the strategy main in Initialize: x", "strategy later": "0/1: the strategy main in ProcessAPIResponse: x",
+		"strategy at its end": "0/1: the strategy main in Conclude: x",
+	}
+	for name, edit := range rows {
 		t.Run(name, func(t *testing.T) {
 			var told reports
-			res, _ := staged(t, only(silent), append(tt.edit, told.hook)...).Run(t.Context(), task("go"))
-			require.Equal(t, tt.want, told.where())
-			if name != "store" {
-				require.NotEmpty(t, res.Status)
-			}
+			res, _ := staged(t, only(silent), stored(new(checkpoint.Memory)), edit, told.hook).Run(t.Context(), task("go"))
+			require.Equal(t, []string{"r " + want[name]}, told.where())
+			require.NotEmpty(t, res.Status)
 		})
 	}
 }
@@ -147,7 +116,11 @@ func TestOnPanic_errorsAndJournals(t *testing.T) {
 	require.Equal(t, []string{"r 0/1: an error of the client: Error"}, told.where())
 
 	told = reports{}
-	_, err = resumed(t, staged(t, only(func() *scene { return &scene{} }), stored(new(panics)), told.hook), "r")
+	store := troubledBy(nil)
+	o := staged(t, only(func() *scene { return &scene{} }), stored(store), told.hook)
+	ran(t, o, task("go"))
+	store.before = unreadable(func() error { panic("no disk") })
+	_, err = resumed(t, o, "r")
 	require.Error(t, err)
 	require.Equal(t, []string{"r /0: reading the journal: no disk"}, told.where())
 }

@@ -20,88 +20,67 @@ import (
 	"github.com/segue-go/segue/orchestrator"
 )
 
-// slowDisk is a store that takes a while for a record, and gives up when its context ends, as a
-// database driver does.
-type slowDisk struct {
-	checkpoint.Memory
-	takes  time.Duration
-	record int    // the place of the record that it is slow about
-	begun  func() // is called when it begins
-}
-
-func (d *slowDisk) Append(ctx context.Context, b checkpoint.Batch) error {
-	if len(b.Records) == 0 || b.Records[0].Seq != d.record {
-		return d.Memory.Append(ctx, b)
-	}
-	d.begun()
-	select {
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	case <-time.After(d.takes):
-		return d.Memory.Append(ctx, b)
-	}
-}
-
 // A run that is cancelled while its store takes the result of a tool keeps the result: the store is
-// left to finish, and who resumes the run does not have the effect again.
+// left to finish, and who resumes the run does not have the effect again. It is not waited for
+// without end: ten seconds after the run was cancelled its context ends, too, and what could not be
+// stored is told.
 func TestStore_finishesThoughTheRunIsCancelled(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		ctx, cancel := context.WithCancel(t.Context())
-		disk := &slowDisk{takes: 5 * time.Second, record: 4, begun: func() { time.AfterFunc(time.Second, cancel) }}
-		var effects atomic.Int32
-		model := scripted.New(scripted.Calls(scripted.Call("pay", "{}", "1")), scripted.Text("done"))
-		o := solver(t, model, stored(disk), with(counted("pay", &effects)))
-		began := time.Now()
-		res, err := o.Run(ctx, task("go"))
-		require.ErrorIs(t, err, context.Canceled)
-		require.Equal(t, machine.StatusStopped, res.Status)
-		require.Equal(t, "did pay", res.Output.ToolMetas()[0].Output)
-		require.Equal(t, 5*time.Second, time.Since(began))
-
-		_, err = resumed(t, o, "r")
-		require.Error(t, err, "it was stopped, and tells that again")
-		require.EqualValues(t, 1, effects.Load())
-	})
-}
-
-// A store is not waited for without end: ten seconds after the run was cancelled its context ends,
-// too.
-func TestStore_patienceEnds(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		ctx, cancel := context.WithCancel(t.Context())
-		disk := &slowDisk{takes: time.Hour, record: 4, begun: func() { time.AfterFunc(time.Second, cancel) }}
-		var effects atomic.Int32
-		o := solver(t, scripted.New(scripted.Calls(scripted.Call("pay", "{}", "1"))), stored(disk), with(counted("pay", &effects)))
-		began := time.Now()
-		res, err := o.Run(ctx, task("go"))
-		require.ErrorIs(t, err, context.DeadlineExceeded)
-		require.Equal(t, delegation.CodeStorage, res.Output.Err.Code)
-		require.Equal(t, "did pay", res.Output.ToolMetas()[0].Output, "what could not be stored is told")
-		require.Equal(t, 11*time.Second, time.Since(began))
-	})
-}
-
-// asking is a store that looks into the contexts it is given.
-type asking struct {
-	checkpoint.Memory
-	found []any
+	for takes, want := range map[time.Duration]struct {
+		after time.Duration
+		err   error
+		code  delegation.Code
+	}{
+		5 * time.Second: {5 * time.Second, context.Canceled, delegation.CodeStopped},
+		time.Hour:       {11 * time.Second, context.DeadlineExceeded, delegation.CodeStorage},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			ctx, cancel := context.WithCancel(t.Context())
+			disk := troubledBy(func(ctx context.Context, method string, b *checkpoint.Batch) error {
+				if method != "Append" || len(b.Records) == 0 || b.Records[0].Seq != 4 {
+					return nil
+				}
+				time.AfterFunc(time.Second, cancel)
+				select {
+				case <-ctx.Done():
+					return context.Cause(ctx)
+				case <-time.After(takes):
+					return nil
+				}
+			})
+			var effects atomic.Int32
+			o := solver(t, scripted.New(scripted.Calls(scripted.Call("pay", "{}", "1")), scripted.Text("done")), stored(disk), with(counted("pay", &effects)))
+			began := time.Now()
+			res, err := o.Run(ctx, task("go"))
+			require.ErrorIs(t, err, want.err)
+			require.Equal(t, want.code, res.Output.Err.Code)
+			require.Equal(t, "did pay", res.Output.ToolMetas()[0].Output)
+			require.Equal(t, want.after, time.Since(began))
+			if want.code == delegation.CodeStopped {
+				require.Equal(t, machine.StatusStopped, res.Status)
+				_, err = resumed(t, o, "r")
+				require.Error(t, err, "it was stopped, and tells that again")
+			}
+			require.EqualValues(t, 1, effects.Load())
+		})
+	}
 }
 
 type tenantKey struct{}
 
-func (a *asking) Append(ctx context.Context, b checkpoint.Batch) error {
-	a.found = append(a.found, ctx.Value(tenantKey{}))
-	return a.Memory.Append(ctx, b)
-}
-
 // A store is given the values of the run's context, whose end it is not given.
 func TestStore_valuesOfTheContext(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.WithValue(t.Context(), tenantKey{}, "acme"))
-	store := new(asking)
+	var found []any
+	store := troubledBy(func(ctx context.Context, method string, _ *checkpoint.Batch) error {
+		if method == "Append" {
+			found = append(found, ctx.Value(tenantKey{}))
+		}
+		return nil
+	})
 	cancel()
 	_, err := solver(t, scripted.New(), stored(store)).Run(ctx, task("go"))
 	require.ErrorIs(t, err, context.Canceled)
-	require.Equal(t, []any{"acme", "acme"}, store.found)
+	require.Equal(t, []any{"acme", "acme"}, found)
 }
 
 // A step that has no JSON form is a defect of its strategy, found before anybody performs it, and

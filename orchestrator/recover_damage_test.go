@@ -60,8 +60,7 @@ func TestRecover_damagedRecord(t *testing.T) {
 		require.Equal(t, 1, head.Last, "nothing is written behind it")
 		require.Zero(t, head.Lease)
 		require.EqualValues(t, 1, left.reads.Load(), "it is tried once")
-		r.cancel()
-		<-r.done
+		_ = r.stop()
 
 		left.from = 0
 		res := goOn(t, build(left), "r")

@@ -36,8 +36,7 @@ func TestRecover_factoryPanics(t *testing.T) {
 		head := headOf(t, left, "r")
 		require.Equal(t, checkpoint.StatusParked, head.Header.Status)
 		require.Contains(t, head.Header.Reason, "panicked")
-		r.cancel()
-		require.ErrorIs(t, <-r.done, context.Canceled)
+		require.ErrorIs(t, r.stop(), context.Canceled)
 	})
 }
 

@@ -53,8 +53,7 @@ func TestRecover_besideDamagedHeads(t *testing.T) {
 		r := startRecover(t, o, orchestrator.Recovery{})
 		time.Sleep(time.Hour)
 		require.Equal(t, checkpoint.StatusDone, headOf(t, left, "r").Header.Status)
-		r.cancel()
-		<-r.done
+		_ = r.stop()
 
 		ran(t, o, orchestrator.Task{Session: "whole", Input: delegation.Input{Goal: "hi"}})
 		var names []string

@@ -45,10 +45,7 @@ func TestRecover_endedTheProcessOfAnotherVersion(t *testing.T) {
 		}
 		asked.Store(0)
 		look := func(v string, how orchestrator.Recovery) checkpoint.Header {
-			r := startRecover(t, build(left, v), how)
-			time.Sleep(time.Hour)
-			r.cancel()
-			<-r.done
+			recoverFor(t, time.Hour, build(left, v), how)
 			return headOf(t, left, "r").Header
 		}
 		h := look("1", orchestrator.Recovery{})
@@ -99,7 +96,7 @@ func TestRecover_withoutTheToolOfAnOpenCall(t *testing.T) {
 		require.ErrorContains(t, err, `run "r" has an open call of the tool "risky", which is missing here`)
 
 		require.NoError(t, without.Answer(t.Context(), keyOfRun, yes))
-		r := startRecover(t, without, orchestrator.Recovery{})
+		startRecover(t, without, orchestrator.Recovery{})
 		time.Sleep(time.Minute)
 		head := headOf(t, store, "r")
 		require.Equal(t, checkpoint.StatusParked, head.Header.Status)
@@ -109,10 +106,6 @@ func TestRecover_withoutTheToolOfAnOpenCall(t *testing.T) {
 		time.Sleep(time.Minute)
 		require.Equal(t, machine.StatusDone, other.end("r").Status)
 		require.Contains(t, whole(t, store), "risky{}", "the call was made")
-		for _, r := range []*recovering{r, other} {
-			r.cancel()
-			<-r.done
-		}
 	})
 }
 

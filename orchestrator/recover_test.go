@@ -3,7 +3,6 @@ package orchestrator_test
 import (
 	"context"
 	"errors"
-	"iter"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -21,18 +20,18 @@ import (
 	"github.com/segue-go/segue/tools"
 )
 
-// recovering runs Recover until the test ends, and keeps the last events of the runs.
+// recovering runs Recover until it is stopped, or the test ends, and keeps the last events of the
+// runs.
 type recovering struct {
-	mu     sync.Mutex
-	ends   map[checkpoint.Key]machine.RunFinished
-	cancel context.CancelFunc
-	done   chan error
+	mu   sync.Mutex
+	ends map[checkpoint.Key]machine.RunFinished
+	stop func() error // returns the error of Recover
 }
 
 func startRecover(t *testing.T, o *orchestrator.Orchestrator, how orchestrator.Recovery) *recovering {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
-	r := &recovering{ends: map[checkpoint.Key]machine.RunFinished{}, cancel: cancel, done: make(chan error, 1)}
+	r := &recovering{ends: map[checkpoint.Key]machine.RunFinished{}}
 	how.Event = func(k checkpoint.Key, e machine.Event) {
 		if end, ok := e.Detail.(machine.RunFinished); ok {
 			r.mu.Lock()
@@ -40,7 +39,22 @@ func startRecover(t *testing.T, o *orchestrator.Orchestrator, how orchestrator.R
 			r.ends[k] = end
 		}
 	}
-	go func() { r.done <- o.Recover(ctx, how) }()
+	done := make(chan error, 1)
+	go func() { done <- o.Recover(ctx, how) }()
+	r.stop = sync.OnceValue(func() error {
+		cancel()
+		return <-done
+	})
+	t.Cleanup(func() { _ = r.stop() })
+	return r
+}
+
+// recoverFor runs Recover for a while.
+func recoverFor(t *testing.T, d time.Duration, o *orchestrator.Orchestrator, how orchestrator.Recovery) *recovering {
+	t.Helper()
+	r := startRecover(t, o, how)
+	time.Sleep(d)
+	_ = r.stop()
 	return r
 }
 
@@ -97,8 +111,7 @@ func TestRecover_runOfADeadProcess(t *testing.T) {
 		require.Equal(t, checkpoint.Lease{}, head.Lease)
 		require.Zero(t, head.Recoveries, "it has come further")
 		require.EqualValues(t, 2, paid.Load())
-		r.cancel()
-		require.ErrorIs(t, <-r.done, context.Canceled)
+		require.ErrorIs(t, r.stop(), context.Canceled)
 	})
 }
 
@@ -123,8 +136,7 @@ func TestRecover_endsTheProcess(t *testing.T) {
 		require.Equal(t, checkpoint.StatusParked, head.Header.Status)
 		require.Contains(t, head.Header.Reason, "3 times")
 		require.Equal(t, 1, head.Last, "nothing happened to it")
-		r.cancel()
-		<-r.done
+		_ = r.stop()
 
 		res := goOn(t, build(left), "r")
 		require.Equal(t, machine.StatusDone, res.Status)
@@ -153,15 +165,12 @@ func TestRecover_otherVersion(t *testing.T) {
 		epoch := head.Epoch
 		time.Sleep(time.Hour)
 		require.Equal(t, epoch, headOf(t, left, "r").Epoch, "it is left alone")
-		r.cancel()
-		<-r.done
+		_ = r.stop()
 
 		r = startRecover(t, build(left, "1"), orchestrator.Recovery{})
 		time.Sleep(time.Minute)
 		require.Equal(t, machine.StatusDone, r.end("r").Status)
 		require.Equal(t, "1", headOf(t, left, "r").Header.Version)
-		r.cancel()
-		<-r.done
 	})
 }
 
@@ -196,8 +205,6 @@ func TestRecover_timer(t *testing.T) {
 		require.Equal(t, machine.StatusDone, end.Status)
 		require.Equal(t, "it is tomorrow", end.Output.ToolMetas()[0].Output)
 		require.EqualValues(t, 2, calls.Load())
-		r.cancel()
-		<-r.done
 	})
 }
 
@@ -224,8 +231,7 @@ func TestInbox(t *testing.T) {
 		time.Sleep(time.Minute)
 		require.Equal(t, machine.StatusDone, r.end("r").Status)
 		require.EqualValues(t, 1, runs.Load())
-		r.cancel()
-		<-r.done
+		_ = r.stop()
 		posted, err := store.Posted(t.Context(), key)
 		require.NoError(t, err)
 		require.Empty(t, posted)
@@ -352,35 +358,30 @@ func TestLease_takenOver(t *testing.T) {
 	})
 }
 
-// unsteady is a store whose appends fail now and then, after or before they are there.
-type unsteady struct {
-	checkpoint.Memory
-	calls int
-}
-
-func (s *unsteady) Append(ctx context.Context, b checkpoint.Batch) error {
-	s.calls++
-	switch s.calls % 3 {
-	case 1:
-		return errDisk
-	case 2:
-		return errors.Join(s.Memory.Append(ctx, b), errDisk)
-	default:
-		return s.Memory.Append(ctx, b)
-	}
-}
-
 // An append that fails is made again, and is not there twice.
 func TestStore_triesAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		store := new(unsteady)
+		store, calls := troubledBy(nil), 0
+		store.before = func(ctx context.Context, method string, b *checkpoint.Batch) error {
+			if method != "Append" {
+				return nil
+			}
+			switch calls++; calls % 3 { // it fails before it has appended, and afterwards
+			case 1:
+				return errDisk
+			case 2:
+				return errors.Join(store.Memory.Append(ctx, *b), errDisk)
+			default:
+				return nil
+			}
+		}
 		var paid atomic.Int32
 		o := solver(t, scripted.New(scripted.Calls(scripted.Call("pay", "{}", "1")), scripted.Text("done")), with(counted("pay", &paid)),
 			func(c *orchestrator.Config) { c.Store = store })
 		res := ran(t, o, task("go"))
 		require.Equal(t, machine.StatusDone, res.Status)
 		require.EqualValues(t, 1, paid.Load())
-		require.Greater(t, store.calls, 8)
+		require.Greater(t, calls, 8)
 	})
 }
 
@@ -395,29 +396,22 @@ func TestRecover_leavesForksAlone(t *testing.T) {
 		ran(t, o, task("go"))
 		fork(t, o, runs.ForkConfig{From: checkpoint.Key{Run: "r"}, At: 1, Run: "fork"})
 		require.Equal(t, checkpoint.StatusParked, headOf(t, store, "fork").Header.Status)
-		r := startRecover(t, build("2"), orchestrator.Recovery{})
+		startRecover(t, build("2"), orchestrator.Recovery{})
 		time.Sleep(time.Hour)
 		require.Equal(t, checkpoint.StatusParked, headOf(t, store, "fork").Header.Status)
 		require.Equal(t, 1, headOf(t, store, "fork").Last)
-		r.cancel()
-		<-r.done
 	})
-}
-
-// slowReads is a store whose Read lasts until its context is done.
-type slowReads struct{ checkpoint.Memory }
-
-func (s *slowReads) Read(ctx context.Context, _ checkpoint.Key, _ int) iter.Seq2[checkpoint.Record, error] {
-	return func(yield func(checkpoint.Record, error) bool) {
-		<-ctx.Done()
-		yield(checkpoint.Record{}, ctx.Err())
-	}
 }
 
 // A process that is taken over while it still reads the journal says so.
 func TestLease_takenOverWhileReading(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		store := new(slowReads)
+		store := troubledBy(func(ctx context.Context, method string, _ *checkpoint.Batch) error {
+			if method == "Read" {
+				<-ctx.Done()
+			}
+			return ctx.Err()
+		})
 		build := func(s checkpoint.Store) *orchestrator.Orchestrator {
 			return solver(t, scripted.New(scripted.Calls(scripted.Call("risky", "{}", "1")), scripted.Text("done")),
 				stored(s), with(counted("risky", new(atomic.Int32))), approving(orchestrator.ApprovalConfig{}))
@@ -429,7 +423,7 @@ func TestLease_takenOverWhileReading(t *testing.T) {
 			over <- err
 		}()
 		time.Sleep(time.Second)
-		_, err := orchestrator.Collect(build(&store.Memory).Resume(t.Context(), orchestrator.Resumption{Run: "r", TakeOver: true}))
+		_, err := orchestrator.Collect(build(store.Memory).Resume(t.Context(), orchestrator.Resumption{Run: "r", TakeOver: true}))
 		require.NoError(t, err)
 		require.ErrorIs(t, <-over, orchestrator.ErrTakenOver)
 	})

@@ -13,24 +13,20 @@ import (
 	"github.com/segue-go/segue/orchestrator"
 )
 
-// damagedInbox is a store that cannot read the messages which it has.
-type damagedInbox struct{ checkpoint.Memory }
-
-func (s *damagedInbox) Posted(context.Context, ...checkpoint.Key) ([]checkpoint.Message, error) {
-	return nil, errors.New("its checksum does not hold")
-}
-
 // A run with a message that nobody can read is not taken each time that Recover looks.
 func TestRecover_unreadableMessage(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		store := new(damagedInbox)
+		store := troubledBy(func(_ context.Context, method string, _ *checkpoint.Batch) error {
+			if method == "Posted" {
+				return errors.New("its checksum does not hold")
+			}
+			return nil
+		})
 		waitingRun(t, store)
 		require.NoError(t, store.Post(t.Context(), checkpoint.Message{ID: "m", Key: keyOfRun, Data: []byte("?")}))
-		r := startRecover(t, goingOn(t, store), orchestrator.Recovery{Every: time.Second})
+		startRecover(t, goingOn(t, store), orchestrator.Recovery{Every: time.Second})
 		time.Sleep(10 * time.Minute)
 		require.InDelta(t, 600/3, headOf(t, store, "r").Epoch, 20)
 		require.Equal(t, checkpoint.StatusWaiting, headOf(t, store, "r").Header.Status)
-		r.cancel()
-		<-r.done
 	})
 }

@@ -32,7 +32,7 @@ func TestRecover_woken(t *testing.T) {
 					store := new(checkpoint.Memory)
 					w := waitingRun(t, store)
 					o := goingOn(t, store, scripted.Text("done"))
-					r := startRecover(t, o, orchestrator.Recovery{Every: time.Minute})
+					startRecover(t, o, orchestrator.Recovery{Every: time.Minute})
 					time.Sleep(time.Second)
 					by := o
 					if !here {
@@ -43,8 +43,6 @@ func TestRecover_woken(t *testing.T) {
 					require.Equal(t, here, headOf(t, store, "r").Header.Status.Ended())
 					time.Sleep(2 * time.Minute)
 					require.True(t, headOf(t, store, "r").Header.Status.Ended())
-					r.cancel()
-					<-r.done
 				})
 			})
 		}
@@ -57,7 +55,7 @@ func TestRecover_wokenOften(t *testing.T) {
 		store := new(checkpoint.Memory)
 		waitingRun(t, store)
 		o := goingOn(t, store, scripted.Text("done"))
-		r := startRecover(t, o, orchestrator.Recovery{Every: 10 * time.Second})
+		startRecover(t, o, orchestrator.Recovery{Every: 10 * time.Second})
 		time.Sleep(time.Second)
 		dead := checkpoint.Key{Run: "dead"}
 		require.NoError(t, store.Append(t.Context(), checkpoint.Batch{
@@ -68,8 +66,6 @@ func TestRecover_wokenOften(t *testing.T) {
 			time.Sleep(time.Second)
 		}
 		require.Equal(t, checkpoint.StatusParked, headOf(t, store, "dead").Header.Status, "it has no records")
-		r.cancel()
-		<-r.done
 	})
 }
 

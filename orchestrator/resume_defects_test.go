@@ -3,7 +3,6 @@ package orchestrator_test
 import (
 	"context"
 	"encoding/json"
-	"iter"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -15,7 +14,6 @@ import (
 	"github.com/segue-go/segue/llmclient/scripted"
 	"github.com/segue-go/segue/machine"
 	"github.com/segue-go/segue/messages"
-	"github.com/segue-go/segue/nextstep"
 	"github.com/segue-go/segue/orchestrator"
 	"github.com/segue-go/segue/tools"
 )
@@ -62,42 +60,6 @@ func TestResume_inProgress(t *testing.T) {
 		require.Equal(t, machine.StatusDone, res.Status)
 		require.EqualValues(t, 1, a.Load())
 	}
-}
-
-// An approval is good for one time: a middleware that makes the call again has it refused.
-func TestApprove_once(t *testing.T) {
-	var runs atomic.Int32
-	asked := 0
-	var second error
-	o := solver(t, scripted.New(scripted.Calls(scripted.Call("risky", "{}", "1")), scripted.Text("done")), with(counted("risky", &runs)),
-		approving(orchestrator.ApprovalConfig{}),
-		handles(func(ctx context.Context, e machine.Effect, next orchestrator.Handler) (nextstep.Answer, error) {
-			answer, err := next(ctx, e)
-			if e.Kind == machine.EffectTool {
-				_, second = next(ctx, e)
-			}
-			return answer, err
-		}),
-		replying(func(machine.Wait) (machine.Reply, error) {
-			asked++
-			return machine.Reply{Approve: true}, nil
-		}))
-	res := ran(t, o, task("go"))
-	require.ErrorContains(t, second, "was made already")
-	require.Equal(t, 1, asked)
-	require.EqualValues(t, 1, runs.Load())
-	require.Equal(t, "did risky", res.Output.ToolMetas()[0].Output)
-}
-
-// panics is a store that panics when it is read.
-type panics struct{ checkpoint.Memory }
-
-func (*panics) Read(context.Context, checkpoint.Key, int) iter.Seq2[checkpoint.Record, error] {
-	panic("no disk")
-}
-
-func (*panics) Head(context.Context, checkpoint.Key) (checkpoint.Head, error) {
-	return checkpoint.Head{Header: checkpoint.Header{Status: checkpoint.StatusDone}}, nil
 }
 
 // A tool that waits in a way of its own is told of as one that asks.

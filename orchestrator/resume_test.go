@@ -216,25 +216,11 @@ func TestResume_cannot(t *testing.T) {
 	require.ErrorContains(t, err, "format 9")
 }
 
-// failing is a store that fails from some record on.
-type failing struct {
-	checkpoint.Memory
-	from int
-	err  error
-}
-
-func (f *failing) Append(ctx context.Context, b checkpoint.Batch) error {
-	if len(b.Records) > 0 && b.Records[0].Seq >= f.from {
-		return f.err
-	}
-	return f.Memory.Append(ctx, b)
-}
-
 // An append that would fail again is not tried again: a run whose store is damaged ends at once.
 func TestJournal_finalFaults(t *testing.T) {
 	for _, final := range []error{checkpoint.ErrCorrupt, checkpoint.ErrTooLarge, checkpoint.ErrID, checkpoint.ErrClosed} {
 		synctest.Test(t, func(t *testing.T) {
-			o := solver(t, scripted.New(scripted.Text("never told")), func(c *orchestrator.Config) { c.Store = &failing{from: 1, err: final} })
+			o := solver(t, scripted.New(scripted.Text("never told")), func(c *orchestrator.Config) { c.Store = failsFrom(1, func() error { return final }) })
 			began := time.Now()
 			_, err := o.Run(t.Context(), task("go"))
 			require.ErrorIs(t, err, final)

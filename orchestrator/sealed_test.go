@@ -40,8 +40,7 @@ func TestSealed_run(t *testing.T) {
 		time.Sleep(time.Minute)
 		require.Equal(t, "charged "+card, r.end("r").Output.Text())
 		require.Equal(t, "yes, "+card, r.end("r").Output.ToolMetas()[0].Output)
-		r.cancel()
-		<-r.done
+		_ = r.stop()
 		require.NotContains(t, whole(t, inner), card)
 		require.NotContains(t, whole(t, inner), "charge")
 

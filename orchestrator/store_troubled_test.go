@@ -3,6 +3,7 @@ package orchestrator_test
 import (
 	"context"
 	"errors"
+	"iter"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -20,10 +21,25 @@ import (
 
 var errDisk = errors.New("the disk is full")
 
-// troubled is a store that does something before a method does its work.
+// troubled is a store that does something before a method does its work, and does not do it if that
+// returns an error.
 type troubled struct {
-	checkpoint.Memory
+	*checkpoint.Memory
 	before func(ctx context.Context, method string, b *checkpoint.Batch) error
+}
+
+func troubledBy(before func(ctx context.Context, method string, b *checkpoint.Batch) error) *troubled {
+	return &troubled{new(checkpoint.Memory), before}
+}
+
+// failsFrom is a store that fails, in whatever way, to append the records from a place on.
+func failsFrom(record int, fail func() error) *troubled {
+	return troubledBy(func(_ context.Context, method string, b *checkpoint.Batch) error {
+		if method == "Append" && len(b.Records) > 0 && b.Records[0].Seq >= record {
+			return fail()
+		}
+		return nil
+	})
 }
 
 func (s *troubled) do(ctx context.Context, method string, b *checkpoint.Batch) error {
@@ -47,18 +63,21 @@ func (s *troubled) Head(ctx context.Context, key checkpoint.Key) (checkpoint.Hea
 	return s.Memory.Head(ctx, key)
 }
 
+func (s *troubled) Read(ctx context.Context, key checkpoint.Key, from int) iter.Seq2[checkpoint.Record, error] {
+	return func(yield func(checkpoint.Record, error) bool) {
+		if err := s.do(ctx, "Read", nil); err != nil {
+			yield(checkpoint.Record{}, err)
+			return
+		}
+		s.Memory.Read(ctx, key, from)(yield)
+	}
+}
+
 func (s *troubled) List(ctx context.Context, q checkpoint.Query) (checkpoint.Page, error) {
 	if err := s.do(ctx, "List", nil); err != nil {
 		return checkpoint.Page{}, err
 	}
 	return s.Memory.List(ctx, q)
-}
-
-func (s *troubled) Post(ctx context.Context, m checkpoint.Message) error {
-	if err := s.do(ctx, "Post", nil); err != nil {
-		return err
-	}
-	return s.Memory.Post(ctx, m)
 }
 
 func (s *troubled) Posted(ctx context.Context, keys ...checkpoint.Key) ([]checkpoint.Message, error) {
@@ -84,39 +103,37 @@ func sleeping(d time.Duration) tools.Tool {
 func TestStore_panicsInAbilities(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var panics atomic.Int32
-		store := &troubled{before: func(_ context.Context, method string, _ *checkpoint.Batch) error {
+		store := troubledBy(func(_ context.Context, method string, _ *checkpoint.Batch) error {
 			if method == "Posted" || method == "List" || method == "Head" {
 				panic(method)
 			}
 			return nil
-		}}
+		})
 		o := solver(t, scripted.New(scripted.Calls(scripted.Call("sleep", "{}", "1")), scripted.Text("done")), with(sleeping(time.Minute)), stored(store), func(c *orchestrator.Config) {
 			c.OnPanic = func(_ context.Context, p machine.PanicReport) {
 				require.Contains(t, []string{"the store in Posted", "the store in List", "the store in Head"}, p.Where)
 				panics.Add(1)
 			}
 		})
-		r := startRecover(t, o, orchestrator.Recovery{})
+		startRecover(t, o, orchestrator.Recovery{})
 		res := ran(t, o, task("go"))
 		require.Equal(t, machine.StatusDone, res.Status)
 		var p *machine.PanicError
 		require.ErrorAs(t, o.Note(t.Context(), keyOfRun, "a note"), &p)
 		require.GreaterOrEqual(t, panics.Load(), int32(60))
-		r.cancel()
-		<-r.done
 	})
 }
 
 // The heartbeats of some runs hang: the others keep their leases.
 func TestLease_heartbeatsHang(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		store := &troubled{before: func(ctx context.Context, _ string, b *checkpoint.Batch) error {
+		store := troubledBy(func(ctx context.Context, _ string, b *checkpoint.Batch) error {
 			if b != nil && len(b.Records) == 0 && strings.HasPrefix(b.Key.Run, "hung") {
 				<-ctx.Done()
 				return ctx.Err()
 			}
 			return nil
-		}}
+		})
 		script := make([]scripted.Reply, 0, 12)
 		for range 6 {
 			script = append(script, scripted.Calls(scripted.Call("sleep", "{}", "1")))
@@ -144,7 +161,7 @@ func TestLease_heartbeatsHang(t *testing.T) {
 // A store that fails while a run is recovered may work again later: the run is not parked.
 func TestRecover_storeFails(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		store := &troubled{}
+		store := troubledBy(nil)
 		build := func(script ...scripted.Reply) *orchestrator.Orchestrator {
 			return solver(t, scripted.New(script...), stored(store), with(echo("risky")), approving(orchestrator.ApprovalConfig{Default: machine.AskAlways, Expires: time.Minute}))
 		}
@@ -157,10 +174,8 @@ func TestRecover_storeFails(t *testing.T) {
 			return nil
 		}
 		o := build(scripted.Text("done"))
-		r := startRecover(t, o, orchestrator.Recovery{})
+		startRecover(t, o, orchestrator.Recovery{})
 		time.Sleep(10 * time.Minute)
 		require.Equal(t, checkpoint.StatusDone, headOf(t, store, "r").Header.Status)
-		r.cancel()
-		<-r.done
 	})
 }

@@ -38,7 +38,12 @@ func TestTakeOver_byTwoAtOnce(t *testing.T) {
 		var all sync.WaitGroup
 		for i := range errs {
 			var once sync.Once
-			store := &meeting{Memory: left, first: func() { once.Do(func() { both.Done(); both.Wait() }) }}
+			store := &troubled{left, func(_ context.Context, method string, _ *checkpoint.Batch) error {
+				if method == "Append" {
+					once.Do(func() { both.Done(); both.Wait() })
+				}
+				return nil
+			}}
 			o := solver(t, model, stored(store))
 			all.Go(func() {
 				_, errs[i] = orchestrator.Collect(o.Resume(t.Context(), orchestrator.Resumption{Run: "r", TakeOver: true}))
@@ -53,17 +58,6 @@ func TestTakeOver_byTwoAtOnce(t *testing.T) {
 		require.NoError(t, errs[1])
 		require.Zero(t, headOf(t, left, "r").Recoveries)
 	})
-}
-
-// meeting is a store whose process does something before its first append.
-type meeting struct {
-	*checkpoint.Memory
-	first func()
-}
-
-func (m *meeting) Append(ctx context.Context, b checkpoint.Batch) error {
-	m.first()
-	return m.Memory.Append(ctx, b)
 }
 
 // unclear is a store whose leases are taken, though it says that it failed.
@@ -102,12 +96,12 @@ func TestResume_unclearLease(t *testing.T) {
 func TestStore_closed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var tries atomic.Int32
-		store := &troubled{before: func(_ context.Context, method string, _ *checkpoint.Batch) error {
+		store := troubledBy(func(_ context.Context, method string, _ *checkpoint.Batch) error {
 			if method == "Append" && tries.Add(1) > 1 {
 				return &checkpoint.Error{Store: "mine", Kind: checkpoint.ErrClosed}
 			}
 			return nil
-		}}
+		})
 		began := time.Now()
 		o := solver(t, scripted.New(scripted.Text("done")), stored(store), func(c *orchestrator.Config) { c.Timeouts.Store = time.Minute })
 		_, err := o.Run(t.Context(), task("go"))
