@@ -238,10 +238,8 @@ func TestAsk_afterTheStep(t *testing.T) {
 	events := watched(t, o, task("go"))
 	require.Equal(t, "yes", finished(t, events).Output.ToolMetas()[1].Output)
 	var ends []bool
-	for _, e := range events {
-		if d, ok := e.Detail.(machine.WaitEnded); ok {
-			ends = append(ends, d.Reply != nil)
-		}
+	for _, d := range details[machine.WaitEnded](events) {
+		ends = append(ends, d.Reply != nil)
 	}
 	require.Equal(t, []bool{false, true}, ends, "what began has ended: the one without an answer")
 }

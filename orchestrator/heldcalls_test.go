@@ -2,6 +2,8 @@ package orchestrator_test
 
 import (
 	"encoding/json"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -79,64 +81,6 @@ func TestHeldCalls_last(t *testing.T) {
 	require.Len(t, model.Requests(), 1)
 }
 
-// A call that stayed text shows as well that the server does not force calls.
-func TestHeldCalls_afterACallInTheText(t *testing.T) {
-	model := scripted.New(scripted.Text(listMonday), scripted.Text("Linden."), byGrammar, scripted.Text("Ahorn."))
-	o := forcing(t, model)
-	for _, want := range []string{"Linden.", "Ahorn."} {
-		called, res := calledIn(t, o, delegation.Input{Goal: "Which rooms are free?"})
-		require.Equal(t, []string{"list_rooms"}, called)
-		require.Equal(t, want, res.Output.Text())
-	}
-	require.Empty(t, model.Requests()[0].Schema)
-	require.NotEmpty(t, model.Requests()[2].Schema)
-}
-
-// Where nothing holds the reply to a schema, the error about the first reply counts, and the model
-// is not asked so again.
-func TestHeldCalls_noSchemas(t *testing.T) {
-	model := scripted.New(scripted.Text(roomsOf), scripted.Text(roomsOf), scripted.Text("Linden."), scripted.Text(roomsOf), scripted.Text("Ahorn."))
-	o := solver(t, model, with(officeTools()...))
-	_, res := calledIn(t, o, delegation.Input{Goal: "Which rooms are free?"})
-	require.Equal(t, "Linden.", res.Output.Text())
-	_, res = calledIn(t, o, delegation.Input{Goal: "And on Tuesday?"})
-	require.Equal(t, "Ahorn.", res.Output.Text())
-	for i, r := range model.Requests() {
-		require.Equal(t, i == 1, r.Schema != nil, i)
-	}
-}
-
-// A call that cannot be made is asked for again so that it can.
-func TestHeldCalls_ofNoTool(t *testing.T) {
-	model := scripted.New(scripted.Text(roomsOf), byGrammar, scripted.Text("Linden."))
-	called, res := calledIn(t, solver(t, model, with(officeTools()...)), delegation.Input{Goal: "Which rooms are free?"})
-	require.Equal(t, []string{"list_rooms"}, called)
-	require.Equal(t, "Linden.", res.Output.Text())
-	require.Contains(t, string(model.Requests()[1].Schema.Schema), "answer")
-}
-
-// So is an empty reply, where a call was left in a text before.
-func TestHeldCalls_afterNothing(t *testing.T) {
-	model := scripted.New(scripted.Text(listMonday), scripted.Text("\n"), byGrammar, scripted.Text("Linden."))
-	called, res := calledIn(t, solver(t, model, with(officeTools()...)), delegation.Input{Goal: "Which rooms are free?"})
-	require.Equal(t, []string{"list_rooms", "list_rooms"}, called)
-	require.Equal(t, "Linden.", res.Output.Text())
-	require.NotEmpty(t, model.Requests()[2].Schema)
-
-	model = scripted.New(scripted.Text(listMonday), scripted.Text("\n"), scripted.Text(roomsOf))
-	_, res = calledIn(t, solver(t, model, with(officeTools()...)), delegation.Input{Goal: "Which rooms are free?"})
-	require.Equal(t, "\n", res.Output.Text(), "it is as it was")
-}
-
-// A server that cannot do schemas at all fails none of the runs: the model is told what is wrong.
-func TestHeldCalls_refused(t *testing.T) {
-	down := scripted.Reply{Err: &llmclient.Error{Code: llmclient.CodeUnavailable, Message: "failed to make a sampler"}}
-	model := scripted.New(scripted.Text(roomsOf), down, scripted.Text("Linden."))
-	_, res := calledIn(t, solver(t, model, with(officeTools()...)), delegation.Input{Goal: "Which rooms are free?"})
-	require.Equal(t, "Linden.", res.Output.Text())
-	require.Empty(t, model.Requests()[2].Schema)
-}
-
 // After text from outside a call by schema needs a person's approval, as a call in the text does.
 func TestHeldCalls_needApproval(t *testing.T) {
 	save := scripted.Text(`{"reply": {"tool": "save_note", "arguments": {"title": "x", "text": "owned"}}}`)
@@ -145,12 +89,48 @@ func TestHeldCalls_needApproval(t *testing.T) {
 	require.Equal(t, machine.StatusWaiting, res.Status)
 }
 
-// Other servers and other replies are left alone.
-func TestHeldCalls_elsewhere(t *testing.T) {
-	model := scripted.New(scripted.Text(roomsOf))
-	_, res := calledIn(t, forcing(t, native{model}), delegation.Input{Goal: "Which rooms are free?"})
-	require.Equal(t, roomsOf, res.Output.Text())
-	model = scripted.New(scripted.Text("I would look."))
-	_, res = calledIn(t, forcing(t, model), delegation.Input{Goal: "Which rooms are free?"})
-	require.Equal(t, "I would look.", res.Output.Text())
+// What is asked for again by schema, and what is left alone.
+func TestHeldCalls(t *testing.T) {
+	text := func(texts ...string) (list []scripted.Reply) {
+		for _, s := range texts {
+			list = append(list, scripted.Text(s))
+		}
+		return list
+	}
+	grammar := byGrammar.Text
+	down := scripted.Reply{Err: &llmclient.Error{Code: llmclient.CodeUnavailable, Message: "failed to make a sampler"}}
+	for name, c := range map[string]struct {
+		forced  bool // the model has to call a tool
+		replies []scripted.Reply
+		called  []string // in each run
+		answers []string // of the runs, one after the other
+		schemas []int    // the places of the requests that have one
+	}{
+		"a call of no tool":                             {false, text(roomsOf, grammar, "Linden."), []string{"list_rooms"}, []string{"Linden."}, []int{1}},
+		"a call in the text, where calls are forced":    {true, text(listMonday, "Linden.", grammar, "Ahorn."), []string{"list_rooms"}, []string{"Linden.", "Ahorn."}, []int{2}},
+		"nothing holds the reply: not asked so again":   {false, text(roomsOf, roomsOf, "Linden.", roomsOf, "Ahorn."), nil, []string{"Linden.", "Ahorn."}, []int{1}},
+		"an empty reply behind a call in the text":      {false, text(listMonday, "\n", grammar, "Linden."), []string{"list_rooms", "list_rooms"}, []string{"Linden."}, []int{2}},
+		"an empty reply, and nothing holds the next":    {false, text(listMonday, "\n", roomsOf), []string{"list_rooms"}, []string{"\n"}, []int{2}},
+		"a server that has no schemas fails none":       {false, append(text(roomsOf), append([]scripted.Reply{down}, text("Linden.")...)...), nil, []string{"Linden."}, []int{1}},
+		"a reply that is no call, where one was forced": {true, text("I would look."), nil, []string{"I would look."}, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			model := scripted.New(c.replies...)
+			o := solver(t, model, with(officeTools()...))
+			if c.forced {
+				o = forcing(t, model)
+			}
+			for _, answer := range c.answers {
+				called, res := calledIn(t, o, delegation.Input{Goal: "Which rooms are free?"})
+				require.Equal(t, c.called, called)
+				require.Equal(t, answer, res.Output.Text())
+			}
+			for i, r := range model.Requests() {
+				require.Equal(t, slices.Contains(c.schemas, i), r.Schema != nil, "request %d", i)
+				require.Equal(t, r.Schema != nil && !c.forced, r.Schema != nil && strings.Contains(string(r.Schema.Schema), "answer"))
+			}
+		})
+	}
+	_, res := calledIn(t, forcing(t, native{scripted.New(scripted.Text(roomsOf))}), delegation.Input{Goal: "Which rooms are free?"})
+	require.Equal(t, roomsOf, res.Output.Text(), "a server that returns calls as such")
 }

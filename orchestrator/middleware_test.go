@@ -21,40 +21,30 @@ import (
 // A middleware sees each step, may change it, and may answer it itself; what it does wrong fails
 // the step, not the process.
 func TestMiddleware(t *testing.T) {
-	run := func(m orchestrator.Middleware, replies ...scripted.Reply) (orchestrator.Result, error) {
-		o := solver(t, scripted.New(replies...), with(echo("a")), func(c *orchestrator.Config) { c.Middleware = []orchestrator.Middleware{m} })
-		return o.Run(t.Context(), task("go"))
+	type handler = func(ctx context.Context, e machine.Effect, next orchestrator.Handler) (nextstep.Answer, error)
+	run := func(h handler, replies ...scripted.Reply) (orchestrator.Result, error) {
+		return solver(t, scripted.New(replies...), with(echo("a")), handles(h)).Run(t.Context(), task("go"))
 	}
 	t.Run("answers", func(t *testing.T) {
-		res, err := run(func(orchestrator.Handler) orchestrator.Handler {
-			return func(_ context.Context, e machine.Effect) (nextstep.Answer, error) {
-				require.Equal(t, "r/1/0", e.Key())
-				require.Equal(t, machine.EffectModel, e.Kind)
-				return said("from the middleware"), nil
-			}
+		res, err := run(func(_ context.Context, e machine.Effect, _ orchestrator.Handler) (nextstep.Answer, error) {
+			require.Equal(t, "r/1/0", e.Key())
+			require.Equal(t, machine.EffectModel, e.Kind)
+			return said("from the middleware"), nil
 		})
 		require.NoError(t, err)
 		require.Equal(t, "from the middleware", res.Output.Text())
 	})
-	t.Run("answers nothing", func(t *testing.T) {
-		_, err := run(func(orchestrator.Handler) orchestrator.Handler {
-			return func(context.Context, machine.Effect) (nextstep.Answer, error) { return nil, nil }
+	for name, wrong := range map[string]nextstep.Answer{"answers nothing": nil, "answers something else": nextstep.ToolResult{}} {
+		t.Run(name, func(t *testing.T) {
+			_, err := run(func(context.Context, machine.Effect, orchestrator.Handler) (nextstep.Answer, error) {
+				return wrong, nil
+			})
+			require.ErrorContains(t, err, "the answer cannot be used: ")
 		})
-		require.ErrorContains(t, err, "the answer cannot be used: ")
-	})
-	t.Run("answers something else", func(t *testing.T) {
-		_, err := run(func(orchestrator.Handler) orchestrator.Handler {
-			return func(context.Context, machine.Effect) (nextstep.Answer, error) {
-				return nextstep.ToolResult{}, nil
-			}
-		})
-		require.ErrorContains(t, err, "the answer cannot be used: ")
-	})
+	}
 	t.Run("suspends without saying for what", func(t *testing.T) {
-		res, err := run(func(orchestrator.Handler) orchestrator.Handler {
-			return func(context.Context, machine.Effect) (nextstep.Answer, error) {
-				return nil, &orchestrator.SuspendedError{}
-			}
+		res, err := run(func(context.Context, machine.Effect, orchestrator.Handler) (nextstep.Answer, error) {
+			return nil, &orchestrator.SuspendedError{}
 		})
 		require.ErrorIs(t, err, tools.ErrSuspended)
 		require.Equal(t, machine.StatusWaiting, res.Status)
@@ -63,32 +53,26 @@ func TestMiddleware(t *testing.T) {
 	t.Run("loses the result when the run ends", func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
-		pay := tools.NewRaw(tools.Definition{Name: "pay"}, func(context.Context, string) (string, error) { return "paid", nil })
-		o := solver(t, scripted.New(scripted.Calls(scripted.Call("pay", "{}", "1"))), with(pay), func(c *orchestrator.Config) {
-			c.Middleware = []orchestrator.Middleware{func(next orchestrator.Handler) orchestrator.Handler {
-				return func(ctx context.Context, e machine.Effect) (nextstep.Answer, error) {
-					answer, err := next(ctx, e)
-					if e.Kind == machine.EffectTool {
-						cancel()
-						return nil, ctx.Err()
-					}
-					return answer, err
+		o := solver(t, scripted.New(scripted.Calls(scripted.Call("pay", "{}", "1"))), with(echo("pay")),
+			handles(func(ctx context.Context, e machine.Effect, next orchestrator.Handler) (nextstep.Answer, error) {
+				answer, err := next(ctx, e)
+				if e.Kind == machine.EffectTool {
+					cancel()
+					return nil, ctx.Err()
 				}
-			}}
-		})
+				return answer, err
+			}))
 		res, err := o.Run(ctx, task("go"))
 		require.ErrorIs(t, err, context.Canceled)
 		require.Equal(t, messages.StatusUnknown, res.Output.ToolMetas()[0].Status, "it may have had its effect")
 	})
 	t.Run("suspends", func(t *testing.T) {
 		wait := machine.Wait{ID: "w", Kind: "review", Text: "May I?"}
-		res, err := run(func(next orchestrator.Handler) orchestrator.Handler {
-			return func(ctx context.Context, e machine.Effect) (nextstep.Answer, error) {
-				if e.Kind == machine.EffectTool {
-					return nil, fmt.Errorf("ask first: %w", &orchestrator.SuspendedError{Waits: []machine.Wait{wait}})
-				}
-				return next(ctx, e)
+		res, err := run(func(ctx context.Context, e machine.Effect, next orchestrator.Handler) (nextstep.Answer, error) {
+			if e.Kind == machine.EffectTool {
+				return nil, fmt.Errorf("ask first: %w", &orchestrator.SuspendedError{Waits: []machine.Wait{wait}})
 			}
+			return next(ctx, e)
 		}, scripted.Calls(scripted.Call("a", "{}", "1")))
 		require.ErrorIs(t, err, tools.ErrSuspended)
 		require.Equal(t, machine.StatusWaiting, res.Status)

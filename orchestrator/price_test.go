@@ -77,10 +77,8 @@ func TestRun_cost(t *testing.T) {
 // taken is the first step of a run that was performed.
 func taken(t *testing.T, events []machine.Event) machine.StepTaken {
 	t.Helper()
-	for _, e := range events {
-		if step, ok := e.Detail.(machine.StepTaken); ok {
-			return step
-		}
+	for _, step := range details[machine.StepTaken](events) {
+		return step
 	}
 	require.Fail(t, "no step was taken")
 	return machine.StepTaken{}
@@ -113,16 +111,12 @@ func TestRun_unpriced(t *testing.T) {
 func TestLeft(t *testing.T) {
 	var left delegation.Limits
 	model := scripted.New(scripted.Calls(scripted.Call("look", "{}", "1")), scripted.Text("done"))
-	o := solver(t, model, with(echo("look")), func(c *orchestrator.Config) {
-		c.Middleware = []orchestrator.Middleware{func(next orchestrator.Handler) orchestrator.Handler {
-			return func(ctx context.Context, e machine.Effect) (nextstep.Answer, error) {
-				if e.Kind == machine.EffectTool {
-					left = e.Left
-				}
-				return next(ctx, e)
-			}
-		}}
-	})
+	o := solver(t, model, with(echo("look")), handles(func(ctx context.Context, e machine.Effect, next orchestrator.Handler) (nextstep.Answer, error) {
+		if e.Kind == machine.EffectTool {
+			left = e.Left
+		}
+		return next(ctx, e)
+	}))
 	ran(t, o, orchestrator.Task{Input: delegation.Input{Goal: "go"}, Limits: delegation.Limits{ToolCalls: 5, Steps: 9}})
 	require.Equal(t, 4, left.ToolCalls, "its own call is used")
 	require.Equal(t, 7, left.Steps)

@@ -79,12 +79,11 @@ func TestReply_errorIsTold(t *testing.T) {
 				with(counted("pay", &effects), tools.AskUser()), approving(orchestrator.ApprovalConfig{}), replying(tt.reply))
 			events := watched(t, o, task("go"))
 			n := 0
-			for _, e := range events {
-				if d, ok := e.Detail.(machine.WaitEnded); ok {
-					n++
-					require.Nil(t, d.Reply)
-					require.Equal(t, tt.want, &delegation.Error{Code: d.Err.Code, Message: d.Err.Message})
-				}
+			for _, d := range details[machine.WaitEnded](events) {
+				n++
+				require.Nil(t, d.Reply)
+				require.Equal(t, tt.want, &delegation.Error{Code: d.Err.Code, Message: d.Err.Message})
+
 			}
 			require.Equal(t, 2, n)
 			require.Zero(t, effects.Load())

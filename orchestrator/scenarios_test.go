@@ -62,10 +62,8 @@ func TestS1_29_retries(t *testing.T) {
 			started, ended := terminals(events)
 			require.Equal(t, []int{1, 1}, []int{started, ended})
 			var attempts []int
-			for _, e := range events {
-				if d, ok := e.Detail.(machine.RetryWaiting); ok {
-					attempts = append(attempts, d.Attempt)
-				}
+			for _, d := range details[machine.RetryWaiting](events) {
+				attempts = append(attempts, d.Attempt)
 			}
 			require.Equal(t, []int{1, 2}, attempts)
 		})
@@ -121,7 +119,7 @@ func TestS1_32_errorChunk(t *testing.T) {
 			`data: {"error":{"message":"the model fell over","type":"server_error"}}`+"\n\n")
 	}))
 	defer server.Close()
-	client, err := openaichat.New(openaichat.Config{BaseURL: server.URL, APIKey: "k", Model: "m"})
+	client, err := openaichat.New(openaichat.Config{BaseURL: server.URL, APIKey: "k", Model: "m", MaxRetries: -1})
 	require.NoError(t, err)
 	events, err := collect(t, solver(t, client), task("go"))
 	require.ErrorContains(t, err, "the model fell over")

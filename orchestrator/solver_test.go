@@ -62,6 +62,34 @@ func watched(t *testing.T, o *orchestrator.Orchestrator, ta orchestrator.Task) [
 	return events
 }
 
+// details returns what events of one kind say.
+func details[D machine.Detail](events []machine.Event) (list []D) {
+	for _, e := range events {
+		if d, ok := e.Detail.(D); ok {
+			list = append(list, d)
+		}
+	}
+	return list
+}
+
+// stoppedAt streams a task that is asked to stop at an event, and returns its last one.
+func stoppedAt(t *testing.T, o *orchestrator.Orchestrator, ta orchestrator.Task, at func(machine.Event) bool) (end machine.RunFinished) {
+	t.Helper()
+	stop := make(chan struct{})
+	ta.Stop = stop
+	for e := range o.Stream(t.Context(), ta) {
+		if at(e) {
+			close(stop)
+		}
+		end, _ = e.Detail.(machine.RunFinished)
+	}
+	return end
+}
+
+func isKind(kind machine.EventKind) func(machine.Event) bool {
+	return func(e machine.Event) bool { return e.Kind == kind }
+}
+
 func kinds(events []machine.Event) []machine.EventKind {
 	var list []machine.EventKind
 	for _, e := range events {

@@ -18,7 +18,6 @@ import (
 // in the history.
 func TestStop_answeredTool(t *testing.T) {
 	for _, parallel := range []int{0, 1} {
-		stop := make(chan struct{})
 		tool := tools.NewRaw(tools.Definition{Name: "order"}, func(ctx context.Context, _ string) (string, error) {
 			return tools.Ask(ctx, tools.Question{Text: "which?"})
 		})
@@ -28,15 +27,7 @@ func TestStop_answeredTool(t *testing.T) {
 				return machine.Reply{Text: "the red one"}, nil
 			}
 		})
-		ta := task("go")
-		ta.Stop = stop
-		var end machine.RunFinished
-		for e := range o.Stream(t.Context(), ta) {
-			if e.Kind == machine.EventWaitEnded {
-				close(stop)
-			}
-			end, _ = e.Detail.(machine.RunFinished)
-		}
+		end := stoppedAt(t, o, task("go"), isKind(machine.EventWaitEnded))
 		require.Equal(t, machine.StatusStopped, end.Status)
 		require.Equal(t, "the red one", end.Output.ToolMetas()[0].Output)
 	}
@@ -45,7 +36,6 @@ func TestStop_answeredTool(t *testing.T) {
 // A tool that asks at the moment at which the run is stopped is told so, although nobody was asked
 // yet.
 func TestStop_toolThatAsks(t *testing.T) {
-	stop := make(chan struct{})
 	tool := tools.NewRaw(tools.Definition{Name: "order"}, func(ctx context.Context, _ string) (string, error) {
 		_, err := tools.Ask(ctx, tools.Question{Text: "which?"})
 		return "", err
@@ -56,15 +46,7 @@ func TestStop_toolThatAsks(t *testing.T) {
 			return machine.Reply{}, nil
 		}
 	})
-	ta := task("go")
-	ta.Stop = stop
-	var end machine.RunFinished
-	for e := range o.Stream(t.Context(), ta) {
-		if e.Kind == machine.EventWaitStarted {
-			close(stop)
-		}
-		end, _ = e.Detail.(machine.RunFinished)
-	}
+	end := stoppedAt(t, o, task("go"), isKind(machine.EventWaitStarted))
 	require.Equal(t, machine.StatusStopped, end.Status)
 	require.Contains(t, end.Output.ToolMetas()[0].Output, "stop was asked for")
 }

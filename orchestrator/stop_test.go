@@ -113,8 +113,7 @@ func TestStream_consumerPanicsBesideAModel(t *testing.T) {
 		}
 		return nil, ctx.Err()
 	})
-	through := func(next orchestrator.Handler) orchestrator.Handler { return next }
-	o := solver(t, client, func(c *orchestrator.Config) { c.Middleware = []orchestrator.Middleware{through} })
+	o := solver(t, client, handles(passing))
 	require.PanicsWithValue(t, "the consumer's own", func() {
 		for e := range o.Stream(t.Context(), task("go")) {
 			if e.Kind == machine.EventTextDelta {

@@ -87,8 +87,7 @@ func TestStream_panicWhileTheConsumerHasTheWord(t *testing.T) {
 			time.Sleep(time.Second)
 			panic("the client")
 		})
-		through := func(next orchestrator.Handler) orchestrator.Handler { return next }
-		o := solver(t, client, func(c *orchestrator.Config) { c.Middleware = []orchestrator.Middleware{through} })
+		o := solver(t, client, handles(passing))
 		var last error
 		for e, err := range o.Stream(t.Context(), task("go")) {
 			if last = err; e.Kind == machine.EventTextDelta {

@@ -142,20 +142,15 @@ func TestSuspend_foreignState(t *testing.T) {
 	} {
 		var reserved, shipped atomic.Int32
 		calls := 0
-		mw := func(next orchestrator.Handler) orchestrator.Handler {
-			return func(ctx context.Context, e machine.Effect) (nextstep.Answer, error) {
-				if e.Kind != machine.EffectTool {
-					return next(ctx, e)
-				}
-				if calls++; calls == 1 {
-					return nil, &orchestrator.SuspendedError{State: []byte(state), Waits: []machine.Wait{{Kind: machine.WaitQuestion, Text: "May I?"}}}
+		o := solver(t, scripted.New(shipment()...), with(shipping(&reserved, &shipped, time.Time{})), stored(new(checkpoint.Memory)),
+			handles(func(ctx context.Context, e machine.Effect, next orchestrator.Handler) (nextstep.Answer, error) {
+				if e.Kind == machine.EffectTool {
+					if calls++; calls == 1 {
+						return nil, &orchestrator.SuspendedError{State: []byte(state), Waits: []machine.Wait{{Kind: machine.WaitQuestion, Text: "May I?"}}}
+					}
 				}
 				return next(ctx, e)
-			}
-		}
-		o := solver(t, scripted.New(shipment()...), with(shipping(&reserved, &shipped, time.Time{})), stored(new(checkpoint.Memory)), func(c *orchestrator.Config) {
-			c.Middleware = []orchestrator.Middleware{mw}
-		})
+			}))
 		res := ran(t, o, task("go"))
 		res = goOn(t, o, "r", answersTo(res, "yes")...)
 		if want == "" {

@@ -119,19 +119,14 @@ func callsIn(script []scripted.Reply) (n int) {
 // S1-7: what is stopped behind its second round has the messages of two rounds, and its metadata
 // says that there were two.
 func TestS1_7_stoppedBehindTheSecondRound(t *testing.T) {
-	stop := make(chan struct{})
 	model := scripted.New(scripted.Calls(scripted.Call("a", "1", "1")), scripted.Calls(scripted.Call("a", "2", "2")), scripted.Text("never"))
-	ta, rounds := task("go"), 0
-	ta.Stop = stop
-	var end machine.RunFinished
-	for e := range solver(t, model, with(echo("a"))).Stream(t.Context(), ta) {
+	rounds := 0
+	end := stoppedAt(t, solver(t, model, with(echo("a"))), task("go"), func(e machine.Event) bool {
 		if e.Kind == machine.EventToolFinished {
-			if rounds++; rounds == 2 {
-				close(stop)
-			}
+			rounds++
 		}
-		end, _ = e.Detail.(machine.RunFinished)
-	}
+		return e.Kind == machine.EventToolFinished && rounds == 2
+	})
 	require.Equal(t, machine.StatusStopped, end.Status)
 	require.Len(t, model.Requests(), 2)
 	require.JSONEq(t, "2", string(end.Output.Metadata["model_calls"]))
@@ -229,25 +224,22 @@ func TestS3_18_noSuchAgent(t *testing.T) {
 func TestS3_19_orderOfHooks(t *testing.T) {
 	var order []string
 	note := func(text string) { order = append(order, text) }
-	hooks := func(next orchestrator.Handler) orchestrator.Handler {
-		return func(ctx context.Context, e machine.Effect) (nextstep.Answer, error) {
-			if e.Kind != machine.EffectTool {
-				if len(e.Step.(nextstep.GetChatCompletion).Request.Tools) == 0 {
-					note("plan")
-				}
-				return next(ctx, e)
+	hooks := handles(func(ctx context.Context, e machine.Effect, next orchestrator.Handler) (nextstep.Answer, error) {
+		if e.Kind != machine.EffectTool {
+			if len(e.Step.(nextstep.GetChatCompletion).Request.Tools) == 0 {
+				note("plan")
 			}
-			note("before " + e.Call.Arguments)
-			e.Call.Arguments = `{"n":2}`
-			answer, err := next(ctx, e)
-			note("behind " + answer.(nextstep.ToolResult).Output.Output)
-			return answer, err
+			return next(ctx, e)
 		}
-	}
+		note("before " + e.Call.Arguments)
+		e.Call.Arguments = `{"n":2}`
+		answer, err := next(ctx, e)
+		note("behind " + answer.(nextstep.ToolResult).Output.Output)
+		return answer, err
+	})
 	model := scripted.New(scripted.Text("1. Look."), scripted.Calls(scripted.Call("a", `{"n":1}`, "1")), scripted.Text("1. Say it."), scripted.Text("done"))
-	o := solver(t, model, with(echo("a")), func(c *orchestrator.Config) {
+	o := solver(t, model, with(echo("a")), hooks, func(c *orchestrator.Config) {
 		c.Strategies = strategy.Set{"solve": heeding(func(stepagent.Step) { note("step") })}
-		c.Middleware = []orchestrator.Middleware{hooks}
 	})
 	for e, err := range o.Stream(t.Context(), task("go")) {
 		require.NoError(t, err)
