@@ -30,7 +30,7 @@ func writesCalls(pause time.Duration) llmclient.Client {
 		}
 		for i, c := range resp.Message.Calls() {
 			for _, b := range c.Arguments {
-				time.Sleep(pause)
+				<-time.After(pause)
 				tell(llmclient.CallDelta{Index: i, Tool: c.Name, Text: string(b)})
 			}
 		}

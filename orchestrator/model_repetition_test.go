@@ -48,7 +48,10 @@ func (c *endless) Complete(ctx context.Context, req *llmclient.Request, onDelta 
 	var text strings.Builder
 	var calls []messages.AssistantContent
 	for i := range mostPieces {
-		if time.Sleep(c.silent); ctx.Err() != nil {
+		if c.silent > 0 {
+			<-time.After(c.silent)
+		}
+		if ctx.Err() != nil {
 			break
 		}
 		piece := c.piece(i)

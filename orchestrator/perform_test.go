@@ -75,14 +75,6 @@ func callOf(name string) machine.Effect {
 
 // Whatever becomes of a call, it has one result, as in a run.
 func TestPerform_tools(t *testing.T) {
-	list := []tools.Tool{
-		raw("works", func(context.Context, string) (string, error) { return "A", nil }),
-		raw("panics", func(context.Context, string) (string, error) { panic("no") }),
-		tools.NewRaw(tools.Definition{Name: "hangs", Timeout: time.Second}, func(context.Context, string) (string, error) {
-			time.Sleep(time.Hour)
-			return "", nil
-		}),
-	}
 	around := func(next orchestrator.Handler) orchestrator.Handler {
 		return func(ctx context.Context, e machine.Effect) (nextstep.Answer, error) {
 			if e.Call.Name == "breaks" {
@@ -97,6 +89,14 @@ func TestPerform_tools(t *testing.T) {
 		} {
 			t.Run(fmt.Sprintf("%s, wrapped %v", name, wrapped), func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
+					list := []tools.Tool{
+						raw("works", func(context.Context, string) (string, error) { return "A", nil }),
+						raw("panics", func(context.Context, string) (string, error) { panic("no") }),
+						tools.NewRaw(tools.Definition{Name: "hangs", Timeout: time.Second}, func(context.Context, string) (string, error) {
+							time.Sleep(time.Hour)
+							return "", nil
+						}),
+					}
 					cfg := orchestrator.Config{Client: scripted.New(), Strategies: strategy.Set{"solve": completetask.New(completetask.Config{})}, Tools: list}
 					if wrapped {
 						cfg.Middleware = []orchestrator.Middleware{around}

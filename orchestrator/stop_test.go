@@ -48,18 +48,6 @@ func TestS4_20_streamFails(t *testing.T) {
 
 // A time-out ends a run or a request, and what was generated until then is kept.
 func TestTimeouts(t *testing.T) {
-	hang := llmclient.ClientFunc(func(ctx context.Context, _ *llmclient.Request, onDelta func(llmclient.Delta)) (*llmclient.Response, error) {
-		if onDelta != nil {
-			for range 5 {
-				time.Sleep(8 * time.Second)
-				if ctx.Err() == nil {
-					onDelta(llmclient.Delta{Text: "."})
-				}
-			}
-		}
-		<-ctx.Done()
-		return nil, &llmclient.Error{Code: llmclient.CodeTimeout, Partial: messages.AssistantText("half"), Err: context.Cause(ctx)}
-	})
 	for name, test := range map[string]struct {
 		timeouts orchestrator.Timeouts
 		status   machine.Status
@@ -72,6 +60,18 @@ func TestTimeouts(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
+				hang := llmclient.ClientFunc(func(ctx context.Context, _ *llmclient.Request, onDelta func(llmclient.Delta)) (*llmclient.Response, error) {
+					if onDelta != nil {
+						for range 5 {
+							time.Sleep(8 * time.Second)
+							if ctx.Err() == nil {
+								onDelta(llmclient.Delta{Text: "."})
+							}
+						}
+					}
+					<-ctx.Done()
+					return nil, &llmclient.Error{Code: llmclient.CodeTimeout, Partial: messages.AssistantText("half"), Err: context.Cause(ctx)}
+				})
 				o := solver(t, hang, func(c *orchestrator.Config) { c.Timeouts = test.timeouts })
 				start := time.Now()
 				events, err := collect(t, o, task("go"))

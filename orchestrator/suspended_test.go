@@ -70,7 +70,7 @@ func TestSuspendedRuns(t *testing.T) {
 		copy(waits[i][:], start(fmt.Sprintf("run-%06d", i)).Waits[0].ID)
 	}
 	for patience := time.Now().Add(time.Minute); runtime.NumGoroutine() > goroutines && time.Now().Before(patience); {
-		time.Sleep(time.Millisecond) // those of the last tool end on their own
+		runtime.Gosched() // those of the last tool end on their own
 	}
 	require.LessOrEqual(t, runtime.NumGoroutine(), goroutines, "a run that waits holds no goroutine")
 	each := int(heapInUse()-before) / len(waits)

@@ -140,8 +140,9 @@ func TestAlive(t *testing.T) {
 		_, err := conn.Read(b[:])
 		read <- err
 	}()
-	time.Sleep(10 * time.Millisecond)
-	require.True(t, pgstore.Alive(conn))
+	for range 1000 { // by then it reads
+		require.True(t, pgstore.Alive(conn))
+	}
 	_, err = other.Write([]byte("E"))
 	require.NoError(t, err)
 	require.NoError(t, <-read)
@@ -166,9 +167,14 @@ func TestAlive_whileSomebodyReads(t *testing.T) {
 		_, err := conn.Read(make([]byte, 1))
 		read <- err
 	}()
-	time.Sleep(10 * time.Millisecond)
 	said := make(chan bool)
-	go func() { said <- pgstore.Alive(conn) }()
+	go func() {
+		alive := true
+		for range 1000 { // by then it reads
+			alive = alive && pgstore.Alive(conn)
+		}
+		said <- alive
+	}()
 	select {
 	case alive := <-said:
 		require.True(t, alive)
@@ -185,15 +191,15 @@ func TestAlive_whileSomebodyReads(t *testing.T) {
 type loader struct {
 	s      *pgstore.Store
 	run    string
-	stored int
+	stored atomic.Int32
 	failed int
 	over   *atomic.Bool
 }
 
 func (l *loader) work(ctx context.Context) error {
 	for !l.over.Load() {
-		b := next(l.run, l.stored+1, content(l.run, l.stored+1))
-		if l.stored == 0 {
+		b := next(l.run, int(l.stored.Load())+1, content(l.run, int(l.stored.Load())+1))
+		if l.stored.Load() == 0 {
 			b.Header = &checkpoint.Header{Status: checkpoint.StatusRunning}
 		}
 		for {
@@ -207,7 +213,7 @@ func (l *loader) work(ctx context.Context) error {
 			l.failed++
 			time.Sleep(time.Millisecond)
 		}
-		l.stored++
+		l.stored.Add(1)
 	}
 	return nil
 }
@@ -222,27 +228,34 @@ func load(t *testing.T, server *pgtest.Server, disturb func()) {
 	errs := make([]error, len(loaders))
 	var all sync.WaitGroup
 	for i := range loaders {
-		loaders[i] = loader{s: s, run: fmt.Sprint("run-", i), over: &over}
+		loaders[i].s, loaders[i].run, loaders[i].over = s, fmt.Sprint("run-", i), &over
 		all.Go(func() { errs[i] = loaders[i].work(t.Context()) })
 	}
+	goOn := func() { // until each has stored some more
+		for i := range loaders {
+			most := loaders[i].stored.Load() + 20
+			require.Eventually(t, func() bool { return loaders[i].stored.Load() >= most }, time.Minute, time.Millisecond)
+		}
+	}
 	for range 3 {
-		time.Sleep(200 * time.Millisecond)
+		goOn()
 		disturb()
 		require.NoError(t, server.Start())
 	}
-	time.Sleep(200 * time.Millisecond)
+	goOn()
 	over.Store(true)
 	all.Wait()
 	require.NoError(t, errors.Join(errs...))
 	failed, stored := 0, 0
-	for _, l := range loaders {
+	for i := range loaders {
+		l := &loaders[i]
 		data, err := journal(t.Context(), s, l.run)
 		require.NoError(t, err)
-		require.Len(t, data, l.stored)
+		require.Len(t, data, int(l.stored.Load()))
 		for i, text := range data {
 			require.Equal(t, content(l.run, i+1), text)
 		}
-		failed, stored = failed+l.failed, stored+l.stored
+		failed, stored = failed+l.failed, stored+int(l.stored.Load())
 	}
 	t.Logf("%d records, %d appends that failed", stored, failed)
 	require.Positive(t, failed)

@@ -45,6 +45,12 @@ func inTheBackground(ctx context.Context, s *pgstore.Store, b checkpoint.Batch) 
 	return done
 }
 
+// allOnTheirWay waits until no append stands in the queue.
+func allOnTheirWay(t *testing.T, s *pgstore.Store) {
+	t.Helper()
+	require.Eventually(t, func() bool { return pgstore.Waiting(s) == 0 }, 10*time.Second, time.Millisecond)
+}
+
 // Appends that come while another is on its way share a transaction.
 func TestAppend_shares(t *testing.T) {
 	c := fresh(t)
@@ -57,7 +63,7 @@ func TestAppend_shares(t *testing.T) {
 	for i := range n {
 		all = append(all, inTheBackground(t.Context(), s, first(fmt.Sprint("run-", i), "1")))
 	}
-	time.Sleep(20 * time.Millisecond)
+	allOnTheirWay(t, s)
 	release()
 	for _, done := range all {
 		require.NoError(t, <-done)
@@ -113,7 +119,7 @@ func TestAppend_failsAlone(t *testing.T) {
 	for i := range 8 {
 		good = append(good, inTheBackground(t.Context(), s, first(fmt.Sprint("good-", i), "1")))
 	}
-	require.Eventually(t, func() bool { return pgstore.Waiting(s) == 0 }, 10*time.Second, time.Millisecond)
+	allOnTheirWay(t, s)
 	release()
 	require.ErrorIs(t, <-refused, pgstore.ErrText)
 	require.ErrorIs(t, <-missing, checkpoint.ErrConflict)
@@ -141,7 +147,7 @@ func TestAppend_givenUp(t *testing.T) {
 	seq := 1
 	for range 6 {
 		one := inTheBackground(t.Context(), s, next("other", seq+1, "x"))
-		time.Sleep(10 * time.Millisecond) // it is on its way, and the next two share a group
+		allOnTheirWay(t, s) // and the next two share a group
 		two := inTheBackground(t.Context(), s, first(fmt.Sprint("beside-", seq), "1"))
 		run := fmt.Sprint("given-up-", seq)
 		ctx, cancel := context.WithTimeout(t.Context(), 70*time.Millisecond)

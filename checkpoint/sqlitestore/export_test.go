@@ -98,3 +98,10 @@ func Plans(ctx context.Context, s *Store, q checkpoint.Query) (plans string, err
 	}
 	return plans, nil
 }
+
+// Waiting returns how many jobs stand in the queue.
+func Waiting(s *Store) int {
+	s.queue.mu.Lock()
+	defer s.queue.mu.Unlock()
+	return len(s.queue.waiting)
+}

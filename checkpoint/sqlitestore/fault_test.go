@@ -231,10 +231,7 @@ func TestBusy(t *testing.T) {
 	require.ErrorIs(t, s.Vacuum(t.Context()), checkpoint.ErrBusy)
 
 	freed := make(chan error, 1)
-	go func() {
-		time.Sleep(20 * time.Millisecond)
-		freed <- sqlitestore.Execute(other, "COMMIT")
-	}()
+	time.AfterFunc(20*time.Millisecond, func() { freed <- sqlitestore.Execute(other, "COMMIT") })
 	require.NoError(t, s.Append(t.Context(), next("r", 2, "2")))
 	require.NoError(t, <-freed)
 }

@@ -23,6 +23,12 @@ func held(t *testing.T, path string) (free func()) {
 	return func() { require.NoError(t, sqlitestore.Execute(other, "COMMIT")) }
 }
 
+// queued waits until all but the first of so many jobs, which is on its way, stand in the queue.
+func queued(t *testing.T, s *sqlitestore.Store, jobs int) {
+	t.Helper()
+	require.Eventually(t, func() bool { return sqlitestore.Waiting(s) >= jobs-1 }, 20*time.Second, time.Millisecond)
+}
+
 // Appends of many runs that wait share one transaction, and its flush. Each succeeds or fails by
 // itself.
 func TestGroup_sharesTransactions(t *testing.T) {
@@ -47,7 +53,7 @@ func TestGroup_sharesTransactions(t *testing.T) {
 			}
 		})
 	}
-	time.Sleep(100 * time.Millisecond)
+	queued(t, s, len(errs))
 	free()
 	all.Wait()
 	for i, err := range errs {
@@ -83,9 +89,9 @@ func TestGroup_contexts(t *testing.T) {
 			require.NoError(t, err)
 			all.Go(func() { errs[i] = s.Append(mine, next(fmt.Sprint(i), h.Last+1, "more")) })
 		}
-		time.Sleep(20 * time.Millisecond)
+		queued(t, s, n)
 		cancel()
-		time.Sleep(20 * time.Millisecond)
+		queued(t, s, n/3)
 		free()
 		all.Wait()
 		for i, err := range errs {
@@ -143,11 +149,15 @@ func TestLog_isBounded(t *testing.T) {
 // Calls that are on their way when a store is closed end before it, those that come later fail.
 func TestClose_whileWriting(t *testing.T) {
 	s := fresh(t)
-	var all sync.WaitGroup
+	var all, begun sync.WaitGroup
 	last := make([]int, 8)
+	begun.Add(len(last))
 	for i := range last {
 		all.Go(func() {
 			for at := 1; ; at++ {
+				if at == 2 {
+					begun.Done()
+				}
 				if err := s.Append(t.Context(), next(fmt.Sprint(i), at, "x")); err != nil {
 					require.ErrorIs(t, err, checkpoint.ErrClosed)
 					return
@@ -156,7 +166,7 @@ func TestClose_whileWriting(t *testing.T) {
 			}
 		})
 	}
-	time.Sleep(20 * time.Millisecond)
+	begun.Wait()
 	require.NoError(t, s.Close())
 	all.Wait()
 	require.Positive(t, last[0])

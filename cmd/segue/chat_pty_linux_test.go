@@ -17,6 +17,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sys/unix"
 
@@ -127,10 +128,8 @@ func flat(s string) string { return strings.Join(strings.Fields(s), "") }
 // until waits until what is shown, without blanks, is as it should be.
 func (c *chatting) until(want string, is func(shown, want string) bool) {
 	c.t.Helper()
-	for end := time.Now().Add(20 * time.Second); !is(flat(c.shown.Text()), flat(want)); time.Sleep(5 * time.Millisecond) {
-		if time.Now().After(end) {
-			require.FailNow(c.t, "not shown", "%q in:\n%s", want, c.shown.Text())
-		}
+	if !assert.Eventually(c.t, func() bool { return is(flat(c.shown.Text()), flat(want)) }, 20*time.Second, 5*time.Millisecond) {
+		require.FailNow(c.t, "not shown", "%q in:\n%s", want, c.shown.Text())
 	}
 }
 
@@ -233,9 +232,8 @@ func TestChat_screens(t *testing.T) {
 			require.NoError(t, err)
 
 			c.types("Tell me a story.\r")
-			for end := time.Now().Add(20 * time.Second); m.heard(4) == "" && time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
-			}
-			time.Sleep(200 * time.Millisecond) // for what there is of the answer to arrive
+			require.Eventually(t, func() bool { return m.heard(4) != "" }, 20*time.Second, 5*time.Millisecond)
+			time.Sleep(200 * time.Millisecond) // for what there is of the answer to arrive; it is not shown yet
 			c.types("\x03")
 			c.awaitText("The quick brown\n", "interrupted; go on with:")
 			c.await("\n>")

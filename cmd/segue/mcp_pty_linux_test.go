@@ -137,8 +137,10 @@ func TestTerminal_mcpInterrupted(t *testing.T) {
 	require.NoError(t, os.Remove(filepath.Join(p.dir, "mcp.pid")))
 	p.next()
 	p.runHelper()
-	require.Eventually(t, func() bool { return p.has("mcp.pid") }, 20*time.Second, 10*time.Millisecond)
-	time.Sleep(50 * time.Millisecond) // the file is written
+	require.Eventually(t, func() bool {
+		pid, err := os.ReadFile(filepath.Join(p.dir, "mcp.pid"))
+		return err == nil && len(pid) > 0
+	}, 20*time.Second, 10*time.Millisecond)
 	p.Types("\x03")
 	require.Equal(t, cli.ExitInterrupted, codeOf(t, p.cmd.Wait()), p.Rest())
 	<-p.read

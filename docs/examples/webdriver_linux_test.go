@@ -17,6 +17,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
 
@@ -94,10 +95,11 @@ var startedOn = regexp.MustCompile(`started successfully on port (\d+)`)
 func noneIsLeft(t *testing.T, session int, home string) {
 	t.Helper()
 	var left map[int]string
-	for end := time.Now().Add(20 * time.Second); time.Now().Before(end); time.Sleep(50 * time.Millisecond) {
-		if left = processesOf(session, home); len(left) == 0 {
-			return
-		}
+	if assert.Eventually(t, func() bool {
+		left = processesOf(session, home)
+		return len(left) == 0
+	}, 20*time.Second, 50*time.Millisecond) {
+		return
 	}
 	for pid := range left {
 		_ = syscall.Kill(pid, syscall.SIGKILL)

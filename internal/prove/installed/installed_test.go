@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -25,7 +26,7 @@ func TestInto(t *testing.T) {
 		_, err := os.Stat(dir)
 		require.ErrorIs(t, err, fs.ErrNotExist, "it is not in its place before it is whole")
 		require.NoError(t, os.WriteFile(filepath.Join(made, "first"), nil, 0o600))
-		time.Sleep(50 * time.Millisecond)
+		runtime.Gosched()
 		return os.WriteFile(filepath.Join(made, "last"), nil, 0o600)
 	}
 	failed := errors.New("no network")
