@@ -101,6 +101,7 @@
 //	internal/pgtest                      starts PostgreSQL servers for tests
 //	internal/release                     prepares releases, and tests that they install
 //	internal/scenetest                   a strategy for tests; its methods are function fields
+//	internal/waittest                    bounds what tests wait for
 //	internal/soak                        kills and freezes processes with runs; fills disks
 //	markdownpolicy/templatetest          compares policies with the chat templates of their models
 //

@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/segue-go/segue/delegation"
+	"github.com/segue-go/segue/internal/waittest"
 	"github.com/segue-go/segue/llmclient"
 	"github.com/segue-go/segue/llmclient/scripted"
 	"github.com/segue-go/segue/machine"
@@ -120,7 +121,7 @@ func TestS1_6_S1_8_abort(t *testing.T) {
 		}
 		end, _ = e.Detail.(machine.RunFinished)
 	}
-	<-gone
+	waittest.Receive(t, gone)
 	require.NotContains(t, after, machine.EventTextDelta)
 	require.Equal(t, machine.EventRunFinished, after[len(after)-1])
 	require.Equal(t, "half", end.Output.Texts()[0])

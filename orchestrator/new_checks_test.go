@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/segue-go/segue/delegation"
+	"github.com/segue-go/segue/internal/waittest"
 	"github.com/segue-go/segue/llmclient/scripted"
 	"github.com/segue-go/segue/machine"
 	"github.com/segue-go/segue/nextstep"
@@ -137,7 +138,7 @@ func TestNew_copiesWhatItKeeps(t *testing.T) {
 		res := ran(t, o, task("go"))
 		require.Equal(t, "near", res.Output.Text())
 	}
-	<-changed
+	waittest.Receive(t, changed)
 	res := ran(t, o, task("go"))
 	require.Equal(t, "near", res.Output.Text())
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/segue-go/segue/delegation"
+	"github.com/segue-go/segue/internal/waittest"
 	"github.com/segue-go/segue/llmclient"
 	"github.com/segue-go/segue/llmclient/scripted"
 	"github.com/segue-go/segue/machine"
@@ -118,5 +119,5 @@ func TestS1_10_concurrentRuns(t *testing.T) {
 			}
 		})
 	}
-	group.Wait()
+	waittest.All(t, &group)
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/segue-go/segue/checkpoint"
+	"github.com/segue-go/segue/internal/waittest"
 	"github.com/segue-go/segue/llmclient"
 	"github.com/segue-go/segue/llmclient/scripted"
 	"github.com/segue-go/segue/machine"
@@ -43,7 +44,7 @@ func slowTurn(t *testing.T, store checkpoint.Store, change func(*orchestrator.Co
 		res, _ := slow.Run(context.WithoutCancel(t.Context()), turn("a"))
 		over <- res
 	}()
-	<-asked
+	waittest.Receive(t, asked)
 	return slow, release, over
 }
 
@@ -54,7 +55,7 @@ func TestSession_endedBeforeTakeOver(t *testing.T) {
 	_, release, over := slowTurn(t, store, none)
 	list := &lateList{Store: store, lister: store, then: func() {
 		close(release)
-		require.Equal(t, machine.StatusDone, (<-over).Status)
+		require.Equal(t, machine.StatusDone, waittest.Receive(t, over).Status)
 	}}
 	next := turn("b")
 	next.TakeOver = true

@@ -10,6 +10,7 @@ import (
 
 	"github.com/segue-go/segue/checkpoint"
 	"github.com/segue-go/segue/delegation"
+	"github.com/segue-go/segue/internal/waittest"
 	"github.com/segue-go/segue/llmclient"
 	"github.com/segue-go/segue/llmclient/scripted"
 	"github.com/segue-go/segue/machine"
@@ -163,7 +164,7 @@ func TestSession_oneAtATime(t *testing.T) {
 		_, err := o.Run(t.Context(), turn("a"))
 		over <- err
 	}()
-	<-asked
+	waittest.Receive(t, asked)
 	for _, other := range []*orchestrator.Orchestrator{o, elsewhere} {
 		_, err := other.Run(t.Context(), turn("b"))
 		busy := new(orchestrator.RunExistsError)
@@ -172,7 +173,7 @@ func TestSession_oneAtATime(t *testing.T) {
 		require.Equal(t, "chat.1", busy.Run)
 	}
 	close(released)
-	require.NoError(t, <-over)
+	require.NoError(t, waittest.Receive(t, over))
 }
 
 // Without leases the head says who may be at work: a turn that is running there keeps the next one
@@ -206,7 +207,7 @@ func TestSession_withoutLeases(t *testing.T) {
 			res := ran(t, fast, dead)
 			require.Equal(t, "chat.2", res.Run)
 			close(release)
-			require.Equal(t, machine.StatusTakenOver, (<-over).Status)
+			require.Equal(t, machine.StatusTakenOver, waittest.Receive(t, over).Status)
 			head, err := fast.Head(t.Context(), checkpoint.Key{Run: "chat.1"})
 			require.NoError(t, err)
 			require.Equal(t, checkpoint.StatusParked, head.Header.Status)

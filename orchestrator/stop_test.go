@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/segue-go/segue/delegation"
+	"github.com/segue-go/segue/internal/waittest"
 	"github.com/segue-go/segue/llmclient"
 	"github.com/segue-go/segue/llmclient/scripted"
 	"github.com/segue-go/segue/machine"
@@ -121,7 +122,7 @@ func TestStream_consumerPanicsBesideAModel(t *testing.T) {
 			}
 		}
 	})
-	<-ended
+	waittest.Receive(t, ended)
 }
 
 // A stop and a time-out keep their causes within reach.

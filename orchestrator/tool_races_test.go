@@ -18,6 +18,7 @@ import (
 	"github.com/segue-go/segue/delegation"
 	"github.com/segue-go/segue/internal/prove"
 	"github.com/segue-go/segue/internal/toolrun"
+	"github.com/segue-go/segue/internal/waittest"
 	"github.com/segue-go/segue/llmclient"
 	"github.com/segue-go/segue/llmclient/scripted"
 	"github.com/segue-go/segue/machine"
@@ -275,7 +276,7 @@ func TestClient_exits(t *testing.T) {
 			}
 			returned = true
 		}()
-		<-ended
+		waittest.Receive(t, ended)
 		require.Equal(t, notes != nil, returned)
 		require.Equal(t, delegation.CodePanic, last.Detail.(machine.RunFinished).Output.Err.Code)
 	}
@@ -367,5 +368,5 @@ func TestMiddleware_panicsLate(t *testing.T) {
 	res := ran(t, o, task("go"))
 	require.Equal(t, "done", res.Output.Text())
 	close(release)
-	<-reported
+	waittest.Receive(t, reported)
 }

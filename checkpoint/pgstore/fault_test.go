@@ -17,6 +17,7 @@ import (
 	"github.com/segue-go/segue/checkpoint/checkpointtest"
 	"github.com/segue-go/segue/checkpoint/pgstore"
 	"github.com/segue-go/segue/internal/pgtest"
+	"github.com/segue-go/segue/internal/waittest"
 )
 
 // damages are done to a record by SQL.
@@ -145,7 +146,7 @@ func TestAlive(t *testing.T) {
 	}
 	_, err = other.Write([]byte("E"))
 	require.NoError(t, err)
-	require.NoError(t, <-read)
+	require.NoError(t, waittest.Receive(t, read))
 	require.NoError(t, other.Close())
 	require.Eventually(t, func() bool { return !pgstore.Alive(conn) }, time.Second, time.Millisecond)
 	require.NoError(t, conn.Close())
@@ -183,7 +184,7 @@ func TestAlive_whileSomebodyReads(t *testing.T) {
 		defer func() { <-said }()
 	}
 	require.NoError(t, other.Close())
-	require.Error(t, <-read)
+	require.Error(t, waittest.Receive(t, read))
 	require.NoError(t, conn.Close())
 }
 
@@ -244,7 +245,7 @@ func load(t *testing.T, server *pgtest.Server, disturb func()) {
 	}
 	goOn()
 	over.Store(true)
-	all.Wait()
+	waittest.All(t, &all)
 	require.NoError(t, errors.Join(errs...))
 	failed, stored := 0, 0
 	for i := range loaders {

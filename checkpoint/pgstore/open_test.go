@@ -16,6 +16,7 @@ import (
 
 	"github.com/segue-go/segue/checkpoint"
 	"github.com/segue-go/segue/checkpoint/pgstore"
+	"github.com/segue-go/segue/internal/waittest"
 )
 
 // ask returns what a query of one text says.
@@ -222,7 +223,7 @@ func TestOpen_atOnce(t *testing.T) {
 			}
 		})
 	}
-	all.Wait()
+	waittest.All(t, &all)
 	for _, err := range errs {
 		require.NoError(t, err)
 	}

@@ -14,6 +14,7 @@ import (
 
 	"github.com/segue-go/segue/checkpoint"
 	"github.com/segue-go/segue/checkpoint/pgstore"
+	"github.com/segue-go/segue/internal/waittest"
 )
 
 // locked keeps a run locked, as another program that changes it, until the function is called.
@@ -66,7 +67,7 @@ func TestAppend_shares(t *testing.T) {
 	allOnTheirWay(t, s)
 	release()
 	for _, done := range all {
-		require.NoError(t, <-done)
+		require.NoError(t, waittest.Receive(t, done))
 	}
 	taken, err := strconv.Atoi(ask(t, c, "SELECT count(DISTINCT xmin::text)::text FROM records"))
 	require.NoError(t, err)
@@ -87,18 +88,18 @@ func TestAppend_lockedRun(t *testing.T) {
 	two := inTheBackground(t.Context(), s, next("locked", 2, "2")) // with others, in the next group
 	for seq := 2; seq < 20; seq++ {
 		a, b := inTheBackground(t.Context(), s, next("a", seq, "a")), inTheBackground(t.Context(), s, next("b", seq, "b"))
-		require.NoError(t, <-a)
-		require.NoError(t, <-b)
+		require.NoError(t, waittest.Receive(t, a))
+		require.NoError(t, waittest.Receive(t, b))
 	}
 	cancel()
-	require.ErrorIs(t, <-one, context.Canceled)
+	require.ErrorIs(t, waittest.Receive(t, one), context.Canceled)
 	select {
 	case err := <-two:
 		t.Fatal("it is locked still", err)
 	default:
 	}
 	release()
-	require.NoError(t, <-two)
+	require.NoError(t, waittest.Receive(t, two))
 	data, err := journal(t.Context(), s, "locked")
 	require.NoError(t, err)
 	require.Equal(t, []string{"1", "2"}, data)
@@ -121,10 +122,10 @@ func TestAppend_failsAlone(t *testing.T) {
 	}
 	allOnTheirWay(t, s)
 	release()
-	require.ErrorIs(t, <-refused, pgstore.ErrText)
-	require.ErrorIs(t, <-missing, checkpoint.ErrConflict)
+	require.ErrorIs(t, waittest.Receive(t, refused), pgstore.ErrText)
+	require.ErrorIs(t, waittest.Receive(t, missing), checkpoint.ErrConflict)
 	for _, done := range append(good, one) {
-		require.NoError(t, <-done)
+		require.NoError(t, waittest.Receive(t, done))
 	}
 }
 
@@ -156,8 +157,8 @@ func TestAppend_givenUp(t *testing.T) {
 		cancel()
 		copy(b.Records[0].Data, "other")
 		b.Records[0].Seq = 7
-		require.NoError(t, <-one)
-		require.NoError(t, <-two)
+		require.NoError(t, waittest.Receive(t, one))
+		require.NoError(t, waittest.Receive(t, two))
 		if err != nil {
 			require.ErrorIs(t, err, context.DeadlineExceeded)
 		}

@@ -15,6 +15,7 @@ import (
 
 	"github.com/segue-go/segue/checkpoint"
 	"github.com/segue-go/segue/checkpoint/pgstore"
+	"github.com/segue-go/segue/internal/waittest"
 )
 
 // A schema of the first version gets the checksums. A head that was damaged before stays damaged.
@@ -83,9 +84,9 @@ func TestStand_olderInFlight(t *testing.T) {
 			go func() { called <- execute(c, call) }()
 			waiting(call)
 			require.NoError(t, tx.Rollback(t.Context()))
-			require.NoError(t, <-opened)
+			require.NoError(t, waittest.Receive(t, opened))
 
-			said, ok := errors.AsType[*pgconn.PgError](<-called)
+			said, ok := errors.AsType[*pgconn.PgError](waittest.Receive(t, called))
 			s := open(t, c)
 			head, err := s.Head(t.Context(), key("r"))
 			require.NoError(t, err)

@@ -14,6 +14,7 @@ import (
 
 	"github.com/segue-go/segue/checkpoint"
 	"github.com/segue-go/segue/checkpoint/sqlitestore"
+	"github.com/segue-go/segue/internal/waittest"
 )
 
 func TestCorrupt_headsAndMessages(t *testing.T) {
@@ -148,7 +149,7 @@ func TestFull(t *testing.T) {
 			}
 		})
 	}
-	all.Wait()
+	waittest.All(t, &all)
 	for i, err := range errs {
 		if i%2 == 0 {
 			require.ErrorIs(t, err, checkpoint.ErrFull)
@@ -233,5 +234,5 @@ func TestBusy(t *testing.T) {
 	freed := make(chan error, 1)
 	time.AfterFunc(20*time.Millisecond, func() { freed <- sqlitestore.Execute(other, "COMMIT") })
 	require.NoError(t, s.Append(t.Context(), next("r", 2, "2")))
-	require.NoError(t, <-freed)
+	require.NoError(t, waittest.Receive(t, freed))
 }

@@ -17,6 +17,7 @@ import (
 
 	"github.com/segue-go/segue/checkpoint"
 	"github.com/segue-go/segue/checkpoint/sqlitestore"
+	"github.com/segue-go/segue/internal/waittest"
 )
 
 func TestOpen_filesAreTheirOwners(t *testing.T) {
@@ -257,7 +258,7 @@ func TestOpen_atOnce(t *testing.T) {
 			errs[i] = err
 		})
 	}
-	all.Wait()
+	waittest.All(t, &all)
 	require.NoError(t, errors.Join(errs...))
 }
 

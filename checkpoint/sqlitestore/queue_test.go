@@ -13,6 +13,7 @@ import (
 
 	"github.com/segue-go/segue/checkpoint"
 	"github.com/segue-go/segue/checkpoint/sqlitestore"
+	"github.com/segue-go/segue/internal/waittest"
 )
 
 // held keeps a store from writing until it is called.
@@ -55,7 +56,7 @@ func TestGroup_sharesTransactions(t *testing.T) {
 	}
 	queued(t, s, len(errs))
 	free()
-	all.Wait()
+	waittest.All(t, &all)
 	for i, err := range errs {
 		if i < 32 {
 			require.NoError(t, err)
@@ -93,7 +94,7 @@ func TestGroup_contexts(t *testing.T) {
 		cancel()
 		queued(t, s, n/3)
 		free()
-		all.Wait()
+		waittest.All(t, &all)
 		for i, err := range errs {
 			if i%3 > 0 {
 				require.ErrorIs(t, err, context.Canceled)
@@ -135,7 +136,7 @@ func TestLog_isBounded(t *testing.T) {
 			}
 		})
 	}
-	all.Wait()
+	waittest.All(t, &all)
 	commits, drained := sqlitestore.Commits(s)
 	require.LessOrEqual(t, commits, int64(runs*steps))
 	require.Positive(t, drained)
@@ -166,8 +167,8 @@ func TestClose_whileWriting(t *testing.T) {
 			}
 		})
 	}
-	begun.Wait()
+	waittest.All(t, &begun)
 	require.NoError(t, s.Close())
-	all.Wait()
+	waittest.All(t, &all)
 	require.Positive(t, last[0])
 }

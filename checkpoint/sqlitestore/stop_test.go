@@ -19,6 +19,7 @@ import (
 
 	"github.com/segue-go/segue/checkpoint"
 	"github.com/segue-go/segue/delegation"
+	"github.com/segue-go/segue/internal/waittest"
 	"github.com/segue-go/segue/machine"
 	"github.com/segue-go/segue/messages"
 	"github.com/segue-go/segue/orchestrator"
@@ -95,7 +96,7 @@ func (p *process) until(want string) {
 func (p *process) kill() {
 	p.t.Helper()
 	require.NoError(p.t, p.cmd.Process.Kill())
-	require.Error(p.t, p.cmd.Wait())
+	require.Error(p.t, waittest.Exit(p.t, p.cmd))
 }
 
 // end reads what a process still tells, and how the run ended.
@@ -109,7 +110,7 @@ func (p *process) end() (told []string, end outcome) {
 		}
 		told = append(told, p.lines.Text())
 	}
-	require.NoError(p.t, p.cmd.Wait())
+	require.NoError(p.t, waittest.Exit(p.t, p.cmd))
 	require.Empty(p.t, end.Leak)
 	return told, end
 }
@@ -204,7 +205,7 @@ func TestS1_8_stoppedByAnotherProcess(t *testing.T) {
 			}
 		}
 		require.Equal(t, text, end.Output.Texts()[0], "what was told is what is kept")
-		<-s.gone
+		waittest.Receive(t, s.gone)
 		require.EqualValues(t, 1, s.calls.Load())
 	})
 	t.Run("killed", func(t *testing.T) {
@@ -212,7 +213,7 @@ func TestS1_8_stoppedByAnotherProcess(t *testing.T) {
 		p := s.start("run", "text_delta")
 		p.until(`text_delta "half"`)
 		p.kill()
-		<-s.gone
+		waittest.Receive(t, s.gone)
 		s.stop(true)
 		told, end := s.start("resume", "").end()
 		s.stopped(told, end)
@@ -225,7 +226,7 @@ func TestS1_8_stoppedByAnotherProcess(t *testing.T) {
 		p.until(`text_delta "half"`)
 		s.stop(true)
 		p.kill() // whether or not the stop has reached it
-		<-s.gone
+		waittest.Receive(t, s.gone)
 		told, end := s.start("resume", "").end()
 		s.stopped(told, end)
 		require.Zero(t, count(told, "text_delta"), "%q", told)

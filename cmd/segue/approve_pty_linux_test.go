@@ -14,6 +14,7 @@ import (
 	"github.com/segue-go/segue/cmd/segue/internal/terminal/terminaltest"
 	"github.com/segue-go/segue/cmd/segue/internal/workfolder"
 	"github.com/segue-go/segue/cmd/segue/internal/workfolder/workfoldertest"
+	"github.com/segue-go/segue/internal/waittest"
 )
 
 // wants is a reply that calls one tool.
@@ -29,7 +30,7 @@ func wants(t *testing.T, tool string, arguments map[string]string) string {
 func TestTerminal_pages(t *testing.T) {
 	t.Parallel()
 	p := startAtTerminal(t)
-	<-p.model.asked
+	waittest.Receive(t, p.model.asked)
 	p.model.replies <- wants(t, workfolder.WriteFile, map[string]string{"path": "notes/a.txt", "content": strings.Repeat("\n", 300) + "rm -rf ~"})
 	const prompt = "write_file notes/a.txt: y yes, n no, e edit, a always below notes/ > "
 	first := p.Await("write_file notes/a.txt needs your approval\r\n  a new file of 308 bytes (301 lines)\r\n")
@@ -44,7 +45,7 @@ func TestTerminal_pages(t *testing.T) {
 		require.Contains(t, page, "write_file notes/a.txt needs your approval")
 	}
 	p.Types("y\n")
-	<-p.model.asked
+	waittest.Receive(t, p.model.asked)
 	p.model.replies <- isDone
 	p.end(cli.ExitDone, "done")
 	require.True(t, p.has("notes/a.txt"))
@@ -58,7 +59,7 @@ func TestTerminal_protected(t *testing.T) {
 	p.start("run", "--base-url", p.model.URL, "--dir", p.dir, "--json", "task")
 	call := func(tool, path, prompt, answer string) {
 		t.Helper()
-		<-p.model.asked
+		waittest.Receive(t, p.model.asked)
 		arguments := map[string]string{"path": path}
 		if tool == workfolder.WriteFile {
 			arguments["content"] = "x\n"
@@ -78,7 +79,7 @@ func TestTerminal_protected(t *testing.T) {
 	call(workfolder.WriteFile, "d/config", "write_file d/config: y yes, n no, e edit > ", "n")
 	call(workfolder.ReadFile, ".env", "read_file .env: y yes, n no, e edit > ", "n")
 	call(workfolder.ReadFile, "link", "read_file link: y yes, n no, e edit > ", "n")
-	<-p.model.asked
+	waittest.Receive(t, p.model.asked)
 	p.model.replies <- isDone
 	p.end(cli.ExitDone, "done")
 	require.NotContains(t, p.stdout.String(), "canary")
@@ -105,7 +106,7 @@ default: lead
 `), 0o600))
 			p.start("run", "--store", "none", "--config", config, "--dir", p.dir, "--json", "Have it written")
 			reply := func(message string) {
-				<-p.model.asked
+				waittest.Receive(t, p.model.asked)
 				p.model.replies <- `{"choices":[{"index":0,"message":` + message + `,"finish_reason":"stop"}]}`
 			}
 			reply(calls("writer", `{"goal":"Write the plan"}`))
@@ -116,7 +117,7 @@ default: lead
 			requireScreen(t, fmt.Sprintf("approval-agent-%d.txt", columns), "[0] "+screen+"\n")
 			p.Types("y\n")
 			for range 2 {
-				<-p.model.asked
+				waittest.Receive(t, p.model.asked)
 				p.model.replies <- isDone
 			}
 			p.end(cli.ExitDone, "done")
@@ -132,14 +133,14 @@ func TestScreens_approval(t *testing.T) {
 			p := &process{Terminal: terminaltest.New(t), model: newSlowModel(t), dir: t.TempDir(), read: make(chan struct{}), width: columns}
 			require.NoError(t, os.WriteFile(filepath.Join(p.dir, "plan.md"), []byte("# Plan\n\n- Monday: write the report\n- Tuesday: ask Ada\n- Friday: send it\n"), 0o600))
 			p.start("run", "--store", "none", "--base-url", p.model.URL, "--dir", p.dir, "--json", "Ask Grace, not Ada")
-			<-p.model.asked
+			waittest.Receive(t, p.model.asked)
 			p.model.replies <- wants(t, workfolder.EditFile, map[string]string{"path": "plan.md", "old": "ask Ada", "new": "ask Grace, who is back from Lyon"})
 			const prompt = "a always below ./ > "
 			shown := p.Await(prompt) + prompt
 			_, screen, _ := strings.Cut(terminaltest.Played(shown, columns), "[0] ") // after the id of the run
 			requireScreen(t, fmt.Sprintf("approval-%d.txt", columns), "[0] "+screen+"\n")
 			p.Types("y\n")
-			<-p.model.asked
+			waittest.Receive(t, p.model.asked)
 			p.model.replies <- isDone
 			p.end(cli.ExitDone, "done")
 		})

@@ -23,6 +23,7 @@ import (
 
 	"github.com/segue-go/segue/cmd/segue/internal/cmd/cli"
 	"github.com/segue-go/segue/cmd/segue/internal/terminal/terminaltest"
+	"github.com/segue-go/segue/internal/waittest"
 )
 
 // init adds the flag -rewrite, which several tests have.
@@ -156,8 +157,8 @@ func (c *chatting) types(keys string) {
 // end waits for the end of the chat.
 func (c *chatting) end(code int) {
 	c.t.Helper()
-	require.Equal(c.t, code, codeOf(c.t, c.cmd.Wait()), c.shown.Text())
-	<-c.read
+	require.Equal(c.t, code, codeOf(c.t, waittest.Exit(c.t, c.cmd)), c.shown.Text())
+	waittest.Receive(c.t, c.read)
 }
 
 // TestChat_edits types what is hard to type: each turn arrives as it was meant.
@@ -353,8 +354,8 @@ func TestChat_keys(t *testing.T) {
 	p.Await("Ctrl-C again or Ctrl-D ends\r\n  the chat\r\n")
 	p.Await("> ")
 	p.Types("\x03")
-	require.Equal(t, cli.ExitDone, codeOf(t, p.cmd.Wait()), p.Rest())
-	<-p.read
+	require.Equal(t, cli.ExitDone, codeOf(t, waittest.Exit(t, p.cmd)), p.Rest())
+	waittest.Receive(t, p.read)
 	p.untouched()
 }
 
@@ -400,8 +401,8 @@ func TestChat_plainFlag(t *testing.T) {
 	p.Types("two\n")
 	p.Await("**Right.**\r\n> ")
 	p.Types("\x04")
-	require.Equal(t, cli.ExitDone, codeOf(t, p.cmd.Wait()))
-	<-p.read
+	require.Equal(t, cli.ExitDone, codeOf(t, waittest.Exit(t, p.cmd)))
+	waittest.Receive(t, p.read)
 	require.NotContains(t, p.Shown, "\x1b")
 	require.NotContains(t, strings.ReplaceAll(p.Shown, "\r\n", ""), "\r")
 	require.Equal(t, "one\ntwo", m.heard(1))

@@ -18,6 +18,7 @@ import (
 
 	"github.com/segue-go/segue/cmd/segue/internal/cmd/cli"
 	"github.com/segue-go/segue/cmd/segue/internal/cmd/runs"
+	"github.com/segue-go/segue/internal/waittest"
 )
 
 // keptRun is a run that is kept in a folder of its own, with a model that answers when it is told
@@ -61,7 +62,7 @@ func (k *keptRun) listed() runs.RunRecord {
 	cmd, stdout, stderr := k.command("runs", "--output", "json")
 	said, err := io.ReadAll(stderr)
 	require.NoError(k.t, err)
-	require.NoError(k.t, cmd.Wait(), string(said))
+	require.NoError(k.t, waittest.Exit(k.t, cmd), string(said))
 	var runs []runs.RunRecord
 	require.NoError(k.t, json.Unmarshal(stdout.Bytes(), &runs))
 	require.Len(k.t, runs, 1)
@@ -73,7 +74,7 @@ func (k *keptRun) ends(cmd *exec.Cmd, stderr io.Reader, code int) string {
 	k.t.Helper()
 	said, err := io.ReadAll(stderr)
 	require.NoError(k.t, err)
-	require.Equal(k.t, code, codeOf(k.t, cmd.Wait()), string(said))
+	require.Equal(k.t, code, codeOf(k.t, waittest.Exit(k.t, cmd)), string(said))
 	return string(said)
 }
 
@@ -83,20 +84,20 @@ func TestCrash(t *testing.T) {
 	t.Parallel()
 	k := newKeptRun(t)
 	cmd, _, _ := k.begin()
-	<-k.model.asked
+	waittest.Receive(t, k.model.asked)
 	k.model.replies <- listsFiles
 	<-k.model.asked // what came before is kept
 	require.NoError(t, cmd.Process.Kill())
-	require.Error(t, cmd.Wait())
+	require.Error(t, waittest.Exit(t, cmd))
 	require.Equal(t, 3, k.listed().Records)
 
 	cmd, _, stderr := k.command("resume") // the lease of the dead process has to run out
 	await(t, stderr, "run "+k.listed().Run+": another process had it a moment ago; waiting until that is not heard of for 10s")
-	<-k.model.asked
+	waittest.Receive(t, k.model.asked)
 	k.model.replies <- writesFile
-	<-k.model.asked
+	waittest.Receive(t, k.model.asked)
 	require.NoError(t, cmd.Process.Kill())
-	require.Error(t, cmd.Wait())
+	require.Error(t, waittest.Exit(t, cmd))
 	data, err := os.ReadFile(filepath.Join(k.dir, "a"))
 	require.NoError(t, err)
 	require.Equal(t, "1", string(data))
@@ -104,7 +105,7 @@ func TestCrash(t *testing.T) {
 	require.Equal(t, "running", run.Status, "its process has died a moment ago")
 
 	cmd, stdout, stderr := k.command("resume", "--take-over", run.Run[:8])
-	<-k.model.asked
+	waittest.Receive(t, k.model.asked)
 	k.model.replies <- answersAll
 	said := k.ends(cmd, stderr, cli.ExitDone)
 	require.Equal(t, "All done.\n", stdout.String())
@@ -120,20 +121,20 @@ func TestResume_last(t *testing.T) {
 	t.Parallel()
 	k := newKeptRun(t)
 	waits, _, stderr := k.command("run", "--base-url", k.model.URL, "--dir", k.dir, "older")
-	<-k.model.asked
+	waittest.Receive(t, k.model.asked)
 	k.model.replies <- writesFile
 	k.ends(waits, stderr, cli.ExitWaiting)
 	older := k.listed().Run
 
 	cmd, _, _ := k.begin()
-	<-k.model.asked
+	waittest.Receive(t, k.model.asked)
 	busy, _, stderr := k.command("resume")
 	require.Contains(t, k.ends(busy, stderr, cli.ExitWaiting), "run "+older+" goes on")
 	require.NoError(t, cmd.Process.Kill())
-	require.Error(t, cmd.Wait())
+	require.Error(t, waittest.Exit(t, cmd))
 
 	cmd, stdout, stderr := k.command("resume")
-	<-k.model.asked
+	waittest.Receive(t, k.model.asked)
 	k.model.replies <- answersAll
 	k.ends(cmd, stderr, cli.ExitDone)
 	require.Equal(t, "All done.\n", stdout.String())
@@ -162,9 +163,9 @@ func TestInterrupt_kept(t *testing.T) {
 			t.Parallel()
 			k := newKeptRun(t)
 			cmd, _, stderr := k.begin()
-			<-k.model.asked
+			waittest.Receive(t, k.model.asked)
 			k.model.replies <- writesFile
-			<-k.model.asked
+			waittest.Receive(t, k.model.asked)
 			require.NoError(t, cmd.Process.Signal(sent))
 			line := "resume"
 			if sent == syscall.SIGHUP { // nobody reads what it says
@@ -181,7 +182,7 @@ func TestInterrupt_kept(t *testing.T) {
 			require.Equal(t, "interrupted", k.listed().Status)
 
 			cmd, stdout, stderr := k.command(strings.Fields(line)...)
-			<-k.model.asked
+			waittest.Receive(t, k.model.asked)
 			k.model.replies <- answersAll
 			require.NotContains(t, k.ends(cmd, stderr, cli.ExitDone), "write_file")
 			require.Equal(t, "All done.\n", stdout.String())
@@ -195,7 +196,7 @@ func TestStop_running(t *testing.T) {
 	t.Parallel()
 	k := newKeptRun(t)
 	cmd, _, stderr := k.begin()
-	<-k.model.asked
+	waittest.Receive(t, k.model.asked)
 	run := k.listed()
 	require.True(t, run.AtWork)
 	busy, _, busyErr := k.command("resume", run.Run)

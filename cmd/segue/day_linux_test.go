@@ -14,6 +14,7 @@ import (
 	"github.com/segue-go/segue/cmd/segue/internal/cmd/cli"
 	"github.com/segue-go/segue/cmd/segue/internal/terminal/terminaltest"
 	"github.com/segue-go/segue/cmd/segue/internal/workfolder"
+	"github.com/segue-go/segue/internal/waittest"
 )
 
 // TestDay is a day's work: a task on a folder with two edits approved and one refused, interrupted,
@@ -27,7 +28,7 @@ func TestDay(t *testing.T) {
 	p := &process{Terminal: terminaltest.New(t), model: k.model, dir: k.dir, read: make(chan struct{}), env: []string{"XDG_STATE_HOME=" + k.home, "OPENAI_API_KEY=" + canary}, width: 80}
 	p.start("run", "--session", "day", "--base-url", k.model.URL, "--dir", k.dir, "--json", "Say zwei instead of two")
 	for _, file := range []string{"a", "b", "c"} {
-		<-k.model.asked
+		waittest.Receive(t, k.model.asked)
 		k.model.replies <- wants(t, workfolder.EditFile, map[string]string{"path": file, "old": "two", "new": "zwei"})
 		page := p.Await("edit_file " + file + ": y yes, n no, e edit, a always below ./ > ")
 		require.Contains(t, page, "-two\r\n  +zwei\r\n", "the difference is shown")
@@ -39,14 +40,14 @@ func TestDay(t *testing.T) {
 			p.Types("y\n")
 		}
 	}
-	<-k.model.asked
+	waittest.Receive(t, k.model.asked)
 	p.Types("\x03")
 	p.Await("segue: interrupted; go on with: segue resume ")
 	p.end(cli.ExitInterrupted, "interrupted")
 	run := k.listed().Run
 
 	cmd, stdout, stderr := k.command("resume", run)
-	require.Contains(t, <-k.model.asked, "c is not mine", "the reason of the refusal comes to the model")
+	require.Contains(t, waittest.Receive(t, k.model.asked), "c is not mine", "the reason of the refusal comes to the model")
 	k.model.replies <- answersAll
 	said := k.ends(cmd, stderr, cli.ExitDone)
 	require.Equal(t, "All done.\n", stdout.String())
@@ -83,8 +84,8 @@ func (k *keptRun) says(session, text string) (asked string) {
 	var out bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &out
 	require.NoError(k.t, cmd.Start())
-	asked = <-k.model.asked
+	asked = waittest.Receive(k.t, k.model.asked)
 	k.model.replies <- isDone
-	require.Zero(k.t, codeOf(k.t, cmd.Wait()), out.String())
+	require.Zero(k.t, codeOf(k.t, waittest.Exit(k.t, cmd)), out.String())
 	return asked
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/segue-go/segue/cmd/segue/internal/doctor/doctortest"
 	"github.com/segue-go/segue/cmd/segue/internal/plaintext"
 	"github.com/segue-go/segue/cmd/segue/internal/terminal/terminaltest"
+	"github.com/segue-go/segue/internal/waittest"
 )
 
 // startDoctor begins segue doctor at a terminal of so many columns.
@@ -43,8 +44,8 @@ func TestTerminal_doctor(t *testing.T) {
 	t.Parallel()
 	for _, columns := range []uint16{40, 80} {
 		p := startDoctor(t, columns, doctortest.New(t, "no_tools", "schema_refused"))
-		require.Equal(t, cli.ExitDone, codeOf(t, p.cmd.Wait()))
-		<-p.read
+		require.Equal(t, cli.ExitDone, codeOf(t, waittest.Exit(t, p.cmd)))
+		waittest.Receive(t, p.read)
 		shown := strings.ReplaceAll(p.Rest(), "\r\n", "\n")
 		require.Contains(t, shown, "policy: fenced\n")
 		require.Contains(t, shown, "set     tool calls: refused\n")
@@ -63,8 +64,8 @@ func TestTerminal_doctorInterrupted(t *testing.T) {
 	p := startDoctor(t, 80, doctortest.New(t, "silent"))
 	p.Await(", model gpt-5-mini")
 	p.Types("\x03")
-	code := codeOf(t, p.cmd.Wait())
-	<-p.read
+	code := codeOf(t, waittest.Exit(t, p.cmd))
+	waittest.Receive(t, p.read)
 	require.Equal(t, cli.ExitInterrupted, code, p.Shown)
 	rest := p.Rest()
 	require.Contains(t, rest, "segue: interrupted\r\n")

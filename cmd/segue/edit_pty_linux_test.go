@@ -15,6 +15,7 @@ import (
 	"github.com/segue-go/segue/cmd/segue/internal/plaintext"
 	"github.com/segue-go/segue/cmd/segue/internal/terminal/terminaltest"
 	"github.com/segue-go/segue/cmd/segue/internal/workfolder"
+	"github.com/segue-go/segue/internal/waittest"
 )
 
 // wide makes the terminal so many columns wide.
@@ -36,7 +37,7 @@ func TestTerminal_edits(t *testing.T) {
 			p := &process{Terminal: terminaltest.New(t), model: newSlowModel(t), dir: t.TempDir(), read: make(chan struct{}), env: []string{"TERM=xterm", "VISUAL=", "EDITOR=" + editor}}
 			p.start("run", "--store", "none", "--base-url", p.model.URL, "--dir", p.dir, "--json", "task")
 			p.wide(columns)
-			<-p.model.asked
+			waittest.Receive(t, p.model.asked)
 			p.model.replies <- wants(t, workfolder.WriteFile, map[string]string{"path": "a", "content": "one\ntwo\n"})
 			p.Await("a always below ./ > ")
 			p.Types("e\n")
@@ -47,7 +48,7 @@ func TestTerminal_edits(t *testing.T) {
 				require.LessOrEqual(t, plaintext.CellsOf(line), columns, line)
 			}
 			p.Types("y\n")
-			<-p.model.asked
+			waittest.Receive(t, p.model.asked)
 			p.model.replies <- isDone
 			p.end(cli.ExitDone, "done")
 			content, err := os.ReadFile(filepath.Join(p.dir, "notes/a"))
@@ -67,7 +68,7 @@ func TestTerminal_editsALine(t *testing.T) {
 			p := &process{Terminal: terminaltest.New(t), model: newSlowModel(t), dir: t.TempDir(), read: make(chan struct{}), env: []string{"TERM=xterm", "VISUAL=", "EDITOR="}}
 			p.start("run", "--store", "none", "--base-url", p.model.URL, "--dir", p.dir, "--json", "task")
 			p.wide(columns)
-			<-p.model.asked
+			waittest.Receive(t, p.model.asked)
 			p.model.replies <- wantsToWrite
 			p.Await("a always below ./ > ")
 			p.Types("e\n")
@@ -86,7 +87,7 @@ func TestTerminal_editsALine(t *testing.T) {
 			p.Types("n\n")
 			p.Await("Enter) > ")
 			p.Types("\n")
-			<-p.model.asked
+			waittest.Receive(t, p.model.asked)
 			p.model.replies <- isDone
 			p.end(cli.ExitDone, "done")
 			content, err := os.ReadFile(filepath.Join(p.dir, "a"))
@@ -108,7 +109,7 @@ func TestTerminal_answersEdited(t *testing.T) {
 			require.NoError(t, os.WriteFile(editor, []byte("#!/bin/sh\nsed -i 's/^content: \"1\"$/content: 7/; s/^content: 8$/content: \"2\"/; s/7$/8/' \"$1\"\n"), 0o700))
 			p := &process{Terminal: terminaltest.New(t), model: k.model, dir: k.dir, read: make(chan struct{}), env: []string{"XDG_STATE_HOME=" + k.home, "TERM=xterm", "VISUAL=" + editor}}
 			p.start("run", "--base-url", p.model.URL, "--dir", p.dir, "--json", "task")
-			<-p.model.asked
+			waittest.Receive(t, p.model.asked)
 			p.model.replies <- wants(t, workfolder.WriteFile, map[string]string{"path": "a", "content": "1"})
 			p.Await("write_file a" + mayWrite)
 			p.Types("\x04")
@@ -122,10 +123,10 @@ func TestTerminal_answersEdited(t *testing.T) {
 			answer.Types("y\n")
 			require.Contains(t, answer.Await("make the changed call: y yes, n no > "), "content: \"2\"")
 			answer.Types("y\n")
-			require.Equal(t, cli.ExitDone, codeOf(t, answer.cmd.Wait()))
+			require.Equal(t, cli.ExitDone, codeOf(t, waittest.Exit(t, answer.cmd)))
 
 			cmd, _, stderr := k.command("resume")
-			<-k.model.asked
+			waittest.Receive(t, k.model.asked)
 			k.model.replies <- isDone
 			k.ends(cmd, stderr, cli.ExitDone)
 			content, err := os.ReadFile(filepath.Join(k.dir, "a"))
@@ -155,7 +156,7 @@ func TestChat_editsCalls(t *testing.T) {
 				p.start("chat", "--base-url", p.model.URL, "--dir", p.dir)
 				p.Await("> ")
 				p.Types("Write it.\r")
-				<-p.model.asked
+				waittest.Receive(t, p.model.asked)
 				p.model.replies <- wants(t, workfolder.WriteFile, map[string]string{"path": "a", "content": "1"})
 				p.Await("a always below ./ > ")
 				p.Types("e\n")
@@ -163,13 +164,13 @@ func TestChat_editsCalls(t *testing.T) {
 				p.Types(tt.keys)
 				require.Contains(t, p.Await("a always below ./ > "), "as you changed it")
 				p.Types("y\n")
-				<-p.model.asked
+				waittest.Receive(t, p.model.asked)
 				p.model.replies <- isDone
 				p.Await("done\r\n")
 				p.Await("> ")
 				p.Types("\x04")
-				require.Equal(t, cli.ExitDone, codeOf(t, p.cmd.Wait()), p.Rest())
-				<-p.read
+				require.Equal(t, cli.ExitDone, codeOf(t, waittest.Exit(t, p.cmd)), p.Rest())
+				waittest.Receive(t, p.read)
 				content, err := os.ReadFile(filepath.Join(p.dir, "a"))
 				require.NoError(t, err)
 				require.Equal(t, "changed", string(content))

@@ -17,6 +17,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/segue-go/segue/cmd/segue/internal/cmd/cli"
+	"github.com/segue-go/segue/internal/waittest"
 )
 
 // TestExitStatuses has a command return each exit code of the table.
@@ -55,7 +56,7 @@ func TestExitStatuses(t *testing.T) {
 			}
 			cmd, _, stderr := interruptible(t, append([]string{"run", "--base-url", model.URL, "task"}, tt.args...)...)
 			if tt.reply != "" || tt.signal != nil {
-				<-model.asked
+				waittest.Receive(t, model.asked)
 			}
 			if tt.reply != "" {
 				model.replies <- tt.reply
@@ -65,7 +66,7 @@ func TestExitStatuses(t *testing.T) {
 			}
 			rest, err := io.ReadAll(stderr)
 			require.NoError(t, err)
-			require.Equal(t, tt.code, codeOf(t, cmd.Wait()), string(rest))
+			require.Equal(t, tt.code, codeOf(t, waittest.Exit(t, cmd)), string(rest))
 		})
 	}
 	for _, s := range cli.ExitStatuses {

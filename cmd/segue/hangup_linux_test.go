@@ -14,6 +14,7 @@ import (
 
 	"github.com/segue-go/segue/cmd/segue/internal/cmd/cli"
 	"github.com/segue-go/segue/cmd/segue/internal/terminal/terminaltest"
+	"github.com/segue-go/segue/internal/waittest"
 )
 
 // sized gives the terminal of a process a width.
@@ -40,8 +41,8 @@ func TestTerminal_hangup(t *testing.T) {
 		tty, ok := p.Keys.(*os.File)
 		require.True(t, ok)
 		require.NoError(t, tty.Close())
-		<-p.read
-		require.Equal(t, cli.ExitHungUp, codeOf(t, p.cmd.Wait()))
+		waittest.Receive(t, p.read)
+		require.Equal(t, cli.ExitHungUp, codeOf(t, waittest.Exit(t, p.cmd)))
 		require.Equal(t, "interrupted", k.listed().Status)
 
 		if args == nil {
@@ -50,7 +51,7 @@ func TestTerminal_hangup(t *testing.T) {
 			require.Contains(t, stdout.String(), "kept for the model, when the run goes on\n  | an answer broke off here: The quick brown")
 		}
 		cmd, stdout, stderr := k.command("resume", "--base-url", k.model.URL)
-		<-k.model.asked
+		waittest.Receive(t, k.model.asked)
 		k.model.replies <- answersAll
 		said := k.ends(cmd, stderr, cli.ExitDone)
 		require.Equal(t, "All done.\n", stdout.String())
@@ -100,8 +101,8 @@ func TestTerminal_goesOn(t *testing.T) {
 		p.sized(columns)
 		p.Await("The quick brown")
 		p.Types("\x03")
-		require.Equal(t, cli.ExitInterrupted, codeOf(t, p.cmd.Wait()))
-		<-p.read
+		require.Equal(t, cli.ExitInterrupted, codeOf(t, waittest.Exit(t, p.cmd)))
+		waittest.Receive(t, p.read)
 		rest := strings.ReplaceAll(p.Rest(), "with:\r\n  segue ", "with: segue ") // a command is in one row, as far as it fits
 		require.Contains(t, rest, "\nThe quick brown\r\n")
 		for _, said := range []struct{ before, has string }{

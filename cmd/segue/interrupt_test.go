@@ -24,6 +24,7 @@ import (
 
 	"github.com/segue-go/segue/cmd/segue/config"
 	"github.com/segue-go/segue/cmd/segue/internal/cmd/cli"
+	"github.com/segue-go/segue/internal/waittest"
 	"github.com/segue-go/segue/llmclient/scripted"
 	"github.com/segue-go/segue/tools"
 )
@@ -44,14 +45,14 @@ func TestInterrupt(t *testing.T) {
 			t.Parallel()
 			model := newSlowModel(t)
 			cmd, stdout, stderr := interruptible(t, "run", "--store", "none", "--base-url", model.URL, "--json", "task")
-			<-model.asked
+			waittest.Receive(t, model.asked)
 			require.NoError(t, cmd.Process.Signal(tt.signal))
 			if tt.told != "" {
 				await(t, stderr, tt.told)
 			}
 			rest, err := io.ReadAll(stderr)
 			require.NoError(t, err)
-			require.Equal(t, tt.code, codeOf(t, cmd.Wait()), string(rest))
+			require.Equal(t, tt.code, codeOf(t, waittest.Exit(t, cmd)), string(rest))
 			require.Contains(t, string(rest), tt.why)
 			var got struct{ Status string }
 			require.NoError(t, json.Unmarshal(stdout.Bytes(), &got))
@@ -94,7 +95,7 @@ func TestInterrupt_retry(t *testing.T) {
 		require.NoError(t, cmd.Process.Signal(os.Interrupt))
 		rest, err := io.ReadAll(stderr)
 		require.NoError(t, err)
-		require.Equal(t, cli.ExitInterrupted, codeOf(t, cmd.Wait()), string(rest))
+		require.Equal(t, cli.ExitInterrupted, codeOf(t, waittest.Exit(t, cmd)), string(rest))
 		require.EqualValues(t, 1, asked.Swap(0), "it has waited, and tried again")
 	}
 }
@@ -112,7 +113,7 @@ func TestInterrupt_twice(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, cmd.Start())
 	stderr := bufio.NewReader(pipe)
-	<-k.model.asked
+	waittest.Receive(t, k.model.asked)
 	require.NoError(t, cmd.Process.Signal(os.Interrupt))
 	await(t, stderr, "segue: interrupting the run; press Ctrl-C again to end at once; either way it goes on with: segue resume")
 	_, err = io.ReadFull(unread, make([]byte, 10)) // it writes the output
@@ -120,11 +121,11 @@ func TestInterrupt_twice(t *testing.T) {
 	require.NoError(t, cmd.Process.Signal(syscall.SIGHUP)) // one more of these changes nothing
 	require.NoError(t, cmd.Process.Signal(os.Interrupt))
 	_, _ = io.Copy(io.Discard, stderr)
-	end, ok := errors.AsType[*exec.ExitError](cmd.Wait())
+	end, ok := errors.AsType[*exec.ExitError](waittest.Exit(t, cmd))
 	require.True(t, ok)
 	require.Equal(t, syscall.SIGINT, end.Sys().(syscall.WaitStatus).Signal())
 	again, out, stderr := k.command("resume", "--take-over")
-	<-k.model.asked
+	waittest.Receive(t, k.model.asked)
 	k.model.replies <- answersAll
 	k.ends(again, stderr, cli.ExitDone)
 	require.Equal(t, "All done.\n", out.String())
@@ -142,7 +143,7 @@ func TestInterrupt_asked(t *testing.T) {
 		scripted.Call("slow", "{}", "c1"),
 		scripted.Call("ask_user", `{"question":"Well?"}`, "c2"),
 		scripted.Call("ask_user", `{"question":"Sure?"}`, "c3")))
-	<-started
+	waittest.Receive(t, started)
 	s.Await(yourTurn)
 	require.NoError(t, syscall.Kill(os.Getpid(), syscall.SIGINT))
 	require.Equal(t, cli.ExitInterrupted, s.end())

@@ -14,6 +14,7 @@ import (
 	"github.com/segue-go/segue/cmd/segue/internal/cmd/cli"
 	"github.com/segue-go/segue/cmd/segue/internal/plaintext"
 	"github.com/segue-go/segue/cmd/segue/internal/terminal/terminaltest"
+	"github.com/segue-go/segue/internal/waittest"
 )
 
 // speaker is a server whose model says what it is told to, piece by piece.
@@ -63,8 +64,8 @@ func speaks(t *testing.T, p *process, pieces [][2]string, flags ...string) strin
 		p.Await(piece[1])
 	}
 	m.pieces <- ""
-	require.Equal(t, cli.ExitDone, codeOf(t, p.cmd.Wait()), p.Rest())
-	<-p.read
+	require.Equal(t, cli.ExitDone, codeOf(t, waittest.Exit(t, p.cmd)), p.Rest())
+	waittest.Receive(t, p.read)
 	return p.Shown
 }
 

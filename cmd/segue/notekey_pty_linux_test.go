@@ -13,6 +13,7 @@ import (
 
 	"github.com/segue-go/segue/cmd/segue/internal/cmd/cli"
 	"github.com/segue-go/segue/cmd/segue/internal/terminal/terminaltest"
+	"github.com/segue-go/segue/internal/waittest"
 )
 
 // noting is a run at a terminal of so many columns whose model was asked.
@@ -23,7 +24,7 @@ func noting(t *testing.T, columns int, flags ...string) *process {
 		width: columns, env: []string{"TERM=xterm"},
 	}
 	p.start(append([]string{"run", "--store", "none", "--base-url", p.model.URL, "--dir", p.dir, "--json", "task"}, flags...)...)
-	<-p.model.asked
+	waittest.Receive(t, p.model.asked)
 	p.Await("Tab: note")
 	return p
 }
@@ -71,7 +72,7 @@ func TestNoteKey_heard(t *testing.T) {
 				p.says(tt.keys)
 				p.Await("note: ")
 				p.model.replies <- isDone
-				require.Contains(t, <-p.model.asked, `"content":`+mustJSON(t, tt.note))
+				require.Contains(t, waittest.Receive(t, p.model.asked), `"content":`+mustJSON(t, tt.note))
 				p.Await("hears note 1")
 				p.model.replies <- isDone
 				p.end(cli.ExitDone, "done")
@@ -123,8 +124,8 @@ func TestNoteKey_streaming(t *testing.T) {
 			p.Await("hears note 1")
 			m.pieces <- "Short."
 			m.pieces <- ""
-			require.Equal(t, cli.ExitDone, codeOf(t, p.cmd.Wait()), p.Rest())
-			<-p.read
+			require.Equal(t, cli.ExitDone, codeOf(t, waittest.Exit(t, p.cmd)), p.Rest())
+			waittest.Receive(t, p.read)
 			require.Contains(t, p.Shown, "Short.")
 			p.untouched()
 		})
@@ -149,12 +150,12 @@ func TestNoteKey_approval(t *testing.T) {
 			p.Await("a always below ./ > ")
 			require.NotContains(t, p.Rest(), "note >")
 			p.Types("\ty\n")
-			require.Contains(t, <-p.model.asked, `"content":"Why y"`)
+			require.Contains(t, waittest.Receive(t, p.model.asked), `"content":"Why y"`)
 			p.Await("Tab: note")
 			p.says("Because\r")
 			p.Await("note: Because")
 			p.model.replies <- isDone
-			require.Contains(t, <-p.model.asked, `"content":"Because"`)
+			require.Contains(t, waittest.Receive(t, p.model.asked), `"content":"Because"`)
 			p.model.replies <- isDone
 			p.end(cli.ExitDone, "done")
 			require.True(t, p.has("a"))
@@ -191,14 +192,14 @@ func TestNoteKey_interruptedTwice(t *testing.T) {
 	defer out.Close()
 	p := &process{Terminal: terminaltest.New(t), model: newSlowModel(t), read: make(chan struct{}), env: []string{"TERM=xterm"}, out: out}
 	p.start("run", "--store", "none", "--base-url", p.model.URL, "--json", "task "+strings.Repeat("x", 100_000))
-	<-p.model.asked
+	waittest.Receive(t, p.model.asked)
 	p.Await("Tab: note")
 	p.says("half")
 	p.Types("\x03")
 	p.Await("press Ctrl-C again to end at once")
 	p.Types("\x03")
-	require.Error(t, p.cmd.Wait())
-	<-p.read
+	require.Error(t, waittest.Exit(t, p.cmd))
+	waittest.Receive(t, p.read)
 	p.untouched()
 }
 
@@ -213,7 +214,7 @@ func TestNoteKey_stopped(t *testing.T) {
 				shell: `set -m; segue "$@"; stty -a; echo "it has stopped"; fg`,
 			}
 			p.start("run", "--store", "none", "--base-url", p.model.URL, "task")
-			<-p.model.asked
+			waittest.Receive(t, p.model.asked)
 			p.Await("Tab: note")
 			if typed != "" {
 				p.says(typed)
@@ -232,10 +233,10 @@ func TestNoteKey_stopped(t *testing.T) {
 			p.Types("c\r")
 			p.Await("note: abc")
 			p.model.replies <- isDone
-			require.Contains(t, <-p.model.asked, `"content":"abc"`)
+			require.Contains(t, waittest.Receive(t, p.model.asked), `"content":"abc"`)
 			p.model.replies <- isDone
-			require.Equal(t, cli.ExitDone, codeOf(t, p.cmd.Wait()), p.Rest())
-			<-p.read
+			require.Equal(t, cli.ExitDone, codeOf(t, waittest.Exit(t, p.cmd)), p.Rest())
+			waittest.Receive(t, p.read)
 			p.untouched()
 		})
 	}
@@ -264,12 +265,12 @@ func TestNoteKey_piped(t *testing.T) {
 	defer in.Close()
 	p := &process{Terminal: terminaltest.New(t), model: newSlowModel(t), read: make(chan struct{}), env: []string{"TERM=xterm"}, stdin: in}
 	p.start("run", "--store", "none", "--base-url", p.model.URL, "--json", "task")
-	require.Contains(t, <-p.model.asked, `a\ttab`)
+	require.Contains(t, waittest.Receive(t, p.model.asked), `a\ttab`)
 	p.Await("Tab: note")
 	p.says("hello\r")
 	p.Await("note: hello")
 	p.model.replies <- isDone
-	require.Contains(t, <-p.model.asked, `"content":"hello"`)
+	require.Contains(t, waittest.Receive(t, p.model.asked), `"content":"hello"`)
 	p.model.replies <- isDone
 	p.end(cli.ExitDone, "done")
 	p.untouched()
@@ -284,18 +285,18 @@ func TestNoteKey_resumed(t *testing.T) {
 	k := newKeptRun(t)
 	p := &process{Terminal: terminaltest.New(t), model: k.model, dir: k.dir, read: make(chan struct{}), env: []string{"TERM=xterm", "XDG_STATE_HOME=" + k.home}}
 	p.start("run", "--base-url", p.model.URL, "--dir", p.dir, "--json", "task")
-	<-p.model.asked
+	waittest.Receive(t, p.model.asked)
 	p.Types("\x03")
 	p.end(cli.ExitInterrupted, "interrupted")
 
 	again := &process{Terminal: terminaltest.New(t), model: k.model, read: make(chan struct{}), env: p.env}
 	again.start("resume", "--json")
-	<-k.model.asked
+	waittest.Receive(t, k.model.asked)
 	again.Await("Tab: note")
 	again.says("hello\r")
 	again.Await("note: hello")
 	k.model.replies <- isDone
-	require.Contains(t, <-k.model.asked, `"content":"hello"`)
+	require.Contains(t, waittest.Receive(t, k.model.asked), `"content":"hello"`)
 	k.model.replies <- isDone
 	again.end(cli.ExitDone, "done")
 	again.untouched()
@@ -312,7 +313,7 @@ func TestNoteKey_none(t *testing.T) {
 				p.env = []string{"TERM=dumb"}
 			}
 			p.start(append([]string{"run", "--store", "none", "--base-url", p.model.URL, "--json", "task"}, flags...)...)
-			<-p.model.asked
+			waittest.Receive(t, p.model.asked)
 			p.Types("\thello\n")
 			p.Await("hello\r\n") // the terminal shows it
 			p.model.replies <- isDone
@@ -335,7 +336,7 @@ func TestNoteKey_chat(t *testing.T) {
 			p.start("chat", "--base-url", p.model.URL)
 			p.Await("> ")
 			p.Types("Hello\r")
-			<-p.model.asked
+			waittest.Receive(t, p.model.asked)
 			p.Await("Tab: note")
 			p.Types("Né")
 			p.says("hello\r")
@@ -344,15 +345,15 @@ func TestNoteKey_chat(t *testing.T) {
 			p.says("\x1b") // all before it has been read
 			p.Await("Tab: note")
 			p.model.replies <- isDone
-			require.Contains(t, <-p.model.asked, `"content":"hello"`)
+			require.Contains(t, waittest.Receive(t, p.model.asked), `"content":"hello"`)
 			p.model.replies <- isDone
-			require.Contains(t, <-p.model.asked, `"content":"Néxt"`)
+			require.Contains(t, waittest.Receive(t, p.model.asked), `"content":"Néxt"`)
 			p.model.replies <- isDone
 			p.Await("done\r\n")
 			p.Await("> ")
 			p.Types("\x04")
-			require.Equal(t, cli.ExitDone, codeOf(t, p.cmd.Wait()), p.Rest())
-			<-p.read
+			require.Equal(t, cli.ExitDone, codeOf(t, waittest.Exit(t, p.cmd)), p.Rest())
+			waittest.Receive(t, p.read)
 			p.untouched()
 		})
 	}

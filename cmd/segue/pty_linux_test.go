@@ -18,6 +18,7 @@ import (
 
 	"github.com/segue-go/segue/cmd/segue/internal/cmd/cli"
 	"github.com/segue-go/segue/cmd/segue/internal/terminal/terminaltest"
+	"github.com/segue-go/segue/internal/waittest"
 )
 
 // pseudoTerminal returns both ends of one: what the user has, and what a process has. Without a
@@ -109,8 +110,8 @@ func (p *process) start(args ...string) {
 // end waits for the end of the process and checks its exit code and the status of its run.
 func (p *process) end(code int, status string) (rest string) {
 	p.T.Helper()
-	require.Equal(p.T, code, codeOf(p.T, p.cmd.Wait()), p.Rest())
-	<-p.read
+	require.Equal(p.T, code, codeOf(p.T, waittest.Exit(p.T, p.cmd)), p.Rest())
+	waittest.Receive(p.T, p.read)
 	var got struct{ Status string }
 	require.NoError(p.T, json.Unmarshal(p.stdout.Bytes(), &got))
 	require.Equal(p.T, status, got.Status)
@@ -141,7 +142,7 @@ func TestTerminal_answers(t *testing.T) {
 
 func testAnswers(t *testing.T, p *process, dumb bool) {
 	t.Helper()
-	<-p.model.asked
+	waittest.Receive(t, p.model.asked)
 	if p.Types("y\ny"); dumb { // nobody was asked
 		p.Await("y\r\ny")
 	} else {
@@ -158,7 +159,7 @@ func testAnswers(t *testing.T, p *process, dumb bool) {
 	p.Types("\n")
 	p.Await(mayWrite)
 	p.Types("y\n")
-	<-p.model.asked
+	waittest.Receive(t, p.model.asked)
 	p.model.replies <- isDone
 	p.end(cli.ExitDone, "done")
 	require.False(t, p.has("a"))
@@ -174,8 +175,8 @@ func TestTerminal_partial(t *testing.T) {
 	p.Await("[0 #1] The quick brown")
 	p.Types("\x03")
 	shown := p.Await("segue: stopping; press Ctrl-C again to end at once")
-	require.Equal(t, cli.ExitInterrupted, codeOf(t, p.cmd.Wait()))
-	<-p.read
+	require.Equal(t, cli.ExitInterrupted, codeOf(t, waittest.Exit(t, p.cmd)))
+	waittest.Receive(t, p.read)
 	shown += "segue: stopping; press Ctrl-C again to end at once" + p.Rest()
 	require.Contains(t, terminaltest.Played(shown, 70), "\nThe quick brown\n", shown)
 }
@@ -222,7 +223,7 @@ func TestTerminal_interrupts(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			p := startAtTerminal(t)
-			<-p.model.asked
+			waittest.Receive(t, p.model.asked)
 			p.model.replies <- tt.wants
 			p.Await(tt.prompt)
 			if tt.written { // the first of two, which is made while the second one is asked about
@@ -251,15 +252,15 @@ func TestTerminal_closed(t *testing.T) {
 	k := newKeptRun(t)
 	p := &process{Terminal: terminaltest.New(t), model: k.model, dir: k.dir, read: make(chan struct{}), env: []string{"XDG_STATE_HOME=" + k.home}}
 	p.start("run", "--base-url", p.model.URL, "--dir", p.dir, "task")
-	<-p.model.asked
+	waittest.Receive(t, p.model.asked)
 	p.model.replies <- listsFiles
-	<-p.model.asked
+	waittest.Receive(t, p.model.asked)
 	require.NoError(t, p.Keys.(*os.File).Close())
-	require.Equal(t, cli.ExitHungUp, codeOf(t, p.cmd.Wait()))
+	require.Equal(t, cli.ExitHungUp, codeOf(t, waittest.Exit(t, p.cmd)))
 	require.Equal(t, "interrupted", k.listed().Status)
 
 	cmd, stdout, stderr := k.command("resume")
-	<-k.model.asked
+	waittest.Receive(t, k.model.asked)
 	k.model.replies <- answersAll
 	require.NotContains(t, k.ends(cmd, stderr, cli.ExitDone), "waiting until")
 	require.Equal(t, "All done.\n", stdout.String())
@@ -271,7 +272,7 @@ func TestTerminal_resumes(t *testing.T) {
 	t.Parallel()
 	p := &process{Terminal: terminaltest.New(t), model: newSlowModel(t), dir: t.TempDir(), read: make(chan struct{}), env: []string{"XDG_STATE_HOME=" + t.TempDir()}}
 	p.start("run", "--base-url", p.model.URL, "--dir", p.dir, "--json", "task")
-	<-p.model.asked
+	waittest.Receive(t, p.model.asked)
 	p.model.replies <- wantsToWrite
 	p.Await(mayWrite)
 	p.Types("y\n")
@@ -288,7 +289,7 @@ func TestTerminal_resumes(t *testing.T) {
 	again.Types("n\n")
 	again.Await("Enter) > ")
 	again.Types("not b\n")
-	<-again.model.asked
+	waittest.Receive(t, again.model.asked)
 	again.model.replies <- isDone
 	again.end(cli.ExitDone, "done")
 	require.True(t, again.has("a"), "it was made before, or is now")

@@ -10,6 +10,7 @@ import (
 	"github.com/segue-go/segue/cmd/segue/internal/cmd/cli"
 	"github.com/segue-go/segue/cmd/segue/internal/terminal/terminaltest"
 	"github.com/segue-go/segue/cmd/segue/internal/workfolder"
+	"github.com/segue-go/segue/internal/waittest"
 )
 
 // TestResume_cost shows in the last line what the whole run has cost, with what it had cost before
@@ -27,7 +28,7 @@ func TestResume_cost(t *testing.T) {
 				return p
 			}
 			p := begun("run", "--base-url", m.URL, "--model", "gpt-5-mini", "--dir", dir, "task")
-			<-m.asked
+			waittest.Receive(t, m.asked)
 			m.replies <- "{" + priced + wants(t, workfolder.WriteFile, map[string]string{"path": "a", "content": "1"})[1:]
 			p.Await("a always below ./ > ")
 			p.Types("\x04") // the user answers later
@@ -36,7 +37,7 @@ func TestResume_cost(t *testing.T) {
 			p = begun("resume")
 			p.Await("a always below ./ > ")
 			p.Types("y\n")
-			<-m.asked
+			waittest.Receive(t, m.asked)
 			p.Await("$0.00125 [0 #2] awaiting model")
 			m.replies <- "{" + priced + isDone[1:]
 			p.end(cli.ExitDone, "done")

@@ -18,6 +18,7 @@ import (
 	"github.com/segue-go/segue/cmd/segue/internal/cmd/run"
 	"github.com/segue-go/segue/cmd/segue/internal/plaintext"
 	"github.com/segue-go/segue/cmd/segue/internal/terminal/terminaltest"
+	"github.com/segue-go/segue/internal/waittest"
 	"github.com/segue-go/segue/llmclient"
 	"github.com/segue-go/segue/machine"
 )
@@ -62,7 +63,7 @@ func TestScreens_plan(t *testing.T) {
 			out := cli.Output{Form: cli.OneOf(cli.FormText)}
 			require.NoError(t, run.Tell(c, timeless(o.Stream(context.Background(), j.Task)), j, nil, out, c.Screen(out)))
 			require.NoError(t, tty.Close())
-			all := <-shown
+			all := waittest.Receive(t, shown)
 			require.Contains(t, all, "\x1b[?7l\x1b[2m| ", "it was live")
 			screen := terminaltest.Played(all, columns)
 			for row := range strings.SplitSeq(screen, "\n") {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/segue-go/segue/cmd/segue/internal/cmd/cli"
 	"github.com/segue-go/segue/cmd/segue/internal/terminal/terminaltest"
+	"github.com/segue-go/segue/internal/waittest"
 )
 
 // TestTerminal_session goes on with a conversation at a terminal, where its second turn asks.
@@ -16,7 +17,7 @@ func TestTerminal_session(t *testing.T) {
 	turn := func(task string) *process {
 		p := &process{Terminal: terminaltest.New(t), model: newSlowModel(t), dir: t.TempDir(), read: make(chan struct{}), env: []string{state}}
 		p.start("run", "--session", "notes", "--base-url", p.model.URL, "--dir", p.dir, "--json", task)
-		<-p.model.asked
+		waittest.Receive(t, p.model.asked)
 		return p
 	}
 	first := turn("first task")
@@ -28,7 +29,7 @@ func TestTerminal_session(t *testing.T) {
 	second.Types("y\n")
 	second.Await(mayWrite)
 	second.Types("y\n")
-	<-second.model.asked
+	waittest.Receive(t, second.model.asked)
 	second.model.replies <- isDone
 	second.end(cli.ExitDone, "done")
 	require.True(t, second.has("b"))

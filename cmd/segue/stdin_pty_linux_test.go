@@ -9,6 +9,7 @@ import (
 
 	"github.com/segue-go/segue/cmd/segue/internal/cmd/cli"
 	"github.com/segue-go/segue/cmd/segue/internal/terminal/terminaltest"
+	"github.com/segue-go/segue/internal/waittest"
 )
 
 // fedAtTerminal starts a run at a terminal of so many columns, with a pipe as standard input.
@@ -32,7 +33,7 @@ func TestTerminal_asksBesideAPipe(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			p := fedAtTerminal(t, columns, "y\ny\n", "Copy this")
-			require.Contains(t, <-p.model.asked, `"name":"ask_user"`)
+			require.Contains(t, waittest.Receive(t, p.model.asked), `"name":"ask_user"`)
 			p.model.replies <- wantsToWrite
 			p.Await("a always below ./ > ")
 			p.Types("y\n")
@@ -40,7 +41,7 @@ func TestTerminal_asksBesideAPipe(t *testing.T) {
 			p.Types("n\n")
 			p.Await("Enter) > ")
 			p.Types("\n")
-			require.Contains(t, <-p.model.asked, `Copy this\n\nThis came from standard input`)
+			require.Contains(t, waittest.Receive(t, p.model.asked), `Copy this\n\nThis came from standard input`)
 			p.model.replies <- wantsToKnow
 			p.Await(yourTurn)
 			p.Types("\x04")
@@ -60,7 +61,7 @@ func TestTerminal_nullDevice(t *testing.T) {
 	defer null.Close()
 	p := &process{Terminal: terminaltest.New(t), model: newSlowModel(t), dir: t.TempDir(), read: make(chan struct{}), stdin: null}
 	p.start("run", "--store", "none", "--base-url", p.model.URL, "--dir", p.dir, "--json", "task")
-	require.NotContains(t, <-p.model.asked, `"name":"ask_user"`)
+	require.NotContains(t, waittest.Receive(t, p.model.asked), `"name":"ask_user"`)
 	p.model.replies <- wantsToWrite
 	p.Await("nobody can be asked here")
 	p.end(cli.ExitWaiting, "waiting")

@@ -14,6 +14,7 @@ import (
 
 	"github.com/segue-go/segue/cmd/segue/internal/cmd/cli"
 	"github.com/segue-go/segue/cmd/segue/internal/cmd/run"
+	"github.com/segue-go/segue/internal/waittest"
 )
 
 // cliReading is a segue whose standard input is a pipe, and that reads its task.
@@ -33,7 +34,7 @@ func cliReading(t *testing.T, how string) (pipe *io.PipeWriter, stderr *bytes.Bu
 		ended <- result{task, err}
 	}()
 	return w, stderr, func() (run.Task, error) {
-		r := <-ended
+		r := waittest.Receive(t, ended)
 		return r.Task, r.error
 	}
 }
@@ -114,9 +115,9 @@ func TestStdin_ofProcesses(t *testing.T) {
 			var stdout, stderr bytes.Buffer
 			cmd.Stdin, cmd.Stdout, cmd.Stderr = tt.stdin, &stdout, &stderr
 			require.NoError(t, cmd.Start())
-			<-k.asked
+			waittest.Receive(t, k.asked)
 			k.replies <- isDone
-			require.NoError(t, cmd.Wait(), stderr.String())
+			require.NoError(t, waittest.Exit(t, cmd), stderr.String())
 			require.Equal(t, "done\n", stdout.String())
 			require.Equal(t, tt.said, strings.Contains(stderr.String(), "nothing came from standard input"), stderr.String())
 		})

@@ -16,6 +16,7 @@ import (
 	"github.com/segue-go/segue/cmd/segue/config"
 	"github.com/segue-go/segue/cmd/segue/internal/cmd/cli"
 	"github.com/segue-go/segue/cmd/segue/internal/terminal/terminaltest"
+	"github.com/segue-go/segue/internal/waittest"
 )
 
 const (
@@ -72,8 +73,8 @@ func (v *victim) pipes(args ...string) (code int, stderr string) {
 // gone waits for the end of a process and returns the rest of what was shown.
 func (p *process) gone(code int) string {
 	p.T.Helper()
-	require.Equal(p.T, code, codeOf(p.T, p.cmd.Wait()), p.Rest())
-	<-p.read
+	require.Equal(p.T, code, codeOf(p.T, waittest.Exit(p.T, p.cmd)), p.Rest())
+	waittest.Receive(p.T, p.read)
 	return p.Rest()
 }
 

@@ -13,6 +13,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/segue-go/segue/internal/waittest"
 	"github.com/segue-go/segue/machine"
 )
 
@@ -64,7 +65,7 @@ func approvalSite(t *testing.T, p *provider) (string, *output) {
 	cmd, log := p.command(t, t.TempDir(), "approval", "-address", address), new(output)
 	cmd.Stderr = log
 	require.NoError(t, cmd.Start())
-	t.Cleanup(func() { _ = cmd.Process.Kill(); _ = cmd.Wait() })
+	t.Cleanup(func() { _ = cmd.Process.Kill(); _ = waittest.Exit(t, cmd) })
 	require.Eventually(t, func() bool {
 		resp, err := http.Get("http://" + address)
 		if err == nil {

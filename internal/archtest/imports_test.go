@@ -80,6 +80,7 @@ var allowed = map[string][]string{
 	"internal/release":               {},
 	"internal/similar":               {},
 	"internal/wholefile":             {},
+	"internal/waittest":              {},
 	"internal/scenetest":             {"messages", "delegation", "tools", "llmclient", "nextstep", "strategy"},
 	"internal/live":                  {},
 	".":                              {"messages", "delegation", "tools", "llmclient", "strategy", "strategy/compaction", "strategy/completetask", "machine", "orchestrator", "internal/guard", "internal/jsonform", "internal/jsonprefix", "internal/wholefile"},

@@ -49,7 +49,7 @@ var layers = []struct {
 	{"what is counted of runs", []string{"strategytest/coverage"}},
 	{"the loop; everything that can happen to a run", []string{"orchestrator", "strategytest/explore"}},
 	{"what stands on the loop", []string{".", "orchestrator/runs", "orchestrator/sse", "strategytest", "strategytest/crash", "internal/strategytest/alphabet"}},
-	{"what nobody imports but tests", []string{"internal/archtest", "internal/growth", "internal/live", "internal/pgtest", "internal/release", "internal/scenetest"}},
+	{"what nobody imports but tests", []string{"internal/archtest", "internal/growth", "internal/live", "internal/pgtest", "internal/release", "internal/scenetest", "internal/waittest"}},
 }
 
 // layerOf returns the layer of each package, the lowest first.

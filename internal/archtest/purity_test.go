@@ -92,6 +92,7 @@ var acting = []string{
 	"internal/live",
 	"internal/owntool",
 	"internal/pgtest",
+	"internal/waittest",
 	"internal/prove",
 	"internal/prove/installed",
 	"internal/release",

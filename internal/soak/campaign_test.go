@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/segue-go/segue/checkpoint"
+	"github.com/segue-go/segue/internal/waittest"
 	"github.com/segue-go/segue/orchestrator"
 )
 
@@ -105,7 +106,7 @@ func (c *campaign) round(most time.Duration) {
 	worker := c.next("worker", false)
 	c.instant(worker, most)
 	require.NoError(c.t, worker.cmd.Process.Kill(), "it has ended by itself")
-	require.ErrorContains(c.t, worker.cmd.Wait(), "killed")
+	require.ErrorContains(c.t, waittest.Exit(c.t, worker.cmd), "killed")
 	c.Kills++
 	if c.random.IntN(8) == 0 {
 		c.person.kill()

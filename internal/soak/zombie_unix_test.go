@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/segue-go/segue/checkpoint"
+	"github.com/segue-go/segue/internal/waittest"
 	"github.com/segue-go/segue/machine"
 	"github.com/segue-go/segue/orchestrator"
 )
@@ -54,7 +55,7 @@ func TestZombie(t *testing.T) {
 
 			second := start(t, plan{Role: "recover", Store: p.Store, Dir: dir, Process: 2, Lease: lease, Run: "r"})
 			took := hear[outcome](t, second)
-			require.NoError(t, second.cmd.Wait())
+			require.NoError(t, waittest.Exit(t, second.cmd))
 			if c.unknown {
 				require.Equal(t, machine.StatusWaiting, took.Status)
 				require.Equal(t, machine.WaitUnknown, took.Waits[0].Kind)
@@ -75,7 +76,7 @@ func TestZombie(t *testing.T) {
 			first.goOn(t)
 			woken := hear[outcome](t, first)
 			require.Equal(t, machine.StatusTakenOver, woken.Status, woken.Err)
-			require.NoError(t, first.cmd.Wait())
+			require.NoError(t, waittest.Exit(t, first.cmd))
 			require.Equal(t, c.after, effects())
 			again, err := store.Head(t.Context(), key)
 			require.NoError(t, err)

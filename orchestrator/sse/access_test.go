@@ -20,6 +20,7 @@ import (
 
 	"github.com/segue-go/segue/checkpoint"
 	"github.com/segue-go/segue/delegation"
+	"github.com/segue-go/segue/internal/waittest"
 	"github.com/segue-go/segue/llmclient"
 	"github.com/segue-go/segue/llmclient/scripted"
 	"github.com/segue-go/segue/machine"
@@ -338,7 +339,7 @@ func TestReadTimeout(t *testing.T) {
 			}
 			answer, _ := io.ReadAll(conn) // the server closes the connection
 			require.Contains(t, string(answer), "HTTP/1.1 "+status)
-			<-over
+			waittest.Receive(t, over)
 		})
 	}
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/segue-go/segue/checkpoint"
 	"github.com/segue-go/segue/delegation"
+	"github.com/segue-go/segue/internal/waittest"
 	"github.com/segue-go/segue/llmclient"
 	"github.com/segue-go/segue/llmclient/scripted"
 	"github.com/segue-go/segue/machine"
@@ -132,15 +133,15 @@ func TestFollow_detached(t *testing.T) {
 	cancel() // the connection breaks
 	back := get(t.Context(), t, server, last)
 	require.Equal(t, http.StatusOK, back.StatusCode)
-	<-asked
+	waittest.Receive(t, asked)
 	close(released)
 	got, raw := read(t, back)
 	require.NotEqual(t, last, raw[len(raw)-1].id)
 	end := got[len(got)-1].Detail.(machine.RunFinished)
 	require.Equal(t, machine.StatusDone, end.Status)
 	require.Equal(t, "well then", end.Output.Text())
-	<-over
-	<-over
+	waittest.Receive(t, over)
+	waittest.Receive(t, over)
 	require.Empty(t, asked, "one run, one request")
 	require.Equal(t, http.StatusNoContent, get(t.Context(), t, server, raw[len(raw)-1].id).StatusCode)
 }
@@ -164,7 +165,7 @@ func TestFollow_stopped(t *testing.T) {
 		}
 	}
 	leave()
-	<-over
+	waittest.Receive(t, over)
 	require.Equal(t, checkpoint.StatusRunning, headOf(t, o).Header.Status)
 	cancel()
 	got, _ := read(t, get(t.Context(), t, server, "1/1"))

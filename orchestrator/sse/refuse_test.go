@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/segue-go/segue/delegation"
+	"github.com/segue-go/segue/internal/waittest"
 	"github.com/segue-go/segue/llmclient/scripted"
 	"github.com/segue-go/segue/machine"
 	"github.com/segue-go/segue/orchestrator"
@@ -164,7 +165,7 @@ func TestInternalErrors(t *testing.T) {
 			} else {
 				refused(t, resp, http.StatusInternalServerError, "internal", "the run could not be started")
 			}
-			require.ErrorContains(t, <-told, test.told)
+			require.ErrorContains(t, waittest.Receive(t, told), test.told)
 		})
 	}
 }

@@ -18,6 +18,7 @@ import (
 
 	"github.com/segue-go/segue/checkpoint"
 	"github.com/segue-go/segue/delegation"
+	"github.com/segue-go/segue/internal/waittest"
 	"github.com/segue-go/segue/llmclient"
 	"github.com/segue-go/segue/llmclient/scripted"
 	"github.com/segue-go/segue/machine"
@@ -207,8 +208,8 @@ func TestDisconnect_stopsTheRun(t *testing.T) {
 						break
 					}
 				}
-				<-ended
-				<-over
+				waittest.Receive(t, ended)
+				waittest.Receive(t, over)
 			})
 		}
 	}
@@ -230,7 +231,7 @@ func TestDisconnect_isStored(t *testing.T) {
 			if name == "while it waits" {
 				cancel()
 			}
-			<-over
+			waittest.Receive(t, over)
 			res, err := orchestrator.Collect(o.Resume(t.Context(), orchestrator.Resumption{Run: "r"}))
 			require.Error(t, err)
 			require.Equal(t, machine.StatusStopped, res.Status, "%v", err)
@@ -253,9 +254,9 @@ func TestDisconnect_ofARunOfItsOwn(t *testing.T) {
 		break
 	}
 	cancel()
-	<-gone
+	waittest.Receive(t, gone)
 	close(released)
-	<-over
+	waittest.Receive(t, over)
 	ended, _ := serve(t, sse.Config{Start: sse.Replies(o), Authorize: anyRun})
 	events, _ := read(t, post(t, t.Context(), ended, `{"run": "r"}`))
 	require.Len(t, events, 1)
@@ -381,7 +382,7 @@ func TestSlowClient(t *testing.T) {
 		server, over := serve(t, sse.Config{Start: sse.Tasks(agent(t, flood(taken))), WriteTimeout: 200 * time.Millisecond, KeepAlive: time.Millisecond},
 			func(s *httptest.Server) { s.EnableHTTP2 = http2 })
 		resp := post(t, t.Context(), server, `{"goal": "go"}`)
-		<-over
+		waittest.Receive(t, over)
 		require.Less(t, len(taken), 10_000, "what the network holds, and no more")
 		require.NoError(t, resp.Body.Close())
 	}
@@ -414,8 +415,8 @@ func TestFilterPanics(t *testing.T) {
 			last = b.name
 		}
 	}
-	<-ended
-	<-over
+	waittest.Receive(t, ended)
+	waittest.Receive(t, over)
 	require.Equal(t, "tool_started", last)
 }
 

@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/segue-go/segue/checkpoint"
+	"github.com/segue-go/segue/internal/waittest"
 	"github.com/segue-go/segue/llmclient/scripted"
 	"github.com/segue-go/segue/machine"
 	"github.com/segue-go/segue/messages"
@@ -170,5 +171,5 @@ func killedDuring(t *testing.T, self, dir, url, tool, hang string) {
 	require.NoError(t, cmd.Start())
 	require.Eventually(t, func() bool { return len(linesOf(dir, "hung")) > 0 }, 20*time.Second, 5*time.Millisecond)
 	require.NoError(t, cmd.Process.Kill())
-	_ = cmd.Wait()
+	_ = waittest.Exit(t, cmd)
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/segue-go/segue/internal/toolrun"
+	"github.com/segue-go/segue/internal/waittest"
 	"github.com/segue-go/segue/messages"
 	"github.com/segue-go/segue/tools"
 	"github.com/segue-go/segue/tools/mcptools"
@@ -261,7 +262,7 @@ func TestClose_duringACall(t *testing.T) {
 			go func() { done <- call(context.Background(), tool, "") }()
 			require.Eventually(t, func() bool { return len(lines(t, dir, "wait")) > 0 }, 10*time.Second, 10*time.Millisecond)
 			require.NoError(t, s.Close())
-			out := <-done
+			out := waittest.Receive(t, done)
 			require.Equal(t, messages.StatusUnknown, out.Status)
 			require.Contains(t, out.Output, "the toolset is closed")
 		})
