@@ -19,7 +19,6 @@ import (
 	"github.com/segue-go/segue/orchestrator"
 	"github.com/segue-go/segue/orchestrator/runs"
 	"github.com/segue-go/segue/strategy"
-	"github.com/segue-go/segue/strategy/completetask"
 	"github.com/segue-go/segue/tools"
 )
 
@@ -97,19 +96,6 @@ func TestImport_goesOn(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, checkpoint.StatusParked, head.Header.Status)
 	require.Equal(t, "it was imported: resume it", head.Header.Reason)
-}
-
-// A run whose task has brought its strategy is imported where Config.Factory knows it.
-func TestImport_factory(t *testing.T) {
-	o := solver(t, scripted.New(scripted.Text("done")), stored(new(checkpoint.Memory)))
-	ran(t, o, orchestrator.Task{Run: "r", Input: delegation.Input{Goal: "go"}, Factory: completetask.New(completetask.Config{})})
-	text := exported(t, o, checkpoint.Key{Run: "r"})
-	_, err := runs.Import(t.Context(), solver(t, scripted.New(), stored(new(checkpoint.Memory))), strings.NewReader(text))
-	require.ErrorAs(t, err, new(*orchestrator.FactoryError))
-	_, err = runs.Import(t.Context(), solver(t, scripted.New(), stored(new(checkpoint.Memory)), func(c *orchestrator.Config) {
-		c.Factory = func(checkpoint.Head) func() strategy.Strategy { return completetask.New(completetask.Config{}) }
-	}), strings.NewReader(text))
-	require.NoError(t, err)
 }
 
 // What is no file of a run, or is damaged, is refused by name, and nothing is stored.

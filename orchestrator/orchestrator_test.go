@@ -3,7 +3,6 @@ package orchestrator_test
 import (
 	"context"
 	"fmt"
-	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -14,8 +13,9 @@ import (
 	"github.com/segue-go/segue/tools"
 )
 
-// S1-1: the events of a run, in order.
-func TestS1_1_eventOrder(t *testing.T) {
+// S1-1, S4-21: the events of a run, in order: text that streams before a call comes before the events
+// of its tool, and stands in the history once.
+func TestS1_1_S4_21_eventOrder(t *testing.T) {
 	sequential := func(name string) tools.Tool {
 		return tools.NewRaw(tools.Definition{Name: name, Sequential: true}, func(ctx context.Context, _ string) (string, error) {
 			tools.Progress(ctx, "half")
@@ -56,29 +56,5 @@ func TestS1_1_eventOrder(t *testing.T) {
 		"text_delta c", "step_taken", "state_changed done",
 		"frame_left", "run_finished",
 	}, story)
-}
-
-// S4-21: text that streams before a call comes before the tool's events, and stands in the history
-// once.
-func TestS4_21_textBeforeCall(t *testing.T) {
-	first := scripted.Stream("let me ", "look")
-	first.Calls = []messages.ToolCall{scripted.Call("a", "{}", "1")}
-	events := watched(t, solver(t, scripted.New(first, scripted.Text("done")), with(echo("a"))), task("go"))
-	text, closed := "", false
-	for _, e := range events {
-		if e.Kind == machine.EventToolStarted {
-			require.Equal(t, "let me look", text)
-			closed = true
-		}
-		if e.Kind == machine.EventTextDelta {
-			text += e.Text
-		}
-	}
-	require.True(t, closed)
-	require.Equal(t, "let me lookdone", text)
-	count := 0
-	for _, said := range finished(t, events).Output.Texts() {
-		count += strings.Count(said, "let me look")
-	}
-	require.Equal(t, 1, count)
+	require.Equal(t, []string{"ab", "c"}, finished(t, events).Output.Texts())
 }

@@ -1,6 +1,7 @@
 package orchestrator_test
 
 import (
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -110,7 +111,7 @@ func TestReplay_toolRemoved(t *testing.T) {
 	require.Zero(t, runs.Load())
 }
 
-// A run whose task has brought its strategy is read where Config.Factory knows it.
+// A run whose task has brought its strategy is read, forked and imported where Config.Factory knows it.
 func TestReplay_factory(t *testing.T) {
 	store := new(checkpoint.Memory)
 	o := solver(t, scripted.New(scripted.Text("done")), stored(store))
@@ -120,12 +121,18 @@ func TestReplay_factory(t *testing.T) {
 	_, err = runs.Fork(t.Context(), o, runs.ForkConfig{From: checkpoint.Key{Run: "r"}})
 	require.ErrorAs(t, err, new(*orchestrator.FactoryError))
 
-	o = solver(t, scripted.New(), stored(store), func(c *orchestrator.Config) {
+	file := exported(t, o, keyOfRun)
+	_, err = runs.Import(t.Context(), solver(t, scripted.New(), stored(new(checkpoint.Memory))), strings.NewReader(file))
+	require.ErrorAs(t, err, new(*orchestrator.FactoryError))
+	knows := func(c *orchestrator.Config) {
 		c.Factory = func(h checkpoint.Head) func() strategy.Strategy {
 			require.Equal(t, "task", h.Header.Strategy)
 			return completetask.New(completetask.Config{System: "own"})
 		}
-	})
+	}
+	o = solver(t, scripted.New(), stored(store), knows)
+	_, err = runs.Import(t.Context(), solver(t, scripted.New(), stored(new(checkpoint.Memory)), knows), strings.NewReader(file))
+	require.NoError(t, err)
 	again, err := all(t, o.Replay(t.Context(), checkpoint.Key{Run: "r"}))
 	require.NoError(t, err)
 	require.Equal(t, fromMachine(told), fromMachine(again))

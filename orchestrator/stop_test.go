@@ -3,7 +3,6 @@ package orchestrator_test
 import (
 	"context"
 	"errors"
-	"io"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -19,33 +18,6 @@ import (
 	"github.com/segue-go/segue/orchestrator"
 	"github.com/segue-go/segue/strategy"
 )
-
-// S4-20: a stream that fails before any piece is an error; after one, the text is kept in the
-// messages.
-func TestS4_20_streamFails(t *testing.T) {
-	cut := &llmclient.Error{Code: llmclient.CodeTruncated, Message: "the connection was cut", Err: io.ErrUnexpectedEOF}
-	for _, partial := range []string{"", "partial answer"} {
-		reply := scripted.Error(cut)
-		reply.Text = partial
-		events, err := collect(t, solver(t, scripted.New(reply)), task("go"))
-		require.ErrorIs(t, err, io.ErrUnexpectedEOF)
-		require.Equal(t, llmclient.CodeTruncated, llmclient.CodeOf(err))
-		end := finished(t, events)
-		require.Equal(t, machine.StatusFailed, end.Status)
-		want := messages.History{messages.UserText("go")}
-		if partial != "" {
-			want = append(want, messages.AssistantText(partial))
-		}
-		require.Equal(t, want, end.Output.Messages)
-		terminal := 0
-		for _, e := range events {
-			if e.Kind == machine.EventRunFinished {
-				terminal++
-			}
-		}
-		require.Equal(t, 1, terminal)
-	}
-}
 
 // A time-out ends a run or a request, and what was generated until then is kept.
 func TestTimeouts(t *testing.T) {

@@ -14,7 +14,6 @@ import (
 	"github.com/segue-go/segue/llmclient"
 	"github.com/segue-go/segue/llmclient/scripted"
 	"github.com/segue-go/segue/machine"
-	"github.com/segue-go/segue/messages"
 	"github.com/segue-go/segue/orchestrator"
 	"github.com/segue-go/segue/strategy"
 	"github.com/segue-go/segue/tools"
@@ -96,21 +95,4 @@ func TestCollect_cutOff(t *testing.T) {
 	require.ErrorIs(t, err, io.ErrUnexpectedEOF)
 	require.EqualError(t, err, `orchestrator: the events of run "r" end before the run does: unexpected EOF`)
 	require.Equal(t, orchestrator.Result{Run: "r", Status: machine.StatusFailed}, res)
-}
-
-// rich is a run of every kind of thing but delegation: thoughts, text, tools that fail and panic,
-// an unknown tool.
-func rich(t *testing.T) (*orchestrator.Orchestrator, orchestrator.Task) {
-	t.Helper()
-	first := scripted.Stream("a", "b")
-	first.Thought = "hm"
-	first.Calls = []messages.ToolCall{
-		scripted.Call("ok", "{}", "1"), scripted.Call("fails", "{}", "2"), scripted.Call("panics", "{}", "3"), scripted.Call("nope", "{}", "4"),
-	}
-	again := scripted.Calls(scripted.Call("ok", "{", "1"))
-	return solver(t, scripted.New(first, again, scripted.Text("done")), with(
-		echo("ok"),
-		tools.NewRaw(tools.Definition{Name: "fails"}, func(context.Context, string) (string, error) { return "", errors.New("no luck") }),
-		tools.NewRaw(tools.Definition{Name: "panics"}, func(context.Context, string) (string, error) { panic("oops") }),
-	)), task("go")
 }

@@ -84,9 +84,9 @@ func TestToolCalls_progressIsBounded(t *testing.T) {
 	require.Less(t, heard, most)
 }
 
-// Every call has one result, in its place. It is told as finished once, after it was told as
-// started if its tool was called, and nothing follows.
-func TestToolCalls_laws(t *testing.T) {
+// S3-5, S4-15: every call has one result, in its place, whatever becomes of the others. It is told as
+// finished once, after it was told as started if its tool was called, and nothing follows.
+func TestS3_5_S4_15_toolCalls(t *testing.T) {
 	nothing := func(context.Context, string) (string, error) { return "", nil }
 	list := []tools.Tool{
 		raw("raw", nothing),
@@ -102,6 +102,7 @@ func TestToolCalls_laws(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		calls := callsTo(rapid.SliceOfN(rapid.SampledFrom(names), 1, 12).Draw(rt, "calls")...)
 		events, err := collect(t, batchOf(t, calls, list, parallel(3)), task("go"))
+		lawful(rt, events)
 		require.NoError(rt, err)
 		state := map[string]string{}
 		for _, e := range events {

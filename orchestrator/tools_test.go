@@ -2,14 +2,12 @@ package orchestrator_test
 
 import (
 	"context"
-	"errors"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/segue-go/segue/llmclient/scripted"
 	"github.com/segue-go/segue/machine"
-	"github.com/segue-go/segue/messages"
 	"github.com/segue-go/segue/nextstep"
 	"github.com/segue-go/segue/orchestrator"
 	"github.com/segue-go/segue/tools"
@@ -37,27 +35,6 @@ func TestEmit_whileToolsRun(t *testing.T) {
 			close(seen) // the tool waits for this: the event came while it ran
 		}
 	}
-}
-
-// S3-5: the calls of a batch run at the same time; one that fails touches no other, and the results
-// come in call order.
-func TestS3_5_parallel(t *testing.T) {
-	second := make(chan struct{})
-	list := []tools.Tool{
-		tools.NewRaw(tools.Definition{Name: "first"}, func(context.Context, string) (string, error) {
-			<-second // only ends while the other runs too
-			return "1", nil
-		}),
-		tools.NewRaw(tools.Definition{Name: "second"}, func(context.Context, string) (string, error) {
-			close(second)
-			return "", errors.New("no luck")
-		}),
-	}
-	res := ran(t, solver(t, scripted.New(scripted.Calls(scripted.Call("first", "", "a"), scripted.Call("second", "", "b")), scripted.Text("done")), with(list...)), task("go"))
-	metas := res.Output.ToolMetas()
-	require.Equal(t, "1", metas[0].Output)
-	require.Equal(t, messages.StatusFailed, metas[1].Status)
-	require.Contains(t, metas[1].Output, "no luck")
 }
 
 // progressing is an echo that says that it is half way.
