@@ -187,9 +187,7 @@ func TestResume_approvalThenQuestions(t *testing.T) {
 		effects++
 		return first + " " + second, nil
 	})
-	build := func(replies ...scripted.Reply) *orchestrator.Orchestrator {
-		return solver(t, scripted.New(replies...), stored(store), with(curious), approving(orchestrator.ApprovalConfig{}))
-	}
+	build := scriptedBy(t, stored(store), with(curious), approving(orchestrator.ApprovalConfig{}))
 	res := ran(t, build(scripted.Calls(scripted.Call("curious", "{}", "1"))), task("go"))
 	for _, reply := range []machine.Reply{{Approve: true}, {Text: "one"}, {Text: "two"}} {
 		require.Equal(t, machine.StatusWaiting, res.Status)

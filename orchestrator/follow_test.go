@@ -140,9 +140,7 @@ func TestFollow_live(t *testing.T) {
 func TestFollow_waits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := new(checkpoint.Memory)
-		build := func(replies ...scripted.Reply) *orchestrator.Orchestrator {
-			return solver(t, scripted.New(replies...), stored(store), with(tools.AskUser()))
-		}
+		build := scriptedBy(t, stored(store), with(tools.AskUser()))
 		res := ran(t, build(scripted.Calls(question("Which?", "1"))), task("go"))
 		h := startFollowing(t.Context(), build(), orchestrator.Position{}, nil)
 		time.Sleep(time.Hour)

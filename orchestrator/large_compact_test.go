@@ -22,9 +22,7 @@ func TestLargeResults_summarized(t *testing.T) {
 	compacts := func(c *orchestrator.Config) {
 		c.Strategies = strategy.Set{"solve": completetask.New(completetask.Config{Compact: &compaction.Config{Keep: 1}})}
 	}
-	build := func(replies ...scripted.Reply) *orchestrator.Orchestrator {
-		return solver(t, scripted.New(replies...), compacts, with(returning("one", text)), stored(store), keeping(orchestrator.LargeResults{Keep: 1 << 20, Show: 3000}))
-	}
+	build := scriptedBy(t, compacts, with(returning("one", text)), stored(store), keeping(orchestrator.LargeResults{Keep: 1 << 20, Show: 3000}))
 	first, err := build(
 		scripted.Calls(scripted.Call("one", "{}", "1")), reads("2", `{"id":%q,"offset":900,"length":10}`, id),
 		scripted.Error(&llmclient.Error{Code: llmclient.CodeContextLength}),

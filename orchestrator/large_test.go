@@ -122,9 +122,7 @@ func TestLargeResults_afterResume(t *testing.T) {
 	id := idOf(t, text)
 	for name, store := range map[string]checkpoint.Store{"gone": withoutValues{new(checkpoint.Memory)}, "there": new(checkpoint.Memory), "sealed": sealedStore(t, new(checkpoint.Memory))} {
 		t.Run(name, func(t *testing.T) {
-			build := func(replies ...scripted.Reply) *orchestrator.Orchestrator {
-				return solver(t, scripted.New(replies...), with(returning("dump", text), tools.AskUser()), stored(store), keeping(orchestrator.LargeResults{Keep: 30_000, Show: 300}))
-			}
+			build := scriptedBy(t, with(returning("dump", text), tools.AskUser()), stored(store), keeping(orchestrator.LargeResults{Keep: 30_000, Show: 300}))
 			res := ran(t, build(scripted.Calls(scripted.Call("dump", "{}", "1")), scripted.Calls(question("Go on?", "2"))), task("go"))
 			require.Equal(t, machine.StatusWaiting, res.Status)
 			res = goOn(t, build(reads("3", `{"id":%q,"offset":10000,"length":20}`, id), scripted.Calls(scripted.Call("dump", "{}", "4")), scripted.Text("done")), "r",

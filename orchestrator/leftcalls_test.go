@@ -263,9 +263,7 @@ func TestLeftCalls_afterUntrustedResults(t *testing.T) {
 // that was approved.
 func TestLeftCalls_askedAndResumed(t *testing.T) {
 	store := new(checkpoint.Memory)
-	office := func(replies ...scripted.Reply) *orchestrator.Orchestrator {
-		return solver(t, scripted.New(replies...), with(officeTools()...), stored(store))
-	}
+	office := scriptedBy(t, with(officeTools()...), stored(store))
 	in := delegation.Input{Messages: messages.History{messages.User{Content: []messages.UserContent{messages.Text{Text: "A page."}}, Untrusted: true}, messages.UserText("Note it.")}}
 	res := ran(t, office(scripted.Text(saveNote)), orchestrator.Task{Run: "r", Input: in})
 	require.Equal(t, machine.StatusWaiting, res.Status)

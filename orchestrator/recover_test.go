@@ -214,9 +214,7 @@ func TestInbox(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store, key := new(checkpoint.Memory), checkpoint.Key{Run: "r"}
 		var runs atomic.Int32
-		build := func(script ...scripted.Reply) *orchestrator.Orchestrator {
-			return solver(t, scripted.New(script...), stored(store), with(counted("risky", &runs)), approving(orchestrator.ApprovalConfig{}))
-		}
+		build := scriptedBy(t, stored(store), with(counted("risky", &runs)), approving(orchestrator.ApprovalConfig{}))
 		res := ran(t, build(scripted.Calls(scripted.Call("risky", "{}", "1"))), task("go"))
 		elsewhere := build()
 		var refused *machine.ReplyError

@@ -35,9 +35,7 @@ func fromMachine(events []machine.Event) (list []machine.Event) {
 // nothing stored. The error of a run comes with its last event.
 func TestReplay(t *testing.T) {
 	store := new(checkpoint.Memory)
-	build := func(replies ...scripted.Reply) *orchestrator.Orchestrator {
-		return solver(t, scripted.New(replies...), stored(store), with(tools.AskUser()))
-	}
+	build := scriptedBy(t, stored(store), with(tools.AskUser()))
 	told := watched(t, build(scripted.Calls(question("Which?", "1"))), task("go"))
 	key := checkpoint.Key{Run: "r"}
 	head := headOf(t, store, "r")

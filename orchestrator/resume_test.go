@@ -244,9 +244,7 @@ func TestS3_14_S4_5_question(t *testing.T) {
 		}
 		c.Default = "outer"
 	}
-	build := func(replies ...scripted.Reply) *orchestrator.Orchestrator {
-		return solver(t, scripted.New(replies...), stored(store), with(tools.AskUser()), deep)
-	}
+	build := scriptedBy(t, stored(store), with(tools.AskUser()), deep)
 	events := watched(t, build(scripted.Calls(question("Which file?", "1"))), task("go"))
 	end := finished(t, events)
 	require.Equal(t, machine.StatusWaiting, end.Status)

@@ -26,9 +26,7 @@ func TestSealed_run(t *testing.T) {
 		require.NoError(t, err)
 		store, err := sealed.New(inner, sealed.Keys{Current: key})
 		require.NoError(t, err)
-		build := func(replies ...scripted.Reply) *orchestrator.Orchestrator {
-			return solver(t, scripted.New(replies...), stored(store), with(tools.AskUser()))
-		}
+		build := scriptedBy(t, stored(store), with(tools.AskUser()))
 		o := build(scripted.Calls(question("Is "+card+" yours?", "1")))
 		res := ran(t, o, task("Charge "+card))
 		require.Equal(t, machine.StatusWaiting, res.Status)

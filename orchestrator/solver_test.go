@@ -8,6 +8,7 @@ import (
 
 	"github.com/segue-go/segue/delegation"
 	"github.com/segue-go/segue/llmclient"
+	"github.com/segue-go/segue/llmclient/scripted"
 	"github.com/segue-go/segue/machine"
 	"github.com/segue-go/segue/messages"
 	"github.com/segue-go/segue/orchestrator"
@@ -26,6 +27,14 @@ func solver(t *testing.T, client llmclient.Client, edit ...func(*orchestrator.Co
 	o, err := orchestrator.New(cfg)
 	require.NoError(t, err)
 	return o
+}
+
+// scriptedBy returns what makes an Orchestrator whose model says these replies.
+func scriptedBy(t *testing.T, edit ...func(*orchestrator.Config)) func(...scripted.Reply) *orchestrator.Orchestrator {
+	t.Helper()
+	return func(replies ...scripted.Reply) *orchestrator.Orchestrator {
+		return solver(t, scripted.New(replies...), edit...)
+	}
 }
 
 func with(list ...tools.Tool) func(*orchestrator.Config) {

@@ -162,9 +162,7 @@ func TestLease_heartbeatsHang(t *testing.T) {
 func TestRecover_storeFails(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := troubledBy(nil)
-		build := func(script ...scripted.Reply) *orchestrator.Orchestrator {
-			return solver(t, scripted.New(script...), stored(store), with(echo("risky")), approving(orchestrator.ApprovalConfig{Default: machine.AskAlways, Expires: time.Minute}))
-		}
+		build := scriptedBy(t, stored(store), with(echo("risky")), approving(orchestrator.ApprovalConfig{Default: machine.AskAlways, Expires: time.Minute}))
 		ran(t, build(scripted.Calls(scripted.Call("risky", "{}", "1"))), task("go"))
 		works := time.Now().Add(5 * time.Minute)
 		store.before = func(_ context.Context, method string, b *checkpoint.Batch) error {
