@@ -24,6 +24,45 @@ func partsOf(t *testing.T, p markdownpolicy.Policy, reply string) []messages.Ass
 	return doc.Contents()
 }
 
+// requireReads requires that a reply is read as it should be, in pieces and cut off anywhere.
+func requireReads(t *testing.T, p markdownpolicy.Policy, reply string, want []messages.AssistantContent) {
+	t.Helper()
+	require.Equal(t, want, partsOf(t, p, reply), reply)
+	checkEveryCut(t, p, reply)
+}
+
+// requireByMode requires that a broken reply is an error that says what was expected, is text, or
+// is repaired, by the mode. It is refused where nothing is repaired.
+func requireByMode(t *testing.T, in func(markdownpolicy.Mode) markdownpolicy.Policy, reply, expected string, offset int, text string, repaired []messages.AssistantContent) {
+	t.Helper()
+	_, err := in(markdownpolicy.ModeError).ParseResponse(reply)
+	var broken *markdownpolicy.ParseError
+	require.ErrorAs(t, err, &broken, reply)
+	require.Contains(t, broken.Expected, expected, reply)
+	require.GreaterOrEqual(t, broken.Offset, offset, reply)
+	require.Equal(t, parts(textPart(text)), partsOf(t, in(markdownpolicy.ModeText), reply))
+	for size := range len(reply) {
+		for _, mode := range []markdownpolicy.Mode{markdownpolicy.ModeError, markdownpolicy.ModeText, markdownpolicy.ModeRepair} {
+			checkPieces(t, lawful{Policy: in(mode), name: broken.Policy}, reply, size+1)
+		}
+	}
+	doc, err := in(markdownpolicy.ModeRepair).ParseResponse(reply)
+	if repaired == nil {
+		require.Error(t, err, reply)
+		return
+	}
+	require.NoError(t, err, reply)
+	require.NotEmpty(t, doc.Repairs)
+	require.Equal(t, normal(repaired), normal(doc.Contents()), reply)
+}
+
+// inMode returns a format in a mode.
+func inMode(f markdownpolicy.Format) func(markdownpolicy.Mode) markdownpolicy.Policy {
+	return func(mode markdownpolicy.Mode) markdownpolicy.Policy {
+		return f.With(markdownpolicy.Options{Mode: mode})
+	}
+}
+
 func TestS2_3_PartsStandInTheirOrder(t *testing.T) {
 	reply := "```thought\nfirst\n```\nbefore\n```tool_call\n{\"name\":\"t\",\"arguments\":{}}\n```\nafter\n```thought\nlast\n```\n"
 	require.Equal(t, []messages.AssistantContent{

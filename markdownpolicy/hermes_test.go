@@ -42,9 +42,7 @@ func TestS2_6_HermesReadsCalls(t *testing.T) {
 		{"escaped", `\<tool_call>{}`, parts(textPart("<tool_call>{}"))},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			hermes := markdownpolicy.Hermes.With(markdownpolicy.Options{Tools: fileTools})
-			require.Equal(t, c.want, partsOf(t, hermes, c.reply))
-			checkEveryCut(t, hermes, c.reply)
+			requireReads(t, markdownpolicy.Hermes.With(markdownpolicy.Options{Tools: fileTools}), c.reply, c.want)
 		})
 	}
 }
@@ -66,23 +64,7 @@ func TestS2_8_HermesByMode(t *testing.T) {
 		{`<tool_call>f<arg_key>a</arg_key></tool_call>`, "<arg_value>", 11, nil},
 		{`<tool_call>[{"name":"t"}`, "a JSON object", 11, nil},
 	} {
-		_, err := markdownpolicy.Hermes.ParseResponse(c.reply)
-		var broken *markdownpolicy.ParseError
-		require.ErrorAs(t, err, &broken, c.reply)
-		require.Contains(t, broken.Expected, c.expected, c.reply)
-		require.GreaterOrEqual(t, broken.Offset, c.offset, c.reply)
-
-		text := markdownpolicy.Hermes.With(markdownpolicy.Options{Mode: markdownpolicy.ModeText})
-		require.Equal(t, parts(textPart(c.reply)), partsOf(t, text, c.reply))
-
-		doc, err := markdownpolicy.Hermes.With(markdownpolicy.Options{Mode: markdownpolicy.ModeRepair}).ParseResponse(c.reply)
-		if c.repaired == nil {
-			require.Error(t, err, c.reply)
-			continue
-		}
-		require.NoError(t, err, c.reply)
-		require.NotEmpty(t, doc.Repairs)
-		require.Equal(t, c.repaired, doc.Contents())
+		requireByMode(t, inMode(markdownpolicy.Hermes), c.reply, c.expected, c.offset, c.reply, c.repaired)
 	}
 }
 
@@ -107,9 +89,7 @@ func TestHermesDialects(t *testing.T) {
 		{markdownpolicy.FunctionGemma, `<start_function_call>{"name":"t"}<end_function_call>`, parts(callPart("call_1", "t", "{}"))},
 		{markdownpolicy.FunctionGemma, "<tool_call>{}</tool_call>", parts(textPart("<tool_call>{}</tool_call>"))},
 	} {
-		hermes := c.dialect
-		require.Equal(t, c.want, partsOf(t, hermes, c.reply), c.reply)
-		checkEveryCut(t, hermes, c.reply)
+		requireReads(t, c.dialect, c.reply, c.want)
 	}
 	for _, reply := range []string{"<start_function_call>call:t{a:<escape>x}<end_function_call>", "<start_function_call>t<end_function_call>"} {
 		_, err := markdownpolicy.FunctionGemma.ParseResponse(reply)
@@ -136,9 +116,7 @@ func TestS2_22_HermesThoughts(t *testing.T) {
 		{markdownpolicy.ThoughtsOpen, "x", parts(thoughtPart("x"))},
 		{markdownpolicy.ThoughtsNone, "<think>x</think>" + call, parts(textPart("<think>x</think>"), read)},
 	} {
-		hermes := thinking(markdownpolicy.Hermes, c.thoughts)
-		require.Equal(t, c.want, partsOf(t, hermes, c.reply), c.reply)
-		checkEveryCut(t, hermes, c.reply)
+		requireReads(t, thinking(markdownpolicy.Hermes, c.thoughts), c.reply, c.want)
 	}
 	require.Equal(t, "a", thinking(markdownpolicy.Hermes, markdownpolicy.ThoughtsNone).Render(parts(thoughtPart("t"), textPart("a"))))
 }

@@ -62,10 +62,7 @@ func TestS2_12_LlamaCalls(t *testing.T) {
 		{"code", `<|python_tag|>print("x")`, parts(textPart(`print("x")`))},
 		{"nothing", " \n", []messages.AssistantContent{}},
 	} {
-		doc, err := markdownpolicy.Llama.ParseResponse(c.reply)
-		require.NoError(t, err, c.about)
-		require.Equal(t, c.want, doc.Contents(), c.about)
-		checkEveryCut(t, markdownpolicy.Llama, c.reply)
+		requireReads(t, markdownpolicy.Llama, c.reply, c.want)
 	}
 }
 
@@ -118,10 +115,7 @@ func TestS2_8_LlamaMarksBehindHalfAMark(t *testing.T) {
 		"Use {\"\n<think>secret</think>":     parts(textPart(`Use {"`), messages.Thought{Text: "secret"}),
 		"Use {\"\n<think>secret</think> ok.": parts(textPart(`Use {"`), messages.Thought{Text: "secret"}, textPart("ok.")),
 	} {
-		doc, err := markdownpolicy.Llama.ParseResponse(reply)
-		require.NoError(t, err)
-		require.Equal(t, want, doc.Contents(), "%q", reply)
-		checkEveryCut(t, markdownpolicy.Llama, reply)
+		requireReads(t, markdownpolicy.Llama, reply, want)
 	}
 }
 

@@ -26,8 +26,7 @@ func TestS2_6_MistralReadsCalls(t *testing.T) {
 		{"no mark", `[TOOL_CALLS [1] [ARGS]`, parts(textPart(`[TOOL_CALLS [1] [ARGS]`))},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			require.Equal(t, c.want, partsOf(t, markdownpolicy.Mistral, c.reply))
-			checkEveryCut(t, markdownpolicy.Mistral, c.reply)
+			requireReads(t, markdownpolicy.Mistral, c.reply, c.want)
 		})
 	}
 }
@@ -35,35 +34,19 @@ func TestS2_6_MistralReadsCalls(t *testing.T) {
 func TestS2_8_MistralByMode(t *testing.T) {
 	for _, c := range []struct {
 		reply, expected string
-		repaired        string // the arguments; "" if it is refused
+		repaired        []messages.AssistantContent // nil if it is refused
 	}{
-		{`[TOOL_CALLS][{"name":"a","arguments":{"x":"y"`, "a JSON object", `{"x":"y"}`},
-		{`[TOOL_CALLS]a[ARGS]{"x":"y"`, `the arguments of "a"`, `{"x":"y"}`},
-		{`[TOOL_CALLS]some words {"x":1}`, "the name of a tool", ""},
-		{`[TOOL_CALLS]search[ARGS] I think that {"a":1}`, "[ARGS] or nothing", ""},
-		{`[TOOL_CALLS]search I think [ARGS]{"a":1}`, "the name of a tool", ""},
-		{`[TOOL_CALLS]search[CALL_ID]9 or 8[ARGS]{"a":1}`, "the name of a tool", ""},
-		{`[TOOL_CALLS][`, "a JSON", ""},
-		{`[TOOL_CALLS] none`, "a JSON array", ""},
-		{`[TOOL_CALLS][1]`, "a JSON object", ""},
+		{`[TOOL_CALLS][{"name":"a","arguments":{"x":"y"`, "a JSON object", parts(callPart("call_1", "a", `{"x":"y"}`))},
+		{`[TOOL_CALLS]a[ARGS]{"x":"y"`, `the arguments of "a"`, parts(callPart("call_1", "a", `{"x":"y"}`))},
+		{`[TOOL_CALLS]some words {"x":1}`, "the name of a tool", nil},
+		{`[TOOL_CALLS]search[ARGS] I think that {"a":1}`, "[ARGS] or nothing", nil},
+		{`[TOOL_CALLS]search I think [ARGS]{"a":1}`, "the name of a tool", nil},
+		{`[TOOL_CALLS]search[CALL_ID]9 or 8[ARGS]{"a":1}`, "the name of a tool", nil},
+		{`[TOOL_CALLS][`, "a JSON", nil},
+		{`[TOOL_CALLS] none`, "a JSON array", nil},
+		{`[TOOL_CALLS][1]`, "a JSON object", nil},
 	} {
-		_, err := markdownpolicy.Mistral.ParseResponse(c.reply)
-		var broken *markdownpolicy.ParseError
-		require.ErrorAs(t, err, &broken, c.reply)
-		require.Contains(t, broken.Expected, c.expected, c.reply)
-		require.Equal(t, "mistral", broken.Policy)
-
-		text := markdownpolicy.Mistral.With(markdownpolicy.Options{Mode: markdownpolicy.ModeText})
-		require.Equal(t, parts(textPart(c.reply)), partsOf(t, text, c.reply))
-
-		doc, err := markdownpolicy.Mistral.With(markdownpolicy.Options{Mode: markdownpolicy.ModeRepair}).ParseResponse(c.reply)
-		if c.repaired == "" {
-			require.Error(t, err, c.reply)
-			continue
-		}
-		require.NoError(t, err, c.reply)
-		require.NotEmpty(t, doc.Repairs)
-		require.Equal(t, parts(callPart("call_1", "a", c.repaired)), doc.Contents())
+		requireByMode(t, inMode(markdownpolicy.Mistral), c.reply, c.expected, 0, c.reply, c.repaired)
 	}
 }
 
@@ -83,8 +66,7 @@ func TestMistralArrayWithoutMark(t *testing.T) {
 		"[special delivery]":        parts(textPart("[special delivery]")),
 		"[":                         parts(textPart("[")),
 	} {
-		require.Equal(t, want, partsOf(t, mistral, reply), reply)
-		checkEveryCut(t, mistral, reply)
+		requireReads(t, mistral, reply, want)
 	}
 	require.Equal(t, parts(textPart(array)), partsOf(t, markdownpolicy.Mistral, array))
 

@@ -1,6 +1,7 @@
 package markdownpolicy_test
 
 import (
+	"cmp"
 	"fmt"
 	"path/filepath"
 	"slices"
@@ -105,8 +106,7 @@ func TestS2_6_TrainedFormatsReadCalls(t *testing.T) {
 	} {
 		t.Run(c.policy, func(t *testing.T) {
 			p := trained(markdownpolicy.Options{Tools: fileTools})[c.policy]
-			require.Equal(t, c.want, partsOf(t, p, c.reply), c.reply)
-			checkEveryCut(t, p, c.reply)
+			requireReads(t, p, c.reply, c.want)
 			checkRoundTrip(t, p, c.want)
 		})
 	}
@@ -153,32 +153,9 @@ func TestS2_8_TrainedFormatsByMode(t *testing.T) {
 		{"gemma", "```tool_code\nt(1)\n```", "argument=value", "", nil},
 		{"gemma", "```tool_code\nt(a=[1]\n```", "", "", read},
 	} {
-		in := func(mode markdownpolicy.Mode) markdownpolicy.Policy {
+		requireByMode(t, func(mode markdownpolicy.Mode) markdownpolicy.Policy {
 			return trained(markdownpolicy.Options{Mode: mode})[c.policy]
-		}
-		_, err := in(markdownpolicy.ModeError).ParseResponse(c.reply)
-		var broken *markdownpolicy.ParseError
-		require.ErrorAs(t, err, &broken, c.reply)
-		require.Contains(t, broken.Expected, c.expected, c.reply)
-
-		text := c.text
-		if text == "" {
-			text = c.reply
-		}
-		require.Equal(t, parts(textPart(text)), partsOf(t, in(markdownpolicy.ModeText), c.reply))
-		for size := range len(c.reply) {
-			for _, mode := range []markdownpolicy.Mode{markdownpolicy.ModeError, markdownpolicy.ModeText, markdownpolicy.ModeRepair} {
-				checkPieces(t, lawful{Policy: in(mode), name: c.policy}, c.reply, size+1)
-			}
-		}
-		doc, err := in(markdownpolicy.ModeRepair).ParseResponse(c.reply)
-		if c.repaired == nil {
-			require.Error(t, err, c.reply)
-			continue
-		}
-		require.NoError(t, err, c.reply)
-		require.NotEmpty(t, doc.Repairs)
-		require.Equal(t, normal(c.repaired), normal(doc.Contents()), c.reply)
+		}, c.reply, c.expected, 0, cmp.Or(c.text, c.reply), c.repaired)
 	}
 }
 

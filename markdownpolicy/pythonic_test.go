@@ -34,10 +34,7 @@ func TestS2_12_PythonicCalls(t *testing.T) {
 		{"cut off early", `[f(`, parts(textPart(`[f(`))},
 		{"nothing", "", []messages.AssistantContent{}},
 	} {
-		doc, err := markdownpolicy.Pythonic.ParseResponse(c.reply)
-		require.NoError(t, err, c.about)
-		require.Equal(t, c.want, doc.Contents(), c.about)
-		checkEveryCut(t, markdownpolicy.Pythonic, c.reply)
+		requireReads(t, markdownpolicy.Pythonic, c.reply, c.want)
 	}
 }
 

@@ -42,8 +42,7 @@ func TestS2_14_XMLReadsCalls(t *testing.T) {
 		{"thoughts", "<think>a</think>b<think>c", parts(thoughtPart("a"), textPart("b"), thoughtPart("c"))},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			require.Equal(t, c.want, partsOf(t, markdownpolicy.XML, c.reply))
-			checkEveryCut(t, markdownpolicy.XML, c.reply)
+			requireReads(t, markdownpolicy.XML, c.reply, c.want)
 		})
 	}
 }
@@ -71,8 +70,7 @@ func TestS2_14_XMLReadsTagsOfTools(t *testing.T) {
 		{"both forms", "<read_file></read_file><tool_call><name>x</name></tool_call>", parts(callPart("call_1", "read_file", "{}"), callPart("call_2", "x", "{}"))},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			require.Equal(t, c.want, partsOf(t, xml, c.reply))
-			checkEveryCut(t, xml, c.reply)
+			requireReads(t, xml, c.reply, c.want)
 		})
 	}
 }
@@ -82,33 +80,16 @@ func TestS2_8_XMLByMode(t *testing.T) {
 	for _, c := range []struct {
 		reply, expected string
 		offset          int
-		repaired        string // the arguments; "" if it is refused
+		repaired        []messages.AssistantContent // nil if it is refused
 	}{
-		{"Hi\n" + call + `{"a":["b"</arguments></tool_call>`, "arguments", 39, ""},
-		{call + "{}</arguments> Done.", "<arguments>, <name> or </tool_call>", 51, "{}"},
-		{call + "text</arguments></tool_call>", "arguments", 36, ""},
-		{"<tool_call><arguments>{}</arguments></tool_call>", "<name>", 0, ""},
-		{"<tool_call>x", "<arguments>, <name> or </tool_call>", 11, ""},
-		{call + `{"a":"b`, "</arguments>", 43, ""},
+		{"Hi\n" + call + `{"a":["b"</arguments></tool_call>`, "arguments", 39, nil},
+		{call + "{}</arguments> Done.", "<arguments>, <name> or </tool_call>", 51, parts(callPart("call_1", "n", "{}"), textPart("Done."))},
+		{call + "text</arguments></tool_call>", "arguments", 36, nil},
+		{"<tool_call><arguments>{}</arguments></tool_call>", "<name>", 0, nil},
+		{"<tool_call>x", "<arguments>, <name> or </tool_call>", 11, nil},
+		{call + `{"a":"b`, "</arguments>", 43, nil},
 	} {
-		_, err := markdownpolicy.XML.ParseResponse(c.reply)
-		var broken *markdownpolicy.ParseError
-		require.ErrorAs(t, err, &broken, c.reply)
-		require.Contains(t, broken.Expected, c.expected, c.reply)
-		require.Equal(t, "xml", broken.Policy)
-		require.GreaterOrEqual(t, broken.Offset, c.offset, c.reply)
-
-		text := markdownpolicy.XML.With(markdownpolicy.Options{Mode: markdownpolicy.ModeText})
-		require.Equal(t, parts(textPart(c.reply)), partsOf(t, text, c.reply))
-
-		doc, err := markdownpolicy.XML.With(markdownpolicy.Options{Mode: markdownpolicy.ModeRepair}).ParseResponse(c.reply)
-		if c.repaired == "" {
-			require.Error(t, err, c.reply)
-			continue
-		}
-		require.NoError(t, err, c.reply)
-		require.NotEmpty(t, doc.Repairs)
-		require.Contains(t, doc.Contents(), callPart("call_1", "n", c.repaired))
+		requireByMode(t, inMode(markdownpolicy.XML), c.reply, c.expected, c.offset, c.reply, c.repaired)
 	}
 }
 
@@ -225,8 +206,7 @@ func TestS2_8_XMLRefusesDoubledChildren(t *testing.T) {
 			require.Contains(t, broken.Expected, "once in <")
 		}
 		xml := markdownpolicy.XML.With(markdownpolicy.Options{Mode: markdownpolicy.ModeText, Tools: fileTools})
-		require.Equal(t, parts(textPart(reply)), partsOf(t, xml, reply))
-		checkEveryCut(t, xml, reply)
+		requireReads(t, xml, reply, parts(textPart(reply)))
 	}
 }
 

@@ -269,25 +269,28 @@ func TestMCPServe_ends(t *testing.T) {
 func TestMCPServe_silence(t *testing.T) {
 	t.Parallel()
 	for _, version := range servedVersions {
-		s := serveAgents(t, version, nil)
-		go func() {
-			<-s.model.asked
-			time.Sleep(3 * silence) // the server of the model is silent
-			s.model.replies <- isDone
-		}()
-		res, err := s.call(t.Context(), "helper", map[string]any{"task": "Say it"})
-		require.NoError(t, err)
-		require.False(t, res.IsError, textOfCall(res))
-		s.close()
-		s.mu.Lock()
-		alive := 0
-		for _, text := range s.progress {
-			if strings.HasSuffix(text, " so far)") {
-				alive++
+		t.Run(version, func(t *testing.T) {
+			t.Parallel()
+			s := serveAgents(t, version, nil)
+			go func() {
+				<-s.model.asked
+				time.Sleep(3 * silence) // the server of the model is silent
+				s.model.replies <- isDone
+			}()
+			res, err := s.call(t.Context(), "helper", map[string]any{"task": "Say it"})
+			require.NoError(t, err)
+			require.False(t, res.IsError, textOfCall(res))
+			s.close()
+			s.mu.Lock()
+			alive := 0
+			for _, text := range s.progress {
+				if strings.HasSuffix(text, " so far)") {
+					alive++
+				}
 			}
-		}
-		require.GreaterOrEqual(t, alive, 2, s.progress)
-		s.mu.Unlock()
+			require.GreaterOrEqual(t, alive, 2, s.progress)
+			s.mu.Unlock()
+		})
 	}
 }
 
