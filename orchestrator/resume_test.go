@@ -91,55 +91,6 @@ func question(text, id string) messages.ToolCall {
 	return scripted.Call(tools.AskUserName, string(args), id)
 }
 
-// Three calls of one batch: one needs nobody, one waits for approval, one for an answer. What has a
-// result is not done again, and each wait is answered on its own, in another Orchestrator.
-func TestResume_batch(t *testing.T) {
-	store := new(checkpoint.Memory)
-	var free, risky atomic.Int32
-	build := func(replies ...scripted.Reply) (*orchestrator.Orchestrator, *scripted.Client) {
-		model := scripted.New(replies...)
-		return solver(t, model, stored(store), approving(orchestrator.ApprovalConfig{}),
-			with(counted("free", &free, tools.Definition{Name: "free", ReadOnly: true}), counted("risky", &risky), tools.AskUser())), model
-	}
-	o, _ := build(scripted.Calls(scripted.Call("free", "{}", "1"), scripted.Call("risky", `{"a":1}`, "2"), question("Which file?", "3")))
-	res := ran(t, o, task("go"))
-	require.Equal(t, machine.StatusWaiting, res.Status)
-	require.Len(t, res.Waits, 2)
-	require.NoError(t, res.Output.Messages.Validate())
-	require.EqualValues(t, 1, free.Load())
-	require.Zero(t, risky.Load())
-	approval, ask := res.Waits[0], res.Waits[1]
-	require.Equal(t, machine.WaitApproval, approval.Kind)
-	require.Equal(t, `{"a":1}`, approval.Arguments)
-	require.Equal(t, machine.WaitQuestion, ask.Kind)
-	require.Equal(t, "Which file?", ask.Text)
-
-	o, model := build()
-	events := watchedOn(t, o, "r", machine.Reply{WaitID: approval.ID, Approve: true})
-	end := finished(t, events)
-	require.Equal(t, machine.StatusWaiting, end.Status)
-	require.Equal(t, []machine.Wait{ask}, end.Waits, "the same wait as before")
-	require.EqualValues(t, 1, risky.Load())
-	require.Empty(t, model.Requests())
-	require.Equal(t, machine.EventRunResumed, events[0].Kind)
-	require.Equal(t, machine.EventWaitEnded, events[1].Kind)
-
-	o, model = build(scripted.Text("done"))
-	events = watchedOn(t, o, "r", machine.Reply{WaitID: ask.ID, Text: "a.txt"})
-	end = finished(t, events)
-	require.Equal(t, machine.StatusDone, end.Status)
-	require.Equal(t, "done", end.Output.Text())
-	metas := end.Output.ToolMetas()
-	require.Equal(t, []string{"did free", "did risky", "a.txt"}, []string{metas[0].Output, metas[1].Output, metas[2].Output})
-	require.EqualValues(t, 1, free.Load())
-	require.EqualValues(t, 1, risky.Load())
-	require.Len(t, model.Requests(), 1)
-
-	events = watchedOn(t, o, "r")
-	require.Len(t, events, 1, "a run that has ended says so again")
-	require.Equal(t, "done", finished(t, events).Output.Text())
-}
-
 // A reply that fits nothing is refused, and loses nothing.
 func TestResume_replies(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -3,8 +3,6 @@ package orchestrator_test
 import (
 	"context"
 	"errors"
-	"maps"
-	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -19,7 +17,6 @@ import (
 	"github.com/segue-go/segue/nextstep"
 	"github.com/segue-go/segue/orchestrator"
 	"github.com/segue-go/segue/strategy"
-	"github.com/segue-go/segue/strategy/builtin"
 	"github.com/segue-go/segue/strategy/completetask"
 	pre "github.com/segue-go/segue/strategy/planreviseexecute"
 	"github.com/segue-go/segue/strategy/stepagent"
@@ -37,83 +34,6 @@ func heeding(before func(stepagent.Step)) func() strategy.Strategy {
 			return stepagent.Finish(r.Message.Text())
 		})
 	}})
-}
-
-// S1-2: of every strategy the same script gives the same messages, texts, results of tools and
-// metadata by Run and by Stream, and the stream has every event of the tools.
-func TestS1_2_runIsStream(t *testing.T) {
-	look, done := scripted.Calls(scripted.Call("a", `{}`, "1"), scripted.Call("a", `{"n":1}`, "2")), scripted.Text("done")
-	work := []scripted.Reply{look, done}
-	scripts := map[string][]scripted.Reply{
-		"complete-task": work, "tool-first": work, "retry": work, "step-agent": {scripted.Text("1. Look."), look, scripted.Text("1. Say it."), done},
-		"llm-only":   {done},
-		"reflection": append(slices.Clone(work), scripted.Text("Too long."), scripted.Text("Done."), scripted.Text("APPROVED")),
-		"react":      {scripted.Text("Thought: look\nAction: a\nAction Input: {}"), scripted.Text("Final Answer: done")},
-		"plan-revise-execute": append([]scripted.Reply{
-			scripted.Calls(scripted.Call("submit_plan", `{"steps":["Look."]}`, "p")),
-			scripted.Calls(scripted.Call("submit_evaluation", `{"approved":true}`, "e")),
-		}, work...),
-		"plan-and-execute": append(append([]scripted.Reply{scripted.Calls(scripted.Call("submit_plan", `{"steps":["Look."]}`, "p"))}, work...), done),
-		"reason-act-observe": {
-			scripted.Calls(scripted.Call("agent_decide_next", `{"plan":"Look.","finish":false}`, "d")), scripted.Calls(scripted.Call("a", `{}`, "1")),
-			scripted.Calls(scripted.Call("agent_observe_decide", `{"observation":"a","should_continue":false,"final_answer":"done"}`, "o")),
-		},
-	}
-	set := maps.Clone(builtin.All())
-	set["step-agent"] = heeding(func(stepagent.Step) {})
-	for name := range set {
-		if builtin.Aliases()[name] == "" {
-			require.Contains(t, scripts, name, "a strategy without a script")
-		}
-	}
-	for name, script := range scripts {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) { runIsStream(t, name, set, script) }) // in which no time passes
-		})
-	}
-}
-
-func runIsStream(t *testing.T, name string, set strategy.Set, script []scripted.Reply) {
-	made := func() *orchestrator.Orchestrator {
-		return solver(t, scripted.New(script...), with(echo("a")), func(c *orchestrator.Config) {
-			c.Strategies, c.Default, c.Parallel = set, name, 1
-		})
-	}
-	res := ran(t, made(), task("go"))
-	events := watched(t, made(), task("go"))
-	out := finished(t, events).Output
-	require.Equal(t, res.Output.Messages, out.Messages)
-	require.Equal(t, res.Output.Texts(), out.Texts())
-	require.Equal(t, res.Output.ToolMetas(), out.ToolMetas())
-	require.Equal(t, res.Output.Metadata, out.Metadata)
-	require.Equal(t, timeless(res.Output), timeless(out))
-	begun, ended := map[string]int{}, map[string]int{}
-	for _, e := range events {
-		switch d := e.Detail.(type) {
-		case machine.ToolStarted:
-			begun[d.Call.Name]++
-		case machine.ToolFinished:
-			ended[d.Output.ToolName]++
-		default:
-		}
-	}
-	require.Equal(t, callsIn(script), begun["a"])
-	require.Equal(t, begun, ended)
-}
-
-// callsIn counts the calls of the tool a that a script asks for, as calls or in the text of ReAct.
-func callsIn(script []scripted.Reply) (n int) {
-	for _, r := range script {
-		for _, c := range r.Calls {
-			if c.Name == "a" {
-				n++
-			}
-		}
-		if len(r.Text) > 8 && r.Text[:8] == "Thought:" {
-			n++
-		}
-	}
-	return n
 }
 
 // S1-7: what is stopped behind its second round has the messages of two rounds, and its metadata
