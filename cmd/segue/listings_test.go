@@ -71,8 +71,6 @@ func TestCommands_wrongFlags(t *testing.T) {
 	})
 }
 
-func TestMarkedUp(t *testing.T) {
-	require.Equal(t, "Say *it* in _one_ line.\n\nModes:\n\n      ask   it is\n            asked\n\nEnd", strings.NewReplacer(`\`, "").Replace(
-		markedUp("Say *it* in\n_one_ line.\n\nModes:\n  ask   it is\n        asked\n\nEnd")))
-	require.Equal(t, `OPENAI\_API\_KEY \<x\> \[y\] a\\b`, markedUp(`OPENAI_API_KEY <x> [y] a\b`))
+func TestRoff(t *testing.T) {
+	require.Equal(t, "\\&.EX\na\\e.b\n\\&'x", roff(".EX\na\\.b\n'x"))
 }

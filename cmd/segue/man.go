@@ -1,13 +1,15 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"os"
+	"path/filepath"
+	"strconv"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/cobra/doc"
-	"github.com/spf13/pflag"
 
 	"github.com/segue-go/segue/cmd/segue/internal/cmd/cli"
 )
@@ -28,60 +30,75 @@ there.`,
 		ValidArgsFunction: func(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCompDirective) {
 			return nil, cobra.ShellCompDirectiveFilterDirs
 		},
-		RunE: func(_ *cobra.Command, args []string) error { return writeManual(root, args[0]) },
+		RunE: func(_ *cobra.Command, args []string) error {
+			if err := os.MkdirAll(args[0], 0o755); err != nil {
+				return fmt.Errorf("cannot make the folder of the man pages: %w", err)
+			}
+			if err := writePages(root, args[0], manualDate()); err != nil {
+				return cli.Failed(fmt.Errorf("cannot write the man pages: %w", err))
+			}
+			return nil
+		},
 	}
 }
 
-// writeManual writes a page for each command. It changes the commands. The pages bear the date of
-// SOURCE_DATE_EPOCH, or else of today.
-func writeManual(root *cobra.Command, folder string) error {
-	if err := os.MkdirAll(folder, 0o755); err != nil {
-		return fmt.Errorf("cannot make the folder of the man pages: %w", err)
+// manualDate is the date that pages bear: that of SOURCE_DATE_EPOCH, or else today.
+func manualDate() string {
+	date := time.Now()
+	if seconds, err := strconv.ParseInt(os.Getenv("SOURCE_DATE_EPOCH"), 10, 64); err == nil {
+		date = time.Unix(seconds, 0)
 	}
-	root.DisableAutoGenTag = true
-	markUp(root)
-	err := doc.GenManTree(root, &doc.GenManHeader{Section: "1", Source: "segue", Manual: "Segue"}, folder)
-	if err != nil {
-		return cli.Failed(fmt.Errorf("cannot write the man pages: %w", err))
+	return date.UTC().Format("Jan 2006")
+}
+
+// writePages writes a page for a command, and one for each below it.
+func writePages(cmd *cobra.Command, folder, date string) error {
+	cmd.InitDefaultHelpFlag()
+	name := pageName(cmd)
+	if err := os.WriteFile(filepath.Join(folder, name+".1"), []byte(page(cmd, name, date)), 0o644); err != nil {
+		return err
+	}
+	for _, child := range cmd.Commands() {
+		if !child.IsAvailableCommand() {
+			continue
+		}
+		if err := writePages(child, folder, date); err != nil {
+			return err
+		}
 	}
 	return nil
 }
 
-// markUp makes the texts of a command, and of those below it, Markdown, from which the pages are
-// made.
-func markUp(cmd *cobra.Command) {
-	cmd.InitDefaultHelpFlag()
+func pageName(cmd *cobra.Command) string { return strings.ReplaceAll(cmd.CommandPath(), " ", "-") }
+
+// page returns the page of a command, in roff.
+func page(cmd *cobra.Command, name, date string) string {
+	var b strings.Builder
+	write := func(format string, args ...any) { _, _ = fmt.Fprintf(&b, format, args...) }
+	write(".nh\n.TH %q \"1\" %q \"segue\" \"Segue\"\n", strings.ToUpper(name), date)
+	write(".SH NAME\n%s - %s\n.SH SYNOPSIS\n\\fB%s\\fP\n", name, roff(cmd.Short), roff(cmd.UseLine()))
+	about := strings.ReplaceAll(cli.FitText(cmp.Or(cmd.Long, cmd.Short), manColumns), "#### ", "") // cobra's headings
+	write(".SH DESCRIPTION\n.nf\n%s\n.fi\n", roff(about))
 	flags := strings.TrimRight(cli.FlagGroups(cmd.LocalFlags(), manColumns), "\n")
-	cmd.Long = markedUp(cmd.Long) + "\n# OPTIONS\n\n    " + strings.ReplaceAll(flags, "\n", "\n    ")
-	cmd.Flags().VisitAll(func(f *pflag.Flag) { f.Hidden = true }) // the library describes them by types of Go
-	cmd.Example = strings.ReplaceAll("\n"+cmd.Example, "\n  ", "\n")[1:]
-	for _, child := range cmd.Commands() {
-		markUp(child)
+	write(".SH OPTIONS\n.EX\n%s\n.EE\n", roff(flags))
+	if cmd.HasExample() {
+		write(".SH EXAMPLE\n.EX\n%s\n.EE\n", roff(strings.ReplaceAll("\n"+cmd.Example, "\n  ", "\n")[1:]))
 	}
-}
-
-// literally keeps Markdown from reading a meaning into a text.
-var literally = strings.NewReplacer(`\`, `\\`, "*", `\*`, "_", `\_`, "[", `\[`, "]", `\]`, "<", `\<`, ">", `\>`, "`", "\\`")
-
-// markedUp returns a help text as Markdown: a paragraph is one line, and indented lines stay as
-// they are.
-func markedUp(text string) string {
-	var all []string
-	inside := false // of a paragraph
-	for line := range strings.SplitSeq(cli.FitText(text, manColumns), "\n") {
-		indented := strings.HasPrefix(line, " ") || strings.HasPrefix(line, "\t")
-		switch {
-		case line == "":
-			all, inside = append(all, ""), false
-		case indented && inside:
-			all, inside = append(all, "", "    "+line), false
-		case indented:
-			all = append(all, "    "+line)
-		case inside:
-			all[len(all)-1] += " " + literally.Replace(line)
-		default:
-			all, inside = append(all, literally.Replace(line)), true
+	var others []string
+	if cmd.HasParent() {
+		others = append(others, pageName(cmd.Parent()))
+	}
+	for _, child := range cmd.Commands() {
+		if child.IsAvailableCommand() {
+			others = append(others, pageName(child))
 		}
 	}
-	return strings.Join(all, "\n")
+	write(".SH SEE ALSO\n\\fB%s(1)\\fP\n", strings.Join(others, "(1)\\fP, \\fB"))
+	return b.String()
+}
+
+// roff keeps roff from reading a meaning into lines.
+func roff(lines string) string {
+	lines = "\n" + strings.ReplaceAll(lines, `\`, `\e`)
+	return strings.NewReplacer("\n.", "\n\\&.", "\n'", "\n\\&'").Replace(lines)[1:]
 }
