@@ -13,8 +13,10 @@ import (
 
 	"github.com/segue-go/segue/cmd/segue/internal/cmd/cli"
 	"github.com/segue-go/segue/cmd/segue/internal/plaintext"
+	"github.com/segue-go/segue/cmd/segue/internal/terminal"
 	"github.com/segue-go/segue/cmd/segue/internal/terminal/terminaltest"
 	"github.com/segue-go/segue/internal/waittest"
+	"github.com/segue-go/segue/machine"
 )
 
 // speaker is a server whose model says what it is told to, piece by piece.
@@ -175,4 +177,25 @@ func mustJSON(t *testing.T, v any) string {
 	data, err := json.Marshal(v)
 	require.NoError(t, err)
 	return string(data)
+}
+
+// TestTerminal_narrower narrows a terminal, which breaks the line of the current activity into two
+// rows: both are written anew.
+func TestTerminal_narrower(t *testing.T) {
+	user, tty := pseudoTerminal(t)
+	setWidth(t, tty, 80)
+	s := terminal.NewScreen(tty, terminal.Config{}, func(string) string { return "" })
+	says := func(text string) {
+		e := terminaltest.Event("0", 1, text, nil)
+		e.Kind = machine.EventTextDelta
+		s.ShowEvent(e)
+	}
+	says("The quick brown fox jumps over the lazy dog, and goes on to the river.")
+	setWidth(t, tty, 50)
+	says(" It drinks.")
+	s.Clear()
+	require.NoError(t, tty.Close())
+	shown, _ := io.ReadAll(user) // it ends with an error: nobody has the terminal any more
+	require.Contains(t, string(shown), "river.\x1b[0m\x1b[?7h\x1b[1A\r\x1b[J\x1b[?7l")
+	require.NotContains(t, string(shown[:strings.Index(string(shown), "river.")]), "\x1b[1A")
 }

@@ -1,6 +1,7 @@
 package terminal
 
 import (
+	"fmt"
 	"time"
 
 	"github.com/segue-go/segue/cmd/segue/internal/plaintext"
@@ -18,6 +19,7 @@ type activity struct {
 	now    string // what happens; only read if there is something
 	on     bool   // there is something
 	shown  bool   // it is on the last line
+	cells  int    // the columns that it takes there
 	face   int
 	spent  spent
 	begun  time.Time     // when the run was first seen
@@ -88,11 +90,19 @@ func (s *Screen) paint() {
 	if hint := "  " + s.hint; s.hint != "" && plaintext.CellsOf(text+hint) < s.Size().Columns {
 		text += hint
 	}
-	s.write("\r\x1b[K\x1b[?7l" + s.dressed(Line{Dim, text}) + "\x1b[?7h")
-	s.doing.shown = true
+	s.write(s.erased() + "\x1b[?7l" + s.dressed(Line{Dim, text}) + "\x1b[?7h")
+	s.doing.shown, s.doing.cells = true, min(plaintext.CellsOf(text), s.Size().Columns)
 	if s.doing.timer == nil {
 		s.doing.timer = time.AfterFunc(turn, s.turn)
 	}
+}
+
+// erased removes the last line, also where a terminal that became narrower has broken it.
+func (s *Screen) erased() string {
+	if above := (s.doing.cells - 1) / s.Size().Columns; s.doing.shown && above > 0 {
+		return fmt.Sprintf("\x1b[%dA\r\x1b[J", above)
+	}
+	return "\r\x1b[K"
 }
 
 // turn shows the next face of the spinner.

@@ -89,6 +89,25 @@ func TestScreen_resumed(t *testing.T) {
 	s.Clear()
 }
 
+// TestScreen_nextRun counts the time and the cost of each turn of a conversation by itself, and takes
+// nothing of a reply that broke off for a part of the next one.
+func TestScreen_nextRun(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var b bytes.Buffer
+		s := &Screen{heard: newHearing(), w: &b, live: true}
+		s.ShowEvent(terminaltest.Event("0", 0, "", machine.RunStarted{}))
+		s.ShowEvent(terminaltest.Event("0", 1, "", machine.StepTaken{Kind: model, Calls: 1, Cost: 1250}))
+		s.ShowEvent(delta("Half a "))
+		s.ShowEvent(terminaltest.Event("0", 1, "", machine.RunFinished{Status: machine.StatusDone}))
+		time.Sleep(time.Minute)
+		s.ShowEvent(terminaltest.Event("0", 0, "", machine.RunStarted{}))
+		b.Reset()
+		s.ShowEvent(delta("Yes."))
+		require.Equal(t, paint+"| [0 #1] Yes."+end, b.String())
+		s.Clear()
+	})
+}
+
 // TestScreen_plain neither writes anything anew nor moves nor colors, whatever the terminal can do.
 func TestScreen_plain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -116,6 +116,10 @@ func NewScreen(w io.Writer, cfg Config, getenv func(string) string) *Screen {
 func (s *Screen) ShowEvent(event machine.Event) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	switch event.Detail.(type) {
+	case machine.RunStarted, machine.RunResumed: // another run, as the next turn of a conversation
+		s.heard, s.doing.spent, s.doing.begun, s.doing.asked = newHearing(), spent{}, time.Time{}, 0
+	}
 	s.heard.learn(event)
 	if s.quiet {
 		return
@@ -312,7 +316,7 @@ func (s *Screen) Clear() {
 func (s *Screen) wipe() {
 	switch {
 	case s.doing.shown:
-		s.write("\r\x1b[K")
+		s.write(s.erased())
 		s.doing.shown = false
 	case s.open != "" && !s.broken:
 		s.write("\n")
