@@ -18,7 +18,7 @@ const (
 	styleLink   = "4"
 	styleDim    = "2"
 	styleStruck = "9"
-	styleCode   = "36"
+	styleCode   = "35" // read on a light and on a dark background
 )
 
 // span is a text in one style. A line break in it is one of the author's.

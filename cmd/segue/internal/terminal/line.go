@@ -9,14 +9,15 @@ import (
 // Style is the look of a line if there are colors.
 type Style string
 
-// The styles, as the parameters of ECMA-48's "select graphic rendition".
+// The styles, as the parameters of ECMA-48's "select graphic rendition". None is yellow, cyan or blue,
+// which one of a light and a dark background hides in many terminals.
 const (
 	Plain Style = ""
 	Dim   Style = "2"
 	Bold  Style = "1"
 	Good  Style = "32"
 	Bad   Style = "31"
-	Warn  Style = "33"
+	Warn  Style = "35"
 )
 
 // Line is one line for a terminal, without control characters.

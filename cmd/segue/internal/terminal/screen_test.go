@@ -170,7 +170,7 @@ func TestScreen_color(t *testing.T) {
 	s := &Screen{heard: newHearing(), w: &b, color: true}
 	s.ShowProgress("plain")
 	s.Warn("warned")
-	require.Equal(t, "plain\n\x1b[33msegue: warned\x1b[0m\n", b.String())
+	require.Equal(t, "plain\n\x1b[35msegue: warned\x1b[0m\n", b.String())
 }
 
 func TestColored(t *testing.T) {
