@@ -91,9 +91,9 @@ func TestTerminal_protected(t *testing.T) {
 }
 
 // TestScreens_approvalOfAnAgent shows an approval that an agent asks for which another one has
-// called: the first line names it, at two widths of a real terminal.
+// called: the first line names it, at several widths of a real terminal.
 func TestScreens_approvalOfAnAgent(t *testing.T) {
-	for _, columns := range []int{80, 40} {
+	for _, columns := range []int{200, 80, 60, 40} {
 		t.Run(fmt.Sprint(columns), func(t *testing.T) {
 			p := &process{Terminal: terminaltest.New(t), model: newSlowModel(t), dir: t.TempDir(), read: make(chan struct{}), width: columns}
 			config := filepath.Join(t.TempDir(), "segue.yaml")
@@ -111,7 +111,7 @@ default: lead
 			}
 			reply(calls("writer", `{"goal":"Write the plan"}`))
 			reply(calls(workfolder.WriteFile, `{"path":"plan.md","content":"# Plan\n"}`))
-			const prompt = "a always below ./ > "
+			const prompt = "./ > "
 			shown := p.Await(prompt) + prompt
 			_, screen, _ := strings.Cut(terminaltest.Played(shown, columns), "[0] ") // after the id of the run
 			requireScreen(t, fmt.Sprintf("approval-agent-%d.txt", columns), "[0] "+screen+"\n")
@@ -125,17 +125,17 @@ default: lead
 	}
 }
 
-// TestScreens_approval shows an approval with the difference that an edit makes, at two widths of a
-// real terminal.
+// TestScreens_approval shows an approval with the difference that an edit makes, at several widths
+// of a real terminal.
 func TestScreens_approval(t *testing.T) {
-	for _, columns := range []int{80, 40} {
+	for _, columns := range []int{200, 80, 60, 40} {
 		t.Run(fmt.Sprint(columns), func(t *testing.T) {
 			p := &process{Terminal: terminaltest.New(t), model: newSlowModel(t), dir: t.TempDir(), read: make(chan struct{}), width: columns}
 			require.NoError(t, os.WriteFile(filepath.Join(p.dir, "plan.md"), []byte("# Plan\n\n- Monday: write the report\n- Tuesday: ask Ada\n- Friday: send it\n"), 0o600))
 			p.start("run", "--store", "none", "--base-url", p.model.URL, "--dir", p.dir, "--json", "Ask Grace, not Ada")
 			waittest.Receive(t, p.model.asked)
 			p.model.replies <- wants(t, workfolder.EditFile, map[string]string{"path": "plan.md", "old": "ask Ada", "new": "ask Grace, who is back from Lyon"})
-			const prompt = "a always below ./ > "
+			const prompt = "./ > "
 			shown := p.Await(prompt) + prompt
 			_, screen, _ := strings.Cut(terminaltest.Played(shown, columns), "[0] ") // after the id of the run
 			requireScreen(t, fmt.Sprintf("approval-%d.txt", columns), "[0] "+screen+"\n")

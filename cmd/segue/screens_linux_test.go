@@ -38,10 +38,10 @@ func requireScreen(t *testing.T, name, got string) {
 	require.Equal(t, string(want), got, "go test -run %s -rewrite writes it anew", t.Name())
 }
 
-// TestScreens_plan shows the run of a long plan at two widths of a real terminal: no row is longer,
-// and nothing of what was written anew is left.
+// TestScreens_plan shows the run of a long plan at several widths of a real terminal: no row is
+// longer, and nothing of what was written anew is left.
 func TestScreens_plan(t *testing.T) {
-	for _, columns := range []int{80, 40} {
+	for _, columns := range []int{200, 80, 60, 40} {
 		t.Run(fmt.Sprint(columns), func(t *testing.T) {
 			t.Setenv("TMPDIR", t.TempDir())
 			user, tty := pseudoTerminal(t)

@@ -9,8 +9,8 @@ import (
 // Style is the look of a line if there are colors.
 type Style string
 
-// The styles, as the parameters of ECMA-48's "select graphic rendition". None is yellow, cyan or blue,
-// which one of a light and a dark background hides in many terminals.
+// The styles, as the parameters of ECMA-48's "select graphic rendition". None is yellow, cyan or
+// blue, which many terminals show badly on a light or on a dark background.
 const (
 	Plain Style = ""
 	Dim   Style = "2"
