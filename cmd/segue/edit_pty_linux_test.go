@@ -73,6 +73,8 @@ func TestTerminal_editsALine(t *testing.T) {
 			p.Await("a always below ./ > ")
 			p.Types("e\n")
 			p.Await(`"1"}`)
+			p.wide(30)
+			p.Await("edit > ") // it is written anew
 			p.Types("\x7f\x7f\x7f2\"}\r")
 			require.Contains(t, p.Await("a always below ./ > "), "as you changed it")
 			p.Types("e\n")

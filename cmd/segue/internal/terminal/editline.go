@@ -39,7 +39,14 @@ func Edit(ctx context.Context, e *lineedit.Editor, ahead []byte) (typed string, 
 // its newline. Ctrl-C, Ctrl-D and Esc return io.EOF. It returns when ctx ends; as for ReadLine, the
 // keys that are typed until the next line are dropped then.
 func (k *Keyboard) EditLine(ctx context.Context, out io.Writer, prompt, line string) (string, error) {
-	line, err := k.edit(ctx, lineedit.New(lineedit.Config{Prompt: prompt}), out, line)
+	e := lineedit.New(lineedit.Config{Prompt: prompt})
+	var err error
+	if keys := openKeys(k.source, true); keys != nil {
+		defer keys.Close()
+		line, err = e.Edit(keys.at(ctx, out), line)
+	} else {
+		line, err = k.edit(ctx, e, out, line)
+	}
 	if errors.Is(err, lineedit.ErrCancelled) || errors.Is(err, lineedit.ErrEscaped) {
 		err = io.EOF
 	}
