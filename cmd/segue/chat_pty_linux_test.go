@@ -257,13 +257,7 @@ func TestChat_screens(t *testing.T) {
 			for _, r := range differing {
 				got = r.form.ReplaceAllString(got, r.to)
 			}
-			file := filepath.Join("..", "..", "docs", "screens", fmt.Sprintf("chat-%d.txt", columns))
-			if flag.Lookup("rewrite").Value.String() == "true" {
-				require.NoError(t, os.WriteFile(file, []byte(got), 0o644))
-			}
-			want, err := os.ReadFile(file)
-			require.NoError(t, err)
-			require.Equal(t, string(want), got)
+			requireScreen(t, fmt.Sprintf("chat-%d.txt", columns), got)
 
 			again := startChat(t, m, columns, dir, state, "--session", "trip+2", "--quiet")
 			again.awaitText("it goes on after: Tell me a story.")
