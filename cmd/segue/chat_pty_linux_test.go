@@ -2,7 +2,6 @@ package main
 
 import (
 	"encoding/json"
-	"flag"
 	"fmt"
 	"io"
 	"net/http"
@@ -25,13 +24,6 @@ import (
 	"github.com/segue-go/segue/cmd/segue/internal/terminal/terminaltest"
 	"github.com/segue-go/segue/internal/waittest"
 )
-
-// init adds the flag -rewrite, which several tests have.
-func init() {
-	if flag.Lookup("rewrite") == nil {
-		flag.Bool("rewrite", false, "write the screens in docs/screens anew")
-	}
-}
 
 // talkingModel is a model that has an answer to each request, and keeps what it was asked.
 type talkingModel struct {

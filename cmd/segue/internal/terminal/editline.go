@@ -70,13 +70,7 @@ func (k *Keyboard) edit(ctx context.Context, e *lineedit.Editor, out io.Writer, 
 		typed, err := e.Edit(lineedit.Terminal{Out: out, Size: sizeOf(out), Next: k.next}, text)
 		k.typed <- typedLine{line: typed, err: err}
 	}()
-	select {
-	case t := <-k.typed:
-		k.reading = false
-		return t.line, t.err
-	case <-ctx.Done():
-		return "", context.Cause(ctx)
-	}
+	return k.await(ctx)
 }
 
 // next returns the next byte that is typed. It cannot wait for so long: what has not come with what

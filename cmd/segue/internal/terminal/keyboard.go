@@ -47,8 +47,16 @@ func (k *Keyboard) DiscardTyped() {
 func (k *Keyboard) ReadLine(ctx context.Context) (string, error) {
 	if !k.reading {
 		k.reading = true
-		go k.read()
+		go func() {
+			line, err := k.r.ReadString('\n')
+			k.typed <- typedLine{line: line, err: err}
+		}()
 	}
+	return k.await(ctx)
+}
+
+// await waits for what is typed.
+func (k *Keyboard) await(ctx context.Context) (string, error) {
 	select {
 	case t := <-k.typed:
 		k.reading = false
@@ -56,9 +64,4 @@ func (k *Keyboard) ReadLine(ctx context.Context) (string, error) {
 	case <-ctx.Done():
 		return "", context.Cause(ctx)
 	}
-}
-
-func (k *Keyboard) read() {
-	line, err := k.r.ReadString('\n')
-	k.typed <- typedLine{line: line, err: err}
 }

@@ -34,16 +34,12 @@ func (ch *chat) turn(ctx context.Context, text string) error {
 	if err != nil {
 		return err
 	}
-	defer j.Close() // it has no store
-	b, err := run.BegunWith(ch.CLI, ch.flags, ch.cfg, ch.place)
-	if err != nil {
+	defer j.CloseFiles() // the store is that of all turns
+	j.Runs = ch.runs
+	if err := run.NoteBegun(ch.CLI, &j, ch.flags, ch.cfg, ch.place); err != nil {
 		return err
 	}
-	b.MCP = j.MCP.Names()
-	if j.Task.Metadata, err = b.Metadata(); err != nil {
-		return err
-	}
-	j.Task.Labels, j.Task.Session = b.Labels(), ch.session
+	j.Task.Session = ch.session
 	j.Task.Input = delegation.Input{
 		Goal:     attachment.WithTexts(text, ch.files),
 		Messages: slices.Concat(history, attachment.Parts(ch.files)),
@@ -56,15 +52,13 @@ func (ch *chat) turn(ctx context.Context, text string) error {
 			partial = heard.Answer(end)
 		}
 	}
-	made := j
-	made.Runs = ch.runs
 	at := *ch.CLI // what is typed at an approval that Ctrl-C ends is for the next turn
 	input, release := terminal.Cancellable(ch.Stdin)
 	defer release()
 	if ch.typing() {
 		at.Stdin = input
 	}
-	err = run.Perform(ctx, &at, made, ch.flags.Out, ch.screen)
+	err = run.Perform(ctx, &at, j, ch.flags.Out, ch.screen)
 	ch.turns++
 	ch.Ahead = at.Ahead
 	ch.files, ch.partial = nil, partial
