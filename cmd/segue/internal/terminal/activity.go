@@ -109,6 +109,7 @@ func (s *Screen) erased() string {
 func (s *Screen) turn() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	defer func() { _ = recover() }() // the next event meets the defect where the terminal is restored
 	s.doing.timer = nil
 	s.doing.face++
 	s.paint()

@@ -65,6 +65,18 @@ func TestScreen_spinner(t *testing.T) {
 	})
 }
 
+// TestScreen_panics leaves a defect of the last line to the next event: that of the spinner's own
+// goroutine would end the process before the terminal is as it was.
+func TestScreen_panics(t *testing.T) {
+	s := &Screen{heard: newHearing(), w: brokenWriter{}, live: true, doing: activity{on: true}}
+	require.NotPanics(t, s.turn)
+	require.Panics(t, func() { s.ShowEvent(delta("I ")) })
+}
+
+type brokenWriter struct{}
+
+func (brokenWriter) Write([]byte) (int, error) { panic("a mistake") }
+
 // TestScreen_resumed counts the cost of the whole run in the last line, and says if a part of it is
 // not known.
 func TestScreen_resumed(t *testing.T) {
