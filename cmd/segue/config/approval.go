@@ -3,10 +3,8 @@ package config
 import (
 	"cmp"
 	"slices"
-	"strings"
 
 	"github.com/segue-go/segue/cmd/segue/internal/workfolder"
-	"github.com/segue-go/segue/internal/similar"
 	"github.com/segue-go/segue/machine"
 )
 
@@ -222,21 +220,4 @@ func (a Approval) words(is func(tool, word string) bool) []string {
 		}
 	}
 	return said
-}
-
-// checkPaths finds tools that are for no files, and globs that are none.
-func (c *Config) checkPaths(name string) (found []Problem) {
-	at := within("/agents", name) + "/approval/paths"
-	paths := c.Agents[name].Approval.Paths
-	for _, tool := range sortedKeys(paths) {
-		if !slices.Contains(workfolder.ToolNames, tool) {
-			found = append(found, c.problem(within(at, tool), "no tool %q for files%s; there are: %s", tool, similar.Aside(tool, workfolder.ToolNames), strings.Join(workfolder.ToolNames, ", ")))
-		}
-		for _, glob := range sortedKeys(paths[tool]) {
-			if _, err := workfolder.ParsePathGlob(glob); err != nil {
-				found = append(found, c.problem(within(within(at, tool), glob), "%v", err))
-			}
-		}
-	}
-	return found
 }

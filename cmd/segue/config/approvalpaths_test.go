@@ -108,8 +108,8 @@ func TestApproval_byPathMistakes(t *testing.T) {
 		all = append(all, p.String())
 	}
 	text := strings.Join(all, "\n")
-	require.Contains(t, text, `no tool "ask_user" for files; there are: list_files`)
-	require.Contains(t, text, `no tool "wirte_file" for files (did you mean write_file?); there are: list_files`)
+	require.Contains(t, text, `no tool for files "ask_user"; there are: list_files`)
+	require.Contains(t, text, `no tool for files "wirte_file" (did you mean write_file?); there are: list_files`)
 	for _, glob := range []string{"/src", "a/../b", "[", ""} {
 		require.Contains(t, text, `"`+glob+`" is not a glob of paths`)
 	}

@@ -1,248 +1,206 @@
 package config
 
 import (
+	"context"
+	"encoding/json"
+	"errors"
 	"fmt"
-	"net/url"
+	"path"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
-	"sync"
 	"time"
 
+	"github.com/segue-go/segue/cmd/segue/internal/endpoint"
+	"github.com/segue-go/segue/cmd/segue/internal/plaintext"
 	"github.com/segue-go/segue/cmd/segue/internal/plainwords"
 	"github.com/segue-go/segue/cmd/segue/internal/strategies"
 	"github.com/segue-go/segue/cmd/segue/internal/workfolder"
-	"github.com/segue-go/segue/internal/similar"
+	"github.com/segue-go/segue/llmclient"
 	"github.com/segue-go/segue/llmclient/scripted"
 	"github.com/segue-go/segue/orchestrator"
 	"github.com/segue-go/segue/strategy/builtin"
+	"github.com/segue-go/segue/strategy/react"
 	"github.com/segue-go/segue/tools"
 )
-
-// Patterns of names in a configuration. Names of agents are also names of tools. Names of
-// environment variables must be in capitals; most keys are not, so a key in their place is found.
-const (
-	namePattern = `^[A-Za-z0-9_-]{1,64}$`
-	envPattern  = `^[A-Z_][A-Z0-9_]{0,63}$`
-)
-
-var (
-	nameForm = compiledOnce(namePattern)
-	envForm  = compiledOnce(envPattern)
-)
-
-// compiledOnce compiles a pattern when it is first needed: most commands read no configuration, and
-// counted repetitions take long.
-func compiledOnce(pattern string) func() *regexp.Regexp {
-	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(pattern) })
-}
 
 // toolNames are the tools that an agent can name.
 var toolNames = slices.Concat(workfolder.ToolNames, []string{tools.AskUserName, orchestrator.ReadResultTool})
 
-// noKeyHere is the message about a provider's key in the file. It does not quote the key.
-const noKeyHere = "a key has no place in this file: put it into an environment variable, and the NAME of that, in capitals, here as api_key_env"
-
-// secrets finds keys of providers.
-func (c *Config) secrets(document any) []Problem {
-	var found []Problem
-	top, _ := document.(map[string]any)
-	models, _ := top["models"].(map[string]any)
-	for _, name := range sortedKeys(models) {
-		members, _ := models[name].(map[string]any)
-		for _, member := range sortedKeys(members) {
-			pointer := within(within("/models", name), member)
-			switch text, _ := members[member].(string); {
-			case member == "api_key_env" && text != "" && !envForm().MatchString(text),
-				slices.Contains([]string{"api_key", "apikey", "api-key", "apiKey", "key", "token", "secret", "password", "authorization"}, member):
-				found = append(found, c.problem(pointer, noKeyHere))
-			}
+// check finds what a schema cannot find, or would tell in other words.
+func (c *Config) check() []Problem {
+	found := c.ruled()
+	add := func(wrong bool, pointer, format string, args ...any) {
+		if wrong {
+			found = append(found, c.problem(pointer, format, args...))
 		}
 	}
-	servers, _ := top["mcp"].(map[string]any)
-	return append(found, c.mcpSecrets(servers)...)
-}
-
-// check finds problems that a schema cannot find: unknown names, and invalid settings.
-func (c *Config) check() []Problem {
-	var found []Problem
 	for _, name := range sortedKeys(c.Models) {
-		found = append(found, c.checkModel(name)...)
+		found = append(found, c.checkThinking(within("/models", name), c.Models[name])...)
 	}
 	for _, name := range sortedKeys(c.Agents) {
 		found = append(found, c.checkAgent(name)...)
 	}
 	for _, name := range sortedKeys(c.MCP) {
-		found = append(found, c.checkMCP(name)...)
+		s, at := c.MCP[name], within("/mcp", name)
+		add(len(s.Command) == 0 && s.URL == "", at, "needs a command or a url")
+		add(len(s.Command) > 0 && s.URL != "", at, "has both a command and a url; give it one")
+		add(s.URL != "" && (s.Dir != "" || len(s.Env) > 0), at, "dir and env are for a command, and this server has a url")
+		add(s.URL == "" && len(s.HeaderEnv) > 0, at+"/header_env", "headers are for a url, and this server has a command: name the variables in env")
+		add(len(s.Command) > 0 && s.Command[0] == "", at+"/command", "the program is empty")
 	}
-	if len(c.Agents) == 0 && c.at["/agents"] != (Position{}) {
-		found = append(found, c.problem("/agents", "there is no agent"))
-	}
-	if c.Default != "" {
-		found = append(found, c.knownAgent("/default", c.Default)...)
-	}
-	for i := range c.Rules {
-		found = append(found, c.checkRule(i)...)
-	}
-	for _, name := range sortedKeys(c.Profiles) {
-		found = append(found, c.checkProfile(name)...)
-	}
-	if _, err := c.Store.Age(); err != nil {
-		found = append(found, c.problem("/store/keep", "%v", err))
-	}
-	found = append(found, c.checkLarge()...)
-	for i, text := range c.Protected {
-		if _, err := workfolder.ParseGlob(text); err != nil {
-			found = append(found, c.problem(within("/protected", i), "%v", err))
-		}
-	}
-	return found
-}
-
-func (c *Config) checkModel(name string) []Problem {
-	m, at := c.Models[name], within("/models", name)
-	found := c.checkName(at, name)
-	found = append(found, c.checkPolicy(at+"/policy", m.API, m.Policy)...)
-	if _, err := m.Limits.timeout(); err != nil {
-		found = append(found, c.problem(at+"/limits/timeout", "must be a duration above zero, such as 90s or 2m"))
-	}
-	found = append(found, c.checkServer(at+"/base_url", m.BaseURL, "api_key_env")...)
-	found = append(found, c.checkThinking(at, m)...)
-	if _, err := ParseIdleTimeout(m.Limits.IdleTimeout); err != nil {
-		found = append(found, c.problem(at+"/limits/idle_timeout", "%s", err.Error()))
-	}
-	for i, other := range m.Fallbacks {
-		pointer := within(at+"/fallbacks", i)
-		if _, ok := c.Models[other]; !ok {
-			found = append(found, c.noSuch(pointer, "model", other, sortedKeys(c.Models)))
-		} else if circle := c.circle(name, other); circle != nil {
-			found = append(found, c.problem(pointer, "the fallbacks go in a circle: %s", strings.Join(circle, " -> ")))
-		}
-	}
-	return found
-}
-
-// checkServer finds what is wrong with the address of a server, whose key is named by another key
-// of the file.
-func (c *Config) checkServer(at, address, named string) []Problem {
-	u, err := url.Parse(address)
-	switch {
-	case address == "":
-		return nil
-	case err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "":
-		return []Problem{c.problem(at, "must be the address of a server, with http:// or https://")}
-	case u.User != nil || u.RawQuery != "" || u.Fragment != "":
-		return []Problem{c.problem(at, "must be a plain address, without user, password or query; a key is named by %s", named)}
-	default:
-		return nil
-	}
-}
-
-// circle returns the path by which the fallbacks of a model lead back to it through next; nil if
-// there is none.
-func (c *Config) circle(name, next string) []string {
-	seen := map[string]bool{}
-	var walk func(way []string, at string) []string
-	walk = func(way []string, at string) []string {
-		way = append(way, at)
-		if at == name {
-			return way
-		}
-		if seen[at] {
-			return nil
-		}
-		seen[at] = true
-		for _, other := range c.Models[at].Fallbacks {
-			if found := walk(slices.Clip(way), other); found != nil {
-				return found
+	for i, r := range c.Rules {
+		at := within("/rules", i)
+		add(r.Keywords != nil && len(r.Keywords) == 0, at+"/keywords", "is empty, and so would fit nothing")
+		given := 0
+		for _, key := range []string{"/source", "/keywords", "/pattern"} {
+			if c.says(at + key) {
+				given++
 			}
 		}
-		return nil
+		add(given != 1 && c.says(at+"/agent"), at, "needs one of source, keywords and pattern")
 	}
-	return walk([]string{name}, next)
+	for _, name := range sortedKeys(c.Profiles) {
+		at := within("/profiles", name) + "/max_steps"
+		add(c.Profiles[name].MaxSteps == 0 && c.says(at), at, "0 steps do nothing; say how many, or -1 for no bound")
+	}
+	large := c.LargeResults
+	add(len(c.Agents) == 0 && c.Agents != nil, "/agents", "there is no agent")
+	add(large.Keep != nil && *large.Keep < 0, "/large_results/keep", "must not be negative")
+	add(large.Max < 0, "/large_results/max", "must not be negative")
+	add(large.Show != 0 && large.Show < leastShown, "/large_results/show", "must be at least %d", leastShown)
+	return found
 }
 
+// checkThinking finds keys that the API of a model does not have, and settings that its client
+// refuses.
+func (c *Config) checkThinking(at string, m Model) []Problem {
+	var found []Problem
+	for key, api := range map[string]string{"summary": endpoint.Responses, "thinking": endpoint.Anthropic, "cache": endpoint.Anthropic} {
+		if own := m.api(); own != api && (key == "summary" && m.Summary != "" || key == "thinking" && m.Thinking != Thinking{} || key == "cache" && m.Cache != "") {
+			found = append(found, c.problem(at+"/"+key, "is for models with api: %s, and this one has api: %s", api, own))
+		}
+	}
+	if len(found) > 0 || m.api() != endpoint.Anthropic {
+		return found
+	}
+	client := endpoint.Client{API: m.API, Model: m.Model, NoEnvironment: true}
+	m.setThinking(&client)
+	_, err := client.New()
+	if bad, ok := errors.AsType[*llmclient.ConfigError](err); ok {
+		where := at + "/" + strings.ToLower(strings.ReplaceAll(bad.Field, ".", "/"))
+		if !c.says(where) {
+			where = path.Dir(where)
+		}
+		found = append(found, c.problem(where, "%s", bad.Problem))
+	}
+	return found
+}
+
+// checkAgent finds what does not fit together in an agent.
 func (c *Config) checkAgent(name string) []Problem {
 	a, at := c.Agents[name], within("/agents", name)
-	found := c.checkName(at, name)
-	if slices.Contains(toolNames, name) {
-		found = append(found, c.problem(at, "this is the name of a tool"))
+	var found []Problem
+	add := func(wrong bool, pointer, format string, args ...any) {
+		if wrong {
+			found = append(found, c.problem(pointer, format, args...))
+		}
 	}
-	if _, ok := c.Models[a.Model]; a.Model != "" && !ok {
-		found = append(found, c.noSuch(at+"/model", "model", a.Model, sortedKeys(c.Models)))
+	kind := a.StrategyName()
+	if builtin.Table(kind) == nil {
+		return nil // the schema reports it
 	}
-	if a.Model == "" && len(c.Models) > 1 && a.asksModel() {
-		found = append(found, c.problem(at, "there is more than one model; say which: model: %s", strings.Join(sortedKeys(c.Models), " or ")))
-	}
-	for i, tool := range a.Tools {
-		if slices.Contains(a.Tools[:i], tool) {
-			found = append(found, c.problem(within(at+"/tools", i), "the tool is there twice"))
+	for list, what := range map[string]string{"/tools": "tool", "/mcp": "server"} {
+		entries := a.Tools
+		if what == "server" {
+			entries = a.MCP
+		}
+		for i, entry := range entries {
+			add(slices.Contains(entries[:i], entry), within(at+list, i), "the %s is there twice", what)
 		}
 	}
 	for i, child := range a.Children {
 		found = append(found, c.checkChild(name, i, child)...)
 	}
-	for _, tool := range sortedKeys(a.Approval.Tools) {
-		known := slices.Concat(toolNames, a.children(asTool))
-		if len(a.MCP) == 0 && !slices.Contains(known, tool) { // the tools of MCP servers are not known before a run
-			found = append(found, c.noSuch(within(at+"/approval/tools", tool), "tool", tool, known))
-		}
+	executors, what := a.children(asExecutor), kind
+	if len(executors) > 0 {
+		what += " with an executor"
 	}
-	found = slices.Concat(found, c.checkPaths(name))
-	if builtin.Table(a.StrategyName()) == nil {
-		return found // the schema reports it
+	only := kind == builtin.LLMOnly && (a.Tools != nil || len(a.Children) > 0)
+	add(a.Model == "" && len(c.Models) > 1 && a.asksModel(), at, "there is more than one model; say which: model: %s", strings.Join(sortedKeys(c.Models), " or "))
+	add(len(a.MCP) > 0 && !a.usesTools(), at+"/mcp", "%s calls no tools; give them to another agent", what)
+	add(a.Model != "" && !a.asksModel(), at+"/model", "%s asks no model itself; say it of the executor", kind)
+	add(a.System != "" && !a.asksModel(), at+"/system", "%s asks no model itself; say it of the executor", kind)
+	add(!a.callsTools() && len(a.children(asTool)) > 0 || only, at, "%s calls no tools; give them to another agent", what)
+	add(kind == builtin.ToolFirst && a.Tools != nil && len(a.Tools)+len(a.Children)+len(a.MCP) == 0, at+"/tools", "%s must call a tool, and there is none", kind)
+	add(len(executors) > 1 && !strategies.KeysOf(kind)["executors"], at+"/children", "%s takes one executor", kind)
+	for _, other := range executors {
+		add(len(executors) > 1 && c.limits(other) != Agent{}.Limits && !strings.Contains(string(a.Config), `"step_limits"`), at+"/children",
+			"the executor %s has limits, and there is more than one executor: bound them all with config: {step_limits: …}", other)
 	}
-	return slices.Concat(found, c.checkAgentMCP(name), c.checkFit(name), c.checkStops(name), c.checkBound(name), c.checkHandoffs(name), c.checkStrategy(name))
+	return slices.Concat(found, c.checkStops(name), c.checkBound(name))
 }
 
 func (c *Config) checkChild(name string, i int, child Child) []Problem {
-	at := within(within("/agents", name)+"/children", i)
-	if _, given := c.at[at+"/agent"]; !given {
-		return nil // the schema reports it
-	}
-	if found := c.knownAgent(at+"/agent", child.Agent); found != nil {
-		return found
-	}
-	if child.As == asExecutor {
-		if key, _ := strategies.KeysOf(c.Agents[name].StrategyName()).Executor(); key == "" {
-			return []Problem{c.problem(at, "the strategy %s hands nothing on; use the agent as: %s", c.Agents[name].StrategyName(), asTool)}
-		}
-	} else if c.Agents[child.Agent].Description == "" {
+	a, at := c.Agents[name], within(within("/agents", name)+"/children", i)
+	other, known := c.Agents[child.Agent]
+	key, _ := strategies.KeysOf(a.StrategyName()).Executor()
+	switch {
+	case !known: // a rule, or the schema, reports it
+	case child.As == asExecutor && key == "":
+		return []Problem{c.problem(at, "the strategy %s hands nothing on; use the agent as: %s", a.StrategyName(), asTool)}
+	case child.As != asExecutor && other.Description == "":
 		return []Problem{c.problem(at, "%s needs a description, for the model that may call it", child.Agent)}
-	}
-	if slices.ContainsFunc(c.Agents[name].Children[:i], func(other Child) bool { return other.Agent == child.Agent }) {
+	case slices.ContainsFunc(a.Children[:i], func(before Child) bool { return before.Agent == child.Agent }):
 		return []Problem{c.problem(at, "the agent is there twice")}
 	}
 	return nil
 }
 
-func (c *Config) checkRule(i int) []Problem {
-	r, at := c.Rules[i], within("/rules", i)
-	if _, given := c.at[at+"/agent"]; !given {
-		return nil // the schema reports it
+// checkStops finds an agent whose strategy ends the model's turns by stop sequences, and whose
+// model, or a fallback of it, is asked by an API without any. Without tools it needs none.
+func (c *Config) checkStops(name string) []Problem {
+	a := c.Agents[name]
+	if a.StrategyName() != react.Name || a.Tools != nil && len(a.Tools)+len(a.MCP)+len(a.children(asTool)) == 0 {
+		return nil
 	}
-	found := c.knownAgent(at+"/agent", r.Agent)
-	given := 0
-	for key, empty := range map[string]bool{"source": r.Source == "", "keywords": len(r.Keywords) == 0, "pattern": r.Pattern == ""} {
-		if _, said := c.at[at+"/"+key]; said {
-			given++
-			if empty {
-				found = append(found, c.problem(at+"/"+key, "is empty, and so would fit nothing"))
+	for _, model := range closure([]string{c.ModelOf(a)}, func(name string) []string { return c.Models[name].Fallbacks }) {
+		if api := c.Models[model].API; api == endpoint.Responses {
+			return []Problem{c.problem(within("/agents", name)+"/strategy", "%s needs stop sequences, and the model %s has api: %s, which has none: choose another strategy, or api: %s",
+				react.Name, model, api, endpoint.Chat)}
+		}
+	}
+	return nil
+}
+
+// checkBound finds tools that a child names but its parent forbids.
+func (c *Config) checkBound(name string) []Problem {
+	a := c.Agents[name]
+	if a.Tools == nil {
+		return nil
+	}
+	var found []Problem
+	for _, below := range closure(a.children(asExecutor), func(name string) []string { return c.Agents[name].next() }) {
+		for k, tool := range c.Agents[below].Tools {
+			if !slices.Contains(a.Tools, tool) {
+				found = append(found, c.problem(within(within("/agents", below)+"/tools", k), "%s hands work on to %s, and its tools do not allow %s", name, below, tool))
 			}
 		}
 	}
-	if given != 1 {
-		found = append(found, c.problem(at, "needs one of source, keywords and pattern"))
-	}
-	for k, word := range r.Keywords {
-		if len(wordsOf(word)) == 0 {
-			found = append(found, c.problem(within(at+"/keywords", k), "has no letter and no digit"))
+	return found
+}
+
+// closure returns names, and all that follow from them.
+func closure(names []string, next func(string) []string) []string {
+	for i := 0; i < len(names); i++ {
+		for _, name := range next(names[i]) {
+			if !slices.Contains(names, name) {
+				names = append(names, name)
+			}
 		}
 	}
-	if _, err := regexp.Compile(r.Pattern); err != nil {
-		found = append(found, c.problem(at+"/pattern", "%s", plainwords.Line(err)))
-	}
-	return found
+	return names
 }
 
 // tryAgents makes each agent as a run would, to find problems that check cannot find.
@@ -254,12 +212,15 @@ func (c *Config) tryAgents() []Problem {
 	if len(found) > 0 {
 		return found
 	}
+	o := Options{MCP: map[string][]tools.Tool{}}
+	for name := range c.MCP {
+		o.MCP[name] = nil
+	}
+	for _, tool := range toolNames[:len(toolNames)-1] { // the orchestrator brings the last one
+		o.Tools = append(o.Tools, tools.New(tools.Definition{Name: tool}, nothing))
+	}
 	for _, name := range sortedKeys(c.Agents) {
-		files := []tools.Tool{}
-		for _, tool := range toolNames[:len(toolNames)-1] { // the orchestrator brings the last one
-			files = append(files, tools.New(tools.Definition{Name: tool}, nothing))
-		}
-		setup, err := c.Setup(name, Options{Tools: files, MCP: c.noMCPTools()})
+		setup, err := c.Setup(name, o)
 		if err == nil {
 			_, err = orchestrator.New(orchestrator.Config{Client: scripted.New(), Strategies: setup.Strategies, Tools: setup.Tools, LargeResults: c.KeepLarge()})
 		}
@@ -270,35 +231,84 @@ func (c *Config) tryAgents() []Problem {
 	return found
 }
 
-func (c *Config) checkName(at, name string) []Problem {
-	if nameForm().MatchString(name) {
+// nothing is the function of a tool of which only the name matters.
+func nothing(context.Context, struct{}) (string, error) { return "", nil }
+
+// tryStrategy makes the strategy of an agent, to find errors that it reports about its config.
+func (c *Config) tryStrategy(name string) []Problem {
+	a, at := c.Agents[name], within("/agents", name)+"/config"
+	members, err := strategies.ConfigMembers(a.Config)
+	if err != nil {
+		return []Problem{c.problem(at, "must be a mapping")}
+	}
+	if err = made(a.StrategyName(), members); err == nil {
 		return nil
 	}
-	return []Problem{c.problem(at, "a name has 1 to 64 letters, digits, - and _")}
+	if wrong := c.tryConfig(a.StrategyName(), at, nil, members); len(wrong) > 0 {
+		return wrong
+	}
+	return []Problem{c.problem(at, "%s", plainwords.Line(err))}
 }
 
-func (c *Config) knownAgent(at, name string) []Problem {
-	if _, ok := c.Agents[name]; ok {
+// made returns the error of a strategy about its config.
+func made(strategy string, members any) error {
+	config, err := json.Marshal(members)
+	if err == nil {
+		_, err = builtin.New(strategy, config)
+	}
+	return err
+}
+
+// tryConfig finds the errors that a strategy itself reports about its config. It tries each key
+// alone, to find the key of each error.
+func (c *Config) tryConfig(strategy, at string, way []string, members map[string]any) []Problem {
+	var found []Problem
+	for _, key := range sortedKeys(members) {
+		own, value := append(slices.Clip(way), key), members[key]
+		for _, name := range slices.Backward(own) {
+			value = map[string]any{name: value}
+		}
+		err := made(strategy, value)
+		if err == nil {
+			continue
+		}
+		inner, _ := members[key].(map[string]any)
+		within := within(at, key)
+		if deeper := c.tryConfig(strategy, within, own, inner); key == "prompts" && len(deeper) > 0 {
+			found = append(found, deeper...)
+		} else {
+			found = append(found, c.problem(within, "%s", plaintext.OneLine(goField.ReplaceAllString(err.Error(), ""))))
+		}
+	}
+	return found
+}
+
+// goField matches the beginning of a strategy's error about its Config.
+var goField = regexp.MustCompile(`^[a-z]+: [A-Z]\w*: `)
+
+// membersOf returns the parts of a value of the document by their keys; those of a list by their
+// numbers.
+func membersOf(value any) map[string]any {
+	switch v := value.(type) {
+	case map[string]any:
+		return v
+	case []any:
+		members := make(map[string]any, len(v))
+		for i, item := range v {
+			members[strconv.Itoa(i)] = item
+		}
+		return members
+	default:
 		return nil
 	}
-	return []Problem{c.noSuch(at, "agent", name, sortedKeys(c.Agents))}
 }
 
-// noSuch returns the problem of a name that is not there, with what there is.
-func (c *Config) noSuch(at, what, name string, known []string) Problem {
-	all := "none"
-	if len(known) > 0 {
-		all = strings.Join(known, ", ")
-	}
-	return c.problem(at, "no %s %q%s; there are: %s", what, name, similar.Aside(name, known), all)
-}
-
-// timeout returns the time-out of a request; 0 means none.
-func (l ModelLimits) timeout() (time.Duration, error) {
-	if l.Timeout == "" {
+// durationOf returns the duration of a setting; 0 if it is not given.
+func durationOf(text string) (time.Duration, error) {
+	if text == "" {
 		return 0, nil
 	}
-	d, err := time.ParseDuration(l.Timeout)
+	d, err := time.ParseDuration(text)
 	if err == nil && d <= 0 {
 		err = fmt.Errorf("the timeout is %v", d)
 	}

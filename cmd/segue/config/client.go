@@ -30,6 +30,9 @@ func DefaultModelOf(api string) string {
 	return DefaultModel
 }
 
+// api returns how the server of a model is spoken to.
+func (m Model) api() string { return cmp.Or(m.API, endpoint.Chat) }
+
 // ClientOptions are options for the clients of models. All fields except Getenv apply to the model
 // of the agent that is run, and override the file.
 type ClientOptions struct {
@@ -132,7 +135,7 @@ func (m *modelClients) modelAt(name string, cfg Model, at endpoint.Endpoint, key
 	if err != nil {
 		return nil, fmt.Errorf("model %s: %w", name, err)
 	}
-	timeout, err := cfg.Limits.timeout()
+	timeout, err := durationOf(cfg.Limits.Timeout)
 	if err != nil {
 		return nil, fmt.Errorf("model %s: %w", name, err)
 	}

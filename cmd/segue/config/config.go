@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -132,8 +133,7 @@ type Config struct {
 	text  []byte // the whole file
 	at    positions
 
-	document any  // the whole file, as encoding/json decodes it; only while it is parsed
-	fits     bool // the file fits the whole schema
+	document any // the whole file, as encoding/json decodes it; only while it is parsed
 }
 
 // Error holds all problems of a configuration, in the order of the file.
@@ -199,7 +199,8 @@ func (c *Config) problems(found []Problem) error {
 	return &Error{c.Path, inOrder(found)}
 }
 
-// parse fills in c and returns the problems.
+// parse fills in c and returns the problems. What the schema alone finds is told if there is nothing
+// else, so that editors report the same problems.
 func (c *Config) parse(text []byte) []Problem {
 	value, at, problems := readYAML(text)
 	c.at, c.document = at, value
@@ -211,64 +212,67 @@ func (c *Config) parse(text []byte) []Problem {
 	if err != nil {
 		return []Problem{{At: Position{1, 1}, Text: "it cannot be written as JSON"}}
 	}
-	// Values of the wrong type stay empty; the schema reports them.
-	err = json.Unmarshal(document, &c.File)
-	whole := c.shape("", wholeSchema, document)
-	c.fits = len(whole) == 0
-	problems = slices.Concat(c.secrets(value), c.shape("", looseSchema, document), c.check())
-	if len(problems) > 0 {
-		return problems
-	}
-	if !c.fits { // so that editors report the same problems
-		return whole
-	}
+	wrongType := json.Unmarshal(document, &c.File) // values of the wrong type stay empty; the schema reports them
+	schema, err := shippedSchema()
 	if err != nil {
-		return []Problem{{At: Position{1, 1}, Text: "a value is of the wrong type"}}
+		return []Problem{{At: Position{1, 1}, Text: err.Error()}}
 	}
-	return nil
-}
-
-// shape checks a part of the file against a schema. A file that fits the whole schema fits all.
-func (c *Config) shape(pointer string, schema compiledSchema, part json.RawMessage) []Problem {
-	if c.fits {
-		return nil
-	}
-	compiled, err := schema()
-	if err != nil {
-		return []Problem{c.problem(pointer, "%v", err)}
-	}
-	e, ok := errors.AsType[*tools.SchemaError](compiled.Check(string(part)))
-	if !ok {
-		return nil
-	}
-	return c.placed(pointer, e.Problems)
-}
-
-// placed sets the position of each problem of a part of the file; an unknown key has its own
-// position.
-func (c *Config) placed(pointer string, found []tools.Problem) []Problem {
-	var all []Problem
-	for _, p := range found {
-		where := pointer + p.Pointer
-		if !strings.HasPrefix(p.Message, "unknown ") {
-			all = append(all, c.problem(where, "%s%s", inWords(where, p.Message), c.meantWord(where, p.Message)))
-			continue
-		}
-		members, before := c.at.members(where), len(all)
-		for _, key := range sortedKeys(members) {
-			if strings.Contains(p.Message, fmt.Sprintf("%q", key)) {
-				all = append(all, c.problem(members[key], "there is no such key%s", similar.Hint(key, c.keysAt(where))))
+	var values, keys, others []Problem
+	if e, ok := errors.AsType[*tools.SchemaError](schema.Check(string(document))); ok {
+		for _, p := range e.Problems {
+			switch {
+			case valueRule.MatchString(p.Message):
+				values = append(values, c.placed(p)...)
+			case ofStrategy.MatchString(p.Pointer) || keyRule.MatchString(p.Message):
+				keys = append(keys, c.placed(p)...)
+			default:
+				others = append(others, c.placed(p)...)
 			}
 		}
-		if len(all) == before { // a long one
-			all = append(all, c.problem(where, "there is a key that is not known"))
+	}
+	switch all := slices.Concat(values, c.check(), keys); {
+	case len(all) > 0:
+		return all
+	case len(others) == 0 && wrongType != nil:
+		return []Problem{{At: Position{1, 1}, Text: "a value is of the wrong type"}}
+	default:
+		return others
+	}
+}
+
+// The problems of the schema that are told in its words: those about types, words and the sizes of
+// numbers, about keys, and all in the config of a strategy. Others [Config.check] tells in its own.
+var (
+	valueRule  = regexp.MustCompile(`^(got|must be one of) |9223372036854775`)
+	keyRule    = regexp.MustCompile(`^(missing|unknown) `)
+	ofStrategy = regexp.MustCompile(`^/agents/[^/]+/config(/|$)`)
+)
+
+// placed returns a problem of the schema with its position; each unknown key has its own.
+func (c *Config) placed(p tools.Problem) []Problem {
+	if !strings.HasPrefix(p.Message, "unknown ") {
+		return []Problem{c.problem(p.Pointer, "%s%s", inWords(p.Pointer, p.Message), c.meantWord(p.Pointer, p.Message))}
+	}
+	var all []Problem
+	for _, key := range sortedKeys(membersOf(c.valueAt(p.Pointer))) {
+		if strings.Contains(p.Message, fmt.Sprintf("%q", key)) {
+			all = append(all, c.problem(within(p.Pointer, key), "there is no such key%s", similar.Hint(key, c.keysAt(p.Pointer))))
 		}
+	}
+	if all == nil { // a long one
+		all = append(all, c.problem(p.Pointer, "there is a key that is not known"))
 	}
 	return all
 }
 
 func (c *Config) problem(pointer, format string, args ...any) Problem {
 	return Problem{pointer, c.at.of(pointer), fmt.Sprintf(format, args...)}
+}
+
+// says reports whether the file has a value at a pointer.
+func (c *Config) says(pointer string) bool {
+	_, ok := c.at[pointer]
+	return ok
 }
 
 // Text returns the text of the file. Do not change it.

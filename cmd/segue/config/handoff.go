@@ -2,7 +2,6 @@ package config
 
 import (
 	"encoding/json"
-	"fmt"
 	"slices"
 )
 
@@ -38,21 +37,4 @@ func (a Agent) next() []string {
 		names = append(names, child.Agent)
 	}
 	return names
-}
-
-// checkHandoffs finds handoffs to agents that there are not, and tools of handoffs with the name of
-// another tool.
-func (c *Config) checkHandoffs(name string) []Problem {
-	a, at := c.Agents[name], within("/agents", name)+"/config/handoffs"
-	var found []Problem
-	for i, h := range a.handoffs() {
-		at := within(at, i)
-		if h.Strategy != "" {
-			found = append(found, c.knownAgent(at+"/strategy", h.Strategy)...)
-		}
-		if slices.Contains(toolNames, h.Tool) || slices.Contains(a.children(asTool), h.Tool) {
-			found = append(found, c.problem(at+"/tool", "there is another tool %s", fmt.Sprintf("%q", h.Tool)))
-		}
-	}
-	return found
 }

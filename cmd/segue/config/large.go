@@ -35,20 +35,5 @@ func (f *File) usesMCP() bool {
 	return false
 }
 
-// checkLarge finds bounds that make no sense.
-func (c *Config) checkLarge() []Problem {
-	var found []Problem
-	if keep := c.LargeResults.Keep; keep != nil && *keep < 0 {
-		found = append(found, c.problem("/large_results/keep", "must not be negative"))
-	}
-	if c.LargeResults.Max < 0 {
-		found = append(found, c.problem("/large_results/max", "must not be negative"))
-	}
-	if n := c.LargeResults.Show; n != 0 && n < leastShown {
-		found = append(found, c.problem("/large_results/show", "must be at least %d", leastShown))
-	}
-	return found
-}
-
 // leastShown is the least that a model is shown of a result.
 const leastShown = 256

@@ -6,10 +6,8 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/segue-go/segue/cmd/segue/internal/endpoint"
 	"github.com/segue-go/segue/orchestrator"
@@ -45,126 +43,6 @@ type MCPSafety struct {
 	Repeatable    bool `json:"repeatable,omitempty" jsonschema:"it makes sense to call it with the same arguments again and again"`
 	Sequential    bool `json:"sequential,omitempty" jsonschema:"it is never called while another tool runs"`
 	NeedsApproval bool `json:"needs_approval,omitempty" jsonschema:"you are asked about each call, whatever the approval says"`
-}
-
-// Patterns of the values of an [MCPServer]. Values of headers must be the names of variables, so a
-// key in their place is found.
-const (
-	headerPattern      = `^[A-Za-z0-9!#$%&'*+.^_|~-]{1,100}$`
-	headerValuePattern = `^([A-Za-z]{1,20} )?[A-Z_][A-Z0-9_]{0,63}$`
-	variablePattern    = `^[A-Za-z_][A-Za-z0-9_]{0,127}(=[^\x00]*)?$`
-	prefixPattern      = `^[A-Za-z0-9_-]{0,32}$`
-)
-
-var (
-	headerForm      = compiledOnce(headerPattern)
-	headerValueForm = compiledOnce(headerValuePattern)
-	variableForm    = compiledOnce(variablePattern)
-	prefixForm      = compiledOnce(prefixPattern)
-	secretName      = regexp.MustCompile(`(?i)(key|token|secret|password|passwd|credential)`)
-)
-
-// Messages about keys of MCP servers in the file. They do not quote the keys.
-const (
-	noHeaderKeyHere = "a key has no place in this file: put it into an environment variable, and the NAME of that, in capitals, here, such as Bearer GITHUB_TOKEN"
-	noEnvKeyHere    = "a key has no place in this file: set the variable in the environment, and write its NAME alone"
-)
-
-// mcpSecrets finds keys of MCP servers.
-func (c *Config) mcpSecrets(servers map[string]any) []Problem {
-	var found []Problem
-	for _, name := range sortedKeys(servers) {
-		members, _ := servers[name].(map[string]any)
-		at := within("/mcp", name)
-		headers, _ := members["header_env"].(map[string]any)
-		for _, header := range sortedKeys(headers) {
-			if text, ok := headers[header].(string); ok && !headerValueForm().MatchString(text) {
-				found = append(found, c.problem(within(at+"/header_env", header), noHeaderKeyHere))
-			}
-		}
-		env, _ := members["env"].([]any)
-		for i, entry := range env {
-			text, _ := entry.(string)
-			if variable, value, given := strings.Cut(text, "="); given && value != "" && secretName.MatchString(variable) {
-				found = append(found, c.problem(within(at+"/env", i), noEnvKeyHere))
-			}
-		}
-		for _, member := range sortedKeys(members) {
-			if slices.Contains([]string{"headers", "api_key", "key", "token", "secret", "password", "authorization"}, member) {
-				found = append(found, c.problem(within(at, member), "a key has no place in this file: name its environment variable in header_env or env"))
-			}
-		}
-	}
-	return found
-}
-
-// checkMCP finds what is wrong with an MCP server.
-func (c *Config) checkMCP(name string) []Problem {
-	s, at := c.MCP[name], within("/mcp", name)
-	found := c.checkName(at, name)
-	switch {
-	case len(s.Command) == 0 && s.URL == "":
-		found = append(found, c.problem(at, "needs a command or a url"))
-	case len(s.Command) > 0 && s.URL != "":
-		found = append(found, c.problem(at, "has both a command and a url; give it one"))
-	case s.URL != "" && (s.Dir != "" || len(s.Env) > 0):
-		found = append(found, c.problem(at, "dir and env are for a command, and this server has a url"))
-	case s.URL == "" && len(s.HeaderEnv) > 0:
-		found = append(found, c.problem(at+"/header_env", "headers are for a url, and this server has a command: name the variables in env"))
-	}
-	if len(s.Command) > 0 && s.Command[0] == "" {
-		found = append(found, c.problem(at+"/command", "the program is empty"))
-	}
-	found = append(found, c.checkServer(at+"/url", s.URL, "header_env")...)
-	for _, header := range sortedKeys(s.HeaderEnv) {
-		if !headerForm().MatchString(header) {
-			found = append(found, c.problem(within(at+"/header_env", header), "this is no name of a header"))
-		}
-	}
-	for i, entry := range s.Env {
-		if !variableForm().MatchString(entry) {
-			found = append(found, c.problem(within(at+"/env", i), "must be the NAME of a variable, or NAME=value"))
-		}
-	}
-	if !prefixForm().MatchString(s.Prefix) {
-		found = append(found, c.problem(at+"/prefix", "a prefix has at most 32 letters, digits, - and _"))
-	}
-	for key, text := range map[string]string{"timeout": s.Timeout, "connect_timeout": s.ConnectTimeout} {
-		if _, err := durationOf(text); err != nil {
-			found = append(found, c.problem(at+"/"+key, "must be a duration above zero, such as 90s or 2m"))
-		}
-	}
-	return found
-}
-
-// durationOf returns the duration of a setting; 0 if it is not given.
-func durationOf(text string) (time.Duration, error) { return ModelLimits{Timeout: text}.timeout() }
-
-// checkAgentMCP finds servers that an agent names and that are not there.
-func (c *Config) checkAgentMCP(name string) []Problem {
-	a, at := c.Agents[name], within("/agents", name)+"/mcp"
-	var found []Problem
-	for i, server := range a.MCP {
-		switch {
-		case slices.Contains(a.MCP[:i], server):
-			found = append(found, c.problem(within(at, i), "the server is there twice"))
-		case !hasKey(c.MCP, server):
-			found = append(found, c.noSuch(within(at, i), "MCP server", server, sortedKeys(c.MCP)))
-		}
-	}
-	if len(a.MCP) > 0 && !a.usesTools() {
-		what := a.StrategyName()
-		if len(a.children(asExecutor)) > 0 {
-			what += " with an executor"
-		}
-		found = append(found, c.problem(at, "%s calls no tools; give them to another agent", what))
-	}
-	return found
-}
-
-func hasKey[V any](m map[string]V, key string) bool {
-	_, ok := m[key]
-	return ok
 }
 
 // MCPServers returns the names of the MCP servers of an agent and of all agents that it can reach,
@@ -387,13 +265,4 @@ func (s *Setup) unmatched(reached []reachedAgent) []string {
 		}
 	}
 	return all
-}
-
-// noMCPTools stands for the servers of the file where none is connected.
-func (c *Config) noMCPTools() map[string][]tools.Tool {
-	none := map[string][]tools.Tool{}
-	for name := range c.MCP {
-		none[name] = nil
-	}
-	return none
 }

@@ -7,8 +7,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/segue-go/segue/cmd/segue/internal/plainwords"
-	"github.com/segue-go/segue/cmd/segue/internal/workfolder"
 	"github.com/segue-go/segue/internal/similar"
 )
 
@@ -49,7 +47,7 @@ func (c *Config) Settings(profile string) ([]Setting, error) {
 		"policy": one(p.Policy), "system": one(p.System), "dir": one(p.Dir), "approve": one(p.Approve), "protect": p.Protect,
 	}
 	at := within("/profiles", profile)
-	if _, said := c.at[at+"/no_ask"]; said {
+	if c.says(at + "/no_ask") {
 		given["no_ask"] = one(strconv.FormatBool(p.NoAsk))
 	}
 	if p.MaxSteps != 0 {
@@ -84,37 +82,6 @@ func one(value string) []string {
 		return nil
 	}
 	return []string{value}
-}
-
-// checkProfile finds problems of a profile that a schema cannot find.
-func (c *Config) checkProfile(name string) []Problem {
-	p, at := c.Profiles[name], within("/profiles", name)
-	found := c.checkName(at, name)
-	if p.Agent != "" {
-		found = append(found, c.knownAgent(at+"/agent", p.Agent)...)
-	}
-	found = append(found, c.checkPolicy(at+"/policy", p.API, p.Policy)...)
-	found = append(found, c.checkServer(at+"/base_url", p.BaseURL, "api_key_env")...)
-	for i, glob := range p.Protect {
-		if _, err := workfolder.ParseGlob(glob); err != nil {
-			found = append(found, c.problem(within(at+"/protect", i), "%v", err))
-		}
-	}
-	if _, said := c.at[at+"/max_steps"]; said && p.MaxSteps == 0 {
-		found = append(found, c.problem(at+"/max_steps", "0 steps do nothing; say how many, or -1 for no bound"))
-	}
-	return found
-}
-
-// checkPolicy finds what is wrong with a text format for tool calls.
-func (c *Config) checkPolicy(at, api, policy string) []Problem {
-	if policy == "" {
-		return nil
-	}
-	if _, err := policyFor(api, policy); err != nil {
-		return []Problem{c.problem(at, "%s", plainwords.Line(err))}
-	}
-	return nil
 }
 
 // Pointer returns the JSON pointer of a part of a configuration, by the keys that lead to it.

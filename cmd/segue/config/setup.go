@@ -1,7 +1,6 @@
 package config
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -222,8 +221,11 @@ func (s *Setup) addAgent(agent reachedAgent, o Options) error {
 	if agent.asksModel() {
 		s.models[address(agent.name)] = s.config.ModelOf(agent.Agent)
 	}
-	for _, other := range otherModels(config) {
-		s.models[other] = other
+	compact, _ := config["compact"].(map[string]any)
+	for _, other := range []any{config["critic_model"], compact["model"]} {
+		if name, ok := other.(string); ok && name != "" {
+			s.models[name] = name
+		}
 	}
 	key, needed := has.Executor()
 	var names map[string]string // of strategies in plans, and what they stand for
@@ -342,6 +344,3 @@ func (c *Config) ModelOf(a Agent) string {
 	}
 	return a.Model
 }
-
-// nothing is the function of a tool of which only the name matters.
-func nothing(context.Context, struct{}) (string, error) { return "", nil }

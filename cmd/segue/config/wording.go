@@ -3,7 +3,6 @@ package config
 import (
 	"path"
 	"regexp"
-	"strconv"
 	"strings"
 
 	"github.com/segue-go/segue/internal/similar"
@@ -95,22 +94,8 @@ func (c *Config) meantWord(pointer, message string) string {
 // valueAt returns a value of the document; nil if there is none.
 func (c *Config) valueAt(pointer string) any {
 	value := c.document
-	if pointer == "" {
-		return value
-	}
-	for part := range strings.SplitSeq(pointer[1:], "/") {
-		switch v := value.(type) {
-		case map[string]any:
-			value = v[unescape.Replace(part)]
-		case []any:
-			i, err := strconv.Atoi(part)
-			if err != nil || i < 0 || i >= len(v) {
-				return nil
-			}
-			value = v[i]
-		default:
-			return nil
-		}
+	for _, part := range strings.Split(pointer, "/")[1:] {
+		value = membersOf(value)[unescape.Replace(part)]
 	}
 	return value
 }
@@ -126,7 +111,7 @@ func (c *Config) keysAt(pointer string) []string {
 		}
 		schema, parts = strategySchema(name), parts[3:]
 	} else {
-		schema = looseNode()
+		schema = shippedNode()
 	}
 	for _, part := range parts {
 		if part != "" {
