@@ -1,6 +1,7 @@
 package config
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -77,12 +78,13 @@ func (c *Config) check() []Problem {
 // refuses.
 func (c *Config) checkThinking(at string, m Model) []Problem {
 	var found []Problem
+	own := cmp.Or(m.API, endpoint.Chat)
 	for key, api := range map[string]string{"summary": endpoint.Responses, "thinking": endpoint.Anthropic, "cache": endpoint.Anthropic} {
-		if own := m.api(); own != api && (key == "summary" && m.Summary != "" || key == "thinking" && m.Thinking != Thinking{} || key == "cache" && m.Cache != "") {
+		if own != api && (key == "summary" && m.Summary != "" || key == "thinking" && m.Thinking != Thinking{} || key == "cache" && m.Cache != "") {
 			found = append(found, c.problem(at+"/"+key, "is for models with api: %s, and this one has api: %s", api, own))
 		}
 	}
-	if len(found) > 0 || m.api() != endpoint.Anthropic {
+	if len(found) > 0 || own != endpoint.Anthropic {
 		return found
 	}
 	client := endpoint.Client{API: m.API, Model: m.Model, NoEnvironment: true}

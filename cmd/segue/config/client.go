@@ -11,34 +11,18 @@ import (
 	"github.com/segue-go/segue/cmd/segue/internal/plaintext"
 	"github.com/segue-go/segue/cmd/segue/internal/textpolicy"
 	"github.com/segue-go/segue/llmclient"
+	messagesapi "github.com/segue-go/segue/llmclient/anthropic"
 	"github.com/segue-go/segue/llmclient/policyclient"
 	"github.com/segue-go/segue/markdownpolicy"
+	"github.com/segue-go/segue/messages"
 )
-
-// DefaultModel is the model that is used if options, configuration and environment name none, and
-// the API is not Anthropic's.
-const DefaultModel = "gpt-5-mini"
-
-// APIs are the words for [Model.API]. The first is the default.
-var APIs = endpoint.APIs
-
-// DefaultModelOf returns the model of an API that is used if nothing names one; "": it has none.
-func DefaultModelOf(api string) string {
-	if api == endpoint.Anthropic {
-		return ""
-	}
-	return DefaultModel
-}
-
-// api returns how the server of a model is spoken to.
-func (m Model) api() string { return cmp.Or(m.API, endpoint.Chat) }
 
 // ClientOptions are options for the clients of models. All fields except Getenv apply to the model
 // of the agent that is run, and override the file.
 type ClientOptions struct {
 	Getenv  func(name string) string // reads an environment variable, such as that of a key; nil: os.Getenv
 	Model   string                   // a name from the file, or else the provider's name of the model; "": the model of the agent
-	API     string                   // how the server is spoken to, one of [APIs]; "": as the file says, or chat
+	API     string                   // how the server is spoken to, as Model.API; "": as the file says, or chat
 	BaseURL string                   // the server, which gets OPENAI_API_KEY, or ANTHROPIC_API_KEY; "": the server of the model
 	Policy  string                   // the text format for tool calls; "": the format of the model
 
@@ -47,71 +31,146 @@ type ClientOptions struct {
 	IdleTimeout string
 }
 
-// lookup returns the function that reads environment variables.
-func (o ClientOptions) lookup() func(string) string {
+// env reads an environment variable.
+func (o ClientOptions) env(name string) string {
 	if o.Getenv == nil {
-		return os.Getenv
+		return os.Getenv(name)
 	}
-	return o.Getenv
+	return o.Getenv(name)
 }
 
-// idleTimeout returns the idle timeout that holds for all models; 0: each has its own.
-func (o ClientOptions) idleTimeout() (time.Duration, error) {
-	text, named := o.IdleTimeout, "--idle-timeout"
-	if text == "" {
-		text, named = o.lookup()(IdleTimeoutVariable), IdleTimeoutVariable
+// asked says how a model is asked: what the file, the options and the environment say together.
+type asked struct {
+	name string // in the file; "": the model of the environment
+	Model
+	at endpoint.Endpoint
+}
+
+// asked returns how a model of the file is asked, changed by the options; without such a model that
+// of the environment. A server that an option names, and one that is asked only because the option
+// API names another maker than the file does, gets the key of the environment, as without a
+// configuration, and not the key of another server. The result is right for a look even if there is
+// an error: a file that was found sends a key nowhere else, and does not decide which key it is.
+func (o ClientOptions) asked(c *Config, name string) (asked, error) {
+	if _, ok := c.Models[o.Model]; ok {
+		name = o.Model
 	}
-	d, err := ParseIdleTimeout(text)
-	if err != nil {
-		return 0, fmt.Errorf("%s %s: %w", named, plaintext.OneLine(text), err)
+	m, ok := c.Models[name]
+	if !ok {
+		m = Model{Model: cmp.Or(o.Model, endpoint.EnvironmentModel(o.API, o.env)), API: o.API, Policy: o.Policy}
+		return asked{"", m, endpoint.Typed(o.API, o.BaseURL, o.env)}, nil
 	}
-	return d, nil
+	if o.Model != name {
+		m.Model = cmp.Or(o.Model, m.Model)
+	}
+	m.Policy = cmp.Or(o.Policy, m.Policy)
+	api := cmp.Or(o.API, m.API)
+	var err error
+	var at endpoint.Endpoint
+	if o.BaseURL != "" || m.BaseURL == "" && !endpoint.SameMaker(api, m.API) {
+		at = endpoint.Typed(api, o.BaseURL, o.env)
+		if o.BaseURL != "" && c.Found && !endpoint.SameMaker(api, o.API) {
+			err = fmt.Errorf("model %s: %s was found, not named, and its api: %s cannot decide which key the server of --base-url gets: say --api %s too",
+				name, c.Path, api, api)
+		}
+	} else if at = endpoint.Configured(api, m.BaseURL, m.APIKeyEnv, o.env); c.Found && at.Misdirected() {
+		err = fmt.Errorf("model %s: %s goes to %s alone, the server of the environment; %s was found, not named, and cannot send it to %s: name the file with --config",
+			name, at.KeyVariable, at.MeantFor(), c.Path, endpoint.HostShown(at.URL))
+	}
+	return asked{name, m, at}, err
+}
+
+// Server returns the server of the model of an agent, and how the model is asked there, changed by
+// the options as by [Setup.Client]: with the key, if its variable is set. The agent "" has the model
+// of the environment. It returns an error if a file that was found would send a key to a server for
+// which the key is not meant.
+func (c *Config) Server(agent string, o ClientOptions) (server endpoint.Client, keyVariable, policy string, err error) {
+	if agent == "" {
+		c = &Config{}
+	} else if err := c.mustHave(agent); err != nil {
+		return endpoint.Client{}, "", "", err
+	}
+	a, err := o.asked(c, c.ModelOf(c.Agents[agent]))
+	return a.at.Config(a.Model.Model, a.key(o)), a.at.KeyVariable, a.Policy, err
+}
+
+// key returns the key that the server is sent; "": none is set.
+func (a asked) key(o ClientOptions) string {
+	if a.at.KeyVariable == "" {
+		return ""
+	}
+	return o.env(a.at.KeyVariable)
+}
+
+// missing says what has to be set before the model can be asked; nil: nothing. A server that an
+// option names may need no key.
+func (a asked) missing(o ClientOptions) error {
+	switch variable := a.at.KeyVariable; {
+	case a.name == "" && a.key(o) == "" && o.BaseURL == "" && o.env(endpoint.ServerVariableOf(o.API)) == "":
+		return endpoint.NothingToAsk(o.API, o.env)
+	case a.name == "" && a.Model.Model == "":
+		return endpoint.ErrNoModel
+	case a.name == "" || variable == "" || a.key(o) != "" || o.BaseURL != "":
+		return nil
+	case a.APIKeyEnv == variable:
+		return fmt.Errorf("model %s: the environment variable %s, which its api_key_env names, is not set", a.name, variable)
+	case o.env(endpoint.ServerVariableOf(a.at.API)) != "":
+		return nil
+	default:
+		return fmt.Errorf("model %s: %s is not set", a.name, variable)
+	}
 }
 
 // modelClients makes the clients of a configuration. Each model has one client, shared by all
 // agents, because its limits apply to all of them together.
 type modelClients struct {
-	file      map[string]Model
-	foundFile string // path of the configuration, if it was found and not named; otherwise ""
-	getenv    func(string) string
-	idle      time.Duration // for all models; 0: as the file says
-	made      map[string]llmclient.Client
+	config *Config
+	getenv func(string) string
+	idle   time.Duration // for all models; 0: as the file says
+	made   map[string]llmclient.Client
+}
+
+func newClients(c *Config, o ClientOptions) (*modelClients, error) {
+	text, named := o.IdleTimeout, "--idle-timeout"
+	if text == "" {
+		text, named = o.env(endpoint.IdleTimeoutVariable), endpoint.IdleTimeoutVariable
+	}
+	idle, err := endpoint.ParseIdleTimeout(text)
+	if err != nil {
+		return nil, fmt.Errorf("%s %s: %w", named, plaintext.OneLine(text), err)
+	}
+	return &modelClients{c, o.env, idle, map[string]llmclient.Client{}}, nil
 }
 
 // client returns the client of a model by its name in the file.
 func (m *modelClients) client(name string) (llmclient.Client, error) {
-	if c, ok := m.made[name]; ok {
+	c, ok := m.made[name]
+	if ok {
 		return c, nil
 	}
-	c, err := m.make(name, m.file[name])
+	c, err := m.make(ClientOptions{Getenv: m.getenv}, name)
 	if err == nil {
 		m.made[name] = c
 	}
 	return c, err
 }
 
-// make makes a client for the server that the file names.
-func (m *modelClients) make(name string, cfg Model) (llmclient.Client, error) {
-	at := endpoint.Configured(cfg.API, cfg.BaseURL, cfg.APIKeyEnv, m.getenv)
-	if m.foundFile != "" && at.Misdirected() {
-		return nil, misdirected(name, at, m.foundFile)
+// make makes a client for a model, changed by the options, with its fallbacks. The client always
+// requests its own model, whatever model a request names.
+func (m *modelClients) make(o ClientOptions, name string) (llmclient.Client, error) {
+	a, err := o.asked(m.config, name)
+	if err == nil {
+		err = a.missing(o)
 	}
-	key, err := m.key(name, cfg, at)
 	if err != nil {
 		return nil, err
 	}
-	return m.makeAt(name, cfg, at, key)
-}
-
-// makeAt makes a client for a server, with its fallbacks. The client always requests its own model,
-// whatever model a request names.
-func (m *modelClients) makeAt(name string, cfg Model, at endpoint.Endpoint, key string) (llmclient.Client, error) {
-	own, err := m.modelAt(name, cfg, at, key)
+	own, err := m.one(a, a.key(o))
 	if err != nil {
 		return nil, err
 	}
-	candidates := []llmclient.Candidate{{Client: own, Model: cfg.Model}}
-	for _, other := range cfg.Fallbacks {
+	candidates := []llmclient.Candidate{{Client: own, Model: a.Model.Model}}
+	for _, other := range a.Fallbacks {
 		c, err := m.client(other)
 		if err != nil {
 			return nil, err
@@ -121,45 +180,41 @@ func (m *modelClients) makeAt(name string, cfg Model, at endpoint.Endpoint, key 
 	return llmclient.Fallback(candidates, llmclient.FallbackConfig{AfterOutput: true}), nil
 }
 
-// modelAt makes the client of one model at one server. A request passes, from the outside in: text
+// one makes the client of one model at one server. A request passes, from the outside in: text
 // format, retries, rate limit, time-out.
-func (m *modelClients) modelAt(name string, cfg Model, at endpoint.Endpoint, key string) (llmclient.Client, error) {
-	idle, err := ParseIdleTimeout(cfg.Limits.IdleTimeout)
-	if err != nil {
-		return nil, fmt.Errorf("model %s: %w", name, err)
+func (m *modelClients) one(a asked, key string) (llmclient.Client, error) {
+	settings, limits := a.at.Config(a.Model.Model, key), a.Limits
+	a.setThinking(&settings)
+	timeout, err := durationOf(limits.Timeout)
+	if err == nil {
+		settings.IdleTimeout, err = endpoint.ParseIdleTimeout(limits.IdleTimeout)
 	}
-	settings := at.Config(cfg.Model, key)
-	settings.IdleTimeout = cmp.Or(m.idle, idle)
-	cfg.setThinking(&settings)
-	c, err := settings.New()
-	if err != nil {
-		return nil, fmt.Errorf("model %s: %w", name, err)
+	settings.IdleTimeout = cmp.Or(m.idle, settings.IdleTimeout)
+	var c llmclient.Client
+	if err == nil {
+		c, err = settings.New()
 	}
-	timeout, err := durationOf(cfg.Limits.Timeout)
-	if err != nil {
-		return nil, fmt.Errorf("model %s: %w", name, err)
+	switch {
+	case err != nil && a.name != "":
+		return nil, fmt.Errorf("model %s: %w", a.name, err)
+	case err != nil:
+		return nil, err
 	}
 	if timeout > 0 {
 		c = timeLimited{c, timeout}
 	}
-	if cfg.Limits.RequestsPerMinute > 0 {
-		c = llmclient.RateLimit(c, llmclient.RateLimitConfig{RequestsPerMinute: cfg.Limits.RequestsPerMinute})
+	if limits.RequestsPerMinute > 0 {
+		c = llmclient.RateLimit(c, llmclient.RateLimitConfig{RequestsPerMinute: limits.RequestsPerMinute})
 	}
-	return withRetries(c, cfg.Limits.Retries, at.API, cfg.Policy)
-}
-
-// withRetries adds retries, 3 if retries is nil, and a text format.
-func withRetries(c llmclient.Client, retries *int, api, policy string) (llmclient.Client, error) {
-	switch {
-	case retries == nil:
+	if retries := limits.Retries; retries == nil {
 		c = llmclient.Retry(c, llmclient.RetryConfig{AfterOutput: true})
-	case *retries > 0:
+	} else if *retries > 0 {
 		c = llmclient.Retry(c, llmclient.RetryConfig{AfterOutput: true, MaxAttempts: *retries + 1})
 	}
-	if policy == "" {
+	if a.Policy == "" {
 		return c, nil
 	}
-	p, err := policyFor(api, policy)
+	p, err := policyFor(a.at.API, a.Policy)
 	if err != nil {
 		return nil, err
 	}
@@ -168,6 +223,14 @@ func withRetries(c llmclient.Client, retries *int, api, policy string) (llmclien
 		think.Start = markdownpolicy.ThoughtsTagged
 	}
 	return policyclient.Wrap(c, think), nil
+}
+
+// setThinking sets how the model thinks, and what the server caches.
+func (m Model) setThinking(c *endpoint.Client) {
+	c.Effort, c.Summary, c.Cache = m.Effort, m.Summary, messages.Cache(m.Cache)
+	c.Thinking = messagesapi.Thinking{
+		Mode: messagesapi.ThinkingMode(m.Thinking.Mode), Budget: m.Thinking.Budget, Display: m.Thinking.Display,
+	}
 }
 
 // policyFor returns the text format for a model with an API. The Responses API takes no stop
@@ -181,61 +244,6 @@ func policyFor(api, policy string) (markdownpolicy.Policy, error) {
 		return nil, fmt.Errorf("the format %s needs stop sequences, and api: %s has none: choose another format, or api: %s", policy, api, endpoint.Chat)
 	}
 	return p, nil
-}
-
-// key returns the key of a model; "" means that none is sent.
-func (m *modelClients) key(name string, cfg Model, at endpoint.Endpoint) (string, error) {
-	key := m.getenv(at.KeyVariable)
-	switch {
-	case at.KeyVariable == "" || key != "":
-		return key, nil
-	case cfg.APIKeyEnv != "" && cfg.APIKeyEnv == at.KeyVariable:
-		return "", fmt.Errorf("model %s: the environment variable %s, which its api_key_env names, is not set", name, cfg.APIKeyEnv)
-	case m.getenv(endpoint.ServerVariableOf(at.API)) != "":
-		return "", nil
-	default:
-		return "", fmt.Errorf("model %s: %s is not set", name, at.KeyVariable)
-	}
-}
-
-// EnvironmentClient returns the client of the model that options and environment name, for a run
-// without a configuration. Requests need not name the model. It returns an error if there is
-// neither a key nor a server. The client is safe for concurrent use.
-func EnvironmentClient(o ClientOptions) (llmclient.Client, error) { return o.named() }
-
-// environment returns the client of the model that options and environment name, and the provider's
-// name of the model.
-func (o ClientOptions) environment() (llmclient.Client, string, error) {
-	getenv, model := o.lookup(), o.environmentModel()
-	key := getenv(endpoint.KeyVariableOf(o.API))
-	if key == "" && o.BaseURL == "" && getenv(endpoint.ServerVariableOf(o.API)) == "" {
-		return nil, "", o.nothingToAsk()
-	}
-	if model == "" {
-		return nil, "", ErrNoModel
-	}
-	idle, err := o.idleTimeout()
-	if err != nil {
-		return nil, "", err
-	}
-	settings := endpoint.Typed(o.API, o.BaseURL, getenv).Config(model, key)
-	settings.IdleTimeout = idle
-	bare, err := settings.New()
-	if err != nil {
-		return nil, "", err
-	}
-	client, err := withRetries(bare, nil, o.API, o.Policy)
-	return client, model, err
-}
-
-// named is [ClientOptions.environment] for requests that name an agent instead of a model, or
-// nothing.
-func (o ClientOptions) named() (llmclient.Client, error) {
-	client, model, err := o.environment()
-	if err != nil {
-		return nil, err
-	}
-	return llmclient.Fallback([]llmclient.Candidate{{Client: client, Model: model}}, llmclient.FallbackConfig{AfterOutput: true}), nil
 }
 
 // timeLimited is a client with a time-out for each request.
@@ -254,27 +262,30 @@ func (t timeLimited) Complete(ctx context.Context, req *llmclient.Request, onDel
 	return t.client.Complete(ctx, req, onDelta)
 }
 
+// EnvironmentClient returns the client of the model that options and environment name, for a run
+// without a configuration. Requests need not name the model. It returns an error if there is
+// neither a key nor a server. The client is safe for concurrent use.
+func EnvironmentClient(o ClientOptions) (llmclient.Client, error) {
+	all, err := newClients(&Config{}, o)
+	if err != nil {
+		return nil, err
+	}
+	return all.make(o, "")
+}
+
 // Client returns the client for the models of a setup, for an [orchestrator.Config]. It returns an
 // error if a model needs a key that is not set, or if a file that was found would send a key to a
 // server for which the key is not meant. The client is safe for concurrent use.
 func (s *Setup) Client(o ClientOptions) (llmclient.Client, error) {
-	idle, err := o.idleTimeout()
+	all, err := newClients(s.config, o)
 	if err != nil {
 		return nil, err
 	}
-	all := &modelClients{file: s.config.Models, getenv: o.lookup(), idle: idle, made: map[string]llmclient.Client{}}
-	if s.config.Found {
-		all.foundFile = s.config.Path
-	}
 	router := llmclient.Router{}
 	for _, by := range sortedKeys(s.models) {
-		name, err := s.models[by], error(nil)
-		switch {
-		case by == address(s.Strategy):
+		if name := s.models[by]; by == address(s.Strategy) {
 			router[by], err = all.first(o, name)
-		case name == "":
-			router[by], err = ClientOptions{Getenv: o.Getenv, IdleTimeout: o.IdleTimeout}.named()
-		default:
+		} else {
 			router[by], err = all.client(name)
 		}
 		if err != nil {
@@ -282,4 +293,38 @@ func (s *Setup) Client(o ClientOptions) (llmclient.Client, error) {
 		}
 	}
 	return router, nil
+}
+
+// first returns the client of the first agent's model, which is the client of all if the options
+// change nothing of it.
+func (m *modelClients) first(o ClientOptions, name string) (llmclient.Client, error) {
+	if _, ok := m.config.Models[o.Model]; ok {
+		name, o.Model = o.Model, ""
+	}
+	if o.Model+o.Policy+o.BaseURL+o.API == "" {
+		return m.client(name)
+	}
+	return m.make(o, name)
+}
+
+// ModelNames returns the providers' names of the models that may be asked, fallbacks included,
+// sorted. It needs no key.
+func (s *Setup) ModelNames(o ClientOptions) []string {
+	found := map[string]bool{}
+	var add func(o ClientOptions, name string)
+	add = func(o ClientOptions, name string) {
+		a, _ := o.asked(s.config, name) // an error is about keys
+		found[a.Model.Model] = true
+		for _, other := range a.Fallbacks {
+			add(ClientOptions{Getenv: o.Getenv}, other)
+		}
+	}
+	for by, name := range s.models {
+		if by == address(s.Strategy) {
+			add(o, name)
+		} else {
+			add(ClientOptions{Getenv: o.Getenv}, name)
+		}
+	}
+	return sortedKeys(found)
 }

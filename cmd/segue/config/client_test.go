@@ -111,10 +111,8 @@ func TestClient_sends(t *testing.T) {
 			}
 			tt.model.Model = "x"
 			tt.model.BaseURL = strings.NewReplacer(named, s.URL, other, stray.URL).Replace(tt.model.BaseURL)
-			m := &modelClients{file: map[string]Model{"m": tt.model}, getenv: func(name string) string { return env[name] }, made: map[string]llmclient.Client{}}
-			if tt.found {
-				m.foundFile = FileName
-			}
+			m, err := newClients(&Config{File: File{Models: map[string]Model{"m": tt.model}}, Path: FileName, Found: tt.found}, ClientOptions{Getenv: func(name string) string { return env[name] }})
+			require.NoError(t, err)
 			client, err := m.client("m")
 			if tt.refuse != "" {
 				require.ErrorContains(t, err, strings.ReplaceAll(tt.refuse, "HOST", endpoint.HostShown(s.URL)))

@@ -44,7 +44,7 @@ func schemaOf(whole bool) json.RawMessage {
 	top["$schema"] = "https://json-schema.org/draft/2020-12/schema"
 	top["title"] = "The configuration of segue"
 	model := top.at("properties", "models", "additionalProperties", "properties")
-	model.at("api")["enum"] = APIs
+	model.at("api")["enum"] = endpoint.APIs
 	model.at("policy")["description"] = model.at("policy")["description"].(string) + "; formats: " + strings.Join(markdownpolicy.Names(), ", ")
 	model.at("limits", "properties", "retries")["type"] = "integer" // and not null
 	thinkingWords(model)
@@ -59,7 +59,7 @@ func schemaOf(whole bool) json.RawMessage {
 	has.at("approval", "properties", "paths", "additionalProperties", "additionalProperties")["enum"] = ApprovalWords
 	top.at("properties", "mcp", "additionalProperties", "properties", "protocol")["enum"] = mcp.SupportedProtocolVersions()
 	profile := top.at("properties", "profiles", "additionalProperties", "properties")
-	profile.at("api")["enum"] = APIs
+	profile.at("api")["enum"] = endpoint.APIs
 	profile.at("strategy")["enum"] = strategies.Words()
 	profile.at("approve")["enum"] = ApprovalWords
 	bounded(top)
@@ -94,7 +94,7 @@ func (n node) complete() {
 	model.at("base_url")["pattern"] = urlPattern
 	model.at("policy")["pattern"] = policyPattern()
 	model.at("limits", "properties", "timeout")["pattern"] = timePattern
-	model.at("limits", "properties", "idle_timeout")["pattern"] = "^" + NoTimeout + "$|" + timePattern
+	model.at("limits", "properties", "idle_timeout")["pattern"] = "^" + endpoint.NoTimeout + "$|" + timePattern
 	n.at("properties", "store", "properties", "keep")["pattern"] = keepPattern
 	large := n.at("properties", "large_results", "properties")
 	large.at("keep")["minimum"], large.at("max")["minimum"] = 0, 0

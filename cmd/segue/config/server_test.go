@@ -35,18 +35,18 @@ default: a
 		"another server":  {"a", ClientOptions{BaseURL: "http://typed.test/v1"}, "h", "http://typed.test/v1", "own", "OPENAI_API_KEY", "fenced"},
 	} {
 		tt.options.Getenv = getenv
-		s, err := file(false).Server(tt.agent, tt.options)
+		s, variable, policy, err := file(false).Server(tt.agent, tt.options)
 		require.NoError(t, err, name)
-		require.Equal(t, []string{tt.model, tt.server, tt.key, tt.variable, tt.policyIs},
-			[]string{s.Client.Model, s.Client.BaseURL, s.Client.APIKey, s.KeyVariable, s.Policy}, name)
+		require.Equal(t, []string{tt.model, tt.server, tt.key, tt.variable, tt.policyIs}, []string{s.Model, s.BaseURL, s.APIKey, variable, policy}, name)
 	}
-	_, err := file(true).Server("b", ClientOptions{Getenv: getenv})
+	_, _, _, err := file(true).Server("b", ClientOptions{Getenv: getenv})
 	require.ErrorContains(t, err, "cannot send it to thief.test:80")
-	_, err = file(false).Server("c", ClientOptions{Getenv: getenv})
+	_, _, _, err = file(false).Server("c", ClientOptions{Getenv: getenv})
 	require.Error(t, err)
 
-	s := EnvironmentServer(ClientOptions{Getenv: getenv})
-	require.Equal(t, []string{"usual", "https://api.openai.com/v1", "own"}, []string{s.Client.Model, s.Client.BaseURL, s.Client.APIKey})
+	s, _, _, err := file(true).Server("", ClientOptions{Getenv: getenv})
+	require.NoError(t, err)
+	require.Equal(t, []string{"usual", "https://api.openai.com/v1", "own"}, []string{s.Model, s.BaseURL, s.APIKey})
 }
 
 // TestServer_api says where a model is asked by another API, and which key goes there.
@@ -75,14 +75,14 @@ agents:
 		"back":                      {ClientOptions{Model: "claude", API: "chat"}, "chat", "https://api.openai.com/v1", "own"},
 	} {
 		tt.options.Getenv = getenv
-		s, err := c.Server("a", tt.options)
+		s, _, _, err := c.Server("a", tt.options)
 		require.NoError(t, err, name)
-		require.Equal(t, []string{tt.api, tt.server, tt.key}, []string{s.Client.API, s.Client.BaseURL, s.Client.APIKey}, name)
+		require.Equal(t, []string{tt.api, tt.server, tt.key}, []string{s.API, s.BaseURL, s.APIKey}, name)
 	}
 
 	c.Found = true
-	_, err = c.Server("a", ClientOptions{Getenv: getenv, Model: "claude", BaseURL: "http://typed.test"})
+	_, _, _, err = c.Server("a", ClientOptions{Getenv: getenv, Model: "claude", BaseURL: "http://typed.test"})
 	require.EqualError(t, err, "model claude: f was found, not named, and its api: anthropic cannot decide which key the server of --base-url gets: say --api anthropic too")
-	_, err = c.Server("a", ClientOptions{Getenv: getenv, Model: "claude", API: "anthropic", BaseURL: "http://typed.test"})
+	_, _, _, err = c.Server("a", ClientOptions{Getenv: getenv, Model: "claude", API: "anthropic", BaseURL: "http://typed.test"})
 	require.NoError(t, err)
 }

@@ -57,8 +57,10 @@ func TestThinking_isSent(t *testing.T) {
 			require.Empty(t, problems)
 			m := c.Models["m"]
 			m.BaseURL = server.URL
-			clients := &modelClients{file: map[string]Model{"m": m}, getenv: func(string) string { return "" }, made: map[string]llmclient.Client{}}
-			client, err := clients.first(ClientOptions{API: tt.api}, "m")
+			o := ClientOptions{API: tt.api, Getenv: func(string) string { return "" }}
+			clients, err := newClients(&Config{File: File{Models: map[string]Model{"m": m}}}, o)
+			require.NoError(t, err)
+			client, err := clients.first(o, "m")
 			require.NoError(t, err)
 			reply, err := client.Complete(context.Background(), &llmclient.Request{Messages: messages.History{messages.UserText("hi")}}, nil)
 			require.NoError(t, err)

@@ -18,13 +18,13 @@ import (
 )
 
 func TestParseIdleTimeout(t *testing.T) {
-	for text, want := range map[string]time.Duration{"": 0, NoTimeout: -1, "90s": 90 * time.Second, "1h": time.Hour} {
-		got, err := ParseIdleTimeout(text)
+	for text, want := range map[string]time.Duration{"": 0, endpoint.NoTimeout: -1, "90s": 90 * time.Second, "1h": time.Hour} {
+		got, err := endpoint.ParseIdleTimeout(text)
 		require.NoError(t, err, text)
 		require.Equal(t, want, got, text)
 	}
 	for _, text := range []string{"0", "0s", "-1s", "2", "None", "soon"} {
-		_, err := ParseIdleTimeout(text)
+		_, err := endpoint.ParseIdleTimeout(text)
 		require.EqualError(t, err, "must be a duration above zero, such as 90s or 10m, or none", text)
 	}
 }
@@ -56,7 +56,7 @@ func TestIdleTimeout_order(t *testing.T) {
 		t.Run(fmt.Sprint(tt), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				o := ClientOptions{IdleTimeout: tt.option, BaseURL: "http://nowhere.test", Getenv: func(name string) string {
-					return map[string]string{IdleTimeoutVariable: tt.env}[name]
+					return map[string]string{endpoint.IdleTimeoutVariable: tt.env}[name]
 				}}
 				f, err := Parse("f", []byte("models: {m: {model: x, base_url: 'http://nowhere.test', limits: {idle_timeout: '"+tt.file+"'}}}\nagents: {a: {model: m}}\n"))
 				require.NoError(t, err)

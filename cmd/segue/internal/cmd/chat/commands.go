@@ -14,6 +14,7 @@ import (
 	"github.com/segue-go/segue/cmd/segue/config"
 	"github.com/segue-go/segue/cmd/segue/internal/attachment"
 	"github.com/segue-go/segue/cmd/segue/internal/cmd/run"
+	"github.com/segue-go/segue/cmd/segue/internal/endpoint"
 	"github.com/segue-go/segue/cmd/segue/internal/plaintext"
 	"github.com/segue-go/segue/cmd/segue/internal/terminal"
 	"github.com/segue-go/segue/cmd/segue/internal/transcript"
@@ -171,7 +172,7 @@ func (ch *chat) setModel(ctx context.Context, name string) error {
 
 // model returns the model that answers next.
 func (ch *chat) model() string {
-	usual := cmp.Or(ch.Getenv("SEGUE_MODEL"), config.DefaultModelOf(ch.flags.API.Value))
+	usual := endpoint.EnvironmentModel(ch.flags.API.Value, ch.Getenv)
 	if ch.cfg == nil {
 		return cmp.Or(ch.flags.Model, usual)
 	}

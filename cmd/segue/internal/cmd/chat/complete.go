@@ -9,8 +9,8 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/segue-go/segue/cmd/segue/config"
 	"github.com/segue-go/segue/cmd/segue/internal/attachment"
+	"github.com/segue-go/segue/cmd/segue/internal/endpoint"
 	"github.com/segue-go/segue/cmd/segue/internal/lineedit"
 	"github.com/segue-go/segue/cmd/segue/internal/plaintext"
 )
@@ -55,7 +55,7 @@ func (ch *chat) agentsFor(word string) []string {
 
 // modelsFor returns the models that are known by name and begin with a word.
 func (ch *chat) modelsFor(word string) []string {
-	all := []string{ch.flags.Model, cmp.Or(ch.Getenv("SEGUE_MODEL"), config.DefaultModelOf(ch.flags.API.Value))}
+	all := []string{ch.flags.Model, endpoint.EnvironmentModel(ch.flags.API.Value, ch.Getenv)}
 	if ch.cfg != nil {
 		all = append(slices.Collect(maps.Keys(ch.cfg.Models)), ch.flags.Model)
 	}

@@ -8,7 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/segue-go/segue/cmd/segue/config"
+	"github.com/segue-go/segue/cmd/segue/internal/endpoint"
 	"github.com/segue-go/segue/internal/similar"
 	"github.com/segue-go/segue/markdownpolicy"
 )
@@ -75,6 +75,6 @@ func OfferPolicy(cmd *cobra.Command, name *string, usual, usage string) {
 
 // OfferAPI adds the flag --api to cmd. It has no value unless it is said.
 func (c *Choice) OfferAPI(cmd *cobra.Command, usage string) {
-	*c = Choice{Words: config.APIs}
+	*c = Choice{Words: endpoint.APIs}
 	c.Offer(cmd, "api", cmp.Or(usage, "how the server is spoken to: Chat Completions, OpenAI's Responses or Anthropic's Messages (default that of the model, or chat)"))
 }

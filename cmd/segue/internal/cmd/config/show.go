@@ -228,7 +228,7 @@ func (v *settingsView) addModel() {
 	case name != "":
 		v.add("model", m.Model+" ("+name+")", cmp.Or(v.said("model", at), ofModel("model")))
 	default:
-		v.add("model", config.DefaultModelOf(f.API.Value), "")
+		v.add("model", endpoint.EnvironmentModel(f.API.Value, getenv), "")
 	}
 	api := cmp.Or(f.API.Value, m.API)
 	server, said := endpoint.Configured(api, m.BaseURL, m.APIKeyEnv, getenv), cmp.Or(ofModel("api_key_env"), ofModel("base_url"))
@@ -253,10 +253,10 @@ func (v *settingsView) addModel() {
 // addIdleTimeout adds the longest silence of the server.
 func (v *settingsView) addIdleTimeout(m config.Model, ofModel func(keys ...string) string) {
 	fromVariable := ""
-	if v.c.Getenv(config.IdleTimeoutVariable) != "" {
-		fromVariable = config.IdleTimeoutVariable
+	if v.c.Getenv(endpoint.IdleTimeoutVariable) != "" {
+		fromVariable = endpoint.IdleTimeoutVariable
 	}
-	v.add("idle-timeout", cmp.Or(v.f.Idle, v.c.Getenv(config.IdleTimeoutVariable), m.Limits.IdleTimeout, "2m"),
+	v.add("idle-timeout", cmp.Or(v.f.Idle, v.c.Getenv(endpoint.IdleTimeoutVariable), m.Limits.IdleTimeout, "2m"),
 		cmp.Or(v.said("idle-timeout", ""), fromVariable, ofModel("limits", "idle_timeout")))
 }
 

@@ -15,6 +15,7 @@ import (
 	"github.com/segue-go/segue/cmd/segue/internal/cmd/cli"
 	"github.com/segue-go/segue/cmd/segue/internal/cmd/run"
 	"github.com/segue-go/segue/cmd/segue/internal/doctor"
+	"github.com/segue-go/segue/cmd/segue/internal/endpoint"
 	"github.com/segue-go/segue/cmd/segue/internal/plaintext"
 	"github.com/segue-go/segue/cmd/segue/internal/terminal"
 	"github.com/segue-go/segue/cmd/segue/internal/textpolicy"
@@ -37,7 +38,7 @@ var whichServer = []string{"profile", "agent", "source", "model", "api", "base-u
 // offer adds the flags to cmd.
 func (f *serverFlags) offer(c *cli.CLI, cmd *cobra.Command) {
 	flags := cmd.Flags()
-	flags.StringVarP(&f.Model, "model", "m", "", "the model (default SEGUE_MODEL, or "+config.DefaultModel+")")
+	flags.StringVarP(&f.Model, "model", "m", "", "the model (default SEGUE_MODEL, or "+endpoint.DefaultModel+")")
 	flags.StringVar(&f.BaseURL, "base-url", "", run.BaseURLUsage)
 	f.API.OfferAPI(cmd, "")
 	flags.StringVar(&f.Config, "config", "", "the configuration; '' is none (default "+cli.Lookup+")")
@@ -125,8 +126,15 @@ func serverAsked(ctx context.Context, c *cli.CLI, f *serverFlags) (doctor.Config
 			return doctor.Config{}, fmt.Errorf("--policy: %w", err)
 		}
 	}
-	at, err := serverOf(c, f, cfg)
-	return doctor.Config{Client: at.Client, KeyVariable: at.KeyVariable, Policy: at.Policy, Timeout: f.timeout}, err
+	agent := ""
+	if cfg != nil {
+		if agent, _, err = cfg.Choose(config.Request{Agent: f.Agent, Source: f.Source}); err != nil {
+			return doctor.Config{}, err
+		}
+	}
+	d := doctor.Config{Timeout: f.timeout}
+	d.Client, d.KeyVariable, d.Policy, err = cfg.Server(agent, run.ClientOptions(c, &f.Flags))
+	return d, err
 }
 
 // needsNothingOf reports whether the flags, or else the environment, say which server and model it
@@ -142,20 +150,6 @@ func (f *serverFlags) needsNothingOf(cfg *config.Config) bool {
 	return cfg != nil && len(cfg.Models) == 0 || f.BaseURL != "" && !named && (f.all || f.Model != "")
 }
 
-// serverOf returns the server of the model of the agent, or without a configuration that of the
-// environment.
-func serverOf(c *cli.CLI, f *serverFlags, cfg *config.Config) (config.Server, error) {
-	o := run.ClientOptions(c, &f.Flags)
-	if cfg == nil {
-		return config.EnvironmentServer(o), nil
-	}
-	agent, _, err := cfg.Choose(config.Request{Agent: f.Agent, Source: f.Source})
-	if err != nil {
-		return config.Server{}, err
-	}
-	return cfg.Server(agent, o)
-}
-
 // untilInterrupted returns a context that ends when the user interrupts.
 func untilInterrupted(ctx context.Context) (context.Context, context.CancelFunc) {
 	return signal.NotifyContext(ctx, syscall.SIGINT, syscall.SIGTERM)
@@ -168,7 +162,7 @@ var errGivenUp = &cli.ExitError{Code: cli.ExitInterrupted, Err: errors.New("inte
 func examine(ctx context.Context, c *cli.CLI, f *serverFlags) error {
 	cfg, err := serverAsked(ctx, c, f)
 	if err == nil && cfg.Client.Model == "" {
-		err = config.ErrNoModel
+		err = endpoint.ErrNoModel
 	}
 	if err != nil {
 		return err

@@ -78,7 +78,7 @@ func BegunWith(c *cli.CLI, f *Flags, cfg *config.Config, place config.Place) (Be
 		}
 	}
 	if cfg == nil {
-		b.Model = cmp.Or(f.Model, c.Getenv("SEGUE_MODEL"), config.DefaultModelOf(f.API.Value))
+		b.Model = cmp.Or(f.Model, endpoint.EnvironmentModel(f.API.Value, c.Getenv))
 		return b, nil
 	}
 	if b.Config, err = filepath.Abs(place.Path); err != nil {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/segue-go/segue/cmd/segue/config"
 	"github.com/segue-go/segue/cmd/segue/internal/cmd/cli"
+	"github.com/segue-go/segue/cmd/segue/internal/endpoint"
 	"github.com/segue-go/segue/cmd/segue/internal/strategies"
 )
 
@@ -62,7 +63,7 @@ func (f *Flags) OfferTurn(c *cli.CLI, cmd *cobra.Command) {
 }
 
 // IdleUsage is the help of --idle-timeout.
-const IdleUsage = "longest silence of the server, as a `DURATION` such as 10m; none: no limit (default " + config.IdleTimeoutVariable + ", or that of the model, or 2m)"
+const IdleUsage = "longest silence of the server, as a `DURATION` such as 10m; none: no limit (default " + endpoint.IdleTimeoutVariable + ", or that of the model, or 2m)"
 
 // BaseURLUsage is the help of --base-url.
 const BaseURLUsage = "the server, up to and without /chat/completions, /responses or /v1/messages (default OPENAI_BASE_URL, or OpenAI; with --api anthropic ANTHROPIC_BASE_URL, or Anthropic)"
@@ -72,7 +73,7 @@ func (f *Flags) Offer(c *cli.CLI, cmd *cobra.Command) {
 	f.Strategy.Offer(cmd, "strategy", "how to go about the task; segue graph --help lists the names")
 	f.Approve.Offer(cmd, "approve", "`WHICH` tool calls need your approval: "+cli.Listed(config.ApprovalWords))
 	flags := cmd.Flags()
-	flags.StringVarP(&f.Model, "model", "m", "", "the model (default SEGUE_MODEL, or "+config.DefaultModel+")")
+	flags.StringVarP(&f.Model, "model", "m", "", "the model (default SEGUE_MODEL, or "+endpoint.DefaultModel+")")
 	flags.StringVar(&f.BaseURL, "base-url", "", BaseURLUsage)
 	f.API.OfferAPI(cmd, "")
 	cli.OfferPolicy(cmd, &f.Policy, "", "let the model write its tool calls as text in this format (default the tool calls of the server)")

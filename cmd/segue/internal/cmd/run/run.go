@@ -16,6 +16,7 @@ import (
 	"github.com/segue-go/segue/cmd/segue/config"
 	"github.com/segue-go/segue/cmd/segue/internal/attachment"
 	"github.com/segue-go/segue/cmd/segue/internal/cmd/cli"
+	"github.com/segue-go/segue/cmd/segue/internal/endpoint"
 	"github.com/segue-go/segue/cmd/segue/internal/plaintext"
 	"github.com/segue-go/segue/cmd/segue/internal/plainwords"
 	"github.com/segue-go/segue/cmd/segue/internal/strategies"
@@ -293,7 +294,7 @@ func plainJob(c *cli.CLI, f *Flags, list []tools.Tool) (Job, error) {
 		Client: client, Strategies: set, Tools: list,
 		Approve: config.NewApprovalPolicies(f.Approve.Value, nil),
 		Task:    orchestrator.Task{Strategy: strategies.RealName(f.Strategy.Value)},
-		Models:  []string{cmp.Or(f.Model, c.Getenv("SEGUE_MODEL"), config.DefaultModelOf(f.API.Value))},
+		Models:  []string{cmp.Or(f.Model, endpoint.EnvironmentModel(f.API.Value, c.Getenv))},
 	}, err
 }
 
