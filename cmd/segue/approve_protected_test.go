@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/segue-go/segue/cmd/segue/config"
+	"github.com/segue-go/segue/cmd/segue/internal/approve"
 	"github.com/segue-go/segue/cmd/segue/internal/cmd/cli"
 	"github.com/segue-go/segue/cmd/segue/internal/workfolder"
 	"github.com/segue-go/segue/cmd/segue/internal/workfolder/workfoldertest"
@@ -24,7 +25,7 @@ func reads(id, tool, path string) scripted.Reply {
 // TestApprove_below allows a tool below a folder, and asks about what is beside it.
 func TestApprove_below(t *testing.T) {
 	dir := workfoldertest.New(t, map[string]string{"notes/x": ""}, map[string]string{"link": "notes"})
-	s := beginIn(t, dir, config.ApproveAsk, nil,
+	s := beginIn(t, dir, approve.Ask, nil,
 		writes("c1", "notes/a", "1"), writes("c2", "notes/deep/b", "2"), writes("c3", "link/c", "3"),
 		writes("c4", "notesx/d", "4"), writes("c5", "notes/../e", "5"), writes("c6", "notes/.git/config", "6"), scripted.Text("Done."))
 	s.Await("write_file notes/a: y yes, n no, e edit, a always below notes/ > ")
@@ -50,7 +51,7 @@ func TestApprove_below(t *testing.T) {
 
 // TestApprove_protected asks about protected files although everything is approved.
 func TestApprove_protected(t *testing.T) {
-	for _, word := range []string{config.ApproveAlways, config.ApproveUntrusted} {
+	for _, word := range []string{approve.Always, approve.Untrusted} {
 		t.Run(word, func(t *testing.T) {
 			dir := workfoldertest.New(t, map[string]string{".env": "x=1", ".git/config": "x", "keys/a.pem": "x", "b": "x"}, map[string]string{"d": ".git", "plain.txt": ".env"})
 			s := beginIn(t, dir, word, nil,
@@ -81,7 +82,7 @@ func TestApprove_protected(t *testing.T) {
 
 // TestApprove_pages keeps the path in sight, however long the content is.
 func TestApprove_pages(t *testing.T) {
-	s := begin(t, config.ApproveAsk, nil, writes("c1", "a", strings.Repeat(`\n`, 300)+"rm -rf"), scripted.Text("Done."))
+	s := begin(t, approve.Ask, nil, writes("c1", "a", strings.Repeat(`\n`, 300)+"rm -rf"), scripted.Text("Done."))
 	const more = " more lines: m shows more\nwrite_file a" + mayWrite
 	first := s.Await("  … 282" + more)
 	require.Contains(t, first, "[0 #2] write_file a needs your approval\n  a new file of 306 bytes (301 lines)\n  | \n")
@@ -113,7 +114,7 @@ func TestApprove_otherTools(t *testing.T) {
 	) (string, error) {
 		return "deployed", nil
 	})
-	s := begin(t, config.ApproveAsk, []tools.Tool{deploy}, reads("c0", workfolder.ReadFile, "none"),
+	s := begin(t, approve.Ask, []tools.Tool{deploy}, reads("c0", workfolder.ReadFile, "none"),
 		scripted.Calls(scripted.Call("deploy", `{"path":".git/config"}`, "c1")),
 		scripted.Calls(scripted.Call("deploy", `{"path":"notes"}`, "c2")), scripted.Text("Done."))
 	require.Contains(t, s.Await("deploy: y yes, n no, e edit, a always in this run > "), "deploy needs your approval\n  path: \".git/config\"\n")

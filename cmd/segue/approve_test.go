@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/segue-go/segue/cmd/segue/config"
+	"github.com/segue-go/segue/cmd/segue/internal/approve"
 	"github.com/segue-go/segue/cmd/segue/internal/cmd/cli"
 	"github.com/segue-go/segue/llmclient/scripted"
 )
@@ -23,7 +24,7 @@ func writes(id, path, content string) scripted.Reply {
 
 // TestApprove shows a call before it is made, and takes an answer for nothing that it is not.
 func TestApprove(t *testing.T) {
-	s := begin(t, config.ApproveAsk, nil,
+	s := begin(t, approve.Ask, nil,
 		scripted.Calls(scripted.Call("list_files", `{}`, "c0")),
 		writes("c1", "b\u202e.txt", `one\ntwo\u001b[2J`),
 		scripted.Text("Written."))
@@ -56,7 +57,7 @@ func tailOf(s, begin string) string {
 // TestApprove_several asks about one call after another, and about a tool that is always allowed no
 // more.
 func TestApprove_several(t *testing.T) {
-	s := begin(t, config.ApproveAsk, nil,
+	s := begin(t, approve.Ask, nil,
 		scripted.Calls(
 			scripted.Call("write_file", `{"path":"a","content":"1"}`, "c1"),
 			scripted.Call("write_file", `{"path":"b","content":"2"}`, "c2"),
@@ -85,7 +86,7 @@ func TestApprove_several(t *testing.T) {
 
 // TestApprove_untrusted asks only once text from outside was read.
 func TestApprove_untrusted(t *testing.T) {
-	s := begin(t, config.ApproveUntrusted, nil,
+	s := begin(t, approve.Untrusted, nil,
 		writes("c1", "a", "1"),
 		scripted.Calls(scripted.Call("read_file", `{"path":"a"}`, "c2")),
 		writes("c3", "b", "2"),
@@ -100,7 +101,7 @@ func TestApprove_untrusted(t *testing.T) {
 // TestAnswer asks the questions of one step one after another, each until it has an answer. What
 // else happens meanwhile is shown afterwards.
 func TestAnswer(t *testing.T) {
-	s := begin(t, config.ApproveAsk, nil,
+	s := begin(t, approve.Ask, nil,
 		scripted.Calls(
 			scripted.Call("ask_user", `{"question":"Which\none?","options":["left","right"]}`, "c1"),
 			scripted.Call("list_files", `{}`, "c2"),
@@ -126,7 +127,7 @@ func TestAnswer(t *testing.T) {
 
 // TestAsker_leaves suspends a run that nobody answers.
 func TestAsker_leaves(t *testing.T) {
-	s := begin(t, config.ApproveAsk, nil, scripted.Calls(
+	s := begin(t, approve.Ask, nil, scripted.Calls(
 		scripted.Call("write_file", `{"path":"a","content":"1"}`, "c1"),
 		scripted.Call("write_file", `{"path":"b","content":"2"}`, "c2"),
 		scripted.Call("ask_user", `{"question":"Well?"}`, "c3")))
@@ -144,7 +145,7 @@ func TestAsker_leaves(t *testing.T) {
 
 // TestAsker_leavesWithNo takes a refusal without a reason.
 func TestAsker_leavesWithNo(t *testing.T) {
-	s := begin(t, config.ApproveAsk, nil, writes("c1", "a", "1"), scripted.Text("Then not."))
+	s := begin(t, approve.Ask, nil, writes("c1", "a", "1"), scripted.Text("Then not."))
 	s.Await(mayWrite)
 	s.Types("n\n")
 	s.Await("Enter) > ")

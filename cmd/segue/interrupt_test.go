@@ -23,6 +23,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/segue-go/segue/cmd/segue/config"
+	"github.com/segue-go/segue/cmd/segue/internal/approve"
 	"github.com/segue-go/segue/cmd/segue/internal/cmd/cli"
 	"github.com/segue-go/segue/internal/waittest"
 	"github.com/segue-go/segue/llmclient/scripted"
@@ -139,7 +140,7 @@ func TestInterrupt_asked(t *testing.T) {
 		<-ctx.Done()
 		return "", ctx.Err()
 	})
-	s := begin(t, config.ApproveAsk, []tools.Tool{slow}, scripted.Calls(
+	s := begin(t, approve.Ask, []tools.Tool{slow}, scripted.Calls(
 		scripted.Call("slow", "{}", "c1"),
 		scripted.Call("ask_user", `{"question":"Well?"}`, "c2"),
 		scripted.Call("ask_user", `{"question":"Sure?"}`, "c3")))

@@ -55,7 +55,7 @@ func beginIn(t *testing.T, dir, approve string, more []tools.Tool, replies ...sc
 		Strategies: set,
 		Tools:      append(append(files.Tools(), tools.AskUser()), more...),
 		Files:      files,
-		Approve:    config.NewApprovalPolicies(approve, nil),
+		Approve:    approve.Policies{Default: approve}.Judge,
 		Task:       orchestrator.Task{Run: "r", Strategy: completetask.Name, Input: delegation.Input{Goal: "task"}},
 	}
 	ctx, cancel := context.WithCancel(context.Background())

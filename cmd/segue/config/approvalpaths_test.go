@@ -38,7 +38,7 @@ func TestApproval_byPath(t *testing.T) {
 	const allow, ask, refuse = machine.VerdictAllow, machine.VerdictAsk, machine.VerdictRefuse
 	c, err := Parse("segue.yaml", []byte(byPaths))
 	require.NoError(t, err)
-	policy := NewApprover(NewApprovalPolicies(ApproveAsk, nil), map[string]ApprovalPolicies{"writer": c.Agents["writer"].approvals()}).Policy
+	policy := c.Agents["writer"].approvals().Judge
 	for path, want := range map[string]machine.Verdict{
 		"src/a.go": allow, "src/deep/b.go": allow, "./src/../src/a.go": allow, "src": allow,
 		"src/README.md": ask, "README.md": ask, "x/notes.MD": ask,
@@ -64,7 +64,7 @@ func TestApproval_byPathOverLinks(t *testing.T) {
 	t.Cleanup(func() { require.NoError(t, f.Close()) })
 	c, err := Parse("segue.yaml", []byte(byPaths))
 	require.NoError(t, err)
-	policy := f.Protect(f.ByPlace(NewApprover(NewApprovalPolicies(ApproveAsk, nil), map[string]ApprovalPolicies{"writer": c.Agents["writer"].approvals()}).Policy))
+	policy := f.Protect(f.ByPlace(c.Agents["writer"].approvals().Judge))
 	for path, want := range map[string]machine.Verdict{
 		"src/a": machine.VerdictAllow, "src/out/a": machine.VerdictRefuse, "in/a": machine.VerdictRefuse, "src/.git/config": machine.VerdictAsk,
 	} {
@@ -85,9 +85,11 @@ func TestApproval_byPathInAFoundFile(t *testing.T) {
 	s, err := c.Setup("writer", Options{Tools: files.Tools()})
 	require.NoError(t, err)
 	require.Equal(t, []string{"writer: edit_file src/**: always", "writer: write_file src/**: always"}, s.Unheeded)
-	policy := s.Approver().Policy
+	policy := s.Approve
 	require.Equal(t, machine.VerdictAsk, judged(policy, workfolder.WriteFile, "src/a"))
 	require.Equal(t, machine.VerdictRefuse, judged(policy, workfolder.WriteFile, "src/gen/a"))
+	other := machine.ApprovalRequest{Strategy: "other"}
+	require.Equal(t, machine.VerdictAsk, policy(other), "of no agent")
 	require.Equal(t, []string{"default: ask", "write_file: never", "edit_file src/**: always", "write_file *.md: ask", "write_file Docs/**: never", "write_file src/**: always", "write_file src/gen/**: never"}, c.Agents["writer"].Approval.Words())
 }
 

@@ -6,10 +6,9 @@
 //	name, _, err := c.Choose(config.Request{Goal: goal})
 //	setup, err := c.Setup(name, config.Options{Tools: list})
 //	client, err := setup.Client(config.ClientOptions{})
-//	approver := setup.Approver()                   // is to observe the events of the run
 //	o, err := orchestrator.New(orchestrator.Config{
 //		Client: client, Strategies: setup.Strategies, Tools: setup.Tools,
-//		Approve: &orchestrator.ApprovalConfig{Default: approver.Policy},
+//		Approve: &orchestrator.ApprovalConfig{Default: setup.Approve},
 //	})
 //
 // An agent is an entry of the file. Setup makes a strategy with the agent's name for an

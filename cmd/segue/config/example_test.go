@@ -46,12 +46,11 @@ func Example() {
 		return
 	}
 	var client llmclient.Client = scripted.New(scripted.Text("A step without a pause.")) // or setup.Client(config.ClientOptions{})
-	approver := setup.Approver()
 	o, err := orchestrator.New(orchestrator.Config{
 		Client:     client,
 		Strategies: setup.Strategies,
 		Tools:      setup.Tools,
-		Approve:    &orchestrator.ApprovalConfig{Default: approver.Policy},
+		Approve:    &orchestrator.ApprovalConfig{Default: setup.Approve},
 	})
 	if err != nil {
 		fmt.Println(err)
@@ -96,10 +95,9 @@ func run(ctx context.Context, goal string, list []tools.Tool) error {
 	if err != nil {
 		return err
 	}
-	approver := setup.Approver()
 	o, err := orchestrator.New(orchestrator.Config{
 		Client: client, Strategies: setup.Strategies, Tools: setup.Tools,
-		Approve: &orchestrator.ApprovalConfig{Default: approver.Policy},
+		Approve: &orchestrator.ApprovalConfig{Default: setup.Approve},
 	})
 	if err != nil {
 		return err

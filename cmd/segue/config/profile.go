@@ -3,10 +3,10 @@ package config
 import (
 	"cmp"
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
 
+	"github.com/segue-go/segue/cmd/segue/internal/approve"
 	"github.com/segue-go/segue/internal/similar"
 )
 
@@ -70,8 +70,8 @@ func (c *Config) Settings(profile string) ([]Setting, error) {
 
 // looses reports whether a setting allows more than a run without the profile: to send keys
 // elsewhere, to read and change files, or to make calls that you are not asked about.
-func looses(key, approve string) bool {
-	return key == "api" || key == "base_url" || key == "dir" || key == "approve" && !slices.Contains([]string{ApproveAsk, ApproveNever}, approve)
+func looses(key, word string) bool {
+	return key == "api" || key == "base_url" || key == "dir" || key == "approve" && approve.Loosens(word)
 }
 
 // flagOf returns the flag that a key of a profile stands for.

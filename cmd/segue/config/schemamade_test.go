@@ -10,6 +10,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 	"github.com/stretchr/testify/require"
 
+	"github.com/segue-go/segue/cmd/segue/internal/approve"
 	"github.com/segue-go/segue/cmd/segue/internal/endpoint"
 	"github.com/segue-go/segue/cmd/segue/internal/strategies"
 	"github.com/segue-go/segue/llmclient"
@@ -54,14 +55,14 @@ func schemaOf(whole bool) json.RawMessage {
 	has.at("config")["type"] = "object"
 	has.at("tools", "items")["enum"] = toolNames
 	has.at("children", "items", "properties", "as")["enum"] = []string{asTool, asExecutor}
-	has.at("approval", "properties", "default")["enum"] = ApprovalWords
-	has.at("approval", "properties", "tools", "additionalProperties")["enum"] = ApprovalWords
-	has.at("approval", "properties", "paths", "additionalProperties", "additionalProperties")["enum"] = ApprovalWords
+	has.at("approval", "properties", "default")["enum"] = approve.Words
+	has.at("approval", "properties", "tools", "additionalProperties")["enum"] = approve.Words
+	has.at("approval", "properties", "paths", "additionalProperties", "additionalProperties")["enum"] = approve.Words
 	top.at("properties", "mcp", "additionalProperties", "properties", "protocol")["enum"] = mcp.SupportedProtocolVersions()
 	profile := top.at("properties", "profiles", "additionalProperties", "properties")
 	profile.at("api")["enum"] = endpoint.APIs
 	profile.at("strategy")["enum"] = strategies.Words()
-	profile.at("approve")["enum"] = ApprovalWords
+	profile.at("approve")["enum"] = approve.Words
 	bounded(top)
 	if whole {
 		top.complete()

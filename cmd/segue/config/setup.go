@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/segue-go/segue/cmd/segue/internal/approve"
 	"github.com/segue-go/segue/cmd/segue/internal/strategies"
 	"github.com/segue-go/segue/delegation"
 	"github.com/segue-go/segue/orchestrator"
@@ -17,19 +18,19 @@ import (
 // Setup holds everything that an orchestrator needs to run an agent of a configuration, with all
 // agents that the agent can reach. Its fields may be changed before they are used.
 type Setup struct {
-	Strategy   string                      // for the [orchestrator.Task]: the name of the agent
-	Limits     delegation.Limits           // for the [orchestrator.Task]
-	Strategies strategy.Set                // for the [orchestrator.Config]: the strategies of the agents, by name, and of unnamed executors
-	Tools      []tools.Tool                // for the [orchestrator.Config]: the tools of the Options, and the agents that can be called as tools
-	Callable   []string                    // the names of the agents that can be called as tools
-	Approvals  map[string]ApprovalPolicies // approval policies of the agents, by the names of their strategies
-	Unheeded   []string                    // approval settings of a file that was found that are ignored, such as "writer: default: always"
+	Strategy   string            // for the [orchestrator.Task]: the name of the agent
+	Limits     delegation.Limits // for the [orchestrator.Task]
+	Strategies strategy.Set      // for the [orchestrator.Config]: the strategies of the agents, by name, and of unnamed executors
+	Tools      []tools.Tool      // for the [orchestrator.Config]: the tools of the Options, and the agents that can be called as tools
+	Callable   []string          // the names of the agents that can be called as tools
+	Unheeded   []string          // approval settings of a file that was found that are ignored, such as "writer: default: always"
 
 	Unmatched []string // approval settings of agents with MCP servers for tools that the run does not have, such as "writer: files_move"
 
-	config *Config
-	remote []string          // the names of the tools of MCP servers
-	models map[string]string // the models of this file that are used, by Request.Model; "" means the model of the environment
+	config    *Config
+	approvals map[string]approve.Policies // of the agents, by the names of their strategies
+	remote    []string                    // the names of the tools of MCP servers
+	models    map[string]string           // the models of this file that are used, by Request.Model; "" means the model of the environment
 }
 
 // Options are what a program adds to the settings of the file.
@@ -78,7 +79,7 @@ func (c *Config) Setup(name string, o Options) (*Setup, error) {
 		return nil, err
 	}
 	made := &Setup{
-		Strategy: name, Limits: c.limits(name), Strategies: strategy.Set{}, Tools: slices.Clone(o.Tools), Approvals: map[string]ApprovalPolicies{},
+		Strategy: name, Limits: c.limits(name), Strategies: strategy.Set{}, Tools: slices.Clone(o.Tools), approvals: map[string]approve.Policies{},
 		config: c, models: map[string]string{},
 	}
 	reached := c.reach(name, o.Strategy)
@@ -86,7 +87,7 @@ func (c *Config) Setup(name string, o Options) (*Setup, error) {
 		return nil, err
 	}
 	for _, agent := range reached {
-		made.Approvals[agent.name] = agent.approvals()
+		made.approvals[agent.name] = agent.approvals()
 		for _, child := range agent.children(asTool) {
 			if !slices.Contains(made.Callable, child) {
 				made.Callable = append(made.Callable, child)
@@ -107,30 +108,15 @@ func (c *Config) Setup(name string, o Options) (*Setup, error) {
 			return nil, fmt.Errorf("agent %s: %w", agent.name, err)
 		}
 	}
-	if c.Found {
-		made.tighten(reached)
+	for _, agent := range reached {
+		for _, said := range c.Agents[agent.name].Loosened() {
+			if c.Found {
+				made.Unheeded = append(made.Unheeded, agent.name+": "+said)
+			}
+		}
 	}
 	made.Unmatched = made.unmatched(reached)
 	return made, nil
-}
-
-// tighten limits the approvals of a file that was found: they can only be stricter than the
-// default.
-func (s *Setup) tighten(reached []reachedAgent) {
-	for strategy, said := range s.Approvals {
-		s.Approvals[strategy] = said.within(NewApprovalPolicies(ApproveAsk, s.Callable))
-	}
-	for _, agent := range reached {
-		for _, said := range s.config.Agents[agent.name].Loosened() {
-			s.Unheeded = append(s.Unheeded, agent.name+": "+said)
-		}
-	}
-}
-
-// Approver returns a new Approver for one run of the setup. It judges each call by the policies of
-// its agent; without any it asks about calls that change something.
-func (s *Setup) Approver() *Approver {
-	return NewApprover(NewApprovalPolicies(ApproveAsk, s.Callable), s.Approvals)
 }
 
 // with returns the agent with another strategy. It removes the config of the old strategy, and
@@ -242,7 +228,7 @@ func (s *Setup) addAgent(agent reachedAgent, o Options) error {
 		if err := s.addStrategy(worker, completetask.Name, task, agent.Tools != nil, offered); err != nil {
 			return err
 		}
-		s.Approvals[worker] = s.Approvals[agent.name]
+		s.approvals[worker] = s.approvals[agent.name]
 		config[key], offered = worker, nil
 		if has["executors"] { // a plan may name them, and knows them by the names of their strategies
 			config[key] = completetask.Name

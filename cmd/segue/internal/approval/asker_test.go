@@ -12,7 +12,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/segue-go/segue/cmd/segue/config"
+	"github.com/segue-go/segue/cmd/segue/internal/approve"
 	"github.com/segue-go/segue/cmd/segue/internal/terminal"
 	"github.com/segue-go/segue/cmd/segue/internal/terminal/terminaltest"
 	"github.com/segue-go/segue/cmd/segue/internal/workfolder"
@@ -176,13 +176,13 @@ func TestWorkFolder_protect(t *testing.T) {
 	p.allow(workfolder.Grant{Tool: workfolder.WriteFile, Folder: "."})
 	p.allow(workfolder.Grant{Tool: workfolder.ReadFile, Folder: "."})
 	for word, want := range map[string]struct{ write, code, secret, read, search machine.Verdict }{
-		config.ApproveAlways:    {allow, ask, ask, allow, allow},
-		config.ApproveUntrusted: {allow, ask, ask, allow, allow},
-		config.ApproveAsk:       {ask, ask, ask, allow, allow},
-		config.ApproveNever:     {refuse, refuse, refuse, allow, allow},
+		approve.Always:    {allow, ask, ask, allow, allow},
+		approve.Untrusted: {allow, ask, ask, allow, allow},
+		approve.Ask:       {ask, ask, ask, allow, allow},
+		approve.Never:     {refuse, refuse, refuse, allow, allow},
 	} {
 		for name, policy := range map[string]machine.ApprovalPolicy{
-			"alone": f.Protect(config.NewApprovalPolicies(word, nil).Policy), "with somebody who allows": f.Protect(p.UnlessAllowed(config.NewApprovalPolicies(word, nil).Policy)),
+			"alone": f.Protect(approve.Policies{Default: word}.Judge), "with somebody who allows": f.Protect(p.UnlessAllowed(approve.Policies{Default: word}.Judge)),
 		} {
 			judge := func(tool, path string) machine.Verdict {
 				r := machine.ApprovalRequest{Definition: tools.Definition{Name: tool, ReadOnly: tool != workfolder.WriteFile}}

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/segue-go/segue/cmd/segue/config"
+	"github.com/segue-go/segue/cmd/segue/internal/approve"
 	"github.com/segue-go/segue/cmd/segue/internal/endpoint"
 	"github.com/segue-go/segue/cmd/segue/internal/plaintext"
 	"github.com/segue-go/segue/cmd/segue/internal/terminal"
@@ -148,7 +149,7 @@ func (r Review) agents(columns int) []terminal.Line {
 		said := a.Approval.Words()
 		line := terminal.Plain.Line("  " + name + ": " + strings.Join(said, ", "))
 		if len(said) == 0 {
-			line.Text += config.ApproveAsk
+			line.Text += approve.Ask
 		}
 		if words := a.Loosened(); len(words) > 0 {
 			line = terminal.Warn.Line("  " + name + " (you are asked all the same): " + strings.Join(said, ", "))

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/segue-go/segue/cmd/segue/config"
+	"github.com/segue-go/segue/cmd/segue/internal/approve"
 	"github.com/segue-go/segue/cmd/segue/internal/attachment"
 	"github.com/segue-go/segue/cmd/segue/internal/chatline"
 	"github.com/segue-go/segue/cmd/segue/internal/cmd/cli"
@@ -26,7 +27,7 @@ func Commands(c *cli.CLI) []*cobra.Command {
 }
 
 func command(c *cli.CLI) *cobra.Command {
-	f := &run.Flags{Strategy: cli.OneOf(strategies.Words()...), Approve: cli.OneOf(config.ApprovalWords...)}
+	f := &run.Flags{Strategy: cli.OneOf(strategies.Words()...), Approve: cli.OneOf(approve.Words...)}
 	cmd := &cobra.Command{
 		Use:   "chat [flags]",
 		Short: "Talk with a model, turn by turn",

@@ -7,7 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/segue-go/segue/cmd/segue/config"
+	"github.com/segue-go/segue/cmd/segue/internal/approve"
 	"github.com/segue-go/segue/cmd/segue/internal/cmd/cli"
 	"github.com/segue-go/segue/cmd/segue/internal/cmd/run"
 	"github.com/segue-go/segue/cmd/segue/internal/plaintext"
@@ -33,7 +33,7 @@ type boundRecord struct {
 
 func boundCommand(c *cli.CLI) *cobra.Command {
 	f := &boundFlags{}
-	f.Strategy, f.Approve, f.Reads, f.Mute = cli.OneOf(strategies.Words()...), cli.OneOf(config.ApprovalWords...), true, true
+	f.Strategy, f.Approve, f.Reads, f.Mute = cli.OneOf(strategies.Words()...), cli.OneOf(approve.Words...), true, true
 	cmd := &cobra.Command{
 		Use:   "bound [flags]",
 		Short: "Say how much a run uses at most, before it",

@@ -10,7 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/segue-go/segue/cmd/segue/config"
+	"github.com/segue-go/segue/cmd/segue/internal/approve"
 	"github.com/segue-go/segue/cmd/segue/internal/cmd/cli"
 	"github.com/segue-go/segue/cmd/segue/internal/cmd/run"
 	"github.com/segue-go/segue/cmd/segue/internal/plaintext"
@@ -37,7 +37,7 @@ func Commands(c *cli.CLI) []*cobra.Command {
 
 func checkCommand(c *cli.CLI) *cobra.Command {
 	f := &checkFlags{}
-	f.Strategy, f.Approve, f.Reads, f.Mute = cli.OneOf(strategies.Words()...), cli.OneOf(config.ApprovalWords...), true, true
+	f.Strategy, f.Approve, f.Reads, f.Mute = cli.OneOf(strategies.Words()...), cli.OneOf(approve.Words...), true, true
 	cmd := &cobra.Command{
 		Use:   "check [flags]",
 		Short: "Try everything that can happen to an agent",

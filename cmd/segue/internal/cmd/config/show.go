@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/segue-go/segue/cmd/segue/config"
+	"github.com/segue-go/segue/cmd/segue/internal/approve"
 	"github.com/segue-go/segue/cmd/segue/internal/cmd/cli"
 	"github.com/segue-go/segue/cmd/segue/internal/cmd/run"
 	"github.com/segue-go/segue/cmd/segue/internal/endpoint"
@@ -295,13 +296,13 @@ func (v *settingsView) addRest() {
 	f := v.f
 	v.add("dir", f.Dir, v.said("dir", ""))
 	a, at := v.ofAgent("approval")
-	approve := f.Approve.Value
+	word := f.Approve.Value
 	if !f.Given("approve") && v.where(at) != "" {
-		if approve = cmp.Or(a.Approval.Default, config.ApproveAsk); v.cfg.Found && len(a.Loosened()) > 0 {
-			approve += " (you are asked all the same)"
+		if word = cmp.Or(a.Approval.Default, approve.Ask); v.cfg.Found && len(a.Loosened()) > 0 {
+			word += " (you are asked all the same)"
 		}
 	}
-	v.add("approve", approve, v.said("approve", at))
+	v.add("approve", word, v.said("approve", at))
 	if !f.Given("approve") {
 		for _, tool := range slices.Sorted(maps.Keys(a.Approval.Tools)) {
 			v.add("approve "+tool, a.Approval.Tools[tool], v.where(at+config.Pointer("tools", tool)))

@@ -18,6 +18,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/segue-go/segue/cmd/segue/config"
+	"github.com/segue-go/segue/cmd/segue/internal/approve"
 	"github.com/segue-go/segue/cmd/segue/internal/cmd/cli"
 	"github.com/segue-go/segue/cmd/segue/internal/cmd/run"
 	"github.com/segue-go/segue/cmd/segue/internal/plaintext"
@@ -78,7 +79,7 @@ segue trust.`,
 	cli.OfferPolicy(cmd, &f.Policy, "", "let the model write its tool calls as text in this format")
 	flags.StringVar(&f.Idle, "idle-timeout", "", run.IdleUsage)
 	flags.StringVar(&f.Dir, "dir", "", "let the agents list, read, write and search the files in this folder, and no others")
-	f.Approve.Offer(cmd, "approve", "`WHICH` tool calls need an approval: "+cli.Listed(config.ApprovalWords))
+	f.Approve.Offer(cmd, "approve", "`WHICH` tool calls need an approval: "+cli.Listed(approve.Words))
 	flags.StringArrayVar(&f.Protect, "protect", nil, "have each change and each reading of the files that fit `GLOB` asked about; may be said again")
 	flags.IntVar(&f.MaxSteps, "max-steps", 0, "most steps of each run; negative: no bound (default as for segue run)")
 	f.Store.Offer(cmd)

@@ -15,6 +15,7 @@ import (
 
 	"github.com/segue-go/segue/cmd/segue/config"
 	"github.com/segue-go/segue/cmd/segue/internal/approval"
+	"github.com/segue-go/segue/cmd/segue/internal/approve"
 	"github.com/segue-go/segue/cmd/segue/internal/cmd/cli"
 	"github.com/segue-go/segue/cmd/segue/internal/cmd/run"
 	"github.com/segue-go/segue/cmd/segue/internal/plaintext"
@@ -46,7 +47,7 @@ type callRecord struct {
 }
 
 func toolsCallCommand(c *cli.CLI) *cobra.Command {
-	f := &toolsCallFlags{approve: cli.OneOf(config.ApproveAsk, config.ApproveAlways)}
+	f := &toolsCallFlags{approve: cli.OneOf(approve.Ask, approve.Always)}
 	f.form = cli.OneOf(cli.FormText, cli.FormJSON)
 	cmd := &cobra.Command{
 		Use:   "call NAME [JSON]",
@@ -185,7 +186,7 @@ func findTool(ctx context.Context, c *cli.CLI, cfg *config.Config, server, name 
 
 // mayCall returns an error unless a call may be made. It asks at a terminal.
 func mayCall(ctx context.Context, c *cli.CLI, f *toolsCallFlags, server *cli.MCPServer, def tools.Definition, arguments string, s *terminal.Screen) error {
-	if !def.NeedsApproval && (def.ReadOnly || f.approve.Value == config.ApproveAlways) {
+	if !def.NeedsApproval && (def.ReadOnly || f.approve.Value == approve.Always) {
 		return nil
 	}
 	if !c.Interactive {

@@ -11,7 +11,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/segue-go/segue/cmd/segue/config"
 	"github.com/segue-go/segue/cmd/segue/internal/cmd/cli"
 	"github.com/segue-go/segue/cmd/segue/internal/plaintext"
 	"github.com/segue-go/segue/cmd/segue/internal/strategies"
@@ -20,6 +19,7 @@ import (
 	"github.com/segue-go/segue/llmclient/scripted"
 	"github.com/segue-go/segue/orchestrator"
 
+	"github.com/segue-go/segue/cmd/segue/internal/approve"
 	pre "github.com/segue-go/segue/strategy/planreviseexecute"
 )
 
@@ -106,7 +106,7 @@ func DemoJob(dir string) (Job, error) {
 		Strategies: set,
 		Tools:      files.Tools(),
 		Files:      files,
-		Approve:    config.NewApprovalPolicies(config.ApproveAlways, nil),
+		Approve:    approve.Policies{Default: approve.Always}.Judge,
 		Task:       orchestrator.Task{Run: "demo", Strategy: pre.Name, Input: delegation.Input{Goal: demoTask}},
 	}, nil
 }

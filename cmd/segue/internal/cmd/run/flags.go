@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/segue-go/segue/cmd/segue/config"
+	"github.com/segue-go/segue/cmd/segue/internal/approve"
 	"github.com/segue-go/segue/cmd/segue/internal/cmd/cli"
 	"github.com/segue-go/segue/cmd/segue/internal/endpoint"
 	"github.com/segue-go/segue/cmd/segue/internal/strategies"
@@ -50,7 +51,7 @@ type Flags struct {
 func NewFlags() *Flags {
 	return &Flags{
 		Strategy: cli.OneOf(strategies.Words()...),
-		Approve:  cli.OneOf(config.ApprovalWords...),
+		Approve:  cli.OneOf(approve.Words...),
 		Stdin:    cli.OneOf(StdinAuto, StdinWait, stdinNone),
 	}
 }
@@ -71,7 +72,7 @@ const BaseURLUsage = "the server, up to and without /chat/completions, /response
 // Offer adds the flags to cmd.
 func (f *Flags) Offer(c *cli.CLI, cmd *cobra.Command) {
 	f.Strategy.Offer(cmd, "strategy", "how to go about the task; segue graph --help lists the names")
-	f.Approve.Offer(cmd, "approve", "`WHICH` tool calls need your approval: "+cli.Listed(config.ApprovalWords))
+	f.Approve.Offer(cmd, "approve", "`WHICH` tool calls need your approval: "+cli.Listed(approve.Words))
 	flags := cmd.Flags()
 	flags.StringVarP(&f.Model, "model", "m", "", "the model (default SEGUE_MODEL, or "+endpoint.DefaultModel+")")
 	flags.StringVar(&f.BaseURL, "base-url", "", BaseURLUsage)
@@ -132,7 +133,7 @@ func (f *Flags) NeedConfiguration() error {
 // OfferReading adds the flags of commands that read a run with the strategies that it was begun
 // with.
 func (f *Flags) OfferReading(cmd *cobra.Command, c *cli.CLI) {
-	f.Strategy, f.Approve, f.Reads = cli.OneOf(strategies.Words()...), cli.OneOf(config.ApprovalWords...), true
+	f.Strategy, f.Approve, f.Reads = cli.OneOf(strategies.Words()...), cli.OneOf(approve.Words...), true
 	cmd.Flags().StringVar(&f.Config, "config", "", "the configuration (default that of the run)")
 	f.Store.Offer(cmd)
 	f.Given = cmd.Flags().Changed

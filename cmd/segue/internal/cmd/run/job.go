@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/segue-go/segue/checkpoint"
-	"github.com/segue-go/segue/cmd/segue/config"
 	"github.com/segue-go/segue/cmd/segue/internal/approval"
 	"github.com/segue-go/segue/cmd/segue/internal/cmd/cli"
 	"github.com/segue-go/segue/cmd/segue/internal/plaintext"
@@ -30,10 +29,9 @@ type Job struct {
 	Client     llmclient.Client
 	Strategies strategy.Set
 	Tools      []tools.Tool
-	Files      *workfolder.Folder                 // the folder of the tools for files; nil if there is none
-	large      orchestrator.LargeResults          // what is kept of large results
-	Approve    config.ApprovalPolicies            // policies for tool calls
-	agents     map[string]config.ApprovalPolicies // policies for calls of agents, by the names of their strategies
+	Files      *workfolder.Folder        // the folder of the tools for files; nil if there is none
+	large      orchestrator.LargeResults // what is kept of large results
+	Approve    machine.ApprovalPolicy    // for tool calls
 	Task       orchestrator.Task
 	Models     []string                                                   // the providers' names of the models that may be asked
 	Runs       *cli.RunStore                                              // where the run is kept; nil if it is not
@@ -79,7 +77,7 @@ func (j Job) Orchestrator(asker *approval.Asker) (*orchestrator.Orchestrator, er
 
 // Policy returns the policy that judges the calls of the run, before files are protected.
 func (j Job) Policy() machine.ApprovalPolicy {
-	policy := j.Files.ByPlace(config.NewApprover(j.Approve, j.agents).Policy)
+	policy := j.Files.ByPlace(j.Approve)
 	if j.fed {
 		return afterOutside(policy)
 	}

@@ -15,6 +15,7 @@ import (
 
 	"github.com/segue-go/segue/checkpoint"
 	"github.com/segue-go/segue/cmd/segue/config"
+	"github.com/segue-go/segue/cmd/segue/internal/approve"
 	"github.com/segue-go/segue/cmd/segue/internal/cmd/cli"
 	"github.com/segue-go/segue/cmd/segue/internal/plaintext"
 	"github.com/segue-go/segue/cmd/segue/internal/runview"
@@ -26,7 +27,7 @@ import (
 )
 
 func resumeCommand(c *cli.CLI) *cobra.Command {
-	f := &Flags{Strategy: cli.OneOf(strategies.Words()...), Approve: cli.OneOf(config.ApprovalWords...)}
+	f := &Flags{Strategy: cli.OneOf(strategies.Words()...), Approve: cli.OneOf(approve.Words...)}
 	takeOver := false
 	cmd := &cobra.Command{
 		Use:   "resume [flags] [RUN]",
@@ -59,7 +60,7 @@ that is safe.`,
 		},
 	}
 	flags := cmd.Flags()
-	f.Approve.Offer(cmd, "approve", "`WHICH` tool calls need your approval from now on: "+cli.Listed(config.ApprovalWords))
+	f.Approve.Offer(cmd, "approve", "`WHICH` tool calls need your approval from now on: "+cli.Listed(approve.Words))
 	flags.StringVarP(&f.Model, "model", "m", "", "another model (default that of the run)")
 	flags.StringVar(&f.BaseURL, "base-url", "", "another server (default that of the run)")
 	f.API.OfferAPI(cmd, "another API of the server: Chat Completions, OpenAI's Responses or Anthropic's Messages (default that of the run)")

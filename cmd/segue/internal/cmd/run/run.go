@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/segue-go/segue/cmd/segue/config"
+	"github.com/segue-go/segue/cmd/segue/internal/approve"
 	"github.com/segue-go/segue/cmd/segue/internal/attachment"
 	"github.com/segue-go/segue/cmd/segue/internal/cmd/cli"
 	"github.com/segue-go/segue/cmd/segue/internal/endpoint"
@@ -292,7 +293,7 @@ func plainJob(c *cli.CLI, f *Flags, list []tools.Tool) (Job, error) {
 	set, err := strategies.Set(strategies.Settings{System: f.System, Bounded: f.MaxSteps != 0, NoAsk: f.NoAsk})
 	return Job{
 		Client: client, Strategies: set, Tools: list,
-		Approve: config.NewApprovalPolicies(f.Approve.Value, nil),
+		Approve: approve.Policies{Default: f.Approve.Value}.Judge,
 		Task:    orchestrator.Task{Strategy: strategies.RealName(f.Strategy.Value)},
 		Models:  []string{cmp.Or(f.Model, endpoint.EnvironmentModel(f.API.Value, c.Getenv))},
 	}, err
@@ -319,7 +320,7 @@ func agentJob(ctx context.Context, c *cli.CLI, f *Flags, cfg *config.Config, lis
 	}
 	j := Job{
 		Client: client, Strategies: setup.Strategies, Tools: setup.Tools,
-		Approve: config.NewApprovalPolicies(f.Approve.Value, setup.Callable),
+		Approve: approve.Policies{Default: f.Approve.Value, Agents: setup.Callable}.Judge,
 		Task:    orchestrator.Task{Strategy: f.Agent, Limits: setup.Limits},
 		Models:  setup.ModelNames(ClientOptions(c, f)),
 		large:   cfg.KeepLarge(),
@@ -329,7 +330,7 @@ func agentJob(ctx context.Context, c *cli.CLI, f *Flags, cfg *config.Config, lis
 		s.Warn("the approval of these tools has no effect, because no server offers them: " + plaintext.Visible(strings.Join(setup.Unmatched, ", ")))
 	}
 	if !f.Given("approve") {
-		j.agents = setup.Approvals
+		j.Approve = setup.Approve
 		if len(setup.Unheeded) > 0 {
 			s.Warn(fmt.Sprintf("%s was found, not named, and so cannot approve calls by itself; you are asked in spite of %s",
 				plaintext.Visible(cfg.Path), strings.Join(setup.Unheeded, ", ")))

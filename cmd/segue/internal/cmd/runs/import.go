@@ -15,6 +15,7 @@ import (
 
 	"github.com/segue-go/segue/checkpoint"
 	"github.com/segue-go/segue/cmd/segue/config"
+	"github.com/segue-go/segue/cmd/segue/internal/approve"
 	"github.com/segue-go/segue/cmd/segue/internal/cmd/cli"
 	"github.com/segue-go/segue/cmd/segue/internal/cmd/run"
 	"github.com/segue-go/segue/cmd/segue/internal/plaintext"
@@ -30,7 +31,7 @@ import (
 const maxImport = 256 << 20
 
 func importCommand(c *cli.CLI) *cobra.Command {
-	f := &run.Flags{Strategy: cli.OneOf(strategies.Words()...), Approve: cli.OneOf(config.ApprovalWords...), Reads: true, Mute: true, Alien: true}
+	f := &run.Flags{Strategy: cli.OneOf(strategies.Words()...), Approve: cli.OneOf(approve.Words...), Reads: true, Mute: true, Alien: true}
 	form := cli.OneOf(cli.FormText, cli.FormJSON)
 	approvals := false
 	cmd := &cobra.Command{
