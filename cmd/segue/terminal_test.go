@@ -9,7 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/segue-go/segue/cmd/segue/config"
+	"github.com/segue-go/segue/cmd/segue/internal/approve"
 	"github.com/segue-go/segue/cmd/segue/internal/cmd/cli"
 	"github.com/segue-go/segue/cmd/segue/internal/cmd/run"
 	"github.com/segue-go/segue/cmd/segue/internal/strategies"
@@ -34,13 +34,13 @@ type session struct {
 	ended  chan error
 }
 
-func begin(t *testing.T, approve string, more []tools.Tool, replies ...scripted.Reply) *session {
+func begin(t *testing.T, word string, more []tools.Tool, replies ...scripted.Reply) *session {
 	t.Helper()
-	return beginIn(t, t.TempDir(), approve, more, replies...)
+	return beginIn(t, t.TempDir(), word, more, replies...)
 }
 
 // beginIn is begin in a folder that there is.
-func beginIn(t *testing.T, dir, approve string, more []tools.Tool, replies ...scripted.Reply) *session {
+func beginIn(t *testing.T, dir, word string, more []tools.Tool, replies ...scripted.Reply) *session {
 	t.Helper()
 	s := &session{Terminal: terminaltest.New(t), dir: dir, model: scripted.New(replies...), ended: make(chan error, 1)}
 	files, err := workfolder.Open(s.dir, nil)
@@ -55,7 +55,7 @@ func beginIn(t *testing.T, dir, approve string, more []tools.Tool, replies ...sc
 		Strategies: set,
 		Tools:      append(append(files.Tools(), tools.AskUser()), more...),
 		Files:      files,
-		Approve:    approve.Policies{Default: approve}.Judge,
+		Approve:    approve.Policies{Default: word}.Judge,
 		Task:       orchestrator.Task{Run: "r", Strategy: completetask.Name, Input: delegation.Input{Goal: "task"}},
 	}
 	ctx, cancel := context.WithCancel(context.Background())

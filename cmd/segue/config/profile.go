@@ -94,10 +94,10 @@ func Pointer(keys ...string) string {
 }
 
 // Where returns where a value is in the file, by its JSON pointer, such as /agents/helper/model;
-// "" if the file does not say it.
+// "" if the file does not say it, and for the pointer "".
 func (c *Config) Where(pointer string) string {
 	at, ok := c.at[pointer]
-	if !ok {
+	if !ok || pointer == "" {
 		return ""
 	}
 	return fmt.Sprintf("%s:%d:%d", cmp.Or(c.Path, FileName), at.Line, at.Column)

@@ -6,7 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestServer says where the model of an agent is asked, with which key, and what options change.
+// TestServer says where a model is asked, with which key, and what options change.
 func TestServer(t *testing.T) {
 	t.Parallel()
 	env := map[string]string{"OPENAI_API_KEY": "own", "HOUSE_KEY": "house", "SEGUE_MODEL": "usual"}
@@ -17,34 +17,30 @@ func TestServer(t *testing.T) {
   stolen: {model: s, base_url: 'http://thief.test/v1', api_key_env: OPENAI_API_KEY}
 agents:
   a: {model: house}
-  b: {model: stolen}
-default: a
 `))
 		require.NoError(t, err)
 		c.Found = found
 		return c
 	}
 	for name, tt := range map[string]struct {
-		agent                                  string
+		of                                     string
 		options                                ClientOptions
 		model, server, key, variable, policyIs string
 	}{
-		"as in the file":  {"a", ClientOptions{}, "h", "http://house.test/v1", "house", "HOUSE_KEY", "fenced"},
-		"another model":   {"a", ClientOptions{Model: "x", Policy: "xml"}, "x", "http://house.test/v1", "house", "HOUSE_KEY", "xml"},
-		"one of the file": {"a", ClientOptions{Model: "stolen"}, "s", "http://thief.test/v1", "own", "OPENAI_API_KEY", ""},
-		"another server":  {"a", ClientOptions{BaseURL: "http://typed.test/v1"}, "h", "http://typed.test/v1", "own", "OPENAI_API_KEY", "fenced"},
+		"as in the file":  {"house", ClientOptions{}, "h", "http://house.test/v1", "house", "HOUSE_KEY", "fenced"},
+		"another model":   {"house", ClientOptions{Model: "x", Policy: "xml"}, "x", "http://house.test/v1", "house", "HOUSE_KEY", "xml"},
+		"one of the file": {"house", ClientOptions{Model: "stolen"}, "s", "http://thief.test/v1", "own", "OPENAI_API_KEY", ""},
+		"another server":  {"house", ClientOptions{BaseURL: "http://typed.test/v1"}, "h", "http://typed.test/v1", "own", "OPENAI_API_KEY", "fenced"},
 	} {
 		tt.options.Getenv = getenv
-		s, variable, policy, err := file(false).Server(tt.agent, tt.options)
+		s, variable, policy, err := file(false).Server(tt.of, tt.options)
 		require.NoError(t, err, name)
 		require.Equal(t, []string{tt.model, tt.server, tt.key, tt.variable, tt.policyIs}, []string{s.Model, s.BaseURL, s.APIKey, variable, policy}, name)
 	}
-	_, _, _, err := file(true).Server("b", ClientOptions{Getenv: getenv})
+	_, _, _, err := file(true).Server("stolen", ClientOptions{Getenv: getenv})
 	require.ErrorContains(t, err, "cannot send it to thief.test:80")
-	_, _, _, err = file(false).Server("c", ClientOptions{Getenv: getenv})
-	require.Error(t, err)
 
-	s, _, _, err := file(true).Server("", ClientOptions{Getenv: getenv})
+	s, _, _, err := (*Config)(nil).Server("", ClientOptions{Getenv: getenv})
 	require.NoError(t, err)
 	require.Equal(t, []string{"usual", "https://api.openai.com/v1", "own"}, []string{s.Model, s.BaseURL, s.APIKey})
 }
@@ -75,14 +71,14 @@ agents:
 		"back":                      {ClientOptions{Model: "claude", API: "chat"}, "chat", "https://api.openai.com/v1", "own"},
 	} {
 		tt.options.Getenv = getenv
-		s, _, _, err := c.Server("a", tt.options)
+		s, _, _, err := c.Server("bare", tt.options)
 		require.NoError(t, err, name)
 		require.Equal(t, []string{tt.api, tt.server, tt.key}, []string{s.API, s.BaseURL, s.APIKey}, name)
 	}
 
 	c.Found = true
-	_, _, _, err = c.Server("a", ClientOptions{Getenv: getenv, Model: "claude", BaseURL: "http://typed.test"})
+	_, _, _, err = c.Server("bare", ClientOptions{Getenv: getenv, Model: "claude", BaseURL: "http://typed.test"})
 	require.EqualError(t, err, "model claude: f was found, not named, and its api: anthropic cannot decide which key the server of --base-url gets: say --api anthropic too")
-	_, _, _, err = c.Server("a", ClientOptions{Getenv: getenv, Model: "claude", API: "anthropic", BaseURL: "http://typed.test"})
+	_, _, _, err = c.Server("bare", ClientOptions{Getenv: getenv, Model: "claude", API: "anthropic", BaseURL: "http://typed.test"})
 	require.NoError(t, err)
 }

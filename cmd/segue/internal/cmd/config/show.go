@@ -25,9 +25,6 @@ type SettingRecord struct {
 	Origin  string `json:"origin"`
 }
 
-// byDefault is the origin of a setting that nobody says.
-const byDefault = "default"
-
 func configShowCommand(c *cli.CLI) *cobra.Command {
 	f := run.NewFlags()
 	origin := false
@@ -85,14 +82,14 @@ func showSettings(c *cli.CLI, f *run.Flags, origin bool) error {
 type settingsView struct {
 	c     *cli.CLI
 	f     *run.Flags
-	cfg   *config.Config // nil: none
+	cfg   *config.Config // without agents if there is none
 	agent string         // "": none
 	all   []SettingRecord
 }
 
 // settingsOf returns the settings that segue run would have.
 func settingsOf(c *cli.CLI, f *run.Flags) (*settingsView, error) {
-	v := &settingsView{c: c, f: f}
+	v := &settingsView{c: c, f: f, cfg: &config.Config{}}
 	if err := f.Settings.FromEnvironment(c.Getenv); err != nil {
 		return nil, err
 	}
@@ -100,29 +97,40 @@ func settingsOf(c *cli.CLI, f *run.Flags) (*settingsView, error) {
 	if err != nil {
 		return nil, err
 	}
-	if place.Origin != config.OriginNone {
-		if v.cfg, err = place.Read(); err != nil {
-			return nil, err
-		}
-		if err := f.Settings.FromProfile(v.cfg); err != nil {
-			return nil, err
-		}
-	} else if err := f.NeedConfiguration(); err != nil {
+	origin := place.Origin.String()
+	if place.Origin == config.OriginNone {
+		origin, err = v.said("config", ""), f.NeedConfiguration()
+	} else if v.cfg, err = place.Read(); err == nil {
+		err = f.Settings.FromProfile(v.cfg)
+	}
+	if err != nil {
 		return nil, err
 	}
-	v.config(place)
-	v.add("profile", f.Settings.Profile, v.said("profile", ""))
-	if err := v.addAgent(); err != nil {
+	if place.Origin == config.OriginFound && !c.Trusts(v.cfg) {
+		origin += ", not trusted"
+	}
+	v.add("config", place.Path, origin)
+	v.row("profile", f.Settings.Profile, "")
+	if err := v.addAgent(place); err != nil {
 		return nil, err
 	}
-	v.addStrategy()
 	v.addModel()
 	v.addRest()
 	return v, v.addStore()
 }
 
-func (v *settingsView) add(setting, value, origin string) {
-	v.all = append(v.all, SettingRecord{setting, value, cmp.Or(origin, byDefault)})
+func (v *settingsView) add(setting, value string, origins ...string) {
+	v.all = append(v.all, SettingRecord{setting, value, cmp.Or(append(origins, "default")...)})
+}
+
+// row adds the setting of a flag, which the file says at the pointer if nothing stronger says it.
+func (v *settingsView) row(flag, value, pointer string) { v.add(flag, value, v.said(flag, pointer)) }
+
+// fileRow adds a setting of the file, if the file says it.
+func (v *settingsView) fileRow(setting, value, pointer string) {
+	if origin := v.cfg.Where(pointer); origin != "" {
+		v.add(setting, value, origin)
+	}
 }
 
 // said returns where a setting is from: a flag, what stands for it, or the value of the file at the
@@ -131,227 +139,143 @@ func (v *settingsView) said(flag, pointer string) string {
 	if v.f.Given(flag) {
 		return v.f.Settings.SaidBy(flag)
 	}
-	return v.where(pointer)
-}
-
-func (v *settingsView) where(pointer string) string {
-	if v.cfg == nil || pointer == "" {
-		return ""
-	}
 	return v.cfg.Where(pointer)
 }
 
-// config adds the configuration.
-func (v *settingsView) config(place config.Place) {
-	origin := place.Origin.String()
-	switch {
-	case place.Origin == config.OriginNone:
-		origin = v.said("config", "")
-	case place.Origin == config.OriginFound && !v.c.Trusts(v.cfg):
-		origin += ", not trusted"
-	}
-	v.add("config", place.Path, origin)
-}
-
-// addAgent adds the agent, and chooses it.
-func (v *settingsView) addAgent() error {
-	if v.cfg != nil {
-		name, why, err := v.cfg.Choose(config.Request{Agent: v.f.Agent, Source: v.f.Source})
+// addAgent chooses the agent, and adds how it goes about the task.
+func (v *settingsView) addAgent(place config.Place) error {
+	f := v.f
+	if place.Origin != config.OriginNone {
+		name, why, err := v.cfg.Choose(config.Request{Agent: f.Agent, Source: f.Source})
 		switch {
-		case err != nil && v.f.Agent != "":
+		case err != nil && f.Agent != "":
 			return err
 		case err != nil:
 			why = "the rules choose it by the task"
-		case v.f.Agent != "":
+		case f.Agent != "":
 			why = v.said("agent", "")
 		case v.cfg.Default == name && why == "default":
-			why = v.where("/default")
+			why = v.cfg.Where("/default")
 		}
 		v.agent = name
 		v.add("agent", name, why)
 	}
-	v.add("source", v.f.Source, v.said("source", ""))
-	return nil
-}
-
-// ofAgent returns the agent, and the JSON pointer of a key of it; "" if there is none.
-func (v *settingsView) ofAgent(key string) (config.Agent, string) {
-	if v.agent == "" {
-		return config.Agent{}, ""
-	}
-	return v.cfg.Agents[v.agent], config.Pointer("agents", v.agent, key)
-}
-
-// addStrategy adds how the task is gone about.
-func (v *settingsView) addStrategy() {
-	f := v.f
-	a, at := v.ofAgent("strategy")
+	v.row("source", f.Source, "")
+	a := v.cfg.Agents[v.agent]
 	strategy := a.StrategyName()
 	if f.Given("strategy") {
 		strategy = strategies.RealName(f.Strategy.Value)
 	}
-	v.add("strategy", strategy, v.said("strategy", at))
-	if a.Config != nil && strategies.RealName(strategy) == a.StrategyName() {
-		_, at = v.ofAgent("config")
-		v.add("config of the strategy", string(a.Config), v.where(at))
+	v.row("strategy", strategy, v.ofAgent("strategy"))
+	if strategies.RealName(strategy) == a.StrategyName() {
+		v.fileRow("config of the strategy", string(a.Config), v.ofAgent("config"))
 	}
-	_, at = v.ofAgent("system")
-	v.add("system", cmp.Or(f.System, a.System), v.said("system", at))
-	_, at = v.ofAgent("tools")
-	if a.Tools != nil {
-		v.add("tools", strings.Join(a.Tools, ", "), v.where(at))
-	}
-	if _, at = v.ofAgent("mcp"); a.MCP != nil {
-		v.add("mcp", strings.Join(a.MCP, ", "), v.where(at))
-	}
+	v.row("system", cmp.Or(f.System, a.System), v.ofAgent("system"))
+	v.fileRow("tools", strings.Join(a.Tools, ", "), v.ofAgent("tools"))
+	v.fileRow("mcp", strings.Join(a.MCP, ", "), v.ofAgent("mcp"))
+	return nil
 }
 
-// addModel adds the model, its server and the variable of its key.
+// ofAgent returns the JSON pointer of a key of the agent.
+func (v *settingsView) ofAgent(key string) string { return config.Pointer("agents", v.agent, key) }
+
+// addModel adds the model, its server, the variable of its key, and how it is asked.
 func (v *settingsView) addModel() {
 	f, getenv := v.f, v.c.Getenv
-	a, at := v.ofAgent("model")
-	name, m := "", config.Model{}
-	if v.cfg != nil {
-		if name = v.cfg.ModelOf(a); v.cfg.Models[f.Model].Model != "" {
-			name = f.Model
-		}
-		m = v.cfg.Models[name]
+	name := v.cfg.ModelOf(v.cfg.Agents[v.agent])
+	if _, ok := v.cfg.Models[f.Model]; ok {
+		name = f.Model
 	}
-	ofModel := func(keys ...string) string {
-		if name == "" {
-			return ""
-		}
-		return v.where(config.Pointer(append([]string{"models", name}, keys...)...))
+	m := v.cfg.Models[name]
+	ofModel := func(keys ...string) string { return config.Pointer(append([]string{"models", name}, keys...)...) }
+	said := func(keys ...string) string { return v.cfg.Where(ofModel(keys...)) }
+	server, keyVariable, policy, _ := v.cfg.Server(name, run.ClientOptions(v.c, f)) // an error is about the key
+	model := server.Model
+	if name != "" && (f.Model == "" || f.Model == name) {
+		model += " (" + name + ")"
 	}
-	switch {
-	case f.Model != "" && f.Model != name:
-		v.add("model", f.Model, v.said("model", ""))
-	case name != "":
-		v.add("model", m.Model+" ("+name+")", cmp.Or(v.said("model", at), ofModel("model")))
-	default:
-		v.add("model", endpoint.EnvironmentModel(f.API.Value, getenv), "")
+	v.add("model", model, v.said("model", v.ofAgent("model")), said("model"))
+	v.row("api", server.API, ofModel("api"))
+	variable, moved := "", ""
+	if getenv(endpoint.ServerVariableOf(server.API)) != "" {
+		variable = endpoint.ServerVariableOf(server.API)
 	}
-	api := cmp.Or(f.API.Value, m.API)
-	server, said := endpoint.Configured(api, m.BaseURL, m.APIKeyEnv, getenv), cmp.Or(ofModel("api_key_env"), ofModel("base_url"))
-	if f.BaseURL != "" {
-		server, said = endpoint.Typed(api, f.BaseURL, getenv), v.said("base-url", "")
-	} else if m.BaseURL == "" && !endpoint.SameMaker(api, m.API) {
-		server, said = endpoint.Typed(api, "", getenv), v.said("api", "")
+	if m.BaseURL == "" && !endpoint.SameMaker(server.API, m.API) {
+		moved = v.said("api", "")
 	}
-	v.add("api", server.API, cmp.Or(v.said("api", ""), ofModel("api")))
-	address, _ := run.WithoutSecrets(server.URL)
-	origin := v.said("base-url", "")
-	if origin = cmp.Or(origin, ofModel("base_url")); origin == "" && getenv(endpoint.ServerVariableOf(api)) != "" {
-		origin = endpoint.ServerVariableOf(api)
+	address, _ := run.WithoutSecrets(server.BaseURL)
+	v.add("base-url", address, v.said("base-url", ofModel("base_url")), variable)
+	key := "none is sent"
+	if keyVariable != "" {
+		key = "$" + keyVariable + map[bool]string{true: " (set)", false: " (not set)"}[getenv(keyVariable) != ""]
 	}
-	v.add("base-url", address, origin)
-	v.add("key", keyShown(server.KeyVariable, getenv), said)
-	v.add("policy", cmp.Or(f.Policy, m.Policy), cmp.Or(v.said("policy", ""), ofModel("policy")))
-	v.addIdleTimeout(m, ofModel)
-	v.addLimits(m, ofModel)
-}
-
-// addIdleTimeout adds the longest silence of the server.
-func (v *settingsView) addIdleTimeout(m config.Model, ofModel func(keys ...string) string) {
-	fromVariable := ""
-	if v.c.Getenv(endpoint.IdleTimeoutVariable) != "" {
-		fromVariable = endpoint.IdleTimeoutVariable
+	v.add("key", key, v.said("base-url", ""), moved, said("api_key_env"), said("base_url"))
+	v.row("policy", policy, ofModel("policy"))
+	idle := ""
+	if getenv(endpoint.IdleTimeoutVariable) != "" {
+		idle = endpoint.IdleTimeoutVariable
 	}
-	v.add("idle-timeout", cmp.Or(v.f.Idle, v.c.Getenv(endpoint.IdleTimeoutVariable), m.Limits.IdleTimeout, "2m"),
-		cmp.Or(v.said("idle-timeout", ""), fromVariable, ofModel("limits", "idle_timeout")))
-}
-
-// addLimits adds how often and how fast a model of the file is asked, as far as it says so.
-func (v *settingsView) addLimits(m config.Model, ofModel func(keys ...string) string) {
-	retries := ""
+	v.add("idle-timeout", cmp.Or(f.Idle, getenv(endpoint.IdleTimeoutVariable), m.Limits.IdleTimeout, "2m"),
+		v.said("idle-timeout", ""), idle, said("limits", "idle_timeout"))
+	v.fileRow("requests_per_minute", strconv.Itoa(m.Limits.RequestsPerMinute), ofModel("limits", "requests_per_minute"))
 	if m.Limits.Retries != nil {
-		retries = strconv.Itoa(*m.Limits.Retries)
+		v.fileRow("retries", strconv.Itoa(*m.Limits.Retries), ofModel("limits", "retries"))
 	}
-	for _, limit := range []struct{ key, value string }{
-		{"requests_per_minute", strconv.Itoa(m.Limits.RequestsPerMinute)}, {"retries", retries}, {"timeout", m.Limits.Timeout},
-	} {
-		if origin := ofModel("limits", limit.key); origin != "" {
-			v.add(limit.key, limit.value, origin)
-		}
-	}
-	if len(m.Fallbacks) > 0 {
-		v.add("fallbacks", strings.Join(m.Fallbacks, ", "), ofModel("fallbacks"))
-	}
-}
-
-// keyShown names the variable of a key, and says whether it is set. It does not show the key.
-func keyShown(variable string, getenv func(string) string) string {
-	switch {
-	case variable == "":
-		return "none is sent"
-	case getenv(variable) == "":
-		return "$" + variable + " (not set)"
-	default:
-		return "$" + variable + " (set)"
-	}
+	v.fileRow("timeout", m.Limits.Timeout, ofModel("limits", "timeout"))
+	v.fileRow("fallbacks", strings.Join(m.Fallbacks, ", "), ofModel("fallbacks"))
 }
 
 // addRest adds what tools may do, and how much.
 func (v *settingsView) addRest() {
-	f := v.f
-	v.add("dir", f.Dir, v.said("dir", ""))
-	a, at := v.ofAgent("approval")
+	f, a := v.f, v.cfg.Agents[v.agent]
+	v.row("dir", f.Dir, "")
 	word := f.Approve.Value
-	if !f.Given("approve") && v.where(at) != "" {
+	if !f.Given("approve") && v.cfg.Where(v.ofAgent("approval")) != "" {
 		if word = cmp.Or(a.Approval.Default, approve.Ask); v.cfg.Found && len(a.Loosened()) > 0 {
 			word += " (you are asked all the same)"
 		}
 	}
-	v.add("approve", word, v.said("approve", at))
+	v.row("approve", word, v.ofAgent("approval"))
 	if !f.Given("approve") {
 		for _, tool := range slices.Sorted(maps.Keys(a.Approval.Tools)) {
-			v.add("approve "+tool, a.Approval.Tools[tool], v.where(at+config.Pointer("tools", tool)))
+			v.fileRow("approve "+tool, a.Approval.Tools[tool], config.Pointer("agents", v.agent, "approval", "tools", tool))
 		}
 	}
-	protected, origin := slices.Clone(f.Protect), v.said("protect", "")
-	if v.cfg != nil && len(v.cfg.Protected) > 0 {
-		protected = append(protected, v.cfg.Protected...)
-		origin = strings.Join(slices.DeleteFunc([]string{origin, v.where("/protected")}, func(s string) bool { return s == "" }), " and ")
-	}
-	v.add("protect", strings.Join(protected, ", "), origin)
-	v.add("ask", strconv.FormatBool(f.Ask), v.said("ask", ""))
-	v.add("no-ask", strconv.FormatBool(f.NoAsk), v.said("no-ask", ""))
+	origins := slices.DeleteFunc([]string{v.said("protect", ""), v.cfg.Where("/protected")}, func(s string) bool { return s == "" })
+	v.add("protect", strings.Join(slices.Concat(f.Protect, v.cfg.Protected), ", "), strings.Join(origins, " and "))
+	v.row("ask", strconv.FormatBool(f.Ask), "")
+	v.row("no-ask", strconv.FormatBool(f.NoAsk), "")
 	steps := "50 model calls for a task or a step of a plan"
-	_, at = v.ofAgent("limits")
 	if f.MaxSteps != 0 {
 		steps = strconv.Itoa(f.MaxSteps)
-	} else if v.where(at) != "" {
+	} else if v.cfg.Where(v.ofAgent("limits")) != "" {
 		steps += ", and the limits of the agent"
 	}
-	v.add("max-steps", steps, v.said("max-steps", at))
+	v.row("max-steps", steps, v.ofAgent("limits"))
 }
 
-// addStore adds where runs are kept.
+// addStore adds where runs are kept, and what is written.
 func (v *settingsView) addStore() error {
-	place, _, err := v.c.StorePlace(&v.f.Store, v.cfg)
+	f := v.f
+	place, _, err := v.c.StorePlace(&f.Store, v.cfg)
 	if err != nil {
 		return err
 	}
 	origin := ""
 	switch {
-	case v.f.Given("store"):
+	case f.Given("store"):
 		origin = "--store"
 	case v.c.Getenv("SEGUE_STORE") != "":
 		origin = "SEGUE_STORE"
-	case v.cfg != nil && v.cfg.StorePath() != "":
-		origin = v.where("/store/path")
+	case v.cfg.StorePath() != "":
+		origin = v.cfg.Where("/store/path")
 	}
 	v.add("store", cmp.Or(place.Path, config.StoreNone), origin)
-	out := v.f.Out
-	for _, s := range []struct{ flag, value string }{
-		{"session", v.f.Session},
-		{"stdin", v.f.Stdin.Value},
-		{"output", out.Kind()},
-		{"plain", strconv.FormatBool(out.Plain)},
-		{"quiet", strconv.FormatBool(out.Quiet)},
-		{"verbose", strconv.FormatBool(out.Verbose)},
-	} {
-		v.add(s.flag, s.value, v.said(s.flag, ""))
-	}
+	v.row("session", f.Session, "")
+	v.row("stdin", f.Stdin.Value, "")
+	v.row("output", f.Out.Kind(), "")
+	v.row("plain", strconv.FormatBool(f.Out.Plain), "")
+	v.row("quiet", strconv.FormatBool(f.Out.Quiet), "")
+	v.row("verbose", strconv.FormatBool(f.Out.Verbose), "")
 	return nil
 }

@@ -126,14 +126,16 @@ func serverAsked(ctx context.Context, c *cli.CLI, f *serverFlags) (doctor.Config
 			return doctor.Config{}, fmt.Errorf("--policy: %w", err)
 		}
 	}
-	agent := ""
+	model := ""
 	if cfg != nil {
-		if agent, _, err = cfg.Choose(config.Request{Agent: f.Agent, Source: f.Source}); err != nil {
+		agent, _, err := cfg.Choose(config.Request{Agent: f.Agent, Source: f.Source})
+		if err != nil {
 			return doctor.Config{}, err
 		}
+		model = cfg.ModelOf(cfg.Agents[agent])
 	}
 	d := doctor.Config{Timeout: f.timeout}
-	d.Client, d.KeyVariable, d.Policy, err = cfg.Server(agent, run.ClientOptions(c, &f.Flags))
+	d.Client, d.KeyVariable, d.Policy, err = cfg.Server(model, run.ClientOptions(c, &f.Flags))
 	return d, err
 }
 
