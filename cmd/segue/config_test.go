@@ -9,8 +9,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/segue-go/segue/cmd/segue/config"
 	"github.com/segue-go/segue/cmd/segue/internal/cmd/cli"
+	"github.com/segue-go/segue/cmd/segue/internal/locate"
 )
 
 // wantRefused carries out command lines that read a configuration in every way that it can be named
@@ -20,8 +20,8 @@ func wantRefused(t *testing.T, file, want string) {
 	home := t.TempDir()
 	own := filepath.Join(home, ".config", "segue")
 	require.NoError(t, os.MkdirAll(own, 0o700))
-	require.NoError(t, os.Rename(file, filepath.Join(own, config.FileName)))
-	named := filepath.Join(own, config.FileName)
+	require.NoError(t, os.Rename(file, filepath.Join(own, locate.FileName)))
+	named := filepath.Join(own, locate.FileName)
 	empty := t.TempDir()
 	for name, tt := range map[string]struct {
 		folder string
@@ -52,12 +52,12 @@ func TestConfigRead_refuses(t *testing.T) {
 	t.Run("folder", func(t *testing.T) {
 		folder := filepath.Join(t.TempDir(), "x")
 		require.NoError(t, os.Mkdir(folder, 0o700))
-		wantRefused(t, folder, config.FileName+": it is a folder")
+		wantRefused(t, folder, locate.FileName+": it is a folder")
 	})
 	t.Run("long", func(t *testing.T) {
 		long := filepath.Join(t.TempDir(), "x")
 		require.NoError(t, os.WriteFile(long, bytes.Repeat([]byte("# long\n"), 300_000), 0o600))
-		wantRefused(t, long, config.FileName+": it has more than 1048576 bytes")
+		wantRefused(t, long, locate.FileName+": it has more than 1048576 bytes")
 	})
 }
 
@@ -68,7 +68,7 @@ func TestConfigCheck_path(t *testing.T) {
 		if err := os.Mkdir(folder, 0o700); err != nil {
 			t.Skip("no such name here: ", err)
 		}
-		file := filepath.Join(folder, config.FileName)
+		file := filepath.Join(folder, locate.FileName)
 		require.NoError(t, os.WriteFile(file, []byte(text), 0o600))
 		var stdout, stderr bytes.Buffer
 		execute([]string{"config", "check", file}, strings.NewReader(""), &stdout, &stderr, func(string) string { return "" })

@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sys/unix"
 
-	"github.com/segue-go/segue/cmd/segue/config"
+	"github.com/segue-go/segue/cmd/segue/internal/locate"
 )
 
 // What blocks or never ends is refused before a byte of it is read.
@@ -23,10 +23,10 @@ func TestConfigRead_refusesDevices(t *testing.T) {
 		require.NoError(t, os.Symlink(device, link))
 		if f, err := os.Open(device); err == nil { // there may be no terminal
 			require.NoError(t, f.Close())
-			wantRefused(t, link, config.FileName+": it is not a regular file")
+			wantRefused(t, link, locate.FileName+": it is not a regular file")
 		}
 	}
 	pipe := filepath.Join(t.TempDir(), "x")
 	require.NoError(t, unix.Mkfifo(pipe, 0o600))
-	wantRefused(t, pipe, config.FileName+": it is not a regular file")
+	wantRefused(t, pipe, locate.FileName+": it is not a regular file")
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/segue-go/segue/cmd/segue/config"
 	"github.com/segue-go/segue/cmd/segue/internal/cmd/cli"
+	"github.com/segue-go/segue/cmd/segue/internal/locate"
 )
 
 // A file that was found and is not trusted stops doctor and models only if they need something of
@@ -51,7 +52,7 @@ func TestServer_untrusted(t *testing.T) {
 		{withoutModels, at("doctor", "--model", "m", "-P", "p"), true}, // this profile is
 	} {
 		t.Run(strings.Join(try.args, " "), func(t *testing.T) {
-			require.NoError(t, os.WriteFile(config.FileName, []byte(try.file), 0o600))
+			require.NoError(t, os.WriteFile(locate.FileName, []byte(try.file), 0o600))
 			var stdout, stderr bytes.Buffer
 			asked = 0
 			code := execute(try.args, strings.NewReader(""), &stdout, &stderr, func(name string) string { return env[name] })

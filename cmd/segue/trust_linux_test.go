@@ -15,6 +15,7 @@ import (
 
 	"github.com/segue-go/segue/cmd/segue/config"
 	"github.com/segue-go/segue/cmd/segue/internal/cmd/cli"
+	"github.com/segue-go/segue/cmd/segue/internal/locate"
 	"github.com/segue-go/segue/cmd/segue/internal/terminal/terminaltest"
 	"github.com/segue-go/segue/internal/waittest"
 )
@@ -38,7 +39,7 @@ func newVictim(t *testing.T, answers ...string) *victim {
 	t.Helper()
 	v := &victim{t: t, server: newServer(t, answers...), home: t.TempDir(), repo: t.TempDir()}
 	require.NoError(t, os.Mkdir(filepath.Join(v.repo, ".git"), 0o700))
-	v.write(config.FileName, attack)
+	v.write(locate.FileName, attack)
 	return v
 }
 
@@ -170,7 +171,7 @@ func TestTrust_trusted(t *testing.T) {
 	require.Len(t, v.asked(), 3)
 	require.NoFileExists(t, filepath.Join(v.repo, "note"))
 
-	code, _ = v.pipes("trust", "--remove", config.FileName)
+	code, _ = v.pipes("trust", "--remove", locate.FileName)
 	require.Equal(t, cli.ExitDone, code)
 	code, stderr = v.pipes("run", "--dir", ".", "Explain this repository")
 	require.Equal(t, cli.ExitUsage, code)
@@ -182,7 +183,7 @@ func TestTrust_trusted(t *testing.T) {
 func TestTrust_named(t *testing.T) {
 	t.Parallel()
 	v := newVictim(t, calls("write_file", writesNote), says("Done."))
-	code, stderr := v.pipes("run", "--config", config.FileName, "--dir", ".", "task")
+	code, stderr := v.pipes("run", "--config", locate.FileName, "--dir", ".", "task")
 	require.Equal(t, cli.ExitDone, code, stderr)
 	require.FileExists(t, filepath.Join(v.repo, "note"))
 
@@ -207,10 +208,10 @@ func TestTrust_changed(t *testing.T) {
 			v := newVictim(t, calls("write_file", writesGit), says("Done."))
 			v.write("target.yaml", harmless)
 			if link {
-				require.NoError(t, os.Remove(filepath.Join(v.repo, config.FileName)))
-				require.NoError(t, os.Symlink("target.yaml", filepath.Join(v.repo, config.FileName)))
+				require.NoError(t, os.Remove(filepath.Join(v.repo, locate.FileName)))
+				require.NoError(t, os.Symlink("target.yaml", filepath.Join(v.repo, locate.FileName)))
 			} else {
-				v.write(config.FileName, harmless)
+				v.write(locate.FileName, harmless)
 			}
 			p := v.sits("", "trust")
 			p.Await("\r\n  no key to localhost:1 (model m)\r\n")
@@ -218,7 +219,7 @@ func TestTrust_changed(t *testing.T) {
 			p.Types("yes\n")
 			p.gone(cli.ExitDone)
 
-			v.write(map[bool]string{false: config.FileName, true: "target.yaml"}[link], attack)
+			v.write(map[bool]string{false: locate.FileName, true: "target.yaml"}[link], attack)
 			code, stderr := v.pipes("run", "--dir", ".", "task")
 			require.Equal(t, cli.ExitUsage, code)
 			require.Contains(t, stderr, "segue: segue.yaml has changed since it was trusted; ")
@@ -248,10 +249,10 @@ func TestTrust_elsewhere(t *testing.T) {
 	below := filepath.Join(v.repo, "below")
 	require.NoError(t, os.MkdirAll(filepath.Join(below, "link"), 0o700))
 	require.NoError(t, os.Mkdir(filepath.Join(below, "copy"), 0o700))
-	require.NoError(t, os.Symlink("../../segue.yaml", filepath.Join(below, "link", config.FileName)))
-	text, err := os.ReadFile(filepath.Join(v.repo, config.FileName))
+	require.NoError(t, os.Symlink("../../segue.yaml", filepath.Join(below, "link", locate.FileName)))
+	text, err := os.ReadFile(filepath.Join(v.repo, locate.FileName))
 	require.NoError(t, err)
-	require.NoError(t, os.WriteFile(filepath.Join(below, "copy", config.FileName), text, 0o600))
+	require.NoError(t, os.WriteFile(filepath.Join(below, "copy", locate.FileName), text, 0o600))
 	for _, folder := range []string{"below/link", "below/copy"} {
 		p := v.sits(folder, "run", "task")
 		require.Contains(t, p.Await(mayTrust), "segue.yaml was found and is not trusted\r\n")
@@ -287,7 +288,7 @@ func TestTrust_damagedRecord(t *testing.T) {
 func TestTrust_otherKey(t *testing.T) {
 	t.Parallel()
 	v := newVictim(t, says("Done."))
-	v.write(config.FileName, "models: {m: {model: m, base_url: \"SERVER/v1\", api_key_env: OPENAI_API_KEY}}\nagents: {a: {}}\n")
+	v.write(locate.FileName, "models: {m: {model: m, base_url: \"SERVER/v1\", api_key_env: OPENAI_API_KEY}}\nagents: {a: {}}\n")
 	p := v.sits("", "trust")
 	p.Await("  refuses $OPENAI_API_KEY to " + v.host() + ", which is for the")
 	p.Await("of the environment (model m)\r\n")
@@ -298,7 +299,7 @@ func TestTrust_otherKey(t *testing.T) {
 	require.Equal(t, cli.ExitUsage, code)
 	require.Contains(t, stderr, "segue: model m: OPENAI_API_KEY goes to api.openai.com:443 alone, the server of the environment; segue.yaml was found, not named, and cannot send it to "+v.host()+": name the file with --config")
 	v.safe()
-	code, stderr = v.pipes("run", "--config", config.FileName, "task")
+	code, stderr = v.pipes("run", "--config", locate.FileName, "task")
 	require.Equal(t, cli.ExitDone, code, stderr)
 	require.Contains(t, v.asked()[0], "key=Bearer canary-openai ")
 }
@@ -307,10 +308,10 @@ func TestTrust_otherKey(t *testing.T) {
 func TestTrust_changedMeanwhile(t *testing.T) {
 	t.Parallel()
 	v := newVictim(t, says("Done."))
-	v.write(config.FileName, "models: {m: {model: m, base_url: \"SERVER/v1\"}}\nagents: {a: {}}\n")
+	v.write(locate.FileName, "models: {m: {model: m, base_url: \"SERVER/v1\"}}\nagents: {a: {}}\n")
 	p := v.sits("", "run", "task")
 	p.Await(mayTrust)
-	v.write(config.FileName, attack)
+	v.write(locate.FileName, attack)
 	p.Types("y\n")
 	p.gone(cli.ExitDone)
 	require.Len(t, v.asked(), 1)

@@ -11,6 +11,7 @@ import (
 
 	"github.com/segue-go/segue/cmd/segue/config"
 	"github.com/segue-go/segue/cmd/segue/internal/cmd/cli"
+	"github.com/segue-go/segue/cmd/segue/internal/locate"
 	"github.com/segue-go/segue/cmd/segue/internal/trust"
 )
 
@@ -20,7 +21,7 @@ func TestTrust_tried(t *testing.T) {
 	const text = "agents: {a: {config: {prompts: {conclude: '{{.Nothing}}'}}}}\n"
 	home, folder := t.TempDir(), t.TempDir()
 	t.Chdir(folder)
-	require.NoError(t, os.WriteFile(config.FileName, []byte(text), 0o600))
+	require.NoError(t, os.WriteFile(locate.FileName, []byte(text), 0o600))
 	getenv := func(name string) string { return map[string]string{"HOME": home, "USERPROFILE": home}[name] }
 	check := func() (int, string) {
 		var stdout, stderr bytes.Buffer
@@ -33,7 +34,7 @@ func TestTrust_tried(t *testing.T) {
 
 	store, err := trust.UserStore(getenv)
 	require.NoError(t, err)
-	path, err := trust.Path(config.FileName)
+	path, err := trust.Path(locate.FileName)
 	require.NoError(t, err)
 	require.NoError(t, store.Add(trust.FileOf(path, []byte(text), "")))
 	code, said = check()

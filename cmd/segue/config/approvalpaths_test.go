@@ -1,8 +1,6 @@
 package config
 
 import (
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -75,10 +73,9 @@ func TestApproval_byPathOverLinks(t *testing.T) {
 
 // A file that was found may tighten by paths, and not loosen.
 func TestApproval_byPathInAFoundFile(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "segue.yaml")
-	require.NoError(t, os.WriteFile(path, []byte(byPaths), 0o600))
-	c, err := Place{path, OriginFound}.Read()
+	c, err := Parse("segue.yaml", []byte(byPaths))
 	require.NoError(t, err)
+	c.Found = true
 	files, err := workfolder.Open(t.TempDir(), nil)
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, files.Close()) })

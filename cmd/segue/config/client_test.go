@@ -111,7 +111,7 @@ func TestClient_sends(t *testing.T) {
 			}
 			tt.model.Model = "x"
 			tt.model.BaseURL = strings.NewReplacer(named, s.URL, other, stray.URL).Replace(tt.model.BaseURL)
-			m, err := newClients(&Config{File: File{Models: map[string]Model{"m": tt.model}}, Path: FileName, Found: tt.found}, ClientOptions{Getenv: func(name string) string { return env[name] }})
+			m, err := newClients(&Config{File: File{Models: map[string]Model{"m": tt.model}}, Path: "segue.yaml", Found: tt.found}, ClientOptions{Getenv: func(name string) string { return env[name] }})
 			require.NoError(t, err)
 			client, err := m.client("m")
 			if tt.refuse != "" {

@@ -157,22 +157,11 @@ const MaxSize = 1 << 20
 // Read reads the configuration in a file that the user named, and checks it like [Parse]. The file
 // must be a regular file of at most [MaxSize] bytes.
 func Read(path string) (*Config, error) {
-	return Place{path, OriginArgument}.Read()
-}
-
-// Read reads the configuration at a place, like the function [Read]. It sets [Config.Found] if the
-// file was found and not named.
-func (p Place) Read() (*Config, error) {
-	text, err := regularfile.Read(p.Path, MaxSize)
+	text, err := regularfile.Read(path, MaxSize)
 	if err != nil {
 		return nil, fmt.Errorf("cannot read the configuration: %w", err)
 	}
-	c, err := Parse(p.Path, text)
-	if err != nil {
-		return nil, err
-	}
-	c.Found = p.Origin == OriginFound
-	return c, nil
+	return Parse(path, text)
 }
 
 // Parse reads and checks a configuration in a text. It executes no templates or schemas; see

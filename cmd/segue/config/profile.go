@@ -1,7 +1,6 @@
 package config
 
 import (
-	"cmp"
 	"fmt"
 	"strconv"
 	"strings"
@@ -100,5 +99,5 @@ func (c *Config) Where(pointer string) string {
 	if !ok || pointer == "" {
 		return ""
 	}
-	return fmt.Sprintf("%s:%d:%d", cmp.Or(c.Path, FileName), at.Line, at.Column)
+	return fmt.Sprintf("%s:%d:%d", c.Path, at.Line, at.Column)
 }

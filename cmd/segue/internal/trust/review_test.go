@@ -10,6 +10,7 @@ import (
 
 	"github.com/segue-go/segue/cmd/segue/config"
 	"github.com/segue-go/segue/cmd/segue/internal/endpoint"
+	"github.com/segue-go/segue/cmd/segue/internal/locate"
 	"github.com/segue-go/segue/cmd/segue/internal/plaintext"
 	"github.com/segue-go/segue/cmd/segue/internal/terminal"
 )
@@ -18,7 +19,7 @@ import (
 func reviewOf(t *testing.T, before, text string, env map[string]string) Review {
 	t.Helper()
 	getenv := func(name string) string { return env[name] }
-	c, err := config.Parse(config.FileName, []byte(text))
+	c, err := config.Parse(locate.FileName, []byte(text))
 	require.NoError(t, err)
 	c.Found = true
 	r := Review{Config: c, Now: FileOf("/repo/segue.yaml", c.Text(), keyedServer(c, getenv)), known: before != "", getenv: getenv}

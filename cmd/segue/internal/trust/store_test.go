@@ -11,7 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/segue-go/segue/cmd/segue/config"
+	"github.com/segue-go/segue/cmd/segue/internal/locate"
 )
 
 // newStore is an empty record.
@@ -127,15 +127,15 @@ func TestPath(t *testing.T) {
 	if err := os.Symlink("real", filepath.Join(folder, "link")); err != nil {
 		t.Skipf("links cannot be made here: %v", err)
 	}
-	require.NoError(t, os.Symlink("elsewhere.yaml", filepath.Join(folder, "real", config.FileName)))
-	want := filepath.Join(folder, "real", config.FileName)
-	for _, path := range []string{want, filepath.Join(folder, "link", config.FileName), folder + "/link/../real/./" + config.FileName} {
+	require.NoError(t, os.Symlink("elsewhere.yaml", filepath.Join(folder, "real", locate.FileName)))
+	want := filepath.Join(folder, "real", locate.FileName)
+	for _, path := range []string{want, filepath.Join(folder, "link", locate.FileName), folder + "/link/../real/./" + locate.FileName} {
 		got, err := Path(path)
 		require.NoError(t, err)
 		require.Equal(t, want, got)
 	}
 	t.Chdir(filepath.Join(folder, "link"))
-	got, err := Path(config.FileName)
+	got, err := Path(locate.FileName)
 	require.NoError(t, err)
 	require.Equal(t, want, got)
 }

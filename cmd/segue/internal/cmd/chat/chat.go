@@ -16,6 +16,7 @@ import (
 	"github.com/segue-go/segue/cmd/segue/internal/chatline"
 	"github.com/segue-go/segue/cmd/segue/internal/cmd/cli"
 	"github.com/segue-go/segue/cmd/segue/internal/cmd/run"
+	"github.com/segue-go/segue/cmd/segue/internal/locate"
 	"github.com/segue-go/segue/cmd/segue/internal/plaintext"
 	"github.com/segue-go/segue/cmd/segue/internal/strategies"
 	"github.com/segue-go/segue/cmd/segue/internal/terminal"
@@ -70,7 +71,7 @@ segue run.`,
 type chat struct {
 	*cli.CLI
 	flags  *run.Flags
-	place  config.Place
+	place  locate.Place
 	cfg    *config.Config // nil: there is none
 	runs   *cli.RunStore
 	screen *terminal.Screen

@@ -9,15 +9,16 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/segue-go/segue/cmd/segue/config"
+	"github.com/segue-go/segue/cmd/segue/internal/locate"
 	"github.com/segue-go/segue/cmd/segue/internal/plaintext"
 	"github.com/segue-go/segue/llmclient"
 )
 
 // OwnConfigShown is the usual path of the user's own configuration.
-const OwnConfigShown = "~/.config/segue/" + config.FileName
+const OwnConfigShown = "~/.config/segue/" + locate.FileName
 
 // Lookup says in help texts where a configuration is searched.
-const Lookup = "SEGUE_CONFIG, your own, or " + config.FileName + " here or in a folder above; see segue config --help"
+const Lookup = "SEGUE_CONFIG, your own, or " + locate.FileName + " here or in a folder above; see segue config --help"
 
 // FileFlag is the flag --config of a command that needs a configuration. The file can also be the
 // command's argument.
@@ -38,7 +39,7 @@ func (f *FileFlag) Offer(cmd *cobra.Command) {
 // agents of a file that was found and is not trusted, because a template in it may never end.
 func (c *CLI) ReadConfig(f *FileFlag, args []string) (cfg *config.Config, tried bool, err error) {
 	flag := f.Given("config")
-	missing := "no " + config.FileName + " here or in a folder above, none of your own, and SEGUE_CONFIG is not set; name a file"
+	missing := "no " + locate.FileName + " here or in a folder above, none of your own, and SEGUE_CONFIG is not set; name a file"
 	file, given := f.Path, flag || len(args) > 0
 	switch {
 	case flag && len(args) > 0:
@@ -52,7 +53,7 @@ func (c *CLI) ReadConfig(f *FileFlag, args []string) (cfg *config.Config, tried 
 	if err != nil {
 		return nil, false, err
 	}
-	if place.Origin == config.OriginNone {
+	if place.Origin == locate.None {
 		return nil, false, errors.New("there is no configuration: " + missing)
 	}
 	cfg, err = place.Read()
@@ -63,15 +64,15 @@ func (c *CLI) ReadConfig(f *FileFlag, args []string) (cfg *config.Config, tried 
 }
 
 // ConfigPath returns the place of the configuration: the file that an argument or flag names,
-// otherwise the result of [config.Locate]. A given but empty argument means no configuration.
-func (c *CLI) ConfigPath(argument string, given bool) (config.Place, error) {
+// otherwise the result of [locate.Default]. A given but empty argument means no configuration.
+func (c *CLI) ConfigPath(argument string, given bool) (locate.Place, error) {
 	switch {
 	case !given:
-		return config.Locate(c.Getenv)
+		return locate.Default(c.Getenv)
 	case argument == "":
-		return config.Place{}, nil
+		return locate.Place{}, nil
 	default:
-		return config.Place{Path: argument, Origin: config.OriginArgument}, nil
+		return locate.Place{Path: argument, Origin: locate.Argument}, nil
 	}
 }
 
@@ -113,7 +114,7 @@ func (c *CLI) CompleteModels(path *string) cobra.CompletionFunc {
 // if there is none that can be read.
 func (c *CLI) CompletedConfig(cmd *cobra.Command, path string) *config.Config {
 	place, err := c.ConfigPath(path, cmd.Flags().Changed("config"))
-	if err != nil || place.Origin == config.OriginNone {
+	if err != nil || place.Origin == locate.None {
 		return &config.Config{}
 	}
 	cfg, err := place.Read()

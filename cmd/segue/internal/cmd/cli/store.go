@@ -13,6 +13,7 @@ import (
 	"github.com/segue-go/segue/checkpoint"
 	"github.com/segue-go/segue/checkpoint/sqlitestore"
 	"github.com/segue-go/segue/cmd/segue/config"
+	"github.com/segue-go/segue/cmd/segue/internal/locate"
 	"github.com/segue-go/segue/cmd/segue/internal/plaintext"
 	"github.com/segue-go/segue/cmd/segue/internal/runstore"
 	"github.com/segue-go/segue/cmd/segue/internal/strategies"
@@ -125,8 +126,8 @@ func (c *CLI) OwnConfig(f *StoreFlag) (*config.Config, error) {
 	if f.Given("store") {
 		return nil, nil //nolint:nilnil // it is not needed
 	}
-	place, err := config.Locate(c.Getenv)
-	if err != nil || place.Origin == config.OriginNone || place.Origin == config.OriginFound {
+	place, err := locate.Default(c.Getenv)
+	if err != nil || place.Origin == locate.None || place.Origin == locate.Found {
 		return nil, err
 	}
 	return place.Read()

@@ -14,6 +14,7 @@ import (
 	"github.com/segue-go/segue/cmd/segue/internal/cmd/cli"
 	"github.com/segue-go/segue/cmd/segue/internal/cmd/run"
 	"github.com/segue-go/segue/cmd/segue/internal/endpoint"
+	"github.com/segue-go/segue/cmd/segue/internal/locate"
 	"github.com/segue-go/segue/cmd/segue/internal/plaintext"
 	"github.com/segue-go/segue/cmd/segue/internal/strategies"
 )
@@ -98,7 +99,7 @@ func settingsOf(c *cli.CLI, f *run.Flags) (*settingsView, error) {
 		return nil, err
 	}
 	origin := place.Origin.String()
-	if place.Origin == config.OriginNone {
+	if place.Origin == locate.None {
 		origin, err = v.said("config", ""), f.NeedConfiguration()
 	} else if v.cfg, err = place.Read(); err == nil {
 		err = f.Settings.FromProfile(v.cfg)
@@ -106,7 +107,7 @@ func settingsOf(c *cli.CLI, f *run.Flags) (*settingsView, error) {
 	if err != nil {
 		return nil, err
 	}
-	if place.Origin == config.OriginFound && !c.Trusts(v.cfg) {
+	if place.Origin == locate.Found && !c.Trusts(v.cfg) {
 		origin += ", not trusted"
 	}
 	v.add("config", place.Path, origin)
@@ -143,9 +144,9 @@ func (v *settingsView) said(flag, pointer string) string {
 }
 
 // addAgent chooses the agent, and adds how it goes about the task.
-func (v *settingsView) addAgent(place config.Place) error {
+func (v *settingsView) addAgent(place locate.Place) error {
 	f := v.f
-	if place.Origin != config.OriginNone {
+	if place.Origin != locate.None {
 		name, why, err := v.cfg.Choose(config.Request{Agent: f.Agent, Source: f.Source})
 		switch {
 		case err != nil && f.Agent != "":

@@ -11,6 +11,7 @@ import (
 
 	"github.com/segue-go/segue/cmd/segue/config"
 	"github.com/segue-go/segue/cmd/segue/internal/cmd/cli"
+	"github.com/segue-go/segue/cmd/segue/internal/locate"
 	"github.com/segue-go/segue/cmd/segue/internal/plaintext"
 	"github.com/segue-go/segue/cmd/segue/internal/regularfile"
 	"github.com/segue-go/segue/cmd/segue/internal/terminal"
@@ -64,19 +65,19 @@ What is trusted is kept in ~/.local/state/segue/trust.json (XDG_STATE_HOME says 
 // trustFile executes segue trust; "" means the file that is found.
 func trustFile(ctx context.Context, c *cli.CLI, path string) error {
 	if path == "" {
-		found, err := config.Find()
+		found, err := locate.Find()
 		if err != nil {
 			return err
 		}
 		if found == "" {
-			return errors.New("there is no " + config.FileName + " here or in a folder above")
+			return errors.New("there is no " + locate.FileName + " here or in a folder above")
 		}
 		path = found
 	}
-	if filepath.Base(path) != config.FileName {
-		return fmt.Errorf("only a %s that is found needs trust; name %s with --config", config.FileName, path)
+	if filepath.Base(path) != locate.FileName {
+		return fmt.Errorf("only a %s that is found needs trust; name %s with --config", locate.FileName, path)
 	}
-	cfg, err := config.Place{Path: path, Origin: config.OriginFound}.Read()
+	cfg, err := locate.Place{Path: path, Origin: locate.Found}.Read()
 	if err != nil {
 		return err
 	}

@@ -21,6 +21,7 @@ import (
 	"github.com/segue-go/segue/cmd/segue/internal/approve"
 	"github.com/segue-go/segue/cmd/segue/internal/cmd/cli"
 	"github.com/segue-go/segue/cmd/segue/internal/cmd/run"
+	"github.com/segue-go/segue/cmd/segue/internal/locate"
 	"github.com/segue-go/segue/cmd/segue/internal/plaintext"
 	"github.com/segue-go/segue/cmd/segue/internal/terminal"
 )
@@ -100,7 +101,7 @@ segue trust.`,
 type agentServer struct {
 	*cli.CLI
 	flags  *run.Flags
-	place  config.Place
+	place  locate.Place
 	cfg    *config.Config
 	runs   *cli.RunStore // nil: runs are not kept
 	screen *terminal.Screen
@@ -129,7 +130,7 @@ func serveMCP(ctx context.Context, c *cli.CLI, f *run.Flags, agents []string) er
 		return err
 	}
 	if s.cfg == nil {
-		return errors.New("mcp serve needs a configuration: --config FILE, SEGUE_CONFIG, or " + config.FileName)
+		return errors.New("mcp serve needs a configuration: --config FILE, SEGUE_CONFIG, or " + locate.FileName)
 	}
 	if err := f.Settings.FromProfile(s.cfg); err != nil {
 		return err

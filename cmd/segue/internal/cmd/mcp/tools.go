@@ -15,6 +15,7 @@ import (
 
 	"github.com/segue-go/segue/cmd/segue/config"
 	"github.com/segue-go/segue/cmd/segue/internal/cmd/cli"
+	"github.com/segue-go/segue/cmd/segue/internal/locate"
 	"github.com/segue-go/segue/cmd/segue/internal/plaintext"
 	"github.com/segue-go/segue/cmd/segue/internal/plainwords"
 	"github.com/segue-go/segue/cmd/segue/internal/terminal"
@@ -115,7 +116,7 @@ func (f *toolsFlags) offer(cmd *cobra.Command) {
 // are started; an empty one if there is none.
 func toolsConfig(ctx context.Context, c *cli.CLI, f *toolsFlags, s *terminal.Screen) (*config.Config, error) {
 	place, err := c.ConfigPath(f.config, f.given("config"))
-	if err != nil || place.Origin == config.OriginNone {
+	if err != nil || place.Origin == locate.None {
 		return &config.Config{}, err
 	}
 	cfg, err := place.Read()

@@ -16,6 +16,7 @@ import (
 	"github.com/segue-go/segue/cmd/segue/internal/cmd/run"
 	"github.com/segue-go/segue/cmd/segue/internal/doctor"
 	"github.com/segue-go/segue/cmd/segue/internal/endpoint"
+	"github.com/segue-go/segue/cmd/segue/internal/locate"
 	"github.com/segue-go/segue/cmd/segue/internal/plaintext"
 	"github.com/segue-go/segue/cmd/segue/internal/terminal"
 	"github.com/segue-go/segue/cmd/segue/internal/textpolicy"
@@ -99,14 +100,14 @@ func serverAsked(ctx context.Context, c *cli.CLI, f *serverFlags) (doctor.Config
 		return doctor.Config{}, err
 	}
 	s := c.Screen(cli.Output{})
-	if place.Origin == config.OriginFound {
+	if place.Origin == locate.Found {
 		cfg, err := place.Read()
 		if why := "is not trusted"; f.needsNothingOf(cfg) && (err != nil || !c.Trusts(cfg)) {
 			if err != nil {
 				why = "cannot be read"
 			}
 			s.ShowProgress(plaintext.Visible("configuration " + place.Path + " " + why + ", and not used"))
-			place = config.Place{}
+			place = locate.Place{}
 		}
 	}
 	cfg, err := run.ConfigOf(ctx, c, &f.Flags, place, s)

@@ -15,6 +15,7 @@ import (
 	"github.com/segue-go/segue/cmd/segue/config"
 	"github.com/segue-go/segue/cmd/segue/internal/cmd/cli"
 	"github.com/segue-go/segue/cmd/segue/internal/endpoint"
+	"github.com/segue-go/segue/cmd/segue/internal/locate"
 	"github.com/segue-go/segue/cmd/segue/internal/plaintext"
 	"github.com/segue-go/segue/machine"
 	"github.com/segue-go/segue/tools"
@@ -59,7 +60,7 @@ type Begun struct {
 }
 
 // BegunWith returns the settings of a new run.
-func BegunWith(c *cli.CLI, f *Flags, cfg *config.Config, place config.Place) (Begun, error) {
+func BegunWith(c *cli.CLI, f *Flags, cfg *config.Config, place locate.Place) (Begun, error) {
 	b := Begun{
 		Version: begunVersion, Program: cli.ProgramVersion(), Agent: f.Agent, Model: f.Model, API: f.API.Value, Policy: f.Policy, System: f.System,
 		Protect: f.Protect, Source: f.Source, NoAsk: f.NoAsk, Fed: f.fed, MaxSteps: f.MaxSteps, Idle: f.Idle, Server: serversNow(f.API.Value, cfg, c.Getenv),

@@ -6,10 +6,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/segue-go/segue/cmd/segue/config"
 	"github.com/segue-go/segue/cmd/segue/internal/approve"
 	"github.com/segue-go/segue/cmd/segue/internal/cmd/cli"
 	"github.com/segue-go/segue/cmd/segue/internal/endpoint"
+	"github.com/segue-go/segue/cmd/segue/internal/locate"
 	"github.com/segue-go/segue/cmd/segue/internal/strategies"
 )
 
@@ -124,7 +124,7 @@ func (f *Flags) OfferFiles(cmd *cobra.Command, usage string) {
 func (f *Flags) NeedConfiguration() error {
 	for _, flag := range []string{"agent", "source", "profile"} {
 		if f.Given(flag) {
-			return errors.New(f.Settings.SaidBy(flag) + " needs a configuration: --config FILE, SEGUE_CONFIG, or " + config.FileName)
+			return errors.New(f.Settings.SaidBy(flag) + " needs a configuration: --config FILE, SEGUE_CONFIG, or " + locate.FileName)
 		}
 	}
 	return nil

@@ -5,6 +5,7 @@ import (
 
 	"github.com/segue-go/segue/cmd/segue/config"
 	"github.com/segue-go/segue/cmd/segue/internal/cmd/cli"
+	"github.com/segue-go/segue/cmd/segue/internal/locate"
 )
 
 // ReadJob makes the job of the run that segue run would begin, of which no model is asked. The
@@ -17,7 +18,7 @@ func ReadJob(ctx context.Context, c *cli.CLI, f *Flags) (j Job, err error) {
 		return j, err
 	}
 	var cfg *config.Config
-	if place.Origin == config.OriginNone {
+	if place.Origin == locate.None {
 		err = f.NeedConfiguration()
 	} else if cfg, err = place.Read(); err == nil {
 		err = cfg.Try()

@@ -17,6 +17,7 @@ import (
 	"github.com/segue-go/segue/cmd/segue/config"
 	"github.com/segue-go/segue/cmd/segue/internal/approve"
 	"github.com/segue-go/segue/cmd/segue/internal/cmd/cli"
+	"github.com/segue-go/segue/cmd/segue/internal/locate"
 	"github.com/segue-go/segue/cmd/segue/internal/plaintext"
 	"github.com/segue-go/segue/cmd/segue/internal/runview"
 	"github.com/segue-go/segue/cmd/segue/internal/strategies"
@@ -154,7 +155,7 @@ func prepareAgain(ctx context.Context, c *cli.CLI, f *Flags, b *Begun, runs *cli
 	if err != nil {
 		return nil, nil, err
 	}
-	if cfg != nil && place.Origin == config.OriginArgument && !f.Given("config") && digestOf(cfg) != b.SHA256 {
+	if cfg != nil && place.Origin == locate.Argument && !f.Given("config") && digestOf(cfg) != b.SHA256 {
 		return nil, nil, fmt.Errorf("%s has changed since the run began: name it again with --config to go on with it as it is now", plaintext.Visible(place.Path))
 	}
 	now, err := BegunWith(c, again, cfg, place)
@@ -172,25 +173,25 @@ func prepareAgain(ctx context.Context, c *cli.CLI, f *Flags, b *Begun, runs *cli
 
 // placeAgain returns the place of the configuration with which a run goes on: the one that is named
 // now, or the one that it was begun with, which is trusted no more than it was then.
-func placeAgain(c *cli.CLI, f *Flags, b *Begun) (config.Place, error) {
+func placeAgain(c *cli.CLI, f *Flags, b *Begun) (locate.Place, error) {
 	if f.Given("config") {
 		return c.ConfigPath(f.Config, true)
 	}
 	if b.Config == "" {
-		return config.Place{}, nil
+		return locate.Place{}, nil
 	}
-	place, err := config.Locate(c.Getenv)
+	place, err := locate.Default(c.Getenv)
 	if err != nil {
-		return config.Place{}, err
+		return locate.Place{}, err
 	}
-	named := place.Origin == config.OriginOwn || place.Origin == config.OriginEnvironment
+	named := place.Origin == locate.Own || place.Origin == locate.Environment
 	switch now, err := filepath.Abs(place.Path); {
 	case err == nil && named && now == b.Config:
-		return config.Place{Path: b.Config, Origin: place.Origin}, nil
-	case b.Origin == config.OriginFound.String() || f.Alien:
-		return config.Place{Path: b.Config, Origin: config.OriginFound}, nil
+		return locate.Place{Path: b.Config, Origin: place.Origin}, nil
+	case b.Origin == locate.Found.String() || f.Alien:
+		return locate.Place{Path: b.Config, Origin: locate.Found}, nil
 	default: // it was named then; whether it may be used as it is now is for the caller to say
-		return config.Place{Path: b.Config, Origin: config.OriginArgument}, nil
+		return locate.Place{Path: b.Config, Origin: locate.Argument}, nil
 	}
 }
 

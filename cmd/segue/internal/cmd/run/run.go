@@ -18,6 +18,7 @@ import (
 	"github.com/segue-go/segue/cmd/segue/internal/attachment"
 	"github.com/segue-go/segue/cmd/segue/internal/cmd/cli"
 	"github.com/segue-go/segue/cmd/segue/internal/endpoint"
+	"github.com/segue-go/segue/cmd/segue/internal/locate"
 	"github.com/segue-go/segue/cmd/segue/internal/plaintext"
 	"github.com/segue-go/segue/cmd/segue/internal/plainwords"
 	"github.com/segue-go/segue/cmd/segue/internal/strategies"
@@ -196,7 +197,7 @@ func (f *Flags) chooseAgent(cfg *config.Config, goal string, s *terminal.Screen)
 }
 
 // NoteBegun has a run that is kept hold what it is begun with, for segue resume.
-func NoteBegun(c *cli.CLI, j *Job, f *Flags, cfg *config.Config, place config.Place) error {
+func NoteBegun(c *cli.CLI, j *Job, f *Flags, cfg *config.Config, place locate.Place) error {
 	if j.Runs == nil {
 		return nil
 	}
@@ -252,8 +253,8 @@ func fileTools(c *cli.CLI, f *Flags, cfg *config.Config) (*workfolder.Folder, []
 
 // ConfigOf reads the configuration of a run from its place; nil if there is none. A configuration
 // that was found must be trusted.
-func ConfigOf(ctx context.Context, c *cli.CLI, f *Flags, place config.Place, s *terminal.Screen) (*config.Config, error) {
-	if place.Origin != config.OriginNone {
+func ConfigOf(ctx context.Context, c *cli.CLI, f *Flags, place locate.Place, s *terminal.Screen) (*config.Config, error) {
+	if place.Origin != locate.None {
 		cfg, err := place.Read()
 		if err != nil {
 			return nil, err

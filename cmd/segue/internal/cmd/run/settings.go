@@ -13,6 +13,7 @@ import (
 
 	"github.com/segue-go/segue/cmd/segue/config"
 	"github.com/segue-go/segue/cmd/segue/internal/cmd/cli"
+	"github.com/segue-go/segue/cmd/segue/internal/locate"
 )
 
 // SettingFlags are the flags of segue run that a variable of the environment can stand for, in the
@@ -142,7 +143,7 @@ func fits(flag *pflag.Flag, value string) error {
 func completeProfiles(c *cli.CLI, path *string) cobra.CompletionFunc {
 	return func(cmd *cobra.Command, _ []string, begin string) ([]cobra.Completion, cobra.ShellCompDirective) {
 		place, err := c.ConfigPath(*path, cmd.Flags().Changed("config"))
-		if err != nil || place.Origin == config.OriginNone {
+		if err != nil || place.Origin == locate.None {
 			return nil, cobra.ShellCompDirectiveNoFileComp
 		}
 		cfg, err := place.Read()

@@ -1,10 +1,12 @@
-package config
+// Package locate finds the configuration of a command, and knows who named it.
+package locate
 
 import (
 	"errors"
 	"os"
 	"path/filepath"
 
+	"github.com/segue-go/segue/cmd/segue/config"
 	"github.com/segue-go/segue/cmd/segue/internal/xdg"
 )
 
@@ -14,25 +16,25 @@ const FileName = "segue.yaml"
 // Origin says where a configuration came from.
 type Origin int
 
-// The origins. Only a file with OriginFound may belong to somebody else.
+// The origins. Only a file with Found may belong to somebody else.
 const (
-	OriginNone        Origin = iota
-	OriginArgument           // named by the user: by --config, by an argument, or by a program
-	OriginEnvironment        // named by SEGUE_CONFIG
-	OriginOwn                // the user's own, in the folder of XDG_CONFIG_HOME
-	OriginFound              // in the working folder or above
+	None        Origin = iota
+	Argument           // named by the user: by --config, by an argument, or by a program
+	Environment        // named by SEGUE_CONFIG
+	Own                // the user's own, in the folder of XDG_CONFIG_HOME
+	Found              // in the working folder or above
 )
 
 // String returns the text for users.
 func (o Origin) String() string {
 	switch o {
-	case OriginArgument:
+	case Argument:
 		return "--config"
-	case OriginEnvironment:
+	case Environment:
 		return "SEGUE_CONFIG"
-	case OriginOwn:
+	case Own:
 		return "your own"
-	case OriginFound:
+	case Found:
 		return "found"
 	default:
 		return "none"
@@ -45,23 +47,34 @@ type Place struct {
 	Origin Origin
 }
 
-// Locate returns the place of the configuration if no flag or argument names one. It is the first
+// Read reads the configuration at a place, like [config.Read]. It sets [config.Config.Found] if the
+// file was found and not named.
+func (p Place) Read() (*config.Config, error) {
+	c, err := config.Read(p.Path)
+	if err != nil {
+		return nil, err
+	}
+	c.Found = p.Origin == Found
+	return c, nil
+}
+
+// Default returns the place of the configuration if no flag or argument names one. It is the first
 // of: the file that SEGUE_CONFIG names, the user's own file, the file that [Find] returns. The zero
 // Place means that there is none. Getenv reads environment variables, like [os.Getenv].
-func Locate(getenv func(string) string) (Place, error) {
+func Default(getenv func(string) string) (Place, error) {
 	if named := getenv("SEGUE_CONFIG"); named != "" {
-		return Place{named, OriginEnvironment}, nil
+		return Place{named, Environment}, nil
 	}
 	if folder := xdg.Folder(getenv, "XDG_CONFIG_HOME", ".config"); folder != "" {
 		if own := filepath.Join(folder, "segue", FileName); exists(own) {
-			return Place{own, OriginOwn}, nil
+			return Place{own, Own}, nil
 		}
 	}
 	found, err := Find()
 	if err != nil || found == "" {
 		return Place{}, err
 	}
-	return Place{found, OriginFound}, nil
+	return Place{found, Found}, nil
 }
 
 // Find returns the path of the configuration in the working folder or the nearest folder above; ""
@@ -95,7 +108,7 @@ func exists(path string) bool {
 // Hidden returns the path of the configuration that [Find] returns but that is not used, because
 // another one was named; "" if there is none, or if it is the same file.
 func (p Place) Hidden() string {
-	if p.Origin == OriginNone || p.Origin == OriginFound {
+	if p.Origin == None || p.Origin == Found {
 		return ""
 	}
 	found, err := Find()
