@@ -8,14 +8,6 @@ import (
 	"github.com/segue-go/segue/machine"
 )
 
-// Loosened returns the words of an agent's approval that allow more than the default, such as
-// "default: always". They are ignored in a file that was found.
-func (a Agent) Loosened() []string {
-	return a.Approval.words(func(tool, word string) bool {
-		return approve.Loosens(word) && (tool == "" || workfolder.Changes(tool) || !slices.Contains(toolNames, tool) && !slices.Contains(a.children(asTool), tool))
-	})
-}
-
 // approvals returns the policies of an agent.
 func (a Agent) approvals() approve.Policies {
 	return approve.Policies{Default: a.Approval.Default, Tools: a.Approval.Tools, Paths: a.Approval.Paths, Agents: a.children(asTool)}
@@ -37,30 +29,28 @@ func (s *Setup) Approve(r machine.ApprovalRequest) machine.Verdict {
 	}
 }
 
-// Words returns what the approval says, such as "default: always", "write_file: ask" and
-// "write_file src/**: always".
-func (a Approval) Words() []string {
-	return a.words(func(string, string) bool { return true })
-}
-
-// words returns what the approval says of those tools and with those words for which is returns
-// true. The tool is "" for the default.
-func (a Approval) words(is func(tool, word string) bool) []string {
-	var said []string
-	if a.Default != "" && is("", a.Default) {
-		said = append(said, "default: "+a.Default)
-	}
-	for _, tool := range sortedKeys(a.Tools) {
-		if is(tool, a.Tools[tool]) {
-			said = append(said, tool+": "+a.Tools[tool])
+// ApprovalSaid returns what the approval of an agent says, such as "default: always", "write_file:
+// ask" and "write_file src/**: always", and which of that allows more than the default. The latter is
+// ignored in a file that was found.
+func (a Agent) ApprovalSaid() (all, looser []string) {
+	say := func(tool, what, word string) {
+		if word == "" {
+			return
+		}
+		all = append(all, what+": "+word)
+		harmless := slices.Contains(toolNames, tool) && !workfolder.Changes(tool) || slices.Contains(a.children(asTool), tool)
+		if approve.Loosens(word) && !harmless {
+			looser = append(looser, what+": "+word)
 		}
 	}
-	for _, tool := range sortedKeys(a.Paths) {
-		for _, glob := range sortedKeys(a.Paths[tool]) {
-			if is(tool, a.Paths[tool][glob]) {
-				said = append(said, tool+" "+glob+": "+a.Paths[tool][glob])
-			}
+	say("", "default", a.Approval.Default)
+	for _, tool := range sortedKeys(a.Approval.Tools) {
+		say(tool, tool, a.Approval.Tools[tool])
+	}
+	for _, tool := range sortedKeys(a.Approval.Paths) {
+		for _, glob := range sortedKeys(a.Approval.Paths[tool]) {
+			say(tool, tool+" "+glob, a.Approval.Paths[tool][glob])
 		}
 	}
-	return said
+	return all, looser
 }

@@ -87,7 +87,8 @@ func TestApproval_byPathInAFoundFile(t *testing.T) {
 	require.Equal(t, machine.VerdictRefuse, judged(policy, workfolder.WriteFile, "src/gen/a"))
 	other := machine.ApprovalRequest{Strategy: "other"}
 	require.Equal(t, machine.VerdictAsk, policy(other), "of no agent")
-	require.Equal(t, []string{"default: ask", "write_file: never", "edit_file src/**: always", "write_file *.md: ask", "write_file Docs/**: never", "write_file src/**: always", "write_file src/gen/**: never"}, c.Agents["writer"].Approval.Words())
+	said, _ := c.Agents["writer"].ApprovalSaid()
+	require.Equal(t, []string{"default: ask", "write_file: never", "edit_file src/**: always", "write_file *.md: ask", "write_file Docs/**: never", "write_file src/**: always", "write_file src/gen/**: never"}, said)
 }
 
 // Mistakes are told with their places.

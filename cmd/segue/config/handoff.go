@@ -27,9 +27,6 @@ func (a Agent) HandsOffTo() []string {
 	return names
 }
 
-// Agent returns the agent with that name. The error lists those that there are.
-func (c *Config) Agent(name string) (Agent, error) { return c.Agents[name], c.mustHave(name) }
-
 // next returns the names of the agents that the agent can call, delegate to or hand over to.
 func (a Agent) next() []string {
 	names := a.HandsOffTo()

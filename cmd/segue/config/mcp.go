@@ -56,9 +56,9 @@ func (c *Config) MCPServers(agent, strategy string) []string {
 	return slices.Compact(all)
 }
 
-// MCPVariable returns the variable that a value of header_env names, and what stands before its
+// headerVariable returns the variable that a value of header_env names, and what stands before its
 // value, such as "Bearer ".
-func MCPVariable(value string) (scheme, variable string) {
+func headerVariable(value string) (scheme, variable string) {
 	before, name, ok := strings.Cut(value, " ")
 	if !ok {
 		return "", value
@@ -66,41 +66,32 @@ func MCPVariable(value string) (scheme, variable string) {
 	return before + " ", name
 }
 
-// MCPKeys returns the variables whose values an MCP server gets, sorted.
-func (s MCPServer) MCPKeys() []string {
-	var all []string
+// MCPAccess returns the working folder of the command of an MCP server, where "" is that of the
+// process, the variables whose values the server gets, sorted, and which of them a configuration that
+// was found may not send it, because its key is meant for the server of the environment; "": none. A
+// command may send what it gets anywhere.
+func (c *Config) MCPAccess(name string, getenv func(string) string) (dir string, keys []string, withheld string) {
+	s := c.MCP[name]
+	if dir = s.Dir; dir != "" && !filepath.IsAbs(dir) {
+		dir = filepath.Join(filepath.Dir(c.Path), dir)
+	}
 	for _, value := range s.HeaderEnv {
-		_, name := MCPVariable(value)
-		all = append(all, name)
+		_, variable := headerVariable(value)
+		keys = append(keys, variable)
 	}
 	for _, entry := range s.Env {
 		if !strings.Contains(entry, "=") {
-			all = append(all, entry)
+			keys = append(keys, entry)
 		}
 	}
-	slices.Sort(all)
-	return slices.Compact(all)
-}
-
-// Withheld returns the variable of a key that a configuration that was found may not send to an MCP
-// server, because it is meant for the server of the environment; "" if there is none. A command may
-// send what it gets anywhere.
-func (s MCPServer) Withheld(getenv func(string) string) string {
-	for _, name := range s.MCPKeys() {
-		at := endpoint.Configured(endpoint.Chat, cmp.Or(s.URL, "http://command.invalid"), name, getenv)
-		if at.Misdirected() {
-			return name
+	slices.Sort(keys)
+	keys = slices.Compact(keys)
+	for _, key := range keys {
+		if endpoint.Configured(endpoint.Chat, cmp.Or(s.URL, "http://command.invalid"), key, getenv).Misdirected() {
+			withheld = cmp.Or(withheld, key)
 		}
 	}
-	return ""
-}
-
-// MCPDir returns the working folder of the command of an MCP server; "" means that of the process.
-func (c *Config) MCPDir(s MCPServer) string {
-	if s.Dir == "" || filepath.IsAbs(s.Dir) {
-		return s.Dir
-	}
-	return filepath.Join(filepath.Dir(c.Path), s.Dir)
+	return dir, keys, withheld
 }
 
 // mcpWarnings returns the variables of keys that are not set.
@@ -109,7 +100,7 @@ func (c *Config) mcpWarnings(getenv func(string) string) []Problem {
 	for _, name := range sortedKeys(c.MCP) {
 		s, at := c.MCP[name], within("/mcp", name)
 		for _, header := range sortedKeys(s.HeaderEnv) {
-			if _, variable := MCPVariable(s.HeaderEnv[header]); getenv(variable) == "" {
+			if _, variable := headerVariable(s.HeaderEnv[header]); getenv(variable) == "" {
 				found = append(found, c.problem(within(at+"/header_env", header), "the environment variable %s is not set; set it before this server is used", variable))
 			}
 		}
@@ -141,7 +132,8 @@ func (c *Config) MCPTarget(name string) string {
 	if s.URL != "" {
 		return s.URL
 	}
-	command, dir := s.Command, c.MCPDir(s)
+	command := s.Command
+	dir, _, _ := c.MCPAccess(name, os.Getenv)
 	if dir == "" && strings.ContainsAny(command[0], `/\`) && !filepath.IsAbs(command[0]) {
 		dir = "."
 	}
@@ -170,12 +162,13 @@ func (c *Config) MCPConfig(name string, getenv func(string) string) (mcptools.Co
 	if !ok {
 		return mcptools.Config{}, fmt.Errorf("no MCP server %q; there are: %s", name, listed(c.MCP))
 	}
-	if variable := s.Withheld(getenv); c.Found && variable != "" {
+	dir, _, withheld := c.MCPAccess(name, getenv)
+	if c.Found && withheld != "" {
 		return mcptools.Config{}, fmt.Errorf("MCP server %s: %s goes to the server of the environment alone; %s was found, not named, and cannot send it elsewhere: name the file with --config",
-			name, variable, c.Path)
+			name, withheld, c.Path)
 	}
 	made := mcptools.Config{
-		Name: name, Command: s.Command, Dir: c.MCPDir(s), URL: s.URL, Prefix: s.Prefix, Allow: s.Allow, TrustHints: s.TrustHints, TrustResults: s.TrustResults,
+		Name: name, Command: s.Command, Dir: dir, URL: s.URL, Prefix: s.Prefix, Allow: s.Allow, TrustHints: s.TrustHints, TrustResults: s.TrustResults,
 		ShowImages: s.ShowImages, Protocol: s.Protocol,
 	}
 	var err error
@@ -193,7 +186,7 @@ func (c *Config) MCPConfig(name string, getenv func(string) string) (mcptools.Co
 		}
 	}
 	for _, header := range sortedKeys(s.HeaderEnv) {
-		scheme, variable := MCPVariable(s.HeaderEnv[header])
+		scheme, variable := headerVariable(s.HeaderEnv[header])
 		value := getenv(variable)
 		if value == "" {
 			return made, fmt.Errorf("MCP server %s: the environment variable %s, which its header_env names, is not set", name, variable)

@@ -133,10 +133,16 @@ default: lead
 
 // A configuration that was found does not pass on the key of the environment's server.
 func TestMCP_withheld(t *testing.T) {
-	none := func(string) string { return "" }
-	require.Equal(t, "OPENAI_API_KEY", MCPServer{URL: "http://h", HeaderEnv: map[string]string{"A": "Bearer OPENAI_API_KEY"}}.Withheld(none))
-	require.Equal(t, "OPENAI_API_KEY", MCPServer{Command: []string{"x"}, Env: []string{"OPENAI_API_KEY"}}.Withheld(none))
-	require.Empty(t, MCPServer{Command: []string{"x"}, Env: []string{"OPENAI_LEVEL=1", "OTHER_KEY"}}.Withheld(none))
+	for want, servers := range map[string][]MCPServer{
+		"OPENAI_API_KEY": {{URL: "http://h", HeaderEnv: map[string]string{"A": "Bearer OPENAI_API_KEY"}}, {Command: []string{"x"}, Env: []string{"OPENAI_API_KEY"}}},
+		"":               {{Command: []string{"x"}, Env: []string{"OPENAI_LEVEL=1", "OTHER_KEY"}}},
+	} {
+		for _, server := range servers {
+			c := &Config{File: File{MCP: map[string]MCPServer{"m": server}}}
+			_, _, withheld := c.MCPAccess("m", func(string) string { return "" })
+			require.Equal(t, want, withheld)
+		}
+	}
 }
 
 // Servers get the values of the variables that the file names, and no others.

@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"time"
 
 	"github.com/segue-go/segue/cmd/segue/internal/endpoint"
 	"github.com/segue-go/segue/cmd/segue/internal/plainwords"
@@ -102,7 +101,7 @@ var textRules = []rule{
 	{"/profiles/*/base_url", isServer("api_key_env")},
 	{"/profiles/*/protect/*", problemOf(workfolder.ParseGlob)},
 	{"/protected/*", problemOf(workfolder.ParseGlob)},
-	{"/store/keep", problemOf(func(keep string) (time.Duration, error) { return Store{Keep: keep}.Age() })},
+	{"/store/keep", problemOf(keptFor)},
 }
 
 // ruled returns the problems of the rules.

@@ -109,7 +109,8 @@ func (c *Config) Setup(name string, o Options) (*Setup, error) {
 		}
 	}
 	for _, agent := range reached {
-		for _, said := range c.Agents[agent.name].Loosened() {
+		_, looser := c.Agents[agent.name].ApprovalSaid()
+		for _, said := range looser {
 			if c.Found {
 				made.Unheeded = append(made.Unheeded, agent.name+": "+said)
 			}

@@ -1,11 +1,10 @@
 package config
 
 import (
-	"errors"
 	"path/filepath"
-	"strconv"
-	"strings"
 	"time"
+
+	"github.com/segue-go/segue/cmd/segue/internal/age"
 )
 
 // Store says where runs are kept, and for how long after their end.
@@ -14,43 +13,19 @@ type Store struct {
 	Keep string `json:"keep,omitempty" jsonschema:"how long a run is kept after it has ended, such as 12h or 90d; always: until it is deleted; not given: 30d"`
 }
 
-// The words of a [Store].
-const (
-	StoreNone  = "none"   // as a path: runs are not kept
-	KeepAlways = "always" // runs are not deleted by age
-)
+// StoreNone is the path of a [Store] that keeps no runs.
+const StoreNone = "none"
 
-// DefaultKeep is how long runs are kept after their end if nothing says otherwise.
-const DefaultKeep = 30 * 24 * time.Hour
-
-// Age returns how long runs are kept after their end; negative: always.
-func (s Store) Age() (time.Duration, error) {
-	switch s.Keep {
+// keptFor reads how long runs are kept after their end; negative: always.
+func keptFor(keep string) (time.Duration, error) {
+	switch keep {
 	case "":
-		return DefaultKeep, nil
-	case KeepAlways:
+		return age.DefaultKeep, nil
+	case "always":
 		return -1, nil
 	default:
-		return ParseAge(s.Keep)
+		return age.Parse(keep)
 	}
-}
-
-// maxAge is the longest age, in days.
-const maxAge = 36500
-
-// ParseAge reads an age: a number of seconds, minutes, hours, days or weeks, such as 12h or 30d.
-func ParseAge(text string) (time.Duration, error) {
-	units := map[byte]time.Duration{'s': time.Second, 'm': time.Minute, 'h': time.Hour, 'd': 24 * time.Hour, 'w': 7 * 24 * time.Hour}
-	err := errors.New("must be an age, such as 12h, 30d or 8w")
-	if text == "" || strings.TrimLeft(text[:len(text)-1], "0123456789") != "" {
-		return 0, err
-	}
-	unit, ok := units[text[len(text)-1]]
-	n, problem := strconv.ParseInt(text[:len(text)-1], 10, 64)
-	if !ok || problem != nil || n > int64(maxAge*24*time.Hour/unit) {
-		return 0, err
-	}
-	return time.Duration(n) * unit, nil
 }
 
 // StorePath returns the file in which runs are kept, or [StoreNone]; "" if the configuration does
@@ -71,12 +46,9 @@ func (c *Config) StorePath() string {
 // KeepRuns returns how long runs are kept after their end; negative: always. A configuration that
 // was found does not say.
 func (c *Config) KeepRuns() time.Duration {
-	if c.Found {
-		return DefaultKeep
+	kept, err := keptFor(c.Store.Keep)
+	if c.Found || err != nil { // Parse has checked it
+		return age.DefaultKeep
 	}
-	age, err := c.Store.Age()
-	if err != nil { // cannot happen: Parse has checked it
-		return DefaultKeep
-	}
-	return age
+	return kept
 }

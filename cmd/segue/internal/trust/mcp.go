@@ -26,13 +26,13 @@ func (r Review) mcpServers(columns int) ([]terminal.Line, error) {
 	var lines []terminal.Line
 	for _, name := range names {
 		s := r.Config.MCP[name]
-		keys := s.MCPKeys()
+		dir, keys, withheld := r.Config.MCPAccess(name, r.getenv)
 		for i, key := range keys {
 			keys[i] = "$" + key
 		}
 		sent := cmp.Or(strings.Join(keys, ", "), "no key")
 		text := ""
-		switch withheld := s.Withheld(r.getenv); {
+		switch {
 		case withheld != "":
 			text = fmt.Sprintf("refuses $%s, which is for the server of the environment (%s)", withheld, name)
 		case s.URL != "" && len(keys) > 0 && endpoint.Exposed(s.URL):
@@ -48,7 +48,7 @@ func (r Review) mcpServers(columns int) ([]terminal.Line, error) {
 				}
 			}
 			text = fmt.Sprintf("starts %s", strings.Join(words, " "))
-			if dir := r.Config.MCPDir(s); dir != "" {
+			if dir != "" {
 				text += " in " + dir
 			}
 			for _, entry := range s.Env {

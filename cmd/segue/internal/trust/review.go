@@ -146,12 +146,12 @@ func (r Review) agents(columns int) []terminal.Line {
 	names := slices.Sorted(maps.Keys(r.Config.Agents))
 	for _, name := range names[:min(maxAgents, len(names))] {
 		a := r.Config.Agents[name]
-		said := a.Approval.Words()
+		said, looser := a.ApprovalSaid()
 		line := terminal.Plain.Line("  " + name + ": " + strings.Join(said, ", "))
 		if len(said) == 0 {
 			line.Text += approve.Ask
 		}
-		if words := a.Loosened(); len(words) > 0 {
+		if len(looser) > 0 {
 			line = terminal.Warn.Line("  " + name + " (you are asked all the same): " + strings.Join(said, ", "))
 		}
 		line.Text = plaintext.Head(plaintext.Visible(line.Text), columns)

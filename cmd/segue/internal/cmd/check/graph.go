@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/segue-go/segue/cmd/segue/config"
 	"github.com/segue-go/segue/cmd/segue/internal/cmd/cli"
 	"github.com/segue-go/segue/cmd/segue/internal/strategies"
 	"github.com/segue-go/segue/strategy"
@@ -112,10 +113,10 @@ func runGraph(c *cli.CLI, f *graphFlags, args []string) error {
 		if err != nil {
 			return err
 		}
-		agent, err := cfg.Agent(f.agent)
-		if err != nil {
+		if _, _, err := cfg.Choose(config.Request{Agent: f.agent}); err != nil {
 			return err
 		}
+		agent := cfg.Agents[f.agent]
 		record.Agent, record.Successors = f.agent, agent.HandsOffTo()
 		args = []string{agent.StrategyName()}
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/segue-go/segue/checkpoint"
 	"github.com/segue-go/segue/checkpoint/sqlitestore"
 	"github.com/segue-go/segue/cmd/segue/config"
+	"github.com/segue-go/segue/cmd/segue/internal/age"
 	"github.com/segue-go/segue/cmd/segue/internal/locate"
 	"github.com/segue-go/segue/cmd/segue/internal/plaintext"
 	"github.com/segue-go/segue/cmd/segue/internal/runstore"
@@ -92,7 +93,7 @@ func keptFor(keep time.Duration) string {
 	if keep < 0 {
 		return "until you delete them"
 	}
-	return "and deleted " + AgeText(keep) + " after their end"
+	return "and deleted " + age.Text(keep) + " after their end"
 }
 
 // ErrNoRuns says that there is no store to look into.
@@ -112,7 +113,7 @@ func (c *CLI) OpenRuns(ctx context.Context, f *StoreFlag) (*RunStore, error) {
 	if !place.Exists() {
 		return nil, ErrNoRuns
 	}
-	st := &RunStore{Place: place, Said: said, Keep: config.DefaultKeep}
+	st := &RunStore{Place: place, Said: said, Keep: age.DefaultKeep}
 	if cfg != nil {
 		st.Keep = cfg.KeepRuns()
 	}

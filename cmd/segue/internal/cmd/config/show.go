@@ -232,7 +232,8 @@ func (v *settingsView) addRest() {
 	v.row("dir", f.Dir, "")
 	word := f.Approve.Value
 	if !f.Given("approve") && v.cfg.Where(v.ofAgent("approval")) != "" {
-		if word = cmp.Or(a.Approval.Default, approve.Ask); v.cfg.Found && len(a.Loosened()) > 0 {
+		word = cmp.Or(a.Approval.Default, approve.Ask)
+		if _, looser := a.ApprovalSaid(); v.cfg.Found && len(looser) > 0 {
 			word += " (you are asked all the same)"
 		}
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/segue-go/segue/checkpoint"
 	"github.com/segue-go/segue/cmd/segue/config"
+	"github.com/segue-go/segue/cmd/segue/internal/age"
 	"github.com/segue-go/segue/cmd/segue/internal/cmd/cli"
 	"github.com/segue-go/segue/cmd/segue/internal/plaintext"
 	"github.com/segue-go/segue/cmd/segue/internal/plainwords"
@@ -42,7 +43,7 @@ func KeepRuns(ctx context.Context, c *cli.CLI, f *cli.StoreFlag, cfg *config.Con
 		s.Warn(notKept + "there is no state folder, as neither HOME nor XDG_STATE_HOME is an absolute path; --store FILE names a file")
 		return nil, nil //nolint:nilnil // a run can do without a store
 	}
-	st := &cli.RunStore{Place: place, Said: said, Keep: config.DefaultKeep}
+	st := &cli.RunStore{Place: place, Said: said, Keep: age.DefaultKeep}
 	if cfg != nil {
 		st.Keep = cfg.KeepRuns()
 	}

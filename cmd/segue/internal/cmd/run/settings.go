@@ -1,8 +1,12 @@
 package run
 
 import (
+	"bytes"
+	"cmp"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -12,8 +16,10 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/segue-go/segue/cmd/segue/config"
+	"github.com/segue-go/segue/cmd/segue/internal/approve"
 	"github.com/segue-go/segue/cmd/segue/internal/cmd/cli"
 	"github.com/segue-go/segue/cmd/segue/internal/locate"
+	"github.com/segue-go/segue/internal/similar"
 )
 
 // SettingFlags are the flags of segue run that a variable of the environment can stand for, in the
@@ -89,17 +95,57 @@ func (s *settings) FromProfile(cfg *config.Config) error {
 		}
 		return nil
 	}
-	all, err := cfg.Settings(s.Profile)
+	p, ok := cfg.Profiles[s.Profile]
+	if !ok {
+		known := slices.Sorted(maps.Keys(cfg.Profiles))
+		return fmt.Errorf("no profile %q in %s%s; there are: %s", s.Profile, cfg.Path, similar.Aside(s.Profile, known), cmp.Or(strings.Join(known, ", "), "none"))
+	}
+	given, err := keysOf(p)
 	if err != nil {
 		return err
 	}
-	for _, setting := range all {
-		from := fmt.Sprintf("profile %s, %s:%d:%d", s.Profile, cfg.Path, setting.At.Line, setting.At.Column)
-		if err := s.set(setting.Flag, setting.Values, from); err != nil {
+	if _, said := given["no_ask"]; !said {
+		given["no_ask"] = false
+	}
+	for _, key := range slices.Sorted(maps.Keys(given)) {
+		where := cfg.Where(config.Pointer("profiles", s.Profile, key))
+		if where == "" {
+			continue
+		}
+		flag := strings.ReplaceAll(key, "_", "-")
+		if cfg.Found && (slices.Contains([]string{"api", "base_url", "dir"}, key) || key == "approve" && approve.Loosens(p.Approve)) {
+			return fmt.Errorf("%s: profiles.%s.%s: a file that was found cannot say this; say --%s, or name the file with --config", where, s.Profile, key, flag)
+		}
+		if err := s.set(flag, textsOf(given[key]), "profile "+s.Profile+", "+where); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// keysOf returns what a profile says, by its keys.
+func keysOf(p config.Profile) (map[string]any, error) {
+	keys := map[string]any{}
+	text, err := json.Marshal(p)
+	if err != nil {
+		return nil, err
+	}
+	d := json.NewDecoder(bytes.NewReader(text))
+	d.UseNumber()
+	return keys, d.Decode(&keys)
+}
+
+// textsOf returns the value of a key of a profile as its flag reads it; that of a list is said again.
+func textsOf(value any) []string {
+	list, ok := value.([]any)
+	if !ok {
+		return []string{fmt.Sprint(value)}
+	}
+	var all []string
+	for _, item := range list {
+		all = append(all, fmt.Sprint(item))
+	}
+	return all
 }
 
 // set sets a flag that is not set. Globs of protected files are added to those that there are.

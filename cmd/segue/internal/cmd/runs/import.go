@@ -14,7 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/segue-go/segue/checkpoint"
-	"github.com/segue-go/segue/cmd/segue/config"
+	"github.com/segue-go/segue/cmd/segue/internal/age"
 	"github.com/segue-go/segue/cmd/segue/internal/approve"
 	"github.com/segue-go/segue/cmd/segue/internal/cmd/cli"
 	"github.com/segue-go/segue/cmd/segue/internal/cmd/run"
@@ -194,7 +194,7 @@ func createRuns(ctx context.Context, c *cli.CLI, f *run.Flags, s *terminal.Scree
 	if place.Path == "" {
 		return nil, errors.New("there is no file to keep the run in: name one with --store FILE")
 	}
-	st := &cli.RunStore{Place: place, Said: said, Keep: config.DefaultKeep}
+	st := &cli.RunStore{Place: place, Said: said, Keep: age.DefaultKeep}
 	if cfg != nil {
 		st.Keep = cfg.KeepRuns()
 	}

@@ -10,7 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/segue-go/segue/checkpoint"
-	"github.com/segue-go/segue/cmd/segue/config"
+	"github.com/segue-go/segue/cmd/segue/internal/age"
 	"github.com/segue-go/segue/cmd/segue/internal/cmd/cli"
 	"github.com/segue-go/segue/cmd/segue/internal/plaintext"
 )
@@ -59,7 +59,7 @@ func runPrune(ctx context.Context, c *cli.CLI, f *pruneFlags) error {
 	if f.older == "" {
 		return errors.New("say from which age on runs are deleted, such as --older 30d")
 	}
-	age, err := config.ParseAge(f.older)
+	age, err := age.Parse(f.older)
 	if err != nil {
 		return fmt.Errorf("--older %s: %w", plaintext.Visible(f.older), err)
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/segue-go/segue/checkpoint"
+	"github.com/segue-go/segue/cmd/segue/internal/age"
 	"github.com/segue-go/segue/cmd/segue/internal/cmd/cli"
 	"github.com/segue-go/segue/cmd/segue/internal/cmd/run"
 	"github.com/segue-go/segue/cmd/segue/internal/plaintext"
@@ -223,7 +224,7 @@ func runTable(records []RunRecord) string {
 		if len(r.Waits) > 0 {
 			waits = strconv.Itoa(len(r.Waits)) + " " + r.Waits[0].Kind
 		}
-		rows = append(rows, fmt.Sprintf("%s\t%s\t%s\t%s\t%s\t%s", plaintext.Visible(r.Run), r.Status, cli.AgeText(time.Since(r.Updated)),
+		rows = append(rows, fmt.Sprintf("%s\t%s\t%s\t%s\t%s\t%s", plaintext.Visible(r.Run), r.Status, age.Text(time.Since(r.Updated)),
 			plaintext.OneLine(cmp.Or(r.Agent, r.Strategy)), plaintext.OneLine(waits), plaintext.Head(r.Goal, goalColumns)))
 	}
 	return cli.Table(rows)

@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/segue-go/segue/checkpoint"
+	"github.com/segue-go/segue/cmd/segue/internal/age"
 	"github.com/segue-go/segue/cmd/segue/internal/cmd/cli"
 	"github.com/segue-go/segue/cmd/segue/internal/plaintext"
 	"github.com/segue-go/segue/cmd/segue/internal/runview"
@@ -151,7 +152,7 @@ func sessionTable(records []sessionRecord) string {
 	for i := range records {
 		r := &records[i]
 		row := fmt.Sprintf("%s\t%s\t%s\t%s\t%s", plaintext.Visible(r.Session), plaintext.Counted(r.Turns, "turn"), r.Last.Status,
-			cli.AgeText(time.Since(r.Last.Updated)), plaintext.Head(r.Last.Goal, goalColumns))
+			age.Text(time.Since(r.Last.Updated)), plaintext.Head(r.Last.Goal, goalColumns))
 		if r.Branch != nil {
 			row += "\tbranch of " + plaintext.Visible(cmp.Or(r.Branch.Session, r.Branch.Run))
 		}
@@ -230,7 +231,7 @@ func (r *turnRecord) text() string {
 	var b strings.Builder
 	line := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }
 	line("%d. %s", r.Turn, plaintext.OneLine(r.Goal))
-	line("   %s, %s ago, run %s", r.Status, cli.AgeText(time.Since(r.Updated)), plaintext.Visible(r.Run))
+	line("   %s, %s ago, run %s", r.Status, age.Text(time.Since(r.Updated)), plaintext.Visible(r.Run))
 	if r.Turn == 1 && r.Origin.Run != "" {
 		line("   branched off from run %s, record %d", plaintext.Visible(r.Origin.Run), r.Origin.Record)
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/segue-go/segue/checkpoint"
+	"github.com/segue-go/segue/cmd/segue/internal/age"
 	"github.com/segue-go/segue/cmd/segue/internal/cmd/cli"
 	"github.com/segue-go/segue/cmd/segue/internal/cmd/run"
 	"github.com/segue-go/segue/cmd/segue/internal/plaintext"
@@ -148,7 +149,7 @@ func (r *showRecord) text(view *runview.View, st *cli.RunStore) string {
 		}
 	}
 	line("  strategy: %s", plaintext.OneLine(r.Strategy))
-	line("  begun %s, last step %s ago, %s", r.Created.Format(time.DateTime)+" UTC", cli.AgeText(time.Since(r.Updated)), plaintext.Counted(r.Records, "record"))
+	line("  begun %s, last step %s ago, %s", r.Created.Format(time.DateTime)+" UTC", age.Text(time.Since(r.Updated)), plaintext.Counted(r.Records, "record"))
 	if r.Origin.Run != "" {
 		line("  made from: %s, record %d", plaintext.Visible(r.Origin.Run), r.Origin.Record)
 	}
