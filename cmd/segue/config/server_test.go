@@ -82,3 +82,27 @@ agents:
 	_, _, _, err = c.Server("bare", ClientOptions{Getenv: getenv, Model: "claude", API: "anthropic", BaseURL: "http://typed.test"})
 	require.NoError(t, err)
 }
+
+// The models that may be asked: of the agents that can be reached, with their fallbacks.
+func TestSetup_ModelNames(t *testing.T) {
+	cfg, err := Parse("segue.yaml", []byte(`
+models:
+  big: {model: big-1}
+  small: {model: small-1, fallbacks: [big]}
+agents:
+  a: {model: small, children: [{agent: b}]}
+  b: {model: big, description: Helps.}
+default: a
+`))
+	require.NoError(t, err)
+	names := func(agent, model string) []string {
+		s, err := cfg.Setup(agent, Options{})
+		require.NoError(t, err)
+		return s.ModelNames(ClientOptions{Model: model, Getenv: func(string) string { return "" }})
+	}
+	require.Equal(t, []string{"big-1", "small-1"}, names("a", ""))
+	require.Equal(t, []string{"big-1"}, names("b", ""))
+	require.Equal(t, []string{"big-1"}, names("a", "big"))
+	require.Equal(t, []string{"big-1"}, names("b", "big"))
+	require.Equal(t, []string{"big-1", "other"}, names("a", "other"))
+}

@@ -243,7 +243,7 @@ func (s *Setup) addAgent(agent reachedAgent, o Options) error {
 	}
 	err = s.addStrategy(agent.name, agent.StrategyName(), o.settings().Apply(config, has), agent.Tools != nil, offered)
 	if err == nil && names != nil {
-		s.Strategies[agent.name] = standingFor(s.Strategies[agent.name], names)
+		s.Strategies[agent.name] = fit(s.Strategies[agent.name], nil, names)
 	}
 	return err
 }
@@ -285,7 +285,7 @@ func (s *Setup) addStrategy(name, strategy string, config map[string]any, named 
 		return err
 	}
 	if !named && offered != nil {
-		factory = offerOnly(factory, offered)
+		factory = fit(factory, offered, nil)
 	}
 	s.Strategies[name] = factory
 	return nil
