@@ -1,8 +1,6 @@
 package trust
 
-import (
-	"maps"
-)
+import "maps"
 
 // AcceptedTool is the definition of a tool of an MCP server that the user has accepted.
 type AcceptedTool struct {
@@ -10,15 +8,14 @@ type AcceptedTool struct {
 	Text        string `json:"text,omitempty"` // the description and the parameters, to show later changes
 }
 
-// Accepted holds what the user has accepted: by server, which is its command or its address, and by
-// the server's name of the tool.
-type Accepted map[string]map[string]AcceptedTool
-
-// acceptedFile is the form of the record on disk.
-type acceptedFile struct {
-	Version int      `json:"version"`
-	Servers Accepted `json:"servers"`
+// accepted is the record of what the user has accepted, by server, which is its command or its
+// address, and by the server's name of the tool.
+type accepted struct {
+	Version int                                `json:"version"`
+	Servers map[string]map[string]AcceptedTool `json:"servers"`
 }
+
+func (accepted) check() error { return nil }
 
 // AcceptedStore is the file that holds the accepted tools. Several processes may use it at once.
 type AcceptedStore struct{ Path string }
@@ -29,29 +26,24 @@ func UserAccepted(getenv func(string) string) (AcceptedStore, error) {
 	return AcceptedStore{path}, err
 }
 
-func (s AcceptedStore) file() recordFile { return recordFile{s.Path, "accepted tools"} }
+func (s AcceptedStore) file() recordFile[accepted] {
+	return recordFile[accepted]{s.Path, "accepted tools", accepted{Version: recordVersion}, "remove " + s.Path + " to start again"}
+}
 
-// Load reads the record. If any part of it is invalid, Load returns an error, and nothing is
-// accepted.
-func (s AcceptedStore) Load() (Accepted, error) {
-	f := acceptedFile{}
-	if err := s.file().read(&f, func() error { return nil }); err != nil {
-		return nil, err
-	}
-	if f.Servers == nil {
-		f.Servers = Accepted{}
-	}
-	return f.Servers, nil
+// Load reads the accepted tools of a server. If any part of the record is invalid, Load returns an
+// error, and nothing is accepted.
+func (s AcceptedStore) Load(server string) (map[string]AcceptedTool, error) {
+	r, err := s.file().read()
+	return r.Servers[server], err
 }
 
 // Accept records that the tools of a server are accepted as they are now, and no others of it.
 func (s AcceptedStore) Accept(server string, tools map[string]AcceptedTool) error {
-	return s.file().change("remove "+s.Path+" to start again", func() (any, error) {
-		all, err := s.Load()
-		if err != nil {
-			return nil, err
+	return s.file().change(func(r *accepted) error {
+		if r.Servers == nil {
+			r.Servers = map[string]map[string]AcceptedTool{}
 		}
-		all[server] = maps.Clone(tools)
-		return acceptedFile{recordVersion, all}, nil
+		r.Servers[server] = maps.Clone(tools)
+		return nil
 	})
 }

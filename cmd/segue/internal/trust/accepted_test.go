@@ -10,15 +10,17 @@ import (
 
 func TestAccepted(t *testing.T) {
 	s := AcceptedStore{filepath.Join(t.TempDir(), "state", "mcp.json")}
-	none, err := s.Load()
+	none, err := s.Load("npx x")
 	require.NoError(t, err)
 	require.Empty(t, none)
 	one := map[string]AcceptedTool{"a": {"f1", "Does a."}}
 	require.NoError(t, s.Accept("npx x", one))
 	require.NoError(t, s.Accept("http://h", map[string]AcceptedTool{"b": {Fingerprint: "f2"}}))
-	got, err := s.Load()
-	require.NoError(t, err)
-	require.Equal(t, Accepted{"npx x": one, "http://h": {"b": {Fingerprint: "f2"}}}, got)
+	for server, want := range map[string]map[string]AcceptedTool{"npx x": one, "http://h": {"b": {Fingerprint: "f2"}}, "x": nil} {
+		got, err := s.Load(server)
+		require.NoError(t, err)
+		require.Equal(t, want, got)
+	}
 	info, err := os.Stat(s.Path)
 	require.NoError(t, err)
 	require.Equal(t, os.FileMode(0o600), info.Mode().Perm())
@@ -30,7 +32,7 @@ func TestAccepted(t *testing.T) {
 		`half`:                              "invalid character",
 	} {
 		require.NoError(t, os.WriteFile(s.Path, []byte(text), 0o600))
-		_, err := s.Load()
+		_, err := s.Load("x")
 		require.ErrorContains(t, err, want)
 		require.ErrorContains(t, s.Accept("x", one), want)
 	}

@@ -23,9 +23,11 @@ const (
 
 // recordFile is a file of the user that holds a record as JSON. Several processes may use it at
 // once.
-type recordFile struct {
-	path string
-	of   string // what is recorded
+type recordFile[R interface{ check() error }] struct {
+	path    string
+	of      string // what is recorded
+	empty   R      // the record where there is no file
+	shorter string // what to do about a record that is too long
 }
 
 // userPath returns the path of a record of the user.
@@ -37,15 +39,15 @@ func userPath(getenv func(string) string, name, of string) (string, error) {
 	return filepath.Join(folder, "segue", name), nil
 }
 
-// read reads a record, if there is one, and checks it. An error means that nothing of it can be
-// used.
-func (f recordFile) read(into any, check func() error) error {
+// read reads the record, and checks it. An error means that nothing of it can be used.
+func (f recordFile[R]) read() (R, error) {
+	r := f.empty
 	data, err := regularfile.Read(f.path, maxRecord)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil
+		return r, nil
 	}
 	if err != nil {
-		return fmt.Errorf("cannot read the record of %s: %w", f.of, err)
+		return r, fmt.Errorf("cannot read the record of %s: %w", f.of, err)
 	}
 	var version struct{ Version int }
 	err = json.Unmarshal(data, &version)
@@ -56,19 +58,18 @@ func (f recordFile) read(into any, check func() error) error {
 	default:
 		d := json.NewDecoder(bytes.NewReader(data))
 		d.DisallowUnknownFields()
-		if err = d.Decode(into); err == nil {
-			err = check()
+		if err = d.Decode(&r); err == nil {
+			err = r.check()
 		}
 	}
 	if err != nil {
-		return fmt.Errorf("cannot use the record of %s, %s: %w; remove it to start again", f.of, f.path, err)
+		return f.empty, fmt.Errorf("cannot use the record of %s, %s: %w; remove it to start again", f.of, f.path, err)
 	}
-	return nil
+	return r, nil
 }
 
-// change writes the record that edit returns, which reads the one before. It does not lose changes
-// by other processes at the same time. shorter says what to do about a record that is too long.
-func (f recordFile) change(shorter string, edit func() (any, error)) error {
+// change edits the record. It does not lose changes by other processes at the same time.
+func (f recordFile[R]) change(edit func(*R) error) error {
 	failed := func(err error) error { return fmt.Errorf("cannot write the record of %s: %w", f.of, err) }
 	if err := os.MkdirAll(filepath.Dir(f.path), 0o700); err != nil {
 		return failed(err)
@@ -78,13 +79,16 @@ func (f recordFile) change(shorter string, edit func() (any, error)) error {
 		return failed(err)
 	}
 	defer unlock()
-	record, err := edit()
+	r, err := f.read()
+	if err == nil {
+		err = edit(&r)
+	}
 	if err != nil {
 		return err
 	}
-	data, err := json.MarshalIndent(record, "", "  ")
+	data, err := json.MarshalIndent(r, "", "  ")
 	if err == nil && len(data) >= maxRecord {
-		err = errors.New("it would be too long; " + shorter)
+		err = errors.New("it would be too long; " + f.shorter)
 	}
 	if err == nil {
 		err = wholefile.Replace(f.path, append(data, '\n'))

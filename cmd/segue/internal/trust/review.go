@@ -27,23 +27,28 @@ type Review struct {
 	Now    File
 	before File
 	known  bool // before is the entry in the record
+	store  Store
 	getenv func(string) string
 }
 
-// NewReview compares a configuration with the record.
-func NewReview(cfg *config.Config, store Store, getenv func(string) string) (Review, error) {
+// NewReview compares a configuration with the record of the user.
+func NewReview(cfg *config.Config, getenv func(string) string) (Review, error) {
 	path, err := Path(cfg.Path)
 	if err != nil {
 		return Review{}, err
 	}
-	record, err := store.Load()
+	store, err := UserStore(getenv)
 	if err != nil {
 		return Review{}, err
 	}
-	r := Review{Config: cfg, Now: FileOf(path, cfg.Text(), keyedServer(cfg, getenv)), getenv: getenv}
+	record, err := store.Load()
+	r := Review{Config: cfg, Now: FileOf(path, cfg.Text(), keyedServer(cfg, getenv)), store: store, getenv: getenv}
 	r.before, r.known = record.find(path)
-	return r, nil
+	return r, err
 }
+
+// Trust records that the configuration is trusted.
+func (r Review) Trust() error { return r.store.Add(r.Now) }
 
 // keyedServer returns the servers of the environment, one for each maker of an API, to which models
 // without their own server send a key that the file names, with blanks between them; "" means none.

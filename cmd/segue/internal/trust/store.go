@@ -73,21 +73,17 @@ func UserStore(getenv func(string) string) (Store, error) {
 	return Store{path}, err
 }
 
-func (s Store) file() recordFile { return recordFile{s.Path, "trusted files"} }
+func (s Store) file() recordFile[Record] {
+	return recordFile[Record]{s.Path, "trusted files", Record{recordVersion, []File{}}, "remove a file with segue trust --remove"}
+}
 
 // Load reads the record. If any part of it is invalid, Load returns an error, and no file is
 // trusted.
-func (s Store) Load() (Record, error) {
-	r := Record{Version: recordVersion, Files: []File{}}
-	if err := s.file().read(&r, func() error { return r.check() }); err != nil {
-		return Record{}, err
-	}
-	return r, nil
-}
+func (s Store) Load() (Record, error) { return s.file().read() }
 
 // Add adds a file to the record, and replaces an older entry.
 func (s Store) Add(f File) error {
-	return s.change(func(r *Record) error {
+	return s.file().change(func(r *Record) error {
 		r.Files = append(r.without(f.Path), f)
 		slices.SortFunc(r.Files, func(a, b File) int { return strings.Compare(a.Path, b.Path) })
 		return nil
@@ -96,23 +92,12 @@ func (s Store) Add(f File) error {
 
 // Remove removes a file from the record.
 func (s Store) Remove(path string) error {
-	return s.change(func(r *Record) error {
+	return s.file().change(func(r *Record) error {
 		if _, ok := r.find(path); !ok {
 			return fmt.Errorf("%s is not trusted; segue trust --list lists what is", path)
 		}
 		r.Files = r.without(path)
 		return nil
-	})
-}
-
-// change rewrites the record.
-func (s Store) change(edit func(*Record) error) error {
-	return s.file().change("remove a file with segue trust --remove", func() (any, error) {
-		r, err := s.Load()
-		if err == nil {
-			err = edit(&r)
-		}
-		return r, err
 	})
 }
 

@@ -190,12 +190,8 @@ func (s *MCPServer) ReadAccepted(c *CLI) error {
 	if err != nil {
 		return err
 	}
-	all, err := store.Load()
-	if err != nil {
-		return err
-	}
-	s.Accepted = all[s.Target]
-	return nil
+	s.Accepted, err = store.Load(s.Target)
+	return err
 }
 
 // pinned returns the fingerprints of the accepted tools. It is not nil: without any, each tool

@@ -14,34 +14,26 @@ import (
 // MustTrust returns an error if a configuration that was found is not trusted and the user does not
 // trust it now.
 func (c *CLI) MustTrust(ctx context.Context, cfg *config.Config, s *terminal.Screen) error {
-	store, err := trust.UserStore(c.Getenv)
-	if err != nil {
-		return err
-	}
-	r, err := trust.NewReview(cfg, store, c.Getenv)
+	r, err := trust.NewReview(cfg, c.Getenv)
 	if err != nil || r.Trusted() {
 		return err
 	}
 	if !c.Interactive {
 		return fmt.Errorf("%s; see what it says and trust it with segue trust, name it with --config FILE, or go without with --config ''", r.State())
 	}
-	return c.AskTrust(ctx, r, store, s)
+	return c.AskTrust(ctx, r, s)
 }
 
 // Trusts reports whether the user trusts a configuration that was found. If the record cannot be
 // read, no file is trusted.
 func (c *CLI) Trusts(cfg *config.Config) bool {
-	store, err := trust.UserStore(c.Getenv)
-	if err != nil {
-		return false
-	}
-	r, err := trust.NewReview(cfg, store, c.Getenv)
+	r, err := trust.NewReview(cfg, c.Getenv)
 	return err == nil && r.Trusted()
 }
 
 // AskTrust shows a configuration, asks whether the user trusts it, and records a yes. Anything else
 // is an error.
-func (c *CLI) AskTrust(ctx context.Context, r trust.Review, store trust.Store, s *terminal.Screen) error {
+func (c *CLI) AskTrust(ctx context.Context, r trust.Review, s *terminal.Screen) error {
 	lines, err := r.Lines(terminal.SizeOf(c.Stderr).Columns - 1)
 	if err != nil {
 		return err
@@ -53,7 +45,7 @@ func (c *CLI) AskTrust(ctx context.Context, r trust.Review, store trust.Store, s
 	if !yes {
 		return fmt.Errorf("%s is not trusted, and not used; go without it with --config ''", plaintext.Visible(r.Config.Path))
 	}
-	return store.Add(r.Now)
+	return r.Trust()
 }
 
 // Confirm shows lines and asks a yes-or-no question. Anything but yes, and the end of the input,

@@ -81,11 +81,7 @@ func trustFile(ctx context.Context, c *cli.CLI, path string) error {
 	if err != nil {
 		return err
 	}
-	store, err := trust.UserStore(c.Getenv)
-	if err != nil {
-		return err
-	}
-	r, err := trust.NewReview(cfg, store, c.Getenv)
+	r, err := trust.NewReview(cfg, c.Getenv)
 	if err != nil {
 		return err
 	}
@@ -102,7 +98,7 @@ func trustFile(ctx context.Context, c *cli.CLI, path string) error {
 		s.Show(lines...)
 		return errors.New("nobody can be asked here; run segue trust in a terminal, or name the file with --config")
 	}
-	return c.AskTrust(ctx, r, store, s)
+	return c.AskTrust(ctx, r, s)
 }
 
 // trustRecord is a configuration that is trusted, in the form json.
