@@ -6,28 +6,20 @@ import (
 	"unicode/utf8"
 )
 
-// marks are the bytes with which files in other encodings begin; the longer ones come first.
-var marks = []struct {
-	bytes []byte
-	name  string
-}{
-	{[]byte{0xff, 0xfe, 0, 0}, "UTF-32"},
-	{[]byte{0, 0, 0xfe, 0xff}, "UTF-32"},
-	{[]byte{0xff, 0xfe}, "UTF-16"},
-	{[]byte{0xfe, 0xff}, "UTF-16"},
-}
-
 // foreign returns the problem of a text that is not in UTF-8.
 func foreign(text []byte) (Problem, bool) {
-	for _, mark := range marks {
-		if bytes.HasPrefix(text, mark.bytes) {
-			return inEncoding(mark.name), true
-		}
-	}
-	if len(text) > 1 && (text[0] == 0) != (text[1] == 0) {
-		return inEncoding("UTF-16"), true
+	begins := func(mark string) bool { return bytes.HasPrefix(text, []byte(mark)) }
+	encoding := ""
+	switch {
+	case begins("\xff\xfe\x00\x00"), begins("\x00\x00\xfe\xff"):
+		encoding = "UTF-32"
+	case begins("\xff\xfe"), begins("\xfe\xff"), len(text) > 1 && (text[0] == 0) != (text[1] == 0):
+		encoding = "UTF-16"
 	}
 	at := Position{1, 1}
+	if encoding != "" {
+		return Problem{At: at, Text: "the file is in " + encoding + ": save it as UTF-8"}, true
+	}
 	for len(text) > 0 {
 		r, size := utf8.DecodeRune(text)
 		switch {
@@ -43,8 +35,4 @@ func foreign(text []byte) (Problem, bool) {
 		text = text[size:]
 	}
 	return Problem{}, false
-}
-
-func inEncoding(name string) Problem {
-	return Problem{At: Position{1, 1}, Text: "the file is in " + name + ": save it as UTF-8"}
 }

@@ -22,21 +22,15 @@ type Profile struct {
 	MaxSteps int      `json:"max_steps,omitempty" jsonschema:"most steps, as --max-steps; negative: no bound"`
 }
 
-// Pointer returns the JSON pointer of a part of a configuration, by the keys that lead to it.
-func Pointer(keys ...string) string {
+// Where returns where a value is in the file, by the keys that lead to it, such as agents, helper
+// and model; "" if the file does not say it.
+func (c *Config) Where(keys ...string) string {
 	pointer := ""
 	for _, key := range keys {
 		pointer = within(pointer, key)
 	}
-	return pointer
-}
-
-// Where returns where a value is in the file, by its JSON pointer, such as /agents/helper/model;
-// "" if the file does not say it, and for the pointer "".
-func (c *Config) Where(pointer string) string {
-	at, ok := c.at[pointer]
-	if !ok || pointer == "" {
+	if pointer == "" || !c.says(pointer) {
 		return ""
 	}
-	return fmt.Sprintf("%s:%d:%d", c.Path, at.Line, at.Column)
+	return fmt.Sprintf("%s:%d:%d", c.Path, c.at[pointer].Line, c.at[pointer].Column)
 }

@@ -40,18 +40,6 @@ func (p positions) of(pointer string) Position {
 	}
 }
 
-// members returns the pointers of the members of a mapping by their keys.
-func (p positions) members(pointer string) map[string]string {
-	found := map[string]string{}
-	for candidate := range p {
-		rest, ok := strings.CutPrefix(candidate, pointer+"/")
-		if ok && !strings.Contains(rest, "/") {
-			found[unescape.Replace(rest)] = candidate
-		}
-	}
-	return found
-}
-
 // The escapes of a JSON pointer (RFC 6901).
 var (
 	escape   = strings.NewReplacer("~", "~0", "/", "~1")

@@ -100,7 +100,7 @@ func settingsOf(c *cli.CLI, f *run.Flags) (*settingsView, error) {
 	}
 	origin := place.Origin.String()
 	if place.Origin == locate.None {
-		origin, err = v.said("config", ""), f.NeedConfiguration()
+		origin, err = v.said("config"), f.NeedConfiguration()
 	} else if v.cfg, err = place.Read(); err == nil {
 		err = f.Settings.FromProfile(v.cfg)
 	}
@@ -111,7 +111,7 @@ func settingsOf(c *cli.CLI, f *run.Flags) (*settingsView, error) {
 		origin += ", not trusted"
 	}
 	v.add("config", place.Path, origin)
-	v.row("profile", f.Settings.Profile, "")
+	v.row("profile", f.Settings.Profile)
 	if err := v.addAgent(place); err != nil {
 		return nil, err
 	}
@@ -124,23 +124,25 @@ func (v *settingsView) add(setting, value string, origins ...string) {
 	v.all = append(v.all, SettingRecord{setting, value, cmp.Or(append(origins, "default")...)})
 }
 
-// row adds the setting of a flag, which the file says at the pointer if nothing stronger says it.
-func (v *settingsView) row(flag, value, pointer string) { v.add(flag, value, v.said(flag, pointer)) }
+// row adds the setting of a flag, which the file says below the keys if nothing stronger says it.
+func (v *settingsView) row(flag, value string, keys ...string) {
+	v.add(flag, value, v.said(flag, keys...))
+}
 
 // fileRow adds a setting of the file, if the file says it.
-func (v *settingsView) fileRow(setting, value, pointer string) {
-	if origin := v.cfg.Where(pointer); origin != "" {
+func (v *settingsView) fileRow(setting, value string, keys ...string) {
+	if origin := v.cfg.Where(keys...); origin != "" {
 		v.add(setting, value, origin)
 	}
 }
 
-// said returns where a setting is from: a flag, what stands for it, or the value of the file at the
-// pointer; "" if none says it.
-func (v *settingsView) said(flag, pointer string) string {
+// said returns where a setting is from: a flag, what stands for it, or the value of the file below
+// the keys; "" if none says it.
+func (v *settingsView) said(flag string, keys ...string) string {
 	if v.f.Given(flag) {
 		return v.f.Settings.SaidBy(flag)
 	}
-	return v.cfg.Where(pointer)
+	return v.cfg.Where(keys...)
 }
 
 // addAgent chooses the agent, and adds how it goes about the task.
@@ -154,31 +156,33 @@ func (v *settingsView) addAgent(place locate.Place) error {
 		case err != nil:
 			why = "the rules choose it by the task"
 		case f.Agent != "":
-			why = v.said("agent", "")
+			why = v.said("agent")
 		case v.cfg.Default == name && why == "default":
-			why = v.cfg.Where("/default")
+			why = v.cfg.Where("default")
 		}
 		v.agent = name
 		v.add("agent", name, why)
 	}
-	v.row("source", f.Source, "")
+	v.row("source", f.Source)
 	a := v.cfg.Agents[v.agent]
 	strategy := a.StrategyName()
 	if f.Given("strategy") {
 		strategy = strategies.RealName(f.Strategy.Value)
 	}
-	v.row("strategy", strategy, v.ofAgent("strategy"))
+	v.row("strategy", strategy, v.ofAgent("strategy")...)
 	if strategies.RealName(strategy) == a.StrategyName() {
-		v.fileRow("config of the strategy", string(a.Config), v.ofAgent("config"))
+		v.fileRow("config of the strategy", string(a.Config), v.ofAgent("config")...)
 	}
-	v.row("system", cmp.Or(f.System, a.System), v.ofAgent("system"))
-	v.fileRow("tools", strings.Join(a.Tools, ", "), v.ofAgent("tools"))
-	v.fileRow("mcp", strings.Join(a.MCP, ", "), v.ofAgent("mcp"))
+	v.row("system", cmp.Or(f.System, a.System), v.ofAgent("system")...)
+	v.fileRow("tools", strings.Join(a.Tools, ", "), v.ofAgent("tools")...)
+	v.fileRow("mcp", strings.Join(a.MCP, ", "), v.ofAgent("mcp")...)
 	return nil
 }
 
-// ofAgent returns the JSON pointer of a key of the agent.
-func (v *settingsView) ofAgent(key string) string { return config.Pointer("agents", v.agent, key) }
+// ofAgent returns the keys that lead to a key of the agent.
+func (v *settingsView) ofAgent(key ...string) []string {
+	return append([]string{"agents", v.agent}, key...)
+}
 
 // addModel adds the model, its server, the variable of its key, and how it is asked.
 func (v *settingsView) addModel() {
@@ -188,72 +192,72 @@ func (v *settingsView) addModel() {
 		name = f.Model
 	}
 	m := v.cfg.Models[name]
-	ofModel := func(keys ...string) string { return config.Pointer(append([]string{"models", name}, keys...)...) }
-	said := func(keys ...string) string { return v.cfg.Where(ofModel(keys...)) }
+	ofModel := func(keys ...string) []string { return append([]string{"models", name}, keys...) }
+	said := func(keys ...string) string { return v.cfg.Where(ofModel(keys...)...) }
 	server, keyVariable, policy, _ := v.cfg.Server(name, run.ClientOptions(v.c, f)) // an error is about the key
 	model := server.Model
 	if name != "" && (f.Model == "" || f.Model == name) {
 		model += " (" + name + ")"
 	}
-	v.add("model", model, v.said("model", v.ofAgent("model")), said("model"))
-	v.row("api", server.API, ofModel("api"))
+	v.add("model", model, v.said("model", v.ofAgent("model")...), said("model"))
+	v.row("api", server.API, ofModel("api")...)
 	variable, moved := "", ""
 	if getenv(endpoint.ServerVariableOf(server.API)) != "" {
 		variable = endpoint.ServerVariableOf(server.API)
 	}
 	if m.BaseURL == "" && !endpoint.SameMaker(server.API, m.API) {
-		moved = v.said("api", "")
+		moved = v.said("api")
 	}
 	address, _ := run.WithoutSecrets(server.BaseURL)
-	v.add("base-url", address, v.said("base-url", ofModel("base_url")), variable)
+	v.add("base-url", address, v.said("base-url", ofModel("base_url")...), variable)
 	key := "none is sent"
 	if keyVariable != "" {
 		key = "$" + keyVariable + map[bool]string{true: " (set)", false: " (not set)"}[getenv(keyVariable) != ""]
 	}
-	v.add("key", key, v.said("base-url", ""), moved, said("api_key_env"), said("base_url"))
-	v.row("policy", policy, ofModel("policy"))
+	v.add("key", key, v.said("base-url"), moved, said("api_key_env"), said("base_url"))
+	v.row("policy", policy, ofModel("policy")...)
 	idle := ""
 	if getenv(endpoint.IdleTimeoutVariable) != "" {
 		idle = endpoint.IdleTimeoutVariable
 	}
 	v.add("idle-timeout", cmp.Or(f.Idle, getenv(endpoint.IdleTimeoutVariable), m.Limits.IdleTimeout, "2m"),
-		v.said("idle-timeout", ""), idle, said("limits", "idle_timeout"))
-	v.fileRow("requests_per_minute", strconv.Itoa(m.Limits.RequestsPerMinute), ofModel("limits", "requests_per_minute"))
+		v.said("idle-timeout"), idle, said("limits", "idle_timeout"))
+	v.fileRow("requests_per_minute", strconv.Itoa(m.Limits.RequestsPerMinute), ofModel("limits", "requests_per_minute")...)
 	if m.Limits.Retries != nil {
-		v.fileRow("retries", strconv.Itoa(*m.Limits.Retries), ofModel("limits", "retries"))
+		v.fileRow("retries", strconv.Itoa(*m.Limits.Retries), ofModel("limits", "retries")...)
 	}
-	v.fileRow("timeout", m.Limits.Timeout, ofModel("limits", "timeout"))
-	v.fileRow("fallbacks", strings.Join(m.Fallbacks, ", "), ofModel("fallbacks"))
+	v.fileRow("timeout", m.Limits.Timeout, ofModel("limits", "timeout")...)
+	v.fileRow("fallbacks", strings.Join(m.Fallbacks, ", "), ofModel("fallbacks")...)
 }
 
 // addRest adds what tools may do, and how much.
 func (v *settingsView) addRest() {
 	f, a := v.f, v.cfg.Agents[v.agent]
-	v.row("dir", f.Dir, "")
+	v.row("dir", f.Dir)
 	word := f.Approve.Value
-	if !f.Given("approve") && v.cfg.Where(v.ofAgent("approval")) != "" {
+	if !f.Given("approve") && v.cfg.Where(v.ofAgent("approval")...) != "" {
 		word = cmp.Or(a.Approval.Default, approve.Ask)
 		if _, looser := a.ApprovalSaid(); v.cfg.Found && len(looser) > 0 {
 			word += " (you are asked all the same)"
 		}
 	}
-	v.row("approve", word, v.ofAgent("approval"))
+	v.row("approve", word, v.ofAgent("approval")...)
 	if !f.Given("approve") {
 		for _, tool := range slices.Sorted(maps.Keys(a.Approval.Tools)) {
-			v.fileRow("approve "+tool, a.Approval.Tools[tool], config.Pointer("agents", v.agent, "approval", "tools", tool))
+			v.fileRow("approve "+tool, a.Approval.Tools[tool], v.ofAgent("approval", "tools", tool)...)
 		}
 	}
-	origins := slices.DeleteFunc([]string{v.said("protect", ""), v.cfg.Where("/protected")}, func(s string) bool { return s == "" })
+	origins := slices.DeleteFunc([]string{v.said("protect"), v.cfg.Where("protected")}, func(s string) bool { return s == "" })
 	v.add("protect", strings.Join(slices.Concat(f.Protect, v.cfg.Protected), ", "), strings.Join(origins, " and "))
-	v.row("ask", strconv.FormatBool(f.Ask), "")
-	v.row("no-ask", strconv.FormatBool(f.NoAsk), "")
+	v.row("ask", strconv.FormatBool(f.Ask))
+	v.row("no-ask", strconv.FormatBool(f.NoAsk))
 	steps := "50 model calls for a task or a step of a plan"
 	if f.MaxSteps != 0 {
 		steps = strconv.Itoa(f.MaxSteps)
-	} else if v.cfg.Where(v.ofAgent("limits")) != "" {
+	} else if v.cfg.Where(v.ofAgent("limits")...) != "" {
 		steps += ", and the limits of the agent"
 	}
-	v.row("max-steps", steps, v.ofAgent("limits"))
+	v.row("max-steps", steps, v.ofAgent("limits")...)
 }
 
 // addStore adds where runs are kept, and what is written.
@@ -270,14 +274,14 @@ func (v *settingsView) addStore() error {
 	case v.c.Getenv("SEGUE_STORE") != "":
 		origin = "SEGUE_STORE"
 	case v.cfg.StorePath() != "":
-		origin = v.cfg.Where("/store/path")
+		origin = v.cfg.Where("store", "path")
 	}
 	v.add("store", cmp.Or(place.Path, config.StoreNone), origin)
-	v.row("session", f.Session, "")
-	v.row("stdin", f.Stdin.Value, "")
-	v.row("output", f.Out.Kind(), "")
-	v.row("plain", strconv.FormatBool(f.Out.Plain), "")
-	v.row("quiet", strconv.FormatBool(f.Out.Quiet), "")
-	v.row("verbose", strconv.FormatBool(f.Out.Verbose), "")
+	v.row("session", f.Session)
+	v.row("stdin", f.Stdin.Value)
+	v.row("output", f.Out.Kind())
+	v.row("plain", strconv.FormatBool(f.Out.Plain))
+	v.row("quiet", strconv.FormatBool(f.Out.Quiet))
+	v.row("verbose", strconv.FormatBool(f.Out.Verbose))
 	return nil
 }

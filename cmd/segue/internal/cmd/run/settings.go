@@ -108,7 +108,7 @@ func (s *settings) FromProfile(cfg *config.Config) error {
 		given["no_ask"] = false
 	}
 	for _, key := range slices.Sorted(maps.Keys(given)) {
-		where := cfg.Where(config.Pointer("profiles", s.Profile, key))
+		where := cfg.Where("profiles", s.Profile, key)
 		if where == "" {
 			continue
 		}
