@@ -29,63 +29,73 @@ import (
 // toolNames are the tools that an agent can name.
 var toolNames = slices.Concat(workfolder.ToolNames, []string{tools.AskUserName, orchestrator.ReadResultTool})
 
-// check finds what a schema cannot find, or would tell in other words.
-func (c *Config) check() []Problem {
-	found := c.ruled()
-	add := func(wrong bool, pointer, format string, args ...any) {
-		if wrong {
-			found = append(found, c.problem(pointer, format, args...))
-		}
+// checker collects the problems of a configuration.
+type checker struct {
+	*Config
+	found []Problem
+}
+
+func (c *checker) add(pointer, format string, args ...any) {
+	c.found = append(c.found, c.problem(pointer, format, args...))
+}
+
+func (c *checker) addIf(wrong bool, pointer, format string, args ...any) {
+	if wrong {
+		c.add(pointer, format, args...)
 	}
+}
+
+// check finds what a schema cannot find, or would tell in other words.
+func (c *checker) check() {
+	c.rules()
 	for _, name := range sortedKeys(c.Models) {
-		found = append(found, c.checkThinking(within("/models", name), c.Models[name])...)
+		c.checkThinking(within("/models", name), c.Models[name])
 	}
 	for _, name := range sortedKeys(c.Agents) {
-		found = append(found, c.checkAgent(name)...)
+		c.checkAgent(name)
 	}
 	for _, name := range sortedKeys(c.MCP) {
 		s, at := c.MCP[name], within("/mcp", name)
-		add(len(s.Command) == 0 && s.URL == "", at, "needs a command or a url")
-		add(len(s.Command) > 0 && s.URL != "", at, "has both a command and a url; give it one")
-		add(s.URL != "" && (s.Dir != "" || len(s.Env) > 0), at, "dir and env are for a command, and this server has a url")
-		add(s.URL == "" && len(s.HeaderEnv) > 0, at+"/header_env", "headers are for a url, and this server has a command: name the variables in env")
-		add(len(s.Command) > 0 && s.Command[0] == "", at+"/command", "the program is empty")
+		c.addIf(len(s.Command) == 0 && s.URL == "", at, "needs a command or a url")
+		c.addIf(len(s.Command) > 0 && s.URL != "", at, "has both a command and a url; give it one")
+		c.addIf(s.URL != "" && (s.Dir != "" || len(s.Env) > 0), at, "dir and env are for a command, and this server has a url")
+		c.addIf(s.URL == "" && len(s.HeaderEnv) > 0, at+"/header_env", "headers are for a url, and this server has a command: name the variables in env")
+		c.addIf(len(s.Command) > 0 && s.Command[0] == "", at+"/command", "the program is empty")
 	}
 	for i, r := range c.Rules {
 		at := within("/rules", i)
-		add(r.Keywords != nil && len(r.Keywords) == 0, at+"/keywords", "is empty, and so would fit nothing")
+		c.addIf(r.Keywords != nil && len(r.Keywords) == 0, at+"/keywords", "is empty, and so would fit nothing")
 		given := 0
 		for _, key := range []string{"/source", "/keywords", "/pattern"} {
 			if c.says(at + key) {
 				given++
 			}
 		}
-		add(given != 1 && c.says(at+"/agent"), at, "needs one of source, keywords and pattern")
+		c.addIf(given != 1 && c.says(at+"/agent"), at, "needs one of source, keywords and pattern")
 	}
 	for _, name := range sortedKeys(c.Profiles) {
 		at := within("/profiles", name) + "/max_steps"
-		add(c.Profiles[name].MaxSteps == 0 && c.says(at), at, "0 steps do nothing; say how many, or -1 for no bound")
+		c.addIf(c.Profiles[name].MaxSteps == 0 && c.says(at), at, "0 steps do nothing; say how many, or -1 for no bound")
 	}
 	large := c.LargeResults
-	add(len(c.Agents) == 0 && c.Agents != nil, "/agents", "there is no agent")
-	add(large.Keep != nil && *large.Keep < 0, "/large_results/keep", "must not be negative")
-	add(large.Max < 0, "/large_results/max", "must not be negative")
-	add(large.Show != 0 && large.Show < leastShown, "/large_results/show", "must be at least %d", leastShown)
-	return found
+	c.addIf(len(c.Agents) == 0 && c.Agents != nil, "/agents", "there is no agent")
+	c.addIf(large.Keep != nil && *large.Keep < 0, "/large_results/keep", "must not be negative")
+	c.addIf(large.Max < 0, "/large_results/max", "must not be negative")
+	c.addIf(large.Show != 0 && large.Show < leastShown, "/large_results/show", "must be at least %d", leastShown)
 }
 
 // checkThinking finds keys that the API of a model does not have, and settings that its client
 // refuses.
-func (c *Config) checkThinking(at string, m Model) []Problem {
-	var found []Problem
-	own := cmp.Or(m.API, endpoint.Chat)
-	for key, api := range map[string]string{"summary": endpoint.Responses, "thinking": endpoint.Anthropic, "cache": endpoint.Anthropic} {
-		if own != api && (key == "summary" && m.Summary != "" || key == "thinking" && m.Thinking != Thinking{} || key == "cache" && m.Cache != "") {
-			found = append(found, c.problem(at+"/"+key, "is for models with api: %s, and this one has api: %s", api, own))
-		}
+func (c *checker) checkThinking(at string, m Model) {
+	own, before := cmp.Or(m.API, endpoint.Chat), len(c.found)
+	misfit := func(given bool, key, api string) {
+		c.addIf(given && own != api, at+"/"+key, "is for models with api: %s, and this one has api: %s", api, own)
 	}
-	if len(found) > 0 || own != endpoint.Anthropic {
-		return found
+	misfit(m.Summary != "", "summary", endpoint.Responses)
+	misfit(m.Thinking != Thinking{}, "thinking", endpoint.Anthropic)
+	misfit(m.Cache != "", "cache", endpoint.Anthropic)
+	if len(c.found) > before || own != endpoint.Anthropic {
+		return
 	}
 	client := endpoint.Client{API: m.API, Model: m.Model, NoEnvironment: true}
 	m.setThinking(&client)
@@ -95,102 +105,81 @@ func (c *Config) checkThinking(at string, m Model) []Problem {
 		if !c.says(where) {
 			where = path.Dir(where)
 		}
-		found = append(found, c.problem(where, "%s", bad.Problem))
+		c.add(where, "%s", bad.Problem)
 	}
-	return found
 }
 
 // checkAgent finds what does not fit together in an agent.
-func (c *Config) checkAgent(name string) []Problem {
+func (c *checker) checkAgent(name string) {
 	a, at := c.Agents[name], within("/agents", name)
-	var found []Problem
-	add := func(wrong bool, pointer, format string, args ...any) {
-		if wrong {
-			found = append(found, c.problem(pointer, format, args...))
-		}
-	}
 	kind := a.StrategyName()
 	if builtin.Table(kind) == nil {
-		return nil // the schema reports it
+		return // the schema reports it
 	}
-	for list, what := range map[string]string{"/tools": "tool", "/mcp": "server"} {
-		entries := a.Tools
-		if what == "server" {
-			entries = a.MCP
-		}
-		for i, entry := range entries {
-			add(slices.Contains(entries[:i], entry), within(at+list, i), "the %s is there twice", what)
-		}
+	for i, tool := range a.Tools {
+		c.addIf(slices.Contains(a.Tools[:i], tool), within(at+"/tools", i), "the tool is there twice")
 	}
-	for i, child := range a.Children {
-		found = append(found, c.checkChild(name, i, child)...)
+	for i, server := range a.MCP {
+		c.addIf(slices.Contains(a.MCP[:i], server), within(at+"/mcp", i), "the server is there twice")
+	}
+	for i := range a.Children {
+		c.checkChild(a, within(at+"/children", i), i)
 	}
 	executors, what := a.children(asExecutor), kind
 	if len(executors) > 0 {
 		what += " with an executor"
 	}
 	only := kind == builtin.LLMOnly && (a.Tools != nil || len(a.Children) > 0)
-	add(a.Model == "" && len(c.Models) > 1 && a.asksModel(), at, "there is more than one model; say which: model: %s", strings.Join(sortedKeys(c.Models), " or "))
-	add(len(a.MCP) > 0 && !a.usesTools(), at+"/mcp", "%s calls no tools; give them to another agent", what)
-	add(a.Model != "" && !a.asksModel(), at+"/model", "%s asks no model itself; say it of the executor", kind)
-	add(a.System != "" && !a.asksModel(), at+"/system", "%s asks no model itself; say it of the executor", kind)
-	add(!a.callsTools() && len(a.children(asTool)) > 0 || only, at, "%s calls no tools; give them to another agent", what)
-	add(kind == builtin.ToolFirst && a.Tools != nil && len(a.Tools)+len(a.Children)+len(a.MCP) == 0, at+"/tools", "%s must call a tool, and there is none", kind)
-	add(len(executors) > 1 && !strategies.KeysOf(kind)["executors"], at+"/children", "%s takes one executor", kind)
+	c.addIf(a.Model == "" && len(c.Models) > 1 && a.asksModel(), at, "there is more than one model; say which: model: %s", strings.Join(sortedKeys(c.Models), " or "))
+	c.addIf(len(a.MCP) > 0 && !a.usesTools(), at+"/mcp", "%s calls no tools; give them to another agent", what)
+	c.addIf(a.Model != "" && !a.asksModel(), at+"/model", "%s asks no model itself; say it of the executor", kind)
+	c.addIf(a.System != "" && !a.asksModel(), at+"/system", "%s asks no model itself; say it of the executor", kind)
+	c.addIf(!a.callsTools() && len(a.children(asTool)) > 0 || only, at, "%s calls no tools; give them to another agent", what)
+	c.addIf(kind == builtin.ToolFirst && a.Tools != nil && len(a.Tools)+len(a.Children)+len(a.MCP) == 0, at+"/tools", "%s must call a tool, and there is none", kind)
+	c.addIf(len(executors) > 1 && !strategies.KeysOf(kind)["executors"], at+"/children", "%s takes one executor", kind)
 	for _, other := range executors {
-		add(len(executors) > 1 && c.limits(other) != Agent{}.Limits && !strings.Contains(string(a.Config), `"step_limits"`), at+"/children",
+		c.addIf(len(executors) > 1 && c.limits(other) != Agent{}.Limits && !strings.Contains(string(a.Config), `"step_limits"`), at+"/children",
 			"the executor %s has limits, and there is more than one executor: bound them all with config: {step_limits: …}", other)
 	}
-	return slices.Concat(found, c.checkStops(name), c.checkBound(name))
+	c.checkStops(a, at)
+	c.checkBound(name, a)
 }
 
-func (c *Config) checkChild(name string, i int, child Child) []Problem {
-	a, at := c.Agents[name], within(within("/agents", name)+"/children", i)
+func (c *checker) checkChild(a Agent, at string, i int) {
+	child := a.Children[i]
 	other, known := c.Agents[child.Agent]
 	key, _ := strategies.KeysOf(a.StrategyName()).Executor()
 	switch {
 	case !known: // a rule, or the schema, reports it
 	case child.As == asExecutor && key == "":
-		return []Problem{c.problem(at, "the strategy %s hands nothing on; use the agent as: %s", a.StrategyName(), asTool)}
+		c.add(at, "the strategy %s hands nothing on; use the agent as: %s", a.StrategyName(), asTool)
 	case child.As != asExecutor && other.Description == "":
-		return []Problem{c.problem(at, "%s needs a description, for the model that may call it", child.Agent)}
-	case slices.ContainsFunc(a.Children[:i], func(before Child) bool { return before.Agent == child.Agent }):
-		return []Problem{c.problem(at, "the agent is there twice")}
+		c.add(at, "%s needs a description, for the model that may call it", child.Agent)
+	default:
+		c.addIf(slices.ContainsFunc(a.Children[:i], func(before Child) bool { return before.Agent == child.Agent }), at, "the agent is there twice")
 	}
-	return nil
 }
 
 // checkStops finds an agent whose strategy ends the model's turns by stop sequences, and whose
 // model, or a fallback of it, is asked by an API without any. Without tools it needs none.
-func (c *Config) checkStops(name string) []Problem {
-	a := c.Agents[name]
+func (c *checker) checkStops(a Agent, at string) {
 	if a.StrategyName() != react.Name || a.Tools != nil && len(a.Tools)+len(a.MCP)+len(a.children(asTool)) == 0 {
-		return nil
+		return
 	}
 	for _, model := range closure([]string{c.ModelOf(a)}, func(name string) []string { return c.Models[name].Fallbacks }) {
-		if api := c.Models[model].API; api == endpoint.Responses {
-			return []Problem{c.problem(within("/agents", name)+"/strategy", "%s needs stop sequences, and the model %s has api: %s, which has none: choose another strategy, or api: %s",
-				react.Name, model, api, endpoint.Chat)}
-		}
+		c.addIf(c.Models[model].API == endpoint.Responses, at+"/strategy", "%s needs stop sequences, and the model %s has api: %s, which has none: choose another strategy, or api: %s",
+			react.Name, model, endpoint.Responses, endpoint.Chat)
 	}
-	return nil
 }
 
 // checkBound finds tools that a child names but its parent forbids.
-func (c *Config) checkBound(name string) []Problem {
-	a := c.Agents[name]
-	if a.Tools == nil {
-		return nil
-	}
-	var found []Problem
+func (c *checker) checkBound(name string, a Agent) {
 	for _, below := range closure(a.children(asExecutor), func(name string) []string { return c.Agents[name].next() }) {
 		for k, tool := range c.Agents[below].Tools {
-			if !slices.Contains(a.Tools, tool) {
-				found = append(found, c.problem(within(within("/agents", below)+"/tools", k), "%s hands work on to %s, and its tools do not allow %s", name, below, tool))
-			}
+			c.addIf(a.Tools != nil && !slices.Contains(a.Tools, tool), within(within("/agents", below)+"/tools", k),
+				"%s hands work on to %s, and its tools do not allow %s", name, below, tool)
 		}
 	}
-	return found
 }
 
 // closure returns names, and all that follow from them.
@@ -205,14 +194,13 @@ func closure(names []string, next func(string) []string) []string {
 	return names
 }
 
-// tryAgents makes each agent as a run would, to find problems that check cannot find.
-func (c *Config) tryAgents() []Problem {
-	var found []Problem
+// try makes each agent as a run would, to find problems that check cannot find.
+func (c *checker) try() {
 	for _, name := range sortedKeys(c.Agents) {
-		found = append(found, c.tryStrategy(name)...)
+		c.tryStrategy(name)
 	}
-	if len(found) > 0 {
-		return found
+	if len(c.found) > 0 {
+		return
 	}
 	o := Options{MCP: map[string][]tools.Tool{}}
 	for name := range c.MCP {
@@ -227,29 +215,27 @@ func (c *Config) tryAgents() []Problem {
 			_, err = orchestrator.New(orchestrator.Config{Client: scripted.New(), Strategies: setup.Strategies, Tools: setup.Tools, LargeResults: c.KeepLarge()})
 		}
 		if err != nil {
-			found = append(found, c.problem(within("/agents", name), "%s", plainwords.Line(err)))
+			c.add(within("/agents", name), "%s", plainwords.Line(err))
 		}
 	}
-	return found
 }
 
 // nothing is the function of a tool of which only the name matters.
 func nothing(context.Context, struct{}) (string, error) { return "", nil }
 
 // tryStrategy makes the strategy of an agent, to find errors that it reports about its config.
-func (c *Config) tryStrategy(name string) []Problem {
-	a, at := c.Agents[name], within("/agents", name)+"/config"
+func (c *checker) tryStrategy(name string) {
+	a, at, before := c.Agents[name], within("/agents", name)+"/config", len(c.found)
 	members, err := strategies.ConfigMembers(a.Config)
-	if err != nil {
-		return []Problem{c.problem(at, "must be a mapping")}
+	if err == nil {
+		err = made(a.StrategyName(), members)
 	}
-	if err = made(a.StrategyName(), members); err == nil {
-		return nil
+	if err == nil {
+		return
 	}
-	if wrong := c.tryConfig(a.StrategyName(), at, nil, members); len(wrong) > 0 {
-		return wrong
+	if c.tryConfig(a.StrategyName(), at, nil, members); len(c.found) == before {
+		c.add(at, "%s", plainwords.Line(err))
 	}
-	return []Problem{c.problem(at, "%s", plainwords.Line(err))}
 }
 
 // made returns the error of a strategy about its config.
@@ -263,26 +249,20 @@ func made(strategy string, members any) error {
 
 // tryConfig finds the errors that a strategy itself reports about its config. It tries each key
 // alone, to find the key of each error.
-func (c *Config) tryConfig(strategy, at string, way []string, members map[string]any) []Problem {
-	var found []Problem
+func (c *checker) tryConfig(strategy, at string, way []string, members map[string]any) {
 	for _, key := range sortedKeys(members) {
 		own, value := append(slices.Clip(way), key), members[key]
 		for _, name := range slices.Backward(own) {
 			value = map[string]any{name: value}
 		}
-		err := made(strategy, value)
-		if err == nil {
-			continue
+		err, before := made(strategy, value), len(c.found)
+		if inner, _ := members[key].(map[string]any); err != nil && key == "prompts" {
+			c.tryConfig(strategy, within(at, key), own, inner)
 		}
-		inner, _ := members[key].(map[string]any)
-		within := within(at, key)
-		if deeper := c.tryConfig(strategy, within, own, inner); key == "prompts" && len(deeper) > 0 {
-			found = append(found, deeper...)
-		} else {
-			found = append(found, c.problem(within, "%s", plaintext.OneLine(goField.ReplaceAllString(err.Error(), ""))))
+		if err != nil && len(c.found) == before {
+			c.add(within(at, key), "%s", plaintext.OneLine(goField.ReplaceAllString(err.Error(), "")))
 		}
 	}
-	return found
 }
 
 // goField matches the beginning of a strategy's error about its Config.

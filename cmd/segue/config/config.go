@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
-	"slices"
 	"strings"
 
 	"github.com/segue-go/segue/cmd/segue/internal/regularfile"
@@ -178,7 +177,11 @@ func Parse(path string, text []byte) (*Config, error) {
 // Try makes each agent once, to find problems that Parse cannot find. This executes templates and
 // schemas, so do not try an untrusted file. Problems are returned as an [*Error]. Try calls no
 // model and needs no key.
-func (c *Config) Try() error { return c.problems(c.tryAgents()) }
+func (c *Config) Try() error {
+	tried := &checker{Config: c}
+	tried.try()
+	return c.problems(tried.found)
+}
 
 // problems returns an [*Error] with the problems; nil if there are none.
 func (c *Config) problems(found []Problem) error {
@@ -219,7 +222,9 @@ func (c *Config) parse(text []byte) []Problem {
 			}
 		}
 	}
-	switch all := slices.Concat(values, c.check(), keys); {
+	checked := &checker{c, values}
+	checked.check()
+	switch all := append(checked.found, keys...); {
 	case len(all) > 0:
 		return all
 	case len(others) == 0 && wrongType != nil:

@@ -21,7 +21,9 @@ func parsed(text string) (*Config, []string) {
 	problems := []string{}
 	found := c.parse([]byte(text))
 	if len(found) == 0 {
-		found = c.tryAgents()
+		tried := &checker{Config: c}
+		tried.try()
+		found = tried.found
 	}
 	for _, p := range inOrder(found) {
 		problems = append(problems, p.String())

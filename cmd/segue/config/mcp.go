@@ -94,37 +94,6 @@ func (c *Config) MCPAccess(name string, getenv func(string) string) (dir string,
 	return dir, keys, withheld
 }
 
-// mcpWarnings returns the variables of keys that are not set.
-func (c *Config) mcpWarnings(getenv func(string) string) []Problem {
-	var found []Problem
-	for _, name := range sortedKeys(c.MCP) {
-		s, at := c.MCP[name], within("/mcp", name)
-		for _, header := range sortedKeys(s.HeaderEnv) {
-			if _, variable := headerVariable(s.HeaderEnv[header]); getenv(variable) == "" {
-				found = append(found, c.problem(within(at+"/header_env", header), "the environment variable %s is not set; set it before this server is used", variable))
-			}
-		}
-		for i, entry := range s.Env {
-			if !strings.Contains(entry, "=") && getenv(entry) == "" {
-				found = append(found, c.problem(within(at+"/env", i), "the environment variable %s is not set; the command does without it", entry))
-			}
-		}
-		used := false
-		for _, a := range c.Agents {
-			used = used || slices.Contains(a.MCP, name)
-		}
-		if !used {
-			found = append(found, c.problem(at, "no agent uses this server; say mcp: [%s] in one", name))
-		}
-	}
-	return found
-}
-
-// missingServer is the error of an agent whose MCP server is not in the [Options].
-func missingServer(name string) error {
-	return fmt.Errorf("it uses the MCP server %s, which is not connected", name)
-}
-
 // MCPTarget identifies what is behind an MCP server, whatever a file calls it: its command, with
 // the folder if that matters, or its address.
 func (c *Config) MCPTarget(name string) string {
@@ -223,7 +192,7 @@ func (s *Setup) addMCP(reached []reachedAgent, o Options) error {
 		for _, server := range agent.MCP {
 			list, connected := o.MCP[server]
 			if !connected {
-				return fmt.Errorf("agent %s: %w", agent.name, missingServer(server))
+				return fmt.Errorf("agent %s: it uses the MCP server %s, which is not connected", agent.name, server)
 			}
 			if added[server] {
 				continue

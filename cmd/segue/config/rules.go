@@ -104,28 +104,24 @@ var textRules = []rule{
 	{"/store/keep", problemOf(keptFor)},
 }
 
-// ruled returns the problems of the rules.
-func (c *Config) ruled() []Problem {
-	var found []Problem
+// rules finds the problems of the rules.
+func (c *checker) rules() {
+	check := func(r rule, s spot) {
+		if text := r.check(s); text != "" {
+			c.add(s.pointer, "%s", text)
+		}
+	}
 	for _, r := range keyRules {
-		c.each(r.path, func(s spot, _ any) { found = append(found, s.check(r)...) })
+		c.each(r.path, func(s spot, _ any) { check(r, s) })
 	}
 	for _, r := range textRules {
 		c.each(r.path, func(s spot, value any) {
 			if text, ok := value.(string); ok {
 				s.text = text
-				found = append(found, s.check(r)...)
+				check(r, s)
 			}
 		})
 	}
-	return found
-}
-
-func (s spot) check(r rule) []Problem {
-	if text := r.check(s); text != "" {
-		return []Problem{s.problem(s.pointer, "%s", text)}
-	}
-	return nil
 }
 
 // each calls do with the places at a path of the document, in order, and their values.
