@@ -1,7 +1,6 @@
 package config
 
 import (
-	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -89,30 +88,4 @@ func TestApproval_byPathInAFoundFile(t *testing.T) {
 	require.Equal(t, machine.VerdictAsk, policy(other), "of no agent")
 	said, _ := c.Agents["writer"].ApprovalSaid()
 	require.Equal(t, []string{"default: ask", "write_file: never", "edit_file src/**: always", "write_file *.md: ask", "write_file Docs/**: never", "write_file src/**: always", "write_file src/gen/**: never"}, said)
-}
-
-// Mistakes are told with their places.
-func TestApproval_byPathMistakes(t *testing.T) {
-	_, err := Parse("segue.yaml", []byte(`agents:
-  a:
-    approval:
-      paths:
-        ask_user: {"*": ask}
-        wirte_file: {"*": ask}
-        write_file: {"/src": ask, "a/../b": ask, "[": ask, "": never, x: perhaps}
-`))
-	var e *Error
-	require.ErrorAs(t, err, &e)
-	var all []string
-	for _, p := range e.Problems {
-		all = append(all, p.String())
-	}
-	text := strings.Join(all, "\n")
-	require.Contains(t, text, `no tool for files "ask_user"; there are: list_files`)
-	require.Contains(t, text, `no tool for files "wirte_file" (did you mean write_file?); there are: list_files`)
-	for _, glob := range []string{"/src", "a/../b", "[", ""} {
-		require.Contains(t, text, `"`+glob+`" is not a glob of paths`)
-	}
-	require.Contains(t, text, "7:") // the line
-	require.Contains(t, text, `write_file.x: must be one of "ask"`)
 }

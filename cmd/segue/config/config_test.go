@@ -206,16 +206,49 @@ func TestConfig_problems(t *testing.T) {
 				"5:27: rules[1].pattern: this is no regular expression: missing closing ): `(`", `6:6: rules[2].agent: no agent "b"; there are: a`, "6:27: rules[2].keywords[0]: has no letter and no digit",
 			},
 		},
+
+		"MCP, unknown server": {"mcp: {files: {command: [x]}}\nagents: {a: {mcp: [file, files, files]}}\n", []string{
+			`2:20: agents.a.mcp[0]: no MCP server "file" (did you mean files?); there are: files`, "2:33: agents.a.mcp[2]: the server is there twice",
+		}},
+		"both":         {"mcp:\n  a: {command: [x], url: 'http://h'}\n  b: {prefix: b}\nagents: {a: {}}\n", []string{"2:3: mcp.a: has both a command and a url; give it one", "3:3: mcp.b: needs a command or a url"}},
+		"MCP, misfits": {"mcp:\n  a: {url: 'http://h', dir: x}\n  b: {command: [x], header_env: {A: KEY}}\nagents: {a: {}}\n", []string{"2:3: mcp.a: dir and env are for a command, and this server has a url", "3:21: mcp.b.header_env: headers are for a url, and this server has a command: name the variables in env"}},
+		"no program":   {"mcp: {a: {command: ['']}}\nagents: {a: {}}\n", []string{"1:11: mcp.a.command: the program is empty"}},
+		"addresses": {"mcp:\n  a: {url: 'ftp://h'}\n  b: {url: 'http://h/?key=1'}\nagents: {a: {}}\n", []string{
+			"2:7: mcp.a.url: must be the address of a server, with http:// or https://", "3:7: mcp.b.url: must be a plain address, without user, password or query; a key is named by header_env",
+		}},
+		"keys": {"mcp:\n  a: {url: 'http://h', header_env: {Authorization: Bearer ghp_xyz}, token: ghp_xyz}\n  b: {command: [x], env: [API_KEY=xyz, 1=2, LEVEL=warn]}\nagents: {a: {}}\n", []string{
+			"2:37: mcp.a.header_env.Authorization: " + noHeaderKeyHere, "2:69: mcp.a.token: a key has no place in this file: name its environment variable in header_env or env",
+			"3:27: mcp.b.env[0]: " + noEnvKeyHere, "3:40: mcp.b.env[1]: must be the NAME of a variable, or NAME=value",
+		}},
+		"MCP, values": {"mcp:\n  a: {command: [x], prefix: a.b, timeout: 0s, connect_timeout: soon}\n  'b c': {command: [x]}\nagents: {a: {}}\n", []string{
+			"2:21: mcp.a.prefix: a prefix has at most 32 letters, digits, - and _", "2:34: mcp.a.timeout: must be a duration above zero, such as 90s or 2m",
+			"2:47: mcp.a.connect_timeout: must be a duration above zero, such as 90s or 2m", "3:3: mcp.b c: a name has 1 to 64 letters, digits, - and _",
+		}},
+		"protocols": {"mcp: {a: {command: [x], protocol: '2025-06-18'}, b: {command: [x], protocol: 1.0}, c: {command: [x], protocol: '2025-01-01'}}\nagents: {a: {}}\n", []string{
+			"1:68: mcp.b.protocol: this is a number, and must be a text: put it in quotes",
+			`1:102: mcp.c.protocol: must be one of "2026-07-28", "2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"; did you mean 2025-11-25?`,
+		}},
+		"no use": {"mcp: {f: {command: [x]}}\nagents: {a: {strategy: llm-only, mcp: [f]}, b: {strategy: planning, mcp: [f], children: [{agent: c, as: executor}]}, c: {}}\n", []string{
+			"2:34: agents.a.mcp: llm-only calls no tools; give them to another agent", "2:69: agents.b.mcp: plan-and-execute with an executor calls no tools; give them to another agent",
+		}},
+		"tools that are not known yet": {"mcp: {f: {command: [x]}}\nagents: {a: {mcp: [f], approval: {tools: {f_move: never}}, config: {tool_choice: {mode: tool, name: f_move}}}}\n", []string{}},
+		"approval by paths": {
+			"agents:\n  a:\n    approval:\n      paths:\n        ask_user: {'*': ask}\n        wirte_file: {'*': ask}\n        write_file: {/src: ask, a/../b: ask, '[': ask, '': never, x: perhaps}\n",
+			[]string{
+				"5:9: agents.a.approval.paths.ask_user: no tool for files \"ask_user\"; there are: list_files, read_file, write_file, edit_file, search_files",
+				"6:9: agents.a.approval.paths.wirte_file: no tool for files \"wirte_file\" (did you mean write_file?); there are: list_files, read_file, write_file, edit_file, search_files",
+				"7:22: agents.a.approval.paths.write_file./src: \"/src\" is not a glob of paths within the folder, such as src/** or *.md", "7:33: agents.a.approval.paths.write_file.a/../b: \"a/../b\" is not a glob of paths within the folder, such as src/** or *.md",
+				"7:46: agents.a.approval.paths.write_file.[: \"[\" is not a glob of paths within the folder, such as src/** or *.md", "7:56: agents.a.approval.paths.write_file.: \"\" is not a glob of paths within the folder, such as src/** or *.md",
+				`7:67: agents.a.approval.paths.write_file.x: must be one of "ask", "always", "never", "untrusted"`,
+			},
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, got := parsed(tt.text)
 			require.ElementsMatch(t, tt.want, got)
 		})
 	}
-	_, got := parsed("agents: {a: {config: {schema: {name: x, schema: {type: nonsense}}}}}")
-	require.Len(t, got, 1)
-	require.True(t, strings.HasPrefix(got[0], "1:23: agents.a.config.schema: the schema: "), got[0])
-	_, got = parsed("agents: {a: {strategy: reflexion}}")
+	_, got := parsed("agents: {a: {strategy: reflexion}}")
 	require.Len(t, got, 1)
 	for _, name := range strategies.Words() {
 		require.Contains(t, got[0], name)
@@ -224,9 +257,57 @@ func TestConfig_problems(t *testing.T) {
 		_, got := parsed("agents: {a: {strategy: " + name + ", config: {}}}")
 		require.Empty(t, got, name)
 	}
-	_, got = parsed("agents:\n\t- a: [")
-	require.Len(t, got, 1)
-	require.Regexp(t, `^\d+:\d+: it is not YAML: `, got[0])
+}
+
+// TestConfig_oneProblem: of each text one thing is said, or nothing.
+func TestConfig_oneProblem(t *testing.T) {
+	const (
+		noStops   = "agents.a.strategy: react needs stop sequences, and the model m has api: responses, which has none: choose another strategy, or api: chat"
+		noStopsIn = "models.m.policy: the format react needs stop sequences, and api: responses has none: choose another format, or api: chat"
+		react     = "models: {m: {model: m, api: responses}, c: {model: m}, f: {model: m, fallbacks: [c, m]}}\nagents: {a: {strategy: react, "
+		model     = "agents: {a: {}}\nmodels: {m: {model: m, "
+	)
+	for text, want := range map[string]string{
+		"agents: {a: {config: {schema: {name: x, schema: {type: nonsense}}}}}": "1:23: agents.a.config.schema: the schema: ",
+		"agents:\n\t- a: [": "it is not YAML: ",
+
+		react + "model: m}}": noStops, react + "model: f}}": noStops, react + "model: m, tools: [read_file]}}": noStops,
+		react + "model: c}}": "", react + "model: m, tools: []}}": "",
+		"models: {m: {model: m, api: responses}}\nagents: {a: {strategy: react}}": noStops,
+		model + "api: responses, policy: react}}":                                 noStopsIn,
+		model + "api: responses, policy: hermes}}":                                "",
+		model + "policy: react}}":                                                 "",
+		model + "api: anthropic, policy: react}}":                                 "",
+
+		model + "summary: auto}}":                                                "is for models with api: responses, and this one has api: chat",
+		model + "thinking: {mode: adaptive}}}":                                   "is for models with api: anthropic, and this one has api: chat",
+		model + "api: responses, cache: 5m}}":                                    "is for models with api: anthropic, and this one has api: responses",
+		model + "api: anthropic, cache: 2h}}":                                    `must be one of "5m", "1h"`,
+		model + "api: anthropic, summary: auto}}":                                "is for models with api: responses, and this one has api: anthropic",
+		model + "api: anthropic, thinking: {}}}":                                 "mode",
+		model + "api: anthropic, thinking: {mode: enabled}}}":                    "is 0; it is at least 1024",
+		model + "api: anthropic, thinking: {mode: adaptive, budget: 2000}}}":     "only enabled has a budget",
+		model + "api: anthropic, thinking: {mode: disabled, display: omitted}}}": "only adaptive and enabled have it",
+
+		"agents: {one: {config: {handoffs: [{strategy: two}]}}}":                                                                                                          `no agent "two"; there are: one`,
+		"agents: {one: {config: {handoffs: [{strategy: one, tool: read_file}]}}}":                                                                                         `there is another tool "read_file"`,
+		"agents: {one: {config: {handoffs: [{strategy: one, tool: two}]}, children: [{agent: two}]}, two: {description: x}}":                                              `there is another tool "two"`,
+		"agents: {one: {config: {handoffs: [{strategy: one, history: some}]}}}":                                                                                           "history",
+		"agents: {one: {config: {handoffs: two}}}":                                                                                                                        "handoffs",
+		"agents: {one: {strategy: retry, config: {handoffs: [{strategy: one}]}}}":                                                                                         "handoffs",
+		"agents: {one: {strategy: retry, tools: [], children: [{agent: two, as: executor}]}, two: {config: {handoffs: [{strategy: three}]}}, three: {tools: [ask_user]}}": "its tools do not allow ask_user",
+
+		"agents: {a: {}}\nstore: {keep: long}": "2:9: store.keep: must be an age, such as 12h, 30d or 8w",
+		"agents: {a: {}}\nstore: runs.db":      "2:1: store: this is a text, and must be a mapping",
+	} {
+		_, got := parsed(text)
+		if want == "" {
+			require.Empty(t, got, text)
+			continue
+		}
+		require.Len(t, got, 1, text)
+		require.Contains(t, got[0], want, text)
+	}
 }
 
 // A key of a provider is refused wherever somebody may put it, and no text shows it.

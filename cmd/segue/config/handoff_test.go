@@ -28,20 +28,4 @@ func TestParse_handoffs(t *testing.T) {
 	setup, err = c.Setup("triage", Options{Strategy: "react"})
 	require.NoError(t, err)
 	require.Equal(t, []string{"triage"}, setup.Strategies.Names(), "another strategy has another config")
-
-	for _, test := range []struct{ agents, problem string }{
-		{`one: {config: {handoffs: [{strategy: two}]}}`, `no agent "two"; there are: one`},
-		{`one: {config: {handoffs: [{strategy: one, tool: read_file}]}}`, `there is another tool "read_file"`},
-		{`one: {config: {handoffs: [{strategy: one, tool: two}]}, children: [{agent: two}]}, two: {description: x}`, `there is another tool "two"`},
-		{`one: {config: {handoffs: [{strategy: one, history: some}]}}`, `history`},
-		{`one: {config: {handoffs: two}}`, `handoffs`},
-		{`one: {strategy: retry, config: {handoffs: [{strategy: one}]}}`, `handoffs`},
-		{`one: {strategy: retry, tools: [], children: [{agent: two, as: executor}]}, two: {config: {handoffs: [{strategy: three}]}}, three: {tools: [ask_user]}`, `its tools do not allow ask_user`},
-	} {
-		c, err := Parse("segue.yaml", []byte("agents: {"+test.agents+"}"))
-		if err == nil {
-			err = c.Try()
-		}
-		require.ErrorContains(t, err, test.problem, test.agents)
-	}
 }

@@ -13,45 +13,6 @@ import (
 	"github.com/segue-go/segue/tools/mcptools"
 )
 
-// Everything that is wrong with an MCP server is found, with its place; a key is not quoted.
-func TestMCP_problems(t *testing.T) {
-	for name, tt := range map[string]struct {
-		text string
-		want []string
-	}{
-		"unknown server": {"mcp: {files: {command: [x]}}\nagents: {a: {mcp: [file, files, files]}}\n", []string{
-			`2:20: agents.a.mcp[0]: no MCP server "file" (did you mean files?); there are: files`, "2:33: agents.a.mcp[2]: the server is there twice",
-		}},
-		"both":       {"mcp:\n  a: {command: [x], url: 'http://h'}\n  b: {prefix: b}\nagents: {a: {}}\n", []string{"2:3: mcp.a: has both a command and a url; give it one", "3:3: mcp.b: needs a command or a url"}},
-		"misfits":    {"mcp:\n  a: {url: 'http://h', dir: x}\n  b: {command: [x], header_env: {A: KEY}}\nagents: {a: {}}\n", []string{"2:3: mcp.a: dir and env are for a command, and this server has a url", "3:21: mcp.b.header_env: headers are for a url, and this server has a command: name the variables in env"}},
-		"no program": {"mcp: {a: {command: ['']}}\nagents: {a: {}}\n", []string{"1:11: mcp.a.command: the program is empty"}},
-		"addresses": {"mcp:\n  a: {url: 'ftp://h'}\n  b: {url: 'http://h/?key=1'}\nagents: {a: {}}\n", []string{
-			"2:7: mcp.a.url: must be the address of a server, with http:// or https://", "3:7: mcp.b.url: must be a plain address, without user, password or query; a key is named by header_env",
-		}},
-		"keys": {"mcp:\n  a: {url: 'http://h', header_env: {Authorization: Bearer ghp_xyz}, token: ghp_xyz}\n  b: {command: [x], env: [API_KEY=xyz, 1=2, LEVEL=warn]}\nagents: {a: {}}\n", []string{
-			"2:37: mcp.a.header_env.Authorization: " + noHeaderKeyHere, "2:69: mcp.a.token: a key has no place in this file: name its environment variable in header_env or env",
-			"3:27: mcp.b.env[0]: " + noEnvKeyHere, "3:40: mcp.b.env[1]: must be the NAME of a variable, or NAME=value",
-		}},
-		"values": {"mcp:\n  a: {command: [x], prefix: a.b, timeout: 0s, connect_timeout: soon}\n  'b c': {command: [x]}\nagents: {a: {}}\n", []string{
-			"2:21: mcp.a.prefix: a prefix has at most 32 letters, digits, - and _", "2:34: mcp.a.timeout: must be a duration above zero, such as 90s or 2m",
-			"2:47: mcp.a.connect_timeout: must be a duration above zero, such as 90s or 2m", "3:3: mcp.b c: a name has 1 to 64 letters, digits, - and _",
-		}},
-		"protocols": {"mcp: {a: {command: [x], protocol: '2025-06-18'}, b: {command: [x], protocol: 1.0}, c: {command: [x], protocol: '2025-01-01'}}\nagents: {a: {}}\n", []string{
-			"1:68: mcp.b.protocol: this is a number, and must be a text: put it in quotes",
-			`1:102: mcp.c.protocol: must be one of "2026-07-28", "2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"; did you mean 2025-11-25?`,
-		}},
-		"no use": {"mcp: {f: {command: [x]}}\nagents: {a: {strategy: llm-only, mcp: [f]}, b: {strategy: planning, mcp: [f], children: [{agent: c, as: executor}]}, c: {}}\n", []string{
-			"2:34: agents.a.mcp: llm-only calls no tools; give them to another agent", "2:69: agents.b.mcp: plan-and-execute with an executor calls no tools; give them to another agent",
-		}},
-		"tools that are not known yet": {"mcp: {f: {command: [x]}}\nagents: {a: {mcp: [f], approval: {tools: {f_move: never}}, config: {tool_choice: {mode: tool, name: f_move}}}}\n", []string{}},
-	} {
-		t.Run(name, func(t *testing.T) {
-			_, problems := parsed(tt.text)
-			require.Equal(t, tt.want, problems)
-		})
-	}
-}
-
 // The version of MCP that a server is offered is the one that the file says.
 func TestMCP_protocol(t *testing.T) {
 	c := sound(t, "mcp: {a: {command: [x], protocol: 2025-06-18}, b: {command: [x]}}\nagents: {a: {mcp: [a, b]}}\n")

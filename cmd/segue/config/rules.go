@@ -4,6 +4,7 @@ import (
 	"net/url"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 
@@ -207,7 +208,7 @@ func noSuch(what, name string, known []string) string {
 	if len(known) > 0 {
 		all = strings.Join(known, ", ")
 	}
-	return "no " + what + ` "` + name + `"` + similar.Aside(name, known) + "; there are: " + all
+	return "no " + what + " " + strconv.Quote(name) + similar.Aside(name, known) + "; there are: " + all
 }
 
 var (
@@ -240,7 +241,7 @@ func isTool(s spot) string {
 
 func isNoOtherTool(s spot) string {
 	if slices.Contains(s.tools(), s.text) {
-		return `there is another tool "` + s.text + `"`
+		return "there is another tool " + strconv.Quote(s.text)
 	}
 	return ""
 }
