@@ -3,6 +3,7 @@ package config
 import (
 	"context"
 	"encoding/json"
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -39,39 +40,127 @@ const (
 const keepPattern = `^$|^always$|^[0-9]+[smhdw]$`
 
 // schemaOf returns the JSON Schema of a configuration. With whole it is the published schema, which
-// includes rules that [Config.check] checks itself, with its own messages.
+// includes rules that [checker.check] tells in its own words.
 func schemaOf(whole bool) json.RawMessage {
 	top := inferredSchema()
 	top["$schema"] = "https://json-schema.org/draft/2020-12/schema"
 	top["title"] = "The configuration of segue"
-	model := top.at("properties", "models", "additionalProperties", "properties")
-	model.at("api")["enum"] = endpoint.APIs
-	model.at("policy")["description"] = model.at("policy")["description"].(string) + "; formats: " + strings.Join(markdownpolicy.Names(), ", ")
-	model.at("limits", "properties", "retries")["type"] = "integer" // and not null
-	thinkingWords(model)
-	agent := top.at("properties", "agents", "additionalProperties")
-	has := agent.at("properties")
-	has.at("strategy")["enum"] = strategies.Words()
-	has.at("config")["type"] = "object"
-	has.at("tools", "items")["enum"] = toolNames
-	has.at("children", "items", "properties", "as")["enum"] = []string{asTool, asExecutor}
-	has.at("approval", "properties", "default")["enum"] = approve.Words
-	has.at("approval", "properties", "tools", "additionalProperties")["enum"] = approve.Words
-	has.at("approval", "properties", "paths", "additionalProperties", "additionalProperties")["enum"] = approve.Words
-	top.at("properties", "mcp", "additionalProperties", "properties", "protocol")["enum"] = mcp.SupportedProtocolVersions()
-	profile := top.at("properties", "profiles", "additionalProperties", "properties")
-	profile.at("api")["enum"] = endpoint.APIs
-	profile.at("strategy")["enum"] = strategies.Words()
-	profile.at("approve")["enum"] = approve.Words
+	policy := top.place("/models/*/policy")
+	policy["description"] = policy["description"].(string) + "; formats: " + strings.Join(markdownpolicy.Names(), ", ")
+	top.add(wordsOfKeys)
 	bounded(top)
 	if whole {
-		top.complete()
+		top.add(rulesOfKeys())
 	}
 	text, err := json.MarshalIndent(top, "", "  ")
 	if err != nil {
 		return nil // cannot happen: it was valid JSON above
 	}
 	return text
+}
+
+// place returns the schema of the values at a path, where * is any key.
+func (n node) place(path string) node {
+	for _, part := range strings.Split(path, "/")[1:] {
+		n = n.below(part)
+	}
+	return n
+}
+
+func (n node) add(rules map[string]node) {
+	for path, rule := range rules {
+		maps.Copy(n.place(path), rule)
+	}
+}
+
+// wordsOfKeys are the words and types of values, by their paths.
+var wordsOfKeys = map[string]node{
+	"/models/*/api":                {"enum": endpoint.APIs},
+	"/models/*/limits/retries":     {"type": "integer"}, // and not null
+	"/models/*/summary":            {"enum": []string{"auto", "concise", "detailed"}},
+	"/models/*/cache":              {"enum": []messages.Cache{messages.Cache5m, messages.Cache1h}},
+	"/models/*/thinking/display":   {"enum": []string{"summarized", "omitted"}},
+	"/models/*/thinking/mode":      {"enum": []messagesapi.ThinkingMode{messagesapi.ThinkAdaptive, messagesapi.ThinkEnabled, messagesapi.ThinkBetween, messagesapi.ThinkDisabled}},
+	"/agents/*/strategy":           {"enum": strategies.Words()},
+	"/agents/*/config":             {"type": "object"},
+	"/agents/*/tools/*":            {"enum": toolNames},
+	"/agents/*/children/*/as":      {"enum": []string{asTool, asExecutor}},
+	"/agents/*/approval/default":   {"enum": approve.Words},
+	"/agents/*/approval/tools/*":   {"enum": approve.Words},
+	"/agents/*/approval/paths/*/*": {"enum": approve.Words},
+	"/mcp/*/protocol":              {"enum": mcp.SupportedProtocolVersions()},
+	"/profiles/*/api":              {"enum": endpoint.APIs},
+	"/profiles/*/strategy":         {"enum": strategies.Words()},
+	"/profiles/*/approve":          {"enum": approve.Words},
+}
+
+// rulesOfKeys are the rules that [checker.check] tells in its own words, by the paths of values.
+func rulesOfKeys() map[string]node {
+	pattern := func(form string) node { return node{"pattern": form} }
+	names := node{"propertyNames": pattern(namePattern)}
+	unlessAPI := func(api string, keys ...string) node {
+		none := node{}
+		for _, key := range keys {
+			none[key] = false
+		}
+		return node{"if": node{"required": []string{"api"}, "properties": node{"api": node{"const": api}}}, "else": node{"properties": none}}
+	}
+	mode := func(modes ...messagesapi.ThinkingMode) node {
+		return node{"properties": node{"mode": node{"enum": modes}}}
+	}
+	oneOf := func(keys ...string) []node {
+		var all []node
+		for _, key := range keys {
+			all = append(all, node{"required": []string{key}})
+		}
+		return all
+	}
+	return map[string]node{
+		"/models":                       names,
+		"/models/*":                     {"allOf": []node{unlessAPI(endpoint.Responses, "summary"), unlessAPI(endpoint.Anthropic, "thinking", "cache")}},
+		"/models/*/api_key_env":         pattern("^$|" + envPattern),
+		"/models/*/base_url":            pattern(urlPattern),
+		"/models/*/policy":              pattern(policyPattern()),
+		"/models/*/limits/timeout":      pattern(timePattern),
+		"/models/*/limits/idle_timeout": pattern("^" + endpoint.NoTimeout + "$|" + timePattern),
+		"/models/*/thinking": {"allOf": []node{
+			{
+				"if":   mode(messagesapi.ThinkEnabled),
+				"then": node{"required": []string{"budget"}, "properties": node{"budget": node{"minimum": 1024}}},
+				"else": node{"properties": node{"budget": node{"const": 0}}},
+			},
+			{"if": mode(messagesapi.ThinkAdaptive, messagesapi.ThinkEnabled), "else": node{"properties": node{"display": false}}},
+		}},
+		"/agents":                {"propertyNames": node{"pattern": namePattern, "not": node{"enum": toolNames}}, "minProperties": 1},
+		"/agents/*":              {"allOf": configsByStrategy()},
+		"/agents/*/tools":        {"uniqueItems": true},
+		"/agents/*/children":     {"uniqueItems": true},
+		"/agents/*/mcp":          {"uniqueItems": true},
+		"/mcp":                   names,
+		"/mcp/*":                 {"oneOf": oneOf("command", "url")},
+		"/mcp/*/url":             pattern(urlPattern),
+		"/mcp/*/prefix":          pattern(prefixPattern),
+		"/mcp/*/env/*":           pattern(variablePattern),
+		"/mcp/*/header_env":      {"propertyNames": pattern(headerPattern)},
+		"/mcp/*/header_env/*":    pattern(headerValuePattern),
+		"/mcp/*/timeout":         pattern(timePattern),
+		"/mcp/*/connect_timeout": pattern(timePattern),
+		"/store/keep":            pattern(keepPattern),
+		"/large_results/keep":    {"minimum": 0},
+		"/large_results/max":     {"minimum": 0},
+		"/large_results/show":    {"anyOf": []node{{"const": 0}, {"minimum": leastShown}}},
+		"/protected/*":           {"minLength": 1},
+		"/profiles":              names,
+		"/profiles/*/base_url":   pattern(urlPattern),
+		"/profiles/*/policy":     pattern(policyPattern()),
+		"/profiles/*/max_steps":  {"not": node{"const": 0}},
+		"/profiles/*/protect/*":  {"minLength": 1},
+		"/rules/*":               {"oneOf": oneOf("source", "keywords", "pattern")},
+		"/rules/*/source":        {"minLength": 1},
+		"/rules/*/pattern":       {"minLength": 1},
+		"/rules/*/keywords":      {"minItems": 1},
+		"/rules/*/keywords/*":    pattern(wordPattern),
+	}
 }
 
 // inferredSchema returns the keys of a configuration, with their types.
@@ -82,61 +171,6 @@ func inferredSchema() node {
 		return node{} // cannot happen: it was made above
 	}
 	return top
-}
-
-// complete adds the rules that [Config.check] checks itself.
-func (n node) complete() {
-	models, agents := n.at("properties", "models"), n.at("properties", "agents")
-	models["propertyNames"] = node{"pattern": namePattern}
-	agents["propertyNames"] = node{"pattern": namePattern, "not": node{"enum": toolNames}}
-	agents["minProperties"] = 1
-	model := models.at("additionalProperties", "properties")
-	model.at("api_key_env")["pattern"] = "^$|" + envPattern
-	model.at("base_url")["pattern"] = urlPattern
-	model.at("policy")["pattern"] = policyPattern()
-	model.at("limits", "properties", "timeout")["pattern"] = timePattern
-	model.at("limits", "properties", "idle_timeout")["pattern"] = "^" + endpoint.NoTimeout + "$|" + timePattern
-	n.at("properties", "store", "properties", "keep")["pattern"] = keepPattern
-	large := n.at("properties", "large_results", "properties")
-	large.at("keep")["minimum"], large.at("max")["minimum"] = 0, 0
-	large.at("show")["anyOf"] = []node{{"const": 0}, {"minimum": leastShown}}
-	completeThinking(models.at("additionalProperties"))
-	agent := agents.at("additionalProperties")
-	agent.at("properties", "tools")["uniqueItems"] = true
-	agent.at("properties", "children")["uniqueItems"] = true
-	agent["allOf"] = configsByStrategy()
-	n.completeMCP()
-	agent.at("properties", "mcp")["uniqueItems"] = true
-	n.at("properties", "protected", "items")["minLength"] = 1
-	profiles := n.at("properties", "profiles")
-	profiles["propertyNames"] = node{"pattern": namePattern}
-	profile := profiles.at("additionalProperties", "properties")
-	profile.at("base_url")["pattern"] = urlPattern
-	profile.at("policy")["pattern"] = policyPattern()
-	profile.at("max_steps")["not"] = node{"const": 0}
-	profile.at("protect", "items")["minLength"] = 1
-	rule := n.at("properties", "rules", "items")
-	rule.at("properties", "source")["minLength"] = 1
-	rule.at("properties", "pattern")["minLength"] = 1
-	rule.at("properties", "keywords")["minItems"] = 1
-	rule.at("properties", "keywords", "items")["pattern"] = wordPattern
-	rule["oneOf"] = []node{{"required": []string{"source"}}, {"required": []string{"keywords"}}, {"required": []string{"pattern"}}}
-}
-
-// completeMCP adds the rules of MCP servers.
-func (n node) completeMCP() {
-	servers := n.at("properties", "mcp")
-	servers["propertyNames"] = node{"pattern": namePattern}
-	server := servers.at("additionalProperties")
-	has := server.at("properties")
-	has.at("url")["pattern"] = urlPattern
-	has.at("prefix")["pattern"] = prefixPattern
-	has.at("env", "items")["pattern"] = variablePattern
-	has.at("header_env")["propertyNames"] = node{"pattern": headerPattern}
-	has.at("header_env", "additionalProperties")["pattern"] = headerValuePattern
-	has.at("timeout")["pattern"] = timePattern
-	has.at("connect_timeout")["pattern"] = timePattern
-	server["oneOf"] = []node{{"required": []string{"command"}}, {"required": []string{"url"}}}
 }
 
 // policyPattern matches names of text formats, separated by commas.
@@ -277,40 +311,6 @@ func bounded(schema node) {
 		if inner, ok := part.(map[string]any); ok {
 			bounded(inner)
 		}
-	}
-}
-
-// thinkingWords adds the words of settings to the schema of a model's keys.
-func thinkingWords(model node) {
-	model.at("summary")["enum"] = []string{"auto", "concise", "detailed"}
-	model.at("cache")["enum"] = []messages.Cache{messages.Cache5m, messages.Cache1h}
-	thinking := model.at("thinking", "properties")
-	thinking.at("mode")["enum"] = []messagesapi.ThinkingMode{
-		messagesapi.ThinkAdaptive, messagesapi.ThinkEnabled, messagesapi.ThinkBetween, messagesapi.ThinkDisabled,
-	}
-	thinking.at("display")["enum"] = []string{"summarized", "omitted"}
-}
-
-// completeThinking adds the rules of [Config.checkThinking] to the schema of a model.
-func completeThinking(model node) {
-	unlessAPI := func(api string, keys ...string) node {
-		none := node{}
-		for _, key := range keys {
-			none[key] = false
-		}
-		return node{"if": node{"required": []string{"api"}, "properties": node{"api": node{"const": api}}}, "else": node{"properties": none}}
-	}
-	model["allOf"] = []node{unlessAPI(endpoint.Responses, "summary"), unlessAPI(endpoint.Anthropic, "thinking", "cache")}
-	mode := func(modes ...messagesapi.ThinkingMode) node {
-		return node{"properties": node{"mode": node{"enum": modes}}}
-	}
-	model.at("properties", "thinking")["allOf"] = []node{
-		{
-			"if":   mode(messagesapi.ThinkEnabled),
-			"then": node{"required": []string{"budget"}, "properties": node{"budget": node{"minimum": 1024}}},
-			"else": node{"properties": node{"budget": node{"const": 0}}},
-		},
-		{"if": mode(messagesapi.ThinkAdaptive, messagesapi.ThinkEnabled), "else": node{"properties": node{"display": false}}},
 	}
 }
 
