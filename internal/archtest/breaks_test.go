@@ -79,8 +79,8 @@ var breakages = []breakage{
 	{
 		scenario{"S0", 8},
 		"orchestrator TestS0_8_runOfAReplyWithoutChoices", "a reply without choices is an empty answer",
-		"llmclient/openaichat/read.go", `return &llmclient.Error{Code: llmclient.CodeBadResponse, Message: strings.TrimSuffix("the answer holds no choice: "+said.Message, ": ")}`,
-		`acc.index, acc.finish, _ = 0, "stop", strings.TrimSuffix; return nil`,
+		"llmclient/openaichat/accumulate.go", `return true, wire.Lacks(data, "choice")`,
+		`a.index, a.finish = 0, "stop"; return true, nil`,
 	},
 	{
 		scenario{"S0", 8},
@@ -105,7 +105,7 @@ var breakages = []breakage{
 	{
 		scenario{"S1", 4},
 		"orchestrator TestS1_4_noFieldForTools", "no tools are an empty list of them",
-		"llmclient/openaichat/encode.go", `if len(req.Tools) > 0 {`, `if true {`,
+		"llmclient/openaichat/encode.go", `if len(offered) > 0 {`, `if true {`,
 	},
 	{
 		scenario{"S1", 4},
@@ -305,7 +305,7 @@ var breakages = []breakage{
 	{
 		scenario{"S4", 22},
 		"orchestrator TestS4_22_callsOnTheWire", "arguments are sent as an object",
-		"llmclient/openaichat/encodemsg.go", `e.text("arguments", args)`, `e.raw("arguments", []byte(args), "")`,
+		"llmclient/openaichat/encodemsg.go", `e.Text("arguments", args)`, `e.Raw("arguments", []byte(args), "")`,
 	},
 	{
 		scenario{"S4", 27},

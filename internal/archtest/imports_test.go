@@ -94,7 +94,7 @@ var allowed = map[string][]string{
 	"tools/internal/schemamemo":          {},
 	"tools/internal/typeschema":          {"github.com/google/jsonschema-go"},
 	"llmclient/internal/openaiapi":       {"llmclient", "llmclient/internal/wire", "github.com/openai/openai-go/v3"},
-	"llmclient/internal/wire":            {"messages", "llmclient", "internal/jsonform", "internal/textcut"},
+	"llmclient/internal/wire":            {"messages", "tools", "llmclient", "internal/jsonform", "internal/textcut"},
 	"markdownpolicy":                     {"messages", "tools", "markdownpolicy/internal/commonmark", "markdownpolicy/internal/jsonrepair", "markdownpolicy/internal/jsonscan", "markdownpolicy/internal/pyliteral", "markdownpolicy/internal/reactscan", "markdownpolicy/internal/textscan"},
 	"markdownpolicy/internal/commonmark": {"markdownpolicy/internal/textscan"},
 	"markdownpolicy/internal/jsonrepair": {"markdownpolicy/internal/jsonscan", "markdownpolicy/internal/textscan"},

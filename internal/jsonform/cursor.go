@@ -7,21 +7,22 @@ import (
 )
 
 // Cursor reads JSON (RFC 8259) in one pass, without a tree. Every method checks what it reads. A
-// value of another type than the requested one is skipped. After the first error every method
-// returns at once; End and Err report it. The zero Cursor is at the end of an empty text: call
-// Begin.
+// value of another type than the requested one is skipped, and so is one that nobody reads. After
+// the first error every method returns at once; End and Err report it. The zero Cursor is at the
+// end of an empty text: call Begin.
 //
 //	for more := c.Open('{'); more; more = c.More('}') {
-//		switch string(c.Name()) { … default: c.Skip() }
+//		switch string(c.Name()) { … }
 //	}
 type Cursor struct {
-	b     []byte
-	i     int
-	depth int
-	most  int // the greatest nesting depth of lists and objects
-	bad   problem
-	at    int    // where bad was found
-	tmp   []byte // holds the strings that had escapes
+	b      []byte
+	i      int
+	depth  int
+	most   int  // the greatest nesting depth of lists and objects
+	unread bool // the element or the value of the member has not been read
+	bad    problem
+	at     int    // where bad was found
+	tmp    []byte // holds the strings that had escapes
 }
 
 // problem is the kind of an error.
@@ -121,12 +122,14 @@ func (c *Cursor) Open(mark byte) bool {
 		return false
 	}
 	c.i++
+	c.unread = false
 	if c.depth++; c.depth > c.most {
 		c.failWith(tooDeep, c.i)
 		return false
 	}
 	if c.Peek() != mark+2 { // '{'+2 is '}', '['+2 is ']'
-		return c.bad == none
+		c.unread = c.bad == none
+		return c.unread
 	}
 	c.i++
 	c.depth--
@@ -135,9 +138,13 @@ func (c *Cursor) Open(mark byte) bool {
 
 // More moves to the next element of an object or array, or leaves it after the last.
 func (c *Cursor) More(closing byte) bool {
+	if c.unread {
+		c.Skip()
+	}
 	switch c.Peek() {
 	case ',':
 		c.i++
+		c.unread = true
 		return true
 	case closing:
 		c.i++
@@ -170,6 +177,7 @@ func (c *Cursor) Text() []byte {
 		c.Skip()
 		return nil
 	}
+	c.unread = false
 	s := c.quoted()
 	if c.bad != none || utf8.Valid(s) {
 		return s
@@ -236,6 +244,7 @@ func (c *Cursor) Raw() []byte {
 
 // Skip skips a value.
 func (c *Cursor) Skip() {
+	c.unread = false
 	switch ch := c.Peek(); {
 	case ch == '"':
 		tmp := len(c.tmp)
@@ -244,7 +253,6 @@ func (c *Cursor) Skip() {
 	case ch == '{':
 		for more := c.Open('{'); more; more = c.More('}') {
 			c.Name()
-			c.Skip()
 		}
 	case ch == '[':
 		for more := c.Open('['); more; more = c.More(']') {

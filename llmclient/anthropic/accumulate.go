@@ -1,11 +1,11 @@
 package anthropic
 
 import (
+	"bytes"
 	"slices"
 	"unicode"
 	"unicode/utf8"
 
-	"github.com/segue-go/segue/internal/jsonform"
 	"github.com/segue-go/segue/llmclient"
 	"github.com/segue-go/segue/llmclient/internal/wire"
 	"github.com/segue-go/segue/messages"
@@ -16,29 +16,64 @@ const maxBlocks = 4096
 
 // accumulator builds a reply from one whole answer or from the events of a stream.
 type accumulator struct {
-	onDelta func(llmclient.Delta)     // may be nil
-	onCall  func(llmclient.CallDelta) // may be nil
-	names   wire.IDs
-	cursor  jsonform.Cursor
+	wire.Gathered
+	decoder
+	cursor wire.Cursor
 
-	id, model string
-	begun     bool // a message has come, or a part of one
-	blocks    []*block
-	calls     int
-	tail      rune   // the last of the text so far; 0 before the first
-	apart     bool   // a call has come since then
-	stop      string // why the model stopped; "" if that has not come
-	details   []byte // of a refusal
-	usage     usage
-	err       []byte // an error object received instead of more events, raw
-	mixed     bool   // a block went on after its end, or a text after a later block had begun
-	done      bool   // message_stop, or the one whole answer, has been read
+	begun   bool // a message has come, or a part of one
+	blocks  []*block
+	calls   int
+	tail    rune   // the last of the text so far; 0 before the first
+	apart   bool   // a call has come since then
+	stop    string // why the model stopped; "" if that has not come
+	details []byte // of a refusal
+	usage   usage
+	mixed   bool // a block went on after its end, or a text after a later block had begun
+}
+
+var _ wire.Reply = (*accumulator)(nil)
+
+// Decode implements [wire.Reply].
+func (a *accumulator) Decode(data []byte, _ bool) (ok, cut bool) { return a.decode(data), a.Cut() }
+
+// Take implements [wire.Reply].
+func (a *accumulator) Take(name, data []byte, whole bool) (end bool, err *llmclient.Error) {
+	kind := string(wire.OrElse(a.event.kind, name))
+	if whole {
+		kind = "message"
+		if a.event.err == nil && a.event.content == nil {
+			return true, wire.Lacks(data, "message")
+		}
+	}
+	if a.add(&a.event, kind); a.Err != nil {
+		a.Err = bytes.Clone(data) // with what stands beside the error
+	}
+	if a.mixed {
+		return true, &llmclient.Error{Code: llmclient.CodeBadResponse, Message: "the stream goes on with a block that has ended"}
+	}
+	return a.Done, wire.TooMany(len(a.blocks), maxBlocks, "blocks")
+}
+
+// Finished implements [wire.Reply]: the stop reason has come.
+func (a *accumulator) Finished() bool { return a.stop != "" }
+
+// Broken implements [wire.Reply]. Of what has come, calls and other blocks that have not ended are
+// left out. How much the model has written is told at the end alone.
+func (a *accumulator) Broken() (kept, came messages.Assistant, used messages.Usage) {
+	used = a.usage.total()
+	if a.stop == "" {
+		used.Output, used.Total = 0, used.Input
+	}
+	kept = a.message(slices.DeleteFunc(slices.Clone(a.blocks), func(b *block) bool {
+		return !b.stopped && b.kind != blockText && b.kind != blockThought
+	}))
+	return kept, a.message(a.blocks), used
 }
 
 // add adds a whole message, or an event whose type is kind.
 func (a *accumulator) add(v *event, kind string) {
 	if v.err != nil || kind == "error" {
-		a.err = kept(v.err)
+		a.Err = utf8JSON(v.err)
 		return
 	}
 	switch kind {
@@ -62,19 +97,14 @@ func (a *accumulator) add(v *event, kind string) {
 		p := readPiece(&a.cursor, v.delta)
 		a.ends(p.stop, p.details)
 	case "message_stop":
-		a.done = true
+		a.Done = true
 	}
 }
 
 // begin adds what a message has at its beginning. A whole one has everything.
 func (a *accumulator) begin(v *event) {
 	a.begun = true
-	if a.id == "" {
-		a.id = string(v.id)
-	}
-	if a.model == "" {
-		a.model = string(v.model)
-	}
+	a.Named(v.id, v.model)
 	a.usage.add(v.usage)
 	for i, raw := range elements(v.content) {
 		a.start(int64(i), raw)
@@ -139,12 +169,12 @@ func (a *accumulator) continues(index int64, raw []byte) {
 	}
 	b.take(&p, raw)
 	a.write(b, p.text)
-	if b.kind == blockCall && a.onCall != nil && b.name != "" && len(p.arguments) > 0 {
-		a.onCall(llmclient.CallDelta{Index: b.call, ID: b.id, Tool: b.name, Text: string(p.arguments)})
+	if b.kind == blockCall && a.OnCall != nil && b.name != "" && len(p.arguments) > 0 {
+		a.OnCall(llmclient.CallDelta{Index: b.call, ID: b.id, Tool: b.name, Text: string(p.arguments)})
 	}
 }
 
-// write appends to the text of a block and passes it to onDelta. The piece shares the memory of the
+// write appends to the text of a block and shows it. The piece shares the memory of the
 // whole, which is never written again.
 func (a *accumulator) write(b *block, text []byte) {
 	if len(text) == 0 || b.kind != blockText && b.kind != blockThought {
@@ -154,21 +184,15 @@ func (a *accumulator) write(b *block, text []byte) {
 	b.text.Write(text)
 	piece := b.text.String()[from:]
 	if b.kind == blockThought {
-		a.show(llmclient.DeltaThought, piece)
+		a.Show(llmclient.DeltaThought, piece)
 		return
 	}
 	if next, _ := utf8.DecodeRuneInString(piece); a.apart && !unicode.IsSpace(a.tail) && !unicode.IsSpace(next) {
-		a.show(llmclient.DeltaText, "\n\n") // as Message.Text joins texts with a call between them
+		a.Show(llmclient.DeltaText, "\n\n") // as Message.Text joins texts with a call between them
 	}
 	a.tail, _ = utf8.DecodeLastRuneInString(piece)
 	a.apart = false
-	a.show(llmclient.DeltaText, piece)
-}
-
-func (a *accumulator) show(kind llmclient.DeltaKind, text string) {
-	if a.onDelta != nil {
-		a.onDelta(llmclient.Delta{Kind: kind, Text: text})
-	}
+	a.Show(llmclient.DeltaText, piece)
 }
 
 // message returns the message of the blocks.
@@ -178,11 +202,8 @@ func (a *accumulator) message(blocks []*block) messages.Assistant {
 	for _, b := range blocks {
 		part := b.part()
 		if call, ok := part.(messages.ToolCall); ok {
-			if call.ID == "" || wire.Known(calls, call.ID) {
-				call.ID = a.names.Next(calls)
-			}
-			calls = append(calls, call)
-			part = call
+			call = a.Identified(call, calls)
+			calls, part = append(calls, call), call
 		}
 		if part != nil {
 			m.Content = append(m.Content, part)
@@ -192,12 +213,4 @@ func (a *accumulator) message(blocks []*block) messages.Assistant {
 		m.Extras = messages.Extras{extraRefusal: a.details}
 	}
 	return m
-}
-
-// partial returns what has come of a reply that broke off. Calls and other blocks that have not
-// ended are left out.
-func (a *accumulator) partial() messages.Assistant {
-	return a.message(slices.DeleteFunc(slices.Clone(a.blocks), func(b *block) bool {
-		return !b.stopped && b.kind != blockText && b.kind != blockThought
-	}))
 }

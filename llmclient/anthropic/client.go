@@ -4,7 +4,6 @@ import (
 	"context"
 	"net/http"
 	"strings"
-	"sync"
 
 	sdk "github.com/anthropics/anthropic-sdk-go"
 	"github.com/anthropics/anthropic-sdk-go/option"
@@ -18,7 +17,6 @@ type Client struct {
 	cfg      Config
 	options  []option.RequestOption // for the SDK
 	server   wire.Server
-	readings sync.Pool        // of *reading
 	asking   llmclient.Client // c itself with retries; asks for replies
 	counting llmclient.Client // asks for the number of tokens, which it returns as Usage.Input
 	refused  wire.Refused     // thoughts that are not sent, in the scopes of scopesOf
@@ -105,11 +103,7 @@ func (c *Client) reply(ctx context.Context, req *llmclient.Request, model string
 	if err != nil {
 		return nil, err
 	}
-	acc := &accumulator{onDelta: onDelta, names: wire.IDs{History: req.Messages}}
-	if onDelta != nil {
-		acc.onCall = llmclient.CallDeltas(ctx)
-	}
-	resp, err := c.read(x, acc)
+	resp, err := x.Collect(&accumulator{Gathered: wire.Gather(ctx, req, onDelta)})
 	return x.WithCall(req, resp, err)
 }
 

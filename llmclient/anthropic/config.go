@@ -169,6 +169,7 @@ func (cfg Config) withEnvironment() Config {
 
 // check returns the first problem of a config with its defaults.
 func (cfg Config) check() error {
+	_, known := wire.CacheMark(cfg.Cache)
 	const control = "has a line break or another control character; check it, or %s if that is where it comes from"
 	switch {
 	case wire.BadKey(cfg.APIKey):
@@ -177,7 +178,7 @@ func (cfg Config) check() error {
 		return unfit("AuthToken", fmt.Sprintf(control, "ANTHROPIC_AUTH_TOKEN"))
 	case cfg.MaxTokens < 0:
 		return unfit("MaxTokens", fmt.Sprintf("is %d; it is a number of tokens, or 0 for %d", cfg.MaxTokens, DefaultMaxTokens))
-	case !knownCache(cfg.Cache):
+	case !known:
 		return unfit("Cache", fmt.Sprintf("is %q; it is 5m, 1h or empty", cfg.Cache))
 	}
 	if _, problem := wire.HostOf(cfg.BaseURL); problem != "" {

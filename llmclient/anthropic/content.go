@@ -26,31 +26,31 @@ func (e *encoder) user(index int, m messages.User) {
 		case messages.File:
 			e.file(index, c)
 		case messages.Audio:
-			e.fail("message %d has sound, which the API does not take: send a transcript as text", index)
+			e.Fail("message %d has sound, which the API does not take: send a transcript as text", index)
 		default:
-			e.fail("message %d has a part %T, which is none as a value", index, c)
+			e.Fail("message %d has a part %T, which is none as a value", index, c)
 		}
 	}
 }
 
 func (e *encoder) image(index int, c messages.Image) {
-	e.open('{')
-	e.text("type", "image")
-	e.name("source")
-	e.open('{')
+	e.Open('{')
+	e.Text("type", "image")
+	e.Name("source")
+	e.Open('{')
 	if data, ok := parseDataURL(c.URL); ok {
 		e.picture(index, data.mediaType, data)
 	} else {
 		e.address(index, "an image", c.URL)
 	}
-	e.close('}')
+	e.Close('}')
 	e.closeBlock(c.Cache)
 }
 
 // picture writes the source of an image that is in the request.
 func (e *encoder) picture(index int, mediaType string, data dataURL) {
 	if !slices.Contains(pictures, mediaType) {
-		e.fail("message %d has an image of type %q, and the API takes %s: convert it", index, mediaType, strings.Join(pictures, ", "))
+		e.Fail("message %d has an image of type %q, and the API takes %s: convert it", index, mediaType, strings.Join(pictures, ", "))
 	}
 	e.encoded(index, "an image", mediaType, data)
 }
@@ -59,20 +59,20 @@ func (e *encoder) picture(index int, mediaType string, data dataURL) {
 func (e *encoder) encoded(index int, what, mediaType string, data dataURL) {
 	text, ok := data.inBase64()
 	if !ok {
-		e.fail("message %d has %s whose data URL cannot be read: it is neither in base64 nor in percents (RFC 2397)", index, what)
+		e.Fail("message %d has %s whose data URL cannot be read: it is neither in base64 nor in percents (RFC 2397)", index, what)
 	}
-	e.text("type", "base64")
-	e.text("media_type", mediaType)
-	e.text("data", text)
+	e.Text("type", "base64")
+	e.Text("media_type", mediaType)
+	e.Text("data", text)
 }
 
 // address writes the source of what the provider fetches itself.
 func (e *encoder) address(index int, what, address string) {
 	if u, err := url.Parse(address); err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Host == "" {
-		e.fail("message %d has %s whose URL is neither an https URL nor a data URL", index, what)
+		e.Fail("message %d has %s whose URL is neither an https URL nor a data URL", index, what)
 	}
-	e.text("type", "url")
-	e.text("url", address)
+	e.Text("type", "url")
+	e.Text("url", address)
 }
 
 // file writes a document, or an image if its type says so.
@@ -86,32 +86,32 @@ func (e *encoder) file(index int, f messages.File) {
 	if strings.HasPrefix(mediaType, "image/") {
 		kind = "image"
 	}
-	e.open('{')
-	e.text("type", kind)
-	e.name("source")
-	e.open('{')
+	e.Open('{')
+	e.Text("type", kind)
+	e.Name("source")
+	e.Open('{')
 	switch {
 	case f.ID != "" && f.URL != "":
-		e.fail("message %d has a file with both an ID and a URL: leave one of them out", index)
+		e.Fail("message %d has a file with both an ID and a URL: leave one of them out", index)
 	case f.ID != "":
-		e.text("type", "file")
-		e.text("file_id", f.ID)
+		e.Text("type", "file")
+		e.Text("file_id", f.ID)
 	case held && kind == "image":
 		e.picture(index, mediaType, data)
 	case held:
 		e.document(index, mediaType, data)
 	case kind == "document" && mediaType != "" && mediaType != pdf:
-		e.fail("message %d has a file of type %q by address, and the API fetches only PDF and images: give it as a data URL", index, mediaType)
+		e.Fail("message %d has a file of type %q by address, and the API fetches only PDF and images: give it as a data URL", index, mediaType)
 	default:
 		e.address(index, "a file", f.URL)
 	}
-	e.close('}')
+	e.Close('}')
 	if kind == "document" {
 		if f.Name != "" {
-			e.text("title", f.Name)
+			e.Text("title", f.Name)
 		}
 		if e.cfg.Citations {
-			e.b = append(e.b, `,"citations":{"enabled":true}`...)
+			e.B = append(e.B, `,"citations":{"enabled":true}`...)
 		}
 	}
 	e.closeBlock(f.Cache)
@@ -125,11 +125,11 @@ func (e *encoder) document(index int, mediaType string, data dataURL) {
 	}
 	text, ok := data.bytes()
 	if !ok || !utf8.Valid(text) || !isText(mediaType) {
-		e.fail("message %d has a file of type %q, and the API takes PDF, text in UTF-8 and images: convert it", index, mediaType)
+		e.Fail("message %d has a file of type %q, and the API takes PDF, text in UTF-8 and images: convert it", index, mediaType)
 	}
-	e.text("type", "text")
-	e.text("media_type", "text/plain")
-	e.text("data", string(text))
+	e.Text("type", "text")
+	e.Text("media_type", "text/plain")
+	e.Text("data", string(text))
 }
 
 // isText reports whether a file of that type is text.

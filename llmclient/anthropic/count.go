@@ -5,7 +5,6 @@ import (
 	"net/http"
 
 	"github.com/segue-go/segue/llmclient"
-	"github.com/segue-go/segue/llmclient/internal/wire"
 )
 
 // CountTokens asks the server how many tokens the input of a request has: messages, tools, schema,
@@ -53,10 +52,5 @@ func (c *Client) ask(ctx context.Context, method, path string, body []byte, v an
 	if err != nil {
 		return err
 	}
-	r := &wire.Reader{}
-	r.Reset(x)
-	if err := x.Receive(r, &value{into: v}); err != nil {
-		return x.Clean(err)
-	}
-	return nil
+	return x.Decode(v)
 }

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 
-	"github.com/segue-go/segue/internal/jsonform"
 	"github.com/segue-go/segue/llmclient/internal/wire"
 )
 
@@ -42,14 +41,14 @@ type piece struct {
 
 // decoder reads events and blocks.
 type decoder struct {
-	jsonform.Cursor
+	wire.Cursor
 	event event
 }
 
 // decode reads an event or a whole message. It reports whether data is JSON. If not, Cut says
 // whether data may be the beginning of JSON.
 func (d *decoder) decode(data []byte) bool {
-	d.Begin(data, wire.MaxDepth)
+	d.Begin(data)
 	d.event = event{}
 	d.fields(true)
 	return d.End()
@@ -63,17 +62,13 @@ func (d *decoder) fields(outer bool) {
 		case "type":
 			if outer {
 				v.kind = d.Text()
-				continue
 			}
-			d.Skip()
 		case "index":
 			v.index, _ = d.Integer()
 		case "message":
 			if outer && d.Peek() == '{' {
 				d.fields(false)
-				continue
 			}
-			d.Skip()
 		case "id":
 			v.id = d.Text()
 		case "model":
@@ -81,43 +76,32 @@ func (d *decoder) fields(outer bool) {
 		case "stop_reason":
 			v.stop = d.Text()
 		case "stop_details":
-			v.details = d.object('{')
+			v.details = d.Nested('{')
 		case "content":
-			v.content = d.object('[')
+			v.content = d.Nested('[')
 		case "content_block":
-			v.block = d.object('{')
+			v.block = d.Nested('{')
 		case "delta":
-			v.delta = d.object('{')
+			v.delta = d.Nested('{')
 		case "usage":
 			d.usage(&v.usage)
 		case "error":
 			if raw := d.Raw(); string(raw) != "null" {
 				v.err = raw
 			}
-		default:
-			d.Skip()
 		}
 	}
 }
 
-// object returns a raw object or list that begins with the mark, or nil for another value.
-func (d *decoder) object(mark byte) []byte {
-	is := d.Peek() == mark
-	if raw := d.Raw(); is {
-		return raw
-	}
-	return nil
-}
-
 // readPiece reads a block or a delta, which is JSON.
-func readPiece(c *jsonform.Cursor, raw []byte) (p piece) {
-	c.Begin(raw, wire.MaxDepth)
+func readPiece(c *wire.Cursor, raw []byte) (p piece) {
+	c.Begin(raw)
 	for more := c.Open('{'); more; more = c.More('}') {
 		switch string(c.Name()) {
 		case "type":
 			p.kind = c.Text()
 		case "text", "thinking":
-			p.text = orElse(c.Text(), p.text)
+			p.text = wire.OrElse(c.Text(), p.text)
 		case "signature":
 			p.signature = c.Text()
 		case "data":
@@ -133,49 +117,36 @@ func readPiece(c *jsonform.Cursor, raw []byte) (p piece) {
 		case "name":
 			p.name = c.Text()
 		case "input":
-			if c.Peek() == '"' { // gateways: "", or the object as a text
-				p.input = c.Text()
-				continue
-			}
-			p.input = c.Raw()
+			p.input = c.Arguments() // gateways: "", or the object as a text
 		case "caller":
 			p.caller = c.Raw()
 		case "stop_reason":
 			p.stop = c.Text()
 		case "stop_details":
 			p.details = c.Raw()
-		default:
-			c.Skip()
 		}
 	}
 	return p
 }
 
-func orElse(b, other []byte) []byte {
-	if len(b) > 0 {
-		return b
-	}
-	return other
-}
-
 // elements returns the raw elements of a list that is JSON.
 func elements(list []byte) (all [][]byte) {
-	var c jsonform.Cursor
-	c.Begin(list, wire.MaxDepth)
+	var c wire.Cursor
+	c.Begin(list)
 	for more := c.Open('['); more; more = c.More(']') {
 		all = append(all, c.Raw())
 	}
 	return all
 }
 
-// kept returns a copy of raw JSON in UTF-8.
-func kept(raw []byte) []byte { return bytes.ToValidUTF8(raw, []byte("\ufffd")) }
+// utf8JSON returns a copy of raw JSON in UTF-8.
+func utf8JSON(raw []byte) []byte { return bytes.ToValidUTF8(raw, []byte("\ufffd")) }
 
 // compact returns a copy of raw JSON in UTF-8 without blanks between its tokens: in the form that
 // it has again after it was stored.
 func compact(raw []byte) []byte {
 	var b bytes.Buffer
-	if raw = kept(raw); json.Compact(&b, raw) != nil {
+	if raw = utf8JSON(raw); json.Compact(&b, raw) != nil {
 		return raw
 	}
 	return b.Bytes()

@@ -1,27 +1,19 @@
 package anthropic
 
 import (
-	"fmt"
-	"maps"
-	"math"
 	"slices"
 	"strconv"
 	"strings"
-	"unicode/utf8"
 
-	"github.com/segue-go/segue/internal/jsonform"
 	"github.com/segue-go/segue/llmclient"
 	"github.com/segue-go/segue/llmclient/internal/wire"
-	"github.com/segue-go/segue/messages"
 	"github.com/segue-go/segue/tools"
 )
 
-// encoder writes the body of one request. It only appends, except for marks of the cache. The first
-// error is kept.
+// encoder writes the body of one request.
 type encoder struct {
+	wire.Body
 	cfg  *Config
-	b    []byte
-	err  *llmclient.Error
 	last int // the end of the last block of the message that can be cached, at its closing brace; 0: none
 	done bool
 	// marks counts the marks of the cache; short is set once there was one of five minutes.
@@ -41,9 +33,9 @@ func (cfg *Config) encode(req *llmclient.Request, model string, stream bool, omi
 	e := cfg.begin(req, model, omit)
 	e.limits(req)
 	if stream {
-		e.b = append(e.b, `,"stream":true`...)
+		e.Flag("stream", true)
 	}
-	e.extras("Extras", req.Extras, func(string) bool { return true })
+	e.Extras("Extras", req.Extras, nil, written...)
 	return e.end()
 }
 
@@ -51,7 +43,7 @@ func (cfg *Config) encode(req *llmclient.Request, model string, stream bool, omi
 // number is left out, because the API does not take it there.
 func (cfg *Config) encodeCount(req *llmclient.Request, model string, omit omission) ([]byte, *llmclient.Error) {
 	e := cfg.begin(req, model, omit)
-	e.extras("Extras", req.Extras, func(name string) bool { return slices.Contains(replaceable, name) })
+	e.Extras("Extras", req.Extras, func(name string) bool { return slices.Contains(replaceable, name) }, written...)
 	return e.end()
 }
 
@@ -60,10 +52,7 @@ var replaceable = []string{"thinking", "cache_control", "output_config"}
 
 // begin writes what every request has.
 func (cfg *Config) begin(req *llmclient.Request, model string, omit omission) *encoder {
-	room := 1<<10 + 128*len(req.Messages) + 512*len(req.Tools) // most bodies are copied at most once while they grow
-	e := &encoder{cfg: cfg, b: make([]byte, 0, room), omit: omit, lost: lostCalls(req.Messages)}
-	e.b = append(e.b, '{')
-	e.text("model", model)
+	e := &encoder{Body: wire.NewBody("anthropic", req, model), cfg: cfg, omit: omit, lost: lostCalls(req.Messages)}
 	e.tools(req)
 	e.conversation(req.Messages)
 	if _, replaced := req.Extras["thinking"]; !replaced {
@@ -84,34 +73,9 @@ const maxMarks = 4
 
 func (e *encoder) end() ([]byte, *llmclient.Error) {
 	if e.marks > maxMarks {
-		e.fail("the request has %d marks of the cache, and the API takes %d: set Cache on fewer messages, parts and tools", e.marks, maxMarks)
+		e.Fail("the request has %d marks of the cache, and the API takes %d: set Cache on fewer messages, parts and tools", e.marks, maxMarks)
 	}
-	return append(e.b, '}'), e.err
-}
-
-func (e *encoder) fail(format string, args ...any) {
-	if e.err == nil {
-		e.err = &llmclient.Error{Code: llmclient.CodeBadRequest, Message: "anthropic: " + fmt.Sprintf(format, args...)}
-	}
-}
-
-func (e *encoder) name(name string)       { e.b = wire.AppendName(e.b, name) }
-func (e *encoder) text(name, text string) { e.name(name); e.b = jsonform.AppendString(e.b, text) }
-func (e *encoder) open(mark byte)         { e.b = append(wire.AppendComma(e.b), mark) }
-func (e *encoder) close(mark byte)        { e.b = append(e.b, mark) }
-
-func (e *encoder) number(name string, n int) {
-	e.name(name)
-	e.b = strconv.AppendInt(e.b, int64(n), 10)
-}
-
-// raw writes raw JSON unchanged, if it is valid.
-func (e *encoder) raw(name string, raw []byte, what string) {
-	if !wire.ValidJSON(raw) || !utf8.Valid(raw) {
-		e.fail("%s is not JSON", what)
-		return
-	}
-	e.b = append(wire.AppendKey(e.b, name), raw...)
+	return e.End()
 }
 
 // written are the fields that the client writes itself.
@@ -119,123 +83,85 @@ var written = []string{
 	"model", "max_tokens", "system", "messages", "tools", "tool_choice", "stop_sequences", "temperature", "stream",
 }
 
-// extras writes the wanted fields by name. A field that the client writes is an error.
-func (e *encoder) extras(what string, extras messages.Extras, wanted func(string) bool) {
-	for _, name := range slices.Sorted(maps.Keys(extras)) {
-		if slices.Contains(written, name) {
-			e.fail("%s has the field %q, which the client writes itself", what, name)
-			return
-		}
-		if wanted(name) {
-			e.raw(name, extras[name], what+" "+strconv.Quote(name))
-		}
-	}
-}
-
 // tools writes the tools and the tool choice. Tools of the text format, and a choice without tools,
 // are not sent.
 func (e *encoder) tools(req *llmclient.Request) {
-	switch req.ToolFormat {
-	case "", llmclient.ToolsNative:
-	case llmclient.ToolsText:
-		return
-	default:
-		e.fail("unknown ToolFormat %q", req.ToolFormat)
-	}
-	if len(req.Tools) > 0 {
-		e.name("tools")
-		e.open('[')
-		for i := range req.Tools {
-			e.tool(&req.Tools[i])
+	offered := e.Offered(req)
+	if len(offered) > 0 {
+		e.Name("tools")
+		e.Open('[')
+		for i := range offered {
+			e.tool(&offered[i])
 		}
-		e.close(']')
+		e.Close(']')
 	}
-	e.toolChoice(req.ToolChoice, len(req.Tools) > 0)
+	if !e.Chooses(req, len(offered) > 0) {
+		return
+	}
+	choice := req.ToolChoice
+	e.Name("tool_choice")
+	e.Open('{')
+	switch choice.Mode {
+	case llmclient.ChooseRequired:
+		e.Text("type", "any")
+	case llmclient.ChooseTool:
+		e.Text("type", string(choice.Mode))
+		e.Text("name", choice.Name)
+	default:
+		e.Text("type", string(choice.Mode))
+	}
+	e.Close('}')
 }
 
 func (e *encoder) tool(t *tools.Definition) {
-	e.open('{')
-	e.text("name", t.Name)
-	if t.Description != "" {
-		e.text("description", t.Description)
-	}
-	e.raw("input_schema", wire.Parameters(t.Parameters), "Parameters of tool "+strconv.Quote(t.Name))
+	e.Open('{')
+	e.Tool(t, "input_schema")
 	if t.Strict {
-		e.b = append(e.b, `,"strict":true`...)
+		e.Flag("strict", true)
 	}
 	e.cache(t.Cache)
-	e.close('}')
-}
-
-func (e *encoder) toolChoice(choice llmclient.ToolChoice, offered bool) {
-	kind := string(choice.Mode)
-	switch choice.Mode {
-	case "":
-		return
-	case llmclient.ChooseAuto, llmclient.ChooseNone:
-		if !offered {
-			return
-		}
-	case llmclient.ChooseRequired:
-		kind = "any"
-	case llmclient.ChooseTool:
-		if choice.Name == "" {
-			e.fail("ToolChoice %q has no Name", choice.Mode)
-		}
-	default:
-		e.fail("unknown ToolChoice %q", choice.Mode)
-	}
-	if !offered {
-		e.fail("ToolChoice %q, but no tool is offered", choice.Mode)
-	}
-	e.name("tool_choice")
-	e.open('{')
-	e.text("type", kind)
-	if choice.Mode == llmclient.ChooseTool {
-		e.text("name", choice.Name)
-	}
-	e.close('}')
+	e.Close('}')
 }
 
 func (e *encoder) thinking(t Thinking) {
 	if t.Mode == ThinkAuto {
 		return
 	}
-	e.name("thinking")
-	e.open('{')
-	e.text("type", string(t.Mode))
+	e.Name("thinking")
+	e.Open('{')
+	e.Text("type", string(t.Mode))
 	if t.Mode == ThinkEnabled {
-		e.number("budget_tokens", t.Budget)
+		e.Number("budget_tokens", t.Budget)
 	}
 	if t.Display != "" {
-		e.text("display", t.Display)
+		e.Text("display", t.Display)
 	}
-	e.close('}')
+	e.Close('}')
 }
 
 // output writes the effort and the schema of the answer.
 func (e *encoder) output(req *llmclient.Request) {
 	if _, replaced := req.Extras["output_config"]; replaced {
 		if req.Schema != nil {
-			e.fail("Extras has the field \"output_config\", and there is a Schema: leave one of them out, and give the effort in Config.Effort")
+			e.Fail("Extras has the field \"output_config\", and there is a Schema: leave one of them out, and give the effort in Config.Effort")
 		}
 		return
 	}
 	if req.Schema == nil && e.cfg.Effort == "" {
 		return
 	}
-	e.name("output_config")
-	e.open('{')
+	e.Name("output_config")
+	e.Open('{')
 	if e.cfg.Effort != "" {
-		e.text("effort", e.cfg.Effort)
+		e.Text("effort", e.cfg.Effort)
 	}
 	if s := req.Schema; s != nil {
-		e.name("format")
-		e.b = append(e.b, `{"type":"json_schema"`...)
-		e.raw("schema", s.Schema, "Schema "+strconv.Quote(s.Name))
-		e.close('}')
+		e.Name("format")
+		e.B = append(e.B, `{"type":"json_schema"`...)
+		e.Raw("schema", s.Schema, "Schema "+strconv.Quote(s.Name))
+		e.Close('}')
 	}
-	e.close('}')
+	e.Close('}')
 }
 
 func (e *encoder) limits(req *llmclient.Request) {
@@ -246,28 +172,16 @@ func (e *encoder) limits(req *llmclient.Request) {
 	_, replaced := req.Extras["thinking"]
 	switch t := e.cfg.Thinking; {
 	case limit < 0:
-		e.fail("MaxTokens is %d", limit)
+		e.Fail("MaxTokens is %d", limit)
 	case t.Mode == ThinkEnabled && limit <= t.Budget && !replaced:
-		e.fail("MaxTokens is %d, and thoughts may take %d: raise MaxTokens, lower Thinking.Budget, or let the model think adaptively", limit, t.Budget)
+		e.Fail("MaxTokens is %d, and thoughts may take %d: raise MaxTokens, lower Thinking.Budget, or let the model think adaptively", limit, t.Budget)
 	}
-	e.number("max_tokens", limit)
-	if len(req.Stop) > 0 {
-		e.name("stop_sequences")
-		e.open('[')
-		for _, s := range req.Stop {
-			if strings.TrimSpace(s) == "" {
-				e.fail("the stop sequence %q is blank, and the API takes no such: leave it out", s)
-			}
-			e.b = jsonform.AppendString(wire.AppendComma(e.b), s)
+	e.Number("max_tokens", limit)
+	for _, s := range req.Stop {
+		if strings.TrimSpace(s) == "" {
+			e.Fail("the stop sequence %q is blank, and the API takes no such: leave it out", s)
 		}
-		e.close(']')
 	}
-	if t := req.Temperature; t != nil {
-		if math.IsNaN(*t) || math.IsInf(*t, 0) {
-			e.fail("Temperature is %v", *t)
-			return
-		}
-		e.name("temperature")
-		e.b = strconv.AppendFloat(e.b, *t, 'g', -1, 64)
-	}
+	e.Stops("stop_sequences", req.Stop)
+	e.Temperature(req.Temperature)
 }

@@ -30,29 +30,29 @@ func (e *encoder) conversation(h messages.History) {
 		n++
 	}
 	e.system(h[:n])
-	e.name("messages")
-	e.open('[')
-	begin := len(e.b)
+	e.Name("messages")
+	e.Open('[')
+	begin := len(e.B)
 	for i := n; i < len(h); {
 		i = e.message(h, i)
 	}
-	if len(e.b) == begin {
-		e.fail("the request has no messages: the API wants at least one that is not a system prompt, with a text that is not blank")
+	if len(e.B) == begin {
+		e.Fail("the request has no messages: the API wants at least one that is not a system prompt, with a text that is not blank")
 	}
-	e.close(']')
+	e.Close(']')
 }
 
 func (e *encoder) system(h messages.History) {
-	before := len(e.b)
-	e.name("system")
-	e.open('[')
-	begin := len(e.b)
+	before := len(e.B)
+	e.Name("system")
+	e.Open('[')
+	begin := len(e.B)
 	e.systems(h, 0)
-	if len(e.b) == begin {
-		e.b = e.b[:before]
+	if len(e.B) == begin {
+		e.B = e.B[:before]
 		return
 	}
-	e.close(']')
+	e.Close(']')
 }
 
 // systems writes the texts of system messages from i on, and returns the index of the message after
@@ -72,14 +72,14 @@ func (e *encoder) systems(h messages.History, i int) int {
 // message writes the message at i, or with an answer of a tool or a system message all those right
 // after it, and returns the index of the next.
 func (e *encoder) message(h messages.History, i int) int {
-	before := len(e.b)
+	before := len(e.B)
 	begin := func(role string) int {
 		e.last, e.done = 0, false
-		e.open('{')
-		e.text("role", role)
-		e.name("content")
-		e.open('[')
-		return len(e.b)
+		e.Open('{')
+		e.Text("role", role)
+		e.Name("content")
+		e.Open('[')
+		return len(e.B)
 	}
 	var start int
 	next := i + 1
@@ -101,22 +101,22 @@ func (e *encoder) message(h messages.History, i int) int {
 		start = begin("user")
 		next = e.results(h, i)
 	default:
-		e.fail("message %d is a %T, which is no message as a value", i, m)
+		e.Fail("message %d is a %T, which is no message as a value", i, m)
 		return next
 	}
-	if len(e.b) > start {
-		e.b = append(e.b, ']', '}')
+	if len(e.B) > start {
+		e.B = append(e.B, ']', '}')
 		return next
 	}
-	if e.b = e.b[:before]; next == len(h) { // an empty message is left out, because the API takes none
-		e.fail("the last message, %d, is empty or blank, and the API takes no such message: write something in it", i)
+	if e.B = e.B[:before]; next == len(h) { // an empty message is left out, because the API takes none
+		e.Fail("the last message, %d, is empty or blank, and the API takes no such message: write something in it", i)
 	}
 	return next
 }
 
 func (e *encoder) noName(index int, name string) {
 	if name != "" {
-		e.fail("message %d has the Name %q, and the API takes none: write it into the text", index, name)
+		e.Fail("message %d has the Name %q, and the API takes none: write it into the text", index, name)
 	}
 }
 
@@ -125,9 +125,9 @@ func (e *encoder) textBlock(text string, c messages.Cache) {
 	if strings.TrimSpace(text) == "" {
 		return
 	}
-	e.open('{')
-	e.text("type", "text")
-	e.text("text", text)
+	e.Open('{')
+	e.Text("type", "text")
+	e.Text("text", text)
 	e.closeBlock(c)
 }
 
@@ -155,18 +155,18 @@ func (e *encoder) results(h messages.History, i int) int {
 
 func (e *encoder) result(index int, m messages.Tool) {
 	cache := m.Cache // the API takes no mark within a result: that of a picture goes to the whole
-	e.open('{')
-	e.text("type", "tool_result")
-	e.text("tool_use_id", e.answeredID(m.CallID))
+	e.Open('{')
+	e.Text("type", "tool_result")
+	e.Text("tool_use_id", e.answeredID(m.CallID))
 	switch text := m.ForModel(); {
 	case strings.TrimSpace(text) == "" && !m.OK():
-		e.text("content", silence(m.ToolOutput)) // the API wants a text
+		e.Text("content", silence(m.ToolOutput)) // the API wants a text
 	case strings.TrimSpace(text) == "" && len(m.Images) == 0: // the API takes no blank text
 	case !m.OK() || len(m.Images) == 0:
-		e.text("content", text)
+		e.Text("content", text)
 	default:
-		e.name("content")
-		e.open('[')
+		e.Name("content")
+		e.Open('[')
 		e.textBlock(text, messages.CacheNone)
 		for _, image := range m.Images {
 			if m.Cache == messages.CacheNone && image.Cache != messages.CacheNone {
@@ -175,10 +175,10 @@ func (e *encoder) result(index int, m messages.Tool) {
 			image.Cache = messages.CacheNone
 			e.image(index, image)
 		}
-		e.close(']')
+		e.Close(']')
 	}
 	if !m.OK() {
-		e.b = append(e.b, `,"is_error":true`...)
+		e.B = append(e.B, `,"is_error":true`...)
 	}
 	e.closeBlock(cache)
 }
@@ -212,7 +212,7 @@ func (e *encoder) assistant(index int, m messages.Assistant, last bool) {
 		case messages.ToolCall:
 			e.call(c)
 		default:
-			e.fail("message %d has a part %T, which is none as a value", index, c)
+			e.Fail("message %d has a part %T, which is none as a value", index, c)
 		}
 	}
 }
@@ -258,35 +258,35 @@ func (e *encoder) thought(index int, t messages.Thought) {
 	what := func(name string) string { return "message " + strconv.Itoa(index) + " " + strconv.Quote(name) }
 	switch {
 	case t.Extras[extraSignature] != nil:
-		e.open('{')
-		e.text("type", "thinking")
-		e.text("thinking", t.Text)
-		e.raw("signature", t.Extras[extraSignature], what(extraSignature))
-		e.close('}')
+		e.Open('{')
+		e.Text("type", "thinking")
+		e.Text("thinking", t.Text)
+		e.Raw("signature", t.Extras[extraSignature], what(extraSignature))
+		e.Close('}')
 	case t.Extras[extraRedacted] != nil:
-		e.open('{')
-		e.text("type", "redacted_thinking")
-		e.raw("data", t.Extras[extraRedacted], what(extraRedacted))
-		e.close('}')
+		e.Open('{')
+		e.Text("type", "redacted_thinking")
+		e.Raw("data", t.Extras[extraRedacted], what(extraRedacted))
+		e.Close('}')
 	case t.Extras[extraBlock] != nil:
 		raw := t.Extras[extraBlock]
 		if !wire.ValidJSON(raw) || raw[0] != '{' {
-			e.fail("%s is not a JSON object", what(extraBlock))
+			e.Fail("%s is not a JSON object", what(extraBlock))
 			return
 		}
-		e.b = append(wire.AppendComma(e.b), raw...)
+		e.Element(raw)
 	}
 }
 
 func (e *encoder) call(c messages.ToolCall) {
-	e.open('{')
-	e.text("type", "tool_use")
-	e.text("id", e.newID(c.ID))
-	e.text("name", wire.CalledName(c.Name))
+	e.Open('{')
+	e.Text("type", "tool_use")
+	e.Text("id", e.newID(c.ID))
+	e.Text("name", wire.CalledName(c.Name))
 	args := wire.Paired(strings.TrimSpace(wire.CalledArguments(c.Arguments)))
-	e.raw("input", []byte(args), "the arguments of call "+strconv.Quote(c.ID))
+	e.Raw("input", []byte(args), "the arguments of call "+strconv.Quote(c.ID))
 	if raw := c.Extras[extraCaller]; raw != nil {
-		e.raw("caller", raw, "call "+strconv.Quote(c.ID)+" "+strconv.Quote(extraCaller))
+		e.Raw("caller", raw, "call "+strconv.Quote(c.ID)+" "+strconv.Quote(extraCaller))
 	}
 	e.closeBlock(messages.CacheNone)
 }

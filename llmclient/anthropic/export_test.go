@@ -32,7 +32,7 @@ func ReadStream(src io.Reader, onDelta func(llmclient.Delta)) (*llmclient.Respon
 	_ = x.Send(false, func(context.Context) (*http.Response, error) {
 		return &http.Response{StatusCode: http.StatusOK, Header: http.Header{"Content-Type": {"text/event-stream"}}, Body: io.NopCloser(src)}, nil
 	})
-	return c.read(x, &accumulator{onDelta: onDelta})
+	return x.Collect(&accumulator{Gathered: wire.Gathered{OnDelta: onDelta}})
 }
 
 // ReadCut reads an answer that ends with an error, or without one if that is nil.

@@ -8,12 +8,12 @@ import (
 	"github.com/segue-go/segue/llmclient/internal/wire"
 )
 
-// result returns the reply, or an error: an error object, a stream that ended too early, or no
+// Result implements [wire.Reply]. An error is an error object, a stream that ended too early, or no
 // message.
-func (a *accumulator) result() (*llmclient.Response, *llmclient.Error) {
+func (a *accumulator) Result() (*llmclient.Response, *llmclient.Error) {
 	switch {
-	case a.err != nil:
-		return nil, wire.ErrorFromJSON(a.err)
+	case a.Err != nil:
+		return nil, wire.ErrorFromJSON(a.Err)
 	case a.stop == "" && !a.wholeWithoutStop():
 		return nil, &llmclient.Error{Code: llmclient.CodeTruncated, Message: "the stream ended without a stop reason"}
 	case !a.begun:
@@ -32,15 +32,13 @@ func (a *accumulator) result() (*llmclient.Response, *llmclient.Error) {
 	if finish == llmclient.FinishRefusal {
 		blocks = a.explained(blocks)
 	}
-	return &llmclient.Response{
-		Message: a.message(blocks), Finish: finish, Usage: a.usage.total(), Model: a.model, ID: a.id,
-	}, nil
+	return &llmclient.Response{Message: a.message(blocks), Finish: finish, Usage: a.usage.total()}, nil
 }
 
 // wholeWithoutStop reports whether the end of the message, or a whole one, has come, and every block
 // has ended. Gateways send the end also where their own provider broke off.
 func (a *accumulator) wholeWithoutStop() bool {
-	return a.done && !slices.ContainsFunc(a.blocks, func(b *block) bool { return !b.stopped })
+	return a.Done && !slices.ContainsFunc(a.blocks, func(b *block) bool { return !b.stopped })
 }
 
 // reason maps the stop reason, and says whether the reply was cut. A missing or unknown one is

@@ -2,12 +2,8 @@ package anthropic
 
 import (
 	"context"
-	"encoding/json"
 	"net/http"
 	"net/url"
-
-	"github.com/segue-go/segue/llmclient"
-	"github.com/segue-go/segue/llmclient/internal/wire"
 )
 
 // Model is a model that the server offers. Counts that the server does not name are 0.
@@ -43,31 +39,3 @@ func (c *Client) Models(ctx context.Context) ([]Model, error) {
 	}
 	return all, nil
 }
-
-// value is an answer that is decoded as a whole.
-type value struct{ into any }
-
-var _ wire.Answer = (*value)(nil)
-
-// Whole decodes the answer. An error object in it is an error.
-func (v *value) Whole(body []byte) *llmclient.Error {
-	var failure struct {
-		Error json.RawMessage `json:"error"`
-	}
-	switch {
-	case json.Unmarshal(body, &failure) == nil && failure.Error != nil && string(failure.Error) != "null":
-		return wire.ErrorFromJSON(body)
-	case json.Unmarshal(body, v.into) != nil:
-		return wire.NotJSON("answer", body)
-	default:
-		return nil
-	}
-}
-
-// Event refuses a stream.
-func (v *value) Event(_, _ []byte) (bool, *llmclient.Error) {
-	return true, &llmclient.Error{Code: llmclient.CodeBadResponse, Message: "the answer is an event stream"}
-}
-
-// Finished reports that nothing but the whole counts.
-func (v *value) Finished() bool { return false }

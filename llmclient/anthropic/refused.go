@@ -39,24 +39,19 @@ func (c *Client) withThoughts(req *llmclient.Request, model string,
 	if c.refused.Any() {
 		scopes = scopesOf(req, model)
 	}
-	sent := false // a thought that may be refused
-	resp, err := ask(func(index int, seal []byte) bool {
-		omit := scopes != nil && c.refused.Has(scopes[index], seal)
-		sent = sent || !omit
-		return omit
+	sent, without := false, false // a thought that may be refused; all thoughts
+	return wire.Repeat(model, func(int) (*llmclient.Response, *llmclient.Error, bool) {
+		resp, err := ask(func(index int, seal []byte) bool {
+			omit := without || scopes != nil && c.refused.Has(scopes[index], seal)
+			sent = sent || !omit
+			return omit
+		})
+		if err == nil && without {
+			c.refuse(req, model)
+		}
+		without = err != nil && !without && sent && isRefusedThought(err)
+		return resp, err, without
 	})
-	if err == nil || !sent || !isRefusedThought(err) {
-		return resp, err
-	}
-	attempt := llmclient.Attempt{Model: model, Usage: err.Usage, Code: err.Code, Error: err.Error()}
-	resp, err = ask(func(int, []byte) bool { return true })
-	if err != nil {
-		err.Attempts = append([]llmclient.Attempt{attempt}, err.Attempts...)
-		return nil, err
-	}
-	c.refuse(req, model)
-	resp.Attempts = append([]llmclient.Attempt{attempt}, resp.Attempts...)
-	return resp, nil
 }
 
 // refuse remembers all thoughts of a request as refused: the server names only the first.

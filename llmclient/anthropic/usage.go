@@ -13,31 +13,17 @@ func (d *decoder) usage(u *usage) {
 	for more := d.Open('{'); more; more = d.More('}') {
 		switch string(d.Name()) {
 		case "input_tokens":
-			u.input = d.count()
+			u.input = d.Count()
 		case "cache_read_input_tokens":
-			u.read = d.count()
+			u.read = d.Count()
 		case "cache_creation_input_tokens":
-			u.written = d.count()
+			u.written = d.Count()
 		case "output_tokens":
-			u.output = d.count()
+			u.output = d.Count()
 		case "output_tokens_details":
-			for more := d.Open('{'); more; more = d.More('}') {
-				if string(d.Name()) == "thinking_tokens" {
-					u.thinking = d.count()
-					continue
-				}
-				d.Skip()
-			}
-		default:
-			d.Skip()
+			u.thinking = d.CountIn("thinking_tokens")
 		}
 	}
-}
-
-// count reads a number of tokens, or 0 if the value is not a number.
-func (d *decoder) count() int64 {
-	n, _ := d.Integer()
-	return min(max(n, 0), 1<<53) // small enough that sums do not overflow
 }
 
 // add adds later counts. Counts of a stream are cumulative, so the greater one is the newer one;
@@ -45,15 +31,6 @@ func (d *decoder) count() int64 {
 func (u *usage) add(v usage) {
 	u.input, u.read, u.written = max(u.input, v.input), max(u.read, v.read), max(u.written, v.written)
 	u.output, u.thinking = max(u.output, v.output), max(u.thinking, v.thinking)
-}
-
-// broken returns the usage of a reply that broke off. What it has written is told at its end alone.
-func (a *accumulator) broken() messages.Usage {
-	u := a.usage.total()
-	if a.stop == "" {
-		u.Output, u.Total = 0, u.Input
-	}
-	return u
 }
 
 // total returns the usage as this library counts: the cached parts of the input are in it.

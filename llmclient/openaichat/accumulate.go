@@ -18,24 +18,52 @@ const maxCalls = 1024
 
 // accumulator builds a reply from one whole answer or from the chunks of a stream.
 type accumulator struct {
-	onDelta func(llmclient.Delta)     // may be nil
-	onCall  func(llmclient.CallDelta) // may be nil
-	names   wire.IDs
+	wire.Gathered
+	decoder decoder
 
-	id, model string
-	index     int64 // of the choice in use; noIndex before the first
-	segments  []*segment
-	apart     bool // a call has come since the last text
-	refused   bool
-	calls     calls
-	thoughts  thoughtFields
-	sources   sources
-	finish    string
-	usage     usage
-	groqUsage usage
-	err       []byte // an error object received instead of more chunks, raw
-	done      bool   // [DONE], or the one whole answer, has been read
-	endless   bool   // the end of the connection alone is the end of the answer
+	index    int64 // of the choice in use; noIndex before the first
+	segments []*segment
+	apart    bool // a call has come since the last text
+	refused  bool
+	calls    calls
+	thoughts thoughtFields
+	sources  sources
+	finish   string
+	usage    usage
+	endless  bool // the end of the connection alone is the end of the answer
+}
+
+var _ wire.Reply = (*accumulator)(nil)
+
+// Decode implements [wire.Reply].
+func (a *accumulator) Decode(data []byte, whole bool) (ok, cut bool) {
+	want := a.index
+	if whole {
+		want = noIndex
+	}
+	return a.decoder.decode(data, want), a.decoder.Cut()
+}
+
+// Take implements [wire.Reply].
+func (a *accumulator) Take(_, data []byte, whole bool) (end bool, err *llmclient.Error) {
+	ans := &a.decoder.answer
+	a.add(ans, whole)
+	switch {
+	case ans.hasChoice, whole && a.Err != nil:
+	case whole:
+		return true, wire.Lacks(data, "choice")
+	case a.Err != nil || saysError(data):
+		a.Err = bytes.Clone(data) // with what stands beside the error
+	}
+	return false, wire.TooMany(len(a.calls.list), maxCalls, "tool calls")
+}
+
+// Finished implements [wire.Reply]: the finish reason has come.
+func (a *accumulator) Finished() bool { return a.finish != "" }
+
+// Broken implements [wire.Reply].
+func (a *accumulator) Broken() (kept, came messages.Assistant, used messages.Usage) {
+	return a.message(true), a.message(false), a.usage.Usage
 }
 
 // segment is a run of text or of thought.
@@ -47,23 +75,15 @@ type segment struct {
 
 // add adds a whole answer or a chunk of one.
 func (a *accumulator) add(ans *answer, whole bool) {
-	if a.id == "" {
-		a.id = string(ans.id)
-	}
-	if a.model == "" {
-		a.model = string(ans.model)
-	}
+	a.Named(ans.id, ans.model)
 	if ans.usage.known {
 		a.usage = ans.usage
-	}
-	if ans.groqUsage.known {
-		a.groqUsage = ans.groqUsage
 	}
 	a.sources.add(ans)
 	if ans.hasChoice {
 		a.choice(ans, whole)
 	}
-	a.err = bytes.Clone(ans.err)
+	a.Err = bytes.Clone(ans.err)
 }
 
 // choice adds a choice. A chunk may repeat the whole message beside the delta, or at the end; of it
@@ -128,7 +148,7 @@ func (a *accumulator) refuse(text []byte) {
 	}
 }
 
-// write appends text and passes it to onDelta. The piece shares the memory of the whole, which is
+// write appends text and shows it. The piece shares the memory of the whole, which is
 // never written again.
 func (a *accumulator) write(kind llmclient.DeltaKind, text []byte) {
 	if len(text) == 0 {
@@ -142,14 +162,12 @@ func (a *accumulator) write(kind llmclient.DeltaKind, text []byte) {
 		s = &segment{kind: kind, calls: calls}
 		a.segments = append(a.segments, s)
 	}
-	if calls > 0 && a.onDelta != nil {
-		a.onDelta(llmclient.Delta{Kind: kind, Text: "\n\n"}) // as Message.Text joins texts with a call between them
+	if calls > 0 {
+		a.Show(kind, "\n\n") // as Message.Text joins texts with a call between them
 	}
 	from := s.text.Len()
 	s.text.Write(text)
-	if a.onDelta != nil {
-		a.onDelta(llmclient.Delta{Kind: kind, Text: s.text.String()[from:]})
-	}
+	a.Show(kind, s.text.String()[from:])
 }
 
 // before returns how many calls stand between a text and the one before it; 0 if there is none, if
@@ -177,23 +195,23 @@ func (a *accumulator) before(kind llmclient.DeltaKind, text []byte) int {
 // bytes may be replaced by others.
 func (a *accumulator) tell(at int) {
 	c := a.calls.list[at]
-	if a.onCall == nil || c.name == "" || len(c.args) <= max(c.told, len("{}")) {
+	if a.OnCall == nil || c.name == "" || len(c.args) <= max(c.told, len("{}")) {
 		return
 	}
 	piece := string(c.args[c.told:])
 	if c.told = len(c.args); c.id == "" && c.made == "" {
-		c.made = a.names.Next(nil)
+		c.made = a.Names.Next(nil)
 	}
 	id := cmp.Or(c.made, c.id)
 	if slices.ContainsFunc(a.calls.list[:at], func(o *call) bool { return o.id == id }) {
 		id = "" // the call repeats the other one, or gets another id
 	}
-	a.onCall(llmclient.CallDelta{Index: at, ID: id, Tool: c.name, Text: piece})
+	a.OnCall(llmclient.CallDelta{Index: at, ID: id, Tool: c.name, Text: piece})
 }
 
 // message returns the message so far. If the reply was cut, an incomplete last call is left out.
 func (a *accumulator) message(cut bool) messages.Assistant {
-	tools := a.calls.tools(cut, &a.names)
+	tools := a.calls.tools(cut, &a.Names)
 	var content []messages.AssistantContent
 	if n := len(a.segments) + len(tools); n > 0 {
 		content = make([]messages.AssistantContent, 0, n)
@@ -234,11 +252,4 @@ func (a *accumulator) cite(content []messages.AssistantContent) {
 	for n, cited := range a.sources.of(texts) {
 		content[at[n]] = messages.Text{Text: texts[n], Citations: cited}
 	}
-}
-
-func (a *accumulator) tokens() messages.Usage {
-	if a.usage.known {
-		return a.usage.Usage
-	}
-	return a.groqUsage.Usage
 }

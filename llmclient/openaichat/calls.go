@@ -213,7 +213,7 @@ func (cs *calls) complete() bool {
 			last = c
 		}
 	}
-	return last != nil && last.name != "" && last.object.complete() && validJSON(last.args)
+	return last != nil && last.name != "" && last.object.complete() && wire.ValidJSON(last.args)
 }
 
 // tools returns the calls, without repetitions, each with an id of its own. If the reply was cut, a
@@ -225,7 +225,7 @@ func (cs *calls) tools(cut bool, names *wire.IDs) []messages.ToolCall {
 	} else if f != nil {
 		supply(list, 0, &callPiece{name: []byte(f.name), args: f.args})
 	}
-	if n := len(list); cut && n > 0 && !validJSON(list[n-1].args) {
+	if n := len(list); cut && n > 0 && !wire.ValidJSON(list[n-1].args) {
 		list = list[:n-1]
 	}
 	var out []messages.ToolCall

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"unicode/utf8"
 
-	"github.com/segue-go/segue/internal/jsonform"
+	"github.com/segue-go/segue/llmclient/internal/wire"
 	"github.com/segue-go/segue/messages"
 )
 
@@ -18,7 +18,7 @@ type sources struct {
 	seen        map[string]bool // the annotations, raw
 	results     []byte          // search_results, raw
 	links       []byte          // citations, raw
-	cursor      jsonform.Cursor
+	cursor      wire.Cursor
 }
 
 // citation is a source with its place in the whole text, in characters.
@@ -70,7 +70,7 @@ func (s *sources) list(raw []byte) (read []citation) {
 		return nil
 	}
 	c := &s.cursor
-	c.Begin(raw, maxDepth)
+	c.Begin(raw)
 	for more := c.Open('['); more; more = c.More(']') {
 		var one citation
 		kind := c.Peek()
@@ -80,8 +80,6 @@ func (s *sources) list(raw []byte) (read []citation) {
 			one.read(c)
 		case '"':
 			one.URL = string(c.Text())
-		default:
-			c.Skip()
 		}
 		if one.URL != "" || one.FileID != "" || one.Title != "" || one.Quote != "" {
 			one.Raw = bytes.Clone(raw[from:c.At()])
@@ -93,7 +91,7 @@ func (s *sources) list(raw []byte) (read []citation) {
 
 // read reads an object. OpenAI writes the fields into an object with the name of the type, others
 // write them beside the type.
-func (one *citation) read(c *jsonform.Cursor) {
+func (one *citation) read(c *wire.Cursor) {
 	for more := c.Open('{'); more; more = c.More('}') {
 		switch name := string(c.Name()); name {
 		case "url_citation", "file_citation":
@@ -101,24 +99,22 @@ func (one *citation) read(c *jsonform.Cursor) {
 		case "url":
 			one.URL = string(c.Text())
 		case "title", "filename":
-			one.Title = string(orElse(c.Text(), []byte(one.Title)))
+			one.Title = string(wire.OrElse(c.Text(), []byte(one.Title)))
 		case "filepath": // Azure
-			one.Title = string(orElse([]byte(one.Title), c.Text()))
+			one.Title = string(wire.OrElse([]byte(one.Title), c.Text()))
 		case "file_id":
 			one.FileID = string(c.Text())
 		case "content", "quote", "snippet":
-			one.Quote = string(orElse(c.Text(), []byte(one.Quote)))
+			one.Quote = string(wire.OrElse(c.Text(), []byte(one.Quote)))
 		case "start_index":
 			one.start = integer(c)
 		case "end_index":
 			one.end = integer(c)
-		default:
-			c.Skip()
 		}
 	}
 }
 
-func integer(c *jsonform.Cursor) int {
+func integer(c *wire.Cursor) int {
 	n, _ := c.Integer()
 	return int(n)
 }

@@ -2,7 +2,6 @@ package openaichat
 
 import (
 	"context"
-	"sync"
 
 	"github.com/segue-go/segue/llmclient"
 	"github.com/segue-go/segue/llmclient/internal/openaiapi"
@@ -11,11 +10,10 @@ import (
 
 // Client is an [llmclient.Client] for one server. It is safe for concurrent use.
 type Client struct {
-	dialect  dialect
-	server   *openaiapi.Server
-	readings sync.Pool        // of *reading
-	asking   llmclient.Client // c itself with retries; makes the requests
-	native   bool             // the server is known to return each call as such
+	dialect dialect
+	server  *openaiapi.Server
+	asking  llmclient.Client // c itself with retries; makes the requests
+	native  bool             // the server is known to return each call as such
 }
 
 var _ llmclient.Client = (*Client)(nil)
@@ -63,11 +61,9 @@ func (c *Client) once(ctx context.Context, req *llmclient.Request, model string,
 	if err != nil {
 		return nil, err
 	}
-	acc := &accumulator{onDelta: onDelta, index: noIndex, names: wire.IDs{History: req.Messages}, calls: calls{offered: req.Tools}, endless: x.Endless()}
-	if onDelta != nil {
-		acc.onCall = llmclient.CallDeltas(ctx)
-	}
-	resp, err := c.read(x, acc)
+	resp, err := x.Collect(&accumulator{
+		Gathered: wire.Gather(ctx, req, onDelta), index: noIndex, calls: calls{offered: req.Tools}, endless: x.Endless(),
+	})
 	return x.WithCall(req, resp, err)
 }
 

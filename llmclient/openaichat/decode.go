@@ -1,7 +1,7 @@
 package openaichat
 
 import (
-	"github.com/segue-go/segue/internal/jsonform"
+	"github.com/segue-go/segue/llmclient/internal/wire"
 	"github.com/segue-go/segue/messages"
 )
 
@@ -13,7 +13,6 @@ type answer struct {
 	id, model  []byte
 	err        []byte // raw; not null
 	usage      usage
-	groqUsage  usage  // x_groq.usage: at first, Groq's streams had usage here
 	results    []byte // search_results, raw
 	links      []byte // citations, raw
 	hasChoice  bool
@@ -74,19 +73,19 @@ type usage struct {
 
 // decoder reads answers. It does not allocate once its slices have grown.
 type decoder struct {
-	jsonform.Cursor
+	wire.Cursor
 	data   []byte // that is being read
 	answer answer
 }
 
 // noIndex selects the first choice, whatever its index.
-const noIndex = -1
+const noIndex = wire.NoIndex
 
 // decode reads one answer with the choice of that index, or with the first choice if want is
 // noIndex. It reports whether data is JSON. If not, Cut says whether data may be the beginning of
 // JSON.
 func (d *decoder) decode(data []byte, want int64) bool {
-	d.Begin(data, maxDepth)
+	d.Begin(data)
 	d.data = data
 	d.reset()
 	a := &d.answer
@@ -100,16 +99,18 @@ func (d *decoder) decode(data []byte, want int64) bool {
 			d.choices(want)
 		case "usage":
 			d.usage(&a.usage)
-		case "x_groq":
-			d.groq()
+		case "x_groq": // at first, Groq's streams had usage here
+			for more := d.Open('{'); more; more = d.More('}') {
+				if string(d.Name()) == "usage" && !a.usage.known {
+					d.usage(&a.usage)
+				}
+			}
 		case "search_results":
 			a.results = d.list()
 		case "citations":
 			a.links = d.list()
 		case "error":
-			a.err = d.present()
-		default:
-			d.Skip()
+			a.err = d.Present()
 		}
 	}
 	return d.End()
@@ -126,22 +127,11 @@ func (r *reply) reset() {
 	*r = reply{parts: r.parts[:0], calls: r.calls[:0]}
 }
 
-// present returns a raw value, or nil if it is null, false, "", {} or [].
-func (d *decoder) present() []byte {
-	switch raw := d.Raw(); string(raw) {
-	case "null", "false", `""`, "{}", "[]":
-		return nil
-	default:
-		return raw
-	}
-}
-
 // choices reads the wanted choice, the first if several match.
 func (d *decoder) choices(want int64) {
 	a := &d.answer
 	for more := d.Open('['); more; more = d.More(']') {
 		if a.hasChoice || d.Peek() != '{' {
-			d.Skip()
 			continue
 		}
 		d.choice()
@@ -170,17 +160,13 @@ func (d *decoder) choice() {
 			a.hasMessage = d.Peek() == '{'
 			d.reply(&a.message)
 		case "error": // OpenRouter
-			if err := d.present(); err != nil {
+			if err := d.Present(); err != nil {
 				a.err = err
 			}
 		case "usage": // Moonshot's streams
-			if d.Peek() == '{' && !a.usage.known {
+			if !a.usage.known {
 				d.usage(&a.usage)
-				continue
 			}
-			d.Skip()
-		default:
-			d.Skip()
 		}
 	}
 }
@@ -206,32 +192,27 @@ func (d *decoder) reply(r *reply) {
 		case "reasoning_details":
 			r.details = d.list()
 		case "extra_content":
-			r.extra = d.present()
+			r.extra = d.Present()
 		case "annotations":
 			r.annotations = d.list()
 		case "context":
 			for more := d.Open('{'); more; more = d.More('}') {
 				if string(d.Name()) == "citations" {
 					r.context = d.list()
-					continue
 				}
-				d.Skip()
 			}
 		case "tool_calls":
 			d.calls(r)
 		case "function_call":
 			d.function(&r.function)
-		default:
-			d.Skip()
 		}
 	}
 }
 
 // list returns a raw list, or nil if the value is not a list or is empty.
 func (d *decoder) list() []byte {
-	isList := d.Peek() == '['
-	if raw := d.present(); isList {
-		return raw
+	if d.Peek() == '[' {
+		return d.Present()
 	}
 	return nil
 }
@@ -245,8 +226,6 @@ func (d *decoder) parts(r *reply, kind partKind) {
 			r.add(kind, d.Text())
 		case '{':
 			d.part(r, kind)
-		default:
-			d.Skip()
 		}
 	}
 }
@@ -262,13 +241,11 @@ func (d *decoder) part(r *reply, kind partKind) {
 		case "thinking":
 			if d.Peek() == '[' {
 				d.parts(r, partThought)
-				continue
+			} else {
+				r.add(partThought, d.Text())
 			}
-			r.add(partThought, d.Text())
 		case "reference_ids":
 			refers = d.list() != nil
-		default:
-			d.Skip()
 		}
 	}
 	if refers {
@@ -284,12 +261,10 @@ func (r *reply) add(kind partKind, text []byte) {
 
 func (d *decoder) calls(r *reply) {
 	for more := d.Open('['); more; more = d.More(']') {
-		if d.Peek() != '{' {
-			d.Skip()
-			continue
+		if d.Peek() == '{' {
+			r.calls = append(r.calls, callPiece{index: noIndex})
+			d.call(&r.calls[len(r.calls)-1])
 		}
-		r.calls = append(r.calls, callPiece{index: noIndex})
-		d.call(&r.calls[len(r.calls)-1])
 	}
 }
 
@@ -297,17 +272,14 @@ func (d *decoder) call(p *callPiece) {
 	for more := d.Open('{'); more; more = d.More('}') {
 		switch name := d.Name(); string(name) {
 		case "index":
-			if n, ok := d.Integer(); ok && n >= 0 {
-				p.index = n
-			}
+			p.index = d.Index()
 		case "id":
 			p.id = d.Text()
 		case "function", "custom": // Snowflake sends an empty custom beside the function
 			d.function(p)
 		case "type":
-			d.Skip()
 		default:
-			if raw := d.present(); raw != nil {
+			if raw := d.Present(); raw != nil {
 				p.extras = append(p.extras, member{name, raw})
 			}
 		}
@@ -319,41 +291,9 @@ func (d *decoder) function(p *callPiece) {
 	for more := d.Open('{'); more; more = d.More('}') {
 		switch string(d.Name()) {
 		case "name":
-			p.name = orElse(d.Text(), p.name)
+			p.name = wire.OrElse(d.Text(), p.name)
 		case "arguments", "input":
-			p.args = orElse(d.arguments(), p.args)
-		default:
-			d.Skip()
+			p.args = wire.OrElse(d.Arguments(), p.args)
 		}
-	}
-}
-
-func orElse(b, other []byte) []byte {
-	if len(b) > 0 {
-		return b
-	}
-	return other
-}
-
-// arguments reads arguments as a string of JSON, the correct form, or as JSON itself.
-func (d *decoder) arguments() []byte {
-	switch d.Peek() {
-	case '"':
-		return d.Text()
-	case 'n':
-		d.Skip()
-		return nil
-	default:
-		return d.Raw()
-	}
-}
-
-func (d *decoder) groq() {
-	for more := d.Open('{'); more; more = d.More('}') {
-		if string(d.Name()) == "usage" {
-			d.usage(&d.answer.groqUsage)
-			continue
-		}
-		d.Skip()
 	}
 }

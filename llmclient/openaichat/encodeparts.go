@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"strings"
 
+	"github.com/segue-go/segue/llmclient/internal/wire"
 	"github.com/segue-go/segue/messages"
 )
 
@@ -11,13 +12,13 @@ import (
 // text is a string without its mark, since servers that heed marks refuse empty parts.
 func (e *encoder) content(at place, text string, cache messages.Cache) {
 	if mark := e.mark(at, cache); mark == "" || text == "" {
-		e.text("content", text)
+		e.Text("content", text)
 		return
 	}
-	e.name("content")
-	e.open('[')
+	e.Name("content")
+	e.Open('[')
 	e.textPart(at, text, cache)
-	e.close(']')
+	e.Close(']')
 }
 
 // user writes the content: a single text as a string, anything else as a list of parts. A cache
@@ -26,17 +27,17 @@ func (e *encoder) user(index int, m messages.User) {
 	last := len(m.Content) - 1
 	if last < 0 {
 		if m.Cache != "" {
-			e.fail("message %d has a Cache, but no part to mark", index)
+			e.Fail("message %d has a Cache, but no part to mark", index)
 		}
-		e.text("content", "")
+		e.Text("content", "")
 		return
 	}
 	if t, ok := m.Content[0].(messages.Text); ok && last == 0 {
 		e.content(place{message: index}, t.Text, cmp.Or(t.Cache, m.Cache))
 		return
 	}
-	e.name("content")
-	e.open('[')
+	e.Name("content")
+	e.Open('[')
 	for n, c := range m.Content {
 		cache := messages.CacheNone
 		if n == last {
@@ -44,7 +45,7 @@ func (e *encoder) user(index int, m messages.User) {
 		}
 		e.userPart(place{message: index, part: n}, c, cache)
 	}
-	e.close(']')
+	e.Close(']')
 }
 
 // userPart writes a part. Its own cache mark counts before the given one.
@@ -56,43 +57,43 @@ func (e *encoder) userPart(at place, c messages.UserContent, cache messages.Cach
 		e.takes(images, at)
 		e.image(at, c, cache)
 	case messages.File:
-		e.open('{')
+		e.Open('{')
 		e.file(at, c)
 		e.cache(at, cmp.Or(c.Cache, cache))
-		e.close('}')
+		e.Close('}')
 	case messages.Audio:
-		e.open('{')
+		e.Open('{')
 		e.audio(at, c)
 		e.cache(at, cmp.Or(c.Cache, cache))
-		e.close('}')
+		e.Close('}')
 	default:
-		e.fail("message %d has a part %T, which is none as a value", at.message, c)
+		e.Fail("message %d has a part %T, which is none as a value", at.message, c)
 	}
 }
 
 // textPart writes a text as a part; an empty one goes without its mark.
 func (e *encoder) textPart(at place, text string, cache messages.Cache) {
-	e.open('{')
-	e.text("type", "text")
-	e.text("text", text)
+	e.Open('{')
+	e.Text("type", "text")
+	e.Text("text", text)
 	if mark := e.mark(at, cache); text != "" {
-		e.b = append(e.b, mark...)
+		e.B = append(e.B, mark...)
 	}
-	e.close('}')
+	e.Close('}')
 }
 
 func (e *encoder) image(at place, c messages.Image, cache messages.Cache) {
-	e.open('{')
-	e.text("type", "image_url")
-	e.name("image_url")
-	e.open('{')
-	e.text("url", c.URL)
+	e.Open('{')
+	e.Text("type", "image_url")
+	e.Name("image_url")
+	e.Open('{')
+	e.Text("url", c.URL)
 	if c.Detail != "" {
-		e.text("detail", c.Detail)
+		e.Text("detail", c.Detail)
 	}
-	e.close('}')
+	e.Close('}')
 	e.cache(at, cmp.Or(c.Cache, cache))
-	e.close('}')
+	e.Close('}')
 }
 
 // file writes the fields of a document.
@@ -101,48 +102,35 @@ func (e *encoder) file(at place, f messages.File) {
 	isData := strings.HasPrefix(f.URL, "data:")
 	switch {
 	case (f.URL == "") == (f.ID == ""):
-		e.fail("%s: a File has either a URL or an ID", at)
+		e.Fail("%s: a File has either a URL or an ID", at)
 	case f.ID == "" && !isData && !strings.HasPrefix(f.URL, "https://"):
-		e.fail("%s: the URL of a File must be an https or a data URL", at)
+		e.Fail("%s: the URL of a File must be an https or a data URL", at)
 	case f.ID == "" && !isData:
 		e.takes(fileURLs, at)
 	}
 	switch {
 	case e.mistral && f.ID != "":
-		e.text("type", "file")
-		e.text("file_id", f.ID)
+		e.Text("type", "file")
+		e.Text("file_id", f.ID)
 		return
 	case e.mistral:
-		e.text("type", "document_url")
-		e.text("document_url", f.URL)
+		e.Text("type", "document_url")
+		e.Text("document_url", f.URL)
 		if f.Name != "" {
-			e.text("document_name", f.Name)
+			e.Text("document_name", f.Name)
 		}
 		return
 	}
-	e.text("type", "file")
-	e.name("file")
-	e.open('{')
+	e.Text("type", "file")
+	e.Name("file")
+	e.Open('{')
 	if f.ID != "" {
-		e.text("file_id", f.ID)
+		e.Text("file_id", f.ID)
 	} else {
-		e.text("filename", fileName(f))
-		e.text("file_data", f.URL)
+		e.Text("filename", wire.FileName(f))
+		e.Text("file_data", f.URL)
 	}
-	e.close('}')
-}
-
-// fileName returns the name of a file. OpenAI wants one beside the bytes.
-func fileName(f messages.File) string {
-	const pdf = "application/pdf"
-	switch {
-	case f.Name != "":
-		return f.Name
-	case f.MediaType == pdf, strings.HasPrefix(f.URL, "data:"+pdf):
-		return "document.pdf"
-	default:
-		return "document"
-	}
+	e.Close('}')
 }
 
 // audio writes the fields of a sound.
@@ -151,20 +139,20 @@ func (e *encoder) audio(at place, a messages.Audio) {
 	head, data, isURL := strings.Cut(a.URL, ",")
 	switch {
 	case !isURL || !strings.HasPrefix(head, "data:") || !strings.HasSuffix(head, ";base64"):
-		e.fail("%s: the URL of an Audio must be a data URL with base64", at)
+		e.Fail("%s: the URL of an Audio must be a data URL with base64", at)
 	case a.Format == "":
-		e.fail(`%s: an Audio has a Format, such as "wav" or "mp3"`, at)
+		e.Fail(`%s: an Audio has a Format, such as "wav" or "mp3"`, at)
 	}
-	e.text("type", "input_audio")
+	e.Text("type", "input_audio")
 	if e.mistral {
-		e.text("input_audio", data)
+		e.Text("input_audio", data)
 		return
 	}
-	e.name("input_audio")
-	e.open('{')
-	e.text("data", data)
-	e.text("format", a.Format)
-	e.close('}')
+	e.Name("input_audio")
+	e.Open('{')
+	e.Text("data", data)
+	e.Text("format", a.Format)
+	e.Close('}')
 }
 
 // toolResult writes the content of a tool message: a string, or a list of parts if it has images or
@@ -177,8 +165,8 @@ func (e *encoder) toolResult(index int, m messages.Tool) {
 	}
 	e.takes(toolImages, at)
 	e.takes(images, at)
-	e.name("content")
-	e.open('[')
+	e.Name("content")
+	e.Open('[')
 	if text != "" {
 		e.textPart(at, text, "")
 	}
@@ -189,11 +177,11 @@ func (e *encoder) toolResult(index int, m messages.Tool) {
 		}
 		e.image(at, image, cache)
 	}
-	e.close(']')
+	e.Close(']')
 }
 
 // cache writes a cache mark, if there is one.
-func (e *encoder) cache(at place, c messages.Cache) { e.b = append(e.b, e.mark(at, c)...) }
+func (e *encoder) cache(at place, c messages.Cache) { e.B = append(e.B, e.mark(at, c)...) }
 
 // mark returns the member that is a cache mark, with the comma before it; "" if there is none.
 func (e *encoder) mark(at place, c messages.Cache) string {
@@ -201,13 +189,9 @@ func (e *encoder) mark(at place, c messages.Cache) string {
 		return ""
 	}
 	e.takes(cacheMarks, at)
-	switch c {
-	case messages.Cache5m:
-		return `,"cache_control":{"type":"ephemeral"}`
-	case messages.Cache1h:
-		return `,"cache_control":{"type":"ephemeral","ttl":"1h"}`
-	default:
-		e.fail("%s: unknown Cache %q", at, c)
-		return ""
+	mark, known := wire.CacheMark(c)
+	if !known {
+		e.Fail("%s: unknown Cache %q", at, c)
 	}
+	return mark
 }

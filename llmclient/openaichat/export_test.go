@@ -5,6 +5,7 @@ import (
 
 	"github.com/segue-go/segue/internal/jsonform"
 	"github.com/segue-go/segue/llmclient"
+	"github.com/segue-go/segue/llmclient/internal/wire"
 )
 
 // Plain holds the fields of an answer, without their interpretation.
@@ -43,5 +44,5 @@ func Encode(hostname string, cfg Config, req *llmclient.Request, stream bool) (j
 }
 
 // ValidJSON and AppendString are the functions of the package.
-func ValidJSON(b []byte) bool                  { return validJSON(b) }
+func ValidJSON(b []byte) bool                  { return wire.ValidJSON(b) }
 func AppendString(dst []byte, s string) []byte { return jsonform.AppendString(dst, s) }

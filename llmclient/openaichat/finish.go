@@ -3,41 +3,27 @@ package openaichat
 import (
 	"strings"
 
+	"github.com/segue-go/segue/internal/jsonform"
 	"github.com/segue-go/segue/llmclient"
 	"github.com/segue-go/segue/llmclient/internal/wire"
 )
 
-// result returns the reply, or an error: an error object, a stream that ended too early, or no
+// Result implements [wire.Reply]. An error is an error object, a stream that ended too early, or no
 // choice.
-func (a *accumulator) result() (*llmclient.Response, *llmclient.Error) {
-	if a.err != nil {
-		return nil, wire.ErrorFromJSON(a.err)
-	}
-	if a.index == noIndex {
-		return nil, a.missingChoice()
+func (a *accumulator) Result() (*llmclient.Response, *llmclient.Error) {
+	switch {
+	case a.Err != nil:
+		return nil, wire.ErrorFromJSON(a.Err)
+	case a.index == noIndex && a.Done:
+		return nil, &llmclient.Error{Code: llmclient.CodeBadResponse, Message: "the answer holds no choice"}
+	case a.index == noIndex:
+		return nil, &llmclient.Error{Code: llmclient.CodeTruncated, Message: "empty response"}
 	}
 	finish, err := a.reason()
 	if err != nil {
 		return nil, err
 	}
-	return &llmclient.Response{
-		Message: a.message(isCut(finish)),
-		Finish:  finish,
-		Usage:   a.tokens(),
-		Model:   a.model,
-		ID:      a.id,
-	}, nil
-}
-
-func isCut(r llmclient.FinishReason) bool {
-	return r == llmclient.FinishLength || r == llmclient.FinishContentFilter
-}
-
-func (a *accumulator) missingChoice() *llmclient.Error {
-	if a.done {
-		return &llmclient.Error{Code: llmclient.CodeBadResponse, Message: "the answer holds no choice"}
-	}
-	return &llmclient.Error{Code: llmclient.CodeTruncated, Message: "empty response"}
+	return &llmclient.Response{Message: a.message(wire.IsCut(finish)), Finish: finish, Usage: a.usage.Usage}, nil
 }
 
 // reason maps the finish reason. A missing or unknown one is derived from the content. That of calls
@@ -55,7 +41,7 @@ func (a *accumulator) reason() (llmclient.FinishReason, *llmclient.Error) {
 			return llmclient.FinishToolCalls, nil
 		}
 	case "":
-		if !a.done && (a.endless || !a.calls.complete()) {
+		if !a.Done && (a.endless || !a.calls.complete()) {
 			return "", &llmclient.Error{Code: llmclient.CodeTruncated, Message: "the stream ended without a finish reason"}
 		}
 	}
@@ -67,4 +53,25 @@ func (a *accumulator) reason() (llmclient.FinishReason, *llmclient.Error) {
 	default:
 		return llmclient.FinishStop, nil
 	}
+}
+
+// saysError reports whether an event without choices is an error in a form without "error": vLLM
+// and SGLang mark the object itself, FastAPI has "detail", Cloudflare has "errors".
+func saysError(data []byte) bool {
+	if len(jsonform.Member(data, "choices")) > 0 {
+		return false
+	}
+	for _, name := range [...]string{"object", "type"} {
+		if string(jsonform.Member(data, name)) == `"error"` {
+			return true
+		}
+	}
+	for _, name := range [...]string{"detail", "errors"} {
+		switch string(jsonform.Member(data, name)) {
+		case "", "null", "[]", "{}", `""`:
+		default:
+			return true
+		}
+	}
+	return false
 }

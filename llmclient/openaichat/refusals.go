@@ -64,5 +64,5 @@ func (e *encoder) takes(f features, at place) {
 		return
 	}
 	r := refusals[f]
-	e.fail("%s: %s %s: %s", at, e.domain, r.what, r.instead)
+	e.Fail("%s: %s %s: %s", at, e.domain, r.what, r.instead)
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/segue-go/segue/internal/jsonform"
+	"github.com/segue-go/segue/llmclient/internal/wire"
 	"github.com/segue-go/segue/messages"
 )
 
@@ -25,7 +26,7 @@ type thoughtFields struct {
 	details          []*detail // of a stream
 	wholeDetails     []byte    // of a whole reply, raw
 	extraContent     []byte
-	cursor           jsonform.Cursor
+	cursor           wire.Cursor
 }
 
 // detail is an element of reasoning_details. In a stream it arrives in pieces.
@@ -51,7 +52,7 @@ func (t *thoughtFields) add(r *reply, whole bool) []byte {
 	if whole && r.details != nil {
 		t.details, t.wholeDetails = nil, bytes.Clone(r.details)
 	}
-	return orElse(r.reasoningContent, orElse(r.reasoning, thought))
+	return wire.OrElse(r.reasoningContent, wire.OrElse(r.reasoning, thought))
 }
 
 func grow(field, piece []byte) []byte {
@@ -64,11 +65,10 @@ func grow(field, piece []byte) []byte {
 // addDetails adds a list of details, or of pieces of details, and returns its text.
 func (t *thoughtFields) addDetails(raw []byte) []byte {
 	c := &t.cursor
-	c.Begin(raw, maxDepth)
+	c.Begin(raw)
 	var thought []byte
 	for more := c.Open('['); more; more = c.More(']') {
 		if c.Peek() != '{' {
-			c.Skip()
 			continue
 		}
 		d := readDetail(c)
@@ -82,7 +82,7 @@ func (t *thoughtFields) addDetails(raw []byte) []byte {
 	return thought
 }
 
-func readDetail(c *jsonform.Cursor) *detail {
+func readDetail(c *wire.Cursor) *detail {
 	d := &detail{others: messages.Extras{}}
 	for more := c.Open('{'); more; more = c.More('}') {
 		name := string(c.Name())
@@ -122,10 +122,10 @@ func (d *detail) join(next *detail) {
 func (d *detail) append(dst []byte) []byte {
 	dst = append(dst, '{')
 	for _, name := range slices.Sorted(maps.Keys(d.others)) {
-		dst = append(appendKey(dst, name), d.others[name]...)
+		dst = append(wire.AppendKey(dst, name), d.others[name]...)
 	}
 	if d.textField != "" {
-		dst = jsonform.AppendString(appendName(dst, d.textField), d.text)
+		dst = jsonform.AppendString(wire.AppendName(dst, d.textField), d.text)
 	}
 	return append(dst, '}')
 }
@@ -157,7 +157,7 @@ func (t *thoughtFields) detailList() []byte {
 	}
 	list := []byte{'['}
 	for _, d := range t.details {
-		list = d.append(appendComma(list))
+		list = d.append(wire.AppendComma(list))
 	}
 	return append(list, ']')
 }

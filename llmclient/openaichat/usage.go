@@ -10,7 +10,6 @@ import "github.com/segue-go/segue/messages"
 // of input, output and reasoning (xAI), the output does not include the reasoning.
 func (d *decoder) usage(u *usage) {
 	if d.Peek() != '{' {
-		d.Skip()
 		return
 	}
 	*u = usage{known: true}
@@ -18,23 +17,21 @@ func (d *decoder) usage(u *usage) {
 	for more := d.Open('{'); more; more = d.More('}') {
 		switch string(d.Name()) {
 		case "prompt_tokens":
-			u.Input = d.count()
+			u.Input = d.Count()
 		case "completion_tokens":
-			u.Output = d.count()
+			u.Output = d.Count()
 		case "total_tokens":
-			u.Total = d.count()
+			u.Total = d.Count()
 		case "prompt_tokens_details":
 			u.Cached, u.CacheWrites = d.cacheDetails(u.CacheWrites)
 		case "completion_tokens_details":
-			u.Reasoning = d.countIn("reasoning_tokens")
+			u.Reasoning = d.CountIn("reasoning_tokens")
 		case "prompt_cache_hit_tokens":
-			hit = d.count()
+			hit = d.Count()
 		case "cached_tokens":
-			cached = d.count()
+			cached = d.Count()
 		case "cache_creation_input_tokens":
-			u.CacheWrites = max(u.CacheWrites, d.count())
-		default:
-			d.Skip()
+			u.CacheWrites = max(u.CacheWrites, d.Count())
 		}
 	}
 	if u.Cached == 0 {
@@ -54,37 +51,16 @@ func completed(u messages.Usage) messages.Usage {
 	return u
 }
 
-// count reads a number of tokens, or 0 if the value is not a number.
-func (d *decoder) count() int64 {
-	n, _ := d.Integer()
-	return min(max(n, 0), 1<<53) // small enough that sums do not overflow
-}
-
 // cacheDetails reads the tokens that were read from the cache and those that were written to it,
 // which are at least writes.
 func (d *decoder) cacheDetails(writes int64) (cached, written int64) {
 	for more := d.Open('{'); more; more = d.More('}') {
 		switch string(d.Name()) {
 		case "cached_tokens":
-			cached = d.count()
+			cached = d.Count()
 		case "cache_write_tokens", "cache_creation_input_tokens":
-			writes = max(writes, d.count())
-		default:
-			d.Skip()
+			writes = max(writes, d.Count())
 		}
 	}
 	return cached, writes
-}
-
-// countIn reads one number from an object.
-func (d *decoder) countIn(name string) int64 {
-	var n int64
-	for more := d.Open('{'); more; more = d.More('}') {
-		if string(d.Name()) == name {
-			n = d.count()
-			continue
-		}
-		d.Skip()
-	}
-	return n
 }

@@ -3,7 +3,6 @@ package openairesponses
 import (
 	"bytes"
 	"cmp"
-	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -18,30 +17,51 @@ const maxItems = 1024
 
 // accumulator builds a reply from one whole response or from the events of a stream.
 type accumulator struct {
-	onDelta func(llmclient.Delta)     // may be nil
-	onCall  func(llmclient.CallDelta) // may be nil
-	names   wire.IDs
+	wire.Gathered
+	decoder
 
-	id, model string
-	items     []*output // of the reply, in order
-	calls     int       // how many of them are calls
-	refused   bool
-	status    string
-	reason    string // of an incomplete response
-	usage     messages.Usage
-	err       []byte // an error object, raw
-	said      int    // the first of the items of which not all text was handed on
-	thought   int    // the same, for texts of reasoning
-	ended     bool   // the response, or the last event of one, has been read
-	done      bool   // [DONE] has been read
+	items   []*output // of the reply, in order
+	calls   int       // how many of them are calls
+	refused bool
+	status  string
+	reason  string // of an incomplete response
+	usage   messages.Usage
+	said    int  // the first of the items of which not all text was handed on
+	thought int  // the same, for texts of reasoning
+	ended   bool // the response, or the last event of one, has been read
 }
 
-// tooMany returns an error if there are too many items.
-func (a *accumulator) tooMany() *llmclient.Error {
-	if len(a.items) <= maxItems {
-		return nil
+var _ wire.Reply = (*accumulator)(nil)
+
+// Decode implements [wire.Reply].
+func (a *accumulator) Decode(data []byte, whole bool) (ok, cut bool) {
+	if whole {
+		a.whole, ok, cut = readAnswer(data)
+		return ok, cut
 	}
-	return &llmclient.Error{Code: llmclient.CodeBadResponse, Message: fmt.Sprintf("the reply has more than %d items", maxItems)}
+	return a.decode(data), a.Cut()
+}
+
+// Take implements [wire.Reply].
+func (a *accumulator) Take(name, data []byte, whole bool) (end bool, err *llmclient.Error) {
+	switch ans := &a.whole; {
+	case !whole:
+		a.event.kind = wire.OrElse(a.event.kind, name)
+		a.add(&a.event, data)
+	case ans.hasOutput || len(ans.status) > 0 || ans.err != nil:
+		a.end(ans, "")
+	default:
+		return true, refined(wire.Lacks(data, "output"))
+	}
+	return a.ended, wire.TooMany(len(a.items), maxItems, "items")
+}
+
+// Finished implements [wire.Reply]: the last event of the response has come.
+func (a *accumulator) Finished() bool { return a.ended }
+
+// Broken implements [wire.Reply].
+func (a *accumulator) Broken() (kept, came messages.Assistant, used messages.Usage) {
+	return a.message(true), a.message(false), a.usage
 }
 
 // add adds an event, whose data are there for errors. Several events have the same content: any one
@@ -50,7 +70,7 @@ func (a *accumulator) add(e *event, data []byte) {
 	switch kind := string(e.kind); kind {
 	case "response.created", "response.in_progress", "response.queued":
 		ans, _, _ := readAnswer(e.response)
-		a.named(&ans)
+		a.Named(ans.id, ans.model)
 	case "response.output_item.added":
 		a.announce(e)
 	case "response.output_item.done":
@@ -88,17 +108,17 @@ func (a *accumulator) add(e *event, data []byte) {
 		ans, _, _ := readAnswer(e.response)
 		a.end(&ans, strings.TrimPrefix(kind, "response."))
 	case "error":
-		a.err = bytes.Clone(data)
+		a.Err = bytes.Clone(data)
 	case "":
-		a.err = bytes.Clone(e.err)
+		a.Err = bytes.Clone(e.err)
 	}
 }
 
 // end takes a whole response, which may be the last one of a stream; then status is the one that
 // the event says. Items that have come before are completed by it.
 func (a *accumulator) end(ans *answer, status string) {
-	a.named(ans)
-	a.usage, a.err, a.ended = ans.usage, bytes.Clone(ans.err), true
+	a.Named(ans.id, ans.model)
+	a.usage, a.Err, a.ended = ans.usage, bytes.Clone(ans.err), true
 	a.status, a.reason = string(ans.status), string(ans.reason)
 	if a.status == "" || a.status == "in_progress" && status != "" || status == "failed" {
 		a.status = status
@@ -117,7 +137,7 @@ func (a *accumulator) end(ans *answer, status string) {
 			a.finish(o, &it, raw)
 			continue
 		}
-		o := a.begin(noIndex, &it)
+		o := a.begin(wire.NoIndex, &it)
 		switch last := len(a.items) - 1; {
 		case at == last:
 			at++
@@ -171,15 +191,6 @@ func (m *matches) take(it *item) *output {
 	return nil
 }
 
-func (a *accumulator) named(ans *answer) {
-	if a.id == "" {
-		a.id = string(ans.id)
-	}
-	if a.model == "" {
-		a.model = string(ans.model)
-	}
-}
-
 // announce begins an item, unless it is open already.
 func (a *accumulator) announce(e *event) {
 	if e.item == nil {
@@ -231,7 +242,7 @@ func (a *accumulator) open(e *event, kind itemKind) *output {
 func (a *accumulator) ending(e *event, kind itemKind) *output {
 	open := a.find(e.index, e.itemID)
 	ended := func(o *output) bool {
-		return o.done && o.kind == kind && (open == nil && o.index == e.index && e.index != noIndex || o.id != "" && o.id == string(e.itemID))
+		return o.done && o.kind == kind && (open == nil && o.index == e.index && e.index != wire.NoIndex || o.id != "" && o.id == string(e.itemID))
 	}
 	if (open == nil || open.id != string(e.itemID)) && slices.ContainsFunc(a.items, ended) {
 		return nil
@@ -244,7 +255,7 @@ func (a *accumulator) ending(e *event, kind itemKind) *output {
 func (a *accumulator) find(index int64, id []byte) *output {
 	var at, same *output
 	for _, o := range slices.Backward(a.items) {
-		is, has := !o.done && o.index == index && index != noIndex, !o.done && len(id) > 0 && o.id == string(id)
+		is, has := !o.done && o.index == index && index != wire.NoIndex, !o.done && len(id) > 0 && o.id == string(id)
 		switch {
 		case is && has:
 			return o
@@ -293,10 +304,7 @@ func (a *accumulator) message(cut bool) messages.Assistant {
 				phases, phased = append(phases, orElse(o.phase, []byte("null"))), phased || o.phase != nil
 			}
 		case kindCall:
-			call := o.tool()
-			if call.ID == "" || wire.Known(calls, call.ID) {
-				call.ID = a.names.Next(calls)
-			}
+			call := a.Identified(o.tool(), calls)
 			calls, called = append(calls, call), true
 			m.Content = append(m.Content, call)
 		default:

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"unicode/utf8"
 
-	"github.com/segue-go/segue/internal/jsonform"
 	"github.com/segue-go/segue/llmclient/internal/wire"
 	"github.com/segue-go/segue/messages"
 )
@@ -24,11 +23,11 @@ func citations(list []part, whole string) (all []messages.Citation) {
 }
 
 func annotations(raw, text []byte, from, most int) (all []messages.Citation) {
-	var c jsonform.Cursor
-	c.Begin(raw, wire.MaxDepth)
+	var c wire.Cursor
+	c.Begin(raw)
 	at := charactersOf(text)
 	for more := c.Open('['); more; more = c.More(']') {
-		one := object(&c)
+		one := c.Nested('{')
 		if one == nil {
 			continue
 		}
@@ -46,8 +45,8 @@ func annotations(raw, text []byte, from, most int) (all []messages.Citation) {
 // annotation reads an annotation, and its place in characters; an end of 0 or less means that it
 // has none. A file_citation has one place, the index; the index of a file_path is not a place.
 func annotation(raw []byte) (cited messages.Citation, begin, end int64) {
-	var c jsonform.Cursor
-	c.Begin(raw, wire.MaxDepth)
+	var c wire.Cursor
+	c.Begin(raw)
 	var kind string
 	var at int64
 	for more := c.Open('{'); more; more = c.More('}') {
@@ -55,11 +54,11 @@ func annotation(raw []byte) (cited messages.Citation, begin, end int64) {
 		case "type":
 			kind = string(c.Text())
 		case "start_index":
-			begin = index(&c)
+			begin = c.Index()
 		case "end_index":
-			end = index(&c)
+			end = c.Index()
 		case "index":
-			at = index(&c)
+			at = c.Index()
 		case "url":
 			cited.URL = string(c.Text())
 		case "title", "filename":
@@ -68,8 +67,6 @@ func annotation(raw []byte) (cited messages.Citation, begin, end int64) {
 			}
 		case "file_id":
 			cited.FileID = string(c.Text())
-		default:
-			c.Skip()
 		}
 	}
 	if kind == "file_citation" {

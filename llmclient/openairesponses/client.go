@@ -11,12 +11,11 @@ import (
 
 // Client is an [llmclient.Client] for one server. It is safe for concurrent use.
 type Client struct {
-	style    style
-	server   *openaiapi.Server
-	readings sync.Pool        // of *reading
-	asking   llmclient.Client // c itself with retries; makes the requests
-	native   bool             // the server is known to return each call as such
-	plain    sync.Map         // of the names of models that have no encrypted reasoning
+	style  style
+	server *openaiapi.Server
+	asking llmclient.Client // c itself with retries; makes the requests
+	native bool             // the server is known to return each call as such
+	plain  sync.Map         // of the names of models that have no encrypted reasoning
 }
 
 var _ llmclient.Client = (*Client)(nil)
@@ -67,27 +66,17 @@ func (c *Client) Complete(ctx context.Context, req *llmclient.Request, onDelta f
 func (c *Client) once(ctx context.Context, req *llmclient.Request, model string, onDelta func(llmclient.Delta)) (*llmclient.Response, *llmclient.Error) {
 	s := c.style
 	_, s.plain = c.plain.Load(model)
-	var attempts []llmclient.Attempt
-	for {
+	return wire.Repeat(model, func(int) (*llmclient.Response, *llmclient.Error, bool) {
 		resp, err := c.ask(ctx, req, model, s, onDelta)
-		again, ok := s.after(err)
-		switch {
-		case ok:
-			attempts = append(attempts, llmclient.Attempt{Model: model, Usage: err.Usage, Code: err.Code, Error: err.Error()})
-		case err != nil:
-			err.Attempts = append(attempts, err.Attempts...)
-			return nil, err
-		default:
-			if s.forget {
-				s.refuseAll(model, req.Messages)
-			}
-			resp.Attempts = attempts
-			return resp, nil
+		next, again := s.after(err)
+		if err == nil && s.forget {
+			s.refuseAll(model, req.Messages)
 		}
-		if s = again; s.plain {
+		if s = next; again && s.plain {
 			c.plain.Store(model, true)
 		}
-	}
+		return resp, err, again
+	})
 }
 
 // ask makes one request in a style.
@@ -101,9 +90,5 @@ func (c *Client) ask(ctx context.Context, req *llmclient.Request, model string, 
 	if err != nil {
 		return nil, refined(err)
 	}
-	acc := &accumulator{onDelta: onDelta, names: wire.IDs{History: req.Messages}}
-	if onDelta != nil {
-		acc.onCall = llmclient.CallDeltas(ctx)
-	}
-	return c.read(x, acc)
+	return x.Collect(&accumulator{Gathered: wire.Gather(ctx, req, onDelta)})
 }

@@ -1,7 +1,6 @@
 package openairesponses
 
 import (
-	"github.com/segue-go/segue/internal/jsonform"
 	"github.com/segue-go/segue/llmclient/internal/wire"
 	"github.com/segue-go/segue/messages"
 )
@@ -12,7 +11,7 @@ import (
 type event struct {
 	kind     []byte // "type"
 	itemID   []byte
-	index    int64 // output_index; noIndex if missing
+	index    int64 // output_index; wire.NoIndex if missing
 	part     int64 // content_index or summary_index
 	delta    []byte
 	whole    []byte // of a text, or of arguments
@@ -62,20 +61,18 @@ const (
 // member is a field of an object.
 type member struct{ name, raw []byte }
 
-// noIndex stands for an index that is missing.
-const noIndex = -1
-
-// decoder reads answers.
+// decoder reads answers: events, and a whole one.
 type decoder struct {
-	jsonform.Cursor
+	wire.Cursor
 	event event
+	whole answer
 }
 
 // decode reads one event. It reports whether data is JSON. If not, Cut says whether data may be the
 // beginning of JSON.
 func (d *decoder) decode(data []byte) bool {
-	d.Begin(data, wire.MaxDepth)
-	d.event = event{index: noIndex}
+	d.Begin(data)
+	d.event = event{index: wire.NoIndex}
 	e := &d.event
 	for more := d.Open('{'); more; more = d.More('}') {
 		switch string(d.Name()) {
@@ -84,63 +81,35 @@ func (d *decoder) decode(data []byte) bool {
 		case "item_id":
 			e.itemID = d.Text()
 		case "output_index":
-			e.index = index(&d.Cursor)
+			e.index = d.Index()
 		case "content_index", "summary_index":
-			e.part = index(&d.Cursor)
+			e.part = d.Index()
 		case "delta":
 			e.delta = d.Text()
 		case "text", "refusal":
 			e.whole = d.Text()
 		case "arguments":
-			e.whole = arguments(&d.Cursor)
+			e.whole = d.Arguments()
 		case "name":
 			e.name = d.Text()
 		case "item":
-			e.item = object(&d.Cursor)
+			e.item = d.Nested('{')
 		case "part":
-			e.piece = object(&d.Cursor)
+			e.piece = d.Nested('{')
 		case "response":
-			e.response = object(&d.Cursor)
+			e.response = d.Nested('{')
 		case "error":
-			e.err = present(&d.Cursor)
-		default:
-			d.Skip()
+			e.err = d.Present()
 		}
 	}
 	return d.End()
 }
 
-func index(c *jsonform.Cursor) int64 {
-	if n, ok := c.Integer(); ok && n >= 0 {
-		return n
-	}
-	return noIndex
-}
-
-// object returns a raw object, or nil for another value.
-func object(c *jsonform.Cursor) []byte {
-	is := c.Peek() == '{'
-	if raw := c.Raw(); is {
-		return raw
-	}
-	return nil
-}
-
-// present returns a raw value, or nil if it is null, false, "", {} or [].
-func present(c *jsonform.Cursor) []byte {
-	switch raw := c.Raw(); string(raw) {
-	case "null", "false", `""`, "{}", "[]":
-		return nil
-	default:
-		return raw
-	}
-}
-
 // readAnswer reads a response, and reports whether it is JSON and, if not, whether it may be the
 // beginning of JSON.
 func readAnswer(raw []byte) (a answer, ok, cut bool) {
-	var c jsonform.Cursor
-	c.Begin(raw, wire.MaxDepth)
+	var c wire.Cursor
+	c.Begin(raw)
 	for more := c.Open('{'); more; more = c.More('}') {
 		switch string(c.Name()) {
 		case "id":
@@ -150,26 +119,22 @@ func readAnswer(raw []byte) (a answer, ok, cut bool) {
 		case "status":
 			a.status = c.Text()
 		case "error":
-			a.err = present(&c)
+			a.err = c.Present()
 		case "incomplete_details":
 			for more := c.Open('{'); more; more = c.More('}') {
 				if string(c.Name()) == "reason" {
 					a.reason = c.Text()
-					continue
 				}
-				c.Skip()
 			}
 		case "output":
 			a.hasOutput = c.Peek() == '['
 			for more := c.Open('['); more; more = c.More(']') {
-				if raw := object(&c); raw != nil {
+				if raw := c.Nested('{'); raw != nil {
 					a.items = append(a.items, raw)
 				}
 			}
 		case "usage":
 			a.usage = readUsage(&c)
-		default:
-			c.Skip()
 		}
 	}
 	return a, c.End(), c.Cut()
@@ -177,8 +142,8 @@ func readAnswer(raw []byte) (a answer, ok, cut bool) {
 
 // readItem reads an item, which is JSON.
 func readItem(raw []byte) (it item) {
-	var c jsonform.Cursor
-	c.Begin(raw, wire.MaxDepth)
+	var c wire.Cursor
+	c.Begin(raw)
 	for more := c.Open('{'); more; more = c.More('}') {
 		switch name := c.Name(); string(name) {
 		case "type":
@@ -188,19 +153,19 @@ func readItem(raw []byte) (it item) {
 		case "status":
 			it.status = c.Text()
 		case "phase":
-			it.phase = present(&c)
+			it.phase = c.Present()
 		case "call_id":
 			it.callID = c.Text()
 		case "name":
 			it.name = c.Text()
 		case "arguments":
-			it.arguments = arguments(&c)
+			it.arguments = c.Arguments()
 		case "summary":
 			it.summary = parts(&c)
 		case "content":
 			it.content = parts(&c)
 		default:
-			if raw := present(&c); raw != nil {
+			if raw := c.Present(); raw != nil {
 				it.others = append(it.others, member{name, raw})
 			}
 		}
@@ -208,26 +173,13 @@ func readItem(raw []byte) (it item) {
 	return it
 }
 
-// arguments reads arguments as a string of JSON, the correct form, or as JSON itself.
-func arguments(c *jsonform.Cursor) []byte {
-	switch c.Peek() {
-	case '"':
-		return c.Text()
-	case 'n':
-		c.Skip()
-		return nil
-	default:
-		return c.Raw()
-	}
-}
-
 // parts reads a list of texts, or a single string.
-func parts(c *jsonform.Cursor) (list []part) {
+func parts(c *wire.Cursor) (list []part) {
 	if c.Peek() == '"' {
 		return []part{{text: c.Text()}}
 	}
 	for more := c.Open('['); more; more = c.More(']') {
-		if raw := object(c); raw != nil {
+		if raw := c.Nested('{'); raw != nil {
 			list = append(list, readPart(raw))
 		}
 	}
@@ -236,8 +188,8 @@ func parts(c *jsonform.Cursor) (list []part) {
 
 // readPart reads a part, which is JSON. A part that is neither a text nor a refusal is unknown.
 func readPart(raw []byte) part {
-	var c jsonform.Cursor
-	c.Begin(raw, wire.MaxDepth)
+	var c wire.Cursor
+	c.Begin(raw)
 	p := part{kind: partUnknown, raw: raw}
 	for more := c.Open('{'); more; more = c.More('}') {
 		switch string(c.Name()) {
@@ -246,68 +198,44 @@ func readPart(raw []byte) part {
 		case "refusal":
 			p.take(&c, partRefusal)
 		case "annotations":
-			if c.Peek() == '[' {
-				p.annotations = c.Raw()
-				continue
-			}
-			c.Skip()
-		default:
-			c.Skip()
+			p.annotations = c.Nested('[')
 		}
 	}
 	return p
 }
 
 // take reads a string as the text of the part.
-func (p *part) take(c *jsonform.Cursor, kind partKind) {
-	if c.Peek() != '"' {
-		c.Skip()
-		return
+func (p *part) take(c *wire.Cursor, kind partKind) {
+	if c.Peek() == '"' {
+		p.kind, p.text = kind, c.Text()
 	}
-	p.kind, p.text = kind, c.Text()
 }
 
 // readUsage reads a usage object; any other value counts nothing.
-func readUsage(c *jsonform.Cursor) (u messages.Usage) {
+func readUsage(c *wire.Cursor) (u messages.Usage) {
 	for more := c.Open('{'); more; more = c.More('}') {
 		switch string(c.Name()) {
 		case "input_tokens":
-			u.Input = count(c)
+			u.Input = c.Count()
 		case "output_tokens":
-			u.Output = count(c)
+			u.Output = c.Count()
 		case "total_tokens":
-			u.Total = count(c)
+			u.Total = c.Count()
 		case "input_tokens_details":
 			for more := c.Open('{'); more; more = c.More('}') {
 				switch string(c.Name()) {
 				case "cached_tokens":
-					u.Cached = count(c)
+					u.Cached = c.Count()
 				case "cache_write_tokens":
-					u.CacheWrites = count(c)
-				default:
-					c.Skip()
+					u.CacheWrites = c.Count()
 				}
 			}
 		case "output_tokens_details":
-			for more := c.Open('{'); more; more = c.More('}') {
-				if string(c.Name()) == "reasoning_tokens" {
-					u.Reasoning = count(c)
-					continue
-				}
-				c.Skip()
-			}
-		default:
-			c.Skip()
+			u.Reasoning = c.CountIn("reasoning_tokens")
 		}
 	}
 	if u.Total == 0 {
 		u.Total = u.Input + u.Output
 	}
 	return u
-}
-
-// count reads a number of tokens, or 0 if the value is not a number.
-func count(c *jsonform.Cursor) int64 {
-	n, _ := c.Integer()
-	return min(max(n, 0), 1<<53) // small enough that sums do not overflow
 }

@@ -7,11 +7,11 @@ import (
 	"github.com/segue-go/segue/llmclient/internal/wire"
 )
 
-// result returns the reply, or an error: an error object, a response that failed, or a stream that
-// ended too early.
-func (a *accumulator) result() (*llmclient.Response, *llmclient.Error) {
-	if a.err != nil {
-		return nil, refined(wire.ErrorFromJSON(a.err))
+// Result implements [wire.Reply]. An error is an error object, a response that failed, or a stream
+// that ended too early.
+func (a *accumulator) Result() (*llmclient.Response, *llmclient.Error) {
+	if a.Err != nil {
+		return nil, refined(wire.ErrorFromJSON(a.Err))
 	}
 	finish, err := a.finishReason()
 	if err == nil {
@@ -22,13 +22,7 @@ func (a *accumulator) result() (*llmclient.Response, *llmclient.Error) {
 	}
 	a.handOn(kindReasoning, true)
 	a.handOn(kindMessage, true)
-	return &llmclient.Response{
-		Message: a.message(isCut(finish)),
-		Finish:  finish,
-		Usage:   a.usage,
-		Model:   a.model,
-		ID:      a.id,
-	}, nil
+	return &llmclient.Response{Message: a.message(wire.IsCut(finish)), Finish: finish, Usage: a.usage}, nil
 }
 
 // settle adds texts with which items began and that have not come again. It returns an error if
@@ -38,7 +32,7 @@ func (a *accumulator) settle(finish llmclient.FinishReason) *llmclient.Error {
 	for _, o := range a.items {
 		if o.kind == kindCall {
 			args, agree := o.arguments()
-			if !agree || o.incomplete && wire.NoArguments(args) && !isCut(finish) {
+			if !agree || o.incomplete && wire.NoArguments(args) && !wire.IsCut(finish) {
 				return wire.Contradiction(string(o.name))
 			}
 			continue
@@ -49,10 +43,6 @@ func (a *accumulator) settle(finish llmclient.FinishReason) *llmclient.Error {
 		}
 	}
 	return nil
-}
-
-func isCut(r llmclient.FinishReason) bool {
-	return r == llmclient.FinishLength || r == llmclient.FinishContentFilter
 }
 
 // finishReason derives the reason from the status and the content.
@@ -89,7 +79,7 @@ func (a *accumulator) wholeWithoutEnd() bool {
 			return false
 		}
 	}
-	return a.done && len(a.items) > 0
+	return a.Done && len(a.items) > 0
 }
 
 // refined gives an error the code for what only this API says.

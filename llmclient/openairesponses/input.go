@@ -7,7 +7,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/segue-go/segue/internal/jsonform"
 	"github.com/segue-go/segue/llmclient/internal/wire"
 	"github.com/segue-go/segue/messages"
 )
@@ -26,10 +25,10 @@ const (
 // the message, so that a longer conversation begins with the items of a shorter one.
 func (e *encoder) input(h messages.History) {
 	if len(h) == 0 {
-		e.fail("the request has no messages")
+		e.Fail("the request has no messages")
 	}
-	e.name("input")
-	e.open('[')
+	e.Name("input")
+	e.Open('[')
 	for i, m := range h {
 		switch m := m.(type) {
 		case messages.System:
@@ -44,37 +43,37 @@ func (e *encoder) input(h messages.History) {
 		case messages.Tool:
 			e.result(i, m)
 		default:
-			e.fail("message %d is a %T, which is no message as a value", i, m)
+			e.Fail("message %d is a %T, which is no message as a value", i, m)
 		}
 	}
-	e.close(']')
+	e.Close(']')
 }
 
 func (e *encoder) unnamed(index int, name string) {
 	if name != "" {
-		e.fail("message %d: the Responses API takes no Name: write the name into the text", index)
+		e.Fail("message %d: the Responses API takes no Name: write the name into the text", index)
 	}
 }
 
 // message writes a message with its content: a single text as a string, anything else as a list of
 // parts.
 func (e *encoder) message(role string, content []messages.UserContent, cache messages.Cache, index int) {
-	e.open('{')
-	e.text("type", "message")
-	e.text("role", role)
+	e.Open('{')
+	e.Text("type", "message")
+	e.Text("role", role)
 	if len(content) == 0 {
 		content = []messages.UserContent{messages.Text{}}
 		if cache != messages.CacheNone {
-			e.fail("message %d has a Cache, but no part to mark", index)
+			e.Fail("message %d has a Cache, but no part to mark", index)
 		}
 	}
 	if t, ok := content[0].(messages.Text); ok && len(content) == 1 && t.Cache == messages.CacheNone && cache == messages.CacheNone {
-		e.text("content", t.Text)
-		e.close('}')
+		e.Text("content", t.Text)
+		e.Close('}')
 		return
 	}
-	e.name("content")
-	e.open('[')
+	e.Name("content")
+	e.Open('[')
 	for i, c := range content {
 		own := messages.CacheNone
 		if i == len(content)-1 {
@@ -82,36 +81,36 @@ func (e *encoder) message(role string, content []messages.UserContent, cache mes
 		}
 		e.part(c, own, index)
 	}
-	e.close(']')
-	e.close('}')
+	e.Close(']')
+	e.Close('}')
 }
 
 // part writes a part of a message or of a result. The cache mark is that of the part, or else the
 // given one.
 func (e *encoder) part(c messages.UserContent, cache messages.Cache, index int) {
-	e.open('{')
+	e.Open('{')
 	switch c := c.(type) {
 	case messages.Text:
-		e.text("type", "input_text")
-		e.text("text", c.Text)
+		e.Text("type", "input_text")
+		e.Text("text", c.Text)
 		cache = cmp.Or(c.Cache, cache)
 	case messages.Image:
-		e.text("type", "input_image")
-		e.text("image_url", c.URL)
+		e.Text("type", "input_image")
+		e.Text("image_url", c.URL)
 		if c.Detail != "" {
-			e.text("detail", c.Detail)
+			e.Text("detail", c.Detail)
 		}
 		cache = cmp.Or(c.Cache, cache)
 	case messages.File:
 		e.file(c, index)
 		cache = cmp.Or(c.Cache, cache)
 	case messages.Audio:
-		e.fail("message %d: the Responses API takes no Audio: give what is said as text, or ask with openaichat", index)
+		e.Fail("message %d: the Responses API takes no Audio: give what is said as text, or ask with openaichat", index)
 	default:
-		e.fail("message %d has a part %T, which is none as a value", index, c)
+		e.Fail("message %d has a part %T, which is none as a value", index, c)
 	}
 	e.mark(cache, index)
-	e.close('}')
+	e.Close('}')
 }
 
 // mark writes a cache mark. The shortest lifetime that the API has, half an hour, is its default;
@@ -120,53 +119,48 @@ func (e *encoder) mark(cache messages.Cache, index int) {
 	switch cache {
 	case messages.CacheNone:
 	case messages.Cache5m:
-		e.b = append(e.b, `,"prompt_cache_breakpoint":{"mode":"explicit"}`...)
+		e.B = append(e.B, `,"prompt_cache_breakpoint":{"mode":"explicit"}`...)
 	case messages.Cache1h:
-		e.b = append(e.b, `,"prompt_cache_breakpoint":{"mode":"explicit","ttl":"12h"}`...)
+		e.B = append(e.B, `,"prompt_cache_breakpoint":{"mode":"explicit","ttl":"12h"}`...)
 	default:
-		e.fail("message %d has the unknown Cache %q", index, cache)
+		e.Fail("message %d has the unknown Cache %q", index, cache)
 	}
 }
 
 // file writes a document: by its id, by its address, or with its bytes, which need a name.
 func (e *encoder) file(c messages.File, index int) {
-	const pdf = "application/pdf"
-	e.text("type", "input_file")
+	e.Text("type", "input_file")
 	switch {
 	case (c.URL == "") == (c.ID == ""):
-		e.fail("message %d: a File has either a URL or an ID", index)
+		e.Fail("message %d: a File has either a URL or an ID", index)
 	case c.ID != "":
-		e.text("file_id", c.ID)
+		e.Text("file_id", c.ID)
 	case strings.HasPrefix(c.URL, "https://"):
-		e.text("file_url", c.URL)
+		e.Text("file_url", c.URL)
 	case !strings.HasPrefix(c.URL, "data:"):
-		e.fail("message %d: the URL of a File must be an https or a data URL", index)
+		e.Fail("message %d: the URL of a File must be an https or a data URL", index)
 	default:
-		name := "document"
-		if c.MediaType == pdf || strings.HasPrefix(c.URL, "data:"+pdf) {
-			name = "document.pdf"
-		}
-		e.text("filename", cmp.Or(c.Name, name))
-		e.text("file_data", c.URL)
+		e.Text("filename", wire.FileName(c))
+		e.Text("file_data", c.URL)
 	}
 }
 
 // result writes the result of a call: a text, or a list if there is more.
 func (e *encoder) result(index int, m messages.Tool) {
-	e.open('{')
-	e.text("type", "function_call_output")
-	e.text("call_id", wire.ResponsesID(m.CallID))
+	e.Open('{')
+	e.Text("type", "function_call_output")
+	e.Text("call_id", wire.ResponsesID(m.CallID))
 	if len(m.Images) == 0 && m.Cache == messages.CacheNone {
-		e.text("output", m.ForModel())
-		e.close('}')
+		e.Text("output", m.ForModel())
+		e.Close('}')
 		return
 	}
 	parts := []messages.UserContent{messages.Text{Text: m.ForModel()}}
 	for _, image := range m.Images {
 		parts = append(parts, image)
 	}
-	e.name("output")
-	e.open('[')
+	e.Name("output")
+	e.Open('[')
 	for i, p := range parts {
 		own := messages.CacheNone
 		if i == len(parts)-1 {
@@ -174,8 +168,8 @@ func (e *encoder) result(index int, m messages.Tool) {
 		}
 		e.part(p, own, index)
 	}
-	e.close(']')
-	e.close('}')
+	e.Close(']')
+	e.Close('}')
 }
 
 // assistant writes a reply as the items that it came in, texts and calls without their ids, which
@@ -183,7 +177,7 @@ func (e *encoder) result(index int, m messages.Tool) {
 // reply that was cut has, and one without its content, so these are left out.
 func (e *encoder) assistant(index int, m messages.Assistant) {
 	if m.Cache != messages.CacheNone {
-		e.fail("message %d: the Responses API takes no Cache of a reply: set that of the message behind it", index)
+		e.Fail("message %d: the Responses API takes no Cache of a reply: set that of the message behind it", index)
 	}
 	phases, breaks := perText[json.RawMessage](m, extraPhases), perText[bool](m, extraBreaks)
 	texts := 0
@@ -208,7 +202,7 @@ func (e *encoder) assistant(index int, m messages.Assistant) {
 		case messages.ToolCall:
 			e.call(c)
 		default:
-			e.fail("message %d has a part %T, which is none as a value", index, c)
+			e.Fail("message %d has a part %T, which is none as a value", index, c)
 		}
 	}
 }
@@ -261,36 +255,31 @@ func perText[T any](m messages.Assistant, extra string) (list []T) {
 
 // said writes a text of the model.
 func (e *encoder) said(text string, phases []json.RawMessage, at int) {
-	e.open('{')
-	e.text("type", "message")
-	e.text("role", "assistant")
-	e.text("content", text)
+	e.Open('{')
+	e.Text("type", "message")
+	e.Text("role", "assistant")
+	e.Text("content", text)
 	if at < len(phases) && string(phases[at]) != "null" {
-		e.raw("phase", phases[at], extraPhases)
+		e.Raw("phase", phases[at], extraPhases)
 	}
-	e.close('}')
+	e.Close('}')
 }
 
 // item writes an item as it came.
 func (e *encoder) item(raw []byte, index int) {
-	if e.json(raw, "an item of message "+strconv.Itoa(index)) {
-		e.b = append(wire.AppendComma(e.b), raw...)
+	if e.IsJSON(raw, "an item of message "+strconv.Itoa(index)) {
+		e.Element(raw)
 	}
 }
 
 func (e *encoder) call(c messages.ToolCall) {
-	e.open('{')
-	e.text("type", "function_call")
-	e.text("call_id", wire.ResponsesID(c.ID))
-	e.text("name", wire.CalledName(c.Name))
-	args := c.Arguments
-	if args == "" {
-		args = "{}"
-	}
-	e.name("arguments")
-	e.b = jsonform.AppendString(e.b, args)
+	e.Open('{')
+	e.Text("type", "function_call")
+	e.Text("call_id", wire.ResponsesID(c.ID))
+	e.Text("name", wire.CalledName(c.Name))
+	e.Text("arguments", cmp.Or(c.Arguments, "{}"))
 	if raw, ok := c.Extras[extraCall]; ok {
 		e.members(raw, "call "+strconv.Quote(c.ID)+" "+extraCall, "type", "id", "call_id", "name", "arguments")
 	}
-	e.close('}')
+	e.Close('}')
 }

@@ -254,7 +254,7 @@ func (a *accumulator) next(kind itemKind) *int {
 	return &a.thought
 }
 
-// handOn passes to onDelta what has come of the texts of messages, or of reasoning, in the order of
+// handOn shows what has come of the texts of messages, or of reasoning, in the order of
 // the items: what comes of an item before the one ahead of it is whole waits, unless all is to be
 // handed on. The pieces share the memory of the whole, which is never written again.
 func (a *accumulator) handOn(kind itemKind, all bool) {
@@ -268,13 +268,12 @@ func (a *accumulator) handOn(kind itemKind, all bool) {
 			continue
 		}
 		text := o.text.String()
-		if a.onDelta != nil && len(text) > o.heard {
+		if len(text) > o.heard {
 			if kind == kindMessage && o.heard == 0 && a.apart(*at) {
-				a.onDelta(llmclient.Delta{Kind: delta, Text: paragraph})
+				a.Show(delta, paragraph)
 			}
-			piece := text[o.heard:]
+			a.Show(delta, text[o.heard:])
 			o.heard = len(text)
-			a.onDelta(llmclient.Delta{Kind: delta, Text: piece})
 		}
 		if !o.done && !all {
 			return
@@ -297,12 +296,12 @@ func (a *accumulator) apart(at int) bool {
 
 // tell hands on what is new in the arguments of a call, once the tool is known.
 func (a *accumulator) tell(o *output, args []byte) {
-	if a.onCall == nil || len(o.name) == 0 || len(args) <= o.told {
+	if a.OnCall == nil || len(o.name) == 0 || len(args) <= o.told {
 		return
 	}
 	piece := string(args[o.told:])
 	o.told = len(args)
-	a.onCall(llmclient.CallDelta{Index: o.number, ID: string(orElse(o.callID, []byte(o.id))), Tool: string(o.name), Text: piece})
+	a.OnCall(llmclient.CallDelta{Index: o.number, ID: string(orElse(o.callID, []byte(o.id))), Tool: string(o.name), Text: piece})
 }
 
 // keep keeps the fields of a call that stand for themselves.

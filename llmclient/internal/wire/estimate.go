@@ -5,11 +5,6 @@ import (
 	"github.com/segue-go/segue/messages"
 )
 
-// BrokenOff gives an error what had come of the reply, of which a part may be kept, and its usage.
-func BrokenOff(err *llmclient.Error, kept, came messages.Assistant, u messages.Usage) {
-	err.Partial, err.Usage = kept, estimated(u, came)
-}
-
 // estimated returns the usage of a reply, with an estimate of what the model wrote if the provider
 // has not counted it.
 func estimated(u messages.Usage, came messages.Assistant) messages.Usage {

@@ -31,13 +31,6 @@ func (r *Reader) Reset(src io.Reader) {
 	*r = Reader{src: src, buf: r.buf, name: r.name, data: r.data}
 }
 
-// Room returns how many bytes the buffers hold.
-func (r *Reader) Room() int { return cap(r.buf) + cap(r.data) }
-
-// CutOff reports whether the stream ended without a blank line after the last event, and therefore
-// perhaps within it.
-func (r *Reader) CutOff() bool { return r.cutOff }
-
 // fill reads more from src, and fails if there is no more.
 func (r *Reader) fill() error {
 	if r.err != nil {
@@ -166,6 +159,10 @@ func (r *Reader) Next() (name, data []byte, err error) {
 		}
 	}
 }
+
+// Sniffed is the number of bytes needed to distinguish an event stream from JSON: the length of the
+// longest field in looksLikeEvents.
+const Sniffed = len("event:")
 
 // looksLikeEvents reports whether an answer with this beginning is an event stream.
 func looksLikeEvents(start []byte) bool {

@@ -29,7 +29,7 @@ type Server struct {
 	NoKey       string        // what to do where no key was sent, such as "set APIKey"
 	IdleTimeout time.Duration // the longest silence in a stream; 0 or less means none
 	MaxResponse int64         // the greatest size of an answer in bytes; negative means no limit
-	KeepRaw     bool          // Exchange.Raw returns the answer
+	KeepRaw     bool          // Response.Raw is the answer
 	Secrets     Secrets       // beside those in the headers and the URL of a request
 }
 
@@ -120,8 +120,8 @@ func (e *tooLongError) Error() string {
 	return fmt.Sprintf("the answer is longer than the %d bytes of MaxResponse", e.most)
 }
 
-// Drain reads the rest of the body, if it arrives at once.
-func (x *Exchange) Drain(r *Reader) {
+// drain reads the rest of the body, if it arrives at once.
+func (x *Exchange) drain(r *Reader) {
 	late := time.AfterFunc(drainTime, func() { x.cancel(&idleError{x.server.Package}) })
 	defer late.Stop()
 	for range 16 {

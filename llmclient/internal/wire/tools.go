@@ -31,45 +31,59 @@ func Parameters(schema []byte) []byte {
 // refused requests are listed among the attempts.
 func (a Asking) ask(ctx context.Context, req *llmclient.Request, model string, onDelta func(llmclient.Delta)) (*llmclient.Response, *llmclient.Error) {
 	var left [][]byte
-	var attempts []llmclient.Attempt
 	watch, cannot := onDelta, false
 	if !a.whole.Has(model, nil) {
 		watch = llmclient.Watch(ctx, onDelta)
-	}
-	again := func(err *llmclient.Error) {
-		attempts = append(append(attempts, err.Attempts...), llmclient.Attempt{Model: model, Usage: err.Usage, Code: err.Code, Error: err.Error()})
 	}
 	for i := len(req.Tools) - 1; i >= 0 && a.leftOut.Any(); i-- {
 		if a.leftOut.Has(model, sealOfTool(req, i)) && dispensable(req, i) {
 			req = withoutTool(req, i)
 		}
 	}
-	for {
+	resp, err := Repeat(model, func(listed int) (*llmclient.Response, *llmclient.Error, bool) {
 		resp, err := a.Once(ctx, req, model, watch)
 		i := refusedTool(req, err)
 		switch {
 		case i >= 0 && dispensable(req, i):
 			err.Message += fmt.Sprintf(" (the tool %q is left out)", req.Tools[i].Name)
-			again(err)
-			llmclient.Notify(ctx, llmclient.Notice{Kind: llmclient.NoticeToolLeftOut, Model: model, Attempt: len(attempts), Err: err})
+			llmclient.Notify(ctx, llmclient.Notice{Kind: llmclient.NoticeToolLeftOut, Model: model, Attempt: listed + len(err.Attempts) + 1, Err: err})
 			left, req = append(left, sealOfTool(req, i)), withoutTool(req, i)
-			continue
+			return nil, err, true
 		case onDelta == nil && watch != nil && refusesStream(err):
-			again(err)
 			watch, cannot = nil, true
-			continue
+			return nil, err, true
+		default:
+			return resp, err, false
+		}
+	})
+	if err != nil {
+		return nil, err
+	}
+	if cannot {
+		a.whole.Add(model, nil)
+	}
+	for _, seal := range left {
+		a.leftOut.Add(model, seal)
+	}
+	return resp, nil
+}
+
+// Repeat makes requests as long as ask says that its error calls for another one. The refused
+// requests are listed among the attempts; ask is told how many there are so far.
+func Repeat(model string, ask func(listed int) (resp *llmclient.Response, err *llmclient.Error, again bool)) (*llmclient.Response, *llmclient.Error) {
+	var attempts []llmclient.Attempt
+	for {
+		resp, err, again := ask(len(attempts))
+		switch {
+		case again:
+			attempts = append(append(attempts, err.Attempts...), llmclient.Attempt{Model: model, Usage: err.Usage, Code: err.Code, Error: err.Error()})
 		case err != nil:
 			err.Attempts = append(attempts, err.Attempts...)
 			return nil, err
+		default:
+			resp.Attempts = append(attempts, resp.Attempts...)
+			return resp, nil
 		}
-		if cannot {
-			a.whole.Add(model, nil)
-		}
-		for _, seal := range left {
-			a.leftOut.Add(model, seal)
-		}
-		resp.Attempts = append(attempts, resp.Attempts...)
-		return resp, nil
 	}
 }
 
