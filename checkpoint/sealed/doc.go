@@ -33,5 +33,6 @@
 // A record names the key that it was sealed with. To change keys, give the new one as Current and
 // the others in Old; what is appended from then on has the new one. A record is never sealed anew
 // where it stands, since journals are only appended to: read through one sealed store and append
-// through another, as forks and exports do. [KeyIDs] says which keys a run still needs.
+// through another, as forks and exports do. A run that still needs a key is one that a store
+// without the key refuses to read, with [ErrNoKey].
 package sealed

@@ -2,8 +2,8 @@ package sealed
 
 import (
 	"bytes"
-	"crypto/cipher"
 	"encoding/binary"
+	"fmt"
 
 	"github.com/segue-go/segue/checkpoint"
 )
@@ -21,48 +21,44 @@ const formatOfEnvelope = 1
 
 // place is where an envelope belongs.
 type place struct {
-	key      checkpoint.Key
-	snapshot bool
-	record   int    // the place in the journal, or how many records a snapshot stands for; else it is a message or a value
-	name     string // the type of the record, or the id of the message or the value
+	key    checkpoint.Key
+	kind   kind
+	number int    // the place in the journal, or how many records a snapshot stands for
+	name   string // the type of the record, or the id of the message or the value
 
-	value         bool
 	segment, size int64 // the place in the value, from 0, and the size of the value
 }
 
-// refused is the error of what stands at the place.
-func (p *place) refused(keyID string, err error) error {
-	e := &openError{key: p.key, keyID: keyID, err: err}
-	switch {
-	case p.snapshot:
-		e.snapshot = p.record
-	case p.value:
-		e.value = p.name
-	case p.record > 0:
-		e.record = p.record
+// kind is what stands at a place. It is part of what an envelope is bound to.
+type kind byte
+
+const (
+	aRecord   kind = 'r'
+	aMessage  kind = 'm'
+	aSnapshot kind = 's'
+	aValue    kind = 'v'
+)
+
+func (p *place) String() string {
+	switch p.kind {
+	case aSnapshot:
+		return fmt.Sprintf("snapshot of %d records", p.number)
+	case aValue:
+		return fmt.Sprintf("value %.64q", p.name)
+	case aRecord:
+		return fmt.Sprintf("record %d", p.number)
 	default:
-		e.message = p.name
+		return fmt.Sprintf("message %.64q", p.name)
 	}
-	return e
 }
 
 // bound returns what the envelope is bound to: its own head, and the place.
 func (p *place) bound(head []byte) []byte {
 	ad := make([]byte, 0, len(head)+len(p.key.Namespace)+len(p.key.Run)+len(p.name)+40)
-	ad = append(ad, head...)
-	switch {
-	case p.snapshot:
-		ad = append(ad, 's')
-	case p.value:
-		ad = append(ad, 'v')
-	case p.record > 0:
-		ad = append(ad, 'r')
-	default:
-		ad = append(ad, 'm')
-	}
+	ad = append(append(ad, head...), byte(p.kind))
 	ad = appendText(appendText(ad, p.key.Namespace), p.key.Run)
-	ad = binary.BigEndian.AppendUint64(ad, uint64(p.record)) //nolint:gosec // it is not negative
-	if p.value {
+	ad = binary.BigEndian.AppendUint64(ad, uint64(p.number)) //nolint:gosec // it is not negative
+	if p.kind == aValue {
 		ad = binary.BigEndian.AppendUint64(ad, uint64(p.segment)) //nolint:gosec // it is not negative
 		ad = binary.BigEndian.AppendUint64(ad, uint64(p.size))    //nolint:gosec // it is not negative
 	}
@@ -74,13 +70,20 @@ func appendText(dst []byte, text string) []byte {
 	return append(binary.BigEndian.AppendUint32(dst, uint32(len(text))), text...) //nolint:gosec // ids are short
 }
 
-// seal returns the envelope of data.
-func seal(aead cipher.AEAD, keyID string, p *place, data []byte) []byte {
-	head := len(magic) + 2 + len(keyID)
-	sealed := make([]byte, 0, head+len(data)+aead.Overhead())
-	sealed = append(append(sealed, magic...), formatOfEnvelope, byte(len(keyID)))
-	sealed = append(sealed, keyID...)
-	return aead.Seal(sealed, nil, data, p.bound(sealed))
+// overhead returns how many bytes an envelope has more than its data.
+func overhead(keyID string) int64 { return int64(len(magic) + 2 + len(keyID) + 12 + 16) }
+
+// seal returns the envelope of data, sealed with the current key.
+func (s *store) seal(p place, data []byte) ([]byte, error) {
+	id := s.keys.Current.id
+	aead, err := s.keys.Current.cipher(p.key)
+	if err != nil {
+		return nil, err
+	}
+	sealed := make([]byte, 0, int64(len(data))+overhead(id))
+	sealed = append(append(sealed, magic...), formatOfEnvelope, byte(len(id)))
+	sealed = append(sealed, id...)
+	return aead.Seal(sealed, nil, data, p.bound(sealed)), nil
 }
 
 // envelope is one that was read, and not opened yet.
@@ -106,13 +109,4 @@ func readEnvelope(data []byte) (envelope, error) {
 		return envelope{}, ErrForged
 	}
 	return envelope{keyID: string(rest[:n]), head: data[:len(data)-len(rest)+n], body: rest[n:]}, nil
-}
-
-// open returns the data of an envelope. What was not sealed for this place is [ErrForged].
-func (e *envelope) open(aead cipher.AEAD, p *place) ([]byte, error) {
-	data, err := aead.Open(nil, nil, e.body, p.bound(e.head))
-	if err != nil {
-		return nil, ErrForged
-	}
-	return data, nil
 }

@@ -20,12 +20,11 @@ import (
 func FuzzEnvelope(f *testing.F) {
 	key, err := NewKey("2026", bytes.Repeat([]byte{7}, SecretSize))
 	require.NoError(f, err)
-	s := &store{byID: map[string]Key{key.id: key}}
-	here := place{key: checkpoint.Key{Namespace: "n", Run: "r"}, record: 3, name: "noted"}
-	aead, err := key.cipher(here.key)
-	require.NoError(f, err)
+	s := &store{keys: Keys{Current: key}, byID: map[string]Key{key.id: key}}
+	here := place{key: checkpoint.Key{Namespace: "n", Run: "r"}, kind: aRecord, number: 3, name: "noted"}
 	data := []byte(`{"v":2,"type":"noted"}`)
-	whole := seal(aead, key.id, &here, data)
+	whole, err := s.seal(here, data)
+	require.NoError(f, err)
 	f.Add(whole, "n", "r", 3, "noted", false)
 	f.Add(whole[:len(whole)-1], "n", "r", 3, "noted", false)
 	f.Add(whole, "nr", "", 3, "noted", false)
@@ -34,9 +33,12 @@ func FuzzEnvelope(f *testing.F) {
 	f.Add([]byte("\x00SGS\x02\x01k"), "", "r", 1, "", false)
 	f.Add(whole, "n", "r", 3, "", true)
 	f.Fuzz(func(t *testing.T, text []byte, namespace, run string, record int, name string, snapshot bool) {
-		there := place{key: checkpoint.Key{Namespace: namespace, Run: run}, snapshot: snapshot, record: max(record, 0), name: name}
-		o := opener{s: s, key: there.key}
-		got, err := o.open(&there, slices.Clone(text))
+		there := place{key: checkpoint.Key{Namespace: namespace, Run: run}, kind: aRecord, number: max(record, 0), name: name}
+		if snapshot {
+			there.kind = aSnapshot
+		}
+		o := opener{s: s}
+		got, err := o.open(there, slices.Clone(text))
 		if there == here && bytes.Equal(text, whole) {
 			require.NoError(t, err)
 			require.Equal(t, data, got)
@@ -44,7 +46,7 @@ func FuzzEnvelope(f *testing.F) {
 		}
 		e, ok := errors.AsType[*openError](err)
 		require.True(t, ok, "%q was opened at %v", text, there)
-		require.Equal(t, there.key, e.key)
+		require.Equal(t, there, e.place)
 		require.LessOrEqual(t, len(e.keyID), maxKeyID)
 	})
 }

@@ -25,29 +25,17 @@ var (
 // openError says what could not be opened, and why. It wraps [ErrPlain], [ErrForged], [ErrNoKey] or
 // [ErrFormat]; with the first two [checkpoint.ErrCorrupt], too.
 type openError struct {
-	key      checkpoint.Key
-	record   int    // its place in the journal; 0: it is no record
-	message  string // the id of the message; "": it is none
-	snapshot int    // how many records the snapshot stands for; 0: it is none
-	value    string // the id of the value; "": it is none
-	keyID    string // of the key that it was sealed with, as far as it says so
-	err      error
+	place place
+	keyID string // of the key that it was sealed with, as far as it says so
+	err   error
 }
 
 func (e *openError) Error() string {
-	what := fmt.Sprintf("message %.64q", e.message)
-	switch {
-	case e.snapshot > 0:
-		what = fmt.Sprintf("snapshot of %d records", e.snapshot)
-	case e.value != "":
-		what = fmt.Sprintf("value %.64q", e.value)
-	case e.record > 0:
-		what = fmt.Sprintf("record %d", e.record)
-	}
+	what := e.place.String()
 	if e.keyID != "" {
 		what += fmt.Sprintf(", sealed with key %.64q", e.keyID)
 	}
-	return fmt.Sprintf("sealed: run %.64q, %s: %v", e.key.String(), what, e.err)
+	return fmt.Sprintf("sealed: run %.64q, %s: %v", e.place.key.String(), what, e.err)
 }
 
 func (e *openError) Unwrap() []error {

@@ -16,12 +16,10 @@ type sealedInbox struct {
 var _ checkpoint.Inbox = (*sealedInbox)(nil)
 
 // Post implements [checkpoint.Inbox].
-func (s *sealedInbox) Post(ctx context.Context, m checkpoint.Message) error {
-	aead, err := s.s.keys.Current.cipher(m.Key)
-	if err != nil {
+func (s *sealedInbox) Post(ctx context.Context, m checkpoint.Message) (err error) {
+	if m.Data, err = s.s.seal(place{key: m.Key, kind: aMessage, name: m.ID}, m.Data); err != nil {
 		return err
 	}
-	m.Data = seal(aead, s.s.keys.Current.id, &place{key: m.Key, name: m.ID}, m.Data)
 	return s.inner.Post(ctx, m)
 }
 
@@ -34,8 +32,8 @@ func (s *sealedInbox) Posted(ctx context.Context, keys ...checkpoint.Key) ([]che
 	}
 	opened := posted[:0]
 	for _, m := range posted {
-		o := opener{s: s.s, key: m.Key, plain: s.s.keys.ReadPlain}
-		if m.Data, err = o.open(&place{key: m.Key, name: m.ID}, m.Data); err != nil {
+		o := opener{s: s.s, plain: s.s.keys.ReadPlain}
+		if m.Data, err = o.open(place{key: m.Key, kind: aMessage, name: m.ID}, m.Data); err != nil {
 			problems = append(problems, err)
 			continue
 		}

@@ -15,12 +15,10 @@ type sealedSnapshots struct {
 var _ checkpoint.SnapshotStore = (*sealedSnapshots)(nil)
 
 // SaveSnapshot implements [checkpoint.SnapshotStore].
-func (s *sealedSnapshots) SaveSnapshot(ctx context.Context, key checkpoint.Key, snapshot checkpoint.Snapshot) error {
-	aead, err := s.s.keys.Current.cipher(key)
-	if err != nil {
+func (s *sealedSnapshots) SaveSnapshot(ctx context.Context, key checkpoint.Key, snapshot checkpoint.Snapshot) (err error) {
+	if snapshot.Data, err = s.s.seal(placeOfSnapshot(key, &snapshot), snapshot.Data); err != nil {
 		return err
 	}
-	snapshot.Data = seal(aead, s.s.keys.Current.id, placeOfSnapshot(key, &snapshot), snapshot.Data)
 	return s.inner.SaveSnapshot(ctx, key, snapshot)
 }
 
@@ -31,13 +29,13 @@ func (s *sealedSnapshots) Snapshot(ctx context.Context, key checkpoint.Key) (che
 	if err != nil {
 		return checkpoint.Snapshot{}, err
 	}
-	o := opener{s: s.s, key: key}
+	o := opener{s: s.s}
 	if snapshot.Data, err = o.open(placeOfSnapshot(key, &snapshot), snapshot.Data); err != nil {
 		return checkpoint.Snapshot{}, err
 	}
 	return snapshot, nil
 }
 
-func placeOfSnapshot(key checkpoint.Key, s *checkpoint.Snapshot) *place {
-	return &place{key: key, snapshot: true, record: s.Records}
+func placeOfSnapshot(key checkpoint.Key, s *checkpoint.Snapshot) place {
+	return place{key: key, kind: aSnapshot, number: s.Records}
 }

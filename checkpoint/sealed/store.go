@@ -44,33 +44,28 @@ func New(inner checkpoint.Store, keys Keys) (checkpoint.Store, error) {
 
 // Append implements [checkpoint.Store].
 func (s *store) Append(ctx context.Context, b checkpoint.Batch) error {
-	if len(b.Records) == 0 {
-		return s.inner.Append(ctx, b)
+	b.Records = slices.Clone(b.Records)
+	for i := range b.Records {
+		r := &b.Records[i]
+		data, err := s.seal(place{key: b.Key, kind: aRecord, number: r.Seq, name: r.Type}, r.Data)
+		if err != nil {
+			return err
+		}
+		r.Data = data
 	}
-	aead, err := s.keys.Current.cipher(b.Key)
-	if err != nil {
-		return err
-	}
-	records := make([]checkpoint.Record, len(b.Records))
-	for i, r := range b.Records {
-		p := place{key: b.Key, record: r.Seq, name: r.Type}
-		r.Data = seal(aead, s.keys.Current.id, &p, r.Data)
-		records[i] = r
-	}
-	b.Records = records
 	return s.inner.Append(ctx, b)
 }
 
 // Read implements [checkpoint.Store].
 func (s *store) Read(ctx context.Context, key checkpoint.Key, from int) iter.Seq2[checkpoint.Record, error] {
 	return func(yield func(checkpoint.Record, error) bool) {
-		o, first := opener{s: s, key: key, plain: s.keys.ReadPlain}, max(from, 1)
+		o, first := opener{s: s, plain: s.keys.ReadPlain}, max(from, 1)
 		if o.plain && first > 1 {
 			from = first - 1 // it says whether what is not sealed behind it is older than the sealing
 		}
 		for r, err := range s.inner.Read(ctx, key, from) {
 			if err == nil {
-				r.Data, err = o.open(&place{key: key, record: r.Seq, name: r.Type}, r.Data)
+				r.Data, err = o.open(place{key: key, kind: aRecord, number: r.Seq, name: r.Type}, r.Data)
 			}
 			if err != nil {
 				yield(checkpoint.Record{}, err)
@@ -91,7 +86,6 @@ func (s *store) Head(ctx context.Context, key checkpoint.Key) (checkpoint.Head, 
 // opener opens what belongs to one run.
 type opener struct {
 	s     *store
-	key   checkpoint.Key
 	plain bool // what is not sealed is taken, too
 
 	keyID string // of aead
@@ -100,26 +94,28 @@ type opener struct {
 
 // open returns the data of an envelope that stands at a place. It may return the very data that it
 // was given.
-func (o *opener) open(p *place, data []byte) ([]byte, error) {
+func (o *opener) open(p place, data []byte) ([]byte, error) {
 	e, err := readEnvelope(data)
 	if errors.Is(err, ErrPlain) && o.plain {
 		return data, nil
 	}
 	if err == nil {
 		o.plain = false // nothing behind it is older than the sealing
-		err = o.use(e.keyID)
+		err = o.use(e.keyID, p.key)
 	}
 	if err == nil {
-		data, err = e.open(o.aead, p)
+		if data, err = o.aead.Open(nil, nil, e.body, p.bound(e.head)); err != nil {
+			err = ErrForged
+		}
 	}
 	if err != nil {
-		return nil, p.refused(e.keyID, err)
+		return nil, &openError{p, e.keyID, err}
 	}
 	return data, nil
 }
 
-// use makes the cipher of a key the one that opens.
-func (o *opener) use(keyID string) (err error) {
+// use makes the cipher of a key, for a run, the one that opens.
+func (o *opener) use(keyID string, run checkpoint.Key) (err error) {
 	if o.aead != nil && o.keyID == keyID {
 		return nil
 	}
@@ -128,6 +124,6 @@ func (o *opener) use(keyID string) (err error) {
 		return ErrNoKey
 	}
 	o.keyID = keyID
-	o.aead, err = key.cipher(o.key)
+	o.aead, err = key.cipher(run)
 	return err
 }

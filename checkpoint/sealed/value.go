@@ -2,8 +2,6 @@ package sealed
 
 import (
 	"context"
-	"crypto/cipher"
-	"errors"
 
 	"github.com/segue-go/segue/checkpoint"
 )
@@ -25,17 +23,16 @@ var _ checkpoint.ValueStore = (*sealedValues)(nil)
 
 // PutValue implements [checkpoint.ValueStore].
 func (s *sealedValues) PutValue(ctx context.Context, key checkpoint.Key, id string, data []byte) error {
-	k := s.s.keys.Current
-	aead, err := k.cipher(key)
-	if err != nil {
-		return err
-	}
 	size := int64(len(data))
 	count := segments(size)
-	sealed := make([]byte, 0, size+count*overhead(k.id, aead))
+	sealed := make([]byte, 0, size+count*overhead(s.s.keys.Current.id))
 	for n := range count {
 		some := data[n*segmentSize : min(size, (n+1)*segmentSize)]
-		sealed = append(sealed, seal(aead, k.id, &place{key: key, name: id, value: true, segment: n, size: size}, some)...)
+		segment, err := s.s.seal(place{key: key, kind: aValue, name: id, segment: n, size: size}, some)
+		if err != nil {
+			return err
+		}
+		sealed = append(sealed, segment...)
 	}
 	return s.inner.PutValue(ctx, key, id, sealed)
 }
@@ -48,19 +45,15 @@ func (s *sealedValues) ReadValue(ctx context.Context, key checkpoint.Key, id str
 		return nil, 0, err
 	}
 	first, end := checkpoint.Span(r.size, offset, length)
-	if first == end {
+	wanted := end - first
+	if wanted == 0 {
 		first, end = 0, min(1, r.size) // who made up the size cannot seal it
-		data, err := r.open(ctx, first, end)
-		if err != nil {
-			return nil, 0, err
-		}
-		return data[:0], r.size, nil
 	}
 	data, err := r.open(ctx, first, end)
 	if err != nil {
 		return nil, 0, err
 	}
-	return data, r.size, nil
+	return data[:wanted], r.size, nil
 }
 
 // Values implements [checkpoint.ValueStore]. The sizes are not proven: they follow from those of
@@ -82,37 +75,36 @@ func (s *sealedValues) Values(ctx context.Context, key checkpoint.Key) ([]checkp
 
 // valueReader reads a sealed value.
 type valueReader struct {
+	opener
 	inner checkpoint.ValueStore
 	place place
-	keyID string
-	aead  cipher.AEAD
-	whole int64 // the size of the envelopes together
-	full  int64 // the size of the envelope of a whole segment
-	size  int64 // of the value
+	first string // the id of the key of the first segment
+	whole int64  // the size of the envelopes together
+	full  int64  // the size of the envelope of a whole segment
+	size  int64  // of the value
 }
 
 // reader reads how a value is sealed.
 func (s *sealedValues) reader(ctx context.Context, key checkpoint.Key, id string) (*valueReader, error) {
-	p := place{key: key, name: id, value: true}
 	head, whole, err := s.inner.ReadValue(ctx, key, id, 0, len(magic)+2+maxKeyID)
 	if err != nil {
 		return nil, err
 	}
 	e, err := readEnvelope(head)
-	if err != nil {
-		return nil, p.refused(e.keyID, err)
+	r := &valueReader{
+		opener: opener{s: s.s}, inner: s.inner, place: place{key: key, kind: aValue, name: id}, first: e.keyID,
+		whole: whole, full: segmentSize + overhead(e.keyID),
 	}
-	o := opener{s: s.s, key: key}
-	if err := o.use(e.keyID); err != nil {
-		return nil, p.refused(e.keyID, err)
-	}
-	r := &valueReader{inner: s.inner, place: p, keyID: e.keyID, aead: o.aead, whole: whole}
-	more := overhead(e.keyID, o.aead)
-	r.full = segmentSize + more
 	count := (whole + r.full - 1) / r.full
-	r.size = whole - count*more
-	if r.size < 0 || segments(r.size) != count {
-		return nil, p.refused(e.keyID, ErrForged)
+	r.size = whole - count*overhead(e.keyID)
+	if err == nil {
+		err = r.use(e.keyID, key)
+	}
+	if err == nil && (r.size < 0 || segments(r.size) != count) {
+		err = ErrForged
+	}
+	if err != nil {
+		return nil, &openError{r.place, e.keyID, err}
 	}
 	return r, nil
 }
@@ -128,7 +120,7 @@ func (r *valueReader) open(ctx context.Context, first, end int64) ([]byte, error
 		return nil, err
 	}
 	if whole != r.whole || int64(len(sealed)) != length {
-		return nil, r.place.refused(r.keyID, ErrForged)
+		return nil, &openError{r.place, r.first, ErrForged}
 	}
 	data := make([]byte, 0, (to-from)*segmentSize)
 	for n := from; n < to; n++ {
@@ -136,16 +128,12 @@ func (r *valueReader) open(ctx context.Context, first, end int64) ([]byte, error
 		sealed = sealed[len(some):]
 		p := r.place
 		p.segment, p.size = n, r.size
-		e, err := readEnvelope(some)
-		if err == nil && e.keyID != r.keyID {
-			err = ErrForged
-		}
-		var opened []byte
-		if err == nil {
-			opened, err = e.open(r.aead, &p)
+		opened, err := r.opener.open(p, some)
+		if err == nil && r.keyID != r.first {
+			err = &openError{p, r.keyID, ErrForged}
 		}
 		if err != nil {
-			return nil, p.refused(r.keyID, err)
+			return nil, err
 		}
 		data = append(data, opened...)
 	}
@@ -155,22 +143,3 @@ func (r *valueReader) open(ctx context.Context, first, end int64) ([]byte, error
 
 // segments returns how many segments a value of so many bytes has.
 func segments(size int64) int64 { return max(1, (size+segmentSize-1)/segmentSize) }
-
-// overhead returns how many bytes an envelope has more than its data.
-func overhead(keyID string, aead cipher.AEAD) int64 {
-	return int64(len(magic) + 2 + len(keyID) + aead.Overhead())
-}
-
-// keyIDOfValue returns the id of the key that a value is sealed with; "" if it is not sealed.
-func keyIDOfValue(ctx context.Context, values checkpoint.ValueStore, key checkpoint.Key, id string) (string, error) {
-	head, _, err := values.ReadValue(ctx, key, id, 0, len(magic)+2+maxKeyID)
-	if err != nil {
-		return "", err
-	}
-	e, err := readEnvelope(head)
-	if err != nil && !errors.Is(err, ErrPlain) {
-		p := place{key: key, name: id, value: true}
-		return "", p.refused(e.keyID, err)
-	}
-	return e.keyID, nil
-}
