@@ -25,14 +25,6 @@ type admission struct {
 	schema   *tools.Schema     // of the tool that was admitted last
 }
 
-// reserve gives a name to the first tool that maps to it.
-func (a *admission) reserve(t *mcp.Tool) {
-	name, err := toolName(a.set.cfg.Prefix, t.Name)
-	if _, taken := a.owner[name]; err == nil && !taken {
-		a.owner[name] = t.Name
-	}
-}
-
 // admit completes the definition of a tool, or says why it is left out.
 func (a *admission) admit(t *mcp.Tool, o *Offer) (err error) {
 	cfg := &a.set.cfg

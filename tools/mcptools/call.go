@@ -34,13 +34,6 @@ func (r *running) suspend(err error) {
 	r.stop(err)
 }
 
-// suspension returns what suspend was given; nil: nothing.
-func (r *running) suspension() error {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.suspended
-}
-
 // lose notes that a question was cancelled because the call was cut off.
 func (r *running) lose() {
 	r.mu.Lock()
@@ -48,12 +41,12 @@ func (r *running) lose() {
 	r.lost = true
 }
 
-// hasLost reports whether the result of the call answers a question that was cancelled so: it is
-// none that a person has brought about.
-func (r *running) hasLost() bool {
+// outcome returns what suspend was given, nil: nothing, and whether the result of the call answers a
+// question that was lost: it is none that a person has brought about.
+func (r *running) outcome() (suspended error, lost bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.lost
+	return r.suspended, r.lost
 }
 
 // calls are the calls in progress of a Toolset, by their progress tokens.

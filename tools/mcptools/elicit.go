@@ -25,7 +25,8 @@ func (s *Toolset) elicit(ctx context.Context, req *mcp.ElicitRequest) (*mcp.Elic
 			return canceled, nil
 		}
 		answer := s.elicitFor(ctx, r, f)
-		again := answer.Action == canceled.Action && r.own.Err() != nil && r.suspension() == nil && ctx.Err() == nil
+		suspended, _ := r.outcome()
+		again := answer.Action == canceled.Action && r.own.Err() != nil && suspended == nil && ctx.Err() == nil
 		if release(); !again {
 			return answer, nil
 		}

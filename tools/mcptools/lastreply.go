@@ -6,14 +6,15 @@ import (
 	"mime"
 	"net/http"
 	"strings"
-	"sync"
+	"sync/atomic"
 )
 
-// lastReply is how the address of a server answered the last request that has a body. The errors of
-// the SDK do not say it.
-type lastReply struct {
-	mu        sync.Mutex
-	status    int    // 0: there was no reply
+// lastReply is how the address of a server answered the last request that has a body, nil if there
+// was no reply. The errors of the SDK do not say it.
+type lastReply struct{ atomic.Pointer[reply] }
+
+type reply struct {
+	status    int
 	sse       bool   // it may be one of the transport before streamable HTTP, to which a client posts elsewhere
 	mediaType string // "" if it has none
 }
@@ -26,17 +27,8 @@ func (l *lastReply) note(r *http.Request, res *http.Response) {
 	if err != nil {
 		mediaType = ""
 	}
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.status, l.mediaType = res.StatusCode, mediaType
-	l.sse = res.StatusCode == http.StatusMethodNotAllowed || res.StatusCode == http.StatusNotFound && strings.HasSuffix(r.URL.Path, "/sse")
-}
-
-// forget begins a new attempt to connect.
-func (l *lastReply) forget() {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.status, l.mediaType = 0, ""
+	sse := res.StatusCode == http.StatusMethodNotAllowed || res.StatusCode == http.StatusNotFound && strings.HasSuffix(r.URL.Path, "/sse")
+	l.Store(&reply{res.StatusCode, sse, mediaType})
 }
 
 // errNoServer is the reason why something at an address is not connected with: it does not speak
@@ -49,9 +41,11 @@ const undecoded = "failed to decode response"
 // why returns a plain error for a reply that no MCP server gives, and else err. The text of err is
 // left out, because it is a chain of what the SDK tried; it is still the cause.
 func (l *lastReply) why(err error) error {
-	l.mu.Lock()
-	status, mediaType, sse := l.status, l.mediaType, l.sse
-	l.mu.Unlock()
+	last := l.Load()
+	if last == nil {
+		return err
+	}
+	status, mediaType, sse := last.status, last.mediaType, last.sse
 	const look = "; look at its URL"
 	say := func(format string, args ...any) error {
 		return &cause{text: fmt.Sprintf(format, args...), err: errors.Join(errNoServer, err)}
@@ -59,8 +53,6 @@ func (l *lastReply) why(err error) error {
 	isMCP := mediaType == "application/json" || mediaType == "text/event-stream"
 	code := fmt.Sprintf("it answered with the status %d %s", status, http.StatusText(status))
 	switch {
-	case status == 0:
-		return err
 	case status == http.StatusUnauthorized, status == http.StatusForbidden:
 		return say("%s; look at the keys in its Headers", code)
 	case status >= http.StatusInternalServerError && !isMCP:

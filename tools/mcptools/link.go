@@ -156,33 +156,29 @@ func (s *links) connect(a *attempt) {
 	ctx, cancel := s.set.connectTimeout(s.set.ctx)
 	defer cancel()
 	l, err := s.open(ctx)
-	s.mu.Lock()
-	closed := s.closed
-	if !closed && err == nil {
-		s.current = l
-	}
-	s.mu.Unlock()
-	if closed && err == nil {
-		l.close()
-		l, err = nil, s.set.failure("connect", errClosed)
-	}
+	defer close(a.done)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	defer close(a.done)
-	a.link, a.err, s.attempt = l, err, nil
-	if err != nil {
-		reason := err
-		if e, ok := errors.AsType[*ServerError](err); ok {
-			reason = e.Err
-		}
-		s.pause(reason)
+	if err == nil && s.closed {
+		s.all.Go(l.close)
+		l, err = nil, s.set.failure("connect", errClosed)
 	}
+	a.link, a.err, s.attempt = l, err, nil
+	if err == nil {
+		s.current = l
+		return
+	}
+	reason := err
+	if e, ok := errors.AsType[*ServerError](err); ok {
+		reason = e.Err
+	}
+	s.pause(reason)
 }
 
 // open connects and lists the tools.
 func (s *links) open(ctx context.Context) (*link, error) {
 	l := &link{changed: make(chan struct{}, 1), gone: make(chan struct{})}
-	s.set.last.forget()
+	s.set.last.Store(nil) // a new attempt
 	t, p, err := s.set.transport()
 	if err != nil {
 		return nil, s.set.failure("start it", err)

@@ -154,20 +154,21 @@ func (s *Toolset) unknown(list []*mcp.Tool) []string {
 
 // offers decides which tools of a server's list are offered, until ctx ends.
 func (s *Toolset) offers(ctx context.Context, list []*mcp.Tool) (offers []Offer, found []tools.Tool) {
+	list = slices.DeleteFunc(slices.Clone(list), func(t *mcp.Tool) bool { return t == nil })
 	a := admission{set: s, owner: map[string]string{}, admitted: map[string]bool{}}
-	for _, plain := range []bool{true, false} { // a name that stays as it is wins over one that is mapped
-		for _, t := range list {
-			if t != nil && isPlain(s.cfg.Prefix, t.Name) == plain {
-				a.reserve(t)
-			}
+	for _, t := range slices.Backward(list) { // the first tool that maps to a name has it
+		if name, err := toolName(s.cfg.Prefix, t.Name); err == nil && name != s.cfg.Prefix+t.Name {
+			a.owner[name] = t.Name
+		}
+	}
+	for _, t := range list { // a name that stays as it is wins over one that is mapped
+		if name, err := toolName(s.cfg.Prefix, t.Name); err == nil && name == s.cfg.Prefix+t.Name {
+			a.owner[name] = t.Name
 		}
 	}
 	for _, t := range list {
 		if ctx.Err() != nil {
 			return nil, nil
-		}
-		if t == nil {
-			continue
 		}
 		o := s.describe(t)
 		if err := a.admit(t, &o); err != nil {
@@ -264,11 +265,6 @@ func clean(text string, most int) string {
 // isHidden reports whether a character is a tag or a selector of variants: nobody sees it, and a
 // text can be written with these that models read.
 func isHidden(r rune) bool { return r >= 0xE0000 && r <= 0xE0FFF }
-
-func isPlain(prefix, name string) bool {
-	mapped, err := toolName(prefix, name)
-	return err == nil && mapped == prefix+name
-}
 
 // What mend notes for this package in messages of a server.
 const (

@@ -23,30 +23,35 @@ type redactor struct {
 const redacted = "[redacted]"
 
 // newRedactor returns a redactor of the values of headers, of those of the environment, and of the
-// user and the query of the address.
+// user and the query of the address. Those whose names say so, and a password, are keys.
 func newRedactor(cfg *Config) *redactor {
-	_, secrets := environment(cfg.Env)
-	for _, value := range cfg.Headers {
-		secrets = append(secrets, value)
-		if _, rest, ok := strings.Cut(value, " "); ok { // "Bearer" and the key
-			secrets = append(secrets, rest)
+	var secrets, keys []string
+	add := func(key bool, values ...string) {
+		if secrets = append(secrets, values...); key {
+			keys = append(keys, values...)
 		}
 	}
-	if u, err := url.Parse(cfg.URL); err == nil && cfg.URL != "" {
+	for name, value := range cfg.Headers {
+		_, rest, _ := strings.Cut(value, " ") // "Bearer" and the key
+		add(isKey(name), value, rest)
+	}
+	for _, entry := range cfg.Env {
+		name, _, _ := strings.Cut(entry, "=")
+		_, values := environment([]string{entry})
+		add(isKey(name), values...)
+	}
+	if u, err := url.Parse(cfg.URL); err == nil {
 		if u.User != nil {
-			secrets = append(secrets, u.User.String(), u.User.Username())
-			if password, ok := u.User.Password(); ok {
-				secrets = append(secrets, password)
-			}
+			password, _ := u.User.Password()
+			add(false, u.User.String(), u.User.Username())
+			add(true, password)
 		}
-		if u.RawQuery != "" {
-			secrets = append(secrets, u.RawQuery)
-		}
-		for _, values := range u.Query() {
-			secrets = append(secrets, values...)
+		add(false, u.RawQuery)
+		for name, values := range u.Query() {
+			add(isKey(name), values...)
 		}
 	}
-	return &redactor{secrets: longestFirst(secrets, shortest), keys: longestFirst(keysOf(cfg), shortestKey)}
+	return &redactor{secrets: longestFirst(secrets, shortest), keys: longestFirst(keys, shortestKey)}
 }
 
 // keyWords are the words in a name of which one says that the value is a key.
@@ -56,36 +61,6 @@ var keyWords = []string{"auth", "cookie", "credential", "key", "pass", "secret",
 func isKey(name string) bool {
 	name = strings.ToLower(name)
 	return slices.ContainsFunc(keyWords, func(word string) bool { return strings.Contains(name, word) })
-}
-
-// keysOf returns the values of headers, of the environment and of the query of the address that are
-// keys by their names, and the password in the address.
-func keysOf(cfg *Config) (keys []string) {
-	for name, value := range cfg.Headers {
-		if isKey(name) {
-			_, rest, _ := strings.Cut(value, " ") // "Bearer" and the key
-			keys = append(keys, value, rest)
-		}
-	}
-	for _, entry := range cfg.Env {
-		if name, _, _ := strings.Cut(entry, "="); isKey(name) {
-			_, values := environment([]string{entry})
-			keys = append(keys, values...)
-		}
-	}
-	u, err := url.Parse(cfg.URL)
-	if err != nil {
-		return keys
-	}
-	if password, ok := u.User.Password(); ok {
-		keys = append(keys, password)
-	}
-	for name, values := range u.Query() {
-		if isKey(name) {
-			keys = append(keys, values...)
-		}
-	}
-	return keys
 }
 
 // longestFirst returns the values that are long enough, each once.

@@ -140,16 +140,16 @@ func (t *tool) send(ctx context.Context, l *link, given *mcp.CallToolParams) (*m
 	}
 	params.SetProgressToken(token)
 	res, err := l.session.CallTool(own, &params)
-	if suspended := r.suspension(); suspended != nil {
+	switch suspended, lost := r.outcome(); {
+	case suspended != nil:
 		return nil, suspended
-	}
-	if ctx.Err() != nil && r.hasLost() {
+	case ctx.Err() != nil && lost:
 		return nil, context.Cause(ctx)
-	}
-	if err != nil && t.set.ctx.Err() != nil && ctx.Err() == nil {
+	case err != nil && t.set.ctx.Err() != nil && ctx.Err() == nil:
 		return nil, errClosed
+	default:
+		return res, err
 	}
-	return res, err
 }
 
 // explain returns the error of a call for a model.
