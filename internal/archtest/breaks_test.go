@@ -105,7 +105,7 @@ var breakages = []breakage{
 	{
 		scenario{"S1", 4},
 		"orchestrator TestS1_4_noFieldForTools", "no tools are an empty list of them",
-		"llmclient/openaichat/encode.go", `if len(offered) > 0 {`, `if true {`,
+		"llmclient/internal/wire/body.go", `if n == 0 {`, `if n < 0 {`,
 	},
 	{
 		scenario{"S1", 4},

@@ -87,14 +87,7 @@ var written = []string{
 // are not sent.
 func (e *encoder) tools(req *llmclient.Request) {
 	offered := e.Offered(req)
-	if len(offered) > 0 {
-		e.Name("tools")
-		e.Open('[')
-		for i := range offered {
-			e.tool(&offered[i])
-		}
-		e.Close(']')
-	}
+	e.List("tools", len(offered), func(i int) { e.tool(&offered[i]) })
 	if !e.Chooses(req, len(offered) > 0) {
 		return
 	}

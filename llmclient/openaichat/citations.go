@@ -3,7 +3,7 @@ package openaichat
 import (
 	"bytes"
 	"slices"
-	"unicode/utf8"
+	"strings"
 
 	"github.com/segue-go/segue/llmclient/internal/wire"
 	"github.com/segue-go/segue/messages"
@@ -14,17 +14,11 @@ import (
 // lists search_results and citations beside it (Perplexity, xAI). A chunk of a stream has new
 // annotations, but its lists are the whole lists so far.
 type sources struct {
-	annotations []citation
+	annotations []wire.Citation
 	seen        map[string]bool // the annotations, raw
 	results     []byte          // search_results, raw
 	links       []byte          // citations, raw
 	cursor      wire.Cursor
-}
-
-// citation is a source with its place in the whole text, in characters.
-type citation struct {
-	messages.Citation
-	start, end int
 }
 
 // add adds what an answer names beside its message.
@@ -50,10 +44,10 @@ func (s *sources) annotate(raw []byte) {
 // refer adds a reference of Mistral's. Its ids name what the request held, such as the results of a
 // tool: only the caller knows their sources.
 func (s *sources) refer(raw []byte) {
-	s.keep(citation{Citation: messages.Citation{Raw: bytes.Clone(raw)}})
+	s.keep(wire.Citation{Citation: messages.Citation{Raw: bytes.Clone(raw)}})
 }
 
-func (s *sources) keep(c citation) {
+func (s *sources) keep(c wire.Citation) {
 	if s.seen == nil {
 		s.seen = map[string]bool{}
 	}
@@ -65,19 +59,19 @@ func (s *sources) keep(c citation) {
 
 // list reads the sources of a list of objects and URLs. One without an address, a file, a title and
 // words is none.
-func (s *sources) list(raw []byte) (read []citation) {
+func (s *sources) list(raw []byte) (read []wire.Citation) {
 	if raw == nil {
 		return nil
 	}
 	c := &s.cursor
 	c.Begin(raw)
 	for more := c.Open('['); more; more = c.More(']') {
-		var one citation
+		var one wire.Citation
 		kind := c.Peek()
 		from := c.At()
 		switch kind {
 		case '{':
-			one.read(c)
+			one = wire.ReadCitation(c)
 		case '"':
 			one.URL = string(c.Text())
 		}
@@ -89,36 +83,6 @@ func (s *sources) list(raw []byte) (read []citation) {
 	return read
 }
 
-// read reads an object. OpenAI writes the fields into an object with the name of the type, others
-// write them beside the type.
-func (one *citation) read(c *wire.Cursor) {
-	for more := c.Open('{'); more; more = c.More('}') {
-		switch name := string(c.Name()); name {
-		case "url_citation", "file_citation":
-			one.read(c)
-		case "url":
-			one.URL = string(c.Text())
-		case "title", "filename":
-			one.Title = string(wire.OrElse(c.Text(), []byte(one.Title)))
-		case "filepath": // Azure
-			one.Title = string(wire.OrElse([]byte(one.Title), c.Text()))
-		case "file_id":
-			one.FileID = string(c.Text())
-		case "content", "quote", "snippet":
-			one.Quote = string(wire.OrElse(c.Text(), []byte(one.Quote)))
-		case "start_index":
-			one.start = integer(c)
-		case "end_index":
-			one.end = integer(c)
-		}
-	}
-}
-
-func integer(c *wire.Cursor) int {
-	n, _ := c.Integer()
-	return int(n)
-}
-
 // of returns the citations of each text. Those without a place are for all texts, and stand at the
 // last.
 func (s *sources) of(texts []string) [][]messages.Citation {
@@ -127,11 +91,11 @@ func (s *sources) of(texts []string) [][]messages.Citation {
 		return nil
 	}
 	of := make([][]messages.Citation, len(texts))
-	bytesAt := offsets(texts, all)
+	at := wire.CharactersOf(strings.Join(texts, ""))
 	for _, c := range all {
 		n := len(texts) - 1
-		if c.start >= 0 && c.start < c.end {
-			n = c.set(texts, bytesAt[c.start], bytesAt[c.end])
+		if c.From >= 0 && c.From < c.To {
+			n = set(&c, texts, at.ByteOf(c.From), at.ByteOf(c.To))
 		}
 		of[n] = append(of[n], c.Citation)
 	}
@@ -139,7 +103,7 @@ func (s *sources) of(texts []string) [][]messages.Citation {
 }
 
 // all returns the annotations, and what only the lists beside the message name.
-func (s *sources) all() []citation {
+func (s *sources) all() []wire.Citation {
 	all := slices.Clip(s.annotations)
 	named := map[string]bool{}
 	for _, c := range all {
@@ -156,7 +120,7 @@ func (s *sources) all() []citation {
 
 // set sets the place to bytes of one of the texts, and returns which. start and end are bytes of
 // all of them, one after the other. A place behind the end becomes the last text as a whole.
-func (one *citation) set(texts []string, start, end int) int {
+func set(one *wire.Citation, texts []string, start, end int) int {
 	for n, text := range texts {
 		if start < len(text) {
 			one.Start, one.End = start, min(end, len(text))
@@ -165,32 +129,4 @@ func (one *citation) set(texts []string, start, end int) int {
 		start, end = start-len(text), end-len(text)
 	}
 	return len(texts) - 1
-}
-
-// offsets returns the bytes at which the characters begin that citations name. It reads each text
-// once.
-func offsets(texts []string, of []citation) map[int]int {
-	var wanted []int
-	for _, c := range of {
-		wanted = append(wanted, c.start, c.end)
-	}
-	slices.Sort(wanted)
-	at := map[int]int{}
-	character, size := 0, 0
-	for _, text := range texts {
-		for len(text) > 0 {
-			for len(wanted) > 0 && wanted[0] <= character {
-				at[wanted[0]], wanted = size, wanted[1:]
-			}
-			if len(wanted) == 0 {
-				return at
-			}
-			_, n := utf8.DecodeRuneInString(text)
-			character, size, text = character+1, size+n, text[n:]
-		}
-	}
-	for _, w := range wanted {
-		at[w] = size
-	}
-	return at
 }

@@ -51,14 +51,7 @@ func (e *encoder) bodyExtras(req *llmclient.Request) {
 // are not sent.
 func (e *encoder) tools(req *llmclient.Request) {
 	offered := e.Offered(req)
-	if len(offered) > 0 {
-		e.Name("tools")
-		e.Open('[')
-		for i := range offered {
-			e.tool(&offered[i])
-		}
-		e.Close(']')
-	}
+	e.List("tools", len(offered), func(i int) { e.tool(&offered[i]) })
 	choice := req.ToolChoice
 	switch {
 	case !e.Chooses(req, len(offered) > 0):

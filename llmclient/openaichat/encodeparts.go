@@ -15,10 +15,7 @@ func (e *encoder) content(at place, text string, cache messages.Cache) {
 		e.Text("content", text)
 		return
 	}
-	e.Name("content")
-	e.Open('[')
-	e.textPart(at, text, cache)
-	e.Close(']')
+	e.List("content", 1, func(int) { e.textPart(at, text, cache) })
 }
 
 // user writes the content: a single text as a string, anything else as a list of parts. A cache
@@ -36,16 +33,13 @@ func (e *encoder) user(index int, m messages.User) {
 		e.content(place{message: index}, t.Text, cmp.Or(t.Cache, m.Cache))
 		return
 	}
-	e.Name("content")
-	e.Open('[')
-	for n, c := range m.Content {
+	e.List("content", len(m.Content), func(n int) {
 		cache := messages.CacheNone
 		if n == last {
 			cache = m.Cache
 		}
-		e.userPart(place{message: index, part: n}, c, cache)
-	}
-	e.Close(']')
+		e.userPart(place{message: index, part: n}, m.Content[n], cache)
+	})
 }
 
 // userPart writes a part. Its own cache mark counts before the given one.

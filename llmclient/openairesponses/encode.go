@@ -122,21 +122,17 @@ func (e *encoder) bodyExtras(extras messages.Extras) {
 // they are described in the text, and then those in Extras, which the provider runs.
 func (e *encoder) tools(req *llmclient.Request) {
 	own, hosted := e.Offered(req), e.elements(req.Extras["tools"], `Extras "tools"`)
-	offered := len(own)+len(hosted) > 0
-	if offered {
-		e.Name("tools")
-		e.Open('[')
-		for i := range own {
+	offered := len(own) + len(hosted)
+	e.List("tools", offered, func(i int) {
+		if i < len(own) {
 			e.tool(&own[i])
+			return
 		}
-		for _, raw := range hosted {
-			e.Element(raw)
-		}
-		e.Close(']')
-	}
+		e.Element(hosted[i-len(own)])
+	})
 	choice := req.ToolChoice
 	switch {
-	case !e.Chooses(req, offered):
+	case !e.Chooses(req, offered > 0):
 	case choice.Mode != llmclient.ChooseTool:
 		e.Text("tool_choice", string(choice.Mode))
 	default:

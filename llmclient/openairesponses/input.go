@@ -72,17 +72,19 @@ func (e *encoder) message(role string, content []messages.UserContent, cache mes
 		e.Close('}')
 		return
 	}
-	e.Name("content")
-	e.Open('[')
-	for i, c := range content {
+	e.parts("content", content, cache, index)
+	e.Close('}')
+}
+
+// parts writes a list of parts, of which the last one gets the cache mark.
+func (e *encoder) parts(name string, list []messages.UserContent, cache messages.Cache, index int) {
+	e.List(name, len(list), func(i int) {
 		own := messages.CacheNone
-		if i == len(content)-1 {
+		if i == len(list)-1 {
 			own = cache
 		}
-		e.part(c, own, index)
-	}
-	e.Close(']')
-	e.Close('}')
+		e.part(list[i], own, index)
+	})
 }
 
 // part writes a part of a message or of a result. The cache mark is that of the part, or else the
@@ -159,16 +161,7 @@ func (e *encoder) result(index int, m messages.Tool) {
 	for _, image := range m.Images {
 		parts = append(parts, image)
 	}
-	e.Name("output")
-	e.Open('[')
-	for i, p := range parts {
-		own := messages.CacheNone
-		if i == len(parts)-1 {
-			own = m.Cache
-		}
-		e.part(p, own, index)
-	}
-	e.Close(']')
+	e.parts("output", parts, m.Cache, index)
 	e.Close('}')
 }
 

@@ -61,6 +61,20 @@ func (b *Body) Open(mark byte) { b.B = append(AppendComma(b.B), mark) }
 // Close ends an object or a list.
 func (b *Body) Close(mark byte) { b.B = append(b.B, mark) }
 
+// List writes a member that is a list of n elements, each of them written by a call of element. With
+// none it writes nothing.
+func (b *Body) List(name string, n int, element func(i int)) {
+	if n == 0 {
+		return
+	}
+	b.Name(name)
+	b.Open('[')
+	for i := range n {
+		element(i)
+	}
+	b.Close(']')
+}
+
 // Element writes raw JSON as an element of a list, unchanged.
 func (b *Body) Element(raw []byte) { b.B = append(AppendComma(b.B), raw...) }
 
@@ -145,15 +159,7 @@ func (b *Body) Chooses(req *llmclient.Request, offered bool) bool {
 
 // Stops writes sequences at which the model stops, if there are any.
 func (b *Body) Stops(name string, list []string) {
-	if len(list) == 0 {
-		return
-	}
-	b.Name(name)
-	b.Open('[')
-	for _, s := range list {
-		b.B = jsonform.AppendString(AppendComma(b.B), s)
-	}
-	b.Close(']')
+	b.List(name, len(list), func(i int) { b.B = jsonform.AppendString(AppendComma(b.B), list[i]) })
 }
 
 // Limit writes the most tokens that a reply may have; 0: no limit.

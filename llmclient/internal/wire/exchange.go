@@ -179,6 +179,16 @@ func (x *Exchange) Clean(err *llmclient.Error) *llmclient.Error {
 	return err
 }
 
+// requestID returns the server's id of the request.
+func requestID(h http.Header) string {
+	for _, name := range [...]string{"X-Request-Id", "Apim-Request-Id", "Request-Id", "X-Amzn-Requestid"} {
+		if id := h.Get(name); id != "" {
+			return id
+		}
+	}
+	return ""
+}
+
 // broken converts an error of reading the answer.
 func (x *Exchange) broken(err error) *llmclient.Error {
 	failed := x.failed(err)
