@@ -2,6 +2,7 @@ package anthropic
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"strings"
 
@@ -132,15 +133,8 @@ func (b *block) cite(raw []byte) {
 		c.Quote = ""
 	}
 	b.citations = append(b.citations, messages.Citation{
-		URL: first(c.URL, c.Source), Title: first(c.Title, c.Doc), FileID: c.FileID, Quote: c.Quote, Raw: raw,
+		URL: cmp.Or(c.URL, c.Source), Title: cmp.Or(c.Title, c.Doc), FileID: c.FileID, Quote: c.Quote, Raw: raw,
 	})
-}
-
-func first(a, b string) string {
-	if a != "" {
-		return a
-	}
-	return b
 }
 
 // part returns the block as a part of a message, or nil if there is nothing in it.

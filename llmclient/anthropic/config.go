@@ -1,6 +1,7 @@
 package anthropic
 
 import (
+	"cmp"
 	"fmt"
 	"net/http"
 	"os"
@@ -14,13 +15,8 @@ import (
 	"github.com/segue-go/segue/messages"
 )
 
-// The defaults of [Config].
-const (
-	DefaultMaxTokens   = 16000
-	defaultIdleTimeout = 2 * time.Minute
-	defaultMaxRetries  = 3
-	defaultMaxResponse = 64 << 20
-)
+// DefaultMaxTokens is the default of Config.MaxTokens.
+const DefaultMaxTokens = 16000
 
 // defaultBaseURL is the address of Anthropic.
 const defaultBaseURL = "https://api.anthropic.com"
@@ -130,41 +126,22 @@ const (
 // minBudget is the least Budget that the API takes.
 const minBudget = 1024
 
-// withDefaults returns the config with its defaults.
+// withDefaults returns the config with its defaults, which may come from the environment.
 func (cfg Config) withDefaults() (Config, error) {
 	if !cfg.NoEnvironment {
-		cfg = cfg.withEnvironment()
-	}
-	if cfg.BaseURL == "" {
-		cfg.BaseURL = defaultBaseURL
-	}
-	cfg.BaseURL = strings.TrimSuffix(strings.TrimRight(cfg.BaseURL, "/"), "/v1")
-	if cfg.MaxTokens == 0 {
-		cfg.MaxTokens = DefaultMaxTokens
-	}
-	if cfg.IdleTimeout == 0 {
-		cfg.IdleTimeout = defaultIdleTimeout
-	}
-	if cfg.MaxRetries == 0 {
-		cfg.MaxRetries = defaultMaxRetries
-	}
-	if cfg.MaxResponse == 0 {
-		cfg.MaxResponse = defaultMaxResponse
-	}
-	return cfg, cfg.check()
-}
-
-// withEnvironment returns the config with the values of the environment for what is not set.
-func (cfg Config) withEnvironment() Config {
-	if cfg.APIKey == "" && cfg.AuthToken == "" {
-		if cfg.APIKey = os.Getenv("ANTHROPIC_API_KEY"); cfg.APIKey == "" {
-			cfg.AuthToken = os.Getenv("ANTHROPIC_AUTH_TOKEN")
+		if cfg.APIKey == "" && cfg.AuthToken == "" {
+			if cfg.APIKey = os.Getenv("ANTHROPIC_API_KEY"); cfg.APIKey == "" {
+				cfg.AuthToken = os.Getenv("ANTHROPIC_AUTH_TOKEN")
+			}
 		}
+		cfg.BaseURL = cmp.Or(cfg.BaseURL, os.Getenv("ANTHROPIC_BASE_URL"))
 	}
-	if cfg.BaseURL == "" {
-		cfg.BaseURL = os.Getenv("ANTHROPIC_BASE_URL")
-	}
-	return cfg
+	cfg.BaseURL = strings.TrimSuffix(strings.TrimRight(cmp.Or(cfg.BaseURL, defaultBaseURL), "/"), "/v1")
+	cfg.MaxTokens = cmp.Or(cfg.MaxTokens, DefaultMaxTokens)
+	cfg.IdleTimeout = cmp.Or(cfg.IdleTimeout, wire.DefaultIdleTimeout)
+	cfg.MaxRetries = cmp.Or(cfg.MaxRetries, wire.DefaultMaxRetries)
+	cfg.MaxResponse = cmp.Or(cfg.MaxResponse, wire.DefaultMaxResponse)
+	return cfg, cfg.check()
 }
 
 // check returns the first problem of a config with its defaults.

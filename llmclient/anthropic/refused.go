@@ -47,24 +47,12 @@ func (c *Client) withThoughts(req *llmclient.Request, model string,
 			return omit
 		})
 		if err == nil && without {
-			c.refuse(req, model)
+			scopes = scopesOf(req, model)
+			c.refused.AddThoughts(req.Messages, func(i int) string { return scopes[i] }, sealOf)
 		}
 		without = err != nil && !without && sent && isRefusedThought(err)
 		return resp, err, without
 	})
-}
-
-// refuse remembers all thoughts of a request as refused: the server names only the first.
-func (c *Client) refuse(req *llmclient.Request, model string) {
-	scopes := scopesOf(req, model)
-	for i, m := range req.Messages {
-		reply, _ := m.(messages.Assistant)
-		for _, p := range reply.Content {
-			if t, _ := p.(messages.Thought); sealOf(t) != nil {
-				c.refused.Add(scopes[i], sealOf(t))
-			}
-		}
-	}
 }
 
 // scopesOf returns what the thoughts of each message are bound to: the model, the tools, and the

@@ -2,11 +2,13 @@ package openairesponses
 
 import (
 	"context"
+	"encoding/json"
 	"sync"
 
 	"github.com/segue-go/segue/llmclient"
 	"github.com/segue-go/segue/llmclient/internal/openaiapi"
 	"github.com/segue-go/segue/llmclient/internal/wire"
+	"github.com/segue-go/segue/messages"
 )
 
 // Client is an [llmclient.Client] for one server. It is safe for concurrent use.
@@ -70,7 +72,7 @@ func (c *Client) once(ctx context.Context, req *llmclient.Request, model string,
 		resp, err := c.ask(ctx, req, model, s, onDelta)
 		next, again := s.after(err)
 		if err == nil && s.forget {
-			s.refuseAll(model, req.Messages)
+			s.refused.AddThoughts(req.Messages, func(int) string { return model }, func(t messages.Thought) json.RawMessage { return t.Extras[extraReasoning] })
 		}
 		if s = next; again && s.plain {
 			c.plain.Store(model, true)

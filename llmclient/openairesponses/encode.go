@@ -40,19 +40,6 @@ func (s style) after(err *llmclient.Error) (again style, ok bool) {
 	return again, again != s
 }
 
-// refuseAll remembers all reasoning of a conversation as refused: the server does not say which it
-// means.
-func (s style) refuseAll(model string, h messages.History) {
-	for _, m := range h {
-		reply, _ := m.(messages.Assistant)
-		for _, c := range reply.Content {
-			if t, _ := c.(messages.Thought); t.Extras[extraReasoning] != nil {
-				s.refused.Add(model, t.Extras[extraReasoning])
-			}
-		}
-	}
-}
-
 // encoder writes the body of one request.
 type encoder struct {
 	wire.Body

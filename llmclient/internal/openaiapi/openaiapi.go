@@ -3,6 +3,7 @@
 package openaiapi
 
 import (
+	"cmp"
 	"context"
 	"net/http"
 	"os"
@@ -17,13 +18,6 @@ import (
 
 // Host is the host of OpenAI.
 const Host = "api.openai.com"
-
-// The defaults of [Settings].
-const (
-	DefaultIdleTimeout = 2 * time.Minute
-	DefaultMaxRetries  = 3
-	DefaultMaxResponse = 64 << 20
-)
 
 // Settings are the fields that the configs of these clients have in common, by their names there.
 type Settings struct {
@@ -41,27 +35,17 @@ type Settings struct {
 // Full returns the settings with their defaults, which may come from the environment, and the host
 // name of the server. If a setting cannot be used, it returns its field and the problem.
 func (s Settings) Full() (full Settings, host, field, problem string) {
-	if s.APIKey == "" && !s.NoEnvironment {
-		s.APIKey = os.Getenv("OPENAI_API_KEY")
+	if !s.NoEnvironment {
+		s.APIKey = cmp.Or(s.APIKey, os.Getenv("OPENAI_API_KEY"))
+		s.BaseURL = cmp.Or(s.BaseURL, os.Getenv("OPENAI_BASE_URL"))
 	}
 	if wire.BadKey(s.APIKey) {
 		return s, "", "APIKey", "has a line break or another control character; check it, or OPENAI_API_KEY if that is where it comes from"
 	}
-	if s.BaseURL == "" && !s.NoEnvironment {
-		s.BaseURL = os.Getenv("OPENAI_BASE_URL")
-	}
-	if s.BaseURL == "" {
-		s.BaseURL = "https://" + Host + "/v1"
-	}
-	if s.IdleTimeout == 0 {
-		s.IdleTimeout = DefaultIdleTimeout
-	}
-	if s.MaxRetries == 0 {
-		s.MaxRetries = DefaultMaxRetries
-	}
-	if s.MaxResponse == 0 {
-		s.MaxResponse = DefaultMaxResponse
-	}
+	s.BaseURL = cmp.Or(s.BaseURL, "https://"+Host+"/v1")
+	s.IdleTimeout = cmp.Or(s.IdleTimeout, wire.DefaultIdleTimeout)
+	s.MaxRetries = cmp.Or(s.MaxRetries, wire.DefaultMaxRetries)
+	s.MaxResponse = cmp.Or(s.MaxResponse, wire.DefaultMaxResponse)
 	if host, problem = wire.HostOf(s.BaseURL); problem != "" {
 		return s, "", "BaseURL", problem
 	}

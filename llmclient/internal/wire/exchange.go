@@ -15,6 +15,13 @@ import (
 	"github.com/segue-go/segue/llmclient"
 )
 
+// The defaults of the limits of every client.
+const (
+	DefaultIdleTimeout = 2 * time.Minute
+	DefaultMaxRetries  = 3
+	DefaultMaxResponse = 64 << 20
+)
+
 // drainTime is how long the end of a stream may take after its end mark. A connection can be used
 // again only if the body was read to its end.
 const drainTime = 50 * time.Millisecond

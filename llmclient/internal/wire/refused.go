@@ -5,6 +5,8 @@ import (
 	"crypto/sha256"
 	"encoding/json"
 	"sync"
+
+	"github.com/segue-go/segue/messages"
 )
 
 // maxRefused limits the thoughts, and the tools, that a client remembers as refused. When there are
@@ -43,6 +45,19 @@ func (r *Refused) Add(scope string, seal []byte) {
 		r.keys = map[[sha256.Size]byte]bool{}
 	}
 	r.keys[refusedKey(scope, seal)] = true
+}
+
+// AddThoughts remembers all sealed thoughts of a conversation as refused, each in the scope of its
+// message: a server names none, or only the first.
+func (r *Refused) AddThoughts(h messages.History, scope func(index int) string, seal func(messages.Thought) json.RawMessage) {
+	for i, m := range h {
+		reply, _ := m.(messages.Assistant)
+		for _, c := range reply.Content {
+			if t, ok := c.(messages.Thought); ok && seal(t) != nil {
+				r.Add(scope(i), seal(t))
+			}
+		}
+	}
 }
 
 // refusedKey is the same for a seal as it came and as a journal has it.
