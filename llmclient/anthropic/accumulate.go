@@ -3,8 +3,6 @@ package anthropic
 import (
 	"bytes"
 	"slices"
-	"unicode"
-	"unicode/utf8"
 
 	"github.com/segue-go/segue/llmclient"
 	"github.com/segue-go/segue/llmclient/internal/wire"
@@ -23,7 +21,7 @@ type accumulator struct {
 	begun   bool // a message has come, or a part of one
 	blocks  []*block
 	calls   int
-	tail    rune   // the last of the text so far; 0 before the first
+	tail    string // the end of the text so far
 	apart   bool   // a call has come since then
 	stop    string // why the model stopped; "" if that has not come
 	details []byte // of a refusal
@@ -134,7 +132,7 @@ func (a *accumulator) append(b *block, p *piece) {
 	if b.kind == blockCall {
 		b.call = a.calls
 		a.calls++
-		a.apart = a.tail != 0
+		a.apart = a.tail != ""
 	}
 	a.blocks = append(a.blocks, b)
 	a.write(b, p.text)
@@ -187,11 +185,10 @@ func (a *accumulator) write(b *block, text []byte) {
 		a.Show(llmclient.DeltaThought, piece)
 		return
 	}
-	if next, _ := utf8.DecodeRuneInString(piece); a.apart && !unicode.IsSpace(a.tail) && !unicode.IsSpace(next) {
+	if a.apart && wire.Apart(a.tail, piece) {
 		a.Show(llmclient.DeltaText, "\n\n") // as Message.Text joins texts with a call between them
 	}
-	a.tail, _ = utf8.DecodeLastRuneInString(piece)
-	a.apart = false
+	a.tail, a.apart = piece, false
 	a.Show(llmclient.DeltaText, piece)
 }
 

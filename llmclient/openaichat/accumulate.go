@@ -5,8 +5,6 @@ import (
 	"cmp"
 	"slices"
 	"strings"
-	"unicode"
-	"unicode/utf8"
 
 	"github.com/segue-go/segue/llmclient"
 	"github.com/segue-go/segue/llmclient/internal/wire"
@@ -177,13 +175,11 @@ func (a *accumulator) before(kind llmclient.DeltaKind, text []byte) int {
 		return 0
 	}
 	a.apart = false
-	next, _ := utf8.DecodeRune(text)
 	for _, s := range slices.Backward(a.segments) {
 		if s.kind != kind {
 			continue
 		}
-		last, _ := utf8.DecodeLastRuneInString(s.text.String())
-		if !unicode.IsSpace(last) && !unicode.IsSpace(next) && a.calls.complete() {
+		if wire.Apart(s.text.String(), string(text)) && a.calls.complete() {
 			return len(a.calls.list)
 		}
 		break

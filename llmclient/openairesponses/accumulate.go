@@ -77,24 +77,15 @@ func (a *accumulator) add(e *event, data []byte) {
 		a.complete(e)
 	case "response.content_part.added", "response.reasoning_summary_part.added", "response.content_part.done", "response.reasoning_summary_part.done":
 		a.piece(e)
-	case "response.output_text.delta":
-		a.say(a.open(e, kindMessage), classNone, e.part, e.delta)
-	case "response.output_text.done":
-		a.ends(e, kindMessage, classNone, e.whole)
-	case "response.refusal.delta":
-		a.refused = a.refused || len(e.delta) > 0
-		a.say(a.open(e, kindMessage), classNone, e.part, e.delta)
-	case "response.refusal.done":
-		a.refused = a.refused || len(e.whole) > 0
-		a.ends(e, kindMessage, classNone, e.whole)
-	case "response.reasoning_summary_text.delta":
-		a.say(a.open(e, kindReasoning), classSummary, e.part, e.delta)
-	case "response.reasoning_summary_text.done":
-		a.ends(e, kindReasoning, classSummary, e.whole)
-	case "response.reasoning_text.delta":
-		a.say(a.open(e, kindReasoning), classContent, e.part, e.delta)
-	case "response.reasoning_text.done":
-		a.ends(e, kindReasoning, classContent, e.whole)
+	case "response.refusal.delta", "response.refusal.done":
+		a.refused = a.refused || len(e.delta)+len(e.whole) > 0
+		a.text(e, kindMessage, classNone)
+	case "response.output_text.delta", "response.output_text.done":
+		a.text(e, kindMessage, classNone)
+	case "response.reasoning_summary_text.delta", "response.reasoning_summary_text.done":
+		a.text(e, kindReasoning, classSummary)
+	case "response.reasoning_text.delta", "response.reasoning_text.done":
+		a.text(e, kindReasoning, classContent)
 	case "response.function_call_arguments.delta":
 		o := a.open(e, kindCall)
 		o.args = append(o.args, e.delta...)
@@ -112,6 +103,15 @@ func (a *accumulator) add(e *event, data []byte) {
 	case "":
 		a.Err = bytes.Clone(e.err)
 	}
+}
+
+// text adds a piece of a text, or a part of it as a whole.
+func (a *accumulator) text(e *event, kind itemKind, class partClass) {
+	if strings.HasSuffix(string(e.kind), ".done") {
+		a.ends(e, kind, class, e.whole)
+		return
+	}
+	a.say(a.open(e, kind), class, e.part, e.delta)
 }
 
 // end takes a whole response, which may be the last one of a stream; then status is the one that

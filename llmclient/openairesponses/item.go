@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strings"
 	"unicode"
-	"unicode/utf8"
 
 	"github.com/segue-go/segue/llmclient"
 	"github.com/segue-go/segue/llmclient/internal/wire"
@@ -284,11 +283,9 @@ func (a *accumulator) handOn(kind itemKind, all bool) {
 // apart reports whether the text of a message stands behind that of another one, and neither has a
 // blank there, so that both are paragraphs.
 func (a *accumulator) apart(at int) bool {
-	first, _ := utf8.DecodeRuneInString(a.items[at].text.String())
 	for _, before := range slices.Backward(a.items[:at]) {
 		if before.kind == kindMessage && before.text.Len() > 0 {
-			last, _ := utf8.DecodeLastRuneInString(before.text.String())
-			return !unicode.IsSpace(last) && !unicode.IsSpace(first)
+			return wire.Apart(before.text.String(), a.items[at].text.String())
 		}
 	}
 	return false

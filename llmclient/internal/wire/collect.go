@@ -10,6 +10,8 @@ import (
 	"io"
 	"strings"
 	"sync"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/segue-go/segue/llmclient"
 	"github.com/segue-go/segue/messages"
@@ -37,8 +39,12 @@ type Reply interface {
 	// Broken returns of a reply that broke off what is kept, what has come, and its usage.
 	Broken() (kept, came messages.Assistant, used messages.Usage)
 
-	gathered() *Gathered
+	gathering // a Gathered, which is embedded
 }
+
+type gathering interface{ gathered() *Gathered }
+
+var _ gathering = (*Gathered)(nil)
 
 // Gathered is what replies of all providers have.
 type Gathered struct {
@@ -87,6 +93,14 @@ func (g *Gathered) Identified(call messages.ToolCall, before []messages.ToolCall
 	return call
 }
 
+// Apart reports whether a text that follows another one needs a blank line before it: neither has a
+// blank there.
+func Apart(before, text string) bool {
+	last, _ := utf8.DecodeLastRuneInString(before)
+	first, _ := utf8.DecodeRuneInString(text)
+	return !unicode.IsSpace(last) && !unicode.IsSpace(first)
+}
+
 // IsCut reports whether the model could not write its reply to the end.
 func IsCut(r llmclient.FinishReason) bool {
 	return r == llmclient.FinishLength || r == llmclient.FinishContentFilter
@@ -99,7 +113,7 @@ var readers = sync.Pool{New: func() any { return &Reader{} }}
 
 // Collect reads the answer in either form and returns its content.
 func (x *Exchange) Collect(reply Reply) (*llmclient.Response, *llmclient.Error) {
-	r := readers.Get().(*Reader) //nolint:errcheck,forcetypeassert // nothing else is put in
+	r := readers.Get().(*Reader) //nolint:forcetypeassert // nothing else is put in
 	r.Reset(x)
 	defer func() {
 		if r.Reset(nil); cap(r.buf)+cap(r.data) <= maxIdleBuffer {
