@@ -217,7 +217,7 @@ func TestFaults(t *testing.T) {
 	}{
 		"none":            {wear{}, nil},
 		"forgets":         {wear{forgets: true}, []string{"damage", "reopen", "retry after reopen"}},
-		"forgets writers": {wear{writers: true}, []string{"interrupt", "retry after reopen"}},
+		"forgets writers": {wear{writers: true}, []string{"interrupt", "reopen", "retry after reopen"}},
 		"tears":           {wear{tears: true}, []string{"interrupt"}},
 		"drops snapshots": {wear{drops: true}, []string{"reopen"}},
 		"loses values":    {wear{loses: true}, []string{"reopen"}},

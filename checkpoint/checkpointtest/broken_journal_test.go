@@ -22,10 +22,10 @@ func brokenJournals() map[string]brokenStore {
 				return data
 			}
 			return b.String()
-		}), []string{"bytes are kept"}},
-		"ends at NUL":     {edits(func(data string) string { before, _, _ := strings.Cut(data, "\x00"); return before }), []string{"bytes are kept"}},
-		"keeps UTF-8":     {edits(func(data string) string { return strings.ToValidUTF8(data, "?") }), []string{"bytes are kept"}},
-		"cuts data":       {edits(func(data string) string { return data[:min(len(data), 1<<16)] }), []string{"large records"}},
+		}), []string{"data are kept"}},
+		"ends at NUL":     {edits(func(data string) string { before, _, _ := strings.Cut(data, "\x00"); return before }), []string{"data are kept"}},
+		"keeps UTF-8":     {edits(func(data string) string { return strings.ToValidUTF8(data, "?") }), []string{"data are kept"}},
+		"cuts data":       {edits(func(data string) string { return data[:min(len(data), 1<<16)] }), []string{"data are kept"}},
 		"lower-case ids":  {renames(strings.ToLower), []string{"runs are apart", "no run id"}},
 		"trims ids":       {renames(strings.TrimSpace), []string{"runs are apart"}},
 		"cuts ids":        {renames(func(id string) string { return id[:min(len(id), 255)] }), []string{"runs are apart"}},
@@ -53,10 +53,10 @@ func brokenJournals() map[string]brokenStore {
 		"locks":          {locks(), []string{"append while reading"}},
 		"forgets all":    {flaws{delete: forgetsAll}, []string{"delete"}},
 		"forgets none":   {flaws{delete: func(context.Context, *memory, []checkpoint.Key) error { return nil }}, []string{"delete"}},
-		"keeps slices":   {keepsSlices(false), []string{"slices are not kept"}},
-		"shares slices":  {keepsSlices(true), []string{"slices are not kept", "data are the caller's"}},
+		"keeps slices":   {keepsSlices(false), []string{"data are kept"}},
+		"shares slices":  {keepsSlices(true), []string{"data are kept"}},
 		"none whatever":  {},
-		"halves batches": {flaws{append: halves}, []string{"batches are whole"}},
+		"halves batches": {flaws{append: halves}, []string{"seen whole"}},
 	}
 }
 

@@ -86,7 +86,7 @@ func brokenSnapshots() map[string]brokenStore {
 	return map[string]brokenStore{
 		"keeps the first": {
 			(&drawer{takes: func(old, _ checkpoint.Snapshot) bool { return old.Records == 0 }}).flaws(),
-			[]string{"snapshot", "snapshot is kept", "snapshots at once"},
+			[]string{"snapshot", "data are kept", "seen whole"},
 		},
 		"keeps the last": {
 			(&drawer{takes: func(checkpoint.Snapshot, checkpoint.Snapshot) bool { return true }}).flaws(),
@@ -94,12 +94,12 @@ func brokenSnapshots() map[string]brokenStore {
 		},
 		"keeps the earlier": {
 			(&drawer{takes: func(old, s checkpoint.Snapshot) bool { return s.Records > old.Records }}).flaws(),
-			[]string{"snapshot is kept"},
+			[]string{"data are kept"},
 		},
 		"one drawer":         {(&drawer{takes: newest, of: func(key) key { return key{} }}).flaws(), []string{"snapshot"}},
 		"one of a namespace": {(&drawer{takes: newest, of: func(k key) key { return key{Run: k.Run} }}).flaws(), []string{"snapshot"}},
-		"keeps slices":       {(&drawer{takes: newest, own: true}).flaws(), []string{"snapshot is kept"}},
-		"looks at snapshots": {(&drawer{takes: newest, pause: time.Millisecond}).flaws(), []string{"snapshots at once"}},
+		"keeps slices":       {(&drawer{takes: newest, own: true}).flaws(), []string{"data are kept"}},
+		"looks at snapshots": {(&drawer{takes: newest, pause: time.Millisecond}).flaws(), []string{"seen whole"}},
 		"snapshots outlive":  {outlives, []string{"begin anew"}},
 		"appends a snapshot": {saves(func(ctx context.Context, m *memory, k key, s checkpoint.Snapshot) error {
 			if h, err := m.Head(ctx, k); err == nil {

@@ -101,8 +101,8 @@ func brokenValues() map[string]brokenStore {
 		"the last value":     {(&shelf{last: true}).flaws(), []string{"values"}},
 		"one shelf":          {(&shelf{of: func(_ key, id string) string { return id }}).flaws(), []string{"values"}},
 		"any case":           {(&shelf{of: func(k key, id string) string { return fmt.Sprintf("%q %q", k, bytes.ToLower([]byte(id))) }}).flaws(), []string{"ids of values"}},
-		"keeps their slices": {(&shelf{own: true}).flaws(), []string{"value is kept"}},
-		"values grow":        {(&shelf{growing: true}).flaws(), []string{"values at once"}},
+		"keeps their slices": {(&shelf{own: true}).flaws(), []string{"data are kept"}},
+		"values grow":        {(&shelf{growing: true}).flaws(), []string{"seen whole"}},
 		"values outlive":     {(&shelf{stays: true}).flaws(), []string{"begin anew"}},
 		"lists them backward": {flaws{values: func(ctx context.Context, m *memory, k key) ([]checkpoint.Value, error) {
 			list, err := m.Values(ctx, k)
@@ -150,7 +150,7 @@ func brokenValues() map[string]brokenStore {
 	} {
 		want := []string{"ranges of values"}
 		if name == "one part" {
-			want = append(want, "value is kept", "values at once")
+			want = append(want, "data are kept", "seen whole")
 		}
 		maps.Copy(broken, map[string]brokenStore{name: {flaws{part: part}, want}})
 	}

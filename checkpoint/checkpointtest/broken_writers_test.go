@@ -90,7 +90,7 @@ func brokenWriters() map[string]brokenStore {
 		"small epochs":    {changes(func(b *batch, _ checkpoint.Head) { b.Epoch = int64(int32(b.Epoch)) }), []string{"the epoch rises"}},
 		"looks at epochs": {flaws{append: looksAtEpochs}, []string{"taken over"}},
 		"skips the old":   {flaws{append: skipsOld}, []string{"stale prefix"}},
-		"stops halfway":   {flaws{append: stopsHalfway}, []string{"cancelled", "batches are whole"}},
-		"head last":       {flaws{append: headLast}, []string{"cancelled", "taken at once"}},
+		"stops halfway":   {flaws{append: stopsHalfway}, []string{"cancelled", "seen whole"}},
+		"head last":       {flaws{append: headLast}, []string{"cancelled", "seen whole"}},
 	}
 }

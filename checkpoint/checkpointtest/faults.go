@@ -90,55 +90,29 @@ func reopened(ctx context.Context, f Faulty) error {
 	if f.Reopen == nil {
 		return lacking("Reopen")
 	}
-	s := f.Store
-	var keys []checkpoint.Key
-	for key, header := range population() {
-		keys = append(keys, key)
+	p := newPair(ctx, f.Store)
+	headers := population()
+	headers[run] = *fullHeader()
+	for key, header := range headers {
 		b := batch(key, numbered(1, 3)...)
-		b.Header, b.Lease = &header, time.Duration(len(keys)%3)*time.Hour
-		if err := put(ctx, s, b); err != nil {
-			return err
+		b.Header, b.Lease = &header, time.Duration(len(p.keys)%3)*time.Hour
+		err := p.append(b)
+		if len(p.keys)%2 == 0 {
+			err = errors.Join(err, optional(p.post(note(key, key.String()+"1"))), optional(p.save(key, snapshotOf(key, 2))), optional(p.put(key, "a", []byte(key.Run))))
 		}
-		if in, ok := checkpoint.As[checkpoint.Inbox](s); ok && len(keys)%2 == 0 {
-			if err := (&posted{in, s}).post(ctx, key, key.String()+"1", key.String()+"2"); err != nil {
-				return err
-			}
-		}
-	}
-	odd, full := batch(run, numbered(1, 1)...), fullHeader()
-	odd.Header = &full
-	if err := put(ctx, s, odd); err != nil {
-		return err
-	}
-	keys = append(keys, run)
-	if k, ok := checkpoint.As[checkpoint.SnapshotStore](s); ok {
-		for _, key := range keys[2:5] {
-			if err := k.SaveSnapshot(ctx, key, checkpoint.Snapshot{Records: 2, Data: []byte("of " + key.Run)}); err != nil {
-				return err
-			}
-		}
-	}
-	if v, ok := checkpoint.As[checkpoint.ValueStore](s); ok {
-		for _, key := range keys[2:5] {
-			if err := v.PutValue(ctx, key, "a", []byte("of "+key.Run)); err != nil {
-				return err
-			}
-		}
-	}
-	if p, ok := checkpoint.As[checkpoint.Pruner](s); ok {
-		if err := p.Delete(ctx, keys[3]); err != nil {
+		if err != nil {
 			return err
 		}
 	}
-	before, err := everything(ctx, s, keys)
-	if err != nil {
+	if err := optional(p.delete(p.keys[3])); err != nil {
 		return err
 	}
-	after, err := everything(ctx, f.Reopen(), keys)
-	if err == nil && before != after {
-		err = fmt.Errorf("the store was\n%s\nand when it is opened again it is\n%s", before, after)
+	before := p.store.all(ctx, p.keys)
+	p.store = viewOf(f.Reopen())
+	if after := p.store.all(ctx, p.keys); before != after {
+		return fmt.Errorf("when the store is opened again it differs: %s", difference(after, before))
 	}
-	return err
+	return p.compare(p.keys...)
 }
 
 // closed calls each method of a store that is closed, which may be closed again.
@@ -202,7 +176,7 @@ func damagedStand(ctx context.Context, f Faulty, name string) error {
 		return fmt.Errorf("beside a run whose stand is damaged: %w", err)
 	}
 	if p, ok := checkpoint.As[checkpoint.Pruner](s); ok {
-		return errors.Join(p.Delete(ctx, run), fill(ctx, s, run, numbered(1, 1)), expect(ctx, s, run, 1, numbered(1, 1)))
+		return errors.Join(p.Delete(ctx, run), fill(ctx, s, run, numbered(1, 1)), expect(ctx, s, run, numbered(1, 1)))
 	}
 	return nil
 }
@@ -212,20 +186,14 @@ func retryReopened(ctx context.Context, f Faulty) error {
 	if f.Reopen == nil {
 		return lacking("Reopen")
 	}
-	s := f.Store
+	p := newPair(ctx, f.Store)
 	for i := range 4 {
 		b := by(batch(run, numbered(1+2*i, 2)...), owner, int64(1+i))
-		if err := put(ctx, s, b); err != nil {
+		if err := p.append(b); err != nil {
 			return err
 		}
-		s = f.Reopen()
-		if err := retried(ctx, s, b); err != nil {
-			return fmt.Errorf("after the store was opened again: %w", err)
-		}
-		if err := refusedAs(ctx, s, by(b, other, b.Epoch), checkpoint.ErrConflict); err != nil {
-			return fmt.Errorf("after the store was opened again: %w", err)
-		}
-		if err := refusedAs(ctx, s, by(batch(run, numbered(3+2*i, 1)...), other, int64(i)), checkpoint.ErrFenced); err != nil {
+		p.store = viewOf(f.Reopen())
+		if err := errors.Join(p.append(b), p.append(by(b, other, b.Epoch)), p.append(by(batch(run, numbered(3+2*i, 1)...), other, int64(i)))); err != nil {
 			return fmt.Errorf("after the store was opened again: %w", err)
 		}
 	}
@@ -288,5 +256,106 @@ func damaged(ctx context.Context, f Faulty, name string, seq int) error {
 			}
 		}
 	}
-	return expect(ctx, s, another, 1, want)
+	return expect(ctx, s, another, want)
+}
+
+// damagedHeads damages the heads of two of six runs: every page of a list has the others, and an
+// error that names the damaged ones of the page, and lists of other runs have none.
+func damagedHeads(ctx context.Context, f Faulty) error {
+	if f.DamageHead == nil {
+		return lacking("DamageHead")
+	}
+	l, err := able[checkpoint.Lister](f.Store)
+	if err != nil {
+		return err
+	}
+	for _, name := range []string{"r1", "r2-damaged", "r3", "r4-damaged", "r5", "r6"} {
+		b := batch(checkpoint.Key{Run: name}, numbered(1, 1)...)
+		b.Header = &checkpoint.Header{Status: checkpoint.StatusWaiting}
+		if name >= "r5" {
+			b.Header.Status = checkpoint.StatusRunning
+		}
+		if err := f.Store.Append(ctx, b); err != nil {
+			return err
+		}
+	}
+	broken := []string{"r2-damaged", "r4-damaged"} // errors hold names of databases, too, and these may hold any short name
+	for _, name := range broken {
+		if err := f.DamageHead(checkpoint.Key{Run: name}); err != nil {
+			return fmt.Errorf("the damage cannot be done: %w", err)
+		}
+	}
+	for limit := 1; limit <= 7; limit++ {
+		if err := besideDamage(ctx, l, checkpoint.Query{Limit: limit}, "r1 r3 r5 r6", broken); err != nil {
+			return fmt.Errorf("in pages of %d: %w", limit, err)
+		}
+		q := checkpoint.Query{Limit: limit, Status: []checkpoint.Status{checkpoint.StatusRunning, checkpoint.StatusDone}}
+		if err := besideDamage(ctx, l, q, "r5 r6", nil); err != nil {
+			return fmt.Errorf("runs of another status, in pages of %d: %w", limit, err)
+		}
+	}
+	return nil
+}
+
+// besideDamage reads a list to its end.
+func besideDamage(ctx context.Context, l checkpoint.Lister, q checkpoint.Query, want string, broken []string) error {
+	var found []checkpoint.Head
+	named := map[string]int{}
+	for pages := 1; ; pages++ {
+		page, err := l.List(ctx, q)
+		switch {
+		case err != nil && !errors.Is(err, checkpoint.ErrCorrupt):
+			return fmt.Errorf("list: an error that does not wrap checkpoint.ErrCorrupt: %w", err)
+		case len(page.Heads) > q.Limit || pages > 7:
+			return fmt.Errorf("list: a page of %d heads, or too many pages", len(page.Heads))
+		}
+		found = append(found, page.Heads...)
+		for _, name := range broken {
+			if err != nil && strings.Contains(err.Error(), name) {
+				named[name]++
+			}
+		}
+		if err != nil && len(broken) == 0 {
+			return fmt.Errorf("list of runs that are whole: %w", err)
+		}
+		if q.After = page.Next; q.After.IsZero() {
+			break
+		}
+	}
+	if got := keyed(found); got != want {
+		return fmt.Errorf("list beside damaged heads: got the runs %q, want %q", got, want)
+	}
+	for _, name := range broken {
+		if named[name] != 1 {
+			return fmt.Errorf("the damaged head of run %s is named by %d pages, and not by one", name, named[name])
+		}
+	}
+	return nil
+}
+
+// damagedValue damages a value: a range in which the damage lies is an error that names the run,
+// and other values and the records are as they were.
+func damagedValue(ctx context.Context, f Faulty) error {
+	if f.DamageValue == nil {
+		return lacking("DamageValue")
+	}
+	v, err := able[checkpoint.ValueStore](f.Store)
+	if err != nil {
+		return err
+	}
+	p, want := newPair(ctx, f.Store), valueOf("damage", 200_000)
+	if err := errors.Join(p.fill(run, numbered(1, 1)), p.put(run, "damaged", want), p.put(run, "whole", want)); err != nil {
+		return err
+	}
+	if err := f.DamageValue(run, "damaged"); err != nil {
+		return fmt.Errorf("the damage cannot be done: %w", err)
+	}
+	got, _, err := v.ReadValue(ctx, run, "damaged", 0, len(want))
+	if err := wraps(err, checkpoint.ErrCorrupt, "read of a value that is damaged: %d bytes, and", len(got)); err != nil {
+		return err
+	}
+	if !strings.Contains(err.Error(), run.Run) || !strings.Contains(err.Error(), "damaged") {
+		return fmt.Errorf("an error that does not name the run and the value: %w", err)
+	}
+	return errors.Join(p.value(run, "whole", 0, len(want)), p.read(run, 1))
 }

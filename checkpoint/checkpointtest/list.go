@@ -45,60 +45,49 @@ func population() map[checkpoint.Key]checkpoint.Header {
 	}
 }
 
-// asked is a query of the population, and the runs that it asks for.
-type asked struct {
-	want string
-	checkpoint.Query
-}
-
-func queries() []asked {
+// queries ask for every two fields at once.
+func queries() (all []checkpoint.Query) {
 	type (
-		q      = checkpoint.Query
+		query  = *checkpoint.Query
 		status = []checkpoint.Status
 		labels = map[string]string
 	)
-	elsewhere := time.FixedZone("", -5*3600)
-	return []asked{
-		{"a b c d e f g h", q{}},
-		{"n/a n/i", q{Namespace: "n"}},
-		{"N/a", q{Namespace: "N"}},
-		{"n'%/j", q{Namespace: "n'%"}},
-		{"", q{Namespace: "m"}},
-		{"a b c d e f g h N/a n/a n/i n'%/j n/a/a na/a \u00e9/ab", q{All: true, Namespace: "m"}},
-
-		{"a", q{Status: status{checkpoint.StatusRunning}}},
-		{"b c d", q{Status: status{checkpoint.StatusWaiting}}},
-		{"f g", q{Status: status{checkpoint.StatusFailed, checkpoint.StatusDone, checkpoint.StatusDone, "wait"}}},
-		{"h", q{Status: status{"a status of tomorrow"}}},
-
-		{"a b", q{Strategy: "react"}},
-		{"e", q{Strategy: "react_"}},
-		{"a b n/a n/i", q{Strategy: "react", All: true}},
-
-		{"a c f", q{Labels: labels{"team": "x"}}},
-		{"c", q{Labels: labels{"team": "x", "k": ""}}},
-		{"d", q{Labels: labels{"team": "X"}}},
-		{"f", q{Labels: labels{"odd.'\"$%\\ é": "a\nb"}}},
-		{"g", q{Labels: labels{"team": "x,k"}}},
-		{"a c f n/i", q{All: true, Labels: labels{"team": "x"}}},
-
-		{"b", q{Wait: "approval"}},
-		{"b c", q{Wait: "question"}},
-		{"b n/i", q{Wait: "approval", All: true}},
-
-		{"f", q{Origin: "a"}},
-		{"f n/a", q{Origin: "a", All: true}},
-
-		{"b", q{Due: dueSoon}},
-		{"b d", q{Due: dueLate.In(elsewhere)}},
-		{"", q{Due: dueSoon.Add(-time.Second)}},
-		{"b", q{Due: dueLate.Add(-time.Second)}},
-
-		{"b", q{Status: status{checkpoint.StatusWaiting, checkpoint.StatusRunning}, Strategy: "react", Wait: "question", Due: dueLate}},
-		{"n/i", q{Namespace: "n", Status: status{checkpoint.StatusWaiting}, Labels: labels{"team": "x"}, Wait: "approval", Due: dueLate}},
-		{"f", q{All: true, Origin: "a", Labels: labels{"team": "x"}, Status: status{checkpoint.StatusDone}}},
-		{"", q{Status: status{checkpoint.StatusRunning}, Wait: "approval"}},
+	fields := []func(query){
+		func(q query) {},
+		func(q query) { q.All = true },
+		func(q query) { q.Namespace = "n" },
+		func(q query) { q.Namespace = "n'%" },
+		func(q query) { q.Namespace = "m" },
+		func(q query) { q.Limit = 2 },
+		func(q query) { q.Status = status{checkpoint.StatusWaiting} },
+		func(q query) {
+			q.Status = status{checkpoint.StatusFailed, checkpoint.StatusDone, checkpoint.StatusDone, "wait", checkpoint.StatusRunning}
+		},
+		func(q query) { q.Status = status{"a status of tomorrow"} },
+		func(q query) { q.Strategy = "react" },
+		func(q query) { q.Strategy = "react_" },
+		func(q query) { q.Labels = labels{"team": "x"} },
+		func(q query) { q.Labels = labels{"team": "x", "k": ""} },
+		func(q query) { q.Labels = labels{"odd.'\"$%\\ é": "a\nb"} },
+		func(q query) { q.Wait = "approval" },
+		func(q query) { q.Wait = "question" },
+		func(q query) { q.Origin = "a" },
+		func(q query) { q.Due = dueSoon },
+		func(q query) { q.Due = dueLate.In(time.FixedZone("", -5*3600)) },
+		func(q query) { q.Due = dueSoon.Add(-1) },
+		func(q query) { q.Unleased, q.Posted = true, true },
 	}
+	for _, one := range fields {
+		for _, another := range fields {
+			for _, everywhere := range []bool{false, true} {
+				q := checkpoint.Query{All: everywhere}
+				one(&q)
+				another(&q)
+				all = append(all, q)
+			}
+		}
+	}
+	return all
 }
 
 // keyed names runs, those of a list in any order.
@@ -109,20 +98,6 @@ func keyed(heads []checkpoint.Head) string {
 	}
 	slices.Sort(ids)
 	return strings.Join(ids, " ")
-}
-
-// listed makes a query, and compares.
-func listed(ctx context.Context, l checkpoint.Lister, q checkpoint.Query, want string) error {
-	page, err := l.List(ctx, q)
-	if err != nil {
-		return fmt.Errorf("list of %+v: %w", q, err)
-	}
-	sorted := strings.Fields(want)
-	slices.Sort(sorted)
-	if got := keyed(page.Heads); got != strings.Join(sorted, " ") {
-		return fmt.Errorf("list of %+v: got runs %q, want %q", q, got, sorted)
-	}
-	return inOrder(page.Heads)
 }
 
 // inOrder compares the places of runs with the order that lists have.
@@ -143,39 +118,40 @@ func inOrder(heads []checkpoint.Head) error {
 	return nil
 }
 
-// list makes queries of each field, and of several.
-func list(ctx context.Context, s checkpoint.Store) error {
-	l, err := able[checkpoint.Lister](s)
-	if err != nil {
+// list makes queries of each field, and of each two.
+func list(p *pair) error {
+	if p.store.lister == nil {
+		return lacking("Lister")
+	}
+	if err := p.list(checkpoint.Query{All: true}); err != nil {
 		return err
 	}
-	if err := listed(ctx, l, checkpoint.Query{All: true}, ""); err != nil {
-		return err
-	}
-	heads := map[checkpoint.Key]string{}
 	for key, header := range population() {
 		b := batch(key, numbered(1, 2)...)
+		if key.Run < "c" && p.store.inbox != nil {
+			b.Header = fullHeader() // it is replaced
+			if err := errors.Join(p.append(b), p.post(note(key, key.String()))); err != nil {
+				return err
+			}
+			b.Records = nil
+		}
 		b.Header = &header
-		if err := put(ctx, s, b); err != nil {
+		if err := p.append(b); err != nil {
 			return err
 		}
-		h, err := s.Head(ctx, key)
-		if err != nil {
-			return err
-		}
-		heads[key] = whole(h)
 	}
-	var wrong []error
 	for _, q := range queries() {
-		wrong = append(wrong, listed(ctx, l, q.Query, q.want))
-	}
-	page, err := l.List(ctx, checkpoint.Query{All: true})
-	for _, h := range page.Heads {
-		if whole(h) != heads[h.Key] {
-			wrong = append(wrong, fmt.Errorf("a list has\n     %s\nand Head\n     %s", whole(h), heads[h.Key]))
+		if err := p.list(q); err != nil {
+			return err
 		}
 	}
-	return errors.Join(append(wrong, err)...)
+	page, err := p.store.lister.List(p.ctx, checkpoint.Query{All: true})
+	for _, h := range page.Heads {
+		if one, err := p.store.store.Head(p.ctx, h.Key); err != nil || whole(h) != whole(one) {
+			return fmt.Errorf("a list has\n     %s\nand Head\n     %s (error %w)", whole(h), whole(one), err)
+		}
+	}
+	return err
 }
 
 // listUpdated lists runs by when they were appended to.
@@ -184,85 +160,20 @@ func listUpdated(ctx context.Context, s checkpoint.Store) error {
 	if err != nil {
 		return err
 	}
-	var heads []checkpoint.Head
-	for i, id := range []string{"a", "b", "c", "a"} {
+	for i, step := range []struct{ id, before, all string }{{"a", "", "a"}, {"b", "a", "a b"}, {"c", "a b", "a b c"}, {"a", "b c", "a b c"}} {
 		time.Sleep(2 * time.Millisecond) // by a clock of milliseconds the times are different
-		if err := fill(ctx, s, named(id), numbered(1+i/3, 1)); err != nil {
+		if err := fill(ctx, s, named(step.id), numbered(1+i/3, 1)); err != nil {
 			return err
 		}
-		h, err := s.Head(ctx, named(id))
+		h, err := s.Head(ctx, named(step.id))
 		if err != nil {
 			return err
 		}
-		heads = append(heads, h)
-	}
-	elsewhere := time.FixedZone("", 9*3600)
-	return errors.Join(
-		listed(ctx, l, checkpoint.Query{Updated: heads[1].Updated}, ""),
-		listed(ctx, l, checkpoint.Query{Updated: heads[2].Updated.In(elsewhere)}, "b"),
-		listed(ctx, l, checkpoint.Query{Updated: heads[3].Updated}, "b c"),
-		listed(ctx, l, checkpoint.Query{Updated: heads[3].Updated.Add(time.Hour)}, "a b c"),
-	)
-}
-
-// listFields makes queries of all fields at once, and compares with a Memory. Some headers have been
-// replaced by others before.
-func listFields(ctx context.Context, s checkpoint.Store) error {
-	l, err := able[checkpoint.Lister](s)
-	if err != nil {
-		return err
-	}
-	memory := new(checkpoint.Memory)
-	inbox, _ := checkpoint.As[checkpoint.Inbox](s)
-	statuses := []checkpoint.Status{checkpoint.StatusRunning, checkpoint.StatusWaiting, checkpoint.StatusDone, "a\x00b"}
-	for i := range 60 {
-		b := batch(checkpoint.Key{Namespace: []string{"", "a", "B"}[i%3], Run: fmt.Sprint("run-", i)}, numbered(1, 1)...)
-		h := checkpoint.Header{Status: statuses[i%4], Labels: map[string]string{"five": fmt.Sprint(i % 5), "\x00": "\x00"}}
-		if i%4 == 0 {
-			h.Waits, h.Due = []checkpoint.Wait{{ID: "1", Kind: "k"}}, time.Unix(int64(1000+i), 0)
-		}
-		b.Header = &h
-		again := h
-		again.Status, again.Strategy = statuses[(i+i/9)%4], "t"
-		for _, one := range []checkpoint.Store{s, memory} {
-			if err := errors.Join(put(ctx, one, b), put(ctx, one, checkpoint.Batch{Key: b.Key, Writer: owner, Epoch: 1, Header: &again})); err != nil {
-				return err
+		for until, want := range map[time.Time]string{h.Updated.In(time.FixedZone("", 9*3600)): step.before, h.Updated.Add(time.Hour): step.all} {
+			page, err := l.List(ctx, checkpoint.Query{Updated: until})
+			if got := keyed(page.Heads); err != nil || got != want {
+				return fmt.Errorf("list of runs that were not appended to since %s: got %q, want %q (error %w)", until, got, want, err)
 			}
-		}
-		if inbox != nil && i%7 == 0 {
-			if err := errors.Join(inbox.Post(ctx, note(b.Key, "m")), memory.Post(ctx, note(b.Key, "m"))); err != nil {
-				return err
-			}
-		}
-	}
-	for bits := range 1 << 9 {
-		has := func(bit int) bool { return bits&(1<<bit) != 0 }
-		q := checkpoint.Query{All: has(0), Posted: has(1) && inbox != nil, Unleased: has(2), Namespace: "a"}
-		if has(3) {
-			q.Status = statuses[bits%3:]
-		}
-		if has(4) {
-			q.Labels = map[string]string{"five": "2", "\x00": "\x00"}
-		}
-		if has(5) {
-			q.Wait = "k"
-		}
-		if has(6) {
-			q.Due = time.Unix(1030, 0)
-		}
-		if has(7) {
-			q.Limit = 3
-		}
-		if has(8) {
-			q.Strategy = "t"
-		}
-		want, wantErr := pages(ctx, memory, q, nothingBetween)
-		got, err := pages(ctx, l, q, nothingBetween)
-		if err := errors.Join(err, wantErr, inOrder(got)); err != nil {
-			return err
-		}
-		if keyed(got) != keyed(want) {
-			return fmt.Errorf("list of %+v: got the runs %q, want %q", q, keyed(got), keyed(want))
 		}
 	}
 	return nil

@@ -10,19 +10,6 @@ import (
 	"github.com/segue-go/segue/checkpoint"
 )
 
-func from(ctx context.Context, s checkpoint.Store) error {
-	want := numbered(1, 300) // more than a page, if there are pages
-	if err := fill(ctx, s, run, want); err != nil {
-		return err
-	}
-	for _, first := range []int{-1, 0, 1, 2, 99, 100, 101, 256, 300, 301, 1 << 30} {
-		if err := expect(ctx, s, run, first, want[min(max(first, 1)-1, len(want)):]); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 // calls calls each method, and returns what it says.
 func calls(ctx context.Context, s checkpoint.Store) map[string]error {
 	all := map[string]error{"append": s.Append(ctx, batch(run, numbered(2, 1)...))}
@@ -60,10 +47,7 @@ func doneContext(ctx context.Context, s checkpoint.Store) error {
 	if err := fill(ctx, s, run, numbered(1, 1)); err != nil {
 		return err
 	}
-	before, err := everything(ctx, s, []checkpoint.Key{run})
-	if err != nil {
-		return err
-	}
+	before := viewOf(s).all(ctx, []checkpoint.Key{run})
 	done, cancel := context.WithCancel(ctx)
 	cancel()
 	for what, err := range calls(done, s) {
@@ -71,11 +55,10 @@ func doneContext(ctx context.Context, s checkpoint.Store) error {
 			return err
 		}
 	}
-	after, err := everything(ctx, s, []checkpoint.Key{run})
-	if err == nil && before != after {
-		err = fmt.Errorf("calls with a context that is done changed the run from\n%s\nto\n%s", before, after)
+	if after := viewOf(s).all(ctx, []checkpoint.Key{run}); before != after {
+		return fmt.Errorf("calls with a context that is done changed the run: %s", difference(after, before))
 	}
-	return err
+	return nil
 }
 
 // deletedWhileReading deletes a run and begins it anew while it is read: it is never read as a
@@ -144,7 +127,7 @@ func breakOff(ctx context.Context, s checkpoint.Store) error {
 	if err := fill(ctx, s, run, more); err != nil {
 		return err
 	}
-	return expect(ctx, s, run, 1, append(want, more...))
+	return expect(ctx, s, run, append(want, more...))
 }
 
 // taken ranges over seq, breaks after so many, and returns how many it was given.
@@ -177,12 +160,12 @@ func appendWhileReading(ctx context.Context, s checkpoint.Store) error {
 		if err := fill(ctx, s, run, numbered(len(want)+r.Seq, 1)); err != nil {
 			return fmt.Errorf("append to the run that is read: %w", err)
 		}
-		if err := expect(ctx, s, named("a copy"), 1, want[:r.Seq]); err != nil {
+		if err := expect(ctx, s, named("a copy"), want[:r.Seq]); err != nil {
 			return fmt.Errorf("read while another is read: %w", err)
 		}
 	}
-	if err := expect(ctx, s, named("a copy"), 1, want); err != nil {
+	if err := expect(ctx, s, named("a copy"), want); err != nil {
 		return err
 	}
-	return expect(ctx, s, run, 1, numbered(1, 2*len(want)))
+	return expect(ctx, s, run, numbered(1, 2*len(want)))
 }

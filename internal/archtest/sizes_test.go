@@ -13,13 +13,12 @@ import (
 
 // budgets are the lines of code of the large packages; a release adds no more than it edits away.
 var budgets = map[string]int{
-	"checkpoint/checkpointtest": 3100,
-	"cmd/segue/config":          2500,
-	"machine":                   5700,
-	"markdownpolicy":            7900,
-	"orchestrator":              7000,
-	"strategytest/explore":      5100,
-	"tools/mcptools":            2700,
+	"cmd/segue/config":     2500,
+	"machine":              5700,
+	"markdownpolicy":       7900,
+	"orchestrator":         7000,
+	"strategytest/explore": 5100,
+	"tools/mcptools":       2700,
 }
 
 // TestSizes limits every package to 25 files and 2,500 lines of code, or to its budget. It counts
