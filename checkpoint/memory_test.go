@@ -163,3 +163,30 @@ func BenchmarkMemoryAppend(b *testing.B) {
 		}
 	}
 }
+
+// What other stores are compared with is told here.
+func TestMemory_SnapshotsAndValues(t *testing.T) {
+	var m checkpoint.Memory
+	ctx, key := t.Context(), checkpoint.Key{Run: "r"}
+	require.NoError(t, m.Append(ctx, batch("r", rec(1, "1"), rec(2, "2"))))
+	for _, text := range []string{"earlier", "later"} {
+		require.NoError(t, m.SaveSnapshot(ctx, key, checkpoint.Snapshot{Records: 2, Data: []byte(text)}))
+	}
+	s, err := m.Snapshot(ctx, key)
+	require.NoError(t, err)
+	require.Equal(t, "later", string(s.Data))
+	for _, id := range []string{"", "a b", "ä", "\x00", strings.Repeat("x", 65)} {
+		require.ErrorIs(t, m.PutValue(ctx, key, id, nil), checkpoint.ErrID)
+	}
+	require.NoError(t, m.PutValue(ctx, key, "a", []byte("0123")))
+	for _, part := range []struct {
+		offset int64
+		length int
+		want   string
+	}{{0, 4, "0123"}, {-5, 1, "0"}, {1, 2, "12"}, {3, 9, "3"}, {1, 0, ""}, {1, -1, ""}, {4, 1, ""}, {1 << 40, 1, ""}} {
+		got, size, err := m.ReadValue(ctx, key, "a", part.offset, part.length)
+		require.NoError(t, err)
+		require.Equal(t, int64(4), size)
+		require.Equal(t, part.want, string(got), part)
+	}
+}
