@@ -4,7 +4,6 @@ import (
 	"math/rand/v2"
 	"slices"
 
-	"github.com/segue-go/segue/machine"
 	"github.com/segue-go/segue/messages"
 	"github.com/segue-go/segue/nextstep"
 	"github.com/segue-go/segue/tools"
@@ -15,156 +14,23 @@ type way uint8
 
 const (
 	plain     way = iota
-	decoded       // every record is encoded as JSON and decoded
 	scribbled     // the spare capacity of slices that the strategy returned is overwritten
-	closely       // like decoded; a stand-in also checks the arguments and results of methods
+	closely       // every record is encoded as JSON and decoded; a stand-in checks the arguments and results of methods
 	restored      // a strategy that was restored from a snapshot takes its place
 )
 
 // again walks to a node once more, and checks that the strategy decides as it did the first time.
 func (x *exploration) again(at int32, path []choice, as way) bool {
-	err := x.walkAs(as, path)
-	sum := x.nodes[at].steps
-	if err == nil && as != plain {
-		sum, _ = x.run.checksum()
+	gone := !x.to(path, as)
+	x.run.as = plain
+	problem := "the second time its path cannot be walked"
+	if !gone {
+		problem = x.differs(nil, x.nodes[at].steps)
 	}
-	switch {
-	case err != nil:
-		x.violate(x.lawOf(as, path, x.nodes[at].steps), path, "the second time: "+err.Error())
-	case sum != x.nodes[at].steps:
-		asks := x.run.pending()
-		x.violate(x.lawOf(as, path, x.nodes[at].steps), path, "the second time it asks for "+asks+", and not exactly as the first time")
-	default:
-		return true
+	if problem != "" {
+		x.violate(x.lawOf(as, path, x.nodes[at].steps), path, problem)
 	}
-	return false
-}
-
-// walkAs walks along a path in the given way.
-func (x *exploration) walkAs(as way, path []choice) error {
-	x.run.as = as
-	defer func() { x.run.as = plain }()
-	if as == decoded {
-		x.run.journal.along(path)
-		defer func() { x.run.journal.known = 0 }()
-	}
-	if err := x.run.start(&x.config, x.task); err != nil {
-		return err
-	}
-	if as == decoded {
-		x.taken = x.taken[:0]
-	}
-	for i, c := range path {
-		if as == decoded {
-			x.run.journal.reacted(i)
-			x.taken = append(x.taken, x.take(c))
-		}
-		r := x.taken[i].reaction
-		if !x.run.fits(c, x.taken[i].kind) {
-			r = nil
-		}
-		if err := x.run.react(r, c); err != nil {
-			return err
-		}
-	}
-	if as == decoded {
-		x.run.journal.reacted(len(path))
-	}
-	return nil
-}
-
-// onPath is the reaction of a choice, kept for later walks along the same path.
-type onPath struct {
-	reaction *Reaction
-	kind     machine.EffectKind // of its effect; "" for the whole run
-}
-
-// take returns the reaction of a choice in the current state of the walk.
-func (x *exploration) take(c choice) onPath {
-	t := onPath{reaction: x.reaction(c)}
-	if t.reaction != nil && c.effect != whole {
-		t.kind = x.run.open[c.effect].Kind
-	}
-	return t
-}
-
-// journal holds the records of the last decoded walk. The next such walk often begins with the same
-// reactions, and so with the same records, which are then not decoded again.
-type journal struct {
-	path    []choice
-	records []machine.Record // as they were read
-	ends    []int            // how many of them there are after the first one, and after each reaction
-	known   int              // how many the walk that has begun has in common with the last one
-	next    int              // the record that is due
-
-	forms map[string]machine.Record // records by their JSON forms
-	size  int                       // of the forms, in bytes
-	text  []byte
-}
-
-// mostForms is how many bytes of JSON are kept with their records.
-const mostForms = 1 << 22
-
-// along begins a walk along a path. Without it, a walk reads every record.
-func (j *journal) along(path []choice) {
-	same := 0
-	for same < len(path) && same < len(j.path) && path[same] == j.path[same] {
-		same++
-	}
-	if same < len(j.ends) {
-		j.ends = j.ends[:same+1]
-		j.known = j.ends[same]
-	} else {
-		j.ends, j.known = j.ends[:0], 0
-	}
-	j.path = append(j.path[:0], path...)
-}
-
-// reacted notes that the records of the first step, or of the next reaction, are complete.
-func (j *journal) reacted(reactions int) {
-	if len(j.ends) == reactions {
-		j.ends = append(j.ends, j.next)
-	}
-}
-
-// begin begins a walk. If it has no record in common with the last one, nothing is known of that
-// one any more.
-func (j *journal) begin() {
-	j.next = 0
-	if j.known == 0 {
-		j.path, j.ends = j.path[:0], j.ends[:0]
-	}
-}
-
-// read returns a record as it is read from its JSON form.
-func (j *journal) read(rec machine.Record) (machine.Record, error) {
-	if j.next < j.known {
-		j.next++
-		return j.records[j.next-1], nil
-	}
-	text, err := machine.AppendRecord(j.text[:0], rec)
-	if err != nil {
-		return nil, err
-	}
-	j.text = text
-	rec, known := j.forms[string(text)]
-	if !known {
-		if rec, err = machine.ReadRecord(text); err != nil {
-			return nil, err
-		}
-		j.keep(text, rec)
-	}
-	j.records = append(j.records[:j.next], rec)
-	j.next++
-	return rec, nil
-}
-
-// keep stores the decoded record of a JSON form: many states differ in few records.
-func (j *journal) keep(text []byte, rec machine.Record) {
-	if j.size += len(text); j.forms == nil || j.size > mostForms {
-		j.forms, j.size = map[string]machine.Record{}, len(text)
-	}
-	j.forms[string(text)] = rec
+	return problem == ""
 }
 
 // scribble overwrites the spare capacity of the slices of a step. If the strategy still uses this

@@ -153,9 +153,8 @@ func (x *exploration) lookClosely(path []choice, sum uint32) (law, problem strin
 	if c := w.complaint; c.law != "" {
 		return c.law, c.problem
 	}
-	if again, _ := w.checksum(); again != sum {
-		asks := w.pending()
-		return x.lawOf(closely, path, sum), "the second time it asks for " + asks + ", and not exactly as the first time"
+	if problem := x.differs(nil, sum); problem != "" {
+		return x.lawOf(closely, path, sum), problem
 	}
 	if !reflect.DeepEqual(x.Tools, x.nearer.defs) && x.off != lawGiven {
 		return lawGiven, "it has written to the tools of the run"
@@ -237,16 +236,12 @@ func (x *exploration) lawOf(as way, path []choice, sum uint32) string {
 		plainly = again
 	}
 	if plainly != sum { // the first walk was not a plain one
-		if as = scribbled; x.to(path, decoded) {
-			if again, _ := x.run.checksum(); again != plainly {
-				as = decoded
-			}
-		}
+		as = scribbled
 	}
 	switch as {
 	case scribbled:
 		return lawScribbled
-	case decoded, closely:
+	case closely:
 		return lawDecoded
 	default:
 		return lawRestored

@@ -167,7 +167,7 @@ func (x *exploration) reexamine(t *trail) {
 // plainly. If the strategy decides otherwise, the trail ends there with the law that this breaks.
 func (x *exploration) retrace(t *trail) {
 	defer func() { x.run.as = plain }()
-	for _, as := range []way{decoded, scribbled, plain} {
+	for _, as := range []way{closely, scribbled, plain} {
 		if x.retraceAs(t, as); t.law != "" {
 			return
 		}
@@ -221,7 +221,7 @@ func (x *exploration) differs(err error, before uint32) string {
 // lawOfWay returns the law that a strategy breaks if it decides otherwise in a second walk.
 func lawOfWay(as way) string {
 	switch as {
-	case decoded:
+	case closely:
 		return lawDecoded
 	case scribbled:
 		return lawScribbled

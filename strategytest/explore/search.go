@@ -23,7 +23,6 @@ type exploration struct {
 	seen   map[stateKey]uint8 // with the fewest odd reactions on a path to the state
 	world  world
 	run    walk
-	taken  []onPath // the reactions of the path that was walked as from a journal
 	report Report
 	table  *coverage.Coverage                                  // of the strategy
 	broken map[string]bool                                     // the laws with a violation
@@ -104,11 +103,11 @@ func (x *exploration) sum(path []choice) uint32 {
 	return sum
 }
 
-// expand tries every reaction in a state. It walks to the state once for each: first as from a
-// journal, then over steps whose slices were scribbled on, then plainly.
+// expand tries every reaction in a state. It walks to the state once for each, the second time over
+// steps whose slices were scribbled on.
 func (x *exploration) expand(at int32) {
 	path := x.path(at)
-	if !x.again(at, path, decoded) {
+	if !x.again(at, path, plain) {
 		x.asked.cutAt(at)
 		return
 	}

@@ -32,7 +32,6 @@ type walk struct {
 	started bool                        // something new was started after a stop
 	answers machine.Effect              // the effect that is answered
 	prefix  prefixes
-	journal journal
 	spare   spareMachines
 	text    []byte   // of the state's key
 	written []byte   // memory for a message
@@ -80,9 +79,6 @@ func (w *walk) start(cfg *machine.Config, in delegation.Input) error {
 	w.cfg = cfg
 	w.words.Reset()
 	w.spare.discard()
-	if w.as == decoded {
-		w.journal.begin()
-	}
 	clear(w.live)
 	w.gone = w.gone[:0]
 	clear(w.results)
@@ -94,11 +90,6 @@ func (w *walk) start(cfg *machine.Config, in delegation.Input) error {
 		w.first = cfg.Start(machine.Started{Run: "explored", Strategy: Subject, Input: in, Parallel: -1})
 	}
 	return w.apply(w.first)
-}
-
-// fits reports whether the effect of a choice is open and of that kind.
-func (w *walk) fits(c choice, kind machine.EffectKind) bool {
-	return c.effect == whole || int(c.effect) < len(w.open) && w.open[c.effect].Kind == kind
 }
 
 // errGone says that a path cannot be walked to its end.
@@ -186,20 +177,17 @@ func (w *walk) takeOver(ready machine.Ready, rec machine.Record) {
 	}
 }
 
-// through returns the record as it is read back from a journal, in a walk as from one.
+// through returns the record as it is read back from a journal, in a walk that looks closely: nothing
+// that is looked at is shared with other walks.
 func (w *walk) through(rec machine.Record) (machine.Record, error) {
-	switch w.as {
-	case decoded:
-		return w.journal.read(rec)
-	case closely: // nothing that is looked at is shared with other walks
-		data, err := machine.AppendRecord(nil, rec)
-		if err != nil {
-			return nil, err
-		}
-		return machine.ReadRecord(data)
-	default:
+	if w.as != closely {
 		return rec, nil
 	}
+	data, err := machine.AppendRecord(nil, rec)
+	if err != nil {
+		return nil, err
+	}
+	return machine.ReadRecord(data)
 }
 
 // noteEvents notes which strategy is in which frame.
