@@ -160,19 +160,6 @@ func (f *FSM) move(on Trigger, to *target) {
 	f.machine = to.final
 }
 
-// Discard ends the use of the machine before its frame has ended, for code that makes very many
-// runs: memory goes back to the table, for the next machine. From then on the FSM is like the zero
-// FSM. Do not discard the machine of a frame that a run still has.
-func (f *FSM) Discard() {
-	if f == nil || f.machine == nil {
-		return
-	}
-	if c := f.table.compile(); c.finals[f.State()] != f.machine { // that one is shared
-		c.idle.Put(f.machine)
-	}
-	*f = FSM{}
-}
-
 // target returns the target of trigger on in the current state, if it is allowed. looplab/fsm
 // decides whether there is a transition; the look-up after it relies on that.
 func (f *FSM) target(on Trigger) (*target, *delegation.Error) {

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/segue-go/segue/machine"
+	"github.com/segue-go/segue/strategy"
 )
 
 // WithoutLaw returns the options for an exploration that does not check a law.
@@ -35,4 +36,14 @@ func Laws() []string {
 		Edited, Aside, Turn, Kept, Given, Tools, New, Restored, Same, Decoded, Scribbled,
 		Taint, Allowed, Refused, Prefix, Notes, Place, Handed, Bounds,
 	})
+}
+
+// Shrink shrinks a path that breaks a law, as Run does.
+func Shrink(factory func() strategy.Strategy, o Options, path []string) []string {
+	x := newExploration(factory, o)
+	law := x.walked(path, nil).law
+	if law == "" {
+		return path
+	}
+	return x.shrinkViolation(path, law)
 }

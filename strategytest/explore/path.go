@@ -36,15 +36,12 @@ func (e *PathError) Error() string {
 //
 // The error is a [*Violation], a [*PathError], or says why the strategy cannot be started.
 func Walk(factory func() strategy.Strategy, o Options, path []string, see func(*State)) error {
-	x := newExploration(factory, o)
-	t := x.along(len(path), named(path), func(s *State) bool {
+	t := newExploration(factory, o).walked(path, func(s *State) bool {
 		if see != nil {
 			see(s)
 		}
 		return false
 	})
-	x.insist(&t)
-	x.later(&t)
 	if t.err != nil {
 		return t.err
 	}
@@ -55,8 +52,8 @@ func Walk(factory func() strategy.Strategy, o Options, path []string, see func(*
 }
 
 // walked walks a path in every way that can show a broken law.
-func (x *exploration) walked(path []string) trail {
-	t := x.along(len(path), named(path), nil)
+func (x *exploration) walked(path []string, see func(*State) bool) trail {
+	t := x.along(len(path), named(path), see)
 	x.insist(&t)
 	x.later(&t)
 	return t
@@ -135,7 +132,7 @@ func (x *exploration) formless() string { return "there is none of " + x.run.pen
 // later checks the laws that need more than one walk, at the end of a trail.
 func (x *exploration) later(t *trail) {
 	if t.law == "" && t.err == nil {
-		x.retrace(t)
+		x.retraceAs(t, scribbled)
 	}
 	if t.law == "" && t.err == nil {
 		x.reexamine(t)
@@ -163,24 +160,17 @@ func (x *exploration) reexamine(t *trail) {
 	}
 }
 
-// retrace walks a trail again: as from a journal, over steps whose slices were scribbled on, and
-// plainly. If the strategy decides otherwise, the trail ends there with the law that this breaks.
-func (x *exploration) retrace(t *trail) {
-	defer func() { x.run.as = plain }()
-	for _, as := range []way{closely, scribbled, plain} {
-		if x.retraceAs(t, as); t.law != "" {
-			return
-		}
-	}
-}
-
 // retraceAs walks a trail again in one way.
 func (x *exploration) retraceAs(t *trail, as way) {
 	x.run.as = as
+	defer func() { x.run.as = plain }()
 	err := x.run.start(&x.config, x.task)
 	for i := 0; ; i++ {
 		if t.problem = x.differs(err, t.sums[i]); t.problem != "" {
-			t.law, t.picks = lawOfWay(as), t.picks[:i]
+			t.law, t.picks = lawSame, t.picks[:i]
+			if as == scribbled {
+				t.law = lawScribbled
+			}
 			return
 		}
 		if i == len(t.picks) {
@@ -199,7 +189,6 @@ const (
 // insist repeats a trail many times with plain walks. If one of them differs, the trail ends where
 // it differs.
 func (x *exploration) insist(t *trail) {
-	defer func() { x.run.as = plain }()
 	for n, spent := 0, 0; n < often && spent <= mostPlainly && t.law == "" && t.err == nil; n++ {
 		x.retraceAs(t, plain)
 		spent += len(t.picks) + 1
@@ -216,18 +205,6 @@ func (x *exploration) differs(err error, before uint32) string {
 		return "the second time it asks for " + x.run.pending() + ", and not exactly as the first time"
 	}
 	return ""
-}
-
-// lawOfWay returns the law that a strategy breaks if it decides otherwise in a second walk.
-func lawOfWay(as way) string {
-	switch as {
-	case closely:
-		return lawDecoded
-	case scribbled:
-		return lawScribbled
-	default:
-		return lawSame
-	}
 }
 
 // named returns a picker that finds the reactions of a path by their names.

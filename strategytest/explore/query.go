@@ -218,7 +218,7 @@ func (r *Report) shrink(x *exploration) {
 	for i := range r.Violations {
 		v := &r.Violations[i]
 		v.Path = x.shrinkViolation(v.Path, v.Law)
-		if t := x.walked(v.Path); t.law == v.Law {
+		if t := x.walked(v.Path, nil); t.law == v.Law {
 			v.Problem, v.again = t.problem, true
 		}
 	}

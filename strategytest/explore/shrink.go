@@ -4,21 +4,7 @@ import (
 	"slices"
 
 	"github.com/segue-go/segue/machine"
-	"github.com/segue-go/segue/strategy"
 )
-
-// Shrink returns the shortest path that was found to a violation of the law that a path breaks, as
-// [Walk] says: without each reaction that it can do without, and with simpler reactions, which
-// stand earlier in the lists of the world. An effect may have another id there. A path without a
-// violation is returned as it is. [Run] has shrunk its violations.
-func Shrink(factory func() strategy.Strategy, o Options, path []string) []string {
-	x := newExploration(factory, o)
-	law := x.walked(path).law
-	if law == "" {
-		return path
-	}
-	return x.shrinkViolation(path, law)
-}
 
 // goal checks that a shrunk path still does what it should. It returns the number of reactions that
 // this needs; -1 if the path does not do it.
@@ -41,7 +27,9 @@ func breaks(law string, once bool) goal {
 	}
 }
 
-// shrinkViolation shrinks a path to one that breaks the same law.
+// shrinkViolation returns the shortest path that was found to break the same law: without each
+// reaction that it can do without, and with simpler reactions, which stand earlier in the lists of
+// the world. An effect may have another id there.
 func (x *exploration) shrinkViolation(path []string, law string) []string {
 	once := x.along(len(path), named(path), nil).law == law
 	return x.shrink(path, breaks(law, once))

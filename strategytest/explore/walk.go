@@ -32,7 +32,6 @@ type walk struct {
 	started bool                        // something new was started after a stop
 	answers machine.Effect              // the effect that is answered
 	prefix  prefixes
-	spare   spareMachines
 	text    []byte   // of the state's key
 	written []byte   // memory for a message
 	names   []string // memory for keys
@@ -63,7 +62,6 @@ func (w *walk) watched(set strategy.Set) strategy.Set {
 			st := factory()
 			place, stand := w.stand(st, factory)
 			w.made = append(w.made, newcomer{name, st, stand})
-			w.spare.note(name, st)
 			return place
 		}
 	}
@@ -78,7 +76,6 @@ func (w *walk) start(cfg *machine.Config, in delegation.Input) error {
 	w.m.Reset(cfg)
 	w.cfg = cfg
 	w.words.Reset()
-	w.spare.discard()
 	clear(w.live)
 	w.gone = w.gone[:0]
 	clear(w.results)
