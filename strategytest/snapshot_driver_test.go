@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/segue-go/segue/delegation"
@@ -23,80 +22,50 @@ type answer struct {
 	make func(e *machine.Effect) nextstep.Answer
 }
 
-// explorer checks the law of snapshots on guided and on random paths.
+// explorer shows a strategy that it drives along guided, short and random paths.
 type explorer struct {
 	Subject
-	problems []error
-	snapshot snapshotOf
+	look func(strategy.Strategy) // before and after the last answer of a path
 }
 
-// most is the greatest number of problems reported.
-const most = 5
-
-func (e *explorer) report(path []answer, format string, args ...any) {
-	names := make([]string, len(path))
-	for i, a := range path {
-		names[i] = a.name
-	}
-	if len(e.problems) < most {
-		e.problems = append(e.problems, fmt.Errorf("after [%s]: %s", strings.Join(names, ", "), fmt.Sprintf(format, args...)))
-	}
-}
-
-// short checks the paths of one answer.
+// short takes the paths of one answer.
 func (e *explorer) short() {
-	pending := e.remembers(nil)
+	pending := e.along(nil)
 	if pending == nil {
 		return
 	}
 	for _, next := range e.answers(pending) {
-		e.remembers([]answer{next})
+		e.along([]answer{next})
 	}
 }
 
-// remembers checks the law of snapshots at the last answer of a path, and at a stop after it. Call
-// it for the paths that this path begins with, too. It returns the step that is pending then; nil
-// if there is none.
-func (e *explorer) remembers(path []answer) nextstep.NextStep {
-	found := false
-	s := newShadow(e.New, func(problem string) {
-		if !found {
-			e.report(path, "%s", problem)
-		}
-		found = true
-	})
-	if s == nil {
-		return nil
-	}
-	s.snapshot = e.snapshot
-	s.refused = func(err error) {
-		if !e.NoSnapshot {
-			s.report("it cannot be snapshot: " + err.Error())
+// along shows the strategy at the last answer of a path. Call it for the paths that this path begins
+// with, too. It returns the step that is pending then; nil if there is none.
+func (e *explorer) along(path []answer) nextstep.NextStep {
+	shown := false
+	look := func(st strategy.Strategy) {
+		if shown {
+			e.look(st)
 		}
 	}
+	r := &recorder{e.New(), look}
 	d, err := drive(&machine.Config{
-		Strategies: strategy.Set{"subject": s.strategy}, Tools: e.Tools, Remote: e.Children,
+		Strategies: strategy.Set{"subject": func() strategy.Strategy { return r }}, Tools: e.Tools, Remote: e.Children,
 	}, e.Input)
 	if err != nil {
-		return nil // another law
+		return nil
 	}
 	for i, next := range path {
-		s.idle = i < len(path)-1
+		shown = i == len(path)-1
 		if d.m.Done() || d.answer(next) != nil {
 			return nil
 		}
 	}
-	if d.m.Done() || found {
+	if d.m.Done() {
 		return nil
 	}
-	pending := d.pending()
-	s.idle = false
-	if pending.Kind() == nextstep.KindDelegate {
-		text := "half of it"
-		s.Inherit(delegation.Output{Result: &text, Err: &delegation.Error{Code: delegation.CodeStopped, Message: "stopped"}})
-	}
-	s.Conclude("stopped")
-	return pending
+	e.look(r.Strategy)
+	return d.pending()
 }
 
 // The random paths of a Snapshotter, which are longer than those that are explored.
@@ -105,13 +74,13 @@ const (
 	randomLength = 12
 )
 
-// wander checks the law of snapshots on random paths.
+// wander takes random paths.
 func (e *explorer) wander() {
 	for seed := range uint64(randomPaths) {
 		chance := rand.New(rand.NewPCG(seed, 1)) //nolint:gosec // the same paths in each test
 		var path []answer
-		for len(path) < randomLength && len(e.problems) < most {
-			pending := e.remembers(path)
+		for len(path) < randomLength {
+			pending := e.along(path)
 			if pending == nil {
 				break
 			}
@@ -120,9 +89,6 @@ func (e *explorer) wander() {
 		}
 	}
 }
-
-// snapshotOf takes a snapshot.
-type snapshotOf func(strategy.Snapshotter) (json.RawMessage, error)
 
 // answers lists the ways to answer a step.
 func (e *explorer) answers(step nextstep.NextStep) []answer {
