@@ -141,6 +141,9 @@ func list(p *pair) error {
 		}
 	}
 	for _, q := range queries() {
+		if q.Posted && p.store.inbox == nil {
+			continue
+		}
 		if err := p.list(q); err != nil {
 			return err
 		}

@@ -9,8 +9,9 @@
 //		})
 //	}
 //
-// [Test] is the contract, promise by promise. [Model] drives the store beside a checkpoint.Memory,
-// by random operations. [Faults] opens it anew, interrupts it and damages it, by means that a test
+// [Test] is the contract, promise by promise; what is asked of the store is asked of a
+// checkpoint.Memory too, and what a caller hands over or gets is written over. [Model] does so by
+// random operations. [Faults] opens it anew, interrupts it and damages it, by means that a test
 // of the store has.
 //
 // No check sees whether records outlive a crash of the machine; this is for the tests of the store.
