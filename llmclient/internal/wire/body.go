@@ -41,9 +41,7 @@ func (b *Body) Fail(format string, args ...any) {
 	}
 }
 
-// The methods that write one thing each. A name needs no escapes.
-
-// Name writes the name of a member.
+// Name writes the name of a member, which needs no escapes.
 func (b *Body) Name(name string) { b.B = AppendName(b.B, name) }
 
 // Text writes a member that is a string.
