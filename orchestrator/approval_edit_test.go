@@ -11,6 +11,7 @@ import (
 	"github.com/segue-go/segue/checkpoint"
 	"github.com/segue-go/segue/llmclient/scripted"
 	"github.com/segue-go/segue/machine"
+	"github.com/segue-go/segue/messages"
 	"github.com/segue-go/segue/orchestrator"
 	"github.com/segue-go/segue/tools"
 )
@@ -34,6 +35,22 @@ const wantsToPay = `{"to":"shop","amount":500}`
 // payerModel asks to pay once.
 func payerModel() *scripted.Client {
 	return scripted.New(scripted.Calls(scripted.Call("pay", wantsToPay, "1")), scripted.Text("done"))
+}
+
+// A person changes the arguments of a call and approves it: the tool gets them, and the model sees
+// the call as it was made. The journal has both.
+func TestApprove_edited(t *testing.T) {
+	var paid []payment
+	model := payerModel()
+	o := solver(t, model, with(payInto(&paid)), approving(orchestrator.ApprovalConfig{}), replying(func(w machine.Wait) (machine.Reply, error) {
+		require.Equal(t, wantsToPay, w.Arguments)
+		return machine.Reply{Approve: true, Arguments: `{"to": "shop", "amount": 5}`}, nil
+	}))
+	res := ran(t, o, task("go"))
+	require.Equal(t, []payment{{"shop", 5}}, paid)
+	const made = `{"to":"shop","amount":5}`
+	require.Equal(t, made, res.Output.Messages[1].(messages.Assistant).Calls()[0].Arguments)
+	require.Equal(t, made, model.Requests()[1].Messages[1].(messages.Assistant).Calls()[0].Arguments)
 }
 
 // Arguments that the tool cannot take are no answer, by whatever way they come: the run waits on.
