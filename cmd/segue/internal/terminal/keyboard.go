@@ -47,12 +47,14 @@ func (k *Keyboard) DiscardTyped() {
 func (k *Keyboard) ReadLine(ctx context.Context) (string, error) {
 	if !k.reading {
 		k.reading = true
-		go func() {
-			line, err := k.r.ReadString('\n')
-			k.typed <- typedLine{line: line, err: err}
-		}()
+		go k.read()
 	}
 	return k.await(ctx)
+}
+
+func (k *Keyboard) read() {
+	line, err := k.r.ReadString('\n')
+	k.typed <- typedLine{line: line, err: err}
 }
 
 // await waits for what is typed.
