@@ -4,6 +4,9 @@ import (
 	"context"
 	"encoding/json"
 	"maps"
+	"os"
+	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -323,4 +326,75 @@ func TestSchema_parts(t *testing.T) {
 		require.NoError(t, err)
 		require.JSONEq(t, string(made), string(taken), name)
 	}
+}
+
+// The schema that is shipped is that of the code, and says what the code says.
+func TestConfig_schema(t *testing.T) {
+	if *rewrite {
+		require.NoError(t, os.WriteFile("segue.schema.json", append(schemaOf(true), '\n'), 0o644))
+		return
+	}
+	require.Equal(t, string(schemaOf(true))+"\n", string(shipped), "write it anew: make generate")
+	schema, err := tools.CompileSchema(shipped)
+	require.NoError(t, err)
+	for _, name := range strategies.Words() {
+		require.NoError(t, schema.Check(`{"agents":{"a":{"strategy":"`+name+`","config":{}}}}`), name)
+		require.Error(t, schema.Check(`{"agents":{"a":{"strategy":"`+name+`","config":{"nonsense":1}}}}`), name)
+	}
+	for _, wrong := range []string{
+		`{}`, `{"agents":{"a":{"config":{"max_model_calls":"x"}}}}`, `{"agents":{"a b":{}}}`, `{"agents":{"a":{"strategy":"x"}}}`,
+		`{"agents":{"a":{}},"models":{"m":{"model":"x","api_key_env":"sk-1"}}}`, `{"agents":{"a":{"tools":["rm"]}}}`,
+	} {
+		require.Error(t, schema.Check(wrong), wrong)
+	}
+	for _, name := range builtin.Names() {
+		require.NotEmpty(t, strategies.KeysOf(name), name)
+	}
+}
+
+// TestConfig_docs holds docs/configuration.md against the code: its examples can be used, and it
+// names every key.
+func TestConfig_docs(t *testing.T) {
+	text, err := os.ReadFile(filepath.Join("..", "..", "..", "docs", "configuration.md"))
+	require.NoError(t, err)
+	schema, err := tools.CompileSchema(schemaOf(true))
+	require.NoError(t, err)
+	examples := regexp.MustCompile("(?s)```yaml\n(.*?)```").FindAllStringSubmatch(string(text), -1)
+	require.GreaterOrEqual(t, len(examples), 2)
+	fixture, err := os.ReadFile(filepath.Join("..", "testdata", "segue.yaml"))
+	require.NoError(t, err)
+	for _, example := range append(examples, []string{"", string(fixture)}) {
+		sound(t, example[1])
+		value, _, problems := readYAML([]byte(example[1]))
+		require.Empty(t, problems)
+		document, err := json.Marshal(value)
+		require.NoError(t, err)
+		require.NoError(t, schema.Check(string(document)))
+	}
+	program := regexp.MustCompile("(?s)```go\n(.*?)```").FindSubmatch(text)
+	require.NotNil(t, program)
+	compiled, err := os.ReadFile("example_test.go")
+	require.NoError(t, err)
+	require.Contains(t, string(compiled), string(program[1]))
+	var top map[string]any
+	require.NoError(t, json.Unmarshal(schemaOf(false), &top))
+	for _, key := range keysOf(top) {
+		require.Contains(t, examples[0][1], key+":", "the first example shows every key")
+	}
+}
+
+// keysOf returns the keys that a schema knows.
+func keysOf(schema map[string]any) []string {
+	var keys []string
+	for name, part := range schema {
+		inner, ok := part.(map[string]any)
+		if !ok {
+			continue
+		}
+		if name == "properties" {
+			keys = append(keys, sortedKeys(inner)...)
+		}
+		keys = append(keys, keysOf(inner)...)
+	}
+	return keys
 }
