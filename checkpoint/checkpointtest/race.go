@@ -185,6 +185,9 @@ const (
 func seenWhole(ctx context.Context, s checkpoint.Store) error {
 	const writers = 4
 	o := &onlooker{view: viewOf(s)}
+	if err := o.savedAtOnce(ctx); err != nil {
+		return err
+	}
 	for w := range writers {
 		if err := fill(ctx, s, writtenBy(w), numbered(1, first)); err != nil {
 			return err
@@ -214,14 +217,29 @@ func seenWhole(ctx context.Context, s checkpoint.Store) error {
 	return err
 }
 
+// savedAtOnce has several save snapshots of a run at once, in several orders: that of most records
+// stays.
+func (o *onlooker) savedAtOnce(ctx context.Context) error {
+	const writers = 4
+	for round := 0; round < 8 && o.kept != nil; round++ {
+		key := named(fmt.Sprint("saved ", round))
+		if err := fill(ctx, o.store, key, numbered(1, writers)); err != nil {
+			return err
+		}
+		errs := atOnce(writers, func(w int) error { return o.kept.SaveSnapshot(ctx, key, snapshotOf(key, 1+(w+round)%writers)) })
+		got, err := o.kept.Snapshot(ctx, key)
+		if err := errors.Join(append(errs, err)...); err != nil || got.Records != writers {
+			return fmt.Errorf("of snapshots of 1 to %d records, saved at once, the one of %d is left (error %w)", writers, got.Records, err)
+		}
+	}
+	return nil
+}
+
 func writtenBy(w int) checkpoint.Key { return named(fmt.Sprint("run ", w)) }
 
 // keep saves and puts what several save and put at once.
 func (o *onlooker) keep(ctx context.Context, w, n int) error {
-	if records := 1 + n*2 + w/2; o.kept != nil && records <= first {
-		if w%2 == 1 {
-			records = first + 1 - records // most of them first
-		}
+	if records := 1 + n*4 + w; o.kept != nil && records <= first {
 		if err := o.kept.SaveSnapshot(ctx, writtenBy(0), snapshotOf(writtenBy(0), records)); err != nil {
 			return err
 		}

@@ -236,7 +236,11 @@ func (x *exploration) lawOf(as way, path []choice, sum uint32) string {
 		plainly = again
 	}
 	if plainly != sum { // the first walk was not a plain one
-		as = scribbled
+		if as = scribbled; x.to(path, closely) {
+			if again, _ := x.run.checksum(); again != plainly {
+				as = closely
+			}
+		}
 	}
 	switch as {
 	case scribbled:
