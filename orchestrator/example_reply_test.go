@@ -56,6 +56,38 @@ func ExampleOrchestrator_Resume() {
 	// done old.txt is gone.
 }
 
+// An inbox lists what all runs of a store wait for, and one call answers.
+func ExampleOrchestrator_Waits() {
+	ctx := context.Background()
+	o, err := orchestrator.New(orchestrator.Config{
+		Client:     scripted.New(scripted.Calls(scripted.Call("ask_user", `{"question":"Which colour?","options":["red","blue"]}`, ""))),
+		Strategies: strategy.Set{"solve": completetask.New(completetask.Config{})},
+		Tools:      []tools.Tool{tools.AskUser()},
+		Store:      new(checkpoint.Memory),
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+	if _, err := o.Run(ctx, orchestrator.Task{Namespace: "ann", Run: "paint-1", Input: delegation.Input{Goal: "Paint the door."}}); err != nil {
+		log.Fatal(err)
+	}
+
+	for w, err := range o.Waits(ctx, checkpoint.Query{All: true}) {
+		if err != nil {
+			log.Print(w.Head.Key, err) // of this run alone
+			continue
+		}
+		for _, wait := range w.Waits {
+			fmt.Println(w.Head.Key.Namespace, w.Goal, wait.Kind, wait.Text, wait.Options)
+			err := o.Answer(ctx, w.Head.Key, machine.Reply{WaitID: wait.ID, Text: "blue"})
+			fmt.Println(err)
+		}
+	}
+	// Output:
+	// ann Paint the door. question Which colour? [red blue]
+	// <nil>
+}
+
 // In a process where somebody can be asked, Config.Reply does it, and the run does not end.
 func ExampleConfig_reply() {
 	asking := tools.AskUser()

@@ -63,6 +63,7 @@ var statusWords = []string{"running", "interrupted", "waiting", "parked", "done"
 func Commands(c *cli.CLI) []*cobra.Command {
 	return []*cobra.Command{
 		runsCommand(c),
+		waitingCommand(c),
 		sessionsCommand(c),
 		showCommand(c),
 		answerCommand(c),
@@ -189,25 +190,33 @@ func oneWord(words []string, word string) bool {
 // heads comes with the others.
 func recordsIn(ctx context.Context, st *cli.RunStore, words []string, wanted []checkpoint.Status, limit int) ([]RunRecord, error) {
 	all := []RunRecord{}
+	err := eachRun(ctx, st, checkpoint.Query{Status: wanted, Limit: min(limit, 1000)}, func(h *checkpoint.Head) (more bool, err error) {
+		now := time.Now()
+		if len(words) == 0 || oneWord(words, cli.StatusOf(h, now)) {
+			all = append(all, newRunRecord(h, st.GoalOf(ctx, h.Key), now))
+		}
+		return len(all) < limit, nil
+	})
+	return all, err
+}
+
+// eachRun does something with the heads of a query, page by page, while there is more to do. An
+// error of damaged heads comes after the others.
+func eachRun(ctx context.Context, st *cli.RunStore, q checkpoint.Query, do func(*checkpoint.Head) (more bool, err error)) error {
 	var damage error
-	for q := (checkpoint.Query{Status: wanted, Limit: min(limit, 1000)}); ; {
+	for {
 		page, err := st.List(ctx, q)
 		if err != nil && !errors.Is(err, checkpoint.ErrCorrupt) {
-			return nil, err
+			return err
 		}
 		damage = errors.Join(damage, err)
-		now := time.Now()
 		for i := range page.Heads {
-			h := &page.Heads[i]
-			if len(words) > 0 && !oneWord(words, cli.StatusOf(h, now)) {
-				continue
-			}
-			if all = append(all, newRunRecord(h, st.GoalOf(ctx, h.Key), now)); len(all) == limit {
-				return all, damage
+			if more, err := do(&page.Heads[i]); err != nil || !more {
+				return errors.Join(err, damage)
 			}
 		}
 		if q.After = page.Next; q.After.IsZero() {
-			return all, damage
+			return damage
 		}
 	}
 }
