@@ -223,7 +223,7 @@ type FrameLeft struct {
 // RunFinished describes how the run ended. Nothing comes after it.
 type RunFinished struct {
 	Status   Status            `json:"status"`
-	Strategy string            `json:"strategy,omitempty"` // of the root
+	Strategy string            `json:"strategy,omitempty"` // of the root, which may have taken the place of others
 	Output   delegation.Output `json:"output"`
 	Limits   delegation.Limits `json:"limits,omitzero"` // limits of the run; negative: no limit
 	Left     delegation.Limits `json:"left,omitzero"`   // what was left of the Limits at the end

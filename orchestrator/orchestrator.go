@@ -203,7 +203,7 @@ type Result struct {
 	Output delegation.Output
 	Waits  []machine.Wait // for StatusWaiting
 
-	Strategy string            // strategy of the root
+	Strategy string            // which has answered: the root, or the last one to which it handed off
 	Limits   delegation.Limits // limits of the run; negative: no limit
 	Left     delegation.Limits // what was left of the Limits at the end
 }

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/segue-go/segue/checkpoint"
+	"github.com/segue-go/segue/delegation"
 	"github.com/segue-go/segue/machine"
 	"github.com/segue-go/segue/messages"
 	"github.com/segue-go/segue/strategy"
@@ -97,7 +98,8 @@ func (o *Orchestrator) History(ctx context.Context, namespace, session string) (
 	if err != nil || last == nil {
 		return nil, err
 	}
-	return o.historyOf(ctx, last.Key, nil)
+	history, _, err := o.turnIn(ctx, last.Key, nil)
+	return history, err
 }
 
 // lastTurn returns the head of the last run of a session, and which it is; nil if there is none. It
@@ -115,37 +117,38 @@ func (o *Orchestrator) lastTurn(ctx context.Context, namespace, session string) 
 	return last, turn, nil
 }
 
-// historyOf returns the conversation of a run as far as its journal can be read with the strategies
-// of this process, and with a factory where Config.Factory has none.
-func (o *Orchestrator) historyOf(ctx context.Context, key checkpoint.Key, factory func() strategy.Strategy) (messages.History, error) {
+// turnIn returns the conversation of a run, and the strategy that has answered, as far as the
+// journal can be read with the strategies of this process, and with a factory where Config.Factory
+// has none.
+func (o *Orchestrator) turnIn(ctx context.Context, key checkpoint.Key, factory func() strategy.Strategy) (h messages.History, answered string, err error) {
 	rd, err := o.newReading(key, factory)
 	if err != nil {
-		return nil, err
+		return nil, "", err
 	}
 	var started machine.Started
 	for stored, err := range rd.Records(ctx) {
 		if err != nil {
-			return nil, err
+			return nil, "", err
 		}
 		rec, err := rd.Decode(stored)
 		if err != nil {
-			return nil, err
+			return nil, "", err
 		}
 		if s, ok := rec.(machine.Started); ok {
 			started = s
 		}
 		if _, err = rd.Apply(ctx, rec); err != nil { // whoever has the factory can read what was said
-			return nil, err
+			return nil, "", err
 		}
 	}
 	if rd.Machine.Run() == "" { // its strategy is not there any more
-		return lawful(append(started.Input.Messages.Clip(), goalOf(&started)...)), nil
+		return lawful(append(started.Input.Messages.Clip(), goalOf(&started)...)), "", nil
 	}
-	h := soFar(rd.Machine)
+	h = soFar(rd.Machine)
 	if s := rd.Machine.Started(); len(h) == 0 { // it has asked for nothing yet
 		h = append(s.Input.Messages.Clip(), goalOf(&s)...)
 	}
-	return lawful(h), nil
+	return lawful(h), rd.Machine.Finished("", delegation.Output{}).Strategy, nil
 }
 
 // soFar is the conversation of a run by now. The Machine says of every call without a result that
@@ -209,9 +212,17 @@ func (o *Orchestrator) continueSession(ctx context.Context, task *Task) error {
 		}
 		task.continues = last.Key.Run
 	}
-	if last != nil && len(task.Input.Messages) == 0 {
-		if task.Input.Messages, err = o.historyOf(ctx, last.Key, task.Factory); err != nil {
+	begins := task.Strategy != "" || task.Factory != nil
+	if last != nil && !(begins && len(task.Input.Messages) > 0) {
+		history, answered, err := o.turnIn(ctx, last.Key, task.Factory)
+		if err != nil {
 			return err
+		}
+		if len(task.Input.Messages) == 0 {
+			task.Input.Messages = history
+		}
+		if _, known := o.cfg.Strategies[answered]; known && !begins {
+			task.Strategy = answered
 		}
 	}
 	if task.Run == "" {

@@ -247,3 +247,39 @@ func TestSession_refuses(t *testing.T) {
 
 // storeOnly is a store without abilities.
 type storeOnly struct{ checkpoint.Store }
+
+// A handoff lasts: the next turn of a session begins with the strategy that has answered. Going
+// back is a handoff like another, and a turn can say where it begins.
+func TestSession_handoffLasts(t *testing.T) {
+	transfer := func(to string) scripted.Reply { return scripted.Calls(scripted.Call("transfer_to_"+to, "{}", "")) }
+	model := scripted.New(
+		transfer("refunds"), scripted.Text("Which order?"), // turn 1
+		scripted.Text("Done."),                          // turn 2
+		transfer("triage"), scripted.Text("What else?"), // turn 3
+		scripted.Text("Bye."),   // turn 4
+		scripted.Text("Again?"), // turn 5
+	)
+	agent := func(system, to string) func() strategy.Strategy {
+		return completetask.New(completetask.Config{System: system, Handoffs: []completetask.Handoff{{Strategy: to}}})
+	}
+	o, err := orchestrator.New(orchestrator.Config{
+		Client: model, Store: new(checkpoint.Memory), Default: "triage",
+		Strategies: strategy.Set{"triage": agent("You are triage.", "refunds"), "refunds": agent("You are refunds.", "triage")},
+	})
+	require.NoError(t, err)
+	for i, want := range []struct{ begins, system, answers string }{
+		{"", "You are triage.", "refunds"},
+		{"", "You are refunds.", "refunds"},
+		{"", "You are refunds.", "triage"},
+		{"", "You are triage.", "triage"},
+		{"refunds", "You are refunds.", "refunds"},
+	} {
+		before := len(model.Requests())
+		task := turn("go on")
+		task.Strategy = want.begins
+		res, err := o.Run(t.Context(), task)
+		require.NoError(t, err)
+		require.Equal(t, want.answers, res.Strategy, "turn %d", i+1)
+		require.Equal(t, want.system, model.Requests()[before].Messages[0].(messages.System).Text, "turn %d", i+1)
+	}
+}

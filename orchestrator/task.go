@@ -26,7 +26,7 @@ import (
 // different runs with one Orchestrator, such as a web server. The Orchestrator keeps no map, slice
 // or pointer of a Task.
 type Task struct {
-	Strategy string            // name in Config.Strategies; "" means Config.Default
+	Strategy string            // name in Config.Strategies; "" means that which answered in the Session last, or Config.Default
 	Input    delegation.Input  // the goal, the messages or the data
 	Run      string            // the run's id, see checkpoint.Key.Check; "" makes a new id
 	Limits   delegation.Limits // limits of the run; zero fields mean those of the Config
