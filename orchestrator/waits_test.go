@@ -10,6 +10,8 @@ import (
 	"github.com/segue-go/segue/llmclient/scripted"
 	"github.com/segue-go/segue/machine"
 	"github.com/segue-go/segue/orchestrator"
+	"github.com/segue-go/segue/strategy"
+	"github.com/segue-go/segue/strategy/completetask"
 	"github.com/segue-go/segue/tools"
 )
 
@@ -61,6 +63,13 @@ func TestWaits(t *testing.T) {
 	for w, err := range other.Waits(t.Context(), checkpoint.Query{All: true}) {
 		require.NoError(t, err)
 		require.Equal(t, "buys", w.Head.Key.Run)
+	}
+
+	stranger, err := orchestrator.New(orchestrator.Config{Client: scripted.New(), Store: store, Strategies: strategy.Set{"another": completetask.New(completetask.Config{})}})
+	require.NoError(t, err)
+	for w, err := range stranger.Waits(t.Context(), checkpoint.Query{All: true}) {
+		require.ErrorAs(t, err, new(*orchestrator.JournalError), "whose strategy is not there cannot be read")
+		require.Contains(t, []string{"buys", "asks"}, w.Head.Key.Run)
 	}
 
 	_, problems = list(checkpoint.Query{})
