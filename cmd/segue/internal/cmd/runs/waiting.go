@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/segue-go/segue/checkpoint"
+	"github.com/segue-go/segue/cmd/segue/internal/age"
 	"github.com/segue-go/segue/cmd/segue/internal/cmd/cli"
 	"github.com/segue-go/segue/cmd/segue/internal/plaintext"
 	"github.com/segue-go/segue/cmd/segue/internal/runview"
@@ -87,7 +88,7 @@ func waitingText(all []waitingRecord) string {
 	runs := make([]string, len(all))
 	for i := range all {
 		r := &all[i]
-		runs[i] = "run " + plaintext.Visible(r.Run) + ", for " + cli.AgeText(time.Since(r.Updated)) + plaintext.Colon(plaintext.Head(r.Goal, goalColumns)) + "\n" + r.text + "\n"
+		runs[i] = "run " + plaintext.Visible(r.Run) + ", for " + age.Text(time.Since(r.Updated)) + plaintext.Colon(plaintext.Head(r.Goal, goalColumns)) + "\n" + r.text + "\n"
 	}
 	return strings.Join(runs, "\n")
 }
