@@ -26,7 +26,7 @@ func startDoctor(t *testing.T, columns uint16, s *doctortest.Server) *process {
 	require.NoError(t, unix.IoctlSetWinsize(int(tty.Fd()), unix.TIOCSWINSZ, &unix.Winsize{Row: 24, Col: columns}))
 	p.Keys = user
 	p.cmd = exec.CommandContext(t.Context(), "segue", "doctor")
-	p.cmd.Env = append(os.Environ(), "GORACE="+noSleep, "OPENAI_BASE_URL="+s.Base(), "OPENAI_API_KEY="+doctortest.Key)
+	p.cmd.Env = append(os.Environ(), "GORACE="+noSleep, "OPENAI_BASE_URL="+s.Base(), "OPENAI_API_KEY="+doctortest.Key, "XDG_STATE_HOME="+t.TempDir())
 	p.cmd.Stdin, p.cmd.Stdout, p.cmd.Stderr = tty, tty, tty
 	p.cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
 	require.NoError(t, p.cmd.Start())
@@ -48,7 +48,7 @@ func TestTerminal_doctor(t *testing.T) {
 		waittest.Receive(t, p.read)
 		shown := strings.ReplaceAll(p.Rest(), "\r\n", "\n")
 		require.Contains(t, shown, "policy: fenced\n")
-		require.Contains(t, shown, "set     tool calls: refused\n")
+		require.Contains(t, shown, "set     tool calls: none\n")
 		widest := 0
 		for line := range strings.Lines(shown) {
 			widest = max(widest, plaintext.CellsOf(strings.TrimSuffix(line, "\n")))

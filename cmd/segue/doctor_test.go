@@ -37,11 +37,11 @@ func TestDoctor(t *testing.T) {
 	require.Equal(t, cli.ExitDone, code, stderr)
 	require.Empty(t, stderr)
 	require.Contains(t, stdout, "\nok      key: the key in $OPENAI_API_KEY is accepted\n")
-	require.Contains(t, stdout, "\nNothing was found.\nIt took 8 requests, 400 tokens in and 160 out ($0.00")
+	require.Contains(t, stdout, "\nNothing was found.\nIt took 5 requests, 250 tokens in and 100 out ($0.00")
 
 	code, stdout, stderr = ask(t, env("no_tools", "schema_refused"), "doctor")
 	require.Equal(t, cli.ExitDone, code, stderr)
-	require.Contains(t, stdout, "\nset     tool calls: refused\n  no_tools: status 400: This model has no tools.\n    → policy: fenced\n")
+	require.Contains(t, stdout, "\nset     tool calls: none\n  no_tools: status 400: This model has no tools.\n    → policy: fenced\n")
 	require.Contains(t, stdout, "\nFound: 1 to set.\n")
 
 	code, stdout, stderr = ask(t, env("model_missing"), "doctor", "--output", "json")

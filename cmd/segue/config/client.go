@@ -3,6 +3,7 @@ package config
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"time"
@@ -13,7 +14,6 @@ import (
 	"github.com/segue-go/segue/llmclient"
 	messagesapi "github.com/segue-go/segue/llmclient/anthropic"
 	"github.com/segue-go/segue/llmclient/policyclient"
-	"github.com/segue-go/segue/markdownpolicy"
 	"github.com/segue-go/segue/messages"
 )
 
@@ -25,6 +25,11 @@ type ClientOptions struct {
 	API     string                   // how the server is spoken to, as Model.API; "": as the file says, or chat
 	BaseURL string                   // the server, which gets OPENAI_API_KEY, or ANTHROPIC_API_KEY; "": the server of the model
 	Policy  string                   // the text format for tool calls; "": the format of the model
+
+	// Auto returns the text format for a model whose policy is [PolicyAuto], "" for the tool calls
+	// of the server. It may ask the server. It is for all models of the run; without it such a
+	// model is an error.
+	Auto func(server endpoint.Client, keyVariable string) (policy string, err error)
 
 	// IdleTimeout is for all models of the run, as in [ModelLimits]; "": SEGUE_IDLE_TIMEOUT, or
 	// that of each model.
@@ -123,7 +128,7 @@ func (a asked) missing(o ClientOptions) error {
 // agents, because its limits apply to all of them together.
 type modelClients struct {
 	config *Config
-	getenv func(string) string
+	others ClientOptions // of the models that the file alone decides about
 	idle   time.Duration // for all models; 0: as the file says
 	made   map[string]llmclient.Client
 }
@@ -137,7 +142,7 @@ func newClients(c *Config, o ClientOptions) (*modelClients, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s %s: %w", named, plaintext.OneLine(text), err)
 	}
-	return &modelClients{c, o.env, idle, map[string]llmclient.Client{}}, nil
+	return &modelClients{c, ClientOptions{Getenv: o.Getenv, Auto: o.Auto}, idle, map[string]llmclient.Client{}}, nil
 }
 
 // client returns the client of a model by its name in the file.
@@ -146,7 +151,7 @@ func (m *modelClients) client(name string) (llmclient.Client, error) {
 	if ok {
 		return c, nil
 	}
-	c, err := m.make(ClientOptions{Getenv: m.getenv}, name)
+	c, err := m.make(m.others, name)
 	if err == nil {
 		m.made[name] = c
 	}
@@ -154,7 +159,8 @@ func (m *modelClients) client(name string) (llmclient.Client, error) {
 }
 
 // make makes a client for a model, changed by the options, with its fallbacks. The client always
-// requests its own model, whatever model a request names.
+// requests its own model, whatever model a request names. A model whose text format cannot be found
+// out is left out if there is another.
 func (m *modelClients) make(o ClientOptions, name string) (llmclient.Client, error) {
 	a, err := o.asked(m.config, name)
 	if err == nil {
@@ -163,17 +169,26 @@ func (m *modelClients) make(o ClientOptions, name string) (llmclient.Client, err
 	if err != nil {
 		return nil, err
 	}
-	own, err := m.one(a, a.key(o))
-	if err != nil {
-		return nil, err
+	var candidates []llmclient.Candidate
+	own, untried := m.one(a, a.key(o))
+	switch {
+	case untried == nil:
+		candidates = append(candidates, llmclient.Candidate{Client: own, Model: a.Model.Model})
+	case !errors.Is(untried, errUntried):
+		return nil, untried
 	}
-	candidates := []llmclient.Candidate{{Client: own, Model: a.Model.Model}}
 	for _, other := range a.Fallbacks {
 		c, err := m.client(other)
+		if errors.Is(err, errUntried) {
+			continue
+		}
 		if err != nil {
 			return nil, err
 		}
 		candidates = append(candidates, llmclient.Candidate{Client: c})
+	}
+	if len(candidates) == 0 {
+		return nil, untried
 	}
 	return llmclient.Fallback(candidates, llmclient.FallbackConfig{AfterOutput: true}), nil
 }
@@ -191,6 +206,9 @@ func (m *modelClients) one(a asked, key string) (llmclient.Client, error) {
 	var c llmclient.Client
 	if err == nil {
 		c, err = settings.New()
+	}
+	if err == nil && a.Policy == PolicyAuto {
+		a.Policy, err = m.found(settings, a.at.KeyVariable)
 	}
 	switch {
 	case err != nil && a.name != "":
@@ -212,13 +230,9 @@ func (m *modelClients) one(a asked, key string) (llmclient.Client, error) {
 	if a.Policy == "" {
 		return c, nil
 	}
-	p, err := policyFor(a.at.API, a.Policy)
+	think, err := textpolicy.For(a.at.API, a.Policy)
 	if err != nil {
 		return nil, err
-	}
-	think := markdownpolicy.Think{Policy: p}
-	if s, ok := p.(markdownpolicy.Schemer); ok && s.ReplySchema(nil, false, nil) != nil { // a reply begins with no thought
-		think.Start = markdownpolicy.ThoughtsTagged
 	}
 	return policyclient.Wrap(c, think), nil
 }
@@ -231,17 +245,23 @@ func (m Model) setThinking(c *endpoint.Client) {
 	}
 }
 
-// policyFor returns the text format for a model with an API. The Responses API takes no stop
-// sequences, without which a model goes on with results of its own.
-func policyFor(api, policy string) (markdownpolicy.Policy, error) {
-	p, err := textpolicy.New(policy, markdownpolicy.Options{})
+// PolicyAuto is the word for a text format that is found out: the best of those that were tried
+// with the server and the model.
+const PolicyAuto = "auto"
+
+// errUntried begins the error that says why a text format could not be found out.
+var errUntried = errors.New("policy: auto")
+
+// found returns the text format of [PolicyAuto] for a model at a server.
+func (m *modelClients) found(server endpoint.Client, keyVariable string) (string, error) {
+	if m.others.Auto == nil {
+		return "", errors.New("policy: auto is found out by the command segue alone: say a format, or none")
+	}
+	policy, err := m.others.Auto(server, keyVariable)
 	if err != nil {
-		return nil, err
+		return "", fmt.Errorf("%w: %w", errUntried, err)
 	}
-	if s, ok := p.(markdownpolicy.Stopper); ok && api == endpoint.Responses && len(s.Stop()) > 0 {
-		return nil, fmt.Errorf("the format %s needs stop sequences, and api: %s has none: choose another format, or api: %s", policy, api, endpoint.Chat)
-	}
-	return p, nil
+	return policy, nil
 }
 
 // timeLimited is a client with a time-out for each request.

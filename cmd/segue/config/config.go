@@ -40,7 +40,7 @@ type Model struct {
 	API       string      `json:"api,omitempty" jsonschema:"how the server is spoken to: chat, the usual one, is Chat Completions; responses is the Responses API of OpenAI, anthropic the Messages API of Anthropic"`
 	BaseURL   string      `json:"base_url,omitempty" jsonschema:"the server, up to and without /chat/completions, /responses or /v1/messages; not given: OPENAI_BASE_URL, or OpenAI; for anthropic ANTHROPIC_BASE_URL, or Anthropic"`
 	APIKeyEnv string      `json:"api_key_env,omitempty" jsonschema:"the NAME of the environment variable that holds the key; not given: OPENAI_API_KEY, or ANTHROPIC_API_KEY for anthropic, if base_url is not given either, else no key is sent"`
-	Policy    string      `json:"policy,omitempty" jsonschema:"the text format in which the model writes its tool calls, or several with commas between them; not given: the tool calls of the server"`
+	Policy    string      `json:"policy,omitempty" jsonschema:"the text format in which the model writes its tool calls, or several with commas between them; auto: the best that segue finds when it tries them, once; not given: the tool calls of the server"`
 	Limits    ModelLimits `json:"limits,omitzero" jsonschema:"how fast and how often the model is asked"`
 	Fallbacks []string    `json:"fallbacks,omitempty" jsonschema:"other models of this file, asked in this order where this one fails"`
 

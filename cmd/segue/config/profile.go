@@ -13,7 +13,7 @@ type Profile struct {
 	Model    string   `json:"model,omitempty" jsonschema:"a model of this file, or the provider's name of one, as --model"`
 	API      string   `json:"api,omitempty" jsonschema:"how the server is spoken to, as --api"`
 	BaseURL  string   `json:"base_url,omitempty" jsonschema:"the server, as --base-url: it gets OPENAI_API_KEY, or with api anthropic ANTHROPIC_API_KEY; a model of this file can have a key of its own"`
-	Policy   string   `json:"policy,omitempty" jsonschema:"the text format for tool calls, as --policy"`
+	Policy   string   `json:"policy,omitempty" jsonschema:"the text format for tool calls, as --policy; auto: the best that segue finds"`
 	System   string   `json:"system,omitempty" jsonschema:"the system prompt, as --system"`
 	Dir      string   `json:"dir,omitempty" jsonschema:"the folder of the tools for files, as --dir: from the working folder"`
 	Approve  string   `json:"approve,omitempty" jsonschema:"which tool calls need your approval, as --approve"`

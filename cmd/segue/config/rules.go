@@ -11,6 +11,7 @@ import (
 	"github.com/segue-go/segue/cmd/segue/internal/endpoint"
 	"github.com/segue-go/segue/cmd/segue/internal/plainwords"
 	"github.com/segue-go/segue/cmd/segue/internal/strategies"
+	"github.com/segue-go/segue/cmd/segue/internal/textpolicy"
 	"github.com/segue-go/segue/cmd/segue/internal/workfolder"
 	"github.com/segue-go/segue/internal/similar"
 )
@@ -288,8 +289,7 @@ func isServer(named string) func(spot) string {
 // isPolicy tells what is wrong with a text format for a model with an API.
 func isPolicy(api func(spot) string) func(spot) string {
 	return unlessEmpty(func(s spot) string {
-		_, err := policyFor(api(s), s.text)
-		if err != nil {
+		if _, err := textpolicy.For(api(s), s.text); s.text != PolicyAuto && err != nil {
 			return plainwords.Line(err)
 		}
 		return ""

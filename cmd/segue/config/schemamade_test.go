@@ -176,10 +176,11 @@ func inferredSchema() node {
 	return top
 }
 
-// policyPattern matches names of text formats, separated by commas.
+// policyPattern matches names of text formats, separated by commas, or the word for those that are
+// found out.
 func policyPattern() string {
 	name := `\s*(` + strings.Join(markdownpolicy.Names(), "|") + `)\s*`
-	return "^$|^" + name + "(," + name + ")*$"
+	return "^$|^" + PolicyAuto + "$|^" + name + "(," + name + ")*$"
 }
 
 // configsByStrategy returns the schema of an agent for each strategy.

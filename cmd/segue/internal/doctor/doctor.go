@@ -1,16 +1,15 @@
 // Package doctor examines the server of a model: it makes a few small requests and says what works,
-// and what to set. It tries tool calls in each way that fits, with a result and the answer after it,
-// and recommends by what worked.
+// and what to set. It has the model call a tool in each way that fits, with the result and the
+// answer after it, and recommends by what worked.
 package doctor
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 
@@ -22,11 +21,8 @@ import (
 	"github.com/segue-go/segue/messages"
 )
 
-// The defaults of [Config].
-const (
-	DefaultTimeout = time.Minute
-	DefaultSlow    = 30 * time.Second
-)
+// DefaultTimeout is the Timeout of a [Config] without one.
+const DefaultTimeout = time.Minute
 
 // Config says what to examine.
 type Config struct {
@@ -34,7 +30,6 @@ type Config struct {
 	KeyVariable string            // the environment variable of the key; "": no key is sent
 	Policy      string            // the text formats for tool calls that are set, with commas between them; "": none
 	Timeout     time.Duration     // of one request; 0: DefaultTimeout. All together take at most four times as long
-	Slow        time.Duration     // a silence that is worth telling; 0: DefaultSlow
 	Transport   http.RoundTripper // nil: a copy of http.DefaultTransport
 }
 
@@ -52,17 +47,18 @@ type examiner struct {
 	report   Report
 	found    map[string]bool
 	unbound  bool // the server refuses a limit of tokens
-	noSystem bool // the server refuses system prompts
 	timeouts int  // requests that were not answered in time
 	stopped  bool // what follows makes no sense
-	passed   bool // a failure of the moment kept a policy from being tried
+	replied  bool // a reply came
+	passed   bool // a failure of the moment kept a way from being tried
+	last     answer
 
-	streams bool             // streams of text work
-	schema  bool             // answers by a schema work
-	apart   bool             // thoughts came apart from the text
-	calls   messages.History // a conversation up to two tool calls
-	left    string           // the policy that reads the calls that the server left in the text; "": none
-	ways    []Way            // the first is that of the server
+	question messages.History // that of the first reply
+	noSchema bool             // answers by a schema do not work
+	apart    bool             // thoughts came apart from the text
+	inText   bool             // thoughts stood in the text
+	ways     []Way            // the first is that of the server
+	own      answer           // the last one of the server's own way
 }
 
 // Examine examines a server. tell is called with each check when it is done; it may be nil. The
@@ -87,7 +83,6 @@ func Examine(parent context.Context, cfg Config, tell func(Check)) (Report, erro
 		{"structured output", x.checkSchema},
 		{"tool calls", x.checkTools},
 		{"tool results", x.checkResults},
-		{"forced choice", x.checkForced},
 		{"calls as text", x.checkText},
 		{"thoughts", x.checkThoughts},
 	} {
@@ -100,6 +95,9 @@ func Examine(parent context.Context, cfg Config, tell func(Check)) (Report, erro
 		k.end()
 	}
 	x.report.Elapsed, x.report.Ways = time.Since(began), x.ways
+	if len(x.ways) > 0 {
+		x.report.Choice = x.choice(ctx)
+	}
 	if price, ok := llmclient.KnownPrices().Of(cfg.Client.Model); ok {
 		cost := price.Cost(x.report.Usage)
 		x.report.Cost = &cost
@@ -111,35 +109,23 @@ func newExaminer(cfg Config, tell func(Check)) (*examiner, error) {
 	if cfg.Timeout == 0 {
 		cfg.Timeout = DefaultTimeout
 	}
-	if cfg.Slow == 0 {
-		cfg.Slow = DefaultSlow
-	}
 	x := &examiner{cfg: cfg, tell: tell, ended: func() bool { return false }, found: map[string]bool{}, ways: []Way{}}
 	if x.tell == nil {
 		x.tell = func(Check) {}
 	}
-	client, err := x.connect()
-	x.client = bare{client, x}
 	x.report = Report{Server: Shown(cfg.Client.BaseURL), Model: cfg.Client.Model, Verdict: OK}
-	return x, err
-}
-
-// connect makes the clients, with a recorder on the wire.
-func (x *examiner) connect() (llmclient.Client, error) {
-	next := x.cfg.Transport
+	next := cfg.Transport
 	if t, ok := http.DefaultTransport.(*http.Transport); ok && next == nil {
 		next = t.Clone()
 	}
 	x.wire = &recorder{next: next}
-	settings := x.cfg.Client
+	settings := cfg.Client
 	settings.HTTPClient = &http.Client{Transport: x.wire}
-	settings.IdleTimeout, settings.MaxRetries = x.cfg.Timeout, -1
-	client, err := settings.New()
-	if err != nil {
-		return nil, err
-	}
+	settings.IdleTimeout, settings.MaxRetries = cfg.Timeout, -1
 	x.options = listOptions(settings, x.wire)
-	return client, nil
+	var err error
+	x.client, err = settings.New()
+	return x, err
 }
 
 // close closes the connections that nothing uses any more.
@@ -162,10 +148,8 @@ func Shown(address string) string {
 type answer struct {
 	resp   *llmclient.Response // nil if there is an error
 	err    *llmclient.Error
-	hops   []*exchange   // redirects before the answer
-	x      *exchange     // never nil
-	deltas int           // of text
-	after  time.Duration // that the client waited behind the last bytes
+	x      *exchange // never nil
+	deltas int       // of text
 }
 
 // text returns the text of the reply.
@@ -186,14 +170,15 @@ const patience = 10 * time.Second
 
 // ask makes a request. It repeats one that was refused for its limit of tokens, or whose thoughts
 // did not fit it, and once one that came too early.
-func (x *examiner) ask(ctx context.Context, client llmclient.Client, req llmclient.Request, streamed bool) answer {
+func (x *examiner) ask(ctx context.Context, req llmclient.Request, streamed bool) answer {
 	for waited := false; ; {
-		a := x.askOnce(ctx, client, req, streamed)
+		a := x.askOnce(ctx, req, streamed)
 		switch {
 		case a.err == nil && !x.unbound && a.onlyThoughts():
 			x.unbound = true
 			continue
 		case a.err == nil:
+			x.heard(a)
 		case a.err.Code == llmclient.CodeBadRequest && !x.unbound && bytes.Contains(a.x.body, []byte("max_")):
 			x.unbound = true
 			continue
@@ -207,11 +192,23 @@ func (x *examiner) ask(ctx context.Context, client llmclient.Client, req llmclie
 		case a.err.Code == llmclient.CodeTimeout:
 			x.timeouts++
 		}
+		x.last = a
 		return a
 	}
 }
 
-func (x *examiner) askOnce(ctx context.Context, client llmclient.Client, req llmclient.Request, streamed bool) answer {
+// heard notes where the thoughts of a reply stand.
+func (x *examiner) heard(a answer) {
+	x.replied = true
+	text := strings.TrimSpace(a.text())
+	x.inText = x.inText || strings.HasPrefix(text, "<think>") || strings.Contains(text, "</think>")
+	x.apart = x.apart || slices.ContainsFunc(a.resp.Message.Content, func(part messages.AssistantContent) bool {
+		_, ok := part.(messages.Thought)
+		return ok
+	})
+}
+
+func (x *examiner) askOnce(ctx context.Context, req llmclient.Request, streamed bool) answer {
 	if req.MaxTokens = maxTokens; x.unbound {
 		req.MaxTokens = 0
 	}
@@ -229,7 +226,7 @@ func (x *examiner) askOnce(ctx context.Context, client llmclient.Client, req llm
 	x.wire.take()
 	limited, cancel := context.WithTimeout(ctx, patient)
 	defer cancel()
-	resp, err := client.Complete(limited, &req, onDelta)
+	resp, err := x.client.Complete(limited, &req, onDelta)
 	a.resp = resp
 	if e, ok := errors.AsType[*llmclient.Error](err); ok {
 		a.err = e
@@ -241,51 +238,11 @@ func (x *examiner) askOnce(ctx context.Context, client llmclient.Client, req llm
 		x.report.Usage = x.report.Usage.Add(resp.Usage)
 	}
 	for _, hop := range x.wire.take() {
-		if a.x.location != nil {
-			a.hops = append(a.hops, a.x)
-		}
 		if a.x = hop; hop.location == nil {
 			x.report.Requests++
 		}
 	}
-	a.after = time.Since(a.x.last)
 	return a
-}
-
-// bare is a client that sends no system prompt where the server refuses them.
-type bare struct {
-	llmclient.Client
-	x *examiner
-}
-
-// Complete implements [llmclient.Client].
-func (b bare) Complete(ctx context.Context, req *llmclient.Request, onDelta func(llmclient.Delta)) (*llmclient.Response, error) {
-	if b.x.noSystem {
-		other := *req
-		other.Messages = withoutSystem(req.Messages)
-		req = &other
-	}
-	return b.Client.Complete(ctx, req, onDelta)
-}
-
-// TakesStop implements [llmclient.StopTaker].
-func (b bare) TakesStop() bool {
-	t, ok := b.Client.(llmclient.StopTaker)
-	return !ok || t.TakesStop()
-}
-
-// withoutSystem returns a conversation with the system prompt in the first message of the user.
-func withoutSystem(h messages.History) messages.History {
-	if len(h) < 2 {
-		return h
-	}
-	system, ok := h[0].(messages.System)
-	user, asks := h[1].(messages.User)
-	if !ok || !asks {
-		return h
-	}
-	first := messages.User{Content: append([]messages.UserContent{messages.Text{Text: system.Text + "\n\n"}}, user.Content...)}
-	return append(messages.History{first}, h[2:]...)
 }
 
 // clean makes one short line of a text of the server, without the key.
@@ -316,46 +273,14 @@ func (c *check) find(v Verdict, name, measured, advice string) {
 	c.Verdict = worse(c.Verdict, v)
 }
 
-// passes returns the name of a failure that says nothing about the request; "" if it is another.
-func (a answer) passes() string {
-	switch {
-	case a.err == nil:
-		return ""
-	case a.err.Code == llmclient.CodeTimeout && a.x.status < http.StatusInternalServerError:
-		return "silent"
-	case a.x.err != nil:
-		return "unreachable"
-	case a.x.status == http.StatusTooManyRequests:
-		return "rate_limited"
-	case a.x.status == http.StatusBadGateway, a.x.status == http.StatusServiceUnavailable, a.x.status == http.StatusGatewayTimeout:
-		return "server_error"
-	default:
-		return ""
-	}
-}
-
-// The advice about failures that pass.
-const (
-	waitLonger = "is the model being loaded? Then give it longer with --timeout"
-	askSlower  = "limits: {requests_per_minute: N}, with the N of your account"
-	seeLog     = "try again later, or look at the server's log"
-)
-
 // passing finds a failure that says nothing about the request. It returns false if a request did
 // not fail so.
 func (c *check) passing(a answer) bool {
-	switch name := a.passes(); name {
-	case "":
+	if !a.passes() {
 		return false
-	case "silent":
-		c.find(Broken, name, fmt.Sprintf("nothing more came for %s, after %s", took(c.x.cfg.Timeout), counted(a.deltas, "piece")), waitLonger)
-	case "unreachable":
-		c.x.unreachable(c, a.x)
-	case "rate_limited":
-		c.find(Broken, name, cmp.Or(a.err.Message, "too many requests"), askSlower)
-	default:
-		c.find(Broken, name, status(a), seeLog)
 	}
+	name, measured, advice := c.x.failure(a)
+	c.find(Broken, name, measured, advice)
 	if c.Measured = "no answer"; c.Verdict == OK { // the report has the finding
 		c.Verdict = Skipped
 	}

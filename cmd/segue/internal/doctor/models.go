@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"path"
@@ -85,7 +86,8 @@ func Models(ctx context.Context, cfg Config) ([]Model, error) {
 		err = fmt.Errorf("the server redirects; set the base URL %s", baseOf(hop.location, "models"))
 	}
 	if hop.err != nil {
-		err = x.connectionError(hop)
+		_, measured, _ := x.connection(hop.err)
+		err = errors.New(measured)
 	}
 	return nil, &ListError{hop.status, err}
 }

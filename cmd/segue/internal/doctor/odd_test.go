@@ -75,11 +75,11 @@ func TestExamine_refusals(t *testing.T) {
 		"a proxy without its server":   {oddAnswer{502, "text/html", nil, page}, "server_error", "status 502: ", "try again later"},
 		"a page of an error":           {oddAnswer{500, "text/html", nil, page}, "server_error", "status 500: ", "try again later"},
 		"a proxy that waits no more":   {oddAnswer{504, "text/html", nil, page}, "server_error", "status 504: ", "try again later"},
-		"a page that there is not":     {oddAnswer{404, "text/html", nil, page}, "wrong_path", "a page of HTML", "check base_url"},
+		"a page that there is not":     {oddAnswer{404, "text/html", nil, page}, "wrong_path", "status 404, text/html", "check base_url"},
 		"a path with model in it":      {oddAnswer{404, "text/plain", nil, "404 page not found"}, "wrong_path", "status 404", "base_url: http://"},
-		"a firewall":                   {oddAnswer{403, "text/html", nil, page}, "forbidden", "status 403: ", "the key may be right"},
-		"a country":                    {oddAnswer{403, "application/json", nil, `{"error":{"message":"Country not supported","code":"unsupported_country_region_territory"}}`}, "forbidden", "Country not supported", "the key may be right"},
-		"an empty refusal":             {oddAnswer{403, "", nil, ""}, "forbidden", "status 403: Forbidden", "the key may be right"},
+		"a firewall":                   {oddAnswer{403, "text/html", nil, page}, "key_refused", "status 403: ", "look at what the account may do"},
+		"a country":                    {oddAnswer{403, "application/json", nil, `{"error":{"message":"Country not supported","code":"unsupported_country_region_territory"}}`}, "key_refused", "Country not supported", "look at what the account may do"},
+		"an empty refusal":             {oddAnswer{403, "", nil, ""}, "key_refused", "status 403: Forbidden", "look at what the account may do"},
 		"a wrong key by 403":           {oddAnswer{403, "application/json", nil, `{"error":{"message":"Invalid API-key provided"}}`}, "key_refused", "Invalid API-key", "put the right key into $OPENAI_API_KEY"},
 		"a listed model without leave": {oddAnswer{403, "application/json", nil, `{"error":{"message":"Project does not have access to the model","code":"model_not_found"}}`}, "model_missing", "in the list, but: Project does not have access", "may the account use it"},
 	} {
@@ -106,7 +106,6 @@ func TestExamine_redirects(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct{ to, advice string }{
 		"a page for a login": {"/login", "check base_url: that is no address of an API, but perhaps the page of a login"},
-		"a circle":           {doctortest.Path + "/chat/completions", "check base_url: the redirect leads back to the same address"},
 		"another server":     {"http://localhost:1/other/v1/chat/completions", "base_url: http://localhost:1/other/v1"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -136,7 +135,6 @@ func TestExamine_simpler(t *testing.T) {
 	}{
 		"a template without a system prompt": {`"role":"system"`, `{"error":{"message":"Conversation roles must alternate user/assistant/user/assistant"}}`, []string{"system_refused"}},
 		"a field that is not permitted":      {`_tokens":`, `{"detail":[{"loc":["body","max_tokens"],"msg":"extra fields not permitted"}]}`, []string{}},
-		"a field that is not named":          {`_tokens":`, `{"message":"Bad input"}`, []string{}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -187,21 +185,6 @@ func TestExamine_proseAroundJSON(t *testing.T) {
 		return whole(t, map[string]any{"role": "assistant", "content": "Sure! Here it is:\n{\"city\":\"Bern\",\"people\":137000}"})
 	})
 	require.Equal(t, []string{"schema_ignored"}, names(examine(t, cfg)))
-}
-
-// TestExamine_anotherCall does not take another call for the one that is forced.
-func TestExamine_anotherCall(t *testing.T) {
-	t.Parallel()
-	cfg := config(doctortest.New(t))
-	cfg.Transport = odd(cfg.Transport, func(_ *http.Request, body string) *oddAnswer {
-		if !strings.Contains(body, `"get_time"`) {
-			return nil
-		}
-		call := map[string]any{"id": "c9", "type": "function", "function": map[string]any{"name": "say_hello", "arguments": "{}"}}
-		return whole(t, map[string]any{"role": "assistant", "content": nil, "tool_calls": []any{call}})
-	})
-	found := names(examine(t, cfg))
-	require.Contains(t, found, "choice_ignored")
 }
 
 // TestModels_forms reads lists in the forms of several servers.
@@ -255,7 +238,6 @@ func TestExamine_modelMissing(t *testing.T) {
 			cfg.Transport = odd(cfg.Transport, posted(a))
 			r := examine(t, cfg)
 			require.Equal(t, []string{"model_missing"}, names(r))
-			require.Equal(t, 1, r.Requests, "it is not asked again")
 			require.Equal(t, "model: house-model", theOne(t, r).Advice)
 		})
 	}

@@ -39,6 +39,7 @@ type Report struct {
 	Verdict  Verdict        `json:"verdict"` // the worst of the checks
 	Checks   []Check        `json:"checks"`
 	Ways     []Way          `json:"ways"`     // in which tool calls were tried; the first is that of the server
+	Choice   *Way           `json:"choice"`   // the one that policy: auto takes; nil if they were not tried to the end
 	Requests int            `json:"requests"` // to the model
 	Usage    messages.Usage `json:"usage"`    // with estimates where the server does not report it
 	Cost     *messages.Cost `json:"cost"`     // in millionths of a dollar; nil if the model has no known price
@@ -57,8 +58,9 @@ type Check struct {
 type Way struct {
 	Policy   string `json:"policy"`            // the text format; "" is the server's own way
 	Called   bool   `json:"called"`            // a call came with what its tool needs
+	InText   bool   `json:"in_text,omitempty"` // the server left the call in the text, where segue reads it
 	Answered bool   `json:"answered"`          // the model made its answer of the result
-	Problem  string `json:"problem,omitempty"` // what went wrong, in a text format
+	Problem  string `json:"problem,omitempty"` // what went wrong
 }
 
 // Finding is something to set, or broken.

@@ -88,13 +88,12 @@ func addressCases(t *testing.T) map[string]addressCase {
 		},
 		"another path": {
 			base: "BASE/v2", found: "wrong_path", measured: "/v2/chat/completions: status 404",
-			advice: "check base_url: it is the address up to, and without, /chat/completions",
+			advice: "base_url: BASE/v1",
 		},
 		"a page": {
-			flaws: []string{"page"}, base: "BASE/v1", found: "wrong_path", measured: "/v1/chat/completions: status 200, a page of HTML",
+			flaws: []string{"page"}, base: "BASE/v1", found: "wrong_path", measured: "/v1/chat/completions: status 200, text/html",
 			advice: "check base_url: it is the address up to, and without, /chat/completions",
 		},
-		"moved": {base: "BASE/old/v1", found: "redirect", measured: "it redirects to BASE/v1/chat/completions", advice: "base_url: BASE/v1"},
 		"moved away": {
 			flaws: []string{"redirect_away"}, base: "BASE/v1", found: "redirect_away",
 			measured: "it redirects to http://localhost:1/other/v1/chat/completions", advice: "base_url: http://localhost:1/other/v1",
@@ -108,7 +107,7 @@ func addressCases(t *testing.T) map[string]addressCase {
 		"no way":           {base: "https://nowhere.example/v1", transport: fails(errors.New("network is unreachable")), found: "unreachable", measured: "network is unreachable"},
 		"no TLS":           {base: strings.Replace(plain.Base(), "http:", "https:", 1), found: "tls", advice: "base_url: " + plain.Base()},
 		"own certificate":  {base: secure.URL, transport: http.DefaultTransport, found: "tls", advice: "add its authority to those of the system (SSL_CERT_FILE)"},
-		"another name":     {base: strings.Replace(secure.URL, "127.0.0.1", "localhost", 1), transport: secure.Client().Transport, found: "tls", advice: "base_url: with the name that the certificate has"},
+		"another name":     {base: strings.Replace(secure.URL, "127.0.0.1", "localhost", 1), transport: secure.Client().Transport, found: "tls", advice: "base_url: with the name of the certificate"},
 		"silent from then": {flaws: []string{"hangs"}, base: "BASE/v1", found: "silent", measured: "no answer in 1s"},
 	}
 }
@@ -157,7 +156,7 @@ func TestExamine_key(t *testing.T) {
 	}{
 		"not set":    {variable: "OPENAI_API_KEY", found: "key_missing", advice: "export OPENAI_API_KEY=…, or api_key_env with another variable"},
 		"not named":  {found: "key_missing", advice: "api_key_env: with the NAME of the variable that holds it"},
-		"wrong":      {key: "sk-canary-wrong-one", variable: "HOUSE_KEY", found: "key_refused", advice: "put the right key into $HOUSE_KEY"},
+		"wrong":      {key: "sk-canary-wrong-one", variable: "HOUSE_KEY", found: "key_refused", advice: "put the right key into $HOUSE_KEY, and look at what the account may do"},
 		"not needed": {flaws: []string{"keyless"}, measured: "none is sent, and none is needed"},
 		"right":      {key: doctortest.Key, variable: "HOUSE_KEY", measured: "the key in $HOUSE_KEY is accepted"},
 	} {

@@ -26,6 +26,8 @@ func (c Check) Text(columns int) string {
 // text says how far a way came.
 func (w Way) text() string {
 	switch {
+	case w.Answered && w.InText:
+		return "called in the text, which segue reads, and answered by the result"
 	case w.Answered:
 		return "called, and answered by the result"
 	case w.Called:

@@ -42,7 +42,7 @@ func screenOf(t *testing.T, columns int, flaws ...string) string {
 // them.
 func TestScreens(t *testing.T) {
 	t.Parallel()
-	flaws := []string{"no_stream_usage", "thoughts_in_text", "calls_as_text", "schema_fenced"}
+	flaws := []string{"no_stream_usage", "thoughts_in_text", "no_tools", "schema_refused", "hermes_only"}
 	for _, columns := range []int{80, 40} {
 		for name, have := range map[string][]string{"doctor": flaws, "doctor-perfect": nil} {
 			screen := screenOf(t, columns, have...)

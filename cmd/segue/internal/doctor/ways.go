@@ -1,291 +1,232 @@
 package doctor
 
 import (
-	"cmp"
 	"context"
-	"encoding/json"
+	"errors"
 	"fmt"
-	"net/http"
 	"slices"
 	"strings"
 
+	"github.com/segue-go/segue"
 	"github.com/segue-go/segue/cmd/segue/internal/textpolicy"
 	"github.com/segue-go/segue/llmclient"
 	"github.com/segue-go/segue/llmclient/policyclient"
-	"github.com/segue-go/segue/markdownpolicy"
-	"github.com/segue-go/segue/messages"
+	"github.com/segue-go/segue/strategy/completetask"
 	"github.com/segue-go/segue/tools"
 )
 
-var (
-	weather = tools.Definition{
-		Name: "get_weather", Description: "Says the temperature in a city.",
-		Parameters: json.RawMessage(`{"type":"object","properties":{"city":{"type":"string"}},"required":["city"]}`),
+// Choose tries the ways in which a model can call tools, as [Examine] does, and returns the one that
+// came furthest, the earliest of equals: one without a call if none works. The Policy of the Config
+// is not heeded. The error says that the server could not be tried.
+func Choose(parent context.Context, cfg Config) (Way, error) {
+	cfg.Policy = ""
+	x, err := newExaminer(cfg, nil)
+	if err != nil {
+		return Way{}, err
 	}
-	clock = tools.Definition{Name: "get_time", Description: "Tells the time."}
-)
-
-// checkTools asks a question that needs two tool calls, of the server's own kind.
-func (x *examiner) checkTools(ctx context.Context, c *check) {
-	x.ways = []Way{{}}
-	ask := messages.History{messages.UserText("How warm is it in Paris and in Oslo? Call get_weather for both cities at once, before you answer.")}
-	a := x.ask(ctx, x.client, llmclient.Request{Messages: ask, Tools: []tools.Definition{weather}}, x.streams)
-	c.thoughts(a)
-	switch {
-	case c.passing(a):
-	case a.err != nil && a.err.Code == llmclient.CodeMalformedToolCall:
-		c.Measured = "the provider could not read the call that the model wrote; segue asks again"
-	case a.err != nil && a.x.status != http.StatusOK:
-		c.Measured = "refused"
-		x.without(ctx, c, status(a))
-	case a.err != nil:
-		c.find(Broken, "stream_cut", a.err.Message, "look at the server's log")
-	case len(a.resp.Message.Calls()) == 0:
-		c.Measured = "none, but text"
-		x.left = readBy(a.text())
-		if x.left == "" || x.cfg.Policy != "" {
-			x.without(ctx, c, "the model answers without a call")
-			return
-		}
-		c.find(Set, "calls_as_text", "the server leaves the calls in the text, in the form "+x.left,
-			"policy: "+x.left+", or have the server read them (vLLM: --tool-call-parser; llama.cpp: --jinja)")
-	default:
-		x.judgeCalls(ctx, c, a, ask)
+	defer x.close()
+	ctx, cancel := context.WithTimeout(parent, 4*x.cfg.Timeout)
+	defer cancel()
+	x.tryWays(ctx)
+	if parent.Err() != nil {
+		return Way{}, context.Cause(parent)
 	}
+	if best := x.choice(ctx); best != nil {
+		return *best, nil
+	}
+	if x.last.err == nil {
+		return Way{}, errors.New("it took longer than " + took(4*x.cfg.Timeout))
+	}
+	_, measured, _ := x.failure(x.last)
+	return Way{}, errors.New(x.clean(measured) + "; segue doctor says more")
 }
 
-// judgeCalls is about the calls of a reply.
-func (x *examiner) judgeCalls(ctx context.Context, c *check, a answer, ask messages.History) {
-	calls := a.resp.Message.Calls()
-	if c.Measured = fmt.Sprintf("%d calls in one reply", len(calls)); len(calls) == 1 {
-		c.Measured = "one call in a reply, where two were asked for"
+// choice returns the best way; nil if the server could not be tried to the end, and none worked
+// before.
+func (x *examiner) choice(ctx context.Context) *Way {
+	best := x.best()
+	if !best.Answered && (x.passed || !x.replied || x.timeouts > 1 || ctx.Err() != nil) {
+		return nil
 	}
-	for _, call := range calls {
-		if call.Name == weather.Name && cityOf(call) != "" {
-			continue
-		}
-		c.find(Set, "bad_arguments", "a call without what its tool needs: "+call.Name+" "+call.Arguments,
-			cmp.Or(x.instead(ctx), "take another model, or another server or version of it"))
-		return
-	}
-	x.ways[0].Called = true
-	x.calls = withResults(ask, a)
+	return &best
 }
 
-// withResults returns a conversation with the results of the calls in a reply.
-func withResults(ask messages.History, a answer) messages.History {
-	h := append(ask.Clip(), a.resp.Message)
-	for i, call := range a.resp.Message.Calls() {
-		h = append(h, messages.Tool{ToolOutput: messages.ToolOutput{
-			CallID: call.ID, ToolName: call.Name, Output: fmt.Sprintf(`{"city":%q,"degrees":%d}`, cityOf(call), 17+6*i),
-		}})
-	}
-	return h
-}
-
-// cityOf returns the city in the arguments of a call.
-func cityOf(call messages.ToolCall) string {
-	var args struct{ City string }
-	if json.Unmarshal([]byte(call.Arguments), &args) != nil {
-		return ""
-	}
-	return args.City
-}
-
-// says reports whether an answer says what the first result says.
-func (a answer) says() bool {
-	return strings.Contains(a.text(), "17") || strings.Contains(strings.ToLower(a.text()), "seventeen")
-}
-
-// without says that there are no tool calls of the server, which is no finding where a policy is
-// set.
-func (x *examiner) without(ctx context.Context, c *check, measured string) {
-	if x.cfg.Policy != "" {
-		c.Measured = measured + "; policy: " + x.cfg.Policy + " is set"
-		return
-	}
-	c.find(Set, "no_tools", measured, cmp.Or(x.instead(ctx), "take another model for work with tools"))
-}
-
-// instead returns what to set instead of the server's tool calls; "" if nothing works.
-func (x *examiner) instead(ctx context.Context) string {
-	x.tryPolicies(ctx)
-	if best := x.best(); best != "" {
-		return "policy: " + best
-	}
-	return ""
-}
-
-// checkResults sends the results of the calls back.
-func (x *examiner) checkResults(ctx context.Context, c *check) {
-	if len(x.calls) == 0 {
-		c.skip("there were no calls")
-		return
-	}
-	a := x.ask(ctx, x.client, llmclient.Request{Messages: x.calls, Tools: []tools.Definition{weather}}, x.streams)
-	c.thoughts(a)
-	x.ways[0].Answered = a.err == nil
-	switch {
-	case c.passing(a):
-	case a.err != nil:
-		c.Measured = "refused"
-		x.ways[0] = Way{Problem: "its result is refused"}
-		c.find(Set, "results_refused", status(a), cmp.Or(x.instead(ctx), "take another model for work with tools"))
-	case len(a.resp.Message.Calls()) > 0: // it asks for the second city, or again
-		c.Measured = "accepted; the model calls again"
-	case a.text() == "" && x.found["empty_reply"]:
-		c.Measured = "accepted; the answer is empty, see above"
-	case !a.says():
-		c.Measured = "accepted"
-		x.ways[0].Answered = false
-		c.find(Set, "results_ignored", "the answer does not say what the result says", "take another model, or set a policy")
-	default:
-		c.Measured = "accepted, and used in the answer"
-	}
-}
-
-// checkText has the model write a call as text: in the format that is set or, where the server has
-// no tool calls, in those that fit the model.
-func (x *examiner) checkText(ctx context.Context, c *check) {
-	x.tryPolicies(ctx)
-	tried := x.ways[1:]
-	if len(tried) == 0 {
-		c.skip("not asked")
-		return
-	}
-	best, native := x.best(), x.ways[0].Called
-	for _, w := range tried {
-		if w.Policy == best || best == "" {
-			c.Measured = "policy " + w.Policy + ": " + w.text()
-			break
+// best returns the way that came furthest, the earliest of equals.
+func (x *examiner) best() (best Way) {
+	for _, w := range x.ways {
+		if w.Answered && !best.Answered || w.Called && !best.Called {
+			best = w
 		}
 	}
-	switch set := x.cfg.Policy; {
-	case x.timeouts > 1 || x.passed:
-	case best == "" && native && set != "":
-		c.find(Set, "policy_unread", c.Measured, "no policy: native tool calls work")
-	case best == "" && !native:
-		c.find(Broken, "no_policy", "neither native tool calls nor any text format works", "take another model for work with tools")
-	case set != "" && best != set && best != "":
-		c.find(Set, "policy_unread", "policy "+set+" does not read what the model writes", "policy: "+best)
-	}
+	return best
 }
 
-// best returns the first policy that works up to the answer, or else up to the call; "" if none
-// does.
-func (x *examiner) best() (policy string) {
-	for _, w := range slices.Backward(x.ways[1:]) {
-		if w.Called && !w.Answered {
-			policy = w.Policy
-		}
+// instead returns what to set where the calls of the server do not work.
+func (x *examiner) instead() string {
+	if best := x.best(); best.Policy != "" {
+		return "policy: " + best.Policy
 	}
-	for _, w := range slices.Backward(x.ways[1:]) {
-		if w.Answered {
-			policy = w.Policy
-		}
-	}
-	return policy
+	return "take another model for work with tools"
 }
 
-// tryPolicies tries the policies in order until one works, once.
-func (x *examiner) tryPolicies(ctx context.Context) {
-	if len(x.ways) > 1 {
-		return
-	}
-	for _, name := range x.policies() {
-		if x.timeouts > 1 || x.passed || ctx.Err() != nil {
-			return
-		}
-		w := x.tryPolicy(ctx, name)
-		if x.ways = append(x.ways, w); w.Answered {
+// tryWays tries the tool calls of the server, and text formats until one works: the one that is
+// set and, where the server's calls do not work, those that fit the model.
+func (x *examiner) tryWays(ctx context.Context) {
+	own := x.try(ctx, "")
+	x.own = x.last
+	for _, policy := range x.policies(own.Answered) {
+		if x.timeouts > 1 || x.passed || ctx.Err() != nil || x.try(ctx, policy).Answered {
 			return
 		}
 	}
 }
 
-// policies returns those to try: the one that is set, the format in which calls stood in the text,
-// and without the server's calls the format of the model and those that most models write.
-func (x *examiner) policies() []string {
-	names := []string{x.cfg.Policy, x.left}
-	if p, ok := markdownpolicy.ForModel(x.cfg.Client.Model); ok {
-		if think, ok := p.(markdownpolicy.Think); ok {
-			p = think.Policy
+func (x *examiner) policies(ownWorks bool) []string {
+	names := []string{x.cfg.Policy}
+	if !ownWorks {
+		names = append(names, textpolicy.NameFor(x.cfg.Client.Model))
+		if !x.noSchema {
+			names = append(names, "structured")
 		}
-		if named, ok := p.(markdownpolicy.Namer); ok {
-			names = append(names, named.Name())
-		}
+		names = append(names, "fenced", "hermes")
 	}
-	if x.schema {
-		names = append(names, "structured")
-	}
-	names = append(names, "fenced", "hermes")
 	var all []string
 	for _, name := range names {
 		if name != "" && !slices.Contains(all, name) {
 			all = append(all, name)
 		}
 	}
-	if x.ways[0].Called {
-		return all[:1]
-	}
 	return all
 }
 
-// tryPolicy asks a question by a policy, and gives the result of the call.
-func (x *examiner) tryPolicy(ctx context.Context, policy string) Way {
-	w := Way{Policy: policy}
-	p, err := textpolicy.New(policy, markdownpolicy.Options{})
-	if err != nil {
-		w.Problem = err.Error()
-		return w
+// weather is the tool that the model is to call.
+var weather = tools.Definition{Name: "get_weather", Description: "Says the temperature in a city.", ReadOnly: true}
+
+// place is what weather needs.
+type place struct {
+	City string `json:"city"`
+}
+
+// try has an agent answer a question that needs a call, as segue run would, and adds the way to
+// those that were tried.
+func (x *examiner) try(ctx context.Context, policy string) (w Way) {
+	defer func() { x.ways = append(x.ways, w) }()
+	w.Policy = policy
+	asks := &asking{x: x}
+	var client llmclient.Client = asks
+	if policy != "" {
+		think, err := textpolicy.For(x.cfg.Client.API, policy)
+		if err != nil {
+			w.Problem = err.Error()
+			return w
+		}
+		client = policyclient.Config{MaxRepairs: -1}.Wrap(asks, think)
 	}
-	client := policyclient.Config{MaxRepairs: -1}.Wrap(x.client, markdownpolicy.Think{Policy: p})
-	ask := messages.History{messages.UserText("How warm is it in Paris? Call the tool.")}
-	req := llmclient.Request{Messages: ask, Tools: []tools.Definition{weather}}
-	a := x.ask(ctx, client, req, false)
-	switch {
-	case a.err != nil:
-		x.passed = a.passes() != ""
-		w.Problem = "no call: " + x.clean(a.err.Message)
-		return w
-	case len(a.resp.Message.Calls()) == 0:
-		w.Problem = "no call could be read"
-		return w
-	case cityOf(a.resp.Message.Calls()[0]) == "":
-		w.Problem = "a call without what its tool needs"
-		return w
+	agent := segue.Agent{
+		Model:    client,
+		Strategy: completetask.New(completetask.Config{MaxModelCalls: 3, MaxRetries: 1}),
+		Tools: []tools.Tool{tools.New(weather, func(_ context.Context, in place) (string, error) {
+			w.Called = w.Called || in.City != ""
+			return fmt.Sprintf(`{"city":%q,"degrees":17}`, in.City), nil
+		})},
 	}
-	w.Called = true
-	req.Messages = withResults(ask, a)
-	switch a = x.ask(ctx, client, req, false); {
-	case a.err != nil:
-		w.Problem = "its result is refused: " + x.clean(a.err.Message)
-	case !a.says():
+	text, _ := agent.Ask(ctx, "How warm is it in Paris? Call the tool get_weather.")
+	w.InText = policy == "" && w.Called && !asks.calls
+	w.Answered = w.Called && (strings.Contains(text, "17") || strings.Contains(strings.ToLower(text), "seventeen"))
+	x.passed = x.passed || x.last.passes()
+	switch failed := x.last.err; {
+	case w.Answered:
+	case failed != nil && w.Called:
+		w.Problem = "its result is refused: " + x.clean(status(x.last))
+	case failed != nil:
+		w.Problem = x.clean(status(x.last))
+	case w.Called:
 		w.Problem = "the answer does not say what the result says"
+	case asks.calls:
+		w.Problem = "a call without what its tool needs"
 	default:
-		w.Answered = true
+		w.Problem = "no call could be read"
 	}
 	return w
 }
 
-// readBy returns the name of the policy that reads a call of weather in a text; "" if none does.
-// If several do, it is the one whose call begins first, because some also read parts of others.
-func readBy(text string) string {
-	best, from := "", len(text)+1
-	for _, name := range markdownpolicy.Names() {
-		p, err := markdownpolicy.New(name, markdownpolicy.Options{Tools: []tools.Definition{weather}})
-		if err != nil {
-			continue
-		}
-		doc, err := (markdownpolicy.Think{Policy: p}).ParseResponse(text)
-		if err != nil {
-			continue
-		}
-		for _, part := range doc.Parts {
-			if call, ok := part.Content.(messages.ToolCall); ok && call.Name == weather.Name && cityOf(call) != "" && part.Start < from {
-				best, from = name, part.Start
-			}
-		}
+// asking is the client of an agent whose requests the examiner makes.
+type asking struct {
+	x     *examiner
+	calls bool // the server has returned calls
+}
+
+// Complete implements [llmclient.Client].
+func (a *asking) Complete(ctx context.Context, req *llmclient.Request, _ func(llmclient.Delta)) (*llmclient.Response, error) {
+	got := a.x.ask(ctx, *req, false)
+	if got.err != nil {
+		return nil, got.err
 	}
-	return best
+	a.calls = a.calls || len(got.resp.Message.Calls()) > 0
+	return got.resp, nil
+}
+
+// Unwrap returns the wrapped client.
+func (a *asking) Unwrap() llmclient.Client { return a.x.client }
+
+// checkTools tries each way, and is about the calls of the server's own.
+func (x *examiner) checkTools(ctx context.Context, c *check) {
+	x.tryWays(ctx)
+	switch own := x.ways[0]; {
+	case own.InText && x.cfg.Policy == "":
+		c.Measured = "a call stood in the text, where segue reads it"
+		read := "have the server read them (vLLM: --tool-call-parser; llama.cpp: --jinja)"
+		if best := x.best(); best.Policy != "" {
+			read = "policy: " + best.Policy + ", or " + read
+		}
+		c.find(Set, "calls_as_text", "the server leaves calls in the text of a reply", read)
+	case own.Called:
+		c.Measured = "a call came, with what its tool needs"
+	case c.passing(x.own):
+	case x.cfg.Policy != "":
+		c.Measured = own.Problem + "; policy: " + x.cfg.Policy + " is set"
+	default:
+		c.Measured = "none"
+		c.find(Set, "no_tools", own.Problem, x.instead())
+	}
+}
+
+// checkResults is about the result of the server's own call, and the answer after it.
+func (x *examiner) checkResults(_ context.Context, c *check) {
+	switch own := x.ways[0]; {
+	case !own.Called:
+		c.skip("there was no call")
+	case own.Answered:
+		c.Measured = "used in the answer"
+	case c.passing(x.own):
+	case x.own.err != nil:
+		c.Measured = "refused"
+		c.find(Set, "results_refused", status(x.own), x.instead())
+	default:
+		c.Measured = "accepted"
+		c.find(Set, "results_ignored", own.Problem, x.instead())
+	}
+}
+
+// checkText is about the text formats that were tried.
+func (x *examiner) checkText(_ context.Context, c *check) {
+	tried, best := x.ways[1:], x.best()
+	if len(tried) == 0 {
+		c.skip("the calls of the server work")
+		return
+	}
+	shown := tried[0]
+	if best.Policy != "" {
+		shown = best
+	}
+	c.Measured = "policy " + shown.Policy + ": " + shown.text()
+	switch set := x.cfg.Policy; {
+	case x.timeouts > 1 || x.passed:
+	case !best.Called:
+		c.find(Broken, "no_policy", "neither native tool calls nor any text format works", "take another model for work with tools")
+	case set != "" && !tried[0].Called && best.Policy == "":
+		c.find(Set, "policy_unread", c.Measured, "no policy: native tool calls work")
+	case set != "" && best.Policy != set && best.Policy != "":
+		c.find(Set, "policy_unread", "policy "+set+" does not read what the model writes", "policy: "+best.Policy)
+	}
 }

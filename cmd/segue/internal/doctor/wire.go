@@ -8,12 +8,9 @@ import (
 	"time"
 )
 
-// The most bytes of an answer that are examined. Lists of models are long: some say what each model
-// can do.
-const (
-	maxKept = 1 << 20
-	maxList = 64 << 20
-)
+// maxKept limits the bytes of an answer that are examined. Lists of models are long: some say what
+// each model can do.
+const maxKept = 64 << 20
 
 // exchange is what went over the wire for one HTTP request. Nothing of the request's headers is
 // kept, and of the answer's headers only these.
@@ -24,12 +21,10 @@ type exchange struct {
 	location    *url.URL // of a redirect; nil if there is none
 	err         error    // of the connection
 
-	began   time.Time
-	first   time.Time     // when the first bytes of the body came; zero if none did
-	last    time.Time     // when the last bytes came
-	silence time.Duration // the longest wait for bytes, the first ones included
-	body    []byte
-	room    int // for more of the body
+	began time.Time
+	first time.Time // when the first bytes of the body came; zero if none did
+	last  time.Time // when the last bytes came
+	body  []byte
 }
 
 // recorder is an [http.RoundTripper] that records the answers. Requests are made one at a time.
@@ -42,10 +37,7 @@ type recorder struct {
 
 // RoundTrip implements [http.RoundTripper].
 func (r *recorder) RoundTrip(req *http.Request) (*http.Response, error) {
-	x := &exchange{path: req.URL.Path, began: time.Now(), room: maxKept}
-	if req.Method == http.MethodGet {
-		x.room = maxList
-	}
+	x := &exchange{path: req.URL.Path, began: time.Now()}
 	r.mu.Lock()
 	r.list = append(r.list, x)
 	r.mu.Unlock()
@@ -81,16 +73,11 @@ type recordedBody struct {
 // Read implements [io.Reader].
 func (b *recordedBody) Read(p []byte) (int, error) {
 	n, err := b.ReadCloser.Read(p)
-	now := time.Now()
-	x := b.x
-	if n > 0 {
-		if x.first.IsZero() {
-			x.first = now
+	if x := b.x; n > 0 {
+		if x.last = time.Now(); x.first.IsZero() {
+			x.first = x.last
 		}
-		x.silence, x.last = max(x.silence, now.Sub(x.last)), now
-		kept := min(n, x.room)
-		x.body = append(x.body, p[:kept]...)
-		x.room -= kept
+		x.body = append(x.body, p[:min(n, maxKept-len(x.body))]...)
 	}
 	return n, err
 }

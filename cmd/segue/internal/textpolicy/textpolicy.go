@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/segue-go/segue/cmd/segue/internal/endpoint"
 	"github.com/segue-go/segue/internal/similar"
 	"github.com/segue-go/segue/markdownpolicy"
 )
@@ -28,4 +29,34 @@ func New(names string, o markdownpolicy.Options) (markdownpolicy.Policy, error) 
 		return chain[0], nil
 	}
 	return chain, nil
+}
+
+// For returns the policy for a model with an API, which reads thoughts, too. The Responses API takes
+// no stop sequences, without which a model goes on with results of its own.
+func For(api, names string) (markdownpolicy.Think, error) {
+	p, err := New(names, markdownpolicy.Options{})
+	if err != nil {
+		return markdownpolicy.Think{}, err
+	}
+	if s, ok := p.(markdownpolicy.Stopper); ok && api == endpoint.Responses && len(s.Stop()) > 0 {
+		return markdownpolicy.Think{}, fmt.Errorf("the format %s needs stop sequences, and api: %s has none: choose another format, or api: %s", names, api, endpoint.Chat)
+	}
+	think := markdownpolicy.Think{Policy: p}
+	if s, ok := p.(markdownpolicy.Schemer); ok && s.ReplySchema(nil, false, nil) != nil { // a reply begins with no thought
+		think.Start = markdownpolicy.ThoughtsTagged
+	}
+	return think, nil
+}
+
+// NameFor returns the name of the format that a model was trained on; "" if there is none, or it is
+// not known.
+func NameFor(model string) string {
+	p, _ := markdownpolicy.ForModel(model)
+	if think, ok := p.(markdownpolicy.Think); ok {
+		p = think.Policy
+	}
+	if named, ok := p.(markdownpolicy.Namer); ok {
+		return named.Name()
+	}
+	return ""
 }

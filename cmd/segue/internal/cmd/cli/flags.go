@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/segue-go/segue/cmd/segue/config"
 	"github.com/segue-go/segue/cmd/segue/internal/endpoint"
 	"github.com/segue-go/segue/internal/similar"
 	"github.com/segue-go/segue/markdownpolicy"
@@ -65,10 +66,13 @@ func (c *Choice) Offer(cmd *cobra.Command, name, usage string) {
 	_ = cmd.RegisterFlagCompletionFunc(name, cobra.FixedCompletions(c.Words, cobra.ShellCompDirectiveNoFileComp))
 }
 
-// OfferPolicy adds the flag for the names of policies.
+// OfferPolicy adds the flag for the names of policies. One without a usual value can be auto.
 func OfferPolicy(cmd *cobra.Command, name *string, usual, usage string) {
 	cmd.Flags().StringVar(name, "policy", usual, usage)
 	names := markdownpolicy.Names()
+	if usual == "" {
+		names = append(names, config.PolicyAuto)
+	}
 	// The only error is an unknown flag.
 	_ = cmd.RegisterFlagCompletionFunc("policy", cobra.FixedCompletions(names, cobra.ShellCompDirectiveNoFileComp))
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/segue-go/segue/cmd/segue/config"
 	"github.com/segue-go/segue/cmd/segue/internal/approve"
+	"github.com/segue-go/segue/cmd/segue/internal/autopolicy"
 	"github.com/segue-go/segue/cmd/segue/internal/cmd/cli"
 	"github.com/segue-go/segue/cmd/segue/internal/cmd/run"
 	"github.com/segue-go/segue/cmd/segue/internal/endpoint"
@@ -216,6 +217,9 @@ func (v *settingsView) addModel() {
 	}
 	v.add("key", key, v.said("base-url"), moved, said("api_key_env"), said("base_url"))
 	v.row("policy", policy, ofModel("policy")...)
+	if policy == config.PolicyAuto {
+		v.addChoice(server)
+	}
 	idle := ""
 	if getenv(endpoint.IdleTimeoutVariable) != "" {
 		idle = endpoint.IdleTimeoutVariable
@@ -228,6 +232,19 @@ func (v *settingsView) addModel() {
 	}
 	v.fileRow("timeout", m.Limits.Timeout, ofModel("limits", "timeout")...)
 	v.fileRow("fallbacks", strings.Join(m.Fallbacks, ", "), ofModel("fallbacks")...)
+}
+
+// addChoice adds what was found out about the text format of a model at a server.
+func (v *settingsView) addChoice(at endpoint.Client) {
+	memory := autopolicy.MemoryOf(v.c.Getenv)
+	switch chosen, ok, err := memory.Recall(at); {
+	case err != nil:
+		v.add("policy of auto", "", err.Error())
+	case !ok:
+		v.add("policy of auto", "", "not tried yet")
+	default:
+		v.add("policy of auto", chosen.Text(), chosen.Tried.Format("tried on 2006-01-02, ")+string(memory))
+	}
 }
 
 // addRest adds what tools may do, and how much.

@@ -10,13 +10,16 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/segue-go/segue/cmd/segue/config"
 	"github.com/segue-go/segue/cmd/segue/internal/approve"
 	"github.com/segue-go/segue/cmd/segue/internal/attachment"
+	"github.com/segue-go/segue/cmd/segue/internal/autopolicy"
 	"github.com/segue-go/segue/cmd/segue/internal/cmd/cli"
+	"github.com/segue-go/segue/cmd/segue/internal/doctor"
 	"github.com/segue-go/segue/cmd/segue/internal/endpoint"
 	"github.com/segue-go/segue/cmd/segue/internal/locate"
 	"github.com/segue-go/segue/cmd/segue/internal/plaintext"
@@ -65,7 +68,7 @@ While the run is at work at a terminal, Tab begins a note: a line that the model
 tests alone". Enter gives it to the run, Esc leaves it. From another terminal, segue note does the same.
 
 A model, or server, that has no tool calls of its own can write them as text: --policy says in which format; see segue
-policies.
+policies. With --policy auto the first run with a server and model tries them, and remembers the best.
 
 With --session the run is a turn of a conversation: the model is told what was said in the turns before. The flags are not kept
 from turn to turn. segue sessions lists the conversations.
@@ -223,7 +226,7 @@ func JobOf(ctx context.Context, c *cli.CLI, f *Flags, cfg *config.Config, s *ter
 		list = append(list, tools.AskUser())
 	}
 	if cfg == nil {
-		j, err = plainJob(c, f, list)
+		j, err = plainJob(ctx, c, f, list, s)
 	} else {
 		j, err = agentJob(ctx, c, f, cfg, list, s)
 	}
@@ -277,6 +280,27 @@ func ClientOptions(c *cli.CLI, f *Flags) config.ClientOptions {
 	return config.ClientOptions{Getenv: c.Getenv, Model: f.Model, API: f.API.Value, BaseURL: f.BaseURL, Policy: f.Policy, IdleTimeout: f.Idle}
 }
 
+// askingOptions returns the options for a run that asks the model: a text format that nobody has
+// found out yet is tried.
+func askingOptions(ctx context.Context, c *cli.CLI, f *Flags, s *terminal.Screen) config.ClientOptions {
+	o := ClientOptions(c, f)
+	o.Auto = func(server endpoint.Client, keyVariable string) (string, error) {
+		cfg := doctor.Config{Client: server, KeyVariable: keyVariable, Timeout: server.IdleTimeout}
+		switch {
+		case cfg.Timeout == 0:
+			cfg.Timeout = 2 * time.Minute // as a run waits
+		case cfg.Timeout < 0:
+			cfg.Timeout = time.Hour
+		}
+		policy, err := autopolicy.MemoryOf(c.Getenv).Choose(ctx, cfg, s.ShowProgress)
+		if err != nil {
+			err = &cli.ExitError{Code: cli.ExitProvider, Err: err}
+		}
+		return policy, err
+	}
+	return o
+}
+
 // clientOr returns what make makes, or a client that is never asked, for a run that is only read.
 func (f *Flags) clientOr(make func() (llmclient.Client, error)) (llmclient.Client, error) {
 	if f.Reads {
@@ -286,8 +310,8 @@ func (f *Flags) clientOr(make func() (llmclient.Client, error)) (llmclient.Clien
 }
 
 // plainJob makes the job of a run without a configuration.
-func plainJob(c *cli.CLI, f *Flags, list []tools.Tool) (Job, error) {
-	client, err := f.clientOr(func() (llmclient.Client, error) { return config.EnvironmentClient(ClientOptions(c, f)) })
+func plainJob(ctx context.Context, c *cli.CLI, f *Flags, list []tools.Tool, s *terminal.Screen) (Job, error) {
+	client, err := f.clientOr(func() (llmclient.Client, error) { return config.EnvironmentClient(askingOptions(ctx, c, f, s)) })
 	if err != nil {
 		return Job{}, err
 	}
@@ -315,7 +339,7 @@ func agentJob(ctx context.Context, c *cli.CLI, f *Flags, cfg *config.Config, lis
 	if err != nil {
 		return Job{}, err
 	}
-	client, err := f.clientOr(func() (llmclient.Client, error) { return setup.Client(ClientOptions(c, f)) })
+	client, err := f.clientOr(func() (llmclient.Client, error) { return setup.Client(askingOptions(ctx, c, f, s)) })
 	if err != nil {
 		return Job{}, err
 	}
