@@ -53,8 +53,8 @@ func textServer(t *testing.T) (base string, requests *atomic.Int32) {
 	return s.URL + "/v1", requests
 }
 
-// TestPolicyAuto tries the ways of calls at the first run with a server and model alone, and goes on
-// with the one that worked.
+// TestPolicyAuto tries the ways of calls at the first run with a server and model alone, and goes
+// on with the one that worked.
 func TestPolicyAuto(t *testing.T) {
 	t.Parallel()
 	base, requests := textServer(t)

@@ -137,7 +137,8 @@ func (m Memory) Keep(at endpoint.Client, best doctor.Way) (Choice, error) {
 }
 
 // Choose returns the text format for a model at a server, "" for the tool calls of the server. It
-// tries the ways if nothing is remembered, and tells so. The error says why they could not be tried.
+// tries the ways if nothing is remembered, and tells so. The error says why they could not be
+// tried.
 func (m Memory) Choose(ctx context.Context, cfg doctor.Config, tell func(string)) (string, error) {
 	known, ok, err := m.Recall(cfg.Client)
 	if err != nil {

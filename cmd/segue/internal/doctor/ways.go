@@ -15,9 +15,9 @@ import (
 	"github.com/segue-go/segue/tools"
 )
 
-// Choose tries the ways in which a model can call tools, as [Examine] does, and returns the one that
-// came furthest, the earliest of equals: one without a call if none works. The Policy of the Config
-// is not heeded. The error says that the server could not be tried.
+// Choose tries the ways in which a model can call tools, as [Examine] does, and returns the one
+// that came furthest, the earliest of equals: one without a call if none works. The Policy of the
+// Config is not heeded. The error says that the server could not be tried.
 func Choose(parent context.Context, cfg Config) (Way, error) {
 	cfg.Policy = ""
 	x, err := newExaminer(cfg, nil)

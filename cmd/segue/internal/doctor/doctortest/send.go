@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"net/http"
 	"strings"
-	"time"
 )
 
 // message is a reply before it is written.
@@ -24,14 +23,10 @@ var usage = object{"prompt_tokens": 50, "completion_tokens": 20, "total_tokens":
 
 // finish returns the finish reason.
 func (s *Server) finish(m message) any {
-	switch {
-	case s.has("withheld"):
-		return "content_filter"
-	case len(m.calls) == 0:
+	if len(m.calls) == 0 {
 		return "stop"
-	default:
-		return "tool_calls"
 	}
+	return "tool_calls"
 }
 
 // send writes a reply, whole or as a stream.
@@ -83,17 +78,7 @@ type streamer struct {
 func (s *Server) stream(w http.ResponseWriter, m message) {
 	w.Header().Set("Content-Type", "text/event-stream")
 	x := &streamer{Server: s, w: w}
-	if s.has("slow") {
-		time.Sleep(pause)
-	}
 	x.delta(object{"role": "assistant", "content": nil}, nil)
-	if s.has("stream_unread") {
-		x.write("data: {\"id\":\"r1\",\n\n")
-	}
-	if s.has("error_in_stream") {
-		x.event(object{"error": object{"message": "The provider is down.", "code": 502}})
-		return
-	}
 	if m.thought != "" {
 		x.delta(object{"reasoning_content": m.thought}, nil)
 	}
@@ -116,9 +101,6 @@ func (x *streamer) end(m message) {
 	x.delta(object{}, x.finish(m))
 	if !x.has("no_stream_usage") {
 		x.event(object{"id": "r1", "choices": []any{}, "usage": usage})
-	}
-	if x.has("stays_open") {
-		<-x.hang
 	}
 	x.write("data: [DONE]\n\n")
 }

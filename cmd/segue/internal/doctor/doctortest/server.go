@@ -10,7 +10,6 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
-	"time"
 )
 
 // The model, the key and the base path of every server.
@@ -59,7 +58,6 @@ type request struct {
 		Content json.RawMessage `json:"content"`
 	} `json:"messages"`
 	Tools  []any `json:"tools"`
-	Choice any   `json:"tool_choice"`
 	Format any   `json:"response_format"`
 	Tokens int   `json:"max_tokens"`
 
@@ -70,7 +68,7 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 	if s.early(w, r) {
 		return
 	}
-	switch strings.TrimPrefix(r.URL.Path, "/moved") {
+	switch r.URL.Path {
 	case Path + "/models":
 		s.models(w)
 	case Path + "/chat/completions":
@@ -97,8 +95,6 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 // early answers for flaws of the whole server.
 func (s *Server) early(w http.ResponseWriter, r *http.Request) bool {
 	switch {
-	case strings.HasPrefix(r.URL.Path, "/old/"):
-		http.Redirect(w, r, strings.TrimPrefix(r.URL.Path, "/old"), http.StatusPermanentRedirect)
 	case s.has("page"):
 		w.Header().Set("Content-Type", "text/html; charset=utf-8")
 		_, _ = io.WriteString(w, "<!doctype html><title>Welcome</title>")
@@ -113,8 +109,6 @@ func (s *Server) early(w http.ResponseWriter, r *http.Request) bool {
 		s.fail(w, http.StatusTooManyRequests, "rate_limit_exceeded", "Slow down.")
 	case s.has("hangs"):
 		<-s.hang
-	case s.has("redirect") && !strings.HasPrefix(r.URL.Path, "/moved/"):
-		http.Redirect(w, r, "/moved"+r.URL.Path, http.StatusPermanentRedirect)
 	case s.has("redirect_away"):
 		http.Redirect(w, r, "http://localhost:1/other"+r.URL.Path+"?key=secret", http.StatusPermanentRedirect)
 	case s.has("server_error"):
@@ -124,8 +118,6 @@ func (s *Server) early(w http.ResponseWriter, r *http.Request) bool {
 		s.fail(w, http.StatusTooManyRequests, "rate_limit_exceeded", "Slow down.")
 	case s.has("no_credit"):
 		s.fail(w, http.StatusTooManyRequests, "insufficient_quota", "You have no credit.")
-	case s.has("forbidden"):
-		s.fail(w, http.StatusForbidden, "forbidden", "Not from here.")
 	case r.Header.Get("Authorization") != "Bearer "+Key && r.Header.Get("X-Api-Key") != Key && !s.has("keyless"):
 		s.fail(w, http.StatusUnauthorized, "invalid_api_key", "Incorrect API key provided: "+r.Header.Get("Authorization"))
 	case s.has("silent") && r.Method == http.MethodPost:
@@ -185,9 +177,7 @@ func (s *Server) chat(w http.ResponseWriter, req request) {
 	case last.Role == "tool" && s.has("results_refused"):
 		s.fail(w, http.StatusBadRequest, "", "role tool is unknown.")
 	case last.Role == "tool":
-		s.send(w, req, s.text("It is 17 degrees in Paris and 23 degrees in Oslo.", "results_ignored"))
-	case req.Choice != nil:
-		s.forced(w, req)
+		s.send(w, req, s.text("It is 17 degrees in Paris.", "results_ignored"))
 	case len(req.Tools) > 0:
 		s.tools(w, req)
 	case strings.Contains(string(first.Content), "get_weather") && strings.Contains(string(last.Content), "degrees"):
@@ -233,21 +223,7 @@ func (s *Server) structured(w http.ResponseWriter, req request) {
 	s.send(w, req, message{text: text})
 }
 
-func (s *Server) forced(w http.ResponseWriter, req request) {
-	switch {
-	case s.has("choice_refused"):
-		s.fail(w, http.StatusBadRequest, "", "tool_choice is not supported.")
-	case s.has("choice_failed"):
-		s.fail(w, http.StatusInternalServerError, "", "Internal error.")
-	case s.has("choice_ignored"):
-		s.send(w, req, message{text: "Hello."})
-	default:
-		s.send(w, req, message{calls: []call{{"get_time", "{}"}}})
-	}
-}
-
 func (s *Server) tools(w http.ResponseWriter, req request) {
-	both := []call{{"get_weather", `{"city": "Paris"}`}, {"get_weather", `{"city": "Oslo"}`}}
 	switch {
 	case s.has("no_tools"):
 		s.fail(w, http.StatusBadRequest, "", "This model has no tools.")
@@ -255,18 +231,10 @@ func (s *Server) tools(w http.ResponseWriter, req request) {
 		s.send(w, req, message{text: "I cannot know how warm it is."})
 	case s.has("calls_as_text"):
 		s.send(w, req, message{text: "<tool_call>\n{\"name\": \"get_weather\", \"arguments\": {\"city\": \"Paris\"}}\n</tool_call>"})
-	case s.has("failed_generation"):
-		s.json(w, http.StatusBadRequest, map[string]any{"error": map[string]any{
-			"message": "Failed to call a function.", "code": "tool_use_failed", "failed_generation": "<function=get_weather{}",
-		}})
-	case s.has("merged_calls"):
-		s.send(w, req, message{calls: []call{{"get_weather", both[0].arguments + both[1].arguments}}})
 	case s.has("bad_arguments"):
-		s.send(w, req, message{calls: []call{{"get_weather", `{"place": "Paris"}`}, {"get_weather", `{"place": "Oslo"}`}}})
-	case s.has("one_call"):
-		s.send(w, req, message{calls: both[:1]})
+		s.send(w, req, message{calls: []call{{"get_weather", `{"place": "Paris"}`}}})
 	default:
-		s.send(w, req, message{calls: both})
+		s.send(w, req, message{calls: []call{{"get_weather", `{"city": "Paris"}`}}})
 	}
 }
 
@@ -282,6 +250,3 @@ func (s *Server) called(instructions string) string {
 		return "```tool_call\n{\"name\": \"get_weather\", \"arguments\": {\"city\": \"Paris\"}}\n```"
 	}
 }
-
-// pause is a time that is long for a server nearby.
-const pause = 400 * time.Millisecond
