@@ -41,4 +41,17 @@ type Bounds struct {
 	// returns, or wider ones.
 	ChildTools  []string
 	ChildLimits delegation.Limits
+
+	// Children lists what it starts in each state that starts anything: by a delegation, or by the
+	// calls of agents that it brings, each of them at most once. If it is not nil, nothing else is
+	// started, Starts and AgentStates are not needed, and the bound of the run takes each child for
+	// what it is, instead of for the dearest.
+	Children map[State][]Child
+}
+
+// Child is what a strategy starts, in its [Bounds].
+type Child struct {
+	Strategy string
+	Tools    []string          // as in nextstep.Delegate
+	Limits   delegation.Limits // as in nextstep.Delegate
 }

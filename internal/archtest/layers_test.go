@@ -44,6 +44,7 @@ var layers = []struct {
 		"strategy/completetask", "strategy/planreviseexecute", "strategy/reflection", "strategy/react", "strategy/retry",
 		"strategy/reasonactobserve", "strategy/stepagent",
 	}},
+	{"compositions of strategies", []string{"strategy/workflow"}},
 	{"strategies by name; a run as data", []string{"strategy/builtin", "machine"}},
 	{"what is known of a run before it; readers of journals", []string{"machine/bound", "orchestrator/internal/journals"}},
 	{"what is counted of runs", []string{"strategytest/coverage"}},

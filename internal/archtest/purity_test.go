@@ -39,6 +39,7 @@ var pure = []string{
 	"strategy/retry",
 	"strategy/stepagent",
 	"strategy/toolsearch",
+	"strategy/workflow",
 	"strategy/internal/compact",
 	"strategy/internal/frame",
 	"strategy/internal/search",

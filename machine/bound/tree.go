@@ -7,6 +7,7 @@ import (
 
 	"github.com/segue-go/segue/delegation"
 	"github.com/segue-go/segue/machine"
+	"github.com/segue-go/segue/nextstep"
 	"github.com/segue-go/segue/strategy"
 	"github.com/segue-go/segue/tools"
 )
@@ -47,6 +48,7 @@ type part struct {
 	said     strategy.Bounds
 	table    bool
 	does     tally
+	walks    *walks           // by which its Children are started; nil if it does not list them
 	brings   bool             // it brings tools
 	agents   []*machine.Agent // that it brings
 	reached  bool             // the run may use it
@@ -75,6 +77,9 @@ func (c *calculation) part(name string) *part {
 		fsm = t.FSM()
 	}
 	p.table, p.does = fsm != nil, tallyOf(fsm, p.said)
+	if fsm != nil && p.said.Children != nil {
+		p.walks = walksOf(fsm, p.said)
+	}
 	for _, t := range own {
 		if a := machine.AgentOf(t); a != nil {
 			p.agents = append(p.agents, a)
@@ -151,10 +156,14 @@ func (c *calculation) frame(p *part, s start) *subtree {
 		made.by[q] = []Reason{{}}
 	}
 	started, child, call := &subtree{}, &subtree{}, &subtree{}
-	if does.delegations > 0 {
+	switch {
+	case p.walks != nil:
+		children = 0
+		c.listed(started, p, s)
+	case does.delegations > 0:
 		c.delegated(child, p, s)
 	}
-	if does.starts > 0 {
+	if does.starts > 0 && p.walks == nil {
 		c.called(child, s, p.agents)
 	}
 	if calls > 0 {
@@ -175,7 +184,7 @@ func (c *calculation) frame(p *part, s start) *subtree {
 // callable returns the agents that a frame may call in a state that does not only start its own.
 func (p *part) callable(agents map[string]*machine.Agent, offered []string) []*machine.Agent {
 	var all []*machine.Agent
-	if p.said.AgentStates == nil {
+	if p.said.AgentStates == nil && p.walks == nil {
 		all = slices.Clone(p.agents)
 	}
 	for _, name := range offered {
@@ -184,6 +193,37 @@ func (p *part) callable(agents map[string]*machine.Agent, offered []string) []*m
 		}
 	}
 	return all
+}
+
+// listed adds what the Children of a frame use at most, on any walk through its states.
+func (c *calculation) listed(started *subtree, p *part, s start) {
+	in := make([]subtree, len(p.walks.names)) // what is started in each state
+	for i, name := range p.walks.names {
+		for _, child := range p.said.Children[name] {
+			var calls int64
+			if p.walks.states[i].awaits == nextstep.KindExecuteTools {
+				calls, c.branches = 1, true
+			}
+			below := s.below(child.Strategy, child.Limits, calls)
+			below.tools = narrow(s.tools, child.Tools)
+			if _, ok := c.cfg.Strategies[child.Strategy]; ok {
+				in[i].add(c.subtree(below), 1)
+			} else if slices.Contains(c.cfg.Remote, child.Strategy) {
+				in[i].add(unknown(below), 1)
+			}
+		}
+	}
+	all := &subtree{}
+	for q := range all.n {
+		all.n[q] = p.walks.most(func(i int) int64 { return in[i].n[q] })
+	}
+	for i := range in {
+		for q := range all.n {
+			all.because(q, &in[i])
+		}
+		all.depth, all.cut = max(all.depth, in[i].depth), all.cut || in[i].cut
+	}
+	started.add(all, 1)
 }
 
 // delegated widens what a child uses to what one delegation uses at most: of each quantity what the

@@ -18,6 +18,7 @@ type tally struct{ models, steps, batches, delegations, calls, starts int64 }
 // of which uses up some of the budgets. A walk may end anywhere, since any run may end at a limit.
 type walks struct {
 	states  []waiting // the initial state first; without the final ones
+	names   []strategy.State
 	edges   []edge
 	budgets []int64 // the caps of the table, and the triggers that the Bounds of the strategy count
 }
@@ -66,7 +67,7 @@ func tallyOf(fsm *strategy.FSM, said strategy.Bounds) tally {
 
 // walksOf returns the walks through the table of a fresh strategy.
 func walksOf(fsm *strategy.FSM, said strategy.Bounds) *walks {
-	table, w, number := fsm.Table(), &walks{states: make([]waiting, 1)}, map[strategy.State]int{}
+	table, w, number := fsm.Table(), &walks{states: make([]waiting, 1), names: make([]strategy.State, 1)}, map[strategy.State]int{}
 	for _, s := range table.States {
 		if s.Name == table.Initial || s.Awaits.Final() {
 			continue
@@ -77,6 +78,7 @@ func walksOf(fsm *strategy.FSM, said strategy.Bounds) *walks {
 		}
 		number[s.Name] = len(w.states)
 		w.states = append(w.states, waiting{s.Awaits, calls, slices.Contains(said.AgentStates, s.Name)})
+		w.names = append(w.names, s.Name)
 	}
 	left, known := fsm.Position().Left, map[string]int{}
 	for _, r := range table.Rules {
@@ -113,40 +115,65 @@ func (w *walks) budget(known map[string]int, name string, n int) int {
 }
 
 // visits returns how often a walk enters the states that count, at most; most if nothing bounds it.
-//
-// Every use of a budget is given a price. No walk enters more of the states than all budgets cost
-// together, and what the best walk earns if it pays for what it uses. This holds whatever the
-// prices are: the one that lowers the sum most is lowered, for as long as none raises it.
 func (w *walks) visits(counts func(waiting) bool) int64 {
-	prices := make([]int64, len(w.budgets))
+	return w.most(func(i int) int64 {
+		if counts(w.states[i]) {
+			return 1
+		}
+		return 0
+	})
+}
+
+// most returns what a walk earns at most, if it earns so much at each entry of a state; the bound
+// most if nothing bounds it.
+//
+// Every use of a budget is given a price. No walk earns more than all budgets cost together, and
+// what the best walk earns if it pays for what it uses. This holds whatever the prices are: the one
+// that lowers the sum most is lowered, for as long as none raises it, first in large steps.
+func (w *walks) most(earns func(i int) int64) int64 {
+	all, largest := make([]int64, len(w.states)), int64(0)
+	for i := range all {
+		all[i] = earns(i)
+		largest = max(largest, all[i])
+	}
+	if largest >= most {
+		return w.priced(all, make([]int64, len(w.budgets)))
+	}
+	prices, top := make([]int64, len(w.budgets)), times(largest, int64(len(w.states))) // no way around a cycle earns more
 	for b, n := range w.budgets {
 		if n < most {
-			prices[b] = int64(len(w.states)) // no way around a cycle earns more
+			prices[b] = top
 		}
 	}
-	best := w.priced(counts, prices)
-	for lowered := 0; lowered >= 0; {
-		lowered = -1
-		for b := range prices {
-			if prices[b] == 0 {
-				continue
+	best := w.priced(all, prices)
+	step := int64(1)
+	for step*2 <= largest {
+		step *= 2
+	}
+	for ; step > 0; step /= 2 {
+		for lowered := 0; lowered >= 0; {
+			lowered = -1
+			for b := range prices {
+				if prices[b] < step {
+					continue
+				}
+				prices[b] -= step
+				if n := w.priced(all, prices); n < best || n == best && lowered < 0 {
+					best, lowered = n, b
+				}
+				prices[b] += step
 			}
-			prices[b]--
-			if n := w.priced(counts, prices); n < best || n == best && lowered < 0 {
-				best, lowered = n, b
+			if lowered >= 0 {
+				prices[lowered] -= step
 			}
-			prices[b]++
-		}
-		if lowered >= 0 {
-			prices[lowered]--
 		}
 	}
 	return best
 }
 
-// priced returns the price of all budgets together, and the most that a walk earns: one for each
-// state that counts, less the price of what it uses; most if it may earn any amount.
-func (w *walks) priced(counts func(waiting) bool, prices []int64) int64 {
+// priced returns the price of all budgets together, and the most that a walk earns less the price of
+// what it uses; most if it may earn any amount.
+func (w *walks) priced(earns, prices []int64) int64 {
 	earned := make([]int64, len(w.states)) // on the way to each state
 	for s := range earned[1:] {
 		earned[s+1] = -most
@@ -157,12 +184,9 @@ func (w *walks) priced(counts func(waiting) bool, prices []int64) int64 {
 		}
 		grown = false
 		for _, e := range w.edges {
-			n := earned[e.from]
+			n := earned[e.from] + earns[e.to]
 			for _, b := range e.uses {
 				n -= prices[b]
-			}
-			if counts(w.states[e.to]) {
-				n++
 			}
 			if earned[e.from] > -most && n > earned[e.to] {
 				earned[e.to], grown = n, true

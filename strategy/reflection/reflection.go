@@ -223,7 +223,7 @@ func (s *reflection) critique(resp llmclient.Response) nextstep.NextStep {
 		return s.withheld(calls)
 	}
 	s.notRun(calls, whyCritique)
-	c := read(resp.Message.Text())
+	c := ReadCritique(resp.Message.Text())
 	c.Approved = c.Approved && !frame.CutOff(resp.Finish) // the missing part is unknown
 	data := PromptData{Critique: c.Feedback}
 	s.critiques = append(s.critiques, c)

@@ -23,10 +23,10 @@ type Critique struct {
 // ("Approved - it needs work"), or if it is negated or made conditional ("not approved", "APPROVED.
 // But only if line 2 rhymes"). All other text is ignored: a critic that lists faults, and approves
 // at the end, has approved.
-func Approved(critique string) bool { return read(critique).Approved }
+func Approved(critique string) bool { return ReadCritique(critique).Approved }
 
-// read reads a critique, in JSON or in words.
-func read(text string) Critique {
+// ReadCritique reads a critique, in JSON or in words, as [Approved] does.
+func ReadCritique(text string) Critique {
 	if c, ok := readJSON(text); ok {
 		return c
 	}
