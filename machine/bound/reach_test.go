@@ -1,6 +1,7 @@
 package bound_test
 
 import (
+	"maps"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -18,6 +19,7 @@ import (
 	"github.com/segue-go/segue/strategy/reflection"
 	"github.com/segue-go/segue/strategy/retry"
 	"github.com/segue-go/segue/strategy/stepagent"
+	"github.com/segue-go/segue/strategy/workflow"
 	"github.com/segue-go/segue/tools"
 )
 
@@ -36,6 +38,9 @@ func asking(stepagent.Step) stepagent.StepResult {
 	}
 	return stepagent.Ask(request, again)
 }
+
+// third chooses what needs most.
+func third(workflow.Progress) string { return "c" }
 
 var request = llmclient.Request{Tools: oneTool}
 
@@ -61,6 +66,35 @@ func thorough(asks int) func() strategy.Strategy {
 // brief fails if it needs all of its steps.
 var brief = completetask.New(completetask.Config{MaxModelCalls: 2, MaxRetries: -1, OnLimit: completetask.LimitFail})
 
+// composed is a world of a composition, whose parts differ in what they need.
+func composed(main func() strategy.Strategy) *world {
+	w := alone(main)
+	for name, asks := range map[string]int{"a": 1, "b": 2, "c": 3} {
+		w.cfg.Strategies[name] = thorough(asks)
+	}
+	return w
+}
+
+// branches is a world of a composition of two parts at the same time.
+func branches(main func() strategy.Strategy) *world {
+	w := composed(main)
+	w.starts = 2
+	return w
+}
+
+// compositions lists worlds of package workflow.
+func compositions() map[string]*world {
+	return map[string]*world{
+		"sequence":             composed(workflow.Sequence(workflow.SequenceConfig{Parts: []workflow.Part{{Strategy: "a", Retries: 1}, {Strategy: "b"}}})),
+		"sequence, falls back": composed(workflow.Sequence(workflow.SequenceConfig{Parts: []workflow.Part{{Strategy: "b", Fallback: "a"}, {Name: "t", Tool: "t"}}})),
+		"parallel":             branches(workflow.Parallel(workflow.ParallelConfig{Parts: []workflow.Part{{Strategy: "a", Retries: 1}, {Strategy: "b"}}})),
+		"parallel, reduced":    branches(workflow.Parallel(workflow.ParallelConfig{Parts: []workflow.Part{{Strategy: "a"}, {Strategy: "b", Fallback: "a"}}, Reduce: &workflow.Part{Strategy: "a"}})),
+		"loop":                 composed(workflow.Loop(workflow.LoopConfig{Part: workflow.Part{Strategy: "b"}, MaxRounds: 2})),
+		"loop, judged":         composed(workflow.Loop(workflow.LoopConfig{Part: workflow.Part{Strategy: "a", Retries: prove.DepthOr(0, 1)}, Judge: &workflow.Part{Strategy: "b"}, MaxRounds: 2})),
+		"choose":               composed(workflow.Choose(workflow.ChooseConfig{Parts: []workflow.Part{{Strategy: "a"}, {Strategy: "c"}}, Route: third, RouteName: "third"})),
+	}
+}
+
 // reaching lists worlds whose bounds are reached, each of them.
 func reaching() map[string]*world {
 	thorough := thorough(prove.DepthOr(1, 2))
@@ -72,7 +106,8 @@ func reaching() map[string]*world {
 	together.apart = 3
 	wide := over(pre.New(pre.Config{Executor: "leaf", MaxSteps: 2, MaxRevisions: prove.DepthOr(-1, 1), MaxRetries: prove.DepthOr(-1, 1), Parallel: 4, Answer: pre.AnswerSynthesize}), thorough)
 	wide.apart = 2
-	return map[string]*world{
+	all := compositions()
+	maps.Copy(all, map[string]*world{
 		"plan, steps together":     together,
 		"plan, all steps together": wide,
 		"complete-task":            alone(completetask.New(completetask.Config{MaxModelCalls: 2})),
@@ -92,7 +127,8 @@ func reaching() map[string]*world {
 		"retry":                    over(retry.New(retry.Config{Strategy: "leaf", MaxRetries: 2}), thorough),
 		"generator":                over(reflection.New(reflection.Config{Generator: "leaf", MaxIterations: prove.DepthOr(2, 3)}), thorough),
 		"retry of generator":       nested,
-	}
+	})
+	return all
 }
 
 // For each strategy, and for compositions whose parts reach their bounds together, some run reaches
@@ -110,10 +146,18 @@ func TestOf_isReached(t *testing.T) {
 				require.EqualValues(t, b.ToolCalls.Most, l.ToolCalls, "tool calls")
 				return
 			}
-			require.Equal(t, []bound.Reason{{Limit: "tool_calls"}}, b.ToolCalls.By)
-			w.limits.ToolCalls, w.width = prove.DepthOr(1, 2), 2
+			require.Contains(t, b.ToolCalls.By, bound.Reason{Limit: "tool_calls"})
+			w.limits.ToolCalls, w.width = w.starts+prove.DepthOr(1, 2), 2
 			require.EqualValues(t, w.limits.ToolCalls, of(t, &w.cfg, w.limits).ToolCalls.Most)
 			require.Equal(t, w.limits.ToolCalls, w.explore(t).ToolCalls)
 		})
+	}
+}
+
+// One of several parts is chosen: the bound is that of the one that needs most, retries included.
+func TestOf_choose(t *testing.T) {
+	for retries, most := range []int64{1 + 3, 1 + 3, 1 + 3, 1 + 4} {
+		w := composed(workflow.Choose(workflow.ChooseConfig{Parts: []workflow.Part{{Strategy: "a", Retries: retries}, {Strategy: "c"}}, Router: &workflow.Part{Strategy: "a", Name: "router"}}))
+		require.Equal(t, most, of(t, &w.cfg, w.limits).ModelCalls.Most, retries)
 	}
 }

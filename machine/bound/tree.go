@@ -158,8 +158,8 @@ func (c *calculation) frame(p *part, s start) *subtree {
 	started, child, call := &subtree{}, &subtree{}, &subtree{}
 	switch {
 	case p.walks != nil:
-		children = 0
-		c.listed(started, p, s)
+		children, made.n = 0, counts{}
+		started = c.listed(p, s, offered)
 	case does.delegations > 0:
 		c.delegated(child, p, s)
 	}
@@ -195,13 +195,23 @@ func (p *part) callable(agents map[string]*machine.Agent, offered []string) []*m
 	return all
 }
 
-// listed adds what the Children of a frame use at most, on any walk through its states.
-func (c *calculation) listed(started *subtree, p *part, s start) {
-	in := make([]subtree, len(p.walks.names)) // what is started in each state
+// listed returns what a frame and its Children use at most, on any walk through its states.
+func (c *calculation) listed(p *part, s start, offered []string) *subtree {
+	in := make([]subtree, len(p.walks.names)) // what is used by and in each state
 	for i, name := range p.walks.names {
+		own := p.walks.states[i]
+		if i > 0 { // the initial state takes no step
+			in[i].n[steps] = 1
+		}
+		switch {
+		case own.awaits == nextstep.KindGetChatCompletion:
+			in[i].n[modelCalls] = 1
+		case own.awaits == nextstep.KindExecuteTools && (p.brings || len(offered) > 0):
+			in[i].n[toolCalls] = own.calls
+		}
 		for _, child := range p.said.Children[name] {
 			var calls int64
-			if p.walks.states[i].awaits == nextstep.KindExecuteTools {
+			if own.awaits == nextstep.KindExecuteTools {
 				calls, c.branches = 1, true
 			}
 			below := s.below(child.Strategy, child.Limits, calls)
@@ -223,7 +233,7 @@ func (c *calculation) listed(started *subtree, p *part, s start) {
 		}
 		all.depth, all.cut = max(all.depth, in[i].depth), all.cut || in[i].cut
 	}
-	started.add(all, 1)
+	return all
 }
 
 // delegated widens what a child uses to what one delegation uses at most: of each quantity what the

@@ -21,6 +21,9 @@ type walks struct {
 	names   []strategy.State
 	edges   []edge
 	budgets []int64 // the caps of the table, and the triggers that the Bounds of the strategy count
+
+	group []int // of each state: the first of the states that it leads to and that lead to it; nil: not known yet
+	home  []int // of each budget: the group whose moves alone use it, or -1
 }
 
 // waiting is a state, with the kind that it awaits and the most calls of one step.
@@ -129,8 +132,10 @@ func (w *walks) visits(counts func(waiting) bool) int64 {
 //
 // Every use of a budget is given a price. No walk earns more than all budgets cost together, and
 // what the best walk earns if it pays for what it uses. This holds whatever the prices are: the one
-// that lowers the sum most is lowered, for as long as none raises it, first in large steps.
+// that lowers the sum most is lowered, for as long as none raises it, first in large steps. A budget
+// that only the moves within a group of states use costs nothing if the walk does not come there.
 func (w *walks) most(earns func(i int) int64) int64 {
+	w.gather()
 	all, largest := make([]int64, len(w.states)), int64(0)
 	for i := range all {
 		all[i] = earns(i)
@@ -174,10 +179,19 @@ func (w *walks) most(earns func(i int) int64) int64 {
 // priced returns the price of all budgets together, and the most that a walk earns less the price of
 // what it uses; most if it may earn any amount.
 func (w *walks) priced(earns, prices []int64) int64 {
+	sum, toll := int64(0), make([]int64, len(w.states)) // what the budgets of each group cost together
+	for b, price := range prices {
+		if cost := times(price, w.budgets[b]); w.home[b] >= 0 {
+			toll[w.home[b]] = min(most, toll[w.home[b]]+cost)
+		} else {
+			sum = min(most, sum+cost)
+		}
+	}
 	earned := make([]int64, len(w.states)) // on the way to each state
 	for s := range earned[1:] {
 		earned[s+1] = -most
 	}
+	earned[0] = toll[w.group[0]]
 	for grown, rounds := true, 0; grown; rounds++ {
 		if rounds > len(w.states) {
 			return most
@@ -188,16 +202,57 @@ func (w *walks) priced(earns, prices []int64) int64 {
 			for _, b := range e.uses {
 				n -= prices[b]
 			}
+			if w.group[e.from] != w.group[e.to] {
+				n += toll[w.group[e.to]]
+			}
 			if earned[e.from] > -most && n > earned[e.to] {
 				earned[e.to], grown = n, true
 			}
 		}
 	}
-	sum := slices.Max(earned)
-	for b, price := range prices {
-		sum = min(most, sum+times(price, w.budgets[b]))
+	return min(most, sum+slices.Max(earned))
+}
+
+// gather finds the groups of states that lead to each other. A walk that leaves one never comes
+// back.
+func (w *walks) gather() {
+	if w.group != nil {
+		return
 	}
-	return sum
+	leads := make([][]bool, len(w.states))
+	for i := range leads {
+		leads[i] = make([]bool, len(w.states))
+		leads[i][i] = true
+	}
+	for range w.states {
+		for _, e := range w.edges {
+			for i := range leads {
+				leads[i][e.to] = leads[i][e.to] || leads[i][e.from]
+			}
+		}
+	}
+	for i := range leads {
+		first := 0
+		for !leads[first][i] || !leads[i][first] {
+			first++
+		}
+		w.group = append(w.group, first)
+	}
+	for b := range w.budgets {
+		home, used := -1, false
+		for _, e := range w.edges {
+			if !slices.Contains(e.uses, b) {
+				continue
+			}
+			if at := w.group[e.from]; at != w.group[e.to] || used && at != home {
+				home = -1
+			} else if !used {
+				home = at
+			}
+			used = true
+		}
+		w.home = append(w.home, home)
+	}
 }
 
 // times multiplies amounts; no product is above most.

@@ -26,6 +26,7 @@ type world struct {
 	plan   int // steps of submitted plans
 	apart  int // steps of submitted plans that wait for no other; 0: there are no such plans
 	width  int // most calls in a reply; 0: 1
+	starts int // calls by which it starts its parts
 }
 
 // run is a run in progress.
@@ -65,7 +66,7 @@ func (r *run) apply(rec machine.Record) {
 	}
 	for _, e := range r.m.Ready().Events {
 		if f, ok := e.Detail.(machine.ToolFinished); ok {
-			r.ended[e.Seq] += fmt.Sprint(" ", f.Output.CallID, f.Output.Status)
+			r.ended[e.Seq] += fmt.Sprint(" ", f.Output.CallID, f.Output.Status, f.Output.Output == "")
 		}
 	}
 	r.m.Advance()
@@ -123,7 +124,7 @@ func (r *run) key() string {
 			if s.Name == p.State && !s.Awaits.Final() {
 				memory, _ := st.(strategy.Snapshotter).Snapshot()
 				fmt.Fprint(&b, " ", p)
-				for _, said := range []string{`"status":"done"`, `"depends_on":[]`} { // steps of plans
+				for _, said := range []string{`"status":"done"`, `"depends_on":[]`, `"code":`} { // steps of plans, parts that failed
 					fmt.Fprint(&b, " ", strings.Count(string(memory), said))
 				}
 			}

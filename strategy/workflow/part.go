@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 	"text/template"
 
@@ -141,6 +142,8 @@ func compilePart(own Part, prompt string) (*part, error) {
 	switch {
 	case !nameRule.MatchString(p.Name):
 		report("give it a Name of at most 40 letters, digits, _ and -")
+	case slices.Contains(frame.In(frame.Ready, frame.Done, frame.Limited, frame.Failed), p.state):
+		report("every strategy has a state of this name: give it another Name")
 	case p.Strategy != "" && p.Tool != "":
 		report("Strategy and Tool are both set: set only one")
 	case p.Tool != "" && (p.Tools != nil || p.Limits != (delegation.Limits{})):

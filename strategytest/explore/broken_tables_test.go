@@ -129,6 +129,7 @@ var brokenTables = []broken{
 	})},
 	{name: "makes more calls than its Bounds say", law: explore.Bounds, twist: saying(strategy.Bounds{Calls: map[strategy.State]int{acting: 1}})},
 	{name: "offers a tool that its Bounds leave out", law: explore.Bounds, twist: saying(strategy.Bounds{Offers: []string{"look"}})},
+	{name: "starts a child that its Bounds do not list", law: explore.Bounds, twist: saying(strategy.Bounds{Children: map[strategy.State][]strategy.Child{}})},
 	{name: "asks again after each failure", law: explore.Ends, twist: twist{
 		factory: capped(strategy.Caps{"retries": strategy.Unbounded, "rounds": 2, "children": 1}, &twist{}),
 	}},

@@ -139,7 +139,17 @@ func (b *bounded) delegated(frame, child string, given delegation.Limits) {
 		return
 	}
 	b.started(frame, said)
-	has, says := reflect.ValueOf(given), reflect.ValueOf(said.ChildLimits)
+	limits := said.ChildLimits
+	if said.Children != nil {
+		state := b.states[frame]
+		at := slices.IndexFunc(said.Children[state], func(c strategy.Child) bool { return c.Strategy == child })
+		if at < 0 {
+			b.breaks(frame, "starts %q in state %q, and its Bounds do not list it", child, state)
+			return
+		}
+		limits = said.Children[state][at].Limits
+	}
+	has, says := reflect.ValueOf(given), reflect.ValueOf(limits)
 	for i := range says.NumField() {
 		most, n := says.Field(i).Int(), has.Field(i).Int()
 		name, _, _ := strings.Cut(says.Type().Field(i).Tag.Get("json"), ",")
