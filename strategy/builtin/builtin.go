@@ -112,7 +112,8 @@ func Keys(name string) []string {
 	return m.keys()
 }
 
-// Table returns the state machine of a strategy, or nil if the name is unknown.
+// Table returns the state machine of a strategy, or nil if the name is unknown. Those of package
+// workflow depend on the Config: it returns that of an example.
 func Table(name string) *strategy.Table {
 	m, ok := find(name)
 	if !ok {

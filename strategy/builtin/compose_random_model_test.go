@@ -167,7 +167,7 @@ func (v *voice) fitting() *llmclient.Response {
 	if v.req.Schema != nil {
 		return v.reply(one(v, `{"approved":true,"feedback":""}`, `{"approved":false,"feedback":"too long"}`))
 	}
-	return v.reply(one(v, "APPROVED", "Line 2 limps.", "the answer", "1. look\n2. think\n3. tell",
+	return v.reply(one(v, "APPROVED", "p0", "I take p1.", "Line 2 limps.", "the answer", "1. look\n2. think\n3. tell",
 		"Thought: look\nAction: look\nAction Input: {}", "Thought: ask\nAction: agent_n1\nAction Input: {\"goal\":\"part\"}",
 		"Thought: I know.\nFinal Answer: 42", `{"finish":true,"final_answer":"42"}`, `{"should_continue":false,"final_answer":"43"}`))
 }

@@ -18,6 +18,7 @@ import (
 	pre "github.com/segue-go/segue/strategy/planreviseexecute"
 	"github.com/segue-go/segue/strategy/retry"
 	"github.com/segue-go/segue/strategy/stepagent"
+	"github.com/segue-go/segue/strategy/workflow"
 )
 
 // mostNodes is the greatest number of strategies in a composition. Each may delegate to later ones,
@@ -93,6 +94,7 @@ var settable = map[string][]string{
 	"max_repeats":       {`1`, `-1`},
 	"max_result":        {`1`, `9`, `-1`},
 	"max_observed":      {`1`, `9`, `-1`},
+	"max_rounds":        {`1`, `2`},
 	"max_asks":          {`1`, `-1`},
 	"plan_every":        {`1`, `2`},
 	"max_plan_failures": {`1`, `-1`},
@@ -104,6 +106,9 @@ var settable = map[string][]string{
 // plain are the keys that do not change how a strategy works.
 var plain = []string{"model", "critic_model", "plan_model", "temperature", "max_tokens", "prompts"}
 
+// partKeys are the keys that hold parts of compositions: one, or a list.
+var partKeys = []string{"part", "parts", "reduce", "judge", "router", "otherwise"}
+
 // refs are the keys that name strategies.
 var refs = []string{"strategy", "generator", "executor", "executors"}
 
@@ -112,6 +117,7 @@ type composer struct {
 	kinds      []string
 	delegating []string                       // strategies that name others
 	withTools  []string                       // strategies that offer tools themselves
+	only       bool                           // draws few kinds of strategies
 	keys       map[string][]string            // the keys, by kind
 	takes      map[string]map[string][]string // the accepted values, by kind and key
 }
@@ -122,7 +128,7 @@ func newComposer(t *testing.T) *composer {
 	c := &composer{kinds: append(builtin.Names(), stepagent.Name), keys: map[string][]string{}, takes: map[string]map[string][]string{}}
 	c.kinds = slices.Compact(slices.Sorted(slices.Values(c.kinds)))
 	c.withTools = slices.DeleteFunc(slices.Clone(c.kinds), func(kind string) bool {
-		return slices.Contains([]string{builtin.LLMOnly, builtin.PlanAndExecute, pre.Name, retry.Name}, kind)
+		return slices.Contains([]string{builtin.LLMOnly, builtin.PlanAndExecute, pre.Name, retry.Name, workflow.NameSequence, workflow.NameParallel, workflow.NameLoop, workflow.NameChoose}, kind)
 	})
 	for _, kind := range c.kinds {
 		c.takes[kind] = map[string][]string{}
@@ -131,7 +137,7 @@ func newComposer(t *testing.T) *composer {
 				continue
 			}
 			c.keys[kind] = append(c.keys[kind], key)
-			if slices.Contains(refs, key) {
+			if slices.Contains(refs, key) || slices.Contains(partKeys, key) {
 				if !slices.Contains(c.delegating, kind) {
 					c.delegating = append(c.delegating, kind)
 				}
@@ -197,7 +203,7 @@ func (c *composer) draw(t *rapid.T) composition {
 		c.troubles(t, &p)
 	}
 	p.Agents = rapid.SampledFrom([]int{0, 2, 1, 2, 3}).Draw(t, "agents")
-	if rapid.IntRange(0, 11).Draw(t, "long steps") == 1 {
+	if !c.only && rapid.IntRange(0, 11).Draw(t, "long steps") == 1 {
 		p.Nodes = c.longSteps(t)
 		return p
 	}
@@ -270,7 +276,9 @@ func (p *composition) fans() bool { return len(p.agents()) > 0 || p.together() }
 
 // together reports whether steps of a plan may run at the same time.
 func (p *composition) together() bool {
-	return slices.ContainsFunc(p.Nodes, func(n composedNode) bool { return strings.Contains(n.Config, `"parallel"`) })
+	return slices.ContainsFunc(p.Nodes, func(n composedNode) bool {
+		return strings.Contains(n.Config, `"parallel"`) || n.Strategy == workflow.NameParallel
+	})
 }
 
 func (c *composer) input(t *rapid.T) delegation.Input {
@@ -310,6 +318,12 @@ func (c *composer) node(t *rapid.T, kind string, bare bool, i, n int) composedNo
 			}
 			continue
 		}
+		if slices.Contains(partKeys, key) {
+			if p := c.parts(t, key, i, n, &node); p != "" {
+				config[key] = json.RawMessage(p)
+			}
+			continue
+		}
 		if i+1 == n || rapid.IntRange(0, 9).Draw(t, key) == 0 {
 			continue
 		}
@@ -325,4 +339,51 @@ func (c *composer) node(t *rapid.T, kind string, bare bool, i, n int) composedNo
 	}
 	node.Config = string(must(json.Marshal(config)))
 	return node
+}
+
+// parts draws the value of a key that holds parts of strategy i of n; "" leaves it out. Parts are
+// called p0, p1 and so on.
+func (c *composer) parts(t *rapid.T, key string, i, n int, node *composedNode) string {
+	child := func() string {
+		if i+1 == n || rapid.IntRange(0, 9).Draw(t, "usual") == 0 {
+			return completetask.Name
+		}
+		at := rapid.IntRange(i+1, n-1).Draw(t, "child")
+		node.Children = append(node.Children, at)
+		return nodeName(at)
+	}
+	part := func(name string) workflow.Part {
+		p := workflow.Part{Name: name, Retries: rapid.SampledFrom([]int{0, 0, 1, 2}).Draw(t, "retries")}
+		p.OnFailure = rapid.SampledFrom([]workflow.FailurePolicy{"", workflow.FailureContinue}).Draw(t, "on failure")
+		if rapid.IntRange(0, 4).Draw(t, "tool") == 1 {
+			p.Tool = rapid.SampledFrom([]string{"look", "fails", "suspends"}).Draw(t, "of the run")
+		} else {
+			p.Strategy = child()
+			p.Tools = rapid.SampledFrom([][]string{nil, nil, {}, {"look"}}).Draw(t, "tools")
+			p.Limits.ModelCalls = rapid.SampledFrom([]int{0, 0, 2}).Draw(t, "model calls")
+		}
+		if rapid.IntRange(0, 3).Draw(t, "falls back") == 1 {
+			p.Fallback = child()
+		}
+		if rapid.IntRange(0, 5).Draw(t, "prompted") == 1 && p.Tool == "" {
+			p.Prompt = "{{.Goal}} {{.Last}} {{len .Results}} {{.Round}} {{.Failure}}"
+		}
+		return p
+	}
+	switch {
+	case key == "parts":
+		var all []workflow.Part
+		for at := range rapid.IntRange(1, 3).Draw(t, key) {
+			all = append(all, part(fmt.Sprint("p", at)))
+		}
+		return string(must(json.Marshal(all)))
+	case key == "part":
+		return string(must(json.Marshal(part("p0"))))
+	case rapid.Bool().Draw(t, key):
+		return ""
+	case key == "otherwise":
+		return `"p0"`
+	default:
+		return string(must(json.Marshal(part(key))))
+	}
 }

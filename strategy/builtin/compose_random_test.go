@@ -24,6 +24,8 @@ import (
 	"github.com/segue-go/segue/messages"
 	"github.com/segue-go/segue/orchestrator"
 	"github.com/segue-go/segue/strategy"
+	"github.com/segue-go/segue/strategy/completetask"
+	"github.com/segue-go/segue/strategy/workflow"
 )
 
 // TestRandomCompositions runs random trees of built-in strategies against models that say anything,
@@ -43,10 +45,22 @@ import (
 //     conversations may be compacted.
 //   - There is one terminal event, the last, and every frame that is entered is left, unless the
 //     run waits.
-func TestRandomCompositions(t *testing.T) {
-	shards := runtime.GOMAXPROCS(0)
-	manyChecks(t, max(1, prove.CasesOr(100)/shards))
+func TestRandomCompositions(t *testing.T) { newComposer(t).check(t, 100) }
+
+// TestRandomWorkflows holds compositions of package workflow, in each other and around
+// complete-task, to the same laws.
+func TestRandomWorkflows(t *testing.T) {
 	c := newComposer(t)
+	c.delegating = []string{workflow.NameSequence, workflow.NameParallel, workflow.NameLoop, workflow.NameChoose}
+	c.kinds = append([]string{completetask.Name}, c.delegating...)
+	c.withTools, c.only = c.kinds, true
+	c.check(t, 100)
+}
+
+// check checks so many cases, unless package prove says how many.
+func (c *composer) check(t *testing.T, cases int) {
+	shards := runtime.GOMAXPROCS(0)
+	manyChecks(t, max(1, prove.CasesOr(cases)/shards))
 	for shard := range shards {
 		t.Run(fmt.Sprintf("shard %d", shard), func(t *testing.T) {
 			t.Parallel()
@@ -59,7 +73,9 @@ func TestRandomCompositions(t *testing.T) {
 					t.Fatal(strings.Join(w.broken, "\n"))
 				}
 			})
-			seen.enough(t)
+			if !c.only {
+				seen.enough(t)
+			}
 		})
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/segue-go/segue/strategy/reasonactobserve"
 	"github.com/segue-go/segue/strategy/reflection"
 	"github.com/segue-go/segue/strategy/retry"
+	"github.com/segue-go/segue/strategy/workflow"
 	"github.com/segue-go/segue/tools"
 )
 
@@ -32,6 +33,10 @@ var makers = []maker{
 	of(reasonactobserve.Name, reasonactobserve.Table, reasonactobserve.New, reasonactobserve.Config{}),
 	of(reflection.Name, reflection.Table, reflection.New, reflection.Config{}),
 	of(retry.Name, retry.Table, retry.New, retry.Config{}),
+	of(workflow.NameSequence, workflow.SequenceTable, workflow.Sequence, workflow.SequenceConfig{}),
+	of(workflow.NameParallel, workflow.ParallelTable, workflow.Parallel, workflow.ParallelConfig{}),
+	of(workflow.NameLoop, workflow.LoopTable, workflow.Loop, workflow.LoopConfig{}),
+	of(workflow.NameChoose, workflow.ChooseTable, workflow.Choose, workflow.ChooseConfig{}),
 }
 
 // aliases are the names that other libraries use for the strategies.

@@ -20,6 +20,7 @@ import (
 	"github.com/segue-go/segue/strategy/reflection"
 	"github.com/segue-go/segue/strategy/retry"
 	"github.com/segue-go/segue/strategy/stepagent"
+	"github.com/segue-go/segue/strategy/workflow"
 )
 
 const statePages = "../../docs/states"
@@ -33,6 +34,10 @@ var tables = []*strategy.Table{
 	reflection.Table,
 	retry.Table,
 	stepagent.Table,
+	workflow.SequenceTable,
+	workflow.ParallelTable,
+	workflow.LoopTable,
+	workflow.ChooseTable,
 }
 
 // TestStatePages compares docs/states with the tables: there is one page for each, and no other.
@@ -61,9 +66,13 @@ func TestStatePages(t *testing.T) {
 // TestStates_areCovered finds, for each table, the test that its stories take every transition.
 // `make coverage` prints what they take.
 func TestStates_areCovered(t *testing.T) {
-	all := regexp.MustCompile(`(?m)^\tstrategytest\.RequireCoverage\(t, strategytest\.Stories\(t, .+, set\), 1, \w+\.Table\)$`)
+	all := regexp.MustCompile(`(?m)^\tstrategytest\.RequireCoverage\(t, strategytest\.Stories\(t, .+, set\), 1, \w+\.\w*Table\b.*\)$`)
 	for _, table := range tables {
-		file := filepath.Join("..", strings.ReplaceAll(table.Name, "-", ""), "stories_test.go")
+		folder := strings.ReplaceAll(table.Name, "-", "")
+		if strings.Contains("sequence parallel loop choose", table.Name) {
+			folder = "workflow"
+		}
+		file := filepath.Join("..", folder, "stories_test.go")
 		text, err := os.ReadFile(file)
 		require.NoError(t, err)
 		require.Regexp(t, all, string(text), file)

@@ -45,9 +45,9 @@ var unnoted = []string{"a plan of compacting tasks", "a plan of plans, at the sa
 func TestExplore(t *testing.T) {
 	all, figures := coverage.New(nil), new(strings.Builder)
 	figures.WriteString("| explored | paths | states | longest path | exhausted | violations |\n|---|---|---|---|---|---|\n")
-	subjects := slices.Concat(builtins(), compositions())
+	subjects := slices.Concat(builtins(), workflows(), compositions())
 	if os.Getenv(variable) != "" {
-		subjects = slices.Concat(subjects, rareBuiltins(), rareCompacting())
+		subjects = slices.Concat(subjects, rareBuiltins(), rareCompacting(), rareWorkflows())
 	}
 	for _, s := range subjects {
 		t.Run(s.name, func(t *testing.T) {

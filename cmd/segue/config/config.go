@@ -245,7 +245,8 @@ var (
 // placed returns a problem of the schema with its position; each unknown key has its own.
 func (c *Config) placed(p tools.Problem) []Problem {
 	if !strings.HasPrefix(p.Message, "unknown ") {
-		return []Problem{c.problem(p.Pointer, "%s%s", inWords(p.Pointer, p.Message), c.meantWord(p.Pointer, p.Message))}
+		message := wholeList(p.Pointer, p.Message)
+		return []Problem{c.problem(p.Pointer, "%s%s", inWords(p.Pointer, message), c.meantWord(p.Pointer, message))}
 	}
 	var all []Problem
 	for _, key := range sortedKeys(membersOf(c.valueAt(p.Pointer))) {

@@ -140,7 +140,7 @@ func TestConfig_problems(t *testing.T) {
 			"models: {main: {modeel: x, model: y}, other: {model: z}}\nagents:\n  planner: {strategy: reflexion, model: mian, children: [{agent: helpr}]}\n  helper: {description: d, model: other, tools: [read_flie], approval: {tools: {write_flie: ask}}}\ndefault: plannr\nprofils: {}\n",
 			[]string{
 				"1:17: models.main.modeel: there is no such key; did you mean model?",
-				`3:13: agents.planner.strategy: must be one of "complete-task", "llm-only", "plan-and-execute", "plan-revise-execute", "react", "reason-act-observe", "reflection", "retry", "tool-first", "default", "planning"; did you mean reflection?`,
+				`3:13: agents.planner.strategy: must be one of "complete-task", "choose", "llm-only", "loop", "parallel", "plan-and-execute", "plan-revise-execute", "react", "reason-act-observe", "reflection", "retry", "sequence", "tool-first", "default", "planning"; did you mean reflection?`,
 				`3:34: agents.planner.model: no model "mian" (did you mean main?); there are: main, other`,
 				`3:59: agents.planner.children[0].agent: no agent "helpr" (did you mean helper?); there are: helper, planner`,
 				`4:50: agents.helper.tools[0]: must be one of "list_files", "read_file", "write_file", "edit_file", "search_files", "ask_user", "read_result"; did you mean read_file?`,

@@ -27,9 +27,13 @@ func (a Agent) HandsOffTo() []string {
 	return names
 }
 
-// next returns the names of the agents that the agent can call, delegate to or hand over to.
+// next returns the names of the agents that the agent can call, delegate to, hand over to or be
+// composed of.
 func (a Agent) next() []string {
 	names := a.HandsOffTo()
+	for _, p := range a.parts() {
+		names = append(names, p.agents()...)
+	}
 	for _, child := range a.Children {
 		names = append(names, child.Agent)
 	}

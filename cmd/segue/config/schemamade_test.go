@@ -28,6 +28,7 @@ import (
 	"github.com/segue-go/segue/strategy/reasonactobserve"
 	"github.com/segue-go/segue/strategy/reflection"
 	"github.com/segue-go/segue/strategy/retry"
+	"github.com/segue-go/segue/strategy/workflow"
 	"github.com/segue-go/segue/tools"
 )
 
@@ -240,6 +241,11 @@ func madeStrategySchema(name string) node {
 	handoff.at("properties", "history")["enum"] = words(completetask.HistoryAll, completetask.HistoryGoal, completetask.HistoryLast)
 	handoff.at("properties", "strategy")["minLength"] = 1
 	handoff["required"] = []string{"strategy"}
+	for _, part := range []node{properties.at("parts", "items"), properties.at("part"), properties.at("reduce"), properties.at("judge"), properties.at("router")} {
+		part.at("properties", "on_failure")["enum"] = words(workflow.FailureStop, workflow.FailureContinue)
+		part.at("properties", "name")["pattern"] = "^[A-Za-z0-9_-]{0,40}$"
+		part.at("properties", "retries")["minimum"] = 0
+	}
 	for _, key := range leastOf(name) {
 		properties.at(key)["minimum"] = 0
 	}
@@ -288,6 +294,8 @@ func leastOf(name string) []string {
 		return []string{"max_steps"}
 	case reflection.Name:
 		return []string{"max_iterations"}
+	case workflow.NameLoop:
+		return []string{"max_rounds"}
 	default:
 		return nil
 	}

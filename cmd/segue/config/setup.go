@@ -162,7 +162,7 @@ func (a Agent) usesTools() bool {
 func (a Agent) asksModel() bool {
 	has := strategies.KeysOf(a.StrategyName())
 	_, needed := has.Executor()
-	return has["model"] || needed && len(a.children(asExecutor)) == 0
+	return has["model"] || needed && len(a.children(asExecutor)) == 0 || slices.ContainsFunc(a.parts(), partAt.usual)
 }
 
 func (c *Config) limits(agent string) delegation.Limits { return c.Agents[agent].Limits }
@@ -202,6 +202,9 @@ func (s *Setup) addAgent(agent reachedAgent, o Options) error {
 		}
 	}
 	has, executors := strategies.KeysOf(agent.StrategyName()), agent.children(asExecutor)
+	if composes(agent.StrategyName()) {
+		return s.addComposition(agent, o, config, offered)
+	}
 	if has["model"] {
 		config["model"] = address(agent.name)
 	}
@@ -224,12 +227,10 @@ func (s *Setup) addAgent(agent reachedAgent, o Options) error {
 		}
 		offered = nil
 	case needed:
-		worker := agent.name + "/" + completetask.Name
-		task := o.settings().Apply(map[string]any{"model": address(agent.name)}, strategies.KeysOf(completetask.Name))
-		if err := s.addStrategy(worker, completetask.Name, task, agent.Tools != nil, offered); err != nil {
+		worker := workerOf(agent.name)
+		if err := s.addWorker(agent, o, offered); err != nil {
 			return err
 		}
-		s.approvals[worker] = s.approvals[agent.name]
 		config[key], offered = worker, nil
 		if has["executors"] { // a plan may name them, and knows them by the names of their strategies
 			config[key] = completetask.Name
@@ -246,6 +247,15 @@ func (s *Setup) addAgent(agent reachedAgent, o Options) error {
 		s.Strategies[agent.name] = fit(s.Strategies[agent.name], nil, names)
 	}
 	return err
+}
+
+// addWorker adds a complete-task with an agent's own model, system prompt and tools.
+func (s *Setup) addWorker(agent reachedAgent, o Options, offered []string) error {
+	worker := workerOf(agent.name)
+	s.models[address(agent.name)] = s.config.ModelOf(agent.Agent)
+	s.approvals[worker] = s.approvals[agent.name]
+	task := o.settings().Apply(map[string]any{"model": address(agent.name)}, strategies.KeysOf(completetask.Name))
+	return s.addStrategy(worker, completetask.Name, task, agent.Tools != nil, offered)
 }
 
 // handOn sets the executors in the config of a strategy, and the limits if there is only one

@@ -3,8 +3,10 @@ package config
 import (
 	"path"
 	"regexp"
+	"strconv"
 	"strings"
 
+	"github.com/segue-go/segue/cmd/segue/internal/strategies"
 	"github.com/segue-go/segue/internal/similar"
 	"github.com/segue-go/segue/strategy/builtin"
 )
@@ -76,6 +78,18 @@ func inWords(pointer, message string) string {
 
 // quotedWord matches a word that a schema quotes.
 var quotedWord = regexp.MustCompile(`"([^"]*)"`)
+
+// wholeList replaces a list of strategies that a schema has cut off.
+func wholeList(pointer, message string) string {
+	if path.Base(pointer) != "strategy" || !strings.HasPrefix(message, "must be one of ") {
+		return message
+	}
+	quoted := make([]string, 0, 16)
+	for _, word := range strategies.Words() {
+		quoted = append(quoted, strconv.Quote(word))
+	}
+	return "must be one of " + strings.Join(quoted, ", ")
+}
 
 // meantWord returns a question about the word that somebody may have meant in the place of a value,
 // of those that a schema says it must be.

@@ -79,7 +79,7 @@ func graphCommand(c *cli.CLI) *cobra.Command {
 		Use:   "graph STRATEGY|--agent NAME",
 		Short: "Draw the state machine of a strategy",
 		Long: `Graph writes the state machine of a strategy as a Mermaid or Graphviz diagram. With --agent it is that of the strategy of an agent
-of the configuration, with the agents that it may hand over to.
+of the configuration, with the agents that it may hand over to; that of a composition has its parts as states.
 
 Strategies: ` + names,
 		Example: `  segue graph complete-task --format dot | dot -Tsvg > complete-task.svg
@@ -108,6 +108,7 @@ func runGraph(c *cli.CLI, f *graphFlags, args []string) error {
 		return errors.New("--config needs --agent: the state machine of a strategy is the same in every configuration")
 	}
 	record := tableRecord{}
+	var table *strategy.Table
 	if f.agent != "" {
 		cfg, _, err := c.ReadConfig(&f.config, nil)
 		if err != nil {
@@ -118,9 +119,11 @@ func runGraph(c *cli.CLI, f *graphFlags, args []string) error {
 		}
 		agent := cfg.Agents[f.agent]
 		record.Agent, record.Successors = f.agent, agent.HandsOffTo()
-		args = []string{agent.StrategyName()}
+		args, table = []string{agent.StrategyName()}, agent.Table()
 	}
-	table := builtin.Table(args[0])
+	if table == nil {
+		table = builtin.Table(args[0])
+	}
 	if table == nil {
 		return fmt.Errorf("no strategy %q; there are: %s", args[0], strings.Join(strategies.Names(), ", "))
 	}

@@ -1,0 +1,90 @@
+package config_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/segue-go/segue/cmd/segue/config"
+	"github.com/segue-go/segue/delegation"
+	"github.com/segue-go/segue/llmclient/scripted"
+	"github.com/segue-go/segue/machine"
+	"github.com/segue-go/segue/orchestrator"
+)
+
+const composed = `models:
+  large: {model: big}
+  small: {model: little}
+agents:
+  planner: {model: large, system: You plan., tools: [], limits: {model_calls: 3}}
+  writer: {model: small, tools: []}
+  checked:
+    strategy: loop
+    model: large
+    tools: []
+    config: {part: {strategy: writer}, judge: {}, max_rounds: 2}
+  report:
+    strategy: sequence
+    config:
+      parts: [{strategy: planner}, {strategy: checked, on_failure: continue, fallback: writer}]
+default: report
+`
+
+// Parts of a composition are agents, with models and limits of their own, or work with the model of
+// the composition.
+func TestSetup_composition(t *testing.T) {
+	c, err := config.Parse("segue.yaml", []byte(composed))
+	require.NoError(t, err)
+	made, err := c.Setup("report", config.Options{})
+	require.NoError(t, err)
+	require.ElementsMatch(t, []string{"report", "planner", "checked", "checked/complete-task", "writer"}, made.Strategies.Names())
+	model := scripted.New(scripted.Text("a plan"), scripted.Text("a text"), scripted.Text("APPROVED"))
+	o, err := orchestrator.New(orchestrator.Config{Client: model, Strategies: made.Strategies, Default: made.Strategy})
+	require.NoError(t, err)
+	var entered []string
+	limits := map[string]int{}
+	res, err := orchestrator.Collect(func(yield func(machine.Event, error) bool) {
+		for e, err := range o.Stream(t.Context(), orchestrator.Task{Input: delegation.Input{Goal: "go"}}) {
+			if f, ok := e.Detail.(machine.FrameEntered); ok {
+				entered = append(entered, e.Frame+" "+f.Strategy)
+				limits[f.Strategy] = f.Limits.ModelCalls
+			}
+			if !yield(e, err) {
+				return
+			}
+		}
+	})
+	require.NoError(t, err)
+	require.Equal(t, "a text", res.Output.Text())
+	require.Equal(t, []string{"0 report", "0.1 planner", "0.2 checked", "0.2.1 writer", "0.2.2 checked/complete-task"}, entered)
+	require.Equal(t, 3, limits["planner"])
+	var models []string
+	for _, r := range model.Requests() {
+		models = append(models, r.Model)
+	}
+	require.Equal(t, []string{"agent/planner", "agent/writer", "agent/checked"}, models)
+
+	require.Contains(t, c.Agents["report"].Table().Mermaid(), "planner --> checked: passed")
+}
+
+// What is wrong with a part is said where it stands.
+func TestParse_wrongParts(t *testing.T) {
+	for text, want := range map[string]string{
+		"{strategy: sequence, config: {parts: [{strategy: b}]}}":                              `agents.a.config.parts[0].strategy: no agent "b"; there are: a`,
+		"{strategy: loop, config: {part: {fallback: b}}}":                                     `agents.a.config.part.fallback: no agent "b"; there are: a`,
+		"{strategy: parallel, config: {parts: [{name: x y}]}}":                                "agents.a.config.parts[0].name",
+		"{strategy: choose, config: {parts: [{name: x}], otherwise: y}}":                      `there is no part "y"`,
+		"{strategy: sequence, config: {parts: [{strategy: a, retries: many}]}}":               "agents.a.config.parts[0].retries",
+		"{strategy: sequence, system: Be brief., config: {parts: [{tool: read_file}]}}":       "sequence asks no model itself",
+		"{strategy: sequence, config: {parts: [{tool: read_file, prompt: '{{.Nothing}}'}]}}":  "Nothing",
+		"{strategy: sequence, config: {parts: [{name: x}, {name: x}]}}":                       `two parts are called "x"`,
+		"{strategy: sequence, config: {parts: [{tool: read_file, on_failure: perhaps}]}}":     "agents.a.config.parts[0].on_failure",
+		"{strategy: sequence, config: {parts: [{tool: read_file, strategy: a, name: both}]}}": "Strategy and Tool are both set",
+	} {
+		c, err := config.Parse("segue.yaml", []byte("agents: {a: "+text+"}"))
+		if err == nil {
+			err = c.Try()
+		}
+		require.ErrorContains(t, err, want, text)
+	}
+}
