@@ -33,7 +33,7 @@
 //	strategy/retry                       runs another strategy again when it fails
 //	strategy/reasonactobserve            steps of three turns: decide, call tools, observe
 //	strategy/stepagent                   runs a Go function of yours as each step
-//	strategy/workflow                    composes strategies: in a row, at once, in a loop, by choice
+//	strategy/workflow                    composes strategies: a chain, all at once, a loop, a choice
 //	strategy/builtin                     these strategies by name, from JSON
 //	machine                              one run as data: records in, effects and events out
 //	machine/bound                        computes how much a run uses at most, before it

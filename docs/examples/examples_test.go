@@ -225,6 +225,7 @@ func TestPrograms(t *testing.T) {
 			},
 			"Dear editor, trains. <nil>\n",
 		},
+		{"workflow", []reply{{text: "1. sleep 2. arrive"}, {text: "You sleep and arive."}, {text: "You sleep and arrive."}}, "You sleep and arrive. <nil>\n"},
 		{"twice", []reply{{text: "It is a long story."}, {text: "It is a table."}}, "It is a table. <nil>\n"},
 		{"fallback", []reply{{status: 401}, {text: "The second."}}, "The second. <nil>\n"},
 		{
