@@ -32,7 +32,7 @@ type SequenceConfig struct {
 }
 
 // ParallelConfig configures parts that work at the same time, each on the goal of the composition.
-// Retries and Fallbacks begin when all have ended.
+// Retries and Fallbacks begin when all have ended. Each start of a part counts as a call of a tool.
 type ParallelConfig struct {
 	Parts []Part `json:"parts,omitempty"`
 

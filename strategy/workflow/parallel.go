@@ -58,7 +58,7 @@ func (s *flow) branch(i int, instead bool) (delegation.Input, error) {
 func (s *flow) attempt(i int, instead bool) Progress {
 	failure := ""
 	if err := s.tried[i].Err; err != nil && !instead {
-		failure = err.Message
+		failure = cut(err.Message)
 	}
 	return s.progress(s.together[i], failure)
 }
@@ -94,19 +94,14 @@ func (s *flow) startCall(i int, instead bool) (messages.ToolCall, error) {
 	return messages.ToolCall{ID: "part_" + p.Name, Name: startTool + string(state), Arguments: arguments}, err
 }
 
-// InheritBranches implements strategy.BranchInheritor.
-func (s *flow) InheritBranches(outs []strategy.BranchOutput) { s.branches = outs }
-
 // note notes what became of the parts at work. It returns the numbers of those that may be run again.
 func (s *flow) note(results []messages.ToolOutput) (again []int) {
 	outs, hopeless := map[string]delegation.Output{}, map[string]bool{}
 	for _, r := range results {
 		outs[r.CallID] = outputOf(r)
 	}
-	for _, b := range s.branches {
-		if p := s.together[s.numbered(b.CallID)]; p.Tool == "" || s.State() == fallingBack { // else it is an agent of the run
-			outs[b.CallID], hopeless[b.CallID] = b.Output, b.NoChild
-		}
+	for id, b := range s.takeBranches() {
+		outs[id], hopeless[id] = b.Output, b.NoChild
 	}
 	for _, i := range s.open {
 		p := s.together[i]
@@ -121,18 +116,8 @@ func (s *flow) note(results []messages.ToolOutput) (again []int) {
 			again = append(again, i)
 		}
 	}
-	s.open, s.branches = nil, nil
+	s.open = nil
 	return again
-}
-
-// numbered returns the number of the part that a call is for.
-func (s *flow) numbered(call string) int {
-	for i, p := range s.together {
-		if "part_"+p.Name == call {
-			return i
-		}
-	}
-	return 0
 }
 
 // stageEnded goes on when all parts at work have ended: with those that are run again, then with the
@@ -177,9 +162,6 @@ func (s *flow) level() int {
 
 // stageStopped notes what the parts at work came to when the run was stopped.
 func (s *flow) stageStopped() {
-	if len(s.tried) == 0 {
-		return
-	}
 	s.note(nil)
 	for _, r := range s.tried {
 		if r.Part != "" {

@@ -152,6 +152,7 @@ func compilePart(own Part, prompt string) (*part, error) {
 		report("Prompt and Input are both set: set only one")
 	case p.Retries < 0 || p.Retries > 100:
 		report("Retries: %d is not between 0 and 100", p.Retries)
+		p.Retries = 0
 	}
 	own = p.Part
 	if own.Tool != "" {

@@ -52,6 +52,11 @@ func (s *flow) Restore(snapshot json.RawMessage) error {
 	if len(m.Tried) != 0 && len(m.Tried) != len(s.together) {
 		return frame.Misfit("workflow", "it has another number of parts that work at the same time")
 	}
+	for i, r := range m.Tried {
+		if r.Part != "" && r.Part != s.together[i].Name {
+			return frame.Misfit("workflow", "other parts work at the same time")
+		}
+	}
 	for _, i := range m.Open {
 		if i < 0 || i >= len(m.Tried) {
 			return frame.Misfit("workflow", "a part is at work that there is not")

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/segue-go/segue/nextstep"
 	"github.com/segue-go/segue/strategy"
@@ -107,23 +108,28 @@ func (b *settings) add(p *part) {
 	}
 }
 
-// addStages adds the states of the parts of a Parallel.
+// addStages adds the states of the parts of a Parallel, each with their names as its phase.
 func (b *settings) addStages() {
-	retries, instead := 0, false
-	for _, p := range b.together {
-		retries, instead = max(retries, p.Retries), instead || p.instead != ""
+	add := func(state strategy.State, of func(*part) bool) bool {
+		var names []string
+		for _, p := range b.together {
+			if of(p) {
+				names = append(names, p.Name)
+			}
+		}
+		if names == nil {
+			return false
+		}
+		b.stages = append(b.stages, state)
+		b.states = append(b.states, strategy.StateRule{Name: state, Awaits: nextstep.KindExecuteTools, Phase: strings.Join(names, ", ")})
+		return true
 	}
-	b.stages = frame.In(working)
-	for i := range min(retries, 100) {
-		b.stages = append(b.stages, strategy.State(fmt.Sprint("retrying_", i+1)))
-		b.rule(frame.In(b.stages[i]), retried, b.stages[i+1])
+	add(working, func(*part) bool { return true })
+	for n := 1; add(strategy.State(fmt.Sprint("retrying_", n)), func(p *part) bool { return p.Retries >= n }); n++ {
+		b.rule(frame.In(b.stages[n-1]), retried, b.stages[n])
 	}
-	if instead {
-		b.rule(slices.Clone(b.stages), fellBack, fallingBack)
-		b.stages = append(b.stages, fallingBack)
-	}
-	for _, s := range b.stages {
-		b.states = append(b.states, strategy.StateRule{Name: s, Awaits: nextstep.KindExecuteTools})
+	if before := slices.Clone(b.stages); add(fallingBack, func(p *part) bool { return p.instead != "" }) {
+		b.rule(before, fellBack, fallingBack)
 	}
 }
 

@@ -35,6 +35,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/segue-go/segue/delegation"
@@ -170,7 +171,9 @@ func (s *flow) ProcessToolResults(results []messages.ToolOutput) nextstep.NextSt
 	if p == nil || p.Tool == "" || instead || len(results) != 1 {
 		return s.OutOfTurn()
 	}
-	s.branches = nil // the result has their texts
+	if b, ok := s.takeBranches()[results[0].CallID]; ok {
+		return s.ended(p, false, b.Output, !b.NoChild)
+	}
 	return s.ended(p, false, outputOf(results[0]), true)
 }
 
@@ -189,7 +192,7 @@ func (s *flow) ended(p *part, instead bool, out delegation.Output, hope bool) ne
 	s.keep(p, out)
 	if out.Err != nil && !instead {
 		if hope && retriable(out) && s.Can(retried) {
-			return s.begin(retried, p, out.Err.Message)
+			return s.begin(retried, p, cut(out.Err.Message))
 		}
 		if p.instead != "" && out.Err.Code != delegation.CodeUnknown {
 			return s.delegate(fellBack, p, p.Fallback, s.progress(p, ""))
@@ -200,6 +203,11 @@ func (s *flow) ended(p *part, instead bool, out delegation.Output, hope bool) ne
 		return s.fail(out.Err)
 	}
 	return s.next(s, p)
+}
+
+// cut shortens the description of a failure for a prompt.
+func cut(failure string) string {
+	return frame.Cut(failure, 4096, func() string { return "[cut off here: the text is longer]" })
 }
 
 // retriable reports whether another attempt may help.
@@ -268,8 +276,28 @@ func (s *flow) Inherit(out delegation.Output) {
 
 // Conclude implements strategy.Concluder.
 func (s *flow) Conclude(string) delegation.Output {
-	s.stageStopped()
+	if len(s.tried) > 0 {
+		s.stageStopped()
+	}
+	for _, b := range s.takeBranches() { // of one call: the part is an agent of the run
+		s.Inherit(b.Output)
+	}
 	return s.reached()
+}
+
+// InheritBranches implements strategy.BranchInheritor.
+func (s *flow) InheritBranches(outs []strategy.BranchOutput) { s.branches = outs }
+
+// takeBranches returns the outputs of calls that had one branch, by the ids of the calls.
+func (s *flow) takeBranches() map[string]strategy.BranchOutput {
+	outs, several := map[string]strategy.BranchOutput{}, map[string]bool{}
+	for _, b := range s.branches {
+		_, several[b.CallID] = outs[b.CallID]
+		outs[b.CallID] = b
+	}
+	s.branches = nil
+	maps.DeleteFunc(outs, func(id string, _ strategy.BranchOutput) bool { return several[id] })
+	return outs
 }
 
 // finish ends with the result, if a part has succeeded.
