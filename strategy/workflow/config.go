@@ -74,7 +74,7 @@ type ChooseConfig struct {
 	Router *Part `json:"router,omitempty"`
 
 	// Otherwise is the part that is chosen if Route or the Router names none, or the Router fails;
-	// "" means that the composition fails.
+	// "" means that the composition fails, unless there is but one part.
 	Otherwise string `json:"otherwise,omitempty"`
 }
 
@@ -270,6 +270,9 @@ func Choose(cfg ChooseConfig) func() strategy.Strategy {
 	parts := b.addAll(cfg.Parts, promptGoal)
 	for _, p := range parts {
 		b.choices = append(b.choices, p.Part)
+	}
+	if len(parts) == 1 {
+		cfg.Otherwise = cmp.Or(cfg.Otherwise, parts[0].Name)
 	}
 	by, from := b.function("Route", cfg.Route != nil, cfg.RouteName), frame.In(frame.Ready)
 	if cfg.Route == nil {

@@ -66,12 +66,12 @@ func TestConfig_zero(t *testing.T) {
 	for name, factory := range map[string]func() strategy.Strategy{
 		"sequence": sequence(), "parallel": workflow.Parallel(workflow.ParallelConfig{}), "loop": workflow.Loop(workflow.LoopConfig{MaxRounds: 1}), "choose": workflow.Choose(workflow.ChooseConfig{}),
 	} {
-		model := scripted.Reply{Times: -1, Deltas: []string{"complete-task"}}
+		model := scripted.Reply{Times: -1, Deltas: []string{"done"}}
 		o, err := orchestrator.New(orchestrator.Config{Client: scripted.New(model), Strategies: strategy.Set{"main": factory, "complete-task": set["complete-task"]}, Default: "main"})
 		require.NoError(t, err)
 		res, err := o.Run(t.Context(), orchestrator.Task{Input: delegation.Input{Goal: "go"}})
 		require.NoError(t, err, name)
-		require.Contains(t, res.Output.Text(), "complete-task", name)
+		require.Contains(t, res.Output.Text(), "done", name)
 		require.Len(t, res.Output.Messages, 2, name)
 	}
 }
@@ -106,7 +106,6 @@ func TestTable_fingerprint(t *testing.T) {
 		return workflow.Loop(workflow.LoopConfig{Until: loud, UntilName: name})
 	}
 	sum := func(f func() strategy.Strategy) string { return f().(strategy.Tabler).FSM().Table().Fingerprint() }
-	require.Equal(t, sum(loop("loud")), sum(loop("loud")))
 	require.NotEqual(t, sum(loop("loud")), sum(loop("quiet")))
 	require.Equal(t, sum(sequence(part{Name: "a"})), sum(sequence(part{Name: "a", Prompt: "again"})))
 	require.NotEqual(t, sum(sequence(part{Name: "a"})), sum(sequence(part{Name: "b"})))
