@@ -145,7 +145,7 @@ func Sequence(cfg SequenceConfig) func() strategy.Strategy {
 		if i := slices.Index(parts, p) + 1; i < len(parts) {
 			return s.begin(passed, parts[i], "")
 		}
-		return s.finish()
+		return s.finish(finished)
 	}
 	return b.factory()
 }
@@ -176,7 +176,7 @@ func Parallel(cfg ParallelConfig) func() strategy.Strategy {
 		if _, _, some := joined(s); p == nil && some && b.reducer != nil {
 			return s.begin(reduced, b.reducer, "")
 		}
-		return s.finish()
+		return s.finish(finished)
 	}
 	return b.factory()
 }
@@ -230,7 +230,7 @@ func Loop(cfg LoopConfig) func() strategy.Strategy {
 				return s.invalid(err)
 			}
 			if is {
-				return s.finishOn(good)
+				return s.finish(good)
 			}
 		}
 		if judge != nil {
@@ -245,7 +245,7 @@ func Loop(cfg LoopConfig) func() strategy.Strategy {
 func (s *flow) afterJudge(said Result) nextstep.NextStep {
 	c := reflection.ReadCritique(cmp.Or(string(said.Data), said.Text))
 	if said.Err == nil && c.Approved {
-		return s.finish()
+		return s.finish(finished)
 	}
 	s.feedback = c.Feedback
 	return s.again(rejected, false)
@@ -257,7 +257,7 @@ func (s *flow) again(on strategy.Trigger, well bool) nextstep.NextStep {
 	case s.Can(on):
 		return s.begin(on, s.body, "")
 	case well:
-		return s.finish()
+		return s.finish(finished)
 	default:
 		err := delegation.NewError(delegation.CodeLimit, fmt.Errorf("workflow: the limit of %d rounds is reached, and the result is not good", s.progress(nil, "").Round))
 		return s.Then(exhausted, nextstep.ReportError{Err: err, Output: s.reached()})
@@ -322,7 +322,7 @@ func Choose(cfg ChooseConfig) func() strategy.Strategy {
 		if p == b.router {
 			return take(s, s.choice(s.results[len(s.results)-1]))
 		}
-		return s.finish()
+		return s.finish(finished)
 	}
 	return b.factory()
 }
@@ -338,24 +338,17 @@ func (s *flow) choice(r Result) string {
 		text = data.Choice
 	}
 	isMark := func(c rune) bool { return !unicode.IsLetter(c) && !unicode.IsDigit(c) && c != '_' && c != '-' }
-	found := map[string]bool{}
+	words, found := strings.FieldsFunc(text, isMark), ""
 	for _, p := range s.choices {
-		if strings.EqualFold(strings.TrimFunc(text, isMark), p.Name) {
-			return p.Name
+		if !slices.ContainsFunc(words, func(word string) bool { return strings.EqualFold(word, p.Name) }) {
+			continue
 		}
-		for _, word := range strings.FieldsFunc(text, isMark) {
-			if strings.EqualFold(word, p.Name) {
-				found[p.Name] = true
-			}
+		if found != "" {
+			return ""
 		}
+		found = p.Name
 	}
-	if len(found) != 1 {
-		return ""
-	}
-	for name := range found {
-		text = name
-	}
-	return text
+	return found
 }
 
 // guarded calls a function of the user.

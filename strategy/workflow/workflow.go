@@ -301,15 +301,15 @@ func (s *flow) takeBranches() map[string]strategy.BranchOutput {
 }
 
 // finish ends with the result, if a part has succeeded.
-func (s *flow) finish() nextstep.NextStep { return s.finishOn(finished) }
-
-func (s *flow) finishOn(on strategy.Trigger) nextstep.NextStep {
+func (s *flow) finish(on strategy.Trigger) nextstep.NextStep {
 	text, data, ok := s.result(s)
 	if !ok {
 		return s.fail(s.results[len(s.results)-1].Err)
 	}
 	out := s.output(text, data)
-	out.Messages = append(out.Messages, messages.AssistantText(cmp.Or(text, string(data))))
+	if said := cmp.Or(text, string(data)); said != "" {
+		out.Messages = append(out.Messages, messages.AssistantText(said))
+	}
 	return s.Then(on, nextstep.Complete{Output: out})
 }
 

@@ -153,6 +153,16 @@ func TestUnknown_isFinal(t *testing.T) {
 	require.Len(t, failed.Output.ToolMetas(), 1)
 }
 
+// A tool may have nothing to say.
+func TestTool_empty(t *testing.T) {
+	s := sequence(part{Tool: "save"})()
+	call := s.Initialize(delegation.Input{Goal: "go"}).(nextstep.ExecuteTools).Calls[0]
+	done, ok := s.ProcessToolResults([]messages.ToolOutput{{CallID: call.ID, ToolName: "save", Status: messages.StatusOK}}).(nextstep.Complete)
+	require.True(t, ok)
+	require.Len(t, done.Output.Messages, 1)
+	require.NoError(t, done.Output.Messages.Validate())
+}
+
 // Strategies that are missing are found at set-up.
 func TestNames(t *testing.T) {
 	_, err := orchestrator.New(orchestrator.Config{Client: scripted.New(), Strategies: strategy.Set{"main": sequence(part{Strategy: "nobody"})}, Default: "main"})
