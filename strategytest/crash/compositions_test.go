@@ -12,6 +12,7 @@ import (
 	"github.com/segue-go/segue/strategy"
 	pre "github.com/segue-go/segue/strategy/planreviseexecute"
 	"github.com/segue-go/segue/strategy/retry"
+	"github.com/segue-go/segue/strategy/workflow"
 	"github.com/segue-go/segue/strategytest/crash"
 	"github.com/segue-go/segue/tools"
 )
@@ -93,6 +94,13 @@ func compositions() map[string]crash.Case {
 		"questions": of(set, append(every, plain, later, asks(tools.Definition{Name: "ask", ReadOnly: true}), asks(tools.Definition{Name: "order"})),
 			calls(call("c1", "agent"), call("c2", "ask"), call("c3", "order"), call("c4", "later")),
 			calls(call("c1", "order")), text("agent"), text("done")),
+		"parts together, in a loop, in a row": of(strategy.Set{
+			"main": workflow.Sequence(workflow.SequenceConfig{Parts: []workflow.Part{{Strategy: "both", Retries: 1}, {Tool: "pay"}, {Strategy: "loop"}}}),
+			"both": workflow.Parallel(workflow.ParallelConfig{Parts: []workflow.Part{{Name: "a", Strategy: "worker"}, {Name: "b", Strategy: "worker", Retries: 1}, {Tool: "book"}}}),
+			"loop": workflow.Loop(workflow.LoopConfig{Part: workflow.Part{Strategy: "worker"}, Judge: &workflow.Part{Strategy: "worker"}, MaxRounds: 2}), "worker": worker,
+		}, every,
+			calls(call("c1", "pay"), call("c2", "look")), text("a"), calls(call("c1", "pay")), text(""), calls(call("c1", "pay")), text("b"),
+			calls(call("c1", "pay")), text("draft"), text("no"), text("better"), text("APPROVED")),
 		"retry of a plan": of(strategy.Set{
 			"main": retry.New(retry.Config{Strategy: "plan", MaxRetries: 1}), "worker": worker, "lead": worker,
 			"plan": pre.New(pre.Config{Executor: "lead", Evaluation: pre.EvaluateNever, MaxRevisions: -1}),
