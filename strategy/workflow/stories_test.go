@@ -46,10 +46,10 @@ var set = strategy.Set{
 		{Name: "save", Tool: "write", Input: upper, OnFailure: goOn},
 	}}),
 	"voices": workflow.Parallel(workflow.ParallelConfig{Parts: []workflow.Part{
-		{Name: "first", Strategy: "executor", Retries: 1}, {Name: "second", Strategy: "careful", Fallback: "reviewer"}, {Tool: "look", OnFailure: goOn},
+		{Name: "first", Strategy: "executor", Retries: 1, Prompt: "1 {{.Goal}}"}, {Name: "second", Strategy: "careful", Fallback: "reviewer", Prompt: "2 {{.Goal}}"}, {Tool: "look", OnFailure: goOn},
 	}}),
 	"together": workflow.Parallel(workflow.ParallelConfig{
-		Parts:  []workflow.Part{{Name: "first", Strategy: "executor", Retries: 2, OnFailure: goOn}, {Name: "second", Strategy: "careful", OnFailure: goOn}},
+		Parts:  []workflow.Part{{Name: "first", Strategy: "executor", Retries: 2, OnFailure: goOn, Prompt: "1 {{.Goal}}"}, {Name: "second", Strategy: "careful", OnFailure: goOn, Prompt: "2 {{.Goal}}"}},
 		Reduce: &workflow.Part{Strategy: "reviewer", OnFailure: goOn},
 	}),
 	"until-loud":  workflow.Loop(workflow.LoopConfig{Part: workflow.Part{Strategy: "executor"}, Until: loud, UntilName: "loud", MaxRounds: 2}),
