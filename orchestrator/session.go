@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"iter"
 	"maps"
+	"math"
 	"slices"
 	"strconv"
 	"time"
@@ -31,6 +32,14 @@ type Session struct {
 	Name      string
 	Turns     int             // how many runs it has had; those of the session that it branched off do not count
 	Last      checkpoint.Head // of its last run
+}
+
+// Conversation is a session as far as the journal of its last run could be read.
+type Conversation struct {
+	Session
+	History  messages.History // see [Orchestrator.History]
+	Waits    []machine.Wait   // what the last run asks and nobody has answered yet; timers are none
+	Position Position         // behind what the History holds of the last run: [Orchestrator.Follow] yields what comes next
 }
 
 // turnOf returns which run of its session a run is.
@@ -94,12 +103,27 @@ func (o *Orchestrator) SessionRuns(ctx context.Context, namespace, session strin
 // [*JournalError], and a [*FactoryError] if the last run was begun with a [Task].Factory that
 // [Config].Factory does not know.
 func (o *Orchestrator) History(ctx context.Context, namespace, session string) (messages.History, error) {
-	last, _, err := o.lastTurn(ctx, namespace, session)
+	c, err := o.Conversation(ctx, namespace, session)
+	return c.History, err
+}
+
+// Conversation returns the history of a session, with what a client needs to go on with its last
+// run: to follow it if it is in progress, or to answer it if it waits. A session without runs has
+// no Turns. The errors are those of [Orchestrator.History].
+func (o *Orchestrator) Conversation(ctx context.Context, namespace, session string) (Conversation, error) {
+	c := Conversation{Session: Session{Namespace: namespace, Name: session}}
+	last, turn, err := o.lastTurn(ctx, namespace, session)
 	if err != nil || last == nil {
-		return nil, err
+		return c, err
 	}
-	history, _, err := o.turnIn(ctx, last.Key, nil)
-	return history, err
+	t, err := o.turnIn(ctx, last.Key, nil)
+	if err != nil {
+		return c, err
+	}
+	c.Turns, c.Last, c.History = turn, *last, t.history
+	c.Position = Position{Record: t.machine.Records(), Index: math.MaxInt32}
+	c.Waits, err = o.openWaits(ctx, last.Key, t.machine)
+	return c, err
 }
 
 // lastTurn returns the head of the last run of a session, and which it is; nil if there is none. It
@@ -117,38 +141,46 @@ func (o *Orchestrator) lastTurn(ctx context.Context, namespace, session string) 
 	return last, turn, nil
 }
 
-// turnIn returns the conversation of a run, and the strategy that has answered, as far as the
-// journal can be read with the strategies of this process, and with a factory where Config.Factory
-// has none.
-func (o *Orchestrator) turnIn(ctx context.Context, key checkpoint.Key, factory func() strategy.Strategy) (h messages.History, answered string, err error) {
+// turn is what a run has come to.
+type turn struct {
+	history  messages.History
+	answered string // the strategy that has answered; "": none
+	machine  *machine.Machine
+}
+
+// turnIn returns a run as far as its journal can be read with the strategies of this process, and
+// with a factory where Config.Factory has none.
+func (o *Orchestrator) turnIn(ctx context.Context, key checkpoint.Key, factory func() strategy.Strategy) (t turn, err error) {
 	rd, err := o.newReading(key, factory)
 	if err != nil {
-		return nil, "", err
+		return t, err
 	}
 	var started machine.Started
 	for stored, err := range rd.Records(ctx) {
 		if err != nil {
-			return nil, "", err
+			return t, err
 		}
 		rec, err := rd.Decode(stored)
 		if err != nil {
-			return nil, "", err
+			return t, err
 		}
 		if s, ok := rec.(machine.Started); ok {
 			started = s
 		}
 		if _, err = rd.Apply(ctx, rec); err != nil { // whoever has the factory can read what was said
-			return nil, "", err
+			return t, err
 		}
 	}
-	if rd.Machine.Run() == "" { // its strategy is not there any more
-		return lawful(append(started.Input.Messages.Clip(), goalOf(&started)...)), "", nil
+	if t.machine = rd.Machine; t.machine.Run() == "" { // its strategy is not there any more
+		t.history = lawful(append(started.Input.Messages.Clip(), goalOf(&started)...))
+		return t, nil
 	}
-	h = soFar(rd.Machine)
-	if s := rd.Machine.Started(); len(h) == 0 { // it has asked for nothing yet
+	h := soFar(t.machine)
+	if s := t.machine.Started(); len(h) == 0 { // it has asked for nothing yet
 		h = append(s.Input.Messages.Clip(), goalOf(&s)...)
 	}
-	return lawful(h), rd.Machine.Finished("", delegation.Output{}).Strategy, nil
+	t.history, t.answered = lawful(h), t.machine.Finished("", delegation.Output{}).Strategy
+	return t, nil
 }
 
 // soFar is the conversation of a run by now. The Machine says of every call without a result that
@@ -214,15 +246,15 @@ func (o *Orchestrator) continueSession(ctx context.Context, task *Task) error {
 	}
 	begins := task.Strategy != "" || task.Factory != nil
 	if last != nil && !(begins && len(task.Input.Messages) > 0) {
-		history, answered, err := o.turnIn(ctx, last.Key, task.Factory)
+		t, err := o.turnIn(ctx, last.Key, task.Factory)
 		if err != nil {
 			return err
 		}
 		if len(task.Input.Messages) == 0 {
-			task.Input.Messages = history
+			task.Input.Messages = t.history
 		}
-		if _, known := o.cfg.Strategies[answered]; known && !begins {
-			task.Strategy = answered
+		if _, known := o.cfg.Strategies[t.answered]; known && !begins {
+			task.Strategy = t.answered
 		}
 	}
 	if task.Run == "" {

@@ -283,3 +283,39 @@ func TestSession_handoffLasts(t *testing.T) {
 		require.Equal(t, want.system, model.Requests()[before].Messages[0].(messages.System).Text, "turn %d", i+1)
 	}
 }
+
+// A conversation says what its last run asks, and from where it is followed: all before that place
+// stands in the history, and nothing behind it does.
+func TestSession_conversation(t *testing.T) {
+	o := solver(t, scripted.New(scripted.Text("Hello Ann."), scripted.Calls(scripted.Call("ask_user", `{"question":"Where to?"}`, "1")), scripted.Text("To Rome.")),
+		stored(new(checkpoint.Memory)), with(tools.AskUser()))
+	c, err := o.Conversation(t.Context(), "", "chat")
+	require.NoError(t, err)
+	require.Equal(t, orchestrator.Conversation{Session: orchestrator.Session{Name: "chat"}}, c)
+	for _, goal := range []string{"I am Ann.", "Book a trip."} {
+		_, err = o.Run(t.Context(), turn(goal))
+		require.NoError(t, err)
+	}
+	c, err = o.Conversation(t.Context(), "", "chat")
+	require.NoError(t, err)
+	require.Equal(t, 2, c.Turns)
+	require.Equal(t, "chat.2", c.Last.Key.Run)
+	require.Equal(t, c.Last.Last, c.Position.Record)
+	require.Equal(t, "Where to?", c.Waits[0].Text)
+	require.Equal(t, []string{"user: I am Ann.", "assistant: Hello Ann.", "user: Book a trip.", "assistant: ", "tool: failed suspended"}, saidIn(c.History))
+
+	answer := machine.Reply{WaitID: c.Waits[0].ID, Text: "To Rome."}
+	require.NoError(t, o.Answer(t.Context(), c.Last.Key, answer))
+	answered, err := o.Conversation(t.Context(), "", "chat")
+	require.NoError(t, err)
+	require.Empty(t, answered.Waits, "the answer is in the inbox")
+	_, err = orchestrator.Collect(o.Resume(t.Context(), orchestrator.Resumption{Run: "chat.2"}))
+	require.NoError(t, err)
+	var kinds []machine.EventKind
+	for e, err := range o.Follow(t.Context(), c.Last.Key, c.Position) {
+		require.NoError(t, err)
+		kinds = append(kinds, e.Kind)
+	}
+	require.Equal(t, []machine.EventKind{machine.EventRunResumed, machine.EventWaitEnded}, kinds[:2])
+	require.Equal(t, machine.EventRunFinished, kinds[len(kinds)-1])
+}

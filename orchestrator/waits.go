@@ -74,11 +74,19 @@ func (o *Orchestrator) askedBy(ctx context.Context, w *Waiting) error {
 		return err
 	}
 	w.Goal = rd.Machine.Started().Input.Goal
-	answered, err := o.answeredWaits(ctx, w.Head.Key)
-	w.Waits = slices.DeleteFunc(slices.Clone(rd.Machine.Waits()), func(one machine.Wait) bool {
-		return one.Kind == machine.WaitTimer || answered[one.ID]
-	})
+	w.Waits, err = o.openWaits(ctx, w.Head.Key, rd.Machine)
 	return err
+}
+
+// openWaits returns what a run asks and nobody has answered.
+func (o *Orchestrator) openWaits(ctx context.Context, key checkpoint.Key, m *machine.Machine) ([]machine.Wait, error) {
+	if len(m.Waits()) == 0 {
+		return nil, nil
+	}
+	answered, err := o.answeredWaits(ctx, key)
+	return slices.DeleteFunc(slices.Clone(m.Waits()), func(one machine.Wait) bool {
+		return one.Kind == machine.WaitTimer || answered[one.ID]
+	}), err
 }
 
 // answeredWaits returns the waits of a run whose answers are in its inbox.

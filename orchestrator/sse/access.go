@@ -79,8 +79,8 @@ func Namespace(r *http.Request) string { return accessOf(r).namespace }
 // it. [Tasks] and [Replies] call it. If your own [Start] takes an id from a request, call
 // Authorized before you read or store anything of the run, and return its error unchanged.
 //
-// [Config].Owner and [Config].Authorize are the rules. A request that did not come from a Handler
-// has no rules, and may name no run.
+// [Config].Owner and [Config].Authorize are the rules. A request that did not come through a
+// Handler, or its [Handler.Guard], has no rules, and may name no run.
 func Authorized(r *http.Request, run string) error {
 	a := accessOf(r)
 	if a.owner == "" && a.authorize == nil {
@@ -122,7 +122,7 @@ func (a *access) newID() string {
 }
 
 // isOwner reports whether a text is a valid owner.
-func isOwner(s string) bool { return s != "" && len(s) < mostID-len(rand.Text()) && isPlain(s) }
+func isOwner(s string) bool { return s != "" && len(s) < mostSession-len(rand.Text()) && isPlain(s) }
 
 // isPlain reports whether a text is printable and has no slash.
 func isPlain(s string) bool {

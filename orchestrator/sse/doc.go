@@ -18,8 +18,9 @@
 // Each event has its kind as its name, and the JSON form of [machine.Event] in one line as its
 // data; docs/events.md describes them all. Its id is its position in the run: "7/2" is the second
 // event of record 7, in every stream of the run. Events that no journal keeps, such as deltas, have
-// the id of the event before them. A stream begins with a block that has only the id 0, of no
-// event, so that a browser has an id to send when it reconnects. The last event is run_finished; a
+// the id of the event before them. A stream begins with a block that has only an id, 0 or that of
+// the event after which it was asked for, so that a browser has an id to send when it reconnects.
+// The last event is run_finished; a
 // stream that ends without it was cut off. Lines that begin with a colon are comments, which keep
 // the connection alive while nothing happens.
 //
@@ -56,8 +57,8 @@
 //		Owner: func(r *http.Request) (string, error) { return userOf(r.Context()) },
 //	}
 //
-// With [Config].Owner the ids of a user's runs begin with the user and a colon, and a client names
-// no others. With [Config].Authorize your function decides about each id. With neither, a client
+// With [Config].Owner the ids of a user's runs and the names of its sessions begin with the user
+// and a colon, and a client names no others. With [Config].Authorize your function decides about each id. With neither, a client
 // may name no run: otherwise anybody who learns or guesses an id could read the conversation of the
 // run and answer its waits. The rules are checked before anything of the run is read or stored. An
 // id from a client must not hold a slash.
@@ -70,6 +71,13 @@
 //
 // A body must have at most [Config].MaxBody bytes and arrive within [Config].ReadTimeout, so that a
 // slow client does not hold resources for long.
+//
+// # A chat server
+//
+// The other routes of a chat server are methods of a Handler, under the same rules:
+// [Handler.Sessions] (new, list, history; a turn is a task with a session), [Handler.Waits],
+// [Handler.Stops] and [Handler.Notes]. With [Handler.Guard] the rules hold for a route of your own.
+// docs/chat-server.md is a whole server, with its page.
 //
 // # Front ends that know turns
 //

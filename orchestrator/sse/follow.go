@@ -1,6 +1,7 @@
 package sse
 
 import (
+	"cmp"
 	"context"
 	"net/http"
 	"strconv"
@@ -85,8 +86,8 @@ func (h *Handler) asked(r *http.Request) (key checkpoint.Key, after orchestrator
 	if err := Authorized(r, key.Run); err != nil {
 		return key, after, err
 	}
-	if after, err = positionOf(r.Header.Get("Last-Event-ID")); err != nil {
-		return key, after, bad("the Last-Event-ID is not that of an event", err)
+	if after, err = positionOf(cmp.Or(r.Header.Get("Last-Event-ID"), r.URL.Query().Get("after"))); err != nil {
+		return key, after, bad("the Last-Event-ID, or after, is not that of an event", err)
 	}
 	return key, after, nil
 }

@@ -42,7 +42,8 @@ type Config struct {
 	// Follow makes GET requests follow an existing run, by [orchestrator.Orchestrator.Follow]. The
 	// wildcard {run} of the pattern names the run, or else the query parameter run. The stream
 	// begins with the first event of the run, or after the event that the header Last-Event-ID
-	// names, which a browser's EventSource sends when it reconnects. Any number of clients may
+	// names, which a browser's EventSource sends when it reconnects, or else the query parameter
+	// after. Any number of clients may
 	// follow a run; they never start, stop or slow it. Owner or Authorize decide who may follow:
 	// with neither, nobody. A client that has all events of a run that has ended gets the status
 	// 204 (No Content). Nil: no run can be followed.
@@ -62,13 +63,14 @@ type Config struct {
 	Namespace func(r *http.Request) (string, error)
 
 	// Owner returns the owner of the runs of a request, such as the user or tenant that an outer
-	// handler has authenticated. The ids of an owner's runs begin with the owner and a colon: a
-	// client may name no other runs, and a run without an id gets such an id. An owner is printable
+	// handler has authenticated. The ids of an owner's runs, and the names of its sessions, begin
+	// with the owner and a colon: a client may name no others, and a run without an id gets such an
+	// id. An owner is printable
 	// text without a slash. An error refuses the request before its body is read.
 	Owner func(r *http.Request) (string, error)
 
 	// Authorize returns nil if a request may name a run: start a run with that id, resume it, or
-	// see how it ended. It is called before anything of the run is read or stored, and only for ids
+	// see how it ended. It is asked about the name of a session as well. It is called before anything of the run is read or stored, and only for ids
 	// that Owner allows. An error refuses the request; the client does not see the error, unless it
 	// is an [*Error], which is sent unchanged. If Authorize is nil, only Owner decides.
 	//

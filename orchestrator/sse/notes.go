@@ -22,51 +22,62 @@ import (
 // request. Errors are as [Error] says; a run that has ended is a 409 with the code "reply". The
 // store of the Orchestrator must be a [checkpoint.Inbox].
 func (h *Handler) Notes(o *orchestrator.Orchestrator) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if h.cors(w, r, http.MethodPost) {
-			return
+	return h.route(posts, func(w http.ResponseWriter, r *http.Request) error {
+		var body struct {
+			Run  string `json:"run"`
+			Text string `json:"text"`
 		}
-		limitReads(w, h.cfg.ReadTimeout)
-		if r.Method != http.MethodPost {
-			w.Header().Set("Allow", http.MethodPost)
-			h.refuse(w, r, &Error{Status: http.StatusMethodNotAllowed, Code: codeMethod, Message: "the method is not " + http.MethodPost})
-			return
+		if err := decode(r, &body); err != nil {
+			return err
 		}
-		if h.cfg.MaxBody > 0 {
-			r.Body = http.MaxBytesReader(w, r.Body, h.cfg.MaxBody)
+		switch {
+		case body.Run == "":
+			return bad("the body has no run", nil)
+		case strings.TrimSpace(body.Text) == "":
+			return bad("the body has no text", nil)
+		case len(body.Text) > machine.MaxNote:
+			return bad(fmt.Sprintf("the text has more than %d bytes", machine.MaxNote), nil)
 		}
-		if err := h.note(o, r); err != nil {
-			h.refuse(w, r, err)
-			return
+		err := Authorized(r, body.Run)
+		if err == nil {
+			err = o.Note(r.Context(), checkpoint.Key{Namespace: Namespace(r), Run: body.Run}, body.Text)
 		}
-		w.Header().Set("Cache-Control", "no-store")
-		w.WriteHeader(http.StatusAccepted)
+		if err == nil {
+			accepted(w)
+		}
+		return err
 	})
 }
 
-// note makes the note of a request.
-func (h *Handler) note(o *orchestrator.Orchestrator, r *http.Request) error {
-	r, err := h.withAccess(r)
-	if err != nil {
+// Stops returns a handler with which clients stop their runs, like [orchestrator.Orchestrator.Stop],
+// whichever process works on them. A request is a POST whose body is JSON (Content-Type
+// application/json):
+//
+//	{"run": "…", "now": true, "reason": "…"}
+//
+// Without "now" the run stops after the step in progress. The answer has the status 202 (Accepted)
+// and no body; the last event of the run tells when it has stopped. A run that has ended already is
+// no error. The rules are those of [Handler.Notes].
+func (h *Handler) Stops(o *orchestrator.Orchestrator) http.Handler {
+	return h.route(posts, func(w http.ResponseWriter, r *http.Request) error {
+		var body struct {
+			Run    string `json:"run"`
+			Now    bool   `json:"now"`
+			Reason string `json:"reason"`
+		}
+		if err := decode(r, &body); err != nil {
+			return err
+		}
+		if body.Run == "" {
+			return bad("the body has no run", nil)
+		}
+		err := Authorized(r, body.Run)
+		if err == nil {
+			err = o.Stop(r.Context(), checkpoint.Key{Namespace: Namespace(r), Run: body.Run}, body.Reason, body.Now)
+		}
+		if err == nil {
+			accepted(w)
+		}
 		return err
-	}
-	var body struct {
-		Run  string `json:"run"`
-		Text string `json:"text"`
-	}
-	if err := decode(r, &body); err != nil {
-		return err
-	}
-	switch {
-	case body.Run == "":
-		return bad("the body has no run", nil)
-	case strings.TrimSpace(body.Text) == "":
-		return bad("the body has no text", nil)
-	case len(body.Text) > machine.MaxNote:
-		return bad(fmt.Sprintf("the text has more than %d bytes", machine.MaxNote), nil)
-	}
-	if err := Authorized(r, body.Run); err != nil {
-		return err
-	}
-	return o.Note(r.Context(), checkpoint.Key{Namespace: Namespace(r), Run: body.Run}, body.Text)
+	})
 }

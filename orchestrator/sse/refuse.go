@@ -1,7 +1,6 @@
 package sse
 
 import (
-	"encoding/json"
 	"errors"
 	"net/http"
 	"os"
@@ -108,12 +107,8 @@ func (h *Handler) refuse(w http.ResponseWriter, r *http.Request, err error) {
 		} `json:"error"`
 	}
 	body.Error.Code, body.Error.Message = e.Code, textcut.Short(e.Message, 500) // it may hold text of the client
-	w.Header().Set("Content-Type", "application/json")
-	w.Header().Set("Cache-Control", "no-store")
-	w.Header().Set("X-Content-Type-Options", "nosniff")
 	if status == http.StatusRequestTimeout {
 		w.Header().Set("Connection", "close") // the rest of the body would come before the next request
 	}
-	w.WriteHeader(status)
-	_ = json.NewEncoder(w).Encode(body) // ignore the error: the client has disconnected
+	send(w, status, body)
 }

@@ -64,9 +64,9 @@ func setHeaders(h http.Header) {
 }
 
 // firstID has an id and no data: a browser stores the id and reports no event. So a browser that
-// reconnects sends an id even if it was cut off before the first event. Without an id it would
-// start a second run.
-const firstID = "id: 0\n\n"
+// reconnects sends an id even if it was cut off before the first event, and goes on where it was.
+// Without an id it would start a second run.
+func (s *stream) firstID() []byte { return []byte("id: " + s.id(new(machine.Event)) + "\n\n") }
 
 // begin sends the header and an id, and then keeps the connection alive; gone is called when a
 // comment cannot be sent. If this ResponseWriter cannot stream, begin returns an error and sends
@@ -82,7 +82,7 @@ func (s *stream) begin(keepAlive time.Duration, gone func()) error {
 	}
 	s.unlimit()
 	s.begun, s.err = true, err
-	_ = s.send([]byte(firstID)) // if it cannot be sent the first event cannot either
+	_ = s.send(s.firstID()) // if it cannot be sent the first event cannot either
 	if keepAlive > 0 {
 		s.beats.Go(func() { s.keepAlive(keepAlive, gone) })
 	}

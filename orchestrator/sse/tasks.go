@@ -23,19 +23,21 @@ import (
 //	{
 //	  "strategy": "solve",       // Task.Strategy
 //	  "run": "…",                // Task.Run
+//	  "session": "…",            // Task.Session, in place of a run
 //	  "goal": "…",               // Task.Input.Goal
 //	  "messages": {"v": 1, …},   // Task.Input.Messages, in the form of messages.History
 //	  "data": …                  // Task.Input.Data
 //	}
 //
 // An unknown field is an error. The limits are those of the Orchestrator. Only clients that
-// [Config].Owner or [Config].Authorize allow may set "run"; the others omit it, and find the id in
-// the events.
+// [Config].Owner or [Config].Authorize allow may set "run" or "session"; the others omit them, and
+// find the id in the events. A turn of a session whose last run is in progress is refused as in use.
 func Tasks(o *orchestrator.Orchestrator) Start {
 	return func(r *http.Request) (iter.Seq2[machine.Event, error], error) {
 		var body struct {
 			Strategy string           `json:"strategy"`
 			Run      string           `json:"run"`
+			Session  string           `json:"session"`
 			Goal     string           `json:"goal"`
 			Messages messages.History `json:"messages"`
 			Data     json.RawMessage  `json:"data"`
@@ -47,12 +49,22 @@ func Tasks(o *orchestrator.Orchestrator) Start {
 		if in.Goal == "" && len(in.Messages) == 0 && len(in.Data) == 0 {
 			return nil, bad("there is nothing to do: the body has neither goal nor messages nor data", nil)
 		}
-		if body.Run == "" {
+		var err error
+		switch {
+		case body.Session != "" && body.Run != "":
+			err = bad("the body has a run and a session: the session says the id of the run", nil)
+		case body.Session != "":
+			err = authorizedSession(r, body.Session)
+		case body.Run != "":
+			err = Authorized(r, body.Run)
+		default:
 			body.Run = accessOf(r).newID()
-		} else if err := Authorized(r, body.Run); err != nil {
+		}
+		if err != nil {
 			return nil, err
 		}
-		return o.Stream(r.Context(), orchestrator.Task{Strategy: body.Strategy, Run: body.Run, Namespace: Namespace(r), Input: in}), nil
+		task := orchestrator.Task{Strategy: body.Strategy, Run: body.Run, Session: body.Session, Namespace: Namespace(r), Input: in}
+		return o.Stream(r.Context(), task), nil
 	}
 }
 
