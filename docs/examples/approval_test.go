@@ -58,14 +58,28 @@ func (o *output) String() string {
 // approvalSite starts the web app and returns its address and what it logs.
 func approvalSite(t *testing.T, p *provider) (string, *output) {
 	t.Helper()
+	address := freeAddress(t)
+	log, _ := p.serve(t, t.TempDir(), "approval", address)
+	return "http://" + address, log
+}
+
+func freeAddress(t *testing.T) string {
+	t.Helper()
 	free, err := net.Listen("tcp", "localhost:0")
 	require.NoError(t, err)
-	address := free.Addr().String()
 	require.NoError(t, free.Close())
-	cmd, log := p.command(t, t.TempDir(), "approval", "-address", address), new(output)
+	return free.Addr().String()
+}
+
+// serve starts a program that serves, and returns what it logs, and what kills it.
+func (p *provider) serve(t *testing.T, dir, name, address string) (log *output, kill func()) {
+	t.Helper()
+	cmd := p.command(t, dir, name, "-address", address)
+	log = new(output)
 	cmd.Stderr = log
 	require.NoError(t, cmd.Start())
-	t.Cleanup(func() { _ = cmd.Process.Kill(); _ = waittest.Exit(t, cmd) })
+	kill = sync.OnceFunc(func() { _ = cmd.Process.Kill(); _ = waittest.Exit(t, cmd) })
+	t.Cleanup(kill)
 	require.Eventually(t, func() bool {
 		resp, err := http.Get("http://" + address)
 		if err == nil {
@@ -73,7 +87,7 @@ func approvalSite(t *testing.T, p *provider) (string, *output) {
 		}
 		return err == nil
 	}, 30*time.Second, 10*time.Millisecond, "%s", log)
-	return "http://" + address, log
+	return log, kill
 }
 
 // post posts a body, and returns the run that it is for and how the run ended.

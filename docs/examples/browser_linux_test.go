@@ -11,7 +11,7 @@ import (
 const hostile = `</code><img src=x onerror="document.title='taken'"><script>document.title='taken'</script>`
 
 // isWhole holds that the page is ours, and fits into its window.
-func (b *browser) isWhole() {
+func (b *browser) isWhole(title string) {
 	b.t.Helper()
 	var page struct {
 		Title        string
@@ -23,7 +23,7 @@ func (b *browser) isWhole() {
 		title: document.title, width: innerWidth, wide: document.documentElement.scrollWidth,
 		foreign: document.querySelectorAll('img, body script:not([type=module])').length,
 		scaled: visualViewport.scale, text: parseFloat(getComputedStyle(document.body).fontSize)}`, &page)
-	require.Equal(b.t, "Approval", page.Title)
+	require.Equal(b.t, title, page.Title)
 	require.Zero(b.t, page.Foreign, "elements that the page does not make")
 	require.Equal(b.t, 400, page.Width, "a page that does not fit its window is shrunk")
 	require.LessOrEqual(b.t, page.Wide, page.Width, "the page is wider than its window")
@@ -50,7 +50,7 @@ func TestApproval_inChromium(t *testing.T) {
 	b.reads("#talk p", goal, text[:len(text)/2])
 	b.reads("#status", "Working…")
 	b.reads("#waits p")
-	b.isWhole()
+	b.isWhole("Approval")
 	close(half)
 
 	waiting := func(arguments ...string) {
@@ -58,7 +58,7 @@ func TestApproval_inChromium(t *testing.T) {
 		b.reads("#waits code", arguments...)
 		b.reads("#talk p", goal, text)
 		b.reads("#status", "It waits for you.")
-		b.isWhole()
+		b.isWhole("Approval")
 	}
 	waiting(arguments...)
 	b.reload()
@@ -75,7 +75,7 @@ func TestApproval_inChromium(t *testing.T) {
 		b.reads("#status", "Done.")
 		b.reads("#talk p", goal, text, "Bob has it, Eve does not. "+hostile)
 		b.reads("#waits p")
-		b.isWhole()
+		b.isWhole("Approval")
 		b.reload()
 	}
 	require.Contains(t, log.String(), "to bob: "+hostile)

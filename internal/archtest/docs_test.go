@@ -51,6 +51,7 @@ var taught = map[string][]string{
 	"docs/web.md":        {"approval/main.go"},
 	"docs/testing.md":    {"testing/agent.go", "testing/agent_test.go"},
 
+	"docs/chat-server.md":           {"chatserver/main.go"},
 	"docs/proving-your-strategy.md": {"refunddraft/refund.go"},
 }
 

@@ -61,13 +61,10 @@ func newChat(t *testing.T, store *watched, edit ...func(*sse.Config)) *chat {
 	}
 	turns, err := sse.New(cfg)
 	require.NoError(t, err)
-	cfg.Start = sse.Replies(o)
-	replies, err := sse.New(cfg)
-	require.NoError(t, err)
 	site := http.NewServeMux()
 	site.Handle("POST /turns", turns)
 	site.Handle("GET /runs/{run}", turns)
-	site.Handle("POST /replies", replies)
+	site.Handle("/replies", turns.Replies(o))
 	site.Handle("/stops", turns.Stops(o))
 	site.Handle("/sessions", turns.Sessions(o))
 	site.Handle("GET /sessions/{session}", turns.Sessions(o))
@@ -285,6 +282,7 @@ func TestChat_rules(t *testing.T) {
 	}
 	c.ask("ann", http.MethodPost, "/stops", `{"run": "a.7"}`, http.StatusForbidden)
 	c.ask("ann", http.MethodGet, "/stops", "", http.StatusMethodNotAllowed)
+	c.ask("ann", http.MethodGet, "/replies", "", http.StatusMethodNotAllowed)
 	c.ask("ann", http.MethodPost, "/waits", "", http.StatusMethodNotAllowed)
 	c.ask("ann", http.MethodPut, "/sessions", "", http.StatusMethodNotAllowed)
 }

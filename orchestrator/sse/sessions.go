@@ -45,7 +45,8 @@ func formOf(s *orchestrator.Session) sessionForm {
 // [orchestrator.Task].Session. A turn is no part of it: a client posts {"session": "…", "goal":
 // "…"} to the route of [Tasks].
 //
-//	http.Handle("/sessions", handler.Sessions(o))
+//	http.Handle("GET /sessions", handler.Sessions(o))
+//	http.Handle("POST /sessions", handler.Sessions(o))
 //	http.Handle("GET /sessions/{session}", handler.Sessions(o))
 //
 // A POST returns a name for a new session, with the status 201 (Created). Nothing is stored before

@@ -97,6 +97,13 @@ func Replies(o *orchestrator.Orchestrator) Start {
 	}
 }
 
+// Replies returns a handler like h, for a route of its own, whose Start is [Replies].
+func (h *Handler) Replies(o *orchestrator.Orchestrator) http.Handler {
+	other := *h
+	other.cfg.Start, other.cfg.Methods, other.allow = Replies(o), posts, http.MethodPost
+	return &other
+}
+
 // decode decodes the whole body of a request.
 func decode(r *http.Request, v any) error {
 	if media, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || media != "application/json" {
