@@ -245,7 +245,7 @@ func (o *Orchestrator) continueSession(ctx context.Context, task *Task) error {
 		task.continues = last.Key.Run
 	}
 	begins := task.Strategy != "" || task.Factory != nil
-	if last != nil && !(begins && len(task.Input.Messages) > 0) {
+	if last != nil && (!begins || len(task.Input.Messages) == 0) {
 		t, err := o.turnIn(ctx, last.Key, task.Factory)
 		if err != nil {
 			return err
