@@ -58,10 +58,11 @@
 //	}
 //
 // With [Config].Owner the ids of a user's runs and the names of its sessions begin with the user
-// and a colon, and a client names no others. With [Config].Authorize your function decides about each id. With neither, a client
-// may name no run: otherwise anybody who learns or guesses an id could read the conversation of the
-// run and answer its waits. The rules are checked before anything of the run is read or stored. An
-// id from a client must not hold a slash.
+// and a colon, and a client names no others. With [Config].Authorize your function decides about
+// each id. With neither, a client may name no run: otherwise anybody who learns or guesses an id
+// could read the conversation of the run and answer its waits. The rules are checked before
+// anything of a run that a client names is read or stored. An id from a client must not hold a
+// slash.
 //
 // Runs of several tenants in one store are kept apart by [Config].Namespace: whatever id a client
 // of one tenant names, it never reaches a run of another one.
@@ -76,8 +77,8 @@
 //
 // The other routes of a chat server are methods of a Handler, under the same rules:
 // [Handler.Sessions] (new, list, history; a turn is a task with a session), [Handler.Waits],
-// [Handler.Replies], [Handler.Stops] and [Handler.Notes]. With [Handler.Guard] the rules hold for a route of your own.
-// docs/chat-server.md is a whole server, with its page.
+// [Handler.Replies], [Handler.Stops] and [Handler.Notes]. With [Handler.Guard] the rules hold for a
+// route of your own. docs/chat-server.md is a whole server, with its page.
 //
 // # Front ends that know turns
 //

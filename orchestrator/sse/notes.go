@@ -49,8 +49,8 @@ func (h *Handler) Notes(o *orchestrator.Orchestrator) http.Handler {
 	})
 }
 
-// Stops returns a handler with which clients stop their runs, like [orchestrator.Orchestrator.Stop],
-// whichever process works on them. A request is a POST whose body is JSON (Content-Type
+// Stops returns a handler with which clients stop their runs, whichever process works on them, like
+// [orchestrator.Orchestrator.Stop]. A request is a POST whose body is JSON (Content-Type
 // application/json):
 //
 //	{"run": "…", "now": true, "reason": "…"}

@@ -133,7 +133,8 @@ func conversation(o *orchestrator.Orchestrator, w http.ResponseWriter, r *http.R
 //	{"runs": [{"run": "…", "session": "…", "goal": "…", "updated": "…", "waits": [{"id": "…", …}]}]}
 //
 // A run that cannot be read is left out; [Config].OnError gets the reason. The rules are those of
-// [Handler.Sessions].
+// [Handler.Sessions]. All runs of the namespace that wait are read, so give users who share none a
+// [Config].Namespace each.
 func (h *Handler) Waits(o *orchestrator.Orchestrator) http.Handler {
 	type form struct {
 		Run     string         `json:"run"`

@@ -31,7 +31,8 @@ import (
 //
 // An unknown field is an error. The limits are those of the Orchestrator. Only clients that
 // [Config].Owner or [Config].Authorize allow may set "run" or "session"; the others omit them, and
-// find the id in the events. A turn of a session whose last run is in progress is refused as in use.
+// find the id in the events. A turn of a session whose last run is in progress is refused as in
+// use.
 func Tasks(o *orchestrator.Orchestrator) Start {
 	return func(r *http.Request) (iter.Seq2[machine.Event, error], error) {
 		var body struct {
