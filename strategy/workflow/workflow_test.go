@@ -1,6 +1,7 @@
 package workflow_test
 
 import (
+	"context"
 	"encoding/json"
 	"strings"
 	"testing"
@@ -129,7 +130,7 @@ func TestRestore_misfit(t *testing.T) {
 
 // A tool that is an agent leaves its whole output, with its work and its data.
 func TestTool_agent(t *testing.T) {
-	look := tools.NewInline(tools.Definition{Name: "look", ReadOnly: true}, func(struct{}) (string, error) { return "blue", nil })
+	look := tools.New(tools.Definition{Name: "look", ReadOnly: true}, func(context.Context, struct{}) (string, error) { return "blue", nil })
 	agent := orchestrator.AgentTool(orchestrator.Agent{Definition: tools.Definition{Name: "helper", Description: "Helps."}, Strategy: "helps"})
 	o, err := orchestrator.New(orchestrator.Config{
 		Client: scripted.New(scripted.Calls(scripted.Call("look", "{}", "c1")), scripted.Text("it is blue")), Tools: []tools.Tool{look, agent}, Default: "main",
