@@ -39,7 +39,7 @@ var allowed = map[string][]string{
 	"llmclient/llmclienttest":        {"messages", "tools", "llmclient", "github.com/stretchr/testify", "go.uber.org/goleak"},
 	"llmclient/policyclient":         {"messages", "tools", "llmclient", "markdownpolicy", "internal/prompts"},
 	"nextstep":                       {"messages", "delegation", "llmclient", "internal/jsonform"},
-	"strategy":                       {"messages", "delegation", "tools", "llmclient", "nextstep", "github.com/looplab/fsm"},
+	"strategy":                       {"internal/owntool", "messages", "delegation", "tools", "llmclient", "nextstep", "github.com/looplab/fsm"},
 	"strategy/completetask":          {"messages", "delegation", "tools", "llmclient", "nextstep", "strategy", "strategy/internal/frame", "strategy/toolsearch", "internal/prompts", "strategy/compaction", "strategy/internal/compact", "strategy/internal/search"},
 	"strategy/planreviseexecute":     {"internal/owntool", "messages", "delegation", "tools", "llmclient", "nextstep", "strategy", "strategy/internal/frame", "internal/prompts", "strategy/planreviseexecute/internal/plantext", "strategy/planreviseexecute/internal/planorder"},
 	"strategy/react":                 {"messages", "delegation", "markdownpolicy", "tools", "llmclient", "nextstep", "strategy", "strategy/internal/frame", "strategy/toolsearch", "internal/prompts", "strategy/compaction", "strategy/internal/compact", "strategy/internal/search"},
@@ -88,7 +88,7 @@ var allowed = map[string][]string{
 	"strategy/planreviseexecute/internal/planorder": {"delegation", "strategy/planreviseexecute/internal/plantext"},
 	"strategy/planreviseexecute/internal/plantext":  {},
 
-	"strategy/internal/frame":            {"internal/owntool", "messages", "delegation", "tools", "llmclient", "nextstep", "strategy", "internal/prompts", "internal/repeats", "strategy/compaction", "strategy/internal/compact", "strategy/internal/search", "internal/textcut"},
+	"strategy/internal/frame":            {"messages", "delegation", "tools", "llmclient", "nextstep", "strategy", "internal/prompts", "internal/repeats", "strategy/compaction", "strategy/internal/compact", "strategy/internal/search", "internal/textcut"},
 	"strategy/internal/compact":          {"internal/textcut", "messages", "tools", "llmclient", "nextstep", "internal/prompts", "internal/contentsize", "strategy/compaction"},
 	"strategy/internal/search":           {"messages", "tools", "internal/prompts", "strategy/toolsearch"},
 	"tools/internal/boundschema":         {"github.com/santhosh-tekuri/jsonschema/v6"},

@@ -24,10 +24,6 @@ var stepDefinition = tools.Definition{
 	Name:        ExecuteStep,
 	Description: "Carries out a step of the plan.",
 	Parameters:  json.RawMessage(`{"type":"object","properties":{"step":{"type":"string"},"goal":{"type":"string"}},"required":["step","goal"],"additionalProperties":false}`),
-	ReadOnly:    true, // what the executor calls is judged and recorded call by call
-	Idempotent:  true,
-	Timeout:     -1,
-	MaxResult:   -1,
 }
 
 // executes returns the executors, each once, the usual one first.
@@ -67,7 +63,7 @@ func (s *planReviseExecute) stepTools() []tools.Tool {
 		def := stepDefinition
 		def.Name = s.nameOfTool(name)
 		agent := strategy.Agent{Strategy: name, Limits: s.StepLimits, Tools: s.StepTools}
-		list = append(list, frame.AgentTool(def, agent, func(arguments string) (delegation.Input, error) { return s.inputOf(def.Name, arguments) }))
+		list = append(list, strategy.AgentTool(def, agent, func(arguments string) (delegation.Input, error) { return s.inputOf(def.Name, arguments) }))
 	}
 	return list
 }

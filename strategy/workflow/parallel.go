@@ -10,7 +10,6 @@ import (
 	"github.com/segue-go/segue/messages"
 	"github.com/segue-go/segue/nextstep"
 	"github.com/segue-go/segue/strategy"
-	"github.com/segue-go/segue/strategy/internal/frame"
 	"github.com/segue-go/segue/tools"
 )
 
@@ -21,10 +20,6 @@ const startTool = "run_"
 var startDefinition = tools.Definition{
 	Description: "Runs a part of a composition.",
 	Parameters:  json.RawMessage(`{"type":"object","properties":{"goal":{"type":"string"}},"required":["goal"],"additionalProperties":false}`),
-	ReadOnly:    true, // what the part calls is judged and recorded call by call
-	Idempotent:  true,
-	Timeout:     -1,
-	MaxResult:   -1,
 }
 
 // Tools implements strategy.ToolProvider.
@@ -34,7 +29,7 @@ func (s *flow) Tools() (list []tools.Tool) {
 			def := startDefinition
 			def.Name = startTool + string(state)
 			agent := strategy.Agent{Strategy: name, Limits: p.Limits, Tools: p.Tools}
-			list = append(list, frame.AgentTool(def, agent, func(string) (delegation.Input, error) { return s.branch(i, instead) }))
+			list = append(list, strategy.AgentTool(def, agent, func(string) (delegation.Input, error) { return s.branch(i, instead) }))
 		}
 		if p.Tool == "" {
 			start(p.state, p.Strategy, false)
