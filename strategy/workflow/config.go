@@ -32,7 +32,8 @@ type SequenceConfig struct {
 }
 
 // ParallelConfig configures parts that work at the same time, each on the goal of the composition.
-// Retries and Fallbacks begin when all have ended. Each start of a part counts as a call of a tool.
+// Retries and Fallbacks begin when all have ended. Each start of a part counts as a call of a tool:
+// the strategy brings a tool for each, such as "run_critic", which no model is offered.
 type ParallelConfig struct {
 	Parts []Part `json:"parts,omitempty"`
 

@@ -191,12 +191,12 @@ func (b *settings) Names() strategy.Names {
 	names := strategy.Names{Children: []string{}}
 	for _, p := range b.parts {
 		names.Tools = append(names.Tools, p.Tools...)
-		for _, list := range []struct {
-			to   *[]string
-			name string
-		}{{&names.Tools, p.Tool}, {&names.Children, p.Strategy}, {&names.Children, p.Fallback}} {
-			if list.name != "" && !slices.Contains(*list.to, list.name) {
-				*list.to = append(*list.to, list.name)
+		if p.Tool != "" {
+			names.Tools = append(names.Tools, p.Tool)
+		}
+		for _, name := range []string{p.Strategy, p.Fallback} {
+			if name != "" && !slices.Contains(names.Children, name) {
+				names.Children = append(names.Children, name)
 			}
 		}
 	}
