@@ -9,9 +9,4 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-type sum struct {
-	A int `json:"a"`
-	B int `json:"b"`
-}
-
 func noop(context.Context, string) (string, error) { return "3", nil }
