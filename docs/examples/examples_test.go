@@ -57,6 +57,7 @@ type request struct {
 		Role    string
 		Content any
 	}
+	Tools          []struct{ Function struct{ Name string } }
 	ResponseFormat struct {
 		JSONSchema struct {
 			Strict bool
