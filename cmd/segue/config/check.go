@@ -129,11 +129,15 @@ func (c *checker) checkAgent(name string) {
 	if len(executors) > 0 {
 		what += " with an executor"
 	}
+	workers := "the executor"
+	if composes(kind) {
+		workers = "its parts"
+	}
 	only := kind == builtin.LLMOnly && (a.Tools != nil || len(a.Children) > 0)
 	c.addIf(a.Model == "" && len(c.Models) > 1 && a.asksModel(), at, "there is more than one model; say which: model: %s", strings.Join(sortedKeys(c.Models), " or "))
 	c.addIf(len(a.MCP) > 0 && !a.usesTools(), at+"/mcp", "%s calls no tools; give them to another agent", what)
-	c.addIf(a.Model != "" && !a.asksModel(), at+"/model", "%s asks no model itself; say it of the executor", kind)
-	c.addIf(a.System != "" && !a.asksModel(), at+"/system", "%s asks no model itself; say it of the executor", kind)
+	c.addIf(a.Model != "" && !a.asksModel(), at+"/model", "%s asks no model itself; say it of %s", kind, workers)
+	c.addIf(a.System != "" && !a.asksModel(), at+"/system", "%s asks no model itself; say it of %s", kind, workers)
 	c.addIf(!a.callsTools() && len(a.children(asTool)) > 0 || only, at, "%s calls no tools; give them to another agent", what)
 	c.addIf(kind == builtin.ToolFirst && a.Tools != nil && len(a.Tools)+len(a.Children)+len(a.MCP) == 0, at+"/tools", "%s must call a tool, and there is none", kind)
 	c.addIf(len(executors) > 1 && !strategies.KeysOf(kind)["executors"], at+"/children", "%s takes one executor", kind)

@@ -86,6 +86,9 @@ func (a Agent) parts() []partAt {
 func (s *Setup) addComposition(agent reachedAgent, o Options, config map[string]any, offered []string) error {
 	worker, needed := workerOf(agent.name), false
 	for _, p := range partsIn(agent.StrategyName(), config) {
+		if other := s.config.Agents[p.strategy()].Description; p.text("description") == "" && other != "" {
+			p.said["description"] = other
+		}
 		_, bounded := p.said["limits"]
 		switch limits := s.config.limits(p.strategy()); {
 		case p.usual():

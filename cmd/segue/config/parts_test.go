@@ -1,6 +1,7 @@
 package config_test
 
 import (
+	"fmt"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -75,7 +76,7 @@ func TestParse_wrongParts(t *testing.T) {
 		"{strategy: parallel, config: {parts: [{name: x y}]}}":                                "agents.a.config.parts[0].name",
 		"{strategy: choose, config: {parts: [{name: x}], otherwise: y}}":                      `there is no part "y"`,
 		"{strategy: sequence, config: {parts: [{strategy: a, retries: many}]}}":               "agents.a.config.parts[0].retries",
-		"{strategy: sequence, system: Be brief., config: {parts: [{tool: read_file}]}}":       "sequence asks no model itself",
+		"{strategy: sequence, system: Be brief., config: {parts: [{tool: read_file}]}}":       "sequence asks no model itself; say it of its parts",
 		"{strategy: sequence, config: {parts: [{tool: read_file, prompt: '{{.Nothing}}'}]}}":  "Nothing",
 		"{strategy: sequence, config: {parts: [{name: x}, {name: x}]}}":                       `two parts are called "x"`,
 		"{strategy: sequence, config: {parts: [{tool: read_file, on_failure: perhaps}]}}":     "agents.a.config.parts[0].on_failure",
@@ -87,4 +88,23 @@ func TestParse_wrongParts(t *testing.T) {
 		}
 		require.ErrorContains(t, err, want, text)
 	}
+}
+
+// The router of a choice is told what the agents are for, in their own words or in those of the part.
+func TestSetup_choices(t *testing.T) {
+	c, err := config.Parse("segue.yaml", []byte(`agents:
+  maths: {description: Questions about numbers., tools: []}
+  history: {description: Questions about the past., tools: []}
+  desk: {strategy: choose, config: {parts: [{strategy: maths}, {strategy: history, description: Old times.}]}}
+default: desk
+`))
+	require.NoError(t, err)
+	made, err := c.Setup("desk", config.Options{})
+	require.NoError(t, err)
+	model := scripted.New(scripted.Text("maths"), scripted.Text("56"))
+	o, err := orchestrator.New(orchestrator.Config{Client: model, Strategies: made.Strategies, Default: made.Strategy})
+	require.NoError(t, err)
+	_, err = o.Run(t.Context(), orchestrator.Task{Input: delegation.Input{Goal: "What is 7 times 8?"}})
+	require.NoError(t, err)
+	require.Contains(t, fmt.Sprint(model.Requests()[0].Messages), "- maths: Questions about numbers.\n- history: Old times.\n")
 }
