@@ -26,6 +26,7 @@ func TestOutcome(t *testing.T) {
 		return delegation.NewError(delegation.CodeLimit, &machine.LimitError{Run: "r", Frame: "0", Limit: name, Max: 2})
 	}
 	plainLimit := &delegation.Error{Code: delegation.CodeLimit, Message: "completetask: the limit of 50 model calls is reached"}
+	rounds := &delegation.Error{Code: delegation.CodeLimit, Message: "workflow: the limit of 2 rounds is reached, and the result is not good"}
 	for _, tt := range []struct {
 		status machine.Status
 		err    error
@@ -39,6 +40,7 @@ func TestOutcome(t *testing.T) {
 		{machine.StatusLimit, limit("steps"), cli.ExitLimit, "machine: run r frame 0: the limit of 2 steps is reached; raise it with --max-steps"},
 		{machine.StatusLimit, limit("depth"), cli.ExitLimit, "machine: run r frame 0: the limit of 2 depth is reached"},
 		{machine.StatusLimit, plainLimit, cli.ExitLimit, plainLimit.Message + "; raise it with --max-steps"},
+		{machine.StatusLimit, rounds, cli.ExitLimit, rounds.Message + "; raise max_rounds of the loop"},
 		{machine.StatusStopped, errors.New("x"), cli.ExitInterrupted, "x"},
 		{machine.StatusFailed, provider(llmclient.CodeAuth), cli.ExitProvider, "llmclient: auth: m; check OPENAI_API_KEY (with api anthropic ANTHROPIC_API_KEY), or what the api_key_env of the model names"},
 		{machine.StatusFailed, provider(llmclient.CodeQuota), cli.ExitProvider, "llmclient: quota: m; check the credit of the account"},

@@ -125,6 +125,9 @@ func short(d time.Duration) string {
 
 // limitAdvice is advice for limits: --max-steps limits steps and model calls.
 func limitAdvice(err error) string {
+	if strings.Contains(err.Error(), " rounds is reached, and the result is not good") { // of package workflow
+		return "raise max_rounds of the loop"
+	}
 	if e, ok := errors.AsType[*machine.LimitError](err); ok && e.Limit != "steps" && e.Limit != "model_calls" {
 		return ""
 	}
