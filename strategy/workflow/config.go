@@ -108,7 +108,7 @@ A reviewer says about it:
 
 {{.}}
 
-Do it again, with this mended.{{end}}` + promptFailure
+Do the task again, with this mended. Reply with the result and nothing else.{{end}}` + promptFailure
 
 	promptJudge = `The task is: {{.Goal}}
 
@@ -116,7 +116,7 @@ This was done:
 
 {{.Last}}
 
-Judge it as a strict reviewer. If nothing has to change, reply with the one word APPROVED. Otherwise say what has to change.` + promptFailure
+Judge it as a strict reviewer. If nothing has to change, reply with the one word APPROVED. Otherwise say what has to change. Do not do the task.` + promptFailure
 
 	promptRouter = `Choose who does this task:
 
