@@ -341,7 +341,10 @@ func (s *flow) choice(r Result) string {
 	isMark := func(c rune) bool { return !unicode.IsLetter(c) && !unicode.IsDigit(c) && c != '_' && c != '-' }
 	words, found := strings.FieldsFunc(text, isMark), ""
 	for _, p := range s.choices {
-		if !slices.ContainsFunc(words, func(word string) bool { return strings.EqualFold(word, p.Name) }) {
+		isName := func(word string) bool {
+			return strings.EqualFold(word, p.Name) || strings.EqualFold(strings.Trim(word, "-_"), p.Name)
+		}
+		if !slices.ContainsFunc(words, isName) {
 			continue
 		}
 		if found != "" {

@@ -100,6 +100,25 @@ func TestFunctions_fail(t *testing.T) {
 	require.ErrorContains(t, s.Initialize(delegation.Input{Goal: "go"}).(nextstep.ReportError).Err, "workflow: Route panicked with a string")
 }
 
+// A router may write the name of a part in another way.
+func TestChoose_answers(t *testing.T) {
+	for said, want := range map[string]string{
+		"Maths.": "maths", `"maths"`: "maths", "**maths**": "maths", "_maths_": "maths", "-maths": "maths", "- maths: numbers": "maths", "`HELP-DESK`": "help-desk",
+		"The choice is maths.": "maths", "```json\n{\"choice\": \"maths\"}\n```": "maths", `{"choice": "Maths."}`: "maths",
+		"maths or help-desk": "", "mathematics": "", "neither": "",
+	} {
+		s := workflow.Choose(workflow.ChooseConfig{Parts: []part{{Name: "maths"}, {Name: "help-desk"}}, Router: &part{Strategy: "planner"}})()
+		require.IsType(t, nextstep.Delegate{}, s.Initialize(delegation.Input{Goal: "go"}))
+		s.ProcessDelegationResult(delegation.Output{Result: &said})
+		state := string(s.(strategy.Tabler).FSM().State())
+		if want == "" {
+			require.Equal(t, "failed", state, said)
+			continue
+		}
+		require.Equal(t, strings.ReplaceAll(want, "-", "_"), state, said)
+	}
+}
+
 // The tables of other parts, and of functions of other names, have other fingerprints: a stored run
 // is not resumed with them.
 func TestTable_fingerprint(t *testing.T) {
