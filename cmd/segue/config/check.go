@@ -129,10 +129,7 @@ func (c *checker) checkAgent(name string) {
 	if len(executors) > 0 {
 		what += " with an executor"
 	}
-	workers := "the executor"
-	if composes(kind) {
-		workers = "its parts"
-	}
+	workers := map[bool]string{true: "its parts", false: "the executor"}[composes(kind)]
 	only := kind == builtin.LLMOnly && (a.Tools != nil || len(a.Children) > 0)
 	c.addIf(a.Model == "" && len(c.Models) > 1 && a.asksModel(), at, "there is more than one model; say which: model: %s", strings.Join(sortedKeys(c.Models), " or "))
 	c.addIf(len(a.MCP) > 0 && !a.usesTools(), at+"/mcp", "%s calls no tools; give them to another agent", what)
