@@ -88,8 +88,13 @@ func (b *settings) addNamed(own Part, name, prompt string) *part {
 	}
 	p, err := compilePart(own, prompt)
 	b.report(err)
-	if slices.ContainsFunc(b.parts, func(q *part) bool { return q.Name == p.Name }) {
-		b.report(fmt.Errorf("workflow: two parts are called %q: give one another Name", p.Name))
+	for _, q := range b.parts {
+		switch {
+		case q.Name == p.Name:
+			b.report(fmt.Errorf("workflow: two parts are called %q: give one another Name", p.Name))
+		case slices.ContainsFunc(p.ends(), func(state strategy.State) bool { return slices.Contains(q.ends(), state) }):
+			b.report(fmt.Errorf("workflow: the parts %q and %q, or the Fallback of one, have the same state: give one another Name", q.Name, p.Name))
+		}
 	}
 	b.parts = append(b.parts, p)
 	return p
