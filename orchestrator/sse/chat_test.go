@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -312,6 +313,37 @@ func TestChat_unreadable(t *testing.T) {
 		require.Equal(t, http.StatusInternalServerError, w.Code)
 		require.Contains(t, w.Body.String(), `"internal"`)
 	}
+}
+
+// torn is a store in which the head of one run is damaged.
+type torn struct{ *watched }
+
+func (s torn) List(ctx context.Context, q checkpoint.Query) (checkpoint.Page, error) {
+	page, err := s.watched.List(ctx, q)
+	return page, errors.Join(err, fmt.Errorf("run %q: %w", "bob:x", checkpoint.ErrCorrupt))
+}
+
+// The damaged head of one run keeps no user from the lists, and is told to who runs the server.
+func TestChat_damaged(t *testing.T) {
+	store := new(watched)
+	c := newChat(t, store)
+	c.ask("ann", http.MethodPost, "/turns", turnOf("ann:a", "buy"), http.StatusOK)
+	o := agent(t, talking, with(echo("buy")), func(c *orchestrator.Config) {
+		c.Store, c.Approve = torn{store}, &orchestrator.ApprovalConfig{Tools: map[string]machine.ApprovalPolicy{"buy": machine.AskAlways}}
+	})
+	var told []error
+	h, err := sse.New(sse.Config{Start: sse.Tasks(o), Owner: user, OnError: func(_ *http.Request, err error) { told = append(told, err) }})
+	require.NoError(t, err)
+	for _, list := range []http.Handler{h.Sessions(o), h.Waits(o)} {
+		w, r := httptest.NewRecorder(), httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/", http.NoBody)
+		r.Header.Set("User", "ann")
+		list.ServeHTTP(w, r)
+		require.Equal(t, http.StatusOK, w.Code, "%s", w.Body)
+		require.Contains(t, w.Body.String(), `"ann:a.1"`)
+		require.NotContains(t, w.Body.String(), "bob")
+	}
+	require.Len(t, told, 2)
+	require.ErrorContains(t, told[0], "bob:x")
 }
 
 // A handler of the program's own decides by the same rules, and refuses in the same way.

@@ -3,6 +3,7 @@ package sse
 import (
 	"cmp"
 	"crypto/rand"
+	"errors"
 	"net/http"
 	"time"
 
@@ -71,7 +72,8 @@ func formOf(s *orchestrator.Session) sessionForm {
 // The name of a session obeys the rules of the id of a run: with Owner it begins with the owner and
 // a colon, and Authorize is called with it. The runs of the session have its name with a dot and
 // the turn behind it. [Config].Filter does not apply: a client that may name a session reads all of
-// its conversation. A list looks at the head of every run in the namespace.
+// its conversation. A list looks at the head of every run in the namespace; a damaged one is left
+// out, and [Config].OnError gets the reason.
 func (h *Handler) Sessions(o *orchestrator.Orchestrator) http.Handler {
 	return h.route(append(gets, posts...), func(w http.ResponseWriter, r *http.Request) error {
 		name := cmp.Or(r.PathValue("session"), r.URL.Query().Get("session"))
@@ -81,7 +83,7 @@ func (h *Handler) Sessions(o *orchestrator.Orchestrator) http.Handler {
 		case name != "":
 			return conversation(o, w, r, name)
 		default:
-			return sessions(o, w, r)
+			return h.sessions(o, w, r)
 		}
 	})
 }
@@ -95,13 +97,15 @@ func newSession(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-func sessions(o *orchestrator.Orchestrator, w http.ResponseWriter, r *http.Request) error {
+func (h *Handler) sessions(o *orchestrator.Orchestrator, w http.ResponseWriter, r *http.Request) error {
 	list := []sessionForm{}
 	for s, err := range o.Sessions(r.Context(), Namespace(r)) {
-		if err != nil {
+		switch {
+		case errors.Is(err, checkpoint.ErrCorrupt):
+			h.report(r, err)
+		case err != nil:
 			return err
-		}
-		if Authorized(r, s.Name) == nil {
+		case Authorized(r, s.Name) == nil:
 			list = append(list, formOf(&s))
 		}
 	}
@@ -146,18 +150,16 @@ func (h *Handler) Waits(o *orchestrator.Orchestrator) http.Handler {
 	return h.route(gets, func(w http.ResponseWriter, r *http.Request) error {
 		list := []form{}
 		for run, err := range o.Waits(r.Context(), checkpoint.Query{Namespace: Namespace(r)}) {
-			if err != nil && run.Head.Key.Run == "" {
-				return err
-			}
-			if Authorized(r, run.Head.Key.Run) != nil {
-				continue
-			}
-			if err != nil {
-				h.report(r, err)
-				continue
-			}
 			head := &run.Head
-			list = append(list, form{head.Key.Run, head.Header.Labels[orchestrator.LabelSession], run.Goal, head.Updated, run.Waits})
+			switch {
+			case head.Key.Run != "" && Authorized(r, head.Key.Run) != nil:
+			case err != nil && (head.Key.Run != "" || errors.Is(err, checkpoint.ErrCorrupt)):
+				h.report(r, err)
+			case err != nil:
+				return err
+			default:
+				list = append(list, form{head.Key.Run, head.Header.Labels[orchestrator.LabelSession], run.Goal, head.Updated, run.Waits})
+			}
 		}
 		send(w, http.StatusOK, map[string]any{"runs": list})
 		return nil
