@@ -29,7 +29,7 @@ func buy(_ context.Context, o order) (string, error) { return "bought " + o.Item
 // your own login in its place.
 func userOf(r *http.Request) (string, error) {
 	cookie, err := r.Cookie("user")
-	if err != nil {
+	if err != nil || cookie.Value == "" {
 		return "", &sse.Error{Status: http.StatusUnauthorized, Code: "login", Message: "Log in first."}
 	}
 	return cookie.Value, nil
