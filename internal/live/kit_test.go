@@ -24,6 +24,7 @@ import (
 	"github.com/segue-go/segue/messages"
 	"github.com/segue-go/segue/orchestrator"
 	"github.com/segue-go/segue/strategy/builtin"
+	"github.com/segue-go/segue/strategy/workflow"
 )
 
 const canary = "sk-canary-7f3a9c51e2"
@@ -288,15 +289,16 @@ func TestFromEnvironment(t *testing.T) {
 	require.Equal(t, filepath.Join("x", "meta_llama-3.1_8b.jsonl"), fileOf("x", "meta/llama-3.1:8b"))
 }
 
-// Every built-in strategy has a row, except those that are complete-task with other defaults. A
-// policy has one as soon as the project has it.
+// Every built-in strategy has a row, except those that are complete-task with other defaults, and
+// the compositions, which need parts. A policy has one as soon as the project has it.
 func TestRows(t *testing.T) {
 	var names []string
 	for _, s := range strategies {
 		names = append(names, s.name)
 	}
+	others := []string{builtin.ToolFirst, builtin.LLMOnly, workflow.NameSequence, workflow.NameParallel, workflow.NameLoop, workflow.NameChoose}
 	for _, name := range builtin.Names() {
-		if name != builtin.ToolFirst && name != builtin.LLMOnly {
+		if !slices.Contains(others, name) {
 			require.Contains(t, names, name)
 		}
 	}
