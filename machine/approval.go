@@ -228,13 +228,10 @@ func (e *effect) takes(v Verdict) bool {
 	}
 }
 
-// ReasonRefused is the reason of a result whose call was not approved.
-const ReasonRefused = "refused"
-
 // refuse gives a refused call its result.
 func (m *Machine) refuse(e *effect, why string) {
 	m.refundUnbegun(e)
-	m.endCall(e, m.callOutput(e, messages.StatusFailed, ReasonRefused, why))
+	m.endCall(e, m.callOutput(e, messages.StatusFailed, messages.ReasonRefused, why))
 }
 
 // approvalQuestion returns the wait that asks a person to approve a call.

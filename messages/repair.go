@@ -54,6 +54,7 @@ func (r Repair) String() string {
 const (
 	ReasonLimit      = "limit"      // the call was not made, because of a limit of tool calls: conclude, as further calls end the strategy
 	ReasonRepetition = "repetition" // the call was not made, because it was made before with the same result and nothing is new: conclude
+	ReasonRefused    = "refused"    // the call was not made, because it was not approved: do not make it again
 	ReasonSame       = "same"       // the call was made, and the result is the same as before, as [ToolOutput.ForModel] tells the model
 )
 

@@ -54,7 +54,7 @@ func TestApprove_changedBehind(t *testing.T) {
 				replying(func(machine.Wait) (machine.Reply, error) { return machine.Reply{Approve: true}, nil }))
 			res := ran(t, o, task("go"))
 			out := res.Output.ToolMetas()[0]
-			require.Equal(t, machine.ReasonRefused, out.Reason)
+			require.Equal(t, messages.ReasonRefused, out.Reason)
 			require.Equal(t, messages.StatusFailed, out.Status)
 			require.Contains(t, out.Output, "not what a person approved")
 			require.Zero(t, runs.Load())
@@ -88,7 +88,7 @@ func TestApprove_changedCallIsJudgedAgain(t *testing.T) {
 				require.EqualValues(t, 1, runs.Load())
 				continue
 			}
-			require.Equal(t, machine.ReasonRefused, out.Reason, "%s: %s", name, arguments)
+			require.Equal(t, messages.ReasonRefused, out.Reason, "%s: %s", name, arguments)
 			require.Zero(t, runs.Load())
 		}
 	}

@@ -266,7 +266,7 @@ func (l *line) describeStep(detail machine.Detail) {
 func (l *line) called(o *messages.ToolOutput, hasTool bool) {
 	l.level, l.text = slog.LevelDebug, "call ended"
 	switch o.Reason {
-	case machine.ReasonRefused, machine.ReasonNotOffered, tools.ReasonUnknownTool:
+	case messages.ReasonRefused, machine.ReasonNotOffered, tools.ReasonUnknownTool:
 		l.level, l.text = slog.LevelWarn, "call refused"
 	}
 	l.add("call", o.CallID)

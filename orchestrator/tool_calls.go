@@ -51,7 +51,7 @@ func (x *execution) callChanged(ctx context.Context, e *machine.Effect) (nextste
 // refuse returns the result of a call that is not allowed as a middleware changed it.
 func (x *execution) refuse(why string) nextstep.Answer {
 	c := &x.effect.Call
-	return nextstep.ToolResult{Output: messages.ToolOutput{CallID: c.ID, ToolName: c.Name, Status: messages.StatusFailed, Reason: machine.ReasonRefused, Output: why}}
+	return nextstep.ToolResult{Output: messages.ToolOutput{CallID: c.ID, ToolName: c.Name, Status: messages.StatusFailed, Reason: messages.ReasonRefused, Output: why}}
 }
 
 // refusesChanged says why a changed call is not allowed; "" if it is.

@@ -42,8 +42,8 @@ type Part struct {
 	Limits delegation.Limits `json:"limits,omitzero"` // of each run of the strategy
 
 	// Retries is how often the part is run again after a failure, in one frame altogether, at most
-	// 100. It is told the failure. What retry.Final says that another attempt cannot correct is not
-	// retried.
+	// 100. It is told the failure. A call that was refused is not retried, nor what retry.Final says
+	// that another attempt cannot correct.
 	Retries int `json:"retries,omitempty"`
 
 	// Fallback is a strategy that is run once instead of a part that has failed, with the same

@@ -210,8 +210,11 @@ func cut(failure string) string {
 	return frame.Cut(failure, 4096, func() string { return "[cut off here: the text is longer]" })
 }
 
-// retriable reports whether another attempt may help.
+// retriable reports whether another attempt may help: nobody is asked again who has said no.
 func retriable(out delegation.Output) bool {
+	if r, ok := out.Messages.Last().(messages.Tool); ok && r.Reason == messages.ReasonRefused {
+		return false
+	}
 	return out.Err != nil && !retry.Final(out.Err.Code) && !frame.Hopeless(out)
 }
 

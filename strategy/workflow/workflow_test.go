@@ -175,6 +175,14 @@ func TestUnknown_isFinal(t *testing.T) {
 	require.Len(t, failed.Output.ToolMetas(), 1)
 }
 
+// A call that a person has refused is not made again; the fallback may do without it.
+func TestRefused_isFinal(t *testing.T) {
+	s := sequence(part{Tool: "pay", Retries: 3, Fallback: "other"})()
+	call := s.Initialize(delegation.Input{Goal: "go"}).(nextstep.ExecuteTools).Calls[0]
+	step := s.ProcessToolResults([]messages.ToolOutput{{CallID: call.ID, ToolName: "pay", Status: messages.StatusFailed, Reason: messages.ReasonRefused, Output: "no"}})
+	require.Equal(t, "other", step.(nextstep.Delegate).Strategy)
+}
+
 // A tool may have nothing to say.
 func TestTool_empty(t *testing.T) {
 	s := sequence(part{Tool: "save"})()
