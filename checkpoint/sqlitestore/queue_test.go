@@ -92,7 +92,7 @@ func TestGroup_contexts(t *testing.T) {
 		}
 		queued(t, s, n)
 		cancel()
-		queued(t, s, n/3)
+		require.Eventually(t, func() bool { return sqlitestore.Waiting(s) == n/3 }, 20*time.Second, time.Millisecond, "the others have left")
 		free()
 		waittest.All(t, &all)
 		for i, err := range errs {
