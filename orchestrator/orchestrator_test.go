@@ -13,8 +13,8 @@ import (
 	"github.com/segue-go/segue/tools"
 )
 
-// S1-1, S4-21: the events of a run, in order: text that streams before a call comes before the events
-// of its tool, and stands in the history once.
+// S1-1, S4-21: the events of a run, in order: text that streams before a call comes before the
+// events of its tool, and stands in the history once.
 func TestS1_1_S4_21_eventOrder(t *testing.T) {
 	sequential := func(name string) tools.Tool {
 		return tools.NewRaw(tools.Definition{Name: name, Sequential: true}, func(ctx context.Context, _ string) (string, error) {

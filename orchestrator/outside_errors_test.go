@@ -170,8 +170,8 @@ func places(fail func() error) map[string]func(*orchestrator.Config) {
 	}
 }
 
-// Whoever returns an error whose methods panic, or panics with it, fails the step, and nothing else:
-// the run ends, its error can be read and asked, and the process lives.
+// Whoever returns an error whose methods panic, or panics with it, fails the step, and nothing
+// else: the run ends, its error can be read and asked, and the process lives.
 func TestForeignErrors(t *testing.T) {
 	for name, hostile := range hostiles() {
 		for how, fail := range map[string]func() error{"returned": func() error { return hostile }, "panicked with": func() error { panic(hostile) }} {

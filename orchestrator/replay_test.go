@@ -109,7 +109,8 @@ func TestReplay_toolRemoved(t *testing.T) {
 	require.Zero(t, runs.Load())
 }
 
-// A run whose task has brought its strategy is read, forked and imported where Config.Factory knows it.
+// A run whose task has brought its strategy is read, forked and imported where Config.Factory knows
+// it.
 func TestReplay_factory(t *testing.T) {
 	store := new(checkpoint.Memory)
 	o := solver(t, scripted.New(scripted.Text("done")), stored(store))

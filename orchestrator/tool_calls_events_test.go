@@ -84,8 +84,8 @@ func TestToolCalls_progressIsBounded(t *testing.T) {
 	require.Less(t, heard, most)
 }
 
-// S3-5, S4-15: every call has one result, in its place, whatever becomes of the others. It is told as
-// finished once, after it was told as started if its tool was called, and nothing follows.
+// S3-5, S4-15: every call has one result, in its place, whatever becomes of the others. It is told
+// as finished once, after it was told as started if its tool was called, and nothing follows.
 func TestS3_5_S4_15_toolCalls(t *testing.T) {
 	nothing := func(context.Context, string) (string, error) { return "", nil }
 	list := []tools.Tool{

@@ -30,8 +30,8 @@ type Agent struct {
 // Input makes the input of the branch from the arguments of the call. It must be pure. It is called
 // for calls of a model, too, which it should refuse; its error becomes the failed result of the
 // call. What the agent calls is judged and recorded call by call, so the call of the agent itself
-// counts as read-only and idempotent. It has no time-out, and its result is not cut, unless def says
-// otherwise.
+// counts as read-only and idempotent. It has no time-out, and its result is not cut, unless def
+// says otherwise.
 func AgentTool(def tools.Definition, agent Agent, input func(arguments string) (delegation.Input, error)) tools.Tool {
 	def.ReadOnly, def.Idempotent = true, true
 	if def.Timeout == 0 {

@@ -39,8 +39,8 @@ func (e *explorer) short() {
 	}
 }
 
-// along shows the strategy at the last answer of a path. Call it for the paths that this path begins
-// with, too. It returns the step that is pending then; nil if there is none.
+// along shows the strategy at the last answer of a path. Call it for the paths that this path
+// begins with, too. It returns the step that is pending then; nil if there is none.
 func (e *explorer) along(path []answer) nextstep.NextStep {
 	shown := false
 	look := func(st strategy.Strategy) {

@@ -31,8 +31,8 @@ var oddTexts = []string{
 	strings.Repeat("é", 200),
 }
 
-// apart uses keys that a careless key, path, pattern or collation takes for one another, or that are
-// one text when they are put together carelessly.
+// apart uses keys that a careless key, path, pattern or collation takes for one another, or that
+// are one text when they are put together carelessly.
 func apart(p *pair) error {
 	long := strings.Repeat("é", 255)
 	keys := []checkpoint.Key{
@@ -67,8 +67,8 @@ func apart(p *pair) error {
 	return p.compare(keys...)
 }
 
-// noRunID uses texts that no store need take, as ids and as namespaces: each is refused, and nothing
-// is kept under it, nor under what is left of it when it is cut or made valid.
+// noRunID uses texts that no store need take, as ids and as namespaces: each is refused, and
+// nothing is kept under it, nor under what is left of it when it is cut or made valid.
 func noRunID(p *pair) error {
 	long := strings.Repeat("é", checkpoint.MaxRunID/2)
 	for _, id := range []string{"", long + "x", long + long, "a\x00b", "\x00", "a\xff", "\xed\xa0\x80", long[:checkpoint.MaxRunID-1]} {

@@ -6,9 +6,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A user sees an answer as it is written, reloads the page in its midst, and loses nothing; is asked
-// by a server that is killed then, and answers the next one; and cancels an answer. Another user
-// sees none of it.
+// A user sees an answer as it is written, reloads the page in its midst, and loses nothing; is
+// asked by a server that is killed then, and answers the next one; and cancels an answer. Another
+// user sees none of it.
 func TestChatserver_inChromium(t *testing.T) {
 	t.Parallel()
 	half := make(chan struct{})

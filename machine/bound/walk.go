@@ -132,8 +132,9 @@ func (w *walks) visits(counts func(waiting) bool) int64 {
 //
 // Every use of a budget is given a price. No walk earns more than all budgets cost together, and
 // what the best walk earns if it pays for what it uses. This holds whatever the prices are: the one
-// that lowers the sum most is lowered, for as long as none raises it, first in large steps. A budget
-// that only the moves within a group of states use costs nothing if the walk does not come there.
+// that lowers the sum most is lowered, for as long as none raises it, first in large steps. A
+// budget that only the moves within a group of states use costs nothing if the walk does not come
+// there.
 func (w *walks) most(earns func(i int) int64) int64 {
 	w.gather()
 	all, largest := make([]int64, len(w.states)), int64(0)
@@ -176,8 +177,8 @@ func (w *walks) most(earns func(i int) int64) int64 {
 	return best
 }
 
-// priced returns the price of all budgets together, and the most that a walk earns less the price of
-// what it uses; most if it may earn any amount.
+// priced returns the price of all budgets together, and the most that a walk earns less the price
+// of what it uses; most if it may earn any amount.
 func (w *walks) priced(earns, prices []int64) int64 {
 	sum, toll := int64(0), make([]int64, len(w.states)) // what the budgets of each group cost together
 	for b, price := range prices {

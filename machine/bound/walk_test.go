@@ -9,8 +9,8 @@ import (
 	"github.com/segue-go/segue/nextstep"
 )
 
-// No walk earns more by the states that it enters than most says: caps shared by rules, self-loops and cycles
-// over several states included.
+// No walk earns more by the states that it enters than most says: caps shared by rules, self-loops
+// and cycles over several states included.
 func TestMost_isNotExceeded(t *testing.T) {
 	kinds := []nextstep.Kind{nextstep.KindGetChatCompletion, nextstep.KindExecuteTools, nextstep.KindDelegate}
 	rapid.Check(t, func(t *rapid.T) {

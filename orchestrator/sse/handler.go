@@ -70,9 +70,10 @@ type Config struct {
 	Owner func(r *http.Request) (string, error)
 
 	// Authorize returns nil if a request may name a run: start a run with that id, resume it, or
-	// see how it ended. It is asked about the name of a session as well. It is called before anything of the run is read or stored, and only for ids
-	// that Owner allows. An error refuses the request; the client does not see the error, unless it
-	// is an [*Error], which is sent unchanged. If Authorize is nil, only Owner decides.
+	// see how it ended. It is asked about the name of a session as well. It is called before
+	// anything of the run is read or stored, and only for ids that Owner allows. An error refuses
+	// the request; the client does not see the error, unless it is an [*Error], which is sent
+	// unchanged. If Authorize is nil, only Owner decides.
 	//
 	// With neither Owner nor Authorize, clients may name no runs: [Tasks] gives each run a new id,
 	// and [Replies] refuses every request. Otherwise anybody who knows an id could read somebody

@@ -54,8 +54,8 @@ type LoopConfig struct {
 	UntilName string              `json:"-"`
 
 	// Judge judges results that Until, if there is one, has not found good; its default Name is
-	// "judge". Its text is read as reflection.Approved says, and what is not approved is told to the
-	// part as Feedback. A judge that fails with FailureContinue has not approved.
+	// "judge". Its text is read as reflection.Approved says, and what is not approved is told to
+	// the part as Feedback. A judge that fails with FailureContinue has not approved.
 	Judge *Part `json:"judge,omitempty"`
 
 	MaxRounds int `json:"max_rounds,omitempty"` // 0 means 3, negative is an error

@@ -89,7 +89,8 @@ func (s *flow) startCall(i int, instead bool) (messages.ToolCall, error) {
 	return messages.ToolCall{ID: "part_" + p.Name, Name: startTool + string(state), Arguments: arguments}, err
 }
 
-// note notes what became of the parts at work. It returns the numbers of those that may be run again.
+// note notes what became of the parts at work. It returns the numbers of those that may be run
+// again.
 func (s *flow) note(results []messages.ToolOutput) (again []int) {
 	outs, hopeless := map[string]delegation.Output{}, map[string]bool{}
 	for _, r := range results {
@@ -115,8 +116,8 @@ func (s *flow) note(results []messages.ToolOutput) (again []int) {
 	return again
 }
 
-// stageEnded goes on when all parts at work have ended: with those that are run again, then with the
-// Fallbacks.
+// stageEnded goes on when all parts at work have ended: with those that are run again, then with
+// the Fallbacks.
 func (s *flow) stageEnded(results []messages.ToolOutput) nextstep.NextStep {
 	level := s.level()
 	var again, instead []int

@@ -5,24 +5,24 @@
 //		"report": workflow.Sequence(workflow.SequenceConfig{Parts: []workflow.Part{
 //			{Strategy: "planner"}, {Strategy: "executor", Retries: 1}, {Strategy: "reviewer"},
 //		}}),
-//		"planner":  completetask.New(completetask.Config{System: "You make plans.", Model: "large"}),
+//		"planner":  completetask.New(completetask.Config{System: "You plan.", Model: "large"}),
 //		"executor": completetask.New(completetask.Config{System: "You carry out plans."}),
-//		"reviewer": completetask.New(completetask.Config{System: "You correct reports.", Tools: []string{"read_file"}}),
+//		"reviewer": completetask.New(completetask.Config{System: "You correct reports."}),
 //	}
 //
-// A [Part] is a strategy of the Set, which may be a composition in turn, or a tool or an agent of the
-// run. Its model and its system prompt are those of its strategy; its tools, limits, input, and what
-// happens when it fails stand in the Part.
+// A [Part] is a strategy of the Set, which may be a composition in turn, or a tool or an agent of
+// the run. Its model and its system prompt are those of its strategy; its tools, limits, input, and
+// what happens when it fails stand in the Part.
 //
 // A part gets the input of the composition, with a goal of its own: by default the goal of the
-// composition, and what the parts before it have come to, as far as it needs that. The result is the
-// text and the data of the last part that succeeded or, of a Parallel, those of all. The messages of
-// the output are the conversation of the input, the goal and the result; the work of the parts is in
-// the Parts of the output.
+// composition, and what the parts before it have come to, as far as it needs that. The result is
+// the text and the data of the last part that succeeded or, of a Parallel, those of all. The
+// messages of the output are the conversation of the input, the goal and the result; the work of
+// the parts is in the Parts of the output.
 //
 // Each composition is a state machine of its own: its states are its parts. So diagrams, events,
-// coverage and explorations name the parts, and a stored run is not resumed with other parts, or with
-// a function of another name. [SequenceTable] and the like are those of examples.
+// coverage and explorations name the parts, and a stored run is not resumed with other parts, or
+// with a function of another name. [SequenceTable] and the like are those of examples.
 //
 // The metadata hold "parts", a list of [Result], and "repaired", the repairs of the input messages.
 //

@@ -174,8 +174,8 @@ func (w *walk) takeOver(ready machine.Ready, rec machine.Record) {
 	}
 }
 
-// through returns the record as it is read back from a journal, in a walk that looks closely: nothing
-// that is looked at is shared with other walks.
+// through returns the record as it is read back from a journal, in a walk that looks closely:
+// nothing that is looked at is shared with other walks.
 func (w *walk) through(rec machine.Record) (machine.Record, error) {
 	if w.as != closely {
 		return rec, nil

@@ -41,8 +41,8 @@ func (r *running) lose() {
 	r.lost = true
 }
 
-// outcome returns what suspend was given, nil: nothing, and whether the result of the call answers a
-// question that was lost: it is none that a person has brought about.
+// outcome returns what suspend was given, nil: nothing, and whether the result of the call answers
+// a question that was lost: it is none that a person has brought about.
 func (r *running) outcome() (suspended error, lost bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

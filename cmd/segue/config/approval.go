@@ -30,8 +30,8 @@ func (s *Setup) Approve(r machine.ApprovalRequest) machine.Verdict {
 }
 
 // ApprovalSaid returns what the approval of an agent says, such as "default: always", "write_file:
-// ask" and "write_file src/**: always", and which of that allows more than the default. The latter is
-// ignored in a file that was found.
+// ask" and "write_file src/**: always", and which of that allows more than the default. The latter
+// is ignored in a file that was found.
 func (a Agent) ApprovalSaid() (all, looser []string) {
 	say := func(tool, what, word string) {
 		if word == "" {

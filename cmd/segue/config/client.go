@@ -85,10 +85,10 @@ func (o ClientOptions) asked(c *Config, name string) (asked, error) {
 	return asked{name, m, at}, err
 }
 
-// Server returns the server of a model of the file, and how the model is asked there, changed by the
-// options as by [Setup.Client]: with the key, if its variable is set. The model "" is that of the
-// environment, and c may be nil for it. It returns an error if a file that was found would send a
-// key to a server for which the key is not meant.
+// Server returns the server of a model of the file, and how the model is asked there, changed by
+// the options as by [Setup.Client]: with the key, if its variable is set. The model "" is that of
+// the environment, and c may be nil for it. It returns an error if a file that was found would send
+// a key to a server for which the key is not meant.
 func (c *Config) Server(model string, o ClientOptions) (server endpoint.Client, keyVariable, policy string, err error) {
 	if c == nil {
 		c = &Config{}

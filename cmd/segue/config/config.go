@@ -191,8 +191,8 @@ func (c *Config) problems(found []Problem) error {
 	return &Error{c.Path, inOrder(found)}
 }
 
-// parse fills in c and returns the problems. What the schema alone finds is told if there is nothing
-// else, so that editors report the same problems.
+// parse fills in c and returns the problems. What the schema alone finds is told if there is
+// nothing else, so that editors report the same problems.
 func (c *Config) parse(text []byte) []Problem {
 	value, at, problems := readYAML(text)
 	c.at, c.document = at, value

@@ -14,7 +14,7 @@
 // An agent is an entry of the file. Setup makes a strategy with the agent's name for an
 // orchestrator, and also a tool with that name if another agent may call it.
 //
-// A file that was not named, but found in a folder, may belong to somebody else. The command uses it
-// only after the user has trusted it, and sets [Config.Found]; a program that reads such a file must
-// decide itself.
+// A file that was not named, but found in a folder, may belong to somebody else. The command uses
+// it only after the user has trusted it, and sets [Config.Found]; a program that reads such a file
+// must decide itself.
 package config

@@ -67,9 +67,9 @@ func headerVariable(value string) (scheme, variable string) {
 }
 
 // MCPAccess returns the working folder of the command of an MCP server, where "" is that of the
-// process, the variables whose values the server gets, sorted, and which of them a configuration that
-// was found may not send it, because its key is meant for the server of the environment; "": none. A
-// command may send what it gets anywhere.
+// process, the variables whose values the server gets, sorted, and which of them a configuration
+// that was found may not send it, because its key is meant for the server of the environment; "":
+// none. A command may send what it gets anywhere.
 func (c *Config) MCPAccess(name string, getenv func(string) string) (dir string, keys []string, withheld string) {
 	s := c.MCP[name]
 	if dir = s.Dir; dir != "" && !filepath.IsAbs(dir) {

@@ -90,7 +90,8 @@ func TestParse_wrongParts(t *testing.T) {
 	}
 }
 
-// The router of a choice is told what the agents are for, in their own words or in those of the part.
+// The router of a choice is told what the agents are for, in their own words or in those of the
+// part.
 func TestSetup_choices(t *testing.T) {
 	c, err := config.Parse("segue.yaml", []byte(`agents:
   maths: {description: Questions about numbers., tools: []}

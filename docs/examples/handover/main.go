@@ -1,5 +1,5 @@
-// Handover has agents hand a conversation over to each other; the next turn begins with the one that
-// answered last.
+// Handover has agents hand a conversation over to each other; the next turn begins with the one
+// that answered last.
 package main
 
 import (

@@ -59,8 +59,8 @@ func (b *Body) Open(mark byte) { b.B = append(AppendComma(b.B), mark) }
 // Close ends an object or a list.
 func (b *Body) Close(mark byte) { b.B = append(b.B, mark) }
 
-// List writes a member that is a list of n elements, each of them written by a call of element. With
-// none it writes nothing.
+// List writes a member that is a list of n elements, each of them written by a call of element.
+// With none it writes nothing.
 func (b *Body) List(name string, n int, element func(i int)) {
 	if n == 0 {
 		return
@@ -195,8 +195,8 @@ func FileName(f messages.File) string {
 	}
 }
 
-// CacheMark returns the member that marks what is cached, as Anthropic and those that follow it have
-// it, with the comma before it; false if the value is unknown.
+// CacheMark returns the member that marks what is cached, as Anthropic and those that follow it
+// have it, with the comma before it; false if the value is unknown.
 func CacheMark(c messages.Cache) (mark string, known bool) {
 	switch c {
 	case messages.CacheNone:

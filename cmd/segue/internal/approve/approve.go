@@ -75,8 +75,8 @@ func judge(word string, r machine.ApprovalRequest) machine.Verdict {
 
 // byPath judges a call by the path of its file. Of all globs that match, the strictest word counts,
 // and for other paths the verdict so far. A looser word counts for exactly the paths that it names;
-// a stricter one also for those that differ in case alone. A call without a path that can be read is
-// judged by all of them.
+// a stricter one also for those that differ in case alone. A call without a path that can be read
+// is judged by all of them.
 func byPath(paths map[string]string, r machine.ApprovalRequest, verdict machine.Verdict) machine.Verdict {
 	path, ok := workfolder.PathIn(r.Call.Arguments)
 	first := ok

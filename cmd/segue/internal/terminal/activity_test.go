@@ -101,8 +101,8 @@ func TestScreen_resumed(t *testing.T) {
 	s.Clear()
 }
 
-// TestScreen_nextRun counts the time and the cost of each turn of a conversation by itself, and takes
-// nothing of a reply that broke off for a part of the next one.
+// TestScreen_nextRun counts the time and the cost of each turn of a conversation by itself, and
+// takes nothing of a reply that broke off for a part of the next one.
 func TestScreen_nextRun(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var b bytes.Buffer

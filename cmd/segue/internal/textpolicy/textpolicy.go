@@ -31,8 +31,8 @@ func New(names string, o markdownpolicy.Options) (markdownpolicy.Policy, error) 
 	return chain, nil
 }
 
-// For returns the policy for a model with an API, which reads thoughts, too. The Responses API takes
-// no stop sequences, without which a model goes on with results of its own.
+// For returns the policy for a model with an API, which reads thoughts, too. The Responses API
+// takes no stop sequences, without which a model goes on with results of its own.
 func For(api, names string) (markdownpolicy.Think, error) {
 	p, err := New(names, markdownpolicy.Options{})
 	if err != nil {

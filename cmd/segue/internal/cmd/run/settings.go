@@ -135,7 +135,8 @@ func keysOf(p config.Profile) (map[string]any, error) {
 	return keys, d.Decode(&keys)
 }
 
-// textsOf returns the value of a key of a profile as its flag reads it; that of a list is said again.
+// textsOf returns the value of a key of a profile as its flag reads it; that of a list is said
+// again.
 func textsOf(value any) []string {
 	list, ok := value.([]any)
 	if !ok {
