@@ -46,6 +46,17 @@ func (s *Session) Stream(ctx context.Context, text string) iter.Seq2[string, err
 	return s.agent.stream(ctx, s.task(text), nil)
 }
 
+// Answered returns the strategy that has answered last, see [orchestrator.Conversation]: after a
+// handoff its successor, with which the next turn begins. Before the first turn it is "".
+func (s *Session) Answered(ctx context.Context) (string, error) {
+	o, err := s.agent.Orchestrator()
+	if err != nil {
+		return "", err
+	}
+	c, err := o.Conversation(ctx, s.Namespace, s.Name)
+	return c.Strategy, err
+}
+
 // History returns the conversation so far, see [orchestrator.Orchestrator.History].
 func (s *Session) History(ctx context.Context) (messages.History, error) {
 	o, err := s.agent.Orchestrator()

@@ -12,6 +12,7 @@ import (
 	"github.com/segue-go/segue/llmclient/scripted"
 	"github.com/segue-go/segue/messages"
 	"github.com/segue-go/segue/orchestrator"
+	"github.com/segue-go/segue/strategy/completetask"
 	"github.com/segue-go/segue/tools"
 )
 
@@ -65,6 +66,32 @@ func TestSession(t *testing.T) {
 	require.Empty(t, h)
 }
 
+// A session says who has answered: the agent, or after a handoff the one that it handed over to,
+// until that hands back.
+func TestSession_answered(t *testing.T) {
+	to := func(name string) completetask.Config {
+		return completetask.Config{Handoffs: []completetask.Handoff{{Strategy: name}}}
+	}
+	a := &segue.Agent{
+		Model:    scripted.New(scripted.Calls(scripted.Call("transfer_to_refunds", `{}`, "1")), scripted.Text("It is paid."), scripted.Calls(scripted.Call("transfer_to_agent", `{}`, "2")), scripted.Text("Hello again.")),
+		Strategy: completetask.New(to("refunds")),
+		Configure: func(c *orchestrator.Config) {
+			c.Store, c.Strategies["refunds"] = new(checkpoint.Memory), completetask.New(to("agent"))
+		},
+	}
+	s := a.Session("s")
+	for _, turn := range []struct{ text, answered string }{{"My money!", "refunds"}, {"Thanks.", "agent"}} {
+		_, err := s.Ask(t.Context(), turn.text)
+		require.NoError(t, err)
+		who, err := s.Answered(t.Context())
+		require.NoError(t, err)
+		require.Equal(t, turn.answered, who)
+	}
+	who, err := a.Session("other").Answered(t.Context())
+	require.NoError(t, err)
+	require.Empty(t, who)
+}
+
 // Without a store, or a model, there is no session.
 func TestSession_refuses(t *testing.T) {
 	none := segue.Agent{Model: scripted.New()}
@@ -74,6 +101,8 @@ func TestSession_refuses(t *testing.T) {
 	_, err = broken.Session("s").Ask(t.Context(), "x")
 	require.ErrorContains(t, err, "segue: Agent.")
 	_, err = broken.Session("s").History(t.Context())
+	require.ErrorContains(t, err, "segue: Agent.")
+	_, err = broken.Session("s").Answered(t.Context())
 	require.ErrorContains(t, err, "segue: Agent.")
 	for _, err := range broken.Session("s").Stream(t.Context(), "x") {
 		require.ErrorContains(t, err, "segue: Agent.")

@@ -37,6 +37,7 @@ type Session struct {
 // Conversation is a session as far as the journal of its last run could be read.
 type Conversation struct {
 	Session
+	Strategy string           // which has answered in the last run, or was to: the next turn begins with it
 	History  messages.History // see [Orchestrator.History]
 	Waits    []machine.Wait   // what the last run asks and nobody has answered yet; timers are none
 	Position Position         // behind what the History holds of the last run: [Orchestrator.Follow] yields what comes next
@@ -120,7 +121,7 @@ func (o *Orchestrator) Conversation(ctx context.Context, namespace, session stri
 	if err != nil {
 		return c, err
 	}
-	c.Turns, c.Last, c.History = turn, *last, t.history
+	c.Turns, c.Last, c.Strategy, c.History = turn, *last, t.answered, t.history
 	c.Position = Position{Record: t.machine.Records(), Index: math.MaxInt32}
 	c.Waits, err = o.openWaits(ctx, last.Key, t.machine)
 	return c, err
