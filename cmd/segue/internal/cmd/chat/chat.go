@@ -154,7 +154,7 @@ func (ch *chat) open(ctx context.Context) (err error) {
 // free returns the name, or the first name with a number after it, of no conversation yet.
 func (ch *chat) free(ctx context.Context, name string) (string, error) {
 	for n := 2; ; n++ {
-		last, err := lastTurn(ctx, ch.runs, name)
+		last, err := ch.runs.LastTurn(ctx, name)
 		if err != nil || last == nil {
 			return name, err
 		}
@@ -170,7 +170,7 @@ func (ch *chat) greet(ctx context.Context) {
 		return
 	}
 	ch.say("conversation " + plaintext.Visible(ch.session) + "; /help lists the commands, Ctrl-D ends")
-	last, err := lastTurn(ctx, ch.runs, ch.session)
+	last, err := ch.runs.LastTurn(ctx, ch.session)
 	if err != nil || last == nil {
 		return
 	}

@@ -186,10 +186,11 @@ func (ch *chat) model() string {
 
 // save writes the conversation to a file that is not there yet, and that only the user can read.
 func (ch *chat) save(ctx context.Context, path string) error {
-	h, err := ch.history(ctx)
+	so, err := run.SoFar(ctx, ch.CLI, ch.runs, ch.session, ch.screen)
 	if err != nil {
 		return err
 	}
+	h := ch.told(&so)
 	if len(h) == 0 {
 		return errNothingToSave
 	}

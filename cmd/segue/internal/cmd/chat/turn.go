@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"github.com/segue-go/segue/checkpoint"
-	"github.com/segue-go/segue/cmd/segue/config"
 	"github.com/segue-go/segue/cmd/segue/internal/attachment"
 	"github.com/segue-go/segue/cmd/segue/internal/cmd/cli"
 	"github.com/segue-go/segue/cmd/segue/internal/cmd/run"
@@ -23,12 +22,14 @@ import (
 
 // turn makes a run of what somebody says.
 func (ch *chat) turn(ctx context.Context, text string) error {
-	if err := ch.chooseAgent(ctx, text); err != nil {
-		return err
-	}
-	history, err := ch.history(ctx)
+	so, err := run.SoFar(ctx, ch.CLI, ch.runs, ch.session, ch.screen)
 	if err != nil {
 		return err
+	}
+	if ch.cfg != nil && ch.flags.Agent == "" {
+		if err := ch.flags.ChooseAgent(ch.cfg, text, &so, ch.screen); err != nil {
+			return err
+		}
 	}
 	j, err := run.JobOf(ctx, ch.CLI, ch.flags, ch.cfg, ch.screen)
 	if err != nil {
@@ -42,14 +43,17 @@ func (ch *chat) turn(ctx context.Context, text string) error {
 	j.Task.Session = ch.session
 	j.Task.Input = delegation.Input{
 		Goal:     attachment.WithTexts(text, ch.files),
-		Messages: slices.Concat(history, attachment.Parts(ch.files)),
+		Messages: slices.Concat(ch.told(&so), attachment.Parts(ch.files)),
 	}
 	heard := run.Printer{Form: cli.FormText}
 	partial := ""
 	j.Heard = func(e machine.Event) {
 		heard.Listen(e)
-		if end, ok := e.Detail.(machine.RunFinished); ok && end.Output.Result == nil {
-			partial = heard.Answer(end)
+		if end, ok := e.Detail.(machine.RunFinished); ok {
+			if end.Output.Result == nil {
+				partial = heard.Answer(end)
+			}
+			ch.goOnWith(end.Strategy)
 		}
 	}
 	at := *ch.CLI // what is typed at an approval that Ctrl-C ends is for the next turn
@@ -65,89 +69,30 @@ func (ch *chat) turn(ctx context.Context, text string) error {
 	return err
 }
 
-// chooseAgent chooses the agent of the first turn: that of the last turn of the conversation, or by
-// the rules of the configuration. All turns have it until /agent names another one.
-func (ch *chat) chooseAgent(ctx context.Context, text string) error {
-	if ch.cfg == nil || ch.flags.Agent != "" {
-		return nil
+// goOnWith has the agent that has answered a turn answer the next one, with its own model.
+func (ch *chat) goOnWith(agent string) {
+	if ch.cfg == nil || agent == ch.flags.Agent {
+		return
 	}
-	agent, why := "", "that of the turn before"
-	if last, err := lastTurn(ctx, ch.runs, ch.session); err == nil && last != nil {
-		agent = last.Header.Labels[run.AgentLabel]
+	if _, there := ch.cfg.Agents[agent]; there {
+		ch.flags.Agent, ch.flags.Model = agent, ""
 	}
-	if _, there := ch.cfg.Agents[agent]; !there {
-		var err error
-		if agent, why, err = ch.cfg.Choose(config.Request{Source: ch.flags.Source, Goal: text}); err != nil {
-			return err
-		}
-	}
-	ch.flags.Agent = agent
-	ch.screen.ShowProgress("agent " + agent + " (" + why + ")")
-	return nil
 }
 
-// history returns the conversation so far, with what came of an answer that was broken off. The
-// system prompt belongs to the agent: that of another one is left out.
-func (ch *chat) history(ctx context.Context) (messages.History, error) {
-	last, err := lastTurn(ctx, ch.runs, ch.session)
-	if err != nil || last == nil {
-		return nil, err
-	}
-	var h messages.History
-	err = ch.reads(ctx, last.Key, func(o *orchestrator.Orchestrator) (err error) {
-		h, err = o.History(ctx, "", ch.session)
-		return err
-	})
-	if err != nil {
-		return nil, cli.Failed(err)
-	}
-	h = h.Clip()
-	if last.Header.Labels[run.AgentLabel] != ch.flags.Agent {
-		h = slices.DeleteFunc(slices.Clone(h), func(m messages.Message) bool { return m.Role() == messages.RoleSystem })
-	}
+// told returns what the next turn is told of the conversation, with what came of an answer that was
+// broken off.
+func (ch *chat) told(so *orchestrator.Conversation) messages.History {
+	h := run.ToldTo(ch.flags.Agent, so, ch.cfg)
 	if ch.partial != "" && len(h) > 0 && h[len(h)-1].Role() != messages.RoleAssistant {
 		h = append(h, messages.AssistantText(ch.partial))
 	}
-	return h, nil
-}
-
-// reads does something with an orchestrator that has the strategies of a run, and asks no model. If
-// what the run was begun with cannot be had any more, they are those of the command.
-func (ch *chat) reads(ctx context.Context, key checkpoint.Key, do func(*orchestrator.Orchestrator) error) error {
-	f := &run.Flags{Reads: true, Mute: true, Given: func(string) bool { return false }, Store: ch.flags.Store}
-	j, err := run.JobAgain(ctx, ch.CLI, f, ch.runs, key, ch.screen)
-	if err != nil {
-		return ch.runs.Through(ctx, func(_ context.Context, o *orchestrator.Orchestrator) error { return do(o) })
-	}
-	defer j.CloseFiles()
-	o, err := j.Orchestrator(nil)
-	if err != nil {
-		return err
-	}
-	return do(o)
-}
-
-// lastTurn returns the head of the last run of a conversation; nil if there is none.
-func lastTurn(ctx context.Context, st *cli.RunStore, session string) (last *checkpoint.Head, err error) {
-	turn := -1
-	err = st.Through(ctx, func(ctx context.Context, o *orchestrator.Orchestrator) error {
-		for head, err := range o.SessionRuns(ctx, "", session) {
-			if err != nil {
-				return cli.Failed(err)
-			}
-			if n, _ := strconv.Atoi(head.Header.Labels[orchestrator.LabelTurn]); n > turn { // 0 if it does not say
-				last, turn = &head, n
-			}
-		}
-		return nil
-	})
-	return last, err
+	return h
 }
 
 // undo begins a branch of the conversation that ends before its last turn. The turn is kept where
 // it was.
 func (ch *chat) undo(ctx context.Context) error {
-	last, err := lastTurn(ctx, ch.runs, ch.session)
+	last, err := ch.runs.LastTurn(ctx, ch.session)
 	if err != nil {
 		return err
 	}
@@ -165,7 +110,7 @@ func (ch *chat) undo(ctx context.Context) error {
 	}
 	if before != "" {
 		key := checkpoint.Key{Run: before}
-		err = ch.reads(ctx, key, func(o *orchestrator.Orchestrator) error {
+		err = run.Reads(ctx, ch.CLI, ch.runs, key, ch.screen, func(o *orchestrator.Orchestrator) error {
 			_, err := runs.Fork(ctx, o, runs.ForkConfig{From: key, Session: name})
 			return err
 		})

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"time"
 
@@ -157,6 +158,23 @@ func (st *RunStore) Through(ctx context.Context, do func(context.Context, *orche
 		return err
 	}
 	return do(ctx, o)
+}
+
+// LastTurn returns the head of the last run of a conversation; nil if there is none.
+func (st *RunStore) LastTurn(ctx context.Context, session string) (last *checkpoint.Head, err error) {
+	turn := -1
+	err = st.Through(ctx, func(ctx context.Context, o *orchestrator.Orchestrator) error {
+		for head, err := range o.SessionRuns(ctx, "", session) {
+			if err != nil {
+				return Failed(err)
+			}
+			if n, _ := strconv.Atoi(head.Header.Labels[orchestrator.LabelTurn]); n > turn { // 0 if it does not say
+				last, turn = &head, n
+			}
+		}
+		return nil
+	})
+	return last, err
 }
 
 // Lease is how long a run is left alone after its process was last heard of.

@@ -6,6 +6,7 @@ import (
 	"github.com/segue-go/segue/cmd/segue/config"
 	"github.com/segue-go/segue/cmd/segue/internal/cmd/cli"
 	"github.com/segue-go/segue/cmd/segue/internal/locate"
+	"github.com/segue-go/segue/orchestrator"
 )
 
 // ReadJob makes the job of the run that segue run would begin, of which no model is asked. The
@@ -27,7 +28,10 @@ func ReadJob(ctx context.Context, c *cli.CLI, f *Flags) (j Job, err error) {
 		return j, err
 	}
 	if cfg != nil {
-		if err := f.chooseAgent(cfg, "", s); err != nil {
+		if err = f.Settings.FromProfile(cfg); err == nil {
+			err = f.ChooseAgent(cfg, "", new(orchestrator.Conversation), s)
+		}
+		if err != nil {
 			return j, err
 		}
 	}

@@ -70,8 +70,8 @@ tests alone". Enter gives it to the run, Esc leaves it. From another terminal, s
 A model, or server, that has no tool calls of its own can write them as text: --policy says in which format; see segue
 policies. With --policy auto the first run with a server and model tries them, and remembers the best.
 
-With --session the run is a turn of a conversation: the model is told what was said in the turns before. The flags are not kept
-from turn to turn. segue sessions lists the conversations.
+With --session the run is a turn of a conversation: the model is told what was said in the turns before, and the agent that
+answered last goes on, unless --agent names one. The flags are not kept from turn to turn. segue sessions lists the conversations.
 
 Each step is kept, so that a run that waits for you, was interrupted or broke off goes on with segue resume: nothing that is
 done is done again. Ctrl-C interrupts it, whatever it is doing, and says how it goes on; a second one ends the process. SIGTERM and
@@ -148,26 +148,25 @@ func runTask(ctx context.Context, c *cli.CLI, f *Flags, arg string) error {
 	if err != nil {
 		return err
 	}
-	if cfg != nil {
-		if err := f.chooseAgent(cfg, task.said, s); err != nil {
-			return err
-		}
+	so, runs, err := f.begin(ctx, c, cfg, task.said, s)
+	defer func() { runs.Release() }()
+	if err != nil {
+		return err
 	}
 	j, err := JobOf(ctx, c, f, cfg, s)
 	if err != nil {
 		return err
 	}
-	defer j.Close()
-	if j.Runs, err = KeepRuns(ctx, c, &f.Store, cfg, s); err != nil {
-		return err
-	}
-	if f.Given("session") {
-		if j.Task.Session, err = cli.SessionName(f.Session, j.Runs); err != nil {
+	defer j.CloseFiles()
+	if !f.Given("session") {
+		if runs, err = KeepRuns(ctx, c, &f.Store, cfg, s); err != nil {
 			return err
 		}
 	}
-	if j.Task.Input, err = j.inputWith(ctx, task.Goal(), attached); err != nil {
-		return err
+	j.Runs, j.Task.Session = runs, f.Session
+	j.Task.Input = delegation.Input{Goal: attachment.WithTexts(task.Goal(), attached), Messages: attachment.Parts(attached)}
+	if j.Task.Input.Messages != nil || f.Agent != "" || answered(&so, cfg) != "" { // or else the orchestrator tells it
+		j.Task.Input.Messages = slices.Concat(ToldTo(f.Agent, &so, cfg), j.Task.Input.Messages)
 	}
 	if err := NoteBegun(c, &j, f, cfg, place); err != nil {
 		return err
@@ -182,14 +181,37 @@ func runTask(ctx context.Context, c *cli.CLI, f *Flags, arg string) error {
 	return err
 }
 
-// chooseAgent takes what the profile says, and chooses the agent of a task.
-func (f *Flags) chooseAgent(cfg *config.Config, goal string, s *terminal.Screen) error {
-	if err := f.Settings.FromProfile(cfg); err != nil {
-		return err
+// begin takes what the profile says, and chooses the agent of a task. Of a turn it returns the
+// conversation so far, and the store, which must be released also if there is an error.
+func (f *Flags) begin(ctx context.Context, c *cli.CLI, cfg *config.Config, goal string, s *terminal.Screen) (so orchestrator.Conversation, runs *cli.RunStore, err error) {
+	if cfg != nil {
+		if err = f.Settings.FromProfile(cfg); err != nil {
+			return so, nil, err
+		}
 	}
-	name, why, err := cfg.Choose(config.Request{Agent: f.Agent, Source: f.Source, Goal: goal})
-	if err != nil {
-		return err
+	if f.Given("session") {
+		if runs, err = KeepRuns(ctx, c, &f.Store, cfg, s); err != nil {
+			return so, nil, err
+		}
+		if _, err = cli.SessionName(f.Session, runs); err == nil {
+			so, err = SoFar(ctx, c, runs, f.Session, s)
+		}
+	}
+	if err == nil && cfg != nil {
+		err = f.ChooseAgent(cfg, goal, &so, s)
+	}
+	return so, runs, err
+}
+
+// ChooseAgent chooses the agent of a task: the one that is named, or that has answered last in the
+// conversation, or by the rules of the configuration.
+func (f *Flags) ChooseAgent(cfg *config.Config, goal string, so *orchestrator.Conversation, s *terminal.Screen) error {
+	name, why := answered(so, cfg), "that of the turn before"
+	if _, there := cfg.Agents[name]; f.Agent != "" || !there {
+		var err error
+		if name, why, err = cfg.Choose(config.Request{Agent: f.Agent, Source: f.Source, Goal: goal}); err != nil {
+			return err
+		}
 	}
 	if f.Agent != "" {
 		why = f.Settings.SaidBy("agent")
