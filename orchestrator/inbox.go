@@ -298,8 +298,12 @@ func refusalOf(run string, h *checkpoint.Header, reply *machine.Reply) error {
 // Stop stops a run, from any process: after the step in progress, or at once if now is true, like
 // the Stop and the context of a [Task]. If no process works on the run, it stops when it is
 // resumed. The reason is stored in the journal; it may be empty. If the run has ended, Stop does
-// nothing. The errors are those of [Orchestrator.Answer].
+// nothing. The errors are those of [Orchestrator.Answer]; a reason of more than [machine.MaxNote]
+// bytes is a [*machine.ReplyError].
 func (o *Orchestrator) Stop(ctx context.Context, key checkpoint.Key, reason string, now bool) error {
+	if problem := tooLong("reason", reason); problem != "" {
+		return &machine.ReplyError{Run: key.Run, Problem: problem}
+	}
 	head, err := o.head(ctx, key)
 	if err != nil || head.Header.Status.Ended() {
 		return err

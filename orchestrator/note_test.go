@@ -104,7 +104,8 @@ func TestNote_duringTheLastRequest(t *testing.T) {
 	})
 }
 
-// A note with no text, one that is too long, and one for a run that has ended are refused.
+// A note with no text, one that is too long, and one for a run that has ended are refused; and so is
+// a reason of a stop that is as long.
 func TestNote_refused(t *testing.T) {
 	store := new(checkpoint.Memory)
 	o := solver(t, scripted.New(scripted.Text("done")), stored(store))
@@ -114,6 +115,9 @@ func TestNote_refused(t *testing.T) {
 		require.ErrorAs(t, err, new(*machine.ReplyError))
 		require.ErrorContains(t, err, problem)
 	}
+	err := o.Stop(t.Context(), keyOfRun, strings.Repeat("\xff", machine.MaxNote/2), true)
+	require.ErrorAs(t, err, new(*machine.ReplyError))
+	require.ErrorContains(t, err, "the reason has")
 }
 
 // A run goes on from its journal with the notes that it was given, and with others.

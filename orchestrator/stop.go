@@ -212,15 +212,19 @@ const notesAtOnce = machine.MaxNotes
 
 // noteProblem returns why a text cannot be a note; "" if it can.
 func noteProblem(text string) string {
-	size := len(string([]rune(text))) // as it is stored: each byte that is not UTF-8 takes three
-	switch {
-	case strings.TrimSpace(text) == "":
+	if strings.TrimSpace(text) == "" {
 		return "the note is empty"
-	case size > machine.MaxNote:
-		return fmt.Sprintf("the note has %d bytes, and %d are allowed", size, machine.MaxNote)
-	default:
+	}
+	return tooLong("note", text)
+}
+
+// tooLong returns that a text of a message is too long; "" if it is not.
+func tooLong(what, text string) string {
+	size := len(string([]rune(text))) // as it is stored: each byte that is not UTF-8 takes three
+	if size <= machine.MaxNote {
 		return ""
 	}
+	return fmt.Sprintf("the %s has %d bytes, and %d are allowed", what, size, machine.MaxNote)
 }
 
 // noteRead keeps a note of the channel for applyNotes. A channel that was closed is not read again.

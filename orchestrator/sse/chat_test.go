@@ -278,7 +278,7 @@ func TestChat_rules(t *testing.T) {
 	} {
 		c.ask("ann", http.MethodPost, "/turns", body, want)
 	}
-	for _, body := range []string{`{"now": true}`, `{"run": "a.1", "text": "x"}`, ""} {
+	for _, body := range []string{`{"now": true}`, `{"run": "a.1", "text": "x"}`, "", `{"run": "a.1", "reason": "` + strings.Repeat("x", machine.MaxNote+1) + `"}`} {
 		c.ask("ann", http.MethodPost, "/stops", body, http.StatusBadRequest)
 	}
 	c.ask("ann", http.MethodPost, "/stops", `{"run": "a.7"}`, http.StatusForbidden)

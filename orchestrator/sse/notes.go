@@ -68,8 +68,11 @@ func (h *Handler) Stops(o *orchestrator.Orchestrator) http.Handler {
 		if err := decode(r, &body); err != nil {
 			return err
 		}
-		if body.Run == "" {
+		switch {
+		case body.Run == "":
 			return bad("the body has no run", nil)
+		case len(body.Reason) > machine.MaxNote:
+			return bad(fmt.Sprintf("the reason has more than %d bytes", machine.MaxNote), nil)
 		}
 		err := Authorized(r, body.Run)
 		if err == nil {
