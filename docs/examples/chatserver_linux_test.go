@@ -61,7 +61,7 @@ func TestChatserver_inChromium(t *testing.T) {
 	b.isWhole("Chat")
 
 	b.script(`document.cookie = 'user=bob'; location.reload()`, nil)
-	b.reads("#status", "the run cannot be started or resumed")
+	b.reads("#status", "there is no such run or session for you")
 	b.reads("#talk p")
 	b.click("#new")
 	b.reads("#status", "")

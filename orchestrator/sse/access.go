@@ -141,5 +141,5 @@ func denied(run string, cause error) error {
 // noRun returns the error for every run that is not available, except for one's own that is in use.
 // It is the same for every reason, so that it does not reveal whether the run exists.
 func noRun(cause error) *Error {
-	return &Error{Status: http.StatusForbidden, Code: codeRun, Message: "the run cannot be started or resumed", Err: cause}
+	return &Error{Status: http.StatusForbidden, Code: codeRun, Message: "there is no such run or session for you", Err: cause}
 }

@@ -298,7 +298,7 @@ func TestAuthorized(t *testing.T) {
 	server.URL = base + "?run=mine"
 	refused(t, post(t, t.Context(), server, ""), http.StatusTeapot, "in", "let in")
 	server.URL = base + "?run=other"
-	refused(t, post(t, t.Context(), server, ""), http.StatusForbidden, "run", "cannot be started or resumed")
+	refused(t, post(t, t.Context(), server, ""), http.StatusForbidden, "run", "no such run or session")
 	require.Error(t, sse.Authorized(httptest.NewRequest(http.MethodGet, "/", nil), "mine"))
 }
 

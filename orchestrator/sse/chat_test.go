@@ -300,19 +300,23 @@ func TestChat_unreadable(t *testing.T) {
 	require.NoError(t, err)
 	none, err := sse.New(sse.Config{Start: sse.Tasks(agent(t, talking)), Owner: user})
 	require.NoError(t, err)
-	get := func(h http.Handler) *httptest.ResponseRecorder {
-		w, r := httptest.NewRecorder(), httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/?session=ann:a", http.NoBody)
+	do := func(h http.Handler, method string) *http.Response {
+		w, r := httptest.NewRecorder(), httptest.NewRequestWithContext(t.Context(), method, "/?session=ann:a", strings.NewReader(`{"run": "ann:a"}`))
 		r.Header.Set("User", "ann")
+		r.Header.Set("Content-Type", "application/json")
 		h.ServeHTTP(w, r)
-		return w
+		return w.Result()
 	}
-	require.JSONEq(t, `{"runs":[]}`, get(h.Waits(other)).Body.String())
+	body, err := io.ReadAll(do(h.Waits(other), http.MethodGet).Body)
+	require.NoError(t, err)
+	require.JSONEq(t, `{"runs":[]}`, string(body))
 	require.NotEmpty(t, c.told)
-	for _, refusing := range []http.Handler{none.Waits(agent(t, talking)), none.Sessions(agent(t, talking))} {
-		w := get(refusing)
-		require.Equal(t, http.StatusInternalServerError, w.Code)
-		require.Contains(t, w.Body.String(), `"internal"`)
-	}
+	o := agent(t, talking) // without a store
+	guarded := none.Guard(func(http.ResponseWriter, *http.Request) error { return errors.New("secret") })
+	refused(t, do(none.Waits(o), http.MethodGet), http.StatusInternalServerError, "internal", "what waits could not be read")
+	refused(t, do(none.Sessions(o), http.MethodGet), http.StatusInternalServerError, "internal", "the sessions could not be read")
+	refused(t, do(none.Stops(o), http.MethodPost), http.StatusInternalServerError, "internal", "the run could not be told")
+	refused(t, do(guarded, http.MethodPost), http.StatusInternalServerError, "internal", "the request failed")
 }
 
 // torn is a store in which the head of one run is damaged.
@@ -373,7 +377,7 @@ func TestGuard(t *testing.T) {
 		return w
 	}
 	require.Equal(t, "ann calls it Rome", do(http.MethodPut, "ann", "Rome").Body.String())
-	refused(t, do(http.MethodPut, "bob", "Rome").Result(), http.StatusForbidden, "run", "cannot be")
+	refused(t, do(http.MethodPut, "bob", "Rome").Result(), http.StatusForbidden, "run", "no such run or session")
 	refused(t, do(http.MethodPut, "", "Rome").Result(), http.StatusUnauthorized, "who", "say who")
 	refused(t, do(http.MethodPut, "ann", "a trip to Rome").Result(), http.StatusRequestEntityTooLarge, "too_large", "too large")
 	preflight := do(http.MethodOptions, "", "")

@@ -39,12 +39,12 @@ func (h *Handler) follow(w http.ResponseWriter, r *http.Request) {
 	defer cancel()
 	key, after, err := h.asked(r)
 	if err != nil {
-		h.refuse(w, r, err)
+		h.refuse(w, r, err, h.failed(r))
 		return
 	}
 	head, err := h.cfg.Follow.Head(ctx, key)
 	if err != nil {
-		h.refuse(w, r, err)
+		h.refuse(w, r, err, h.failed(r))
 		return
 	}
 	s := newStream(w, h.cfg.ReadTimeout, h.cfg.WriteTimeout)

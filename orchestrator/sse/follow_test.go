@@ -213,7 +213,7 @@ func TestFollow_refuses(t *testing.T) {
 	_, err := o.Run(t.Context(), orchestrator.Task{Run: "r", Input: delegation.Input{Goal: "go"}})
 	require.NoError(t, err)
 	server, _ := serve(t, sse.Config{Follow: o})
-	refused(t, get(t.Context(), t, server, ""), http.StatusForbidden, "run", "cannot be started")
+	refused(t, get(t.Context(), t, server, ""), http.StatusForbidden, "run", "no such run or session")
 	require.Equal(t, http.StatusMethodNotAllowed, post(t, t.Context(), server, "{}").StatusCode)
 
 	server, _ = serve(t, sse.Config{Follow: o, Authorize: anyRun})
@@ -225,7 +225,7 @@ func TestFollow_refuses(t *testing.T) {
 	defer resp.Body.Close()
 	refused(t, resp, http.StatusBadRequest, "bad_request", "names no run")
 	server, _ = serve(t, sse.Config{Follow: agent(t, scripted.New(), inMemory), Authorize: anyRun})
-	refused(t, get(t.Context(), t, server, ""), http.StatusForbidden, "run", "cannot be started")
+	refused(t, get(t.Context(), t, server, ""), http.StatusForbidden, "run", "no such run or session")
 
 	for _, cfg := range []sse.Config{
 		{Start: sse.Tasks(o), Detached: true},
@@ -252,5 +252,5 @@ func TestFollow_damaged(t *testing.T) {
 	_, err := agent(t, scripted.New(scripted.Text("done")), in(store)).Run(t.Context(), orchestrator.Task{Run: "r", Input: delegation.Input{Goal: "go"}})
 	require.NoError(t, err)
 	server, _ := serve(t, sse.Config{Follow: agent(t, scripted.New(), in(damaged{store})), Authorize: anyRun})
-	refused(t, get(t.Context(), t, server, ""), http.StatusInternalServerError, "internal", "could not be")
+	refused(t, get(t.Context(), t, server, ""), http.StatusInternalServerError, "internal", "the run could not be read")
 }

@@ -165,7 +165,7 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	switch {
 	case !slices.Contains(h.cfg.Methods, r.Method):
 		w.Header().Set("Allow", h.allow)
-		h.refuse(w, r, &Error{Status: http.StatusMethodNotAllowed, Code: codeMethod, Message: "the method is not one of " + h.allow})
+		h.refuse(w, r, &Error{Status: http.StatusMethodNotAllowed, Code: codeMethod, Message: "the method is not one of " + h.allow}, h.failed(r))
 	case r.Method == http.MethodHead:
 		setHeaders(w.Header())
 	case h.cfg.Follow != nil && r.Method == http.MethodGet:
@@ -215,7 +215,7 @@ func (h *Handler) run(w http.ResponseWriter, r *http.Request) {
 	}
 	r, events, err := h.start(r)
 	if err != nil {
-		h.refuse(w, r, err)
+		h.refuse(w, r, err, h.failed(r))
 		return
 	}
 	s := newStream(w, h.cfg.ReadTimeout, h.cfg.WriteTimeout)
@@ -266,13 +266,21 @@ func (h *Handler) start(r *http.Request) (*http.Request, iter.Seq2[machine.Event
 	return r, events, err
 }
 
+// failed is what a client gets to know of an error that is not its own.
+func (h *Handler) failed(r *http.Request) string {
+	if h.cfg.Follow != nil && r.Method == http.MethodGet {
+		return "the run could not be read"
+	}
+	return "the run could not be started"
+}
+
 // breakOff ends a stream that has no last event: with a refusal if it has not begun.
 func (h *Handler) breakOff(s *stream, r *http.Request, err error) {
 	if s.begun {
 		h.report(r, err)
 		return
 	}
-	h.refuse(s.w, r, err)
+	h.refuse(s.w, r, err, h.failed(r))
 }
 
 func (h *Handler) report(r *http.Request, err error) {

@@ -22,7 +22,7 @@ import (
 // request. Errors are as [Error] says; a run that has ended is a 409 with the code "reply". The
 // store of the Orchestrator must be a [checkpoint.Inbox].
 func (h *Handler) Notes(o *orchestrator.Orchestrator) http.Handler {
-	return h.route(posts, func(w http.ResponseWriter, r *http.Request) error {
+	return h.route(posts, "the run could not be told", func(w http.ResponseWriter, r *http.Request) error {
 		var body struct {
 			Run  string `json:"run"`
 			Text string `json:"text"`
@@ -59,7 +59,7 @@ func (h *Handler) Notes(o *orchestrator.Orchestrator) http.Handler {
 // and no body; the last event of the run tells when it has stopped. A run that has ended already is
 // no error. The rules are those of [Handler.Notes].
 func (h *Handler) Stops(o *orchestrator.Orchestrator) http.Handler {
-	return h.route(posts, func(w http.ResponseWriter, r *http.Request) error {
+	return h.route(posts, "the run could not be told", func(w http.ResponseWriter, r *http.Request) error {
 		var body struct {
 			Run    string `json:"run"`
 			Now    bool   `json:"now"`

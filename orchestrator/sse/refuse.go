@@ -61,8 +61,9 @@ const (
 	codeInternal        = "internal"
 )
 
-// refusal converts an error to the one that the client gets.
-func refusal(err error) *Error {
+// refusal converts an error to the one that the client gets. failed is all that it gets to know of
+// other errors.
+func refusal(err error, failed string) *Error {
 	if e, ok := errors.AsType[*Error](err); ok {
 		return e
 	}
@@ -83,13 +84,13 @@ func refusal(err error) *Error {
 	case errors.Is(err, checkpoint.ErrID):
 		return &Error{Status: http.StatusBadRequest, Code: codeBadRequest, Message: "the id of the run is not UTF-8 text of 1 to 512 bytes without NUL", Err: err}
 	default:
-		return &Error{Status: http.StatusInternalServerError, Code: codeInternal, Message: "the run could not be started", Err: err}
+		return &Error{Status: http.StatusInternalServerError, Code: codeInternal, Message: failed, Err: err}
 	}
 }
 
 // refuse answers a request that was refused.
-func (h *Handler) refuse(w http.ResponseWriter, r *http.Request, err error) {
-	e := refusal(err)
+func (h *Handler) refuse(w http.ResponseWriter, r *http.Request, err error, failed string) {
+	e := refusal(err, failed)
 	if e.Code == codeRun && errors.Is(err, checkpoint.ErrConflict) && accessOf(r).may != "" {
 		e = &Error{Status: http.StatusConflict, Code: codeInUse, Message: "the run exists already, or is in progress: wait until it has ended, or choose another id", Err: err}
 	}

@@ -12,11 +12,12 @@ import (
 // MaxBody bounds the body. An error of serve refuses the request as [Error] says; return it before
 // you write anything.
 func (h *Handler) Guard(serve func(w http.ResponseWriter, r *http.Request) error) http.Handler {
-	return h.route(nil, serve)
+	return h.route(nil, "the request failed", serve)
 }
 
-// route returns the handler of a route with these methods; nil: with any.
-func (h *Handler) route(methods []string, serve func(w http.ResponseWriter, r *http.Request) error) http.Handler {
+// route returns the handler of a route with these methods; nil: with any. failed is what a client
+// gets to know of an error that is not its own.
+func (h *Handler) route(methods []string, failed string, serve func(w http.ResponseWriter, r *http.Request) error) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		allow := strings.Join(methods, ", ")
 		if methods == nil {
@@ -30,7 +31,7 @@ func (h *Handler) route(methods []string, serve func(w http.ResponseWriter, r *h
 		}
 		if methods != nil && !slices.Contains(methods, r.Method) {
 			w.Header().Set("Allow", allow)
-			h.refuse(w, r, &Error{Status: http.StatusMethodNotAllowed, Code: codeMethod, Message: "the method is not one of " + allow})
+			h.refuse(w, r, &Error{Status: http.StatusMethodNotAllowed, Code: codeMethod, Message: "the method is not one of " + allow}, failed)
 			return
 		}
 		if h.cfg.MaxBody > 0 {
@@ -41,7 +42,7 @@ func (h *Handler) route(methods []string, serve func(w http.ResponseWriter, r *h
 			err = serve(w, r)
 		}
 		if err != nil {
-			h.refuse(w, r, err)
+			h.refuse(w, r, err, failed)
 		}
 	})
 }

@@ -75,7 +75,7 @@ func formOf(s *orchestrator.Session) sessionForm {
 // its conversation. A list looks at the head of every run in the namespace; a damaged one is left
 // out, and [Config].OnError gets the reason.
 func (h *Handler) Sessions(o *orchestrator.Orchestrator) http.Handler {
-	return h.route(append(gets, posts...), func(w http.ResponseWriter, r *http.Request) error {
+	return h.route(append(gets, posts...), "the sessions could not be read", func(w http.ResponseWriter, r *http.Request) error {
 		name := cmp.Or(r.PathValue("session"), r.URL.Query().Get("session"))
 		switch {
 		case r.Method == http.MethodPost:
@@ -147,7 +147,7 @@ func (h *Handler) Waits(o *orchestrator.Orchestrator) http.Handler {
 		Updated time.Time      `json:"updated"` // since then it waits
 		Waits   []machine.Wait `json:"waits"`
 	}
-	return h.route(gets, func(w http.ResponseWriter, r *http.Request) error {
+	return h.route(gets, "what waits could not be read", func(w http.ResponseWriter, r *http.Request) error {
 		list := []form{}
 		for run, err := range o.Waits(r.Context(), checkpoint.Query{Namespace: Namespace(r)}) {
 			head := &run.Head

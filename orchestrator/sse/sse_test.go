@@ -433,8 +433,8 @@ func TestReplies(t *testing.T) {
 	require.Equal(t, "Which file?", end.Waits[0].Text)
 
 	refused(t, post(t, t.Context(), start, `{"run": "r", "goal": "go"}`), http.StatusConflict, "in_use", "the run exists already, or is in progress")
-	refused(t, post(t, t.Context(), resume, `{"run": "other"}`), http.StatusForbidden, "run", "the run cannot be started or resumed")
-	refused(t, post(t, t.Context(), start, `{"run": "a\u0000b", "goal": "go"}`), http.StatusForbidden, "run", "the run cannot be started or resumed")
+	refused(t, post(t, t.Context(), resume, `{"run": "other"}`), http.StatusForbidden, "run", "there is no such run or session for you")
+	refused(t, post(t, t.Context(), start, `{"run": "a\u0000b", "goal": "go"}`), http.StatusForbidden, "run", "there is no such run or session for you")
 	refused(t, post(t, t.Context(), resume, `{"run": "r", "replies": [{"wait_id": "x"}]}`), http.StatusConflict, "reply", "the run does not wait for it")
 	refused(t, post(t, t.Context(), resume, `{"replies": []}`), http.StatusBadRequest, "bad_request", "the body has no run")
 
