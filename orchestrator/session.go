@@ -1,6 +1,7 @@
 package orchestrator
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -10,10 +11,12 @@ import (
 	"math"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/segue-go/segue/checkpoint"
 	"github.com/segue-go/segue/delegation"
+	"github.com/segue-go/segue/internal/textcut"
 	"github.com/segue-go/segue/machine"
 	"github.com/segue-go/segue/messages"
 	"github.com/segue-go/segue/strategy"
@@ -31,6 +34,7 @@ type Session struct {
 	Namespace string
 	Name      string
 	Turns     int             // how many runs it has had; those of the session that it branched off do not count
+	First     checkpoint.Head // of its first run that is kept; zero in a Conversation
 	Last      checkpoint.Head // of its last run
 }
 
@@ -72,13 +76,19 @@ func (o *Orchestrator) Sessions(ctx context.Context, namespace string) iter.Seq2
 			i, known := place[name]
 			if !known {
 				i, place[name] = len(list), len(list)
-				list = append(list, Session{Namespace: namespace, Name: name})
+				list = append(list, Session{Namespace: namespace, Name: name, Turns: turn, First: head, Last: head})
 			}
-			if !known || turn > list[i].Turns {
-				list[i].Turns, list[i].Last = turn, head
+			s := &list[i]
+			if turn > s.Turns {
+				s.Turns, s.Last = turn, head
+			}
+			if turn < turnOf(&s.First.Header) {
+				s.First = head
 			}
 		}
-		slices.SortStableFunc(list, func(a, b Session) int { return b.Last.Created.Compare(a.Last.Created) })
+		slices.SortFunc(list, func(a, b Session) int {
+			return cmp.Or(b.Last.Created.Compare(a.Last.Created), strings.Compare(a.Last.Key.Run, b.Last.Key.Run))
+		})
 		for i := range list {
 			if !yield(list[i], nil) {
 				return
@@ -88,6 +98,39 @@ func (o *Orchestrator) Sessions(ctx context.Context, namespace string) iter.Seq2
 			yield(Session{}, problem)
 		}
 	}
+}
+
+// mostTitle is the maximum length of a title in bytes.
+const mostTitle = 80
+
+// Title returns what a session of [Orchestrator.Sessions] is about: the first text of its user that
+// is kept, on one line, the beginning of a long one. It reads one record. The errors are those of
+// [Orchestrator.Replay].
+func (o *Orchestrator) Title(ctx context.Context, s *Session) (string, error) {
+	rd, err := o.newReading(s.First.Key, nil)
+	if err != nil {
+		return "", err
+	}
+	var begun machine.Started
+	for stored, err := range rd.Records(ctx) {
+		if err != nil {
+			return "", err
+		}
+		rec, err := rd.Decode(stored)
+		if err != nil {
+			return "", err
+		}
+		begun, _ = rec.(machine.Started)
+		break
+	}
+	text := begun.Input.Goal
+	for _, m := range begun.Input.Messages {
+		if said, ok := m.(messages.User); ok && said.Text() != "" {
+			text = said.Text()
+			break
+		}
+	}
+	return textcut.Short(strings.Join(strings.Fields(text), " "), mostTitle), nil
 }
 
 // SessionRuns yields the heads of the runs of a session, the one that was created last first. The

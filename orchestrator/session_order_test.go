@@ -12,6 +12,7 @@ import (
 	"github.com/segue-go/segue/machine"
 	"github.com/segue-go/segue/messages"
 	"github.com/segue-go/segue/nextstep"
+	"github.com/segue-go/segue/orchestrator"
 	"github.com/segue-go/segue/orchestrator/runs"
 )
 
@@ -58,6 +59,36 @@ func TestSession_goesByTurns(t *testing.T) {
 	res := ran(t, o, turn("c"))
 	require.Equal(t, "chat.3", res.Run)
 	require.Equal(t, []string{"user: a", "assistant: 1", "user: b", "assistant: 2", "user: c", "assistant: 3"}, saidIn(res.Output.Messages))
+}
+
+// The title of a session is the first text of its user that is kept: also of one that was forked, or
+// whose first runs are deleted.
+func TestSession_title(t *testing.T) {
+	store := new(checkpoint.Memory)
+	o := solver(t, scripted.New(scripted.Text("1"), scripted.Text("2"), scripted.Text("3")), stored(store))
+	title := func(want string) {
+		t.Helper()
+		for s, err := range o.Sessions(t.Context(), "") {
+			require.NoError(t, err)
+			got, err := o.Title(t.Context(), &s)
+			require.NoError(t, err)
+			require.Equal(t, want, got)
+		}
+	}
+	ran(t, o, turn("Plan a trip\n\tto Rome, please, "+strings.Repeat("é", 100)))
+	ran(t, o, turn("By train."))
+	want := "Plan a trip to Rome, please, " + strings.Repeat("é", 25) + "…"
+	title(want)
+	require.NoError(t, store.Delete(t.Context(), checkpoint.Key{Run: "chat.1"}))
+	title(want)
+
+	require.NoError(t, store.Delete(t.Context(), checkpoint.Key{Run: "chat.2"}))
+	said := turn("")
+	said.Input.Messages = messages.History{messages.UserText("Hello.")}
+	ran(t, o, said)
+	title("Hello.")
+	_, err := o.Title(t.Context(), &orchestrator.Session{First: checkpoint.Head{Key: checkpoint.Key{Run: "none"}}})
+	require.ErrorIs(t, err, checkpoint.ErrNotFound)
 }
 
 // A branch is a session of its own: a fork cannot begin one that there is.

@@ -1,6 +1,7 @@
 package orchestrator_test
 
 import (
+	"context"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -78,4 +79,52 @@ func TestWaits(t *testing.T) {
 	for _, err := range none.Waits(t.Context(), checkpoint.Query{}) {
 		require.ErrorAs(t, err, new(*orchestrator.ConfigError))
 	}
+}
+
+// waitAt is a new wait, and the run that has it.
+type waitAt struct {
+	key  checkpoint.Key
+	wait machine.Wait
+}
+
+// notify has a process tell of the waits of the runs that it works on.
+func notify(fresh chan<- waitAt) func(*orchestrator.Config) {
+	return func(cfg *orchestrator.Config) {
+		cfg.Observe = func(_ context.Context, key checkpoint.Key) orchestrator.Observation {
+			return orchestrator.Observation{Event: func(e machine.Event) {
+				if d, ok := e.Detail.(machine.WaitStarted); ok {
+					select {
+					case fresh <- waitAt{key, d.Wait}: // to be posted to the webhook
+					default: // too many at once: Orchestrator.Waits has them all
+					}
+				}
+			}}
+		}
+	}
+}
+
+// The process that works on a run tells of a new wait, and whoever hears of it finds the wait in the
+// store, whichever process it is: it can be answered at once.
+func TestWaits_areTold(t *testing.T) {
+	store, fresh := &checkpoint.Memory{}, make(chan waitAt, 1)
+	worker := solver(t, scripted.New(scripted.Calls(scripted.Call("ask_user", `{"question":"which?"}`, "1")), scripted.Text("done")),
+		stored(store), with(tools.AskUser()), notify(fresh))
+	inbox := solver(t, scripted.New(), stored(store), with(tools.AskUser()))
+	answered := make(chan error, 1)
+	go func() {
+		told := <-fresh
+		for w, err := range inbox.Waits(t.Context(), checkpoint.Query{All: true}) {
+			if err != nil || w.Head.Key != told.key || w.Waits[0].ID != told.wait.ID {
+				t.Error("another wait is in the store", err, w)
+			}
+		}
+		answered <- inbox.Answer(t.Context(), told.key, machine.Reply{WaitID: told.wait.ID, Text: "that one"})
+	}()
+	_, err := worker.Run(t.Context(), orchestrator.Task{Namespace: "ann", Run: "r", Strategy: "solve", Input: delegation.Input{Goal: "go"}})
+	require.NoError(t, err)
+	require.NoError(t, <-answered)
+	res, err := orchestrator.Collect(worker.Resume(t.Context(), orchestrator.Resumption{Namespace: "ann", Run: "r"}))
+	require.NoError(t, err)
+	require.Equal(t, "done", res.Output.Text())
+	require.Empty(t, fresh, "to go on tells of no wait again")
 }

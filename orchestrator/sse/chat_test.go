@@ -6,14 +6,17 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"iter"
 	"net/http"
 	"net/http/httptest"
+	"strconv"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/segue-go/segue/checkpoint"
+	"github.com/segue-go/segue/delegation"
 	"github.com/segue-go/segue/llmclient"
 	"github.com/segue-go/segue/llmclient/scripted"
 	"github.com/segue-go/segue/machine"
@@ -101,6 +104,8 @@ func (c *chat) ask(as, method, path, body string, want int) string {
 // session is what a client reads of a conversation.
 type session struct {
 	Session  string
+	Title    string
+	Strategy string
 	Turns    int
 	Run      string
 	Status   checkpoint.Status
@@ -148,11 +153,12 @@ func TestChat_twoUsers(t *testing.T) {
 	c = newChat(t, store)
 	c.ask("ann", http.MethodPost, "/turns", turnOf(anns, "Who am I?"), http.StatusOK)
 	require.Len(t, c.list("ann"), 1)
-	require.Equal(t, []session{{Session: "bob:trip", Turns: 1, Run: "bob:trip.1", Status: checkpoint.StatusDone}}, c.list("bob"))
+	require.Equal(t, []session{{Session: "bob:trip", Title: "To Rome.", Turns: 1, Run: "bob:trip.1", Status: checkpoint.StatusDone}}, c.list("bob"))
 	s := c.get("ann", anns)
 	require.Equal(t, 2, s.Turns)
 	require.Equal(t, checkpoint.StatusDone, s.Status)
 	require.Equal(t, anns+".2", s.Run)
+	require.Equal(t, "solve", s.Strategy)
 	require.Len(t, s.Messages, 4)
 	require.Equal(t, messages.UserText("I am Ann."), s.Messages[0])
 
@@ -348,6 +354,81 @@ func TestChat_damaged(t *testing.T) {
 	}
 	require.Len(t, told, 2)
 	require.ErrorContains(t, told[0], "bob:x")
+}
+
+// counted is a store that counts the heads that are listed, and the reads of runs, but for those of
+// new runs.
+type counted struct {
+	*checkpoint.Memory
+	heads, reads int
+}
+
+func (s *counted) List(ctx context.Context, q checkpoint.Query) (checkpoint.Page, error) {
+	page, err := s.Memory.List(ctx, q)
+	s.heads += len(page.Heads)
+	return page, err
+}
+
+func (s *counted) Read(ctx context.Context, key checkpoint.Key, from int) iter.Seq2[checkpoint.Record, error] {
+	s.reads++
+	return s.Memory.Read(ctx, key, from)
+}
+
+// The lists of a user with a namespace of its own look at no run of others, however many there are.
+// Pages have the sessions in order, each once, and read the titles of their own alone.
+func TestChat_pages(t *testing.T) {
+	store := &counted{Memory: new(checkpoint.Memory)}
+	o := agent(t, talking, with(echo("buy")), func(c *orchestrator.Config) {
+		c.Store, c.Approve = store, &orchestrator.ApprovalConfig{Tools: map[string]machine.ApprovalPolicy{"buy": machine.AskAlways}}
+	})
+	say := func(user, session, goal string) {
+		_, err := o.Run(t.Context(), orchestrator.Task{Namespace: user, Session: user + ":" + session, Input: delegation.Input{Goal: goal}})
+		require.NoError(t, err)
+	}
+	for _, name := range []string{"a", "b", "c"} {
+		say("ann", name, "To "+name)
+		say("ann", name, "buy")
+	}
+	h, err := sse.New(sse.Config{Start: sse.Tasks(o), Owner: user, Namespace: user})
+	require.NoError(t, err)
+	get := func(route http.Handler, query string) *http.Response {
+		w, r := httptest.NewRecorder(), httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/?"+query, http.NoBody)
+		r.Header.Set("User", "ann")
+		store.heads, store.reads = 0, 0
+		route.ServeHTTP(w, r)
+		return w.Result()
+	}
+	for range 2 {
+		var titles []string
+		next, pages := "", 0
+		for ; pages == 0 || next != ""; pages++ {
+			var page struct {
+				Sessions []session
+				Next     string
+			}
+			require.NoError(t, json.NewDecoder(get(h.Sessions(o), "limit=2&after="+next).Body).Decode(&page))
+			require.LessOrEqual(t, len(page.Sessions), 2)
+			for _, s := range page.Sessions {
+				titles = append(titles, s.Session+" "+s.Title)
+			}
+			require.Equal(t, 6, store.heads, "those of ann")
+			require.Equal(t, len(page.Sessions), store.reads, "the titles of the page")
+			next = page.Next
+		}
+		require.Equal(t, []string{"ann:c To c", "ann:b To b", "ann:a To a"}, titles)
+		require.Equal(t, 2, pages)
+
+		require.Equal(t, http.StatusOK, get(h.Waits(o), "").StatusCode)
+		require.Equal(t, 3, store.heads)
+		require.Equal(t, 3, store.reads)
+
+		for i := range 50 { // and again with others beside them
+			say("bob", strconv.Itoa(i), "buy")
+		}
+	}
+	for query, problem := range map[string]string{"after=x": "not that of a list", "limit=x": "not a number"} {
+		refused(t, get(h.Sessions(o), query), http.StatusBadRequest, "bad_request", problem)
+	}
 }
 
 // A handler of the program's own decides by the same rules, and refuses in the same way.

@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"net/http"
+	"strconv"
 	"time"
 
 	"github.com/segue-go/segue/checkpoint"
@@ -28,6 +29,7 @@ func authorizedSession(r *http.Request, name string) error {
 // sessionForm is the JSON form of a session in a list.
 type sessionForm struct {
 	Session string            `json:"session"`
+	Title   string            `json:"title,omitempty"` // in a list
 	Turns   int               `json:"turns"`
 	Run     string            `json:"run,omitempty"` // the last one
 	Status  checkpoint.Status `json:"status,omitempty"`
@@ -58,13 +60,16 @@ func formOf(s *orchestrator.Session) sessionForm {
 // A GET lists the sessions that the client may name, the one with the newest run first. With run
 // and status of the last run:
 //
-//	{"sessions": [{"session": "…", "turns": 2, "run": "….2", "status": "done", "created": "…", "updated": "…"}]}
+//	{"sessions": [{"session": "…", "title": "…", "turns": 2, "run": "….2", "status": "done", "created": "…", "updated": "…"}], "next": "…"}
+//
+// With next there are more: for those after=next is sent. limit is how many come at a time, as in
+// [checkpoint.Query]. The title is that of [orchestrator.Orchestrator.Title].
 //
 // A GET with the wildcard {session}, or the query parameter session, returns the conversation so
 // far, in the form of [messages.History], and what the last run waits for, as [machine.Wait]:
 //
 //	{"session": "…", "turns": 2, "run": "….2", "status": "running", …,
-//	 "messages": {"v": 1, …}, "waits": […], "position": "7/2147483647"}
+//	 "strategy": "…", "messages": {"v": 1, …}, "waits": […], "position": "7/2147483647"}
 //
 // A client that follows the run with the query parameter after=position gets what happens after
 // that. A session without runs has no turns and no messages.
@@ -72,8 +77,8 @@ func formOf(s *orchestrator.Session) sessionForm {
 // The name of a session obeys the rules of the id of a run: with Owner it begins with the owner and
 // a colon, and Authorize is called with it. The runs of the session have its name with a dot and
 // the turn behind it. [Config].Filter does not apply: a client that may name a session reads all of
-// its conversation. A list looks at the head of every run in the namespace; a damaged one is left
-// out, and [Config].OnError gets the reason.
+// its conversation. A list looks at the head of every run in the namespace, so give users who share
+// none a [Config].Namespace each. A damaged head is left out, and [Config].OnError gets the reason.
 func (h *Handler) Sessions(o *orchestrator.Orchestrator) http.Handler {
 	return h.route(append(gets, posts...), "the sessions could not be read", func(w http.ResponseWriter, r *http.Request) error {
 		name := cmp.Or(r.PathValue("session"), r.URL.Query().Get("session"))
@@ -98,19 +103,58 @@ func newSession(w http.ResponseWriter, r *http.Request) error {
 }
 
 func (h *Handler) sessions(o *orchestrator.Orchestrator, w http.ResponseWriter, r *http.Request) error {
-	list := []sessionForm{}
-	for s, err := range o.Sessions(r.Context(), Namespace(r)) {
+	q, err := pageOf(r)
+	if err != nil {
+		return err
+	}
+	page := struct {
+		Sessions []sessionForm     `json:"sessions"`
+		Next     checkpoint.Cursor `json:"next,omitzero"`
+	}{Sessions: []sessionForm{}}
+	last := q.After
+	for s, err := range o.Sessions(r.Context(), q.Namespace) {
+		at := checkpoint.Cursor{Created: s.Last.Created, Key: s.Last.Key}
 		switch {
 		case errors.Is(err, checkpoint.ErrCorrupt):
 			h.report(r, err)
+			continue
 		case err != nil:
 			return err
-		case Authorized(r, s.Name) == nil:
-			list = append(list, formOf(&s))
+		case !q.After.IsZero() && !behind(at, q.After) || Authorized(r, s.Name) != nil:
+			continue
+		case len(page.Sessions) == q.Most():
+			page.Next = last
+			send(w, http.StatusOK, page)
+			return nil
+		}
+		form := formOf(&s)
+		if form.Title, err = o.Title(r.Context(), &s); err != nil {
+			h.report(r, err)
+		}
+		page.Sessions, last = append(page.Sessions, form), at
+	}
+	send(w, http.StatusOK, page)
+	return nil
+}
+
+// pageOf says which page of a list a request asks for.
+func pageOf(r *http.Request) (q checkpoint.Query, err error) {
+	q.Namespace = Namespace(r)
+	if err := q.After.UnmarshalText([]byte(r.URL.Query().Get("after"))); err != nil {
+		return q, bad("after is not that of a list", err)
+	}
+	if limit := r.URL.Query().Get("limit"); limit != "" {
+		if q.Limit, err = strconv.Atoi(limit); err != nil {
+			return q, bad("the limit is not a number", err)
 		}
 	}
-	send(w, http.StatusOK, map[string]any{"sessions": list})
-	return nil
+	return q, nil
+}
+
+// behind reports whether a place in a list of sessions is behind another one.
+func behind(at, other checkpoint.Cursor) bool {
+	newer := at.Created.Compare(other.Created)
+	return newer < 0 || newer == 0 && at.Key.Run > other.Key.Run
 }
 
 func conversation(o *orchestrator.Orchestrator, w http.ResponseWriter, r *http.Request, name string) error {
@@ -123,10 +167,11 @@ func conversation(o *orchestrator.Orchestrator, w http.ResponseWriter, r *http.R
 	}
 	send(w, http.StatusOK, struct {
 		sessionForm
+		Strategy string                `json:"strategy,omitempty"` // which has answered
 		Messages messages.History      `json:"messages"`
 		Waits    []machine.Wait        `json:"waits,omitempty"`
 		Position orchestrator.Position `json:"position"`
-	}{formOf(&c.Session), c.History, c.Waits, c.Position})
+	}{formOf(&c.Session), c.Strategy, c.History, c.Waits, c.Position})
 	return nil
 }
 
