@@ -55,7 +55,7 @@ var allowed = map[string][]string{
 	"orchestrator":                   {"machine", "machine/bound", "orchestrator/internal/journals", "checkpoint", "internal/asktime", "internal/guard", "internal/repeats", "internal/similar", "messages", "delegation", "tools", "llmclient", "markdownpolicy", "nextstep", "strategy", "github.com/google/uuid", "internal/textcut", "llmclient/policyclient", "internal/toolrun"},
 	"orchestrator/internal/journals": {"checkpoint", "machine"},
 	"orchestrator/runs":              {"messages", "delegation", "nextstep", "checkpoint", "machine", "orchestrator", "orchestrator/internal/journals", "github.com/google/uuid"},
-	"orchestrator/sse":               {"messages", "delegation", "nextstep", "checkpoint", "strategy", "machine", "orchestrator", "internal/textcut"},
+	"orchestrator/sse":               {"messages", "delegation", "nextstep", "checkpoint", "strategy", "machine", "orchestrator", "internal/guard", "internal/textcut"},
 	"strategy/builtin":               {"llmclient", "tools", "strategy", "strategy/completetask", "strategy/planreviseexecute", "strategy/reflection", "strategy/retry", "strategy/react", "strategy/reasonactobserve", "strategy/workflow"},
 	"strategytest/explore":           {"messages", "delegation", "tools", "llmclient", "nextstep", "strategy", "machine", "strategytest/coverage"},
 	"internal/strategytest/alphabet": {"messages", "delegation", "tools", "llmclient", "nextstep", "strategy", "machine", "strategytest/explore", "strategy/completetask", "strategy/planreviseexecute", "strategy/react", "strategy/reasonactobserve", "strategy/reflection", "strategy/toolsearch"},

@@ -247,6 +247,8 @@ func TestChat_approval(t *testing.T) {
 
 	reply := `{"run": "ann:a.1", "replies": [{"wait_id": "` + s.Waits[0].ID + `", "approve": true}]}`
 	c.ask("bob", http.MethodPost, "/replies", reply, http.StatusForbidden)
+	other := strings.Replace(reply, s.Waits[0].ID, "other", 1)
+	require.Contains(t, c.ask("ann", http.MethodPost, "/replies", other, http.StatusConflict), `"message":"run \"ann:a.1\": the reply`)
 	require.Contains(t, c.ask("ann", http.MethodPost, "/replies", reply, http.StatusOK), "buy{}")
 	require.Equal(t, "{\"runs\":[]}\n", waits("ann"))
 	s = c.get("ann", "ann:a")

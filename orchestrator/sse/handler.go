@@ -271,7 +271,7 @@ func (h *Handler) failed(r *http.Request) string {
 	if h.cfg.Follow != nil && r.Method == http.MethodGet {
 		return "the run could not be read"
 	}
-	return "the run could not be started"
+	return "the run could not be started or resumed"
 }
 
 // breakOff ends a stream that has no last event: with a refusal if it has not begun.

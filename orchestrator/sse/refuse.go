@@ -6,6 +6,7 @@ import (
 	"os"
 
 	"github.com/segue-go/segue/checkpoint"
+	"github.com/segue-go/segue/internal/guard"
 	"github.com/segue-go/segue/internal/textcut"
 	"github.com/segue-go/segue/machine"
 	"github.com/segue-go/segue/strategy"
@@ -71,10 +72,10 @@ func refusal(err error, failed string) *Error {
 		return &Error{Status: http.StatusRequestEntityTooLarge, Code: codeTooLarge, Message: "the body is too large", Err: err}
 	}
 	if e, ok := errors.AsType[*strategy.UnknownError](err); ok {
-		return &Error{Status: http.StatusNotFound, Code: codeUnknownStrategy, Message: e.Error(), Err: err}
+		return &Error{Status: http.StatusNotFound, Code: codeUnknownStrategy, Message: guard.Bare(e), Err: err}
 	}
 	if e, ok := errors.AsType[*machine.ReplyError](err); ok {
-		return &Error{Status: http.StatusConflict, Code: codeReply, Message: e.Error(), Err: err}
+		return &Error{Status: http.StatusConflict, Code: codeReply, Message: guard.Bare(e), Err: err}
 	}
 	switch {
 	case errors.Is(err, checkpoint.ErrNotFound), errors.Is(err, checkpoint.ErrConflict):

@@ -56,7 +56,8 @@ func main() {
 	}
 	go func() { log.Fatal(runs.Recover(ctx, orchestrator.Recovery{})) }() // what a process left that died goes on
 
-	turns, err := sse.New(sse.Config{Start: sse.Tasks(runs), Follow: runs, Detached: true, Namespace: userOf, Owner: userOf})
+	report := func(r *http.Request, err error) { log.Print(r.Method, " ", r.URL, ": ", err) }
+	turns, err := sse.New(sse.Config{Start: sse.Tasks(runs), Follow: runs, Detached: true, Namespace: userOf, Owner: userOf, OnError: report})
 	if err != nil {
 		log.Fatal(err)
 	}
