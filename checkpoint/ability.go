@@ -45,16 +45,17 @@ type Lister interface {
 }
 
 // Heads yields the heads of all runs that match a query, page by page, of q.Limit runs each. The
-// error comes last, without a head: it joins those of all pages. So damaged heads, for which it
-// wraps ErrCorrupt, keep back no others, and after any other error there are no more.
+// error comes last, without a head. If it wraps ErrCorrupt it joins those of all pages: damaged
+// heads keep back no others. Any other error comes alone, and there may be more heads.
 func Heads(ctx context.Context, l Lister, q Query) iter.Seq2[Head, error] {
 	return func(yield func(Head, error) bool) {
 		var problems []error
 		for {
 			page, err := l.List(ctx, q)
-			if err != nil {
-				problems = append(problems, err)
+			if err != nil && !errors.Is(err, ErrCorrupt) {
+				problems = nil
 			}
+			problems = append(problems, err)
 			for _, h := range page.Heads {
 				if !yield(h, nil) {
 					return
