@@ -69,7 +69,7 @@ func (ch *chat) turn(ctx context.Context, text string) error {
 	return err
 }
 
-// goOnWith has the agent that has answered a turn answer the next one, with its own model.
+// goOnWith has an agent answer the next turn, with its own model unless it has answered before.
 func (ch *chat) goOnWith(agent string) {
 	if ch.cfg == nil || agent == ch.flags.Agent {
 		return
@@ -120,6 +120,7 @@ func (ch *chat) undo(ctx context.Context) error {
 	}
 	kept := ch.session
 	ch.session, ch.partial = name, ""
+	ch.goOnWith(last.Header.Labels[run.AgentLabel])
 	ch.say("undone: " + plaintext.Head(plaintext.OneLine(goal), terminal.TextColumns))
 	if hasCalls(ctx, ch.runs, last) {
 		ch.say("what its tools changed stays as it is now")
