@@ -309,6 +309,19 @@ func (m *Machine) Open() []Effect {
 	return all
 }
 
+// Withdrawn returns the effects of Open that are cut off, because what they are for was stopped.
+func (m *Machine) Withdrawn() []EffectID {
+	var all []EffectID
+	for _, f := range m.frames() {
+		for e := range f.effects() {
+			if e.state == open && !e.pending && m.cutOff(f) {
+				all = append(all, e.id)
+			}
+		}
+	}
+	return all
+}
+
 // FrameView is the state of a frame between two records. It is a copy: changing it does not change
 // the run.
 type FrameView struct {

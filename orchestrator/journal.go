@@ -57,6 +57,8 @@ type journal struct {
 	progress bool              // an effect has an answer since the last append
 	patience time.Duration     // how long an append that fails is tried again
 
+	driven bool // another engine drives the run
+
 	lasting context.Context // see lastingContext
 	done    context.CancelFunc
 
@@ -104,9 +106,13 @@ func (r *run) store() error {
 	b := j.batch()
 	b.Header = r.changedHeader()
 	b.Lease = r.journal.lease.next(r.isLast())
+	if j.driven {
+		hold(&b, r.m.Done())
+	}
 	err := j.append(r.ctx, &b)
 	r.journal.lease.appended(b.Lease, err)
 	if err == nil {
+		j.epoch = b.Epoch
 		r.o.followers.stored(b.Key)
 		return nil
 	}
@@ -219,15 +225,18 @@ func (r *run) claim() error {
 	if j == nil {
 		return nil
 	}
-	if r.box.open(); !r.o.keeper.add(r.o, r) {
-		return &RunExistsError{Run: r.id, InProgress: true, Err: checkpoint.ErrConflict}
-	}
-	r.claimed = true
 	writer, err := uuid.NewV7()
 	if err != nil {
 		return &JournalError{Run: r.id, Err: err}
 	}
-	j.writer = writer.String()
+	if j.writer = writer.String(); j.driven {
+		j.writer = engineWriter + j.writer
+		return nil
+	}
+	if r.box.open(); !r.o.keeper.add(r.o, r) {
+		return &RunExistsError{Run: r.id, InProgress: true, Err: checkpoint.ErrConflict}
+	}
+	r.claimed = true
 	return nil
 }
 

@@ -248,7 +248,7 @@ func cutAsUsual(text string, usual, most int, problem string) string {
 
 // keep keeps a text with the run. It returns why it is not kept; "" if it is.
 func (r *run) keep(ctx context.Context, kept messages.Kept, text string) (problem string) {
-	l, most := &r.large, r.o.cfg.LargeResults.Keep
+	l, most := r.large, r.o.cfg.LargeResults.Keep
 	l.mu.Lock()
 	defer l.mu.Unlock() // one after the other, so that all together keep within the bound
 	if err := r.lookAtKept(ctx); err != nil {
@@ -281,7 +281,7 @@ func (r *run) keeps() (checkpoint.ValueStore, checkpoint.Key) {
 
 // lookAtKept finds out once what is kept already, as before a resume.
 func (r *run) lookAtKept(ctx context.Context) error {
-	l := &r.large
+	l := r.large
 	if l.there != nil {
 		return nil
 	}

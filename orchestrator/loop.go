@@ -16,7 +16,7 @@ import (
 
 // loop performs a run. It is the only loop of this package.
 func (o *Orchestrator) loop(ctx context.Context, task *Task, streams bool, yield func(machine.Event, error) bool) {
-	r, err := o.begin(ctx, task, streams)
+	r, err := o.begin(ctx, task, streams, false)
 	if err != nil {
 		yield(machine.Event{}, err)
 		return

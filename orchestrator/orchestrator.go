@@ -231,6 +231,7 @@ type Orchestrator struct {
 	keeper        keeper
 	posted        chan struct{} // wakes Recover: a message was posted to a run on which nobody works here
 	followers     followers
+	engine        engine
 }
 
 // New checks the configuration and returns an Orchestrator, so that mistakes are found before a

@@ -27,11 +27,17 @@ func (o *Orchestrator) Perform(ctx context.Context, e machine.Effect) (nextstep.
 	if e.Kind == machine.EffectPerson {
 		return nil, fmt.Errorf("orchestrator: an effect of kind %q is not performed: apply the reply of the person", e.Kind)
 	}
-	r := &run{o: o, id: e.Run, now: time.Now(), m: new(machine.Machine)}
+	r := &run{o: o, id: e.Run, now: time.Now(), m: new(machine.Machine), large: new(large)}
 	r.ctx, r.cancel = context.WithCancelCause(ctx)
 	r.consumer.gone = true
 	defer r.close()
 	r.launch(&e, false)
+	m := r.outcome()
+	return r.performed(&e, &m)
+}
+
+// outcome waits until the only effect of a run has ended, and returns its mail. Nobody is asked.
+func (r *run) outcome() mail {
 	for {
 		mails := r.box.collect()
 		for i := range mails {
@@ -41,7 +47,7 @@ func (o *Orchestrator) Perform(ctx context.Context, e machine.Effect) (nextstep.
 			case m.event != nil:
 				r.receive(m)
 			default:
-				return r.performed(&e, m)
+				return *m
 			}
 		}
 		if r.ctx.Err() != nil {

@@ -105,7 +105,7 @@ func (o *Orchestrator) open(ctx context.Context, how *Resumption) (*run, checkpo
 	if err := o.checkKey(key); err != nil {
 		return nil, head, err
 	}
-	r := o.newRun(ctx, key, true)
+	r := o.newRun(ctx, key, true, false)
 	err := r.claim()
 	if err == nil {
 		head, err = r.openJournal(how.TakeOver)
@@ -170,10 +170,10 @@ func (r *run) takeLease() (checkpoint.Head, error) {
 	return head, err
 }
 
-// read applies the records of the journal.
+// read applies the records of the journal that were not applied yet.
 func (r *run) read(factory func() strategy.Strategy) (err error) {
 	use := func(_ context.Context, s *machine.Started) error { return r.useFactory(s, factory) }
-	rd := &journals.Reading{Key: r.journal.key, Store: r.journal.store, Machine: r.m, Use: use, Damaged: damaged(r.journal.key)}
+	rd := &journals.Reading{Key: r.journal.key, Store: r.journal.store, Machine: r.m, Last: r.journal.last, Use: use, Damaged: damaged(r.journal.key)}
 	r.replays = true
 	defer func() {
 		r.replays = false
@@ -257,6 +257,9 @@ func (r *run) applyStored(rd *journals.Reading, stored checkpoint.Record) error 
 	}
 	r.large.note(rec)
 	events, err := rd.Apply(r.ctx, rec)
+	if r.journal.driven { // every process knows the same of its time
+		r.now = r.m.Now()
+	}
 	for _, e := range events {
 		if e.Kind == machine.EventDrifted { // all else was told when it happened
 			r.drifted = append(r.drifted, e)
@@ -326,7 +329,7 @@ func (r *run) applyResumption(how *Resumption) error {
 		}
 		r.replied[reply.WaitID] = true
 	}
-	return r.store()
+	return r.commit()
 }
 
 // configureSnapshots finds the ability of the Store to keep snapshots.

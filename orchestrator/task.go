@@ -236,7 +236,7 @@ type run struct {
 	drifted     []machine.Event // events from reading the journal, to be emitted
 	migrated    []machine.Event // events of a Migrated that this process made, to be emitted
 	causes      causes
-	large       large
+	large       *large
 	redaction   *redaction      // nil without Config.Redact
 	observation *Observation    // nil without Config.Observe
 	discards    bool            // results that arrive now are dropped
@@ -253,8 +253,8 @@ const (
 	stopsNow
 )
 
-// begin makes the run of a task.
-func (o *Orchestrator) begin(ctx context.Context, task *Task, streams bool) (*run, error) {
+// begin makes the run of a task. Driven says that another engine drives it.
+func (o *Orchestrator) begin(ctx context.Context, task *Task, streams, driven bool) (*run, error) {
 	if task.Session != "" {
 		next := *task
 		if err := o.continueSession(ctx, &next); err != nil {
@@ -276,7 +276,7 @@ func (o *Orchestrator) begin(ctx context.Context, task *Task, streams bool) (*ru
 	if err := key.Check(); err != nil {
 		return nil, &ConfigError{Field: "Task.Namespace", Err: err}
 	}
-	r := o.newRun(ctx, key, streams)
+	r := o.newRun(ctx, key, streams, driven)
 	if r.journal != nil {
 		r.journal.epoch = 1
 	}
@@ -312,7 +312,7 @@ func (r *run) applyStarted(task *Task) error {
 	if err := r.apply(cfg.Start(s)); err != nil {
 		return err
 	}
-	if err := r.store(); err != nil {
+	if err := r.commit(); err != nil {
 		return err
 	}
 	if r.journal != nil {
@@ -321,13 +321,16 @@ func (r *run) applyStarted(task *Task) error {
 	return nil
 }
 
-// newRun makes a run without records.
-func (o *Orchestrator) newRun(ctx context.Context, key checkpoint.Key, streams bool) *run {
-	r := &run{o: o, id: key.Run, streams: streams, now: time.Now(), m: new(machine.Machine)}
-	r.ctx, r.cancel = context.WithCancelCause(r.beginObservation(ctx, key))
+// newRun makes a run without records. Driven says that another engine drives it.
+func (o *Orchestrator) newRun(ctx context.Context, key checkpoint.Key, streams, driven bool) *run {
+	r := &run{o: o, id: key.Run, streams: streams, now: time.Now(), m: new(machine.Machine), large: new(large)}
+	if !driven {
+		ctx = r.beginObservation(ctx, key)
+	}
+	r.ctx, r.cancel = context.WithCancelCause(ctx)
 	if o.cfg.Store != nil {
-		r.journal = &journal{store: o.cfg.Store, key: key, run: key.Run, patience: o.cfg.Timeouts.Store}
-		if o.leaser != nil {
+		r.journal = &journal{store: o.cfg.Store, key: key, run: key.Run, patience: o.cfg.Timeouts.Store, driven: driven}
+		if o.leaser != nil && !driven {
 			r.journal.lease.time = o.cfg.Lease
 		}
 	}

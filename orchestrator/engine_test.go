@@ -1,0 +1,394 @@
+package orchestrator_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"hash/fnv"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/segue-go/segue/checkpoint"
+	"github.com/segue-go/segue/delegation"
+	"github.com/segue-go/segue/llmclient"
+	"github.com/segue-go/segue/llmclient/scripted"
+	"github.com/segue-go/segue/machine"
+	"github.com/segue-go/segue/messages"
+	"github.com/segue-go/segue/nextstep"
+	"github.com/segue-go/segue/orchestrator"
+	"github.com/segue-go/segue/strategy"
+	"github.com/segue-go/segue/tools"
+)
+
+// engine drives a run as a workflow service does: any effect in any of several processes, which may
+// die.
+type engine struct {
+	t       *testing.T
+	os      []*orchestrator.Orchestrator // the processes
+	rng     *rand.Rand
+	kills   bool
+	answers func(machine.Wait) machine.Reply // nil: the run is left when it waits
+
+	mu       sync.Mutex // of rng
+	most     int        // effects that were in progress at once
+	unclear  int        // how often it was not known what had become of them
+	unlisted bool
+}
+
+// stepped is what became of a Step.
+type stepped struct {
+	id       machine.EffectID
+	standing orchestrator.Standing
+	err      error
+}
+
+func (e *engine) chance(n int) bool {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.rng.IntN(n) == 0
+}
+
+func (e *engine) any() *orchestrator.Orchestrator {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.os[e.rng.IntN(len(e.os))]
+}
+
+// run drives the run of a task to its end, or until it waits and nobody answers.
+func (e *engine) run(task orchestrator.Task) orchestrator.Standing {
+	e.t.Helper()
+	s, err := e.any().Begin(e.t.Context(), task)
+	require.NoError(e.t, err)
+	if e.kills { // nobody heard of it
+		s, err = e.any().Begin(e.t.Context(), task)
+		require.NoError(e.t, err)
+	}
+	return e.drive(s)
+}
+
+func (e *engine) drive(s orchestrator.Standing) orchestrator.Standing {
+	e.t.Helper()
+	var err error
+	busy, lost := map[machine.EffectID]bool{}, map[machine.EffectID]bool{}
+	ends := make(chan stepped, 100)
+	for {
+		for _, x := range s.Effects {
+			if !busy[x.ID] && !lost[x.ID] {
+				busy[x.ID] = true
+				go e.step(s.Key, x, s.Epoch, ends)
+			}
+		}
+		e.most = max(e.most, len(busy))
+		switch {
+		case len(busy) > 0:
+			end := <-ends
+			delete(busy, end.id)
+			if end.err == nil {
+				s = end.standing
+				break
+			}
+			safe := slices.ContainsFunc(s.Effects, func(x machine.Effect) bool { return x.ID == end.id && x.Safe() })
+			if lost[end.id] = !safe && !errors.Is(end.err, orchestrator.ErrNotBegun); lost[end.id] {
+				e.unclear++
+			}
+			s, err = e.any().Standing(e.t.Context(), s.Key)
+			require.NoError(e.t, err)
+		case len(lost) > 0:
+			clear(lost)
+			s = e.tell(s, orchestrator.Continuation{Unclear: true, Epoch: s.Epoch})
+		case s.Status == machine.StatusWaiting && e.answers != nil:
+			how := orchestrator.Continuation{}
+			for _, w := range s.Waits {
+				how.Replies = append(how.Replies, e.answers(w))
+			}
+			s = e.tell(s, how)
+		default:
+			require.NotEmpty(e.t, s.Status, "nothing is left to do")
+			return s
+		}
+	}
+}
+
+// tell tells the run something, twice if the process dies before anybody hears that it has.
+func (e *engine) tell(s orchestrator.Standing, how orchestrator.Continuation) orchestrator.Standing {
+	e.t.Helper()
+	how.After = s.Records
+	for {
+		s, err := e.any().Continue(e.t.Context(), s.Key, how)
+		require.NoError(e.t, err)
+		if !e.kills || e.chance(2) {
+			return s
+		}
+	}
+}
+
+// step performs an effect. Its process may die before the answer is stored, or behind that.
+func (e *engine) step(key checkpoint.Key, x machine.Effect, epoch int64, ends chan<- stepped) {
+	ctx, cancel := context.WithCancel(e.t.Context())
+	defer cancel()
+	if e.kills && e.chance(4) {
+		ctx = context.WithValue(ctx, dies{}, cancel)
+	}
+	s, err := e.any().Step(ctx, key, x.ID, epoch, nil)
+	if e.kills && err == nil && x.Safe() && e.chance(3) {
+		s, err = e.any().Step(e.t.Context(), key, x.ID, epoch, nil)
+	}
+	ends <- stepped{x.ID, s, err}
+}
+
+// dies is the key of a function in the context of an effect that its process does not survive.
+type dies struct{}
+
+// dying ends an effect together with its process, behind what it has done.
+func dying(ctx context.Context, x machine.Effect, next orchestrator.Handler) (nextstep.Answer, error) {
+	a, err := next(ctx, x)
+	if die, ok := ctx.Value(dies{}).(context.CancelFunc); ok {
+		die()
+		return nil, context.Canceled
+	}
+	return a, err
+}
+
+// journalLines returns the records of a run without what differs between two runs.
+func journalLines(t *testing.T, store checkpoint.Store, run string) (lines []string) {
+	t.Helper()
+	for rec, err := range store.Read(t.Context(), checkpoint.Key{Run: run}, 1) {
+		require.NoError(t, err)
+		var all map[string]any
+		require.NoError(t, json.Unmarshal(rec.Data, &all))
+		dropTimes(all)
+		text, err := json.Marshal(all)
+		require.NoError(t, err)
+		lines = append(lines, string(text))
+	}
+	return lines
+}
+
+func dropTimes(v any) {
+	switch v := v.(type) {
+	case map[string]any:
+		delete(v, "at")
+		delete(v, "elapsed")
+		for _, inner := range v {
+			dropTimes(inner)
+		}
+	case []any:
+		for _, inner := range v {
+			dropTimes(inner)
+		}
+	}
+}
+
+// told returns the events of a run that its records tell.
+func toldOf(t *testing.T, o *orchestrator.Orchestrator, run string) (lines []string) {
+	t.Helper()
+	for e, err := range o.Follow(t.Context(), checkpoint.Key{Run: run}, orchestrator.Position{}) {
+		if require.NotEmpty(t, e.Kind, "%v", err); e.Index == 0 {
+			continue
+		}
+		text, err := json.Marshal(e)
+		require.NoError(t, err)
+		var all map[string]any
+		require.NoError(t, json.Unmarshal(text, &all))
+		delete(all, "time")
+		dropTimes(all)
+		text, err = json.Marshal(all)
+		require.NoError(t, err)
+		lines = append(lines, string(text))
+	}
+	return lines
+}
+
+// numberOf is one that depends on the text alone.
+func numberOf(text string) int {
+	h := fnv.New32a()
+	_, _ = h.Write([]byte(text))
+	return int(h.Sum32() >> 1)
+}
+
+// program is what the strategies of a random run do, one move after the other: "ask a b" asks a
+// model, which calls those tools, "child 2" delegates, "far" delegates elsewhere.
+type program [4][]string
+
+var programTools = []string{"read", "pay", "again", "asks", "guarded", "fails", "alone"}
+
+func drawProgram(rng *rand.Rand) (p program) {
+	for level := range p {
+		for range 1 + rng.IntN(2) {
+			deeper, last := level+1+rng.IntN(max(1, 3-level)), level == 3
+			move := "ask"
+			switch kind := rng.IntN(8); {
+			case kind == 0 && !last:
+				move = fmt.Sprint("child ", deeper)
+			case kind == 1:
+				move = "far"
+			default:
+				for range rng.IntN(4) {
+					if rng.IntN(5) == 0 && !last {
+						move += fmt.Sprint(" agent", deeper)
+					} else {
+						move += " " + programTools[rng.IntN(len(programTools))]
+					}
+				}
+			}
+			p[level] = append(p[level], move)
+		}
+	}
+	return p
+}
+
+// strategy returns a strategy that follows its moves, and tells at the end what it was answered.
+func (p *program) strategy(level int) strategy.Strategy {
+	at, goal, heard := 0, "", []string(nil)
+	next := func(words ...string) nextstep.NextStep {
+		heard = append(heard, words...)
+		if at == len(p[level]) {
+			return done("[" + strings.Join(heard, " ") + "]")
+		}
+		move := strings.Fields(p[level][at])
+		at++
+		switch move[0] {
+		case "child":
+			return nextstep.Delegate{Strategy: "p" + move[1], Input: delegation.Input{Goal: goal + "." + move[1]}}
+		case "far":
+			return nextstep.Delegate{Strategy: "far", Input: delegation.Input{Goal: goal}}
+		default:
+			return ask(fmt.Sprintf("%s/%d: %s", goal, at, strings.Join(move[1:], " ")), append([]string{"agent1", "agent2", "agent3"}, programTools...)...)
+		}
+	}
+	return &scene{
+		Start: func(in delegation.Input) nextstep.NextStep {
+			goal = in.Goal
+			return next()
+		},
+		Reply: func(r llmclient.Response) nextstep.NextStep {
+			if calls := r.Message.Calls(); len(calls) > 0 {
+				return nextstep.ExecuteTools{Calls: calls}
+			}
+			return next(r.Message.Text())
+		},
+		Results: func(results []messages.ToolOutput) nextstep.NextStep {
+			var words []string
+			for _, r := range results {
+				words = append(words, r.CallID+"="+string(r.Status)+":"+r.Output)
+			}
+			return next(words...)
+		},
+		Child: func(out delegation.Output) nextstep.NextStep { return next("child=" + out.Text()) },
+	}
+}
+
+// world counts what was done in it, by the key of the effect.
+type world struct {
+	mu   sync.Mutex
+	paid map[string]int
+}
+
+func (w *world) tool(name string) tools.Tool {
+	def := tools.Definition{
+		Name: name, ReadOnly: name == "read" || name == "alone", Idempotent: name == "again", NeedsApproval: name == "guarded", Sequential: name == "alone",
+	}
+	return tools.NewRaw(def, func(ctx context.Context, args string) (string, error) {
+		if name == "asks" {
+			text, err := tools.Ask(ctx, tools.Question{Text: "well, " + args})
+			if err != nil {
+				return "", err
+			}
+			args += text
+		}
+		w.mu.Lock()
+		w.paid[tools.IdempotencyKey(ctx)]++
+		w.mu.Unlock()
+		if name == "fails" {
+			return "", errors.New("it broke")
+		}
+		return name + " of " + args, nil
+	})
+}
+
+// reply is that of a person, which depends on nothing but the question.
+func (w *world) reply(wait machine.Wait) machine.Reply {
+	return machine.Reply{WaitID: wait.ID, Approve: wait.Kind == machine.WaitUnknown || numberOf(wait.Arguments)%3 > 0, Text: "so"}
+}
+
+// process returns a process that follows a program.
+func (p *program) process(t *testing.T, w *world, store checkpoint.Store) *orchestrator.Orchestrator {
+	t.Helper()
+	model := always(func(req *llmclient.Request) scripted.Reply {
+		text := req.Messages.Last().(messages.User).Text()
+		goal, names, _ := strings.Cut(text, ": ")
+		var made []messages.ToolCall
+		for i, name := range strings.Fields(names) {
+			made = append(made, scripted.Call(name, fmt.Sprintf(`{"goal":"%s/%d"}`, goal, i+1), fmt.Sprint("c", i+1)))
+		}
+		if len(made) == 0 {
+			return scripted.Text("said of " + goal)
+		}
+		return scripted.Calls(made...)
+	})
+	cfg := orchestrator.Config{
+		Client: model, Store: store, Default: "p0", Strategies: strategy.Set{}, Approve: &orchestrator.ApprovalConfig{Expires: -1},
+		Remote: map[string]orchestrator.Remote{"far": func(_ context.Context, step nextstep.Delegate) (delegation.Output, error) {
+			text := "far " + step.Input.Goal
+			return delegation.Output{Result: &text, Counts: delegation.Counts{Steps: 1}}, nil
+		}},
+	}
+	for level := range p {
+		cfg.Strategies[fmt.Sprint("p", level)] = func() strategy.Strategy { return p.strategy(level) }
+		if level > 0 {
+			cfg.Tools = append(cfg.Tools, orchestrator.AgentTool(orchestrator.Agent{Definition: tools.Definition{Name: fmt.Sprint("agent", level)}, Strategy: fmt.Sprint("p", level)}))
+		}
+	}
+	for _, name := range programTools {
+		cfg.Tools = append(cfg.Tools, w.tool(name))
+	}
+	handles(dying)(&cfg)
+	o, err := orchestrator.New(cfg)
+	require.NoError(t, err)
+	return o
+}
+
+// A run that another engine drives, in several processes that die, comes to what it comes to in the
+// loop. If one effect is in progress at a time, and nobody dies, its records and events are the
+// same.
+func TestEngine_asTheLoop(t *testing.T) {
+	for seed := range uint64(300) {
+		rng := rand.New(rand.NewPCG(seed, 7)) //nolint:gosec // a seed is what is wanted
+		p := drawProgram(rng)
+		here, there := world{paid: map[string]int{}}, world{paid: map[string]int{}}
+		byLoop, byEngine := new(checkpoint.Memory), new(checkpoint.Memory)
+
+		loop := p.process(t, &here, byLoop)
+		want, err := loop.Run(t.Context(), task("go"))
+		for want.Status == machine.StatusWaiting && err == nil {
+			var replies []machine.Reply
+			for _, w := range want.Waits {
+				replies = append(replies, here.reply(w))
+			}
+			want, err = orchestrator.Collect(loop.Resume(t.Context(), resuming("r", replies...)))
+		}
+		e := engine{t: t, rng: rng, kills: seed%2 == 1, answers: there.reply}
+		for range 3 {
+			e.os = append(e.os, p.process(t, &there, byEngine))
+		}
+		got := e.run(task("go"))
+		require.Equal(t, want.Status, got.Status, "seed %d", seed)
+		require.Equal(t, timeless(want.Output).Text(), timeless(got.Result.Output).Text(), "seed %d: %v", seed, p)
+		for key, n := range there.paid {
+			require.True(t, n == 1 || e.kills, "seed %d: %s was done %d times", seed, key, n)
+		}
+		if !e.kills && e.most == 1 {
+			require.Equal(t, journalLines(t, byLoop, "r"), journalLines(t, byEngine, "r"), "seed %d", seed)
+			require.Equal(t, toldOf(t, loop, "r"), toldOf(t, e.any(), "r"), "seed %d", seed)
+		}
+		head := headOf(t, byEngine, "r")
+		require.True(t, head.Header.Status.Ended())
+		require.Zero(t, head.Lease, "nobody has it any more")
+	}
+}
