@@ -4,15 +4,12 @@ import (
 	"context"
 	"errors"
 	"slices"
-	"strings"
-	"sync"
 	"time"
 
 	"github.com/segue-go/segue/checkpoint"
 	"github.com/segue-go/segue/delegation"
 	"github.com/segue-go/segue/machine"
 	"github.com/segue-go/segue/orchestrator/internal/journals"
-	"github.com/segue-go/segue/strategy"
 )
 
 // Standing is how a run stands that another engine drives, see [Orchestrator.Begin].
@@ -141,107 +138,6 @@ func (o *Orchestrator) Standing(ctx context.Context, key checkpoint.Key) (Standi
 	return o.drive(ctx, key, false, func(*run) error { return nil })
 }
 
-// Step performs an effect of a run, stores its answer and all that follows from it, and returns how
-// the run stands then. The epoch is that of the Standing whose Effects had the effect. If the effect
-// has an answer already, or waits, nothing is performed. Of a run that stops, an effect is answered
-// as not begun. Messages in the inbox of the run are applied before the answer.
-//
-// Events that no record tells, such as deltas, are given to observe, one after the other, while the
-// effect is in progress; nil: to nobody. All others come by [Orchestrator.Follow].
-//
-// If ctx ends, the effect is cut off. That is an error, without an answer, unless the effect was
-// withdrawn before. After an error that does not wrap [ErrNotBegun] the effect may have been
-// performed, and its answer is lost. The Step may be made again if the effect is safe to repeat, see
-// [machine.Effect.Safe]; else a Continuation with Unclear says so. One that is not safe must not be
-// given to two Steps in one epoch.
-//
-// The errors of a run that this process cannot go on with are those of [Orchestrator.Resume]; the
-// run is then parked as by [Orchestrator.Recover], and goes on by the next Step of a process that
-// can.
-func (o *Orchestrator) Step(ctx context.Context, key checkpoint.Key, id machine.EffectID, epoch int64, observe func(machine.Event)) (Standing, error) {
-	var p *run // performs the effect
-	s, err := o.drive(ctx, key, true, func(r *run) (err error) {
-		p, err = r.beginStep(ctx, id, epoch, observe)
-		return err
-	})
-	if err != nil {
-		return s, &endError{cause: err, err: ErrNotBegun}
-	}
-	if p == nil {
-		return s, nil
-	}
-	defer p.close()
-	x := p.executions[id]
-	m := p.outcome()
-	if p.streams && m.err == nil {
-		p.deliverWhole(x, m.answer)
-	}
-	cut, elapsed := causeOfContext(ctx), max(0, time.Since(x.began)-x.asked.Sum())
-	lasting, done := patient(ctx, patienceOfStore)
-	defer done()
-	return o.drive(lasting, key, true, func(r *run) error {
-		if r.released(id, epoch) == nil {
-			return nil
-		}
-		r.collectPosted()
-		r.hear()
-		r.now = time.Now()
-		switch answer := m.answer; {
-		case m.err != nil && waits(m.err):
-			r.suspend(x, m.err, elapsed)
-		case m.err != nil:
-			answer = r.failure(x.effect.Kind, m.err)
-			fallthrough
-		default:
-			if cut != nil && isCut(answer) && !slices.Contains(r.m.Withdrawn(), id) {
-				return cut
-			}
-			r.answer(&x.effect, answer, elapsed)
-		}
-		return r.settle()
-	})
-}
-
-// released returns an effect that a Step may perform; nil if it may not.
-func (r *run) released(id machine.EffectID, epoch int64) *machine.Effect {
-	for _, e := range r.m.Open() {
-		if e.ID == id && e.Kind != machine.EffectPerson && (e.Safe() || epoch == r.journal.epoch) {
-			return &e
-		}
-	}
-	return nil
-}
-
-// beginStep begins an effect, and returns the run that performs it; nil if none is to be performed.
-// Right before an effect that must not be repeated it asks the store whether the epoch is still that
-// of the run.
-func (r *run) beginStep(ctx context.Context, id machine.EffectID, epoch int64, observe func(machine.Event)) (*run, error) {
-	e := r.released(id, epoch)
-	switch {
-	case e == nil:
-		return nil, nil //nolint:nilnil // see above
-	case r.ending != goesOn:
-		_ = r.apply(machine.Answered{At: time.Now(), Effect: id, NotBegun: true}) // the Machine may have closed it
-		return nil, r.settle()
-	case !e.Safe():
-		j := r.journal
-		if err := j.append(r.ctx, &checkpoint.Batch{Key: j.key, Writer: j.writer, Epoch: j.epoch, Lease: leaseOfEngine}); err != nil {
-			return nil, err
-		}
-	}
-	if ctx.Err() != nil {
-		return nil, causeOfEnd(ctx)
-	}
-	p := &run{o: r.o, id: r.id, now: time.Now(), m: r.m, large: r.large, streams: observe != nil, journal: &journal{key: r.journal.key, run: r.id}}
-	p.ctx, p.cancel = context.WithCancelCause(ctx)
-	p.consumer = consumer{gone: observe == nil, cancel: p.cancel, yield: func(e machine.Event, _ error) bool {
-		observe(e)
-		return true
-	}}
-	p.launch(e, false)
-	return p, nil
-}
-
 // Continue tells a run what has come from outside, stores what follows from it, and returns how the
 // run stands then. It applies the messages in the inbox of the run first. An error that wraps a
 // [*machine.ReplyError] says that a reply or a note was refused; then nothing of the Continuation
@@ -290,7 +186,7 @@ func (r *run) leaveOut(how *Continuation) error {
 
 // told applies a Continuation. A run that waits, or whose effects are unclear, is resumed by it.
 func (r *run) told(how *Continuation) error {
-	unclear, waiting := how.Unclear && how.Epoch == r.journal.epoch, r.m.Status() == machine.StatusWaiting
+	unclear, waiting := how.Unclear && how.Epoch == r.journal.epoch && len(r.effects()) > 0, r.m.Status() == machine.StatusWaiting
 	r.now = time.Now()
 	switch {
 	case r.m.Done():
@@ -353,185 +249,6 @@ func (r *run) isTold(how *Continuation) bool {
 	return r.o.keeper.inbox != nil && len(r.o.keeper.posted(r.o, []checkpoint.Key{r.journal.key})) > 0
 }
 
-const (
-	engineWriter  = "engine-"                  // begins the names of the writers of runs that engines drive
-	leaseOfEngine = 100 * 365 * 24 * time.Hour // longer than any run takes
-	mostDriven    = 1000                       // runs of which a process keeps the Machine
-)
-
-// hold has a batch give the lease to the engine, until the run has ended. Then it ends the lease,
-// whichever process has it.
-func hold(b *checkpoint.Batch, ended bool) {
-	if b.Lease = leaseOfEngine; ended {
-		b.Lease, b.Epoch = -1, b.Epoch+1
-	}
-}
-
-// isDriven reports whether another engine drives a run.
-func isDriven(h *checkpoint.Head) bool { return strings.HasPrefix(h.Lease.Writer, engineWriter) }
-
-// engine holds the runs that other engines drive, as far as this process knows them.
-type engine struct {
-	mu   sync.Mutex
-	runs map[checkpoint.Key]*driven
-	uses int
-}
-
-// driven is a run that another engine drives.
-type driven struct {
-	mu      sync.Mutex // of the run; effects are performed without it
-	run     *run       // as it was stored last, or earlier; nil: its journal was not read
-	created time.Time  // a run that was deleted and begun anew is another one
-	used    int        // when it was used last, for the engine
-}
-
-// of returns a run. Those that were used least are forgotten.
-func (g *engine) of(key checkpoint.Key) *driven {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	d := g.runs[key]
-	if d == nil {
-		if g.runs == nil {
-			g.runs = map[checkpoint.Key]*driven{}
-		}
-		if d = new(driven); len(g.runs) >= mostDriven {
-			var least checkpoint.Key
-			for key, other := range g.runs {
-				if g.runs[least] == nil || other.used < g.runs[least].used {
-					least = key
-				}
-			}
-			delete(g.runs, least)
-		}
-		g.runs[key] = d
-	}
-	g.uses++
-	d.used = g.uses
-	return d
-}
-
-// drive calls do with a run as it stands in the store, again if another process has stored a record
-// meanwhile, and returns how the run stands then. Owns says that only a run of an engine will do.
-func (o *Orchestrator) drive(ctx context.Context, key checkpoint.Key, owns bool, do func(*run) error) (s Standing, err error) {
-	if err := o.checkKey(key); err != nil {
-		return s, err
-	}
-	d := o.engine.of(key)
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	for {
-		if ctx.Err() != nil {
-			return s, causeOfEnd(ctx)
-		}
-		s, err = d.once(ctx, o, key, owns, do)
-		if _, final := errors.AsType[*RunExistsError](err); final || !errors.Is(err, checkpoint.ErrConflict) {
-			return s, err
-		}
-	}
-}
-
-func (d *driven) once(ctx context.Context, o *Orchestrator, key checkpoint.Key, owns bool, do func(*run) error) (s Standing, err error) {
-	head, err := o.headForEngine(ctx, key)
-	if err == nil && owns && o.isAnothers(&head) {
-		err = &RunExistsError{Run: key.Run, InProgress: true, Err: checkpoint.ErrConflict}
-	}
-	if err != nil {
-		return s, err
-	}
-	if d.run != nil && (head.Last < d.run.journal.last || !head.Created.Equal(d.created)) {
-		d.forget()
-	}
-	if d.run == nil {
-		d.run, d.created = o.newRun(context.WithoutCancel(ctx), key, false, true), head.Created
-		err = d.run.claim()
-	}
-	r := d.run
-	defer r.lend(ctx)()
-	if err == nil {
-		err = r.catchUp(&head, owns)
-	}
-	if err == nil {
-		err = do(r)
-	}
-	if err == nil {
-		s = r.standing()
-	}
-	if err != nil || r.m.Done() || len(r.journal.pending) > 0 { // what is not stored did not happen
-		d.forget()
-	}
-	return s, err
-}
-
-func (d *driven) forget() {
-	d.run.close()
-	d.run = nil
-}
-
-func (o *Orchestrator) headForEngine(ctx context.Context, key checkpoint.Key) (head checkpoint.Head, err error) {
-	err = o.guard(ctx, key.Run, "Head", func() (err error) {
-		head, err = o.cfg.Store.Head(ctx, key)
-		return err
-	})
-	if err != nil {
-		return head, storeError(key, err)
-	}
-	return head, nil
-}
-
-// isAnothers reports whether a run that goes on is not one that engines drive. A store without
-// leases does not tell.
-func (o *Orchestrator) isAnothers(h *checkpoint.Head) bool {
-	_, leases := checkpoint.As[checkpoint.Leaser](o.cfg.Store)
-	return leases && !isDriven(h) && !h.Header.Status.Ended()
-}
-
-// lend gives the run the context of a call, until the function that it returns is called. The end of
-// the context does not stop the run.
-func (r *run) lend(ctx context.Context) func() {
-	own, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
-	end := context.AfterFunc(ctx, func() { cancel(ErrInterrupted) })
-	r.ctx, r.cancel = own, cancel
-	r.consumer = consumer{cancel: cancel, yield: func(machine.Event, error) bool { return true }}
-	if r.o.cfg.Logger != nil {
-		r.consumer.log = r.logEvent
-	}
-	return func() {
-		end()
-		cancel(nil)
-		r.journal.close()
-		r.journal.lasting = nil
-	}
-}
-
-// catchUp applies what was stored since. A run that this process cannot go on with is parked if it
-// owns the run.
-func (r *run) catchUp(head *checkpoint.Head, owns bool) (err error) {
-	j := r.journal
-	for {
-		j.header, j.epoch = head.Header, head.Epoch
-		j.stale = head.Header.Version != r.o.cfg.Version || head.Header.Format != machine.RecordVersion
-		if j.last == head.Last {
-			return nil
-		}
-		var factory func() strategy.Strategy
-		if r.o.cfg.Factory != nil && j.last == 0 {
-			factory = r.o.cfg.Factory(*head)
-		}
-		if err = r.read(factory); err != nil {
-			break
-		}
-		if j.last != head.Last { // records came meanwhile
-			if *head, err = r.o.headForEngine(r.ctx, j.key); err != nil {
-				return err
-			}
-		}
-	}
-	if owns && head.Header.Status != checkpoint.StatusParked {
-		_ = r.parkFor(err)
-	}
-	return err
-}
-
 // settle stores what was applied, and tells it.
 func (r *run) settle() error {
 	if err := r.commit(); err != nil {
@@ -555,12 +272,7 @@ func (r *run) settle() error {
 func (r *run) standing() Standing {
 	j := r.journal
 	s := Standing{
-		Key: j.key, Records: j.last, Epoch: j.epoch, Status: r.m.Status(), Withdrawn: r.m.Withdrawn(), Waits: r.m.Waits(), Due: r.dueAt(), Result: Result{Run: r.id},
-	}
-	for _, e := range r.m.Open() {
-		if e.Kind != machine.EffectPerson {
-			s.Effects = append(s.Effects, e)
-		}
+		Key: j.key, Records: j.last, Epoch: j.epoch, Status: r.m.Status(), Effects: r.effects(), Withdrawn: r.m.Withdrawn(), Waits: r.m.Waits(), Due: r.dueAt(), Result: Result{Run: r.id},
 	}
 	if s.Status != "" {
 		end := r.m.Finished(s.Status, r.m.Output())
@@ -569,18 +281,19 @@ func (r *run) standing() Standing {
 	return s
 }
 
+// effects returns the effects that are to be performed.
+func (r *run) effects() []machine.Effect {
+	return slices.DeleteFunc(r.m.Open(), func(e machine.Effect) bool { return e.Kind == machine.EffectPerson })
+}
+
 // dueAt returns when the first wait expires, or the time of the first agent is over; zero: never.
-func (r *run) dueAt() (due time.Time) {
-	earlier := func(at time.Time) {
-		if !at.IsZero() && (due.IsZero() || at.Before(due)) {
-			due = at
+func (r *run) dueAt() time.Time {
+	var h checkpoint.Header
+	setWaits(&h, r.m.Waits())
+	for _, a := range r.agents {
+		if h.Due.IsZero() || a.at.Before(h.Due) {
+			h.Due = a.at
 		}
 	}
-	for _, w := range r.m.Waits() {
-		earlier(w.Expires)
-	}
-	for _, a := range r.agents {
-		earlier(a.at)
-	}
-	return due
+	return h.Due
 }

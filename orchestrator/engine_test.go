@@ -333,7 +333,7 @@ func (p *program) process(t *testing.T, w *world, store checkpoint.Store) *orche
 		return scripted.Calls(made...)
 	})
 	cfg := orchestrator.Config{
-		Client: model, Store: store, Default: "p0", Strategies: strategy.Set{}, Approve: &orchestrator.ApprovalConfig{Expires: -1},
+		Client: model, Store: store, Default: "p0", Strategies: strategy.Set{}, Limits: delegation.Limits{Steps: -1, ModelCalls: -1, ToolCalls: -1}, Approve: &orchestrator.ApprovalConfig{Expires: -1},
 		Remote: map[string]orchestrator.Remote{"far": func(_ context.Context, step nextstep.Delegate) (delegation.Output, error) {
 			text := "far " + step.Input.Goal
 			return delegation.Output{Result: &text, Counts: delegation.Counts{Steps: 1}}, nil

@@ -106,8 +106,11 @@ func (r *run) store() error {
 	b := j.batch()
 	b.Header = r.changedHeader()
 	b.Lease = r.journal.lease.next(r.isLast())
-	if j.driven {
-		hold(&b, r.m.Done())
+	switch {
+	case j.driven && r.m.Done(): // ends the lease, whichever process has it
+		b.Lease, b.Epoch = -1, b.Epoch+1
+	case j.driven:
+		b.Lease = leaseOfEngine
 	}
 	err := j.append(r.ctx, &b)
 	r.journal.lease.appended(b.Lease, err)

@@ -64,9 +64,6 @@ func (r *run) redact(rec machine.Record) (machine.Record, error) {
 	if r.o.cfg.Redact == nil {
 		return rec, nil
 	}
-	if r.redaction == nil {
-		r.redaction = new(redaction)
-	}
 	state := r.redaction
 	if state.failed == nil {
 		state.last, state.failed = r.o.redact(r.ctx, r.id, rec)

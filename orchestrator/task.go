@@ -334,6 +334,9 @@ func (o *Orchestrator) newRun(ctx context.Context, key checkpoint.Key, streams, 
 			r.journal.lease.time = o.cfg.Lease
 		}
 	}
+	if o.cfg.Redact != nil {
+		r.redaction = new(redaction)
+	}
 	r.m.Reset(o.config(r))
 	return r
 }
