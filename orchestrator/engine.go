@@ -1,6 +1,7 @@
 package orchestrator
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -144,6 +145,7 @@ func (o *Orchestrator) Standing(ctx context.Context, key checkpoint.Key) (Standi
 // was applied. The other errors are those of [Orchestrator.Step].
 func (o *Orchestrator) Continue(ctx context.Context, key checkpoint.Key, how Continuation) (Standing, error) {
 	return o.drive(ctx, key, true, func(r *run) error {
+		how.After = cmp.Or(how.After, r.journal.last) // if another process comes between, a part is stored already
 		told := how
 		if err := r.leaveOut(&told); err != nil {
 			return err
@@ -156,15 +158,15 @@ func (o *Orchestrator) Continue(ctx context.Context, key checkpoint.Key, how Con
 func (r *run) leaveOut(how *Continuation) error {
 	j := r.journal
 	how.Replies, how.Notes = slices.Clone(how.Replies), slices.Clone(how.Notes)
-	if how.After <= 0 || how.After >= j.last || len(how.Replies)+len(how.Notes) == 0 && !how.Stop {
+	if how.After >= j.last {
 		return nil
 	}
 	rd := &journals.Reading{Key: j.key, Store: j.store, Last: how.After, Damaged: damaged(j.key)}
 	for stored, err := range rd.Records(r.ctx) {
-		if err != nil {
-			return err
+		var rec machine.Record
+		if err == nil {
+			rec, err = rd.Decode(stored)
 		}
-		rec, err := rd.Decode(stored)
 		if err != nil {
 			return err
 		}
@@ -188,8 +190,14 @@ func (r *run) leaveOut(how *Continuation) error {
 func (r *run) told(how *Continuation) error {
 	unclear, waiting := how.Unclear && how.Epoch == r.journal.epoch && len(r.effects()) > 0, r.m.Status() == machine.StatusWaiting
 	r.now = time.Now()
+	for _, text := range how.Notes {
+		if problem := noteProblem(text); problem != "" {
+			return &machine.ReplyError{Run: r.id, Problem: problem}
+		}
+	}
 	switch {
-	case r.m.Done():
+	case r.m.Done() && len(how.Replies)+len(how.Notes) > 0:
+		return &machine.ReplyError{Run: r.id, Problem: "the run has ended"}
 	case !unclear && waiting && !r.isTold(how):
 		return nil
 	case unclear || waiting:
@@ -212,18 +220,17 @@ func (r *run) told(how *Continuation) error {
 	if how.Expire {
 		r.stopLateAgents()
 	}
-	if r.m.Done() && len(how.Replies)+len(how.Notes) > 0 {
-		return errors.Join(&machine.ReplyError{Run: r.id, Problem: "the run has ended"}, r.settle())
-	}
 	for _, reply := range how.Replies {
-		if err := r.applyReply(reply, r.now); err != nil {
+		err := r.applyReply(reply, r.now)
+		if errors.Is(err, machine.ErrDone) { // by a message
+			err = &machine.ReplyError{Run: r.id, WaitID: reply.WaitID, Problem: "the run has ended"}
+		}
+		if err != nil {
 			return err
 		}
 	}
 	for _, text := range how.Notes {
-		if err := r.note(text, false); err != nil {
-			return err
-		}
+		_ = r.note(text, false) // the run may have ended
 	}
 	if err := r.settle(); err != nil {
 		return err

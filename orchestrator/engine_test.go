@@ -35,10 +35,9 @@ type engine struct {
 	kills   bool
 	answers func(machine.Wait) machine.Reply // nil: the run is left when it waits
 
-	mu       sync.Mutex // of rng
-	most     int        // effects that were in progress at once
-	unclear  int        // how often it was not known what had become of them
-	unlisted bool
+	mu      sync.Mutex // of rng
+	most    int        // effects that were in progress at once
+	unclear int        // how often it was not known what had become of one
 }
 
 // stepped is what became of a Step.
@@ -286,8 +285,9 @@ func (p *program) strategy(level int) strategy.Strategy {
 
 // world counts what was done in it, by the key of the effect.
 type world struct {
-	mu   sync.Mutex
-	paid map[string]int
+	mu     sync.Mutex
+	paid   map[string]int
+	unsafe map[string]int // of what must not be repeated; nil: that is not counted apart
 }
 
 func (w *world) tool(name string) tools.Tool {
@@ -303,7 +303,9 @@ func (w *world) tool(name string) tools.Tool {
 			args += text
 		}
 		w.mu.Lock()
-		w.paid[tools.IdempotencyKey(ctx)]++
+		if w.paid[tools.IdempotencyKey(ctx)]++; w.unsafe != nil && !def.ReadOnly && !def.Idempotent {
+			w.unsafe[tools.IdempotencyKey(ctx)]++
+		}
 		w.mu.Unlock()
 		if name == "fails" {
 			return "", errors.New("it broke")
