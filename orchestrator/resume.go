@@ -329,7 +329,10 @@ func (r *run) applyResumption(how *Resumption) error {
 		}
 		r.replied[reply.WaitID] = true
 	}
-	return r.commit()
+	if r.journal.driven { // it is stored together with the intents that follow
+		return nil
+	}
+	return r.store()
 }
 
 // configureSnapshots finds the ability of the Store to keep snapshots.

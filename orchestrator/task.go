@@ -312,7 +312,11 @@ func (r *run) applyStarted(task *Task) error {
 	if err := r.apply(cfg.Start(s)); err != nil {
 		return err
 	}
-	if err := r.commit(); err != nil {
+	store := r.store
+	if r.journal != nil && r.journal.driven { // no other process may find it without the intents that follow
+		store = r.commit
+	}
+	if err := store(); err != nil {
 		return err
 	}
 	if r.journal != nil {
