@@ -8,6 +8,7 @@ import (
 	"iter"
 	"os"
 	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -27,7 +28,9 @@ import (
 //     Orchestrator; of events between which nothing is stored and no effect begins or ends, which
 //     leave the same journal, only at the first;
 //   - with a journal: replayed from it, with the same events;
-//   - with a journal: resumed from each prefix of it, as after a crash.
+//   - with a journal: resumed from each prefix of it, as after a crash;
+//   - with a journal: driven by another engine, unless it is stopped or has notes, with the same
+//     records if its effects come one after the other.
 //
 // A run that keeps large results keeps the same ones in all of them, each once. A store of a crash
 // has those that were put before the next append.
@@ -130,6 +133,35 @@ func (w *ways) run(p *process) {
 	require.Equal(w.t, w.want, end(w.t, res, err, false), "Run: the run of %q", w.task.Strategy)
 }
 
+// drive has another engine drive the run, one effect after the other, in two processes by turns. Its
+// records are those of the loop if no effects were in progress together, and nobody was asked in
+// between: an engine asks when an effect has returned.
+func (w *ways) drive(loop *store) {
+	w.t.Helper()
+	if w.stop.where != "" || len(w.notes) > 0 {
+		return
+	}
+	driven, together := new(store), false
+	for _, p := range []*process{w.first, w.second} {
+		p.begin(driven)
+		defer p.stops.cancel(nil)
+	}
+	w.second.keys = w.first.keys
+	s, err := w.first.o.Begin(w.t.Context(), w.first.task)
+	for n := 0; err == nil && len(s.Effects) > 0; n++ {
+		together = together || len(s.Effects) > 1
+		s, err = []*process{w.first, w.second}[n%2].o.Step(w.t.Context(), s.Key, s.Effects[0].ID, s.Epoch, nil)
+	}
+	if s.Result.Run = w.task.Run; err == nil && s.Result.Output.Err != nil {
+		err = s.Result.Output.Err
+	}
+	require.Equal(w.t, w.want, end(w.t, s.Result, err, false), "driven by another engine: the run of %q", w.task.Strategy)
+	w.requireKept("driven by another engine", driven)
+	if want := loop.text(); !together && !strings.Contains(want, `,"type":"asked",`) {
+		require.Equal(w.t, want, driven.text(), "driven by another engine: the run of %q", w.task.Strategy)
+	}
+}
+
 // crash resumes the run from each prefix of its journal, including the whole journal.
 func (w *ways) crash() {
 	w.t.Helper()
@@ -137,6 +169,7 @@ func (w *ways) crash() {
 	w.same("Stream with a store", false, w.first.stream(whole))
 	w.breaks = w.first.changing()
 	w.keeps(whole)
+	w.drive(whole)
 	for n := range whole.log {
 		begun := new(store)
 		whole.begun(w.t, n+1, begun)
