@@ -8,6 +8,11 @@
 // you can write another engine in the same way, and have [Orchestrator.Perform] perform its
 // effects.
 //
+// An engine that has workers, queues and timers of its own, such as a workflow service, need not
+// drive the Machine: [Orchestrator.Begin], Step and Continue do that, one effect at a time, in any
+// number of processes. The runs lie in the store as those of the loop do, so that all that reads
+// runs, such as Follow, reads them as well.
+//
 //	o, err := orchestrator.New(orchestrator.Config{Client: model, Strategies: set, Tools: list})
 //	result, err := o.Run(ctx, orchestrator.Task{Input: delegation.Input{Goal: "…"}})
 //
