@@ -120,9 +120,17 @@ func TestEngine_neverTwice(t *testing.T) {
 		for range 3 {
 			e.os = append(e.os, p.process(t, &w, store))
 		}
-		require.Equal(t, machine.StatusDone, e.run(task("go")).Status)
+		if e.pokes = seed%2 == 0; e.pokes {
+			require.Contains(t, []machine.Status{machine.StatusDone, machine.StatusStopped}, e.run(task("go")).Status)
+		} else {
+			require.Equal(t, machine.StatusDone, e.run(task("go")).Status)
+		}
 		for key, n := range w.unsafe {
 			require.Equal(t, 1, n, "seed %d: %s", seed, key)
+		}
+		for _, err := range e.any().Follow(t.Context(), checkpoint.Key{Run: "r"}, orchestrator.Position{}) { // the journal can be read
+			_, ends := errors.AsType[*delegation.Error](err)
+			require.True(t, err == nil || ends, "seed %d: %v", seed, err)
 		}
 		unclear += e.unclear
 	}

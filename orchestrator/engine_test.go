@@ -33,6 +33,7 @@ type engine struct {
 	os      []*orchestrator.Orchestrator // the processes
 	rng     *rand.Rand
 	kills   bool
+	pokes   bool                             // the run gets notes and, perhaps, a stop
 	answers func(machine.Wait) machine.Reply // nil: the run is left when it waits
 
 	mu      sync.Mutex // of rng
@@ -84,6 +85,9 @@ func (e *engine) drive(s orchestrator.Standing) orchestrator.Standing {
 			}
 		}
 		e.most = max(e.most, len(busy))
+		if e.pokes && s.Status == "" && e.chance(4) {
+			s = e.tell(s, orchestrator.Continuation{Notes: []string{"well"}, Stop: e.chance(6), Now: e.chance(2)})
+		}
 		switch {
 		case len(busy) > 0:
 			end := <-ends
@@ -118,8 +122,12 @@ func (e *engine) drive(s orchestrator.Standing) orchestrator.Standing {
 func (e *engine) tell(s orchestrator.Standing, how orchestrator.Continuation) orchestrator.Standing {
 	e.t.Helper()
 	how.After = s.Records
+	key := s.Key
 	for {
-		s, err := e.any().Continue(e.t.Context(), s.Key, how)
+		s, err := e.any().Continue(e.t.Context(), key, how)
+		if _, late := errors.AsType[*machine.ReplyError](err); late && e.pokes { // it has ended meanwhile
+			s, err = e.any().Standing(e.t.Context(), key)
+		}
 		require.NoError(e.t, err)
 		if !e.kills || e.chance(2) {
 			return s
