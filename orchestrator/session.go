@@ -319,7 +319,7 @@ var errNoLease = fmt.Errorf("%w: it has no lease", checkpoint.ErrConflict)
 // works on it elsewhere, and parks it.
 func (o *Orchestrator) endTurn(ctx context.Context, last *checkpoint.Head, takeOver bool) error {
 	h, cause := last.Header, checkpoint.ErrConflict
-	here, leased := o.keeper.get(last.Key) != nil, last.Lease.Until.After(time.Now()) && !(isDriven(last) && h.Status == checkpoint.StatusWaiting)
+	here, leased := o.keeper.get(last.Key) != nil, last.Lease.Until.After(time.Now()) && (!isDriven(last) || h.Status != checkpoint.StatusWaiting)
 	unknown := o.leaser == nil && (h.Status == checkpoint.StatusRunning || h.Status == "")
 	switch {
 	case h.Status.Ended() || !here && !leased && !unknown:
