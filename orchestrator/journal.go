@@ -108,14 +108,14 @@ func (r *run) store() error {
 	b.Lease = r.journal.lease.next(r.isLast())
 	switch {
 	case j.driven && r.m.Done(): // ends the lease, whichever process has it
-		b.Lease, b.Epoch = -1, b.Epoch+1
+		j.epoch++
+		b.Lease, b.Epoch = -1, j.epoch
 	case j.driven:
 		b.Lease = leaseOfEngine
 	}
 	err := j.append(r.ctx, &b)
 	r.journal.lease.appended(b.Lease, err)
 	if err == nil {
-		j.epoch = b.Epoch
 		r.o.followers.stored(b.Key)
 		return nil
 	}
