@@ -3,6 +3,7 @@ package orchestrator_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"iter"
 	"math/rand/v2"
 	"sync/atomic"
@@ -306,4 +307,20 @@ func TestEngine_observe(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, "ab", text)
 	require.Equal(t, "ab", s.Result.Output.Text())
+}
+
+// A process that has driven more runs than it keeps goes on with any of them.
+func TestEngine_manyRuns(t *testing.T) {
+	o := solver(t, always(func(*llmclient.Request) scripted.Reply { return scripted.Text("so") }), stored(new(checkpoint.Memory)))
+	var all []orchestrator.Standing
+	for n := range 1100 {
+		ta := task("go")
+		ta.Run = fmt.Sprint("r", n)
+		s, err := o.Standing(t.Context(), begun(t, o, ta).Key)
+		require.NoError(t, err)
+		all = append(all, s)
+	}
+	for _, s := range all {
+		require.Equal(t, machine.StatusDone, stepsTo(t, o, s, "").Status)
+	}
 }

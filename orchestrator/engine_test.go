@@ -167,21 +167,40 @@ func journalLines(t *testing.T, store checkpoint.Store, run string) (lines []str
 	t.Helper()
 	for rec, err := range store.Read(t.Context(), checkpoint.Key{Run: run}, 1) {
 		require.NoError(t, err)
-		var all map[string]any
-		require.NoError(t, json.Unmarshal(rec.Data, &all))
-		dropTimes(all)
-		text, err := json.Marshal(all)
-		require.NoError(t, err)
-		lines = append(lines, string(text))
+		lines = append(lines, timelessJSON(t, rec.Data))
 	}
 	return lines
+}
+
+// toldOf returns the events of a run that its records tell.
+func toldOf(t *testing.T, o *orchestrator.Orchestrator, run string) (lines []string) {
+	t.Helper()
+	for e, err := range o.Follow(t.Context(), checkpoint.Key{Run: run}, orchestrator.Position{}) {
+		if require.NotEmpty(t, e.Kind, "%v", err); e.Index > 0 {
+			text, err := json.Marshal(e)
+			require.NoError(t, err)
+			lines = append(lines, timelessJSON(t, text))
+		}
+	}
+	return lines
+}
+
+func timelessJSON(t *testing.T, text []byte) string {
+	t.Helper()
+	var all any
+	require.NoError(t, json.Unmarshal(text, &all))
+	dropTimes(all)
+	text, err := json.Marshal(all)
+	require.NoError(t, err)
+	return string(text)
 }
 
 func dropTimes(v any) {
 	switch v := v.(type) {
 	case map[string]any:
-		delete(v, "at")
-		delete(v, "elapsed")
+		for _, name := range []string{"at", "elapsed", "time"} {
+			delete(v, name)
+		}
 		for _, inner := range v {
 			dropTimes(inner)
 		}
@@ -190,26 +209,6 @@ func dropTimes(v any) {
 			dropTimes(inner)
 		}
 	}
-}
-
-// told returns the events of a run that its records tell.
-func toldOf(t *testing.T, o *orchestrator.Orchestrator, run string) (lines []string) {
-	t.Helper()
-	for e, err := range o.Follow(t.Context(), checkpoint.Key{Run: run}, orchestrator.Position{}) {
-		if require.NotEmpty(t, e.Kind, "%v", err); e.Index == 0 {
-			continue
-		}
-		text, err := json.Marshal(e)
-		require.NoError(t, err)
-		var all map[string]any
-		require.NoError(t, json.Unmarshal(text, &all))
-		delete(all, "time")
-		dropTimes(all)
-		text, err = json.Marshal(all)
-		require.NoError(t, err)
-		lines = append(lines, string(text))
-	}
-	return lines
 }
 
 // numberOf is one that depends on the text alone.
