@@ -433,7 +433,7 @@ func (l *LeftCalls) wrong(c messages.ToolCall) string {
 	}
 	schema, err := tools.CompileSchema(parameters)
 	if err == nil {
-		err = schema.Check(c.Arguments)
+		_, err = schema.Arguments(c.Arguments)
 	}
 	if err != nil {
 		return fmt.Sprintf("the reply ends with a call of the tool %q whose arguments do not fit: %v", c.Name, err)

@@ -132,12 +132,14 @@ func TestS3_20_fanOut(t *testing.T) {
 		})
 	}
 	for args, want := range map[string]string{
-		`{"goal":"a"}`:               "did a",
-		`{"goals":["a","b","c"]}`:    `["did a","did b","did c"]`,
-		`{"goals":["a"]}`:            `["did a"]`,
-		`{"goal":"a","goals":["b"]}`: `either "goal" or "goals"`,
-		`{}`:                         `either "goal" or "goals"`,
-		`{"aim":"a"}`:                "aim",
+		`{"goal":"a"}`:                "did a",
+		`{"goals":["a","b","c"]}`:     `["did a","did b","did c"]`,
+		`{"goals":["a"]}`:             `["did a"]`,
+		`{"goal":"a","goals":null}`:   "did a",
+		`{"goal":null,"goals":["a"]}`: `["did a"]`,
+		`{"goal":"a","goals":["b"]}`:  `either "goal" or "goals"`,
+		`{}`:                          `either "goal" or "goals"`,
+		`{"aim":"a"}`:                 "aim",
 	} {
 		o := solver(t, model(args), withWork, with(worker(func(a *orchestrator.Agent) { a.FanOut = true })))
 		res := ran(t, o, task("go"))

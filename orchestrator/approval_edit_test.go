@@ -1,7 +1,10 @@
 package orchestrator_test
 
 import (
+	"cmp"
 	"context"
+	"encoding/json"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -85,6 +88,32 @@ func TestApprove_editedMustFitTheTool(t *testing.T) {
 	res = goOn(t, o, "r")
 	require.Equal(t, "done", res.Output.Text())
 	require.Equal(t, []payment{{"shop", 5}}, paid)
+}
+
+// A null in the place of what need not be there is shown and recorded as it was written, by the model
+// or by a person, and does not reach the tool.
+func TestApprove_nullIsLeftOut(t *testing.T) {
+	const made, edited = `{"to":"shop","amount":500,"note":null}`, `{"to":"shop","amount":5,"note":null}`
+	for _, arguments := range []string{"", edited} {
+		var got []json.RawMessage
+		pay := tools.New(tools.Definition{
+			Name: "pay", Parameters: json.RawMessage(`{"type":"object","properties":{"note":{"type":"string"}}}`),
+		}, func(_ context.Context, in map[string]json.RawMessage) (string, error) {
+			text, err := json.Marshal(in)
+			got = append(got, text)
+			return "paid", err
+		})
+		model := scripted.New(scripted.Calls(scripted.Call("pay", made, "1")), scripted.Text("done"))
+		o := solver(t, model, with(pay), approving(orchestrator.ApprovalConfig{}), replying(func(w machine.Wait) (machine.Reply, error) {
+			require.Equal(t, made, w.Arguments)
+			return machine.Reply{Approve: true, Arguments: arguments}, nil
+		}))
+		res := ran(t, o, task("go"))
+		call := cmp.Or(arguments, made)
+		require.Equal(t, call, res.Output.Messages[1].(messages.Assistant).Calls()[0].Arguments)
+		require.Len(t, got, 1)
+		require.JSONEq(t, strings.Replace(call, `,"note":null`, "", 1), string(got[0]))
+	}
 }
 
 // The time that a person takes is none of the tool's and none of the run's: neither of their limits

@@ -304,7 +304,7 @@ func (r *run) checkArguments(rec machine.Record) error {
 		if err != nil {
 			return nil //nolint:nilerr // the tool itself says what it thinks of the arguments
 		}
-		if err := schema.Check(replied.Reply.Arguments); err != nil {
+		if _, err := schema.Arguments(replied.Reply.Arguments); err != nil {
 			return &machine.ReplyError{Run: r.id, WaitID: e.Wait.ID, Problem: fmt.Sprintf("its Arguments do not fit the tool %.64q: %v", e.Call.Name, err)}
 		}
 	}

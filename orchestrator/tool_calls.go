@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/segue-go/segue/delegation"
@@ -302,10 +301,7 @@ func (t *agentTool) Call(context.Context, string) (string, error) {
 
 // inputs makes the inputs of the branches of a call; several says whether the result is a list.
 func (t *agentTool) inputs(arguments string) (inputs []delegation.Input, several bool, err error) {
-	if strings.TrimSpace(arguments) == "" {
-		arguments = "{}"
-	}
-	if err := t.schema.Check(arguments); err != nil {
+	if arguments, err = t.schema.Arguments(arguments); err != nil {
 		return nil, false, err
 	}
 	if t.spec.Input != nil {

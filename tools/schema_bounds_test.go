@@ -47,7 +47,8 @@ func TestSchema_workIsBounded(t *testing.T) {
 
 			over, cancel := context.WithCancelCause(t.Context())
 			cancel(errors.New("the call is over"))
-			require.EqualError(t, s.CheckContext(over, `{"x":`+test.value+`}`), "the call is over")
+			_, err = s.ArgumentsContext(over, `{"x":`+test.value+`}`)
+			require.EqualError(t, err, "the call is over")
 			require.NoError(t, s.Check(`{}`), "the next check has all its work to do")
 
 			few, err := tools.CompileSchema(doubling(4, test.form, test.last, test.top))
@@ -105,7 +106,8 @@ func TestSchema_hiddenWorkIsBounded(t *testing.T) {
 			}
 			over, cancel := context.WithCancelCause(t.Context())
 			ends := &endsWithin{Context: over, looks: 3, end: func() { cancel(errors.New("the call is over")) }}
-			require.EqualError(t, s.CheckContext(ends, test.value), "the call is over")
+			_, err = s.ArgumentsContext(ends, test.value)
+			require.EqualError(t, err, "the call is over")
 			require.GreaterOrEqual(t, ends.looks, -2, "the check ends as the context does")
 		})
 	}

@@ -22,10 +22,12 @@ import (
 // as struct{}, makes a tool without parameters. An In with only unexported fields is an error.
 //
 // Before the function runs, the arguments must be JSON, fit the Parameters and fit In. Otherwise
-// Call returns an [*ArgumentError] that lists all problems. Empty arguments and null count as {}.
-// Arguments are refused if they are longer than 1 MiB, are nested deeper than 64 levels, have more
-// than 100,000 values, or have a name twice in an object. Numbers are kept exact: an interface in In
-// receives a json.Number. An integer may be written as 5.0 or 1e3, as in JSON Schema.
+// Call returns an [*ArgumentError] that lists all problems. Empty arguments and null count as {}. A
+// member that is null counts as left out where the Parameters neither require it nor accept null;
+// see [Schema.Arguments]. Arguments are refused if they are longer than 1 MiB, are nested deeper
+// than 64 levels, have more than 100,000 values, or have a name twice in an object. Numbers are kept
+// exact: an interface in In receives a json.Number. An integer may be written as 5.0 or 1e3, as in
+// JSON Schema.
 //
 // A result of type string or json.RawMessage is returned unchanged; any other is encoded as compact
 // JSON.
@@ -78,17 +80,12 @@ func (p *parameters) decode(ctx context.Context, arguments string, in any) []Pro
 	if most := maxArguments(ctx, arguments); len(arguments) > most {
 		return []Problem{tooLong(len(arguments), most)}
 	}
-	if blank := strings.TrimSpace(arguments); blank == "" || blank == "null" {
-		arguments = "{}"
+	text, found := p.schema.arguments(ctx, arguments)
+	if found == nil && p.shape != nil {
+		_, found = p.shape.fit(ctx, text, false)
 	}
-	text := []byte(arguments)
-	if found := p.schema.problems(ctx, text); found != nil {
+	if found != nil {
 		return found
-	}
-	if p.shape != nil {
-		if found := p.shape.problems(ctx, text); found != nil {
-			return found
-		}
 	}
 	if err := jsonform.Decode(text, in, p.exact); err != nil {
 		return []Problem{undecodable(err)}

@@ -220,3 +220,14 @@ func TestNeverJudges(t *testing.T) {
 		require.ErrorContains(t, err, want)
 	}
 }
+
+// A null in the place of what a judgement or a step need not have counts as left out.
+func TestTools_nullIsLeftOut(t *testing.T) {
+	own := pre.New(pre.Config{})().(strategy.ToolProvider).Tools()
+	for i, arguments := range []string{`{"steps":[{"goal":"A","id":null,"depends_on":null}]}`, `{"approved":true,"feedback":null}`} {
+		_, err := own[i].Call(t.Context(), arguments)
+		require.NoError(t, err)
+	}
+	_, err := own[1].Call(t.Context(), `{"approved":null}`)
+	require.ErrorContains(t, err, "/approved: got null")
+}

@@ -52,7 +52,7 @@ func (s *planReviseExecute) Tools() []tools.Tool {
 // frames, and a plan against the rules.
 func (s *planReviseExecute) tool(def tools.Definition) tools.Tool {
 	return owntool.New(def, func(arguments string) (string, error) {
-		err := s.schemas[def.Name].Check(arguments)
+		_, err := s.schemas[def.Name].Arguments(arguments)
 		if invalid, ok := errors.AsType[*tools.SchemaError](err); ok {
 			err = &tools.ArgumentError{Tool: def.Name, Problems: invalid.Problems}
 		}

@@ -25,7 +25,7 @@ func offering(t *testing.T, edit func(*mcptools.Config), list ...*mcp.Tool) *mcp
 			tool.InputSchema = json.RawMessage(`{"type":"object"}`)
 		}
 		s.AddTool(tool, func(_ context.Context, r *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
-			return say("called " + r.Params.Name), nil
+			return say("called " + r.Params.Name + strings.TrimPrefix(string(r.Params.Arguments), "{}")), nil
 		})
 	}
 	cfg := mcptools.Config{Name: "test", URL: serveHTTP(t, s, false).URL}
@@ -52,6 +52,16 @@ func TestListing_names(t *testing.T) {
 	}
 	require.Equal(t, "plain", seen["x_plain"])
 	require.Equal(t, "dots.and.dots", seen["x_dots_and_dots_9f594a47"], "%v", seen)
+}
+
+// A server gets no null in the place of what need not be there and cannot be null.
+func TestListing_nullIsLeftOut(t *testing.T) {
+	s := offering(t, nil, &mcp.Tool{Name: "look", InputSchema: json.RawMessage(
+		`{"type":"object","required":["at"],"properties":{"at":{"type":"string"},"most":{"type":"integer"},"any":{}}}`)})
+	out := call(t.Context(), named(t, s, "look"), `{"at":"home","most":null,"any":null}`)
+	require.Equal(t, `called look{"any":null,"at":"home"}`, out.Output)
+	out = call(t.Context(), named(t, s, "look"), `{"at":null,"most":1}`)
+	require.Equal(t, tools.ReasonArguments, out.Reason)
 }
 
 // Hints are believed only if the configuration says so; a hint that asks for care is.

@@ -33,10 +33,8 @@ func (t *tool) Definition() tools.Definition { return t.def }
 
 // Call implements [tools.Tool].
 func (t *tool) Call(ctx context.Context, arguments string) (string, error) {
-	if strings.TrimSpace(arguments) == "" {
-		arguments = "{}"
-	}
-	if err := t.schema.CheckContext(ctx, arguments); err != nil {
+	arguments, err := t.schema.ArgumentsContext(ctx, arguments)
+	if err != nil {
 		if wrong, ok := errors.AsType[*tools.SchemaError](err); ok {
 			return "", &tools.ArgumentError{Tool: t.def.Name, Problems: wrong.Problems}
 		}

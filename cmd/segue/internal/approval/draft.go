@@ -142,7 +142,7 @@ func fits(list []tools.Definition, tool, arguments string) error {
 		if err != nil {
 			return nil //nolint:nilerr // the tool itself says what it thinks of the arguments
 		}
-		if err := schema.Check(arguments); err != nil {
+		if _, err := schema.Arguments(arguments); err != nil {
 			return fmt.Errorf("%s cannot take it: %s", plaintext.Visible(tool), plaintext.OneLine(strings.TrimPrefix(err.Error(), "tools: ")))
 		}
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/segue-go/segue/cmd/segue/internal/workfolder"
 	"github.com/segue-go/segue/internal/jsonform"
+	"github.com/segue-go/segue/tools"
 )
 
 // The texts of a file can be read in a draft, and other calls are JSON on several lines.
@@ -40,6 +41,16 @@ func TestDraft_problems(t *testing.T) {
 		_, err := d.arguments()
 		require.ErrorContains(t, err, want)
 	}
+}
+
+// What need not be there may be null in a changed call, as in one of the model.
+func TestChanged_null(t *testing.T) {
+	list := []tools.Definition{{Name: "deploy", Parameters: json.RawMessage(`{"type":"object","required":["to"],"properties":{"to":{"type":"string"},"n":{"type":"integer"}}}`)}}
+	got, err := Changed(list, "deploy", `{"to":"prod", "n":null}`)
+	require.NoError(t, err)
+	require.Equal(t, `{"to":"prod","n":null}`, got)
+	_, err = Changed(list, "deploy", `{"to":null}`)
+	require.ErrorContains(t, err, "deploy cannot take it: ")
 }
 
 // A draft that nobody changes is the call as it was, whatever its texts are.
