@@ -30,7 +30,7 @@ type Config struct {
 	KeyVariable string            // the environment variable of the key; "": no key is sent
 	Policy      string            // the text formats for tool calls that are set, with commas between them; "": none
 	Timeout     time.Duration     // of one request; 0: DefaultTimeout. All together take at most four times as long
-	Transport   http.RoundTripper // nil: a copy of http.DefaultTransport
+	Transport   http.RoundTripper // nil: a copy of http.DefaultTransport that keeps no connections
 }
 
 // maxTokens limits each reply. Thoughts count, so that it must not be small.
@@ -69,7 +69,6 @@ func Examine(parent context.Context, cfg Config, tell func(Check)) (Report, erro
 	if err != nil {
 		return Report{}, err
 	}
-	defer x.close()
 	began := time.Now()
 	x.ended = func() bool { return parent.Err() != nil }
 	ctx, cancel := context.WithTimeout(parent, 4*x.cfg.Timeout)
@@ -116,7 +115,9 @@ func newExaminer(cfg Config, tell func(Check)) (*examiner, error) {
 	x.report = Report{Server: Shown(cfg.Client.BaseURL), Model: cfg.Client.Model, Verdict: OK}
 	next := cfg.Transport
 	if t, ok := http.DefaultTransport.(*http.Transport); ok && next == nil {
-		next = t.Clone()
+		own := t.Clone()
+		own.DisableKeepAlives = true // some servers close a connection just when it is used again
+		next = own
 	}
 	x.wire = &recorder{next: next}
 	settings := cfg.Client
@@ -126,13 +127,6 @@ func newExaminer(cfg Config, tell func(Check)) (*examiner, error) {
 	var err error
 	x.client, err = settings.New()
 	return x, err
-}
-
-// close closes the connections that nothing uses any more.
-func (x *examiner) close() {
-	if t, ok := x.wire.next.(*http.Transport); ok && x.cfg.Transport == nil {
-		t.CloseIdleConnections()
-	}
 }
 
 // Shown returns an address without user, password and query.

@@ -77,7 +77,6 @@ func Models(ctx context.Context, cfg Config) ([]Model, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer x.close()
 	list, hop, err := x.list(ctx)
 	if err == nil {
 		return list, nil

@@ -5,7 +5,9 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/http/httptest"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -330,4 +332,25 @@ func TestExamine_closes(t *testing.T) {
 		return next.RoundTrip(r)
 	})
 	require.Equal(t, "the server closes the connection without an answer", theOne(t, examine(t, cfg)).Measured)
+}
+
+// TestExamine_closesIdle finds nothing about a server that closes a connection just when it is used
+// again, as llama.cpp does after a stream.
+func TestExamine_closesIdle(t *testing.T) {
+	t.Parallel()
+	s := doctortest.New(t)
+	var seen sync.Map
+	closing := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if _, again := seen.LoadOrStore(r.RemoteAddr, true); again {
+			panic(http.ErrAbortHandler)
+		}
+		s.Config.Handler.ServeHTTP(w, r)
+	}))
+	t.Cleanup(closing.Close)
+	cfg := config(s)
+	cfg.Transport, cfg.Client.BaseURL = nil, closing.URL+doctortest.Path
+	require.Empty(t, names(examine(t, cfg)))
+	best, err := doctor.Choose(t.Context(), cfg)
+	require.NoError(t, err)
+	require.True(t, best.Answered)
 }

@@ -24,7 +24,6 @@ func Choose(parent context.Context, cfg Config) (Way, error) {
 	if err != nil {
 		return Way{}, err
 	}
-	defer x.close()
 	ctx, cancel := context.WithTimeout(parent, 4*x.cfg.Timeout)
 	defer cancel()
 	x.tryWays(ctx)
