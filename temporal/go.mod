@@ -1,0 +1,11 @@
+module github.com/segue-go/segue/temporal
+
+go 1.26.0
+
+require (
+	github.com/segue-go/segue v0.1.0
+	github.com/segue-go/segue/checkpoint/sqlitestore v0.1.0
+	github.com/stretchr/testify v1.12.1
+	go.temporal.io/api v1.64.3
+	go.temporal.io/sdk v1.51.0
+)
