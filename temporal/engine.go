@@ -132,7 +132,7 @@ func (e *Engine) Answer(ctx context.Context, key checkpoint.Key, reply machine.R
 	if refused, ok := errors.AsType[*sdk.ApplicationError](err); ok {
 		return &machine.ReplyError{Run: key.Run, WaitID: reply.WaitID, Problem: refused.Message()}
 	}
-	if soon.Err() != nil && ctx.Err() == nil {
+	if err != nil && ctx.Err() == nil {
 		return e.posted(ctx, key)
 	}
 	return wrapped(key, err)

@@ -1,25 +1,218 @@
 package temporal
 
 import (
+	"context"
+	"errors"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
+	"go.temporal.io/api/enums/v1"
+	"go.temporal.io/sdk/client"
 
 	"github.com/segue-go/segue/checkpoint"
 	"github.com/segue-go/segue/delegation"
+	"github.com/segue-go/segue/llmclient"
+	"github.com/segue-go/segue/llmclient/scripted"
 	"github.com/segue-go/segue/machine"
 	"github.com/segue-go/segue/orchestrator"
+	"github.com/segue-go/segue/strategy"
+	"github.com/segue-go/segue/strategy/completetask"
 )
 
-func TestRun(t *testing.T) {
-	c := connect(t)
+func task(rounds int, tools ...string) orchestrator.Task {
+	return orchestrator.Task{Input: delegation.Input{Goal: goal(rounds, tools...)}}
+}
+
+// waiting returns the waits of a run once it has some.
+func waiting(t *testing.T, e *Engine, key checkpoint.Key) []machine.Wait {
+	t.Helper()
+	ctx := soon(t)
+	for {
+		s, err := e.Orchestrator.Standing(ctx, key)
+		require.NoError(t, err)
+		require.False(t, checkpoint.Status(s.Status).Ended(), "the run has ended as %s", s.Status)
+		if len(s.Waits) > 0 {
+			return s.Waits
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+}
+
+// history returns how the workflow of a run ended, how many events its history has, and how many
+// bytes.
+func history(t *testing.T, c client.Client, key checkpoint.Key) (status enums.WorkflowExecutionStatus, events, bytes int64) {
+	t.Helper()
+	for {
+		d, err := c.DescribeWorkflowExecution(soon(t), workflowID(key), "")
+		require.NoError(t, err)
+		info := d.GetWorkflowExecutionInfo()
+		if info.GetStatus() != enums.WORKFLOW_EXECUTION_STATUS_RUNNING {
+			return info.GetStatus(), info.GetHistoryLength(), info.GetHistorySizeBytes()
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+}
+
+// A web handler answers while no worker is there; the next worker goes on with the run.
+func TestAnswer_overARestart(t *testing.T) {
 	s := &scene{store: new(checkpoint.Memory)}
-	e := s.engine(t, c)
+	e := s.engine(t, connect(t))
+	stop := work(t, e)
+	key, err := e.Start(soon(t), task(1, "grant", "look"))
+	require.NoError(t, err)
+	w := waiting(t, e, key)[0]
+	require.ErrorContains(t, e.Answer(soon(t), key, machine.Reply{WaitID: "other", Approve: true}), "other")
+	state, err := e.Query(soon(t), key)
+	require.NoError(t, err)
+	require.Equal(t, []string{w.ID}, state.Waits)
+	stop()
+	require.NoError(t, e.Answer(soon(t), key, machine.Reply{WaitID: w.ID, Approve: true}))
+	work(t, s.engine(t, e.Client))
+	res, err := e.Result(soon(t), key)
+	require.NoError(t, err)
+	require.Equal(t, machine.StatusDone, res.Status)
+	_, ok := errors.AsType[*machine.ReplyError](e.Answer(soon(t), key, machine.Reply{WaitID: w.ID, Approve: true}))
+	require.True(t, ok, "the run has ended")
+}
+
+// The first answer to a wait counts, and whoever comes second is told so.
+func TestAnswer_once(t *testing.T) {
+	s := &scene{store: new(checkpoint.Memory)}
+	e := s.engine(t, connect(t))
 	work(t, e)
-	key, err := e.Start(soon(t), orchestrator.Task{Input: delegation.Input{Goal: goal(3, "look", "put", "pay")}})
+	key, err := e.Start(soon(t), task(1, "grant", "grant"))
+	require.NoError(t, err)
+	require.NoError(t, e.Note(soon(t), key, "quickly"))
+	w := waiting(t, e, key)
+	require.NoError(t, e.Answer(soon(t), key, machine.Reply{WaitID: w[0].ID, Approve: true}))
+	_, ok := errors.AsType[*machine.ReplyError](e.Answer(soon(t), key, machine.Reply{WaitID: w[0].ID}))
+	require.True(t, ok)
+	require.NoError(t, e.Answer(soon(t), key, machine.Reply{WaitID: waiting(t, e, key)[0].ID, Reason: "no"}))
+	res, err := e.Result(soon(t), key)
+	require.NoError(t, err)
+	require.Equal(t, "finished", res.Output.Text())
+}
+
+func TestStop(t *testing.T) {
+	for _, now := range []bool{true, false} {
+		began, stopped := make(chan struct{}), make(chan struct{})
+		s := &scene{store: new(checkpoint.Memory), model: func(*llmclient.Request) scripted.Reply {
+			close(began)
+			if now {
+				return scripted.Reply{Text: "late", Delay: time.Minute}
+			}
+			<-stopped
+			return scripted.Calls(scripted.Call("look", `{"mark":"1"}`, ""))
+		}}
+		e := s.engine(t, connect(t))
+		end := work(t, e)
+		key, err := e.Start(soon(t), task(1, "look"))
+		require.NoError(t, err)
+		<-began
+		require.NoError(t, e.Stop(soon(t), key, "enough", now))
+		close(stopped)
+		res, err := e.Result(soon(t), key)
+		require.Equal(t, machine.StatusStopped, res.Status, "now: %t, %s", now, res.Output.Text())
+		require.ErrorContains(t, err, "enough")
+		status, _, _ := history(t, e.Client, key)
+		require.Equal(t, now, status == enums.WORKFLOW_EXECUTION_STATUS_CANCELED, "%s", status)
+		require.NoError(t, e.Stop(soon(t), key, "again", now))
+		end()
+	}
+}
+
+// A wait that nobody answers ends in its time, by a timer of Temporal.
+func TestWait_expires(t *testing.T) {
+	s := &scene{store: new(checkpoint.Memory), change: func(c *orchestrator.Config) {
+		c.Approve = &orchestrator.ApprovalConfig{Expires: 2 * time.Second}
+	}}
+	e := s.engine(t, connect(t))
+	work(t, e)
+	key, err := e.Start(soon(t), task(1, "grant"))
 	require.NoError(t, err)
 	res, err := e.Result(soon(t), key)
 	require.NoError(t, err)
 	require.Equal(t, machine.StatusDone, res.Status)
-	require.Equal(t, "finished", res.Output.Text())
+	_, events, _ := history(t, e.Client, key)
+	require.Less(t, events, int64(40))
+}
+
+// A run whose strategy no worker knows is parked, which Query and the store say, until one comes
+// that does.
+func TestParked(t *testing.T) {
+	s := &scene{store: new(checkpoint.Memory)}
+	e := s.engine(t, connect(t))
+	stop := work(t, e)
+	key, err := e.Start(soon(t), task(1, "grant"))
+	require.NoError(t, err)
+	w := waiting(t, e, key)[0]
+	stop()
+	changed := &scene{store: s.store, change: func(c *orchestrator.Config) {
+		c.Strategies = strategy.Set{"other": completetask.New(completetask.Config{})}
+	}}
+	require.NoError(t, e.Orchestrator.Answer(soon(t), key, machine.Reply{WaitID: w.ID, Approve: true}))
+	require.NoError(t, e.posted(soon(t), key))
+	stop = work(t, changed.engine(t, e.Client))
+	ctx := soon(t)
+	for state := (State{}); state.Problem == ""; {
+		state, err = e.Query(ctx, key) // fails for a while, until Temporal knows that the other worker is gone
+		require.NoError(t, ctx.Err(), err)
+		time.Sleep(20 * time.Millisecond)
+	}
+	head, err := s.store.Head(ctx, key)
+	require.NoError(t, err)
+	require.Equal(t, checkpoint.StatusParked, head.Header.Status, head.Header.Reason)
+	stop()
+	work(t, e)
+	res, err := e.Result(soon(t), key)
+	require.NoError(t, err)
+	require.Equal(t, machine.StatusDone, res.Status)
+}
+
+// What is posted in the store, as by the command segue, reaches the run; and a run whose workflow
+// was never started gets one.
+func TestForward(t *testing.T) {
+	s := &scene{store: new(checkpoint.Memory)}
+	e := s.engine(t, connect(t))
+	work(t, e)
+	begun, err := e.Orchestrator.Begin(soon(t), task(1, "grant"))
+	require.NoError(t, err)
+	key, err := e.Start(soon(t), task(1, "grant"))
+	require.NoError(t, err)
+	ctx, cancel := context.WithCancel(soon(t))
+	done := make(chan error, 1)
+	go func() { done <- e.Forward(ctx, s.store, 50*time.Millisecond, func(err error) { t.Log(err) }) }()
+	for _, key := range []checkpoint.Key{key, begun.Key} {
+		if key == begun.Key {
+			require.NoError(t, e.Orchestrator.Note(ctx, key, "wake up"))
+		}
+		require.NoError(t, e.Orchestrator.Answer(ctx, key, machine.Reply{WaitID: waiting(t, e, key)[0].ID, Approve: true}))
+		for status := checkpoint.Status(""); !status.Ended(); {
+			head, err := s.store.Head(ctx, key)
+			require.NoError(t, err)
+			status = head.Header.Status
+			time.Sleep(10 * time.Millisecond)
+		}
+	}
+	cancel()
+	require.NoError(t, <-done)
+}
+
+func TestStart_again(t *testing.T) {
+	s := &scene{store: new(checkpoint.Memory)}
+	e := s.engine(t, connect(t))
+	one := task(1, "look")
+	one.Run, one.Namespace = "a/b", "tenant/"+t.Name()+time.Now().String()
+	_, err := e.Orchestrator.Begin(soon(t), one) // a Start that was cut off
+	require.NoError(t, err)
+	key, err := e.Start(soon(t), one)
+	require.NoError(t, err)
+	_, err = e.Start(soon(t), one)
+	_, ok := errors.AsType[*orchestrator.RunExistsError](err)
+	require.True(t, ok, "%v", err)
+	work(t, e)
+	res, err := e.Result(soon(t), key)
+	require.NoError(t, err)
+	require.Equal(t, machine.StatusDone, res.Status)
 }

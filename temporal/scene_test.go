@@ -62,6 +62,7 @@ type scene struct {
 	change  func(*orchestrator.Config) // may be nil
 	model   func(*llmclient.Request) scripted.Reply
 	slow    time.Duration // how long tools take after their effect
+	steps   func()        // is called by tools; may be nil
 }
 
 // mark is the arguments of the tools.
@@ -86,6 +87,9 @@ func (s *scene) open() (*orchestrator.Orchestrator, error) {
 		return tools.New(d, func(ctx context.Context, in mark) (string, error) {
 			if err := s.write(d.Name, in.Mark, tools.IdempotencyKey(ctx)); err != nil {
 				return "", err
+			}
+			if s.steps != nil {
+				s.steps()
 			}
 			time.Sleep(s.slow)
 			return "done " + in.Mark, nil
