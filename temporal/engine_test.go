@@ -2,7 +2,9 @@ package temporal
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
+	"fmt"
 	"testing"
 	"time"
 
@@ -72,6 +74,7 @@ func TestAnswer_overARestart(t *testing.T) {
 	res, err := e.Result(soon(t), key)
 	require.NoError(t, err)
 	require.Equal(t, machine.StatusDone, res.Status)
+	keep(t, e.Client, key, "answer")
 	_, ok := errors.AsType[*machine.ReplyError](e.Answer(soon(t), key, machine.Reply{WaitID: w.ID, Approve: true}))
 	require.True(t, ok, "the run has ended")
 }
@@ -92,6 +95,55 @@ func TestAnswer_once(t *testing.T) {
 	res, err := e.Result(soon(t), key)
 	require.NoError(t, err)
 	require.Equal(t, "finished", res.Output.Text())
+	keep(t, e.Client, key, "parallel")
+}
+
+// A run has the records that the loop writes.
+func TestRecords(t *testing.T) {
+	records := func(s *scene, key checkpoint.Key) (all []string) {
+		for r, err := range s.store.Read(soon(t), key, 1) {
+			require.NoError(t, err)
+			var form any
+			require.NoError(t, json.Unmarshal(r.Data, &form))
+			text, err := json.Marshal(timeless(form))
+			require.NoError(t, err)
+			all = append(all, r.Type+" "+string(text))
+		}
+		return all
+	}
+	run := task(3, "look", "pay")
+	run.Run = fmt.Sprint(t.Name(), time.Now().UnixNano())
+	byLoop, s := &scene{store: new(checkpoint.Memory), change: inTurn}, &scene{store: new(checkpoint.Memory), change: inTurn}
+	want, err := byLoop.orchestrator(t).Run(soon(t), run)
+	require.NoError(t, err)
+	e := s.engine(t, connect(t))
+	work(t, e)
+	key, err := e.Start(soon(t), run)
+	require.NoError(t, err)
+	have, err := e.Result(soon(t), key)
+	require.NoError(t, err)
+	require.Equal(t, []any{want.Status, want.Output.Text(), want.Output.Counts, want.Left}, []any{have.Status, have.Output.Text(), have.Output.Counts, have.Left})
+	require.Equal(t, records(byLoop, key), records(s, key))
+}
+
+// inTurn has calls follow one after the other, so that their answers are in order.
+func inTurn(c *orchestrator.Config) { c.Parallel = 1 }
+
+// timeless returns the form of a record without its times.
+func timeless(form any) any {
+	switch form := form.(type) {
+	case map[string]any:
+		for name, value := range form {
+			if form[name] = timeless(value); name == "at" || name == "elapsed" {
+				delete(form, name)
+			}
+		}
+	case []any:
+		for i, value := range form {
+			form[i] = timeless(value)
+		}
+	}
+	return form
 }
 
 func TestStop(t *testing.T) {
@@ -118,6 +170,7 @@ func TestStop(t *testing.T) {
 		status, _, _ := history(t, e.Client, key)
 		require.Equal(t, now, status == enums.WORKFLOW_EXECUTION_STATUS_CANCELED, "%s", status)
 		require.NoError(t, e.Stop(soon(t), key, "again", now))
+		keep(t, e.Client, key, fmt.Sprintf("stop-%t", now))
 		end()
 	}
 }
@@ -136,6 +189,7 @@ func TestWait_expires(t *testing.T) {
 	require.Equal(t, machine.StatusDone, res.Status)
 	_, events, _ := history(t, e.Client, key)
 	require.Less(t, events, int64(40))
+	keep(t, e.Client, key, "expiry")
 }
 
 // A run whose strategy no worker knows is parked, which Query and the store say, until one comes

@@ -99,7 +99,7 @@ func (s *scene) open() (*orchestrator.Orchestrator, error) {
 	reply.Times = -1
 	cfg := orchestrator.Config{
 		Store: s.store, Client: scripted.NewClient(scripted.Config{Replies: []scripted.Reply{reply}, NoRecord: true}), InboxEvery: -1,
-		Strategies: strategy.Set{"solve": completetask.New(completetask.Config{})},
+		Strategies: strategy.Set{"solve": completetask.New(completetask.Config{MaxModelCalls: -1})},
 		Limits:     delegation.Limits{Steps: -1, ModelCalls: -1, ToolCalls: -1},
 		Tools: []tools.Tool{
 			tool(tools.Definition{Name: "look", ReadOnly: true}), tool(tools.Definition{Name: "put", Idempotent: true}),

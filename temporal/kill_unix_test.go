@@ -1,0 +1,238 @@
+//go:build unix
+
+package temporal
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"go.temporal.io/sdk/worker"
+	"go.temporal.io/sdk/workflow"
+
+	"github.com/segue-go/segue/checkpoint"
+	"github.com/segue-go/segue/machine"
+)
+
+// workerVariable has a process of the tests be a worker: of a server, on a queue, with a store and a
+// witness.
+const workerVariable = "SEGUE_TEST_TEMPORAL_WORKER"
+
+const payRounds = 4
+
+// TestWorkerProcess is the worker that TestKill kills.
+func TestWorkerProcess(t *testing.T) {
+	words := strings.Split(os.Getenv(workerVariable), "|")
+	if len(words) < 4 {
+		t.Skip("it is no worker of TestKill")
+	}
+	store, err := open(words[2])
+	require.NoError(t, err)
+	s := &scene{store: store, witness: words[3], slow: 30 * time.Millisecond}
+	e := killed(s.engine(t, clientOf(t, words[0])))
+	e.Queue = words[1]
+	w := worker.New(e.Client, e.Queue, worker.Options{MaxHeartbeatThrottleInterval: 200 * time.Millisecond})
+	e.Register(w)
+	require.NoError(t, w.Run(nil))
+}
+
+// killed has an engine notice within two seconds that a worker is gone.
+func killed(e *Engine) *Engine {
+	o := workflow.ActivityOptions{HeartbeatTimeout: 2 * time.Second}
+	e.Activities = map[machine.EffectKind]workflow.ActivityOptions{machine.EffectModel: o, machine.EffectTool: o}
+	return e
+}
+
+// Workers are killed, and frozen beyond their heartbeat and woken, and the server is killed and
+// started again: no call of a tool that must not be repeated is made twice, no run is lost, and of
+// each call that may have been made somebody is told. KILLS=n says how often.
+func TestKill(t *testing.T) {
+	kills, err := strconv.Atoi(os.Getenv("KILLS"))
+	if err != nil {
+		kills = 5
+	}
+	srv := newServer(t)
+	dir := t.TempDir()
+	store, err := open(filepath.Join(dir, "runs.db"))
+	require.NoError(t, err)
+	defer func() { _ = store.Close() }()
+	s := &scene{store: store, witness: filepath.Join(dir, "witness")}
+	k := &killing{t: t, e: killed(s.engine(t, clientOf(t, srv.address))), open: map[checkpoint.Key]bool{}}
+	begin := func() *exec.Cmd {
+		cmd := exec.Command(os.Args[0], "-test.run", "^TestWorkerProcess$", "-test.timeout", "2h")
+		cmd.Env = append(os.Environ(), workerVariable+"="+strings.Join([]string{srv.address, k.e.Queue, filepath.Join(dir, "runs.db"), s.witness}, "|"))
+		require.NoError(t, cmd.Start())
+		return cmd
+	}
+	workers := []*exec.Cmd{begin(), begin()}
+	defer func() {
+		for _, w := range workers {
+			_ = w.Process.Kill()
+			_ = w.Wait()
+		}
+	}()
+	ctx, cancel := context.WithCancel(t.Context())
+	var all sync.WaitGroup
+	defer all.Wait()
+	defer cancel()
+	for range 4 {
+		all.Go(func() { k.runs(ctx) })
+	}
+	all.Go(func() { k.answers(ctx) })
+	for n := range kills {
+		time.Sleep(500*time.Millisecond + rand.N(time.Second))
+		w := &workers[n%len(workers)]
+		switch n % 5 {
+		case 2: // frozen beyond its heartbeat, and woken
+			require.NoError(t, (*w).Process.Signal(syscall.SIGSTOP))
+			time.Sleep(3 * time.Second)
+			require.NoError(t, (*w).Process.Signal(syscall.SIGCONT))
+		case 4:
+			srv.kill()
+			srv.start(t)
+		default:
+			require.NoError(t, (*w).Process.Kill())
+			_ = (*w).Wait()
+			*w = begin()
+		}
+	}
+	k.mu.Lock()
+	k.enough = true
+	k.mu.Unlock()
+	k.settle()
+	k.check(s.witness, kills)
+}
+
+// killing is what TestKill knows of its runs.
+type killing struct {
+	t *testing.T
+	e *Engine
+
+	mu      sync.Mutex
+	enough  bool // no more runs begin
+	open    map[checkpoint.Key]bool
+	all     []checkpoint.Key
+	unknown map[string]bool // "run/seq" of calls of which nobody knows
+}
+
+// runs makes one run after the other.
+func (k *killing) runs(ctx context.Context) {
+	for ctx.Err() == nil {
+		task := task(payRounds, "look", "put", "pay")
+		k.mu.Lock()
+		task.Run = fmt.Sprintf("%s-%d-%d", k.t.Name(), len(k.all), time.Now().UnixNano())
+		key, over := checkpoint.Key{Run: task.Run}, k.enough
+		if !over {
+			k.all, k.open[key] = append(k.all, key), true
+		}
+		k.mu.Unlock()
+		if over {
+			return
+		}
+		for _, err := k.e.Start(ctx, task); err != nil && ctx.Err() == nil; _, err = k.e.Start(ctx, task) {
+			if strings.Contains(err.Error(), "exists") {
+				break // the first Start had an unclear end
+			}
+			time.Sleep(100 * time.Millisecond)
+		}
+		for ctx.Err() == nil {
+			head, err := k.e.Orchestrator.Head(ctx, key)
+			if err == nil && head.Header.Status.Ended() {
+				break
+			}
+			time.Sleep(50 * time.Millisecond)
+		}
+		k.mu.Lock()
+		delete(k.open, key)
+		k.mu.Unlock()
+	}
+}
+
+// answers says of calls of which nobody knows that they are not to be made again.
+func (k *killing) answers(ctx context.Context) {
+	k.unknown = map[string]bool{}
+	for ctx.Err() == nil {
+		k.mu.Lock()
+		var keys []checkpoint.Key
+		for key := range k.open {
+			keys = append(keys, key)
+		}
+		k.mu.Unlock()
+		for _, key := range keys {
+			head, err := k.e.Orchestrator.Head(ctx, key)
+			if err != nil || len(head.Header.Waits) == 0 {
+				continue
+			}
+			s, err := k.e.Orchestrator.Standing(ctx, key)
+			if err != nil {
+				continue
+			}
+			for _, w := range s.Waits {
+				k.mu.Lock()
+				k.unknown[fmt.Sprintf("%s/%d", key.Run, w.Seq)] = w.Kind == machine.WaitUnknown
+				k.mu.Unlock()
+				_ = k.e.Answer(ctx, key, machine.Reply{WaitID: w.ID, Reason: "it is not made again"})
+			}
+		}
+		time.Sleep(100 * time.Millisecond)
+	}
+}
+
+// settle waits until all runs have ended.
+func (k *killing) settle() {
+	for began := time.Now(); ; time.Sleep(100 * time.Millisecond) {
+		k.mu.Lock()
+		left := len(k.open)
+		k.mu.Unlock()
+		if left == 0 {
+			return
+		}
+		if time.Since(began) > 2*time.Minute {
+			k.mu.Lock()
+			defer k.mu.Unlock()
+			for key := range k.open {
+				s, err := k.e.Orchestrator.Standing(context.Background(), key)
+				state, problem := k.e.Query(context.Background(), key)
+				k.t.Errorf("run %s is lost: %+v %v; its workflow: %+v %v", key.Run, s, err, state, problem)
+			}
+			k.t.FailNow()
+		}
+	}
+}
+
+// check counts what the tools did.
+func (k *killing) check(witness string, kills int) {
+	text, err := os.ReadFile(witness)
+	require.NoError(k.t, err)
+	paid := map[string]int{}
+	for line := range strings.Lines(string(text)) {
+		if words := strings.Fields(line); words[0] == "pay" {
+			paid[words[2][:strings.LastIndex(words[2], "/")]]++
+		}
+	}
+	total := 0
+	for call, times := range paid {
+		total += times
+		require.Equal(k.t, 1, times, call)
+	}
+	unknown := 0
+	for call, is := range k.unknown {
+		keep(k.t, k.e.Client, checkpoint.Key{Run: call[:strings.LastIndex(call, "/")]}, "unknown")
+		require.True(k.t, is, call)
+		if unknown++; paid[call] == 0 {
+			total++
+		}
+	}
+	require.Equal(k.t, payRounds*len(k.all), total, "calls that were made, or of which somebody was told that nobody knows")
+	k.t.Logf("%d kills, %d runs, %d payments, 0 of them twice, 0 runs lost, %d calls reported as unknown", kills, len(k.all), len(paid), unknown)
+}

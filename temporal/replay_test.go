@@ -1,0 +1,46 @@
+package temporal
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"go.temporal.io/api/enums/v1"
+	historypb "go.temporal.io/api/history/v1"
+	"go.temporal.io/api/temporalproto"
+	"go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/worker"
+
+	"github.com/segue-go/segue/checkpoint"
+)
+
+// The workflow of this version goes on with the histories of earlier ones. SEGUE_TEST_HISTORIES=1
+// writes those of the other tests into testdata/histories.
+func TestHistories(t *testing.T) {
+	files, err := filepath.Glob("testdata/histories/*.json")
+	require.NoError(t, err)
+	require.NotEmpty(t, files)
+	for _, file := range files {
+		r := worker.NewWorkflowReplayer()
+		(&Engine{Queue: "agents"}).register(r)
+		require.NoError(t, r.ReplayWorkflowHistoryFromJSONFile(quiet{}, file), file)
+	}
+}
+
+// keep writes the history of a run for TestHistories.
+func keep(t *testing.T, c client.Client, key checkpoint.Key, name string) {
+	t.Helper()
+	if os.Getenv("SEGUE_TEST_HISTORIES") == "" {
+		return
+	}
+	var h historypb.History
+	for events := c.GetWorkflowHistory(soon(t), workflowID(key), "", false, enums.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT); events.HasNext(); {
+		event, err := events.Next()
+		require.NoError(t, err)
+		h.Events = append(h.Events, event)
+	}
+	text, err := temporalproto.CustomJSONMarshalOptions{Indent: " "}.Marshal(&h)
+	require.NoError(t, err)
+	require.NoError(t, os.WriteFile(filepath.Join("testdata/histories", name+".json"), append(text, '\n'), 0o600))
+}
