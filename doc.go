@@ -52,6 +52,7 @@
 //	checkpoint/sqlitestore               journals of runs in a SQLite file
 //	llmclient/anthropic                  the Messages API of Anthropic
 //	otel                                 traces and metrics of runs, by OpenTelemetry
+//	temporal                             runs on Temporal, on many machines
 //	tools/mcptools                       tools of MCP servers
 //	cmd/segue                            the command line
 //	cmd/segue/config                     its configuration, for programs too

@@ -31,7 +31,7 @@ func ExampleEngine_Answer() {
 	http.HandleFunc("POST /answer", func(w http.ResponseWriter, r *http.Request) {
 		key := checkpoint.Key{Run: r.FormValue("run")}
 		err := engine.Answer(r.Context(), key, machine.Reply{WaitID: r.FormValue("wait"), Approve: r.FormValue("approve") == "yes"})
-		if refused, ok := errors.AsType[*machine.ReplyError](err); ok {
+		if refused := new(machine.ReplyError); errors.As(err, &refused) {
 			http.Error(w, refused.Error(), http.StatusConflict) // answered by somebody else, expired, or the run has ended
 			return
 		}

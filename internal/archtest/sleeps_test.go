@@ -17,7 +17,7 @@ import (
 // one. A bubble holds no process, no database and no browser.
 var sleepers = map[string][]string{
 	"a broken store looks, and leaps a while later":  {"checkpoint/checkpointtest"},
-	"processes die and databases fail at any moment": {"internal/soak"},
+	"processes die and databases fail at any moment": {"internal/soak", "temporal"},
 	"a database takes its time":                      {"checkpoint/pgstore TestAppend_givenUp", "checkpoint/pgstore loader", "checkpoint/pgstore flushes"},
 	"a process hangs, or waits for another, or reads what it does not show yet": {
 		"cmd/segue mcpTestServer", "cmd/segue turn", "cmd/segue TestChat_screens", "tools/mcptools hostile", "tools/mcptools stay", "tools/mcptools roles",
