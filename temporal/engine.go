@@ -188,11 +188,14 @@ func (e *Engine) Query(ctx context.Context, key checkpoint.Key) (s State, err er
 	if err != nil {
 		return s, wrapped(key, err)
 	}
-	described, err := e.Client.DescribeWorkflowExecution(ctx, workflowID(key), "")
-	for _, a := range described.GetPendingActivities() {
+	described, err := e.Client.DescribeWorkflow(ctx, workflowID(key), "")
+	if err != nil {
+		return s, wrapped(key, err)
+	}
+	for _, a := range described.RawResponse.GetPendingActivities() {
 		s.Problem = cmp.Or(a.GetLastFailure().GetMessage(), s.Problem)
 	}
-	return s, wrapped(key, err)
+	return s, nil
 }
 
 // Result waits until a run has ended, and returns its result, with the error that

@@ -46,9 +46,9 @@ func waiting(t *testing.T, e *Engine, key checkpoint.Key) []machine.Wait {
 func history(t *testing.T, c client.Client, key checkpoint.Key) (status enums.WorkflowExecutionStatus, events, bytes int64) {
 	t.Helper()
 	for {
-		d, err := c.DescribeWorkflowExecution(soon(t), workflowID(key), "")
+		d, err := c.DescribeWorkflow(soon(t), workflowID(key), "")
 		require.NoError(t, err)
-		info := d.GetWorkflowExecutionInfo()
+		info := d.RawResponse.GetWorkflowExecutionInfo()
 		if info.GetStatus() != enums.WORKFLOW_EXECUTION_STATUS_RUNNING {
 			return info.GetStatus(), info.GetHistoryLength(), info.GetHistorySizeBytes()
 		}

@@ -92,7 +92,7 @@ func connect(t testing.TB) client.Client {
 	address := os.Getenv("TEMPORAL_ADDRESS")
 	if address == "" {
 		if shared.server == nil {
-			dir, err := os.MkdirTemp("", "segue-temporal-*")
+			dir, err := os.MkdirTemp("", "segue-temporal-*") //nolint:usetesting // it outlives the test
 			require.NoError(t, err)
 			shared.server = &server{bin: program(t), dir: dir, address: freeAddress(t)}
 			shared.start(t)

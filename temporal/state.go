@@ -39,9 +39,6 @@ type Effect struct {
 	Cut  bool               `json:"cut,omitempty"`  // it was withdrawn: it is cut off if it is in progress
 }
 
-// key returns the key of the run.
-func (s *State) key() checkpoint.Key { return checkpoint.Key{Namespace: s.Namespace, Run: s.Run} }
-
 // ended reports whether the run has ended.
 func (s *State) ended() bool { return checkpoint.Status(s.Status).Ended() }
 

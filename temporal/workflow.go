@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	sdk "go.temporal.io/sdk/temporal"
@@ -270,8 +271,8 @@ func (i *interpreter) setTimer() {
 // details is what the user interface of Temporal shows of the run.
 func (i *interpreter) details() string {
 	text := fmt.Sprintf("%s after %d records", cmp.Or(i.Status, "running"), i.Records)
-	for _, id := range i.Waits {
-		text += "\n\nwaits for " + id
+	if len(i.Waits) > 0 {
+		text += "; waits for " + strings.Join(i.Waits, ", ")
 	}
 	return text
 }
