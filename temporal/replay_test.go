@@ -15,8 +15,8 @@ import (
 	"github.com/segue-go/segue/checkpoint"
 )
 
-// The workflow of this version goes on with the histories of earlier ones. SEGUE_TEST_HISTORIES=1
-// writes those of the other tests into testdata/histories.
+// The workflow of this version goes on with the histories of earlier ones. SEGUE_TEST_HISTORIES=v0.2.0
+// adds those of the other tests, under the name of a version.
 func TestHistories(t *testing.T) {
 	files, err := filepath.Glob("testdata/histories/*.json")
 	require.NoError(t, err)
@@ -31,7 +31,8 @@ func TestHistories(t *testing.T) {
 // keep writes the history of a run for TestHistories.
 func keep(t *testing.T, c client.Client, key checkpoint.Key, name string) {
 	t.Helper()
-	if os.Getenv("SEGUE_TEST_HISTORIES") == "" {
+	version := os.Getenv("SEGUE_TEST_HISTORIES")
+	if version == "" {
 		return
 	}
 	var h historypb.History
@@ -42,5 +43,5 @@ func keep(t *testing.T, c client.Client, key checkpoint.Key, name string) {
 	}
 	text, err := temporalproto.CustomJSONMarshalOptions{Indent: " "}.Marshal(&h)
 	require.NoError(t, err)
-	require.NoError(t, os.WriteFile(filepath.Join("testdata/histories", name+".json"), append(text, '\n'), 0o600))
+	require.NoError(t, os.WriteFile(filepath.Join("testdata/histories", version+"-"+name+".json"), append(text, '\n'), 0o644))
 }
