@@ -207,9 +207,10 @@ func TestVersionsAgree(t *testing.T) {
 	w, err := open(t.Context(), root)
 	require.NoError(t, err)
 	require.Greater(t, len(w.modules), 1)
+	plain := strings.NewReplacer("require ", "", " // indirect", "")
 	for _, m := range w.modules {
 		for _, p := range m.requires {
-			require.Contains(t, strings.ReplaceAll(read(t, root, filepath.Join(m.dir, "go.mod")), "require ", ""), p+" "+v+"\n", m.path)
+			require.Contains(t, plain.Replace(read(t, root, filepath.Join(m.dir, "go.mod"))), p+" "+v+"\n", m.path)
 			require.Contains(t, w.replaced, p+"@"+v)
 		}
 	}
