@@ -49,7 +49,8 @@ type LoopConfig struct {
 	Part Part `json:"part,omitzero"`
 
 	// Until reports whether the result is good. It must be pure, and needs a name, which is that of
-	// a transition: a stored run is not resumed with a function of another name.
+	// a transition other than those that every composition has: a stored run is not resumed with
+	// a function of another name.
 	Until     func(Progress) bool `json:"-"`
 	UntilName string              `json:"-"`
 

@@ -32,6 +32,9 @@ const (
 	finished  strategy.Trigger = "finished"
 )
 
+// taken are the triggers that no function may have the name of.
+var taken = []strategy.Trigger{started, retried, fellBack, passed, reduced, repeated, submitted, rejected, exhausted, finished, frame.Failing}
+
 // capRounds is the cap of a Loop. The cap of the retries of a part has its name.
 const capRounds = "rounds"
 
@@ -158,6 +161,8 @@ func (b *settings) function(field string, set bool, name string) strategy.Trigge
 	switch {
 	case set && !nameRule.MatchString(name):
 		b.report(fmt.Errorf("workflow: %sName: %q is no name of at most 40 letters, digits, _ and -: a stored run is resumed with a function of the same name alone", field, name))
+	case set && slices.Contains(taken, strategy.Trigger(name)):
+		b.report(fmt.Errorf("workflow: %sName: compositions have a transition %q of their own: give the function another name", field, name))
 	case !set && name != "":
 		b.report(fmt.Errorf("workflow: %s is nil, and %sName is not empty", field, field))
 	}

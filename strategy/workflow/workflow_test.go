@@ -45,7 +45,7 @@ func TestConfig_check(t *testing.T) {
 		`the parts "x" and "x_fallback", or the Fallback of one`: workflow.Parallel(workflow.ParallelConfig{Parts: []part{{Name: "x", Fallback: "y"}, {Name: "x_fallback"}}}),
 		`UntilName: "" is no name`:                               workflow.Loop(workflow.LoopConfig{Until: loud}),
 		`Until is nil, and UntilName is not empty`:               workflow.Loop(workflow.LoopConfig{UntilName: "loud"}),
-		`trigger "submitted": has two rules`:                     workflow.Loop(workflow.LoopConfig{Until: loud, UntilName: "submitted", Judge: &part{}}),
+		`UntilName: compositions have a transition "submitted"`:  workflow.Loop(workflow.LoopConfig{Until: loud, UntilName: "submitted", Judge: &part{}}),
 		`MaxRounds is negative`:                                  workflow.Loop(workflow.LoopConfig{MaxRounds: -1}),
 		`RouteName: "by language" is no name`:                    workflow.Choose(workflow.ChooseConfig{Parts: parts, Route: byLanguage, RouteName: "by language"}),
 		`Route and Router are both set`:                          workflow.Choose(workflow.ChooseConfig{Parts: parts, Route: byLanguage, RouteName: "language", Router: &part{}}),
