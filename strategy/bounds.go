@@ -37,21 +37,20 @@ type Bounds struct {
 	// means all that the frame may use. The tools that it brings itself are not among them.
 	Offers []string
 
-	// ChildTools and ChildLimits are the Tools and the Limits of each [nextstep.Delegate] that it
-	// returns, or wider ones.
-	ChildTools  []string
-	ChildLimits delegation.Limits
+	// Delegates lists what a [nextstep.Delegate] may start in a state that is not in Children. If
+	// both are nil, it may start any of its Names, with all tools and no limits of their own.
+	Delegates []Child
 
-	// Children lists what it starts in each state that starts anything: by a delegation, or by the
-	// calls of agents that it brings, each of them at most once. If it is not nil, nothing else is
-	// started, Starts and AgentStates are not needed, and the bound of the run takes each child for
-	// what it is, instead of for the dearest.
+	// Children lists what it starts in the states that it names: by a delegation, or by the calls of
+	// agents that it brings, each of them at most once. The bound of the run takes each of these for
+	// what it is, instead of for the dearest. If Delegates is nil, nothing else is started, and
+	// Starts and AgentStates, which do not count these, are not needed.
 	Children map[State][]Child
 }
 
 // Child is what a strategy starts, in its [Bounds].
 type Child struct {
 	Strategy string
-	Tools    []string          // as in nextstep.Delegate
-	Limits   delegation.Limits // as in nextstep.Delegate
+	Tools    []string          // as in nextstep.Delegate, or more
+	Limits   delegation.Limits // as in nextstep.Delegate, or wider
 }

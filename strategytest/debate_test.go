@@ -110,8 +110,8 @@ func (d *debate) FSM() *strategy.FSM { return d.fsm }
 
 func (d *debate) Bounds() strategy.Bounds {
 	return strategy.Bounds{
-		Calls:       map[strategy.State]int{"arguing": 2, "confirming": 1, "publishing": 1},
-		ChildLimits: delegation.Limits{ModelCalls: 5},
+		Calls:     map[strategy.State]int{"arguing": 2, "confirming": 1, "publishing": 1},
+		Delegates: []strategy.Child{{Strategy: "judge", Limits: delegation.Limits{ModelCalls: 5}}},
 	}
 }
 

@@ -38,7 +38,7 @@ var layers = []struct {
 	{"the protocol", []string{"nextstep"}},
 	{"the contract of strategies", []string{"strategy"}},
 	{"readers of plans, and Configs that strategies share", []string{"strategy/planreviseexecute/internal/plantext", "strategy/compaction", "strategy/toolsearch"}},
-	{"what strategies are made of", []string{"strategy/internal/compact", "strategy/internal/search"}},
+	{"what strategies are made of", []string{"strategy/internal/compact", "strategy/internal/search", "strategy/internal/verdict"}},
 	{"what strategies share, and plans as data", []string{"strategy/internal/frame", "strategy/planreviseexecute/internal/planorder"}},
 	{"strategies", []string{
 		"strategy/completetask", "strategy/planreviseexecute", "strategy/reflection", "strategy/react", "strategy/retry",

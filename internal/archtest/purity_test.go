@@ -43,6 +43,7 @@ var pure = []string{
 	"strategy/internal/compact",
 	"strategy/internal/frame",
 	"strategy/internal/search",
+	"strategy/internal/verdict",
 	"internal/contentsize",
 	"internal/textcut",
 	"internal/toolkey",

@@ -33,7 +33,7 @@
 //   - Each thing is counted for itself: a frame that does most of one may do less of another, and a
 //     child that needs all that it may leaves its parent no other choice than to end.
 //   - A delegation is taken to cost as much as the dearest child, unless the Bounds of the strategy
-//     list its [strategy.Bounds].Children, as those of package workflow do.
+//     list what it starts in that state ([strategy.Bounds].Children), as those of package workflow do.
 //   - Each call of a model is taken to cost what the dearest may, also where a limit on tokens is in
 //     the way.
 //   - A strategy may remember what excludes moves that its table and its Bounds allow.

@@ -62,6 +62,19 @@ func TestOf_limitsOfChildren(t *testing.T) {
 	}, b.Frames)
 }
 
+// Each executor of a plan has its own limits, and the reviewer has others.
+func TestOf_limitsOfExecutors(t *testing.T) {
+	for limit, most := range map[int]int64{0: 1 + 2 + 2*3, 2: 1 + 2 + 2*2, 1: 1 + 2 + 2*1} {
+		for _, parallel := range []int{1, 2} {
+			w := composed(pre.New(pre.Config{
+				Executor: "a", Executors: []string{"c"}, Reviewer: "b", MaxSteps: 2, MaxRevisions: -1, MaxRetries: -1, Parallel: parallel,
+				ExecutorLimits: map[string]delegation.Limits{"c": {ModelCalls: limit}},
+			}))
+			require.Equal(t, most, of(t, &w.cfg, w.limits).ModelCalls.Most, "%d %d", limit, parallel)
+		}
+	}
+}
+
 // Where the bound of a composition is wider than its runs, and why: it never is closer.
 func TestOf_gaps(t *testing.T) {
 	plan := pre.Config{Executor: "leaf", MaxSteps: 2, MaxRevisions: -1, MaxRetries: -1, Evaluation: pre.EvaluateNever}

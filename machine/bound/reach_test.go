@@ -106,6 +106,11 @@ func reaching() map[string]*world {
 	together.apart = 3
 	wide := over(pre.New(pre.Config{Executor: "leaf", MaxSteps: 2, MaxRevisions: prove.DepthOr(-1, 1), MaxRetries: prove.DepthOr(-1, 1), Parallel: 4, Answer: pre.AnswerSynthesize}), thorough)
 	wide.apart = 2
+	reviewed := func(parallel int) *world {
+		w := composed(pre.New(pre.Config{Executor: "a", Reviewer: "b", MaxSteps: 2, MaxRevisions: prove.DepthOr(-1, 1), MaxRetries: -1, Parallel: parallel}))
+		w.apart, w.cfg.Strategies["b"] = parallel, react.New(react.Config{MaxSteps: 1, MaxRetries: 1, Tools: []string{}, OnLimit: react.LimitFail})
+		return w
+	}
 	all := compositions()
 	maps.Copy(all, map[string]*world{
 		"plan, steps together":     together,
@@ -124,6 +129,8 @@ func reaching() map[string]*world {
 		"step-agent, once":         alone(stepagent.New(stepagent.Config{Step: asking, MaxIterations: 2, MaxAsks: 1})),
 		"plan":                     over(pre.New(plan), thorough),
 		"plan, unjudged":           over(pre.New(pre.Config{Executor: "leaf", MaxSteps: 2, MaxRevisions: prove.DepthOr(1, 2), MaxRetries: -1, Evaluation: pre.EvaluateNever}), thorough),
+		"plan, reviewed":           reviewed(0),
+		"plan, reviewed, together": reviewed(2),
 		"retry":                    over(retry.New(retry.Config{Strategy: "leaf", MaxRetries: 2}), thorough),
 		"generator":                over(reflection.New(reflection.Config{Generator: "leaf", MaxIterations: prove.DepthOr(2, 3)}), thorough),
 		"retry of generator":       nested,

@@ -147,7 +147,7 @@ func (c *calculation) frame(p *part, s start) *subtree {
 	if !p.brings && len(offered) == 0 {
 		does.calls, does.starts = 0, 0 // calls of tools that there are not are not counted
 	}
-	calls, children := min(does.calls, s.limits[toolCalls]), does.delegations+does.starts
+	calls, children := min(does.calls, s.limits[toolCalls]), does.others+does.starts
 	if p.said.Starts > 0 {
 		children = min(children, int64(p.said.Starts))
 	}
@@ -157,14 +157,19 @@ func (c *calculation) frame(p *part, s start) *subtree {
 	}
 	started, child, call := &subtree{}, &subtree{}, &subtree{}
 	switch {
-	case p.walks != nil:
+	case p.lists():
 		children, made.n = 0, counts{}
 		started = c.listed(p, s, offered)
-	case does.delegations > 0:
-		c.delegated(child, p, s)
-	}
-	if does.starts > 0 && p.walks == nil {
-		c.called(child, s, p.agents)
+	case p.walks != nil:
+		started = c.listed(p, s, offered)
+		fallthrough
+	default:
+		if does.others > 0 {
+			c.delegated(child, p, s)
+		}
+		if does.starts > 0 {
+			c.called(child, s, p.agents)
+		}
 	}
 	if calls > 0 {
 		c.called(call, s, p.callable(c.cfg.Agents, offered))
@@ -181,10 +186,13 @@ func (c *calculation) frame(p *part, s start) *subtree {
 	return made
 }
 
+// lists reports whether the Children of the strategy are all that it starts.
+func (p *part) lists() bool { return p.walks != nil && p.said.Delegates == nil }
+
 // callable returns the agents that a frame may call in a state that does not only start its own.
 func (p *part) callable(agents map[string]*machine.Agent, offered []string) []*machine.Agent {
 	var all []*machine.Agent
-	if p.said.AgentStates == nil && p.walks == nil {
+	if p.said.AgentStates == nil && !p.lists() {
 		all = slices.Clone(p.agents)
 	}
 	for _, name := range offered {
@@ -195,15 +203,17 @@ func (p *part) callable(agents map[string]*machine.Agent, offered []string) []*m
 	return all
 }
 
-// listed returns what a frame and its Children use at most, on any walk through its states.
+// listed returns what a frame and its Children use at most, on any walk through its states. Of a
+// strategy that starts other things, too, it returns what the Children use.
 func (c *calculation) listed(p *part, s start, offered []string) *subtree {
 	in := make([]subtree, len(p.walks.names)) // what is used by and in each state
 	for i, name := range p.walks.names {
 		own := p.walks.states[i]
-		if i > 0 { // the initial state takes no step
+		if i > 0 && p.lists() { // the initial state takes no step
 			in[i].n[steps] = 1
 		}
 		switch {
+		case !p.lists():
 		case own.awaits == nextstep.KindGetChatCompletion:
 			in[i].n[modelCalls] = 1
 		case own.awaits == nextstep.KindExecuteTools && (p.brings || len(offered) > 0):
@@ -214,13 +224,7 @@ func (c *calculation) listed(p *part, s start, offered []string) *subtree {
 			if own.awaits == nextstep.KindExecuteTools {
 				calls, c.branches = 1, true
 			}
-			below := s.below(child.Strategy, child.Limits, calls)
-			below.tools = narrow(s.tools, child.Tools)
-			if _, ok := c.cfg.Strategies[child.Strategy]; ok {
-				in[i].add(c.subtree(below), 1)
-			} else if slices.Contains(c.cfg.Remote, child.Strategy) {
-				in[i].add(unknown(below), 1)
-			}
+			in[i].add(c.child(s, child, calls), 1)
 		}
 	}
 	all := &subtree{}
@@ -239,19 +243,31 @@ func (c *calculation) listed(p *part, s start, offered []string) *subtree {
 // delegated widens what a child uses to what one delegation uses at most: of each quantity what the
 // child needs that needs most of it.
 func (c *calculation) delegated(child *subtree, p *part, s start) {
+	for _, d := range p.said.Delegates {
+		child.widen(c.child(s, d, 0), 1)
+	}
+	if p.said.Delegates != nil {
+		return
+	}
 	names := strategy.NamesOf(p.strategy).Children
 	if names == nil {
 		names = append(c.cfg.Strategies.Names(), c.cfg.Remote...)
 	}
 	for _, name := range names {
-		below := s.below(name, p.said.ChildLimits, 0)
-		below.tools = narrow(s.tools, p.said.ChildTools)
-		if _, ok := c.cfg.Strategies[name]; ok {
-			child.widen(c.subtree(below), 1)
-		} else if slices.Contains(c.cfg.Remote, name) {
-			child.widen(unknown(below), 1)
-		}
+		child.widen(c.child(s, strategy.Child{Strategy: name}, 0), 1)
 	}
+}
+
+// child returns what a child uses that so many tool calls start.
+func (c *calculation) child(s start, child strategy.Child, calls int64) *subtree {
+	below := s.below(child.Strategy, child.Limits, calls)
+	below.tools = narrow(s.tools, child.Tools)
+	if _, ok := c.cfg.Strategies[child.Strategy]; ok {
+		return c.subtree(below)
+	} else if slices.Contains(c.cfg.Remote, child.Strategy) {
+		return unknown(below)
+	}
+	return &subtree{}
 }
 
 // called widens what a child uses to what one call uses at most, if it is of one of the agents.

@@ -12,7 +12,8 @@ const most int64 = 1 << 40
 
 // tally is what one frame does at most, by its table. Starts are calls in states that call nothing
 // but agents that the strategy brings; the other calls may be of anything.
-type tally struct{ models, steps, batches, delegations, calls, starts int64 }
+// Of the delegations, others are those in states whose children the strategy does not list.
+type tally struct{ models, steps, batches, delegations, others, calls, starts int64 }
 
 // walks are the walks through a table that a frame may take: from the first state along edges, each
 // of which uses up some of the budgets. A walk may end anywhere, since any run may end at a limit.
@@ -42,7 +43,7 @@ type edge struct {
 // tallyOf returns what a fresh strategy with the machine does at most. Nil stands for no table.
 func tallyOf(fsm *strategy.FSM, said strategy.Bounds) tally {
 	if fsm == nil {
-		return tally{most, most, most, most, most, most}
+		return tally{most, most, most, most, most, most, most}
 	}
 	w := walksOf(fsm, said)
 	awaiting := func(kind nextstep.Kind) int64 {
@@ -51,6 +52,12 @@ func tallyOf(fsm *strategy.FSM, said strategy.Bounds) tally {
 	all := tally{
 		models: awaiting(nextstep.KindGetChatCompletion), batches: awaiting(nextstep.KindExecuteTools), delegations: awaiting(nextstep.KindDelegate),
 		steps: w.visits(func(waiting) bool { return true }),
+		others: w.most(func(i int) int64 {
+			if _, listed := said.Children[w.names[i]]; listed || w.states[i].awaits != nextstep.KindDelegate {
+				return 0
+			}
+			return 1
+		}),
 	}
 	counted := map[waiting]bool{}
 	for _, s := range w.states {

@@ -146,7 +146,7 @@ func (w *world) replies(e machine.Effect) (all []nextstep.Answer) {
 		}
 		all = append(all, nextstep.APIResponse{Response: resp})
 	}
-	for _, text := range []string{"not yet", "APPROVED", "Final Answer: it", "Thought: I act\nAction: t\nAction Input: {}", `{"finish":true}`, ""} {
+	for _, text := range []string{"not yet", "APPROVED", "Final Answer: APPROVED", "Thought: I act\nAction: t\nAction Input: {}", `{"finish":true}`, ""} {
 		add(llmclient.FinishStop, text)
 	}
 	add(llmclient.FinishLength, "cut")

@@ -61,6 +61,8 @@ var settable = map[string][]string{
 	"system":            {`"Be brief."`},
 	"keep_system":       {"true"},
 	"tools":             {`[]`, `["look"]`, `["look","fails"]`, `["look","strict"]`, `["agent_n1"]`, `["agent_n2","agent_n5"]`, `["no_such_tool"]`},
+	"review_tools":      {`[]`, `["look"]`, `["no_such_tool"]`},
+	"review_limits":     {`{"model_calls":3}`, `{"steps":9}`, `{"total_tokens":90}`},
 	"step_tools":        {`[]`, `["look"]`, `["no_such_tool"]`},
 	"tool_choice":       {`{"mode":"required"}`, `{"mode":"none"}`, `{"mode":"tool","name":"look"}`, `{"mode":"tool","name":"no_such_tool"}`},
 	"tool_format":       {`"text"`},
@@ -110,7 +112,7 @@ var plain = []string{"model", "critic_model", "plan_model", "temperature", "max_
 var partKeys = []string{"part", "parts", "reduce", "judge", "router", "otherwise"}
 
 // refs are the keys that name strategies.
-var refs = []string{"strategy", "generator", "executor", "executors"}
+var refs = []string{"strategy", "generator", "executor", "executors", "executor_limits", "reviewer"}
 
 // composer draws compositions.
 type composer struct {
@@ -333,8 +335,13 @@ func (c *composer) node(t *rapid.T, kind string, bare bool, i, n int) composedNo
 		}
 		node.Children = append(node.Children, child)
 		config[key] = json.RawMessage(fmt.Sprintf("%q", nodeName(child)))
-		if key == "executors" {
+		switch key {
+		case "executors":
 			config[key] = json.RawMessage(fmt.Sprintf("[%q]", nodeName(child)))
+		case "executor_limits":
+			if delete(config, key); config["executor"] != nil { // it is drawn before
+				config[key] = json.RawMessage(fmt.Sprintf(`{%s:{"model_calls":3}}`, config["executor"]))
+			}
 		}
 	}
 	node.Config = string(must(json.Marshal(config)))

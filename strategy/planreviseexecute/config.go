@@ -3,6 +3,8 @@ package planreviseexecute
 import (
 	"cmp"
 	"errors"
+	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/segue-go/segue/delegation"
@@ -26,6 +28,13 @@ type Config struct {
 	Evaluation Evaluation         `json:"evaluation,omitempty"`
 	Judge      func(Plan) Verdict `json:"-"`
 
+	// Reviewer is a strategy that judges a plan instead, whatever Evaluation says; "" means none. It
+	// is told the prompt Review, and what Share says. Its data or its text are read as
+	// reflection.Approved says, and what it writes is the feedback. If it fails, so does the plan.
+	Reviewer     string            `json:"reviewer,omitempty"`
+	ReviewTools  []string          `json:"review_tools,omitzero"`  // names of the run's tools that it may use; nil means all that this frame may
+	ReviewLimits delegation.Limits `json:"review_limits,omitzero"` // of each review
+
 	// Executor is the strategy that works on a step; "" means "complete-task". A step may choose
 	// one of Executors instead; this strategy itself may be one of them.
 	Executor  string   `json:"executor,omitempty"`
@@ -38,9 +47,13 @@ type Config struct {
 
 	Share      delegation.Share  `json:"-"`                    // what a child sees of this conversation; nil means nothing
 	StepTools  []string          `json:"step_tools,omitzero"`  // names of the run's tools that children may use; nil means all that this frame may
-	StepLimits delegation.Limits `json:"step_limits,omitzero"` // of each child's subtree
+	StepLimits delegation.Limits `json:"step_limits,omitzero"` // of each step's subtree
 	Results    Results           `json:"results,omitempty"`    // the results that a step receives; "" means ResultsAuto
 	MaxResult  int               `json:"max_result,omitempty"` // bytes of each result that a step, a revision or the synthesis is told; 0 means 4096, negative means all
+
+	// ExecutorLimits are the limits of the steps that an executor works on, by its name, instead of
+	// StepLimits.
+	ExecutorLimits map[string]delegation.Limits `json:"executor_limits,omitempty"`
 
 	Answer Answer `json:"answer,omitempty"` // the source of the result; "" means AnswerLast
 
@@ -67,6 +80,8 @@ const (
 	EvaluateByModel Evaluation = "model" // the model calls submit_evaluation
 	EvaluateByFunc  Evaluation = "func"  // Config.Judge
 	EvaluateNever   Evaluation = "never" // every usable plan is carried out
+
+	evaluateByReviewer Evaluation = "reviewer" // of a Config with a Reviewer
 )
 
 // Verdict is a judgement of a plan.
@@ -117,6 +132,7 @@ const (
 type Prompts struct {
 	Plan       string `json:"plan,omitempty"`       // asks for a plan
 	Evaluate   string `json:"evaluate,omitempty"`   // asks for a judgement
+	Review     string `json:"review,omitempty"`     // the goal of the Reviewer
 	Revise     string `json:"revise,omitempty"`     // asks for a new plan, after a rejection or a failed step
 	Remind     string `json:"remind,omitempty"`     // the reply held no call of the expected tool; with Feedback, one that cannot be read
 	Step       string `json:"step,omitempty"`       // the goal of a child
@@ -136,7 +152,7 @@ type PromptData struct {
 	Tool     string         // the tool that should be called, or was called
 	Plan     Plan           // the current plan; for Received: as submitted, without the steps that were cut
 	Step     Step           // for Step: the step; for Revise: the failed step, if one failed
-	Results  []PromptResult // for Step, Revise and Synthesize: of done steps, cut to Config.MaxResult
+	Results  []PromptResult // for Review, Step, Revise and Synthesize: of done steps, cut to Config.MaxResult
 	Feedback string         // for Revise: why the plan was rejected, or how the step failed; for Unread: what is wrong
 	Failed   []Step         // for Revise: the steps that failed at the same time as Step, if any did
 	MaxSteps int
@@ -144,11 +160,25 @@ type PromptData struct {
 	Prose    bool     // a list in a text is a plan, see Config.AcceptProse
 	Sees     Results  // the results that a step receives
 	Choices  []string // for Plan and Revise: the executors that a step may choose
-	Notes    []string // for Step: the notes that came for the run so far; for the other prompts they are in the conversation
+	Notes    []string // for Review and Step: the notes that came for the run so far; for the other prompts they are in the conversation
 }
 
 // PromptResult is the result of a step.
 type PromptResult struct{ ID, Goal, Text string }
+
+const (
+	promptPlan = `Judge this plan for the goal: {{.Goal}}
+{{range .Plan.Steps}}
+{{.ID}}. {{.Goal}}{{if .DependsOn}} (after{{range .DependsOn}} {{.}}{{end}}){{else if $.Parallel}} (after {{if .Free}}none{{else}}all before it{{end}}){{end}}{{if .Executor}} (by {{.Executor}}){{end}}{{end}}
+
+`
+
+	promptNotes = `{{if .Notes}}
+
+Notes of the user, made since the plan was:
+{{range .Notes}}- {{.}}
+{{end}}{{end}}`
+)
 
 var defaultPrompts = Prompts{
 	Plan: `Make a plan for this goal: {{.Goal}}
@@ -156,11 +186,11 @@ var defaultPrompts = Prompts{
 Do not work on it yet. Call {{.Tool}} with the steps of the plan, at most {{.MaxSteps}}. Each step is carried out by itself, by someone who sees only its goal and the results of {{if eq .Sees "all"}}the steps before it{{else}}the steps that it depends on{{if eq .Sees "auto"}}, or of all steps before it if it names none{{end}}{{end}}, so say in the goal all that is needed.{{if .Choices}} A step may name its executor: {{range $i, $c := .Choices}}{{if $i}}, {{end}}{{$c}}{{end}}.{{end}}{{if .Parallel}}
 
 Steps that do not wait for each other are carried out at the same time. Give each step depends_on: the ids of the steps whose results it needs, or [] if it needs none. A step without depends_on waits for all steps before it.{{if .Prose}} If you write the plan as a list, end each step with (after 1, 2) or (after none).{{end}}{{end}}`,
-	Evaluate: `Judge this plan for the goal: {{.Goal}}
-{{range .Plan.Steps}}
-{{.ID}}. {{.Goal}}{{if .DependsOn}} (after{{range .DependsOn}} {{.}}{{end}}){{else if $.Parallel}} (after {{if .Free}}none{{else}}all before it{{end}}){{end}}{{if .Executor}} (by {{.Executor}}){{end}}{{end}}
-
-Is anything missing, wrong or superfluous? Call {{.Tool}}: approve the plan, or say what has to change.`,
+	Evaluate: promptPlan + `Is anything missing, wrong or superfluous? Call {{.Tool}}: approve the plan, or say what has to change.`,
+	Review: promptPlan + `{{with .Results}}These steps are done:
+{{range .}}- {{.ID}}: {{.Text}}
+{{end}}
+{{end}}Is anything missing, wrong or superfluous? Look at what you need for that, and do not carry the plan out. If nothing has to change, reply with the one word APPROVED. Otherwise say what has to change.` + promptNotes,
 	Revise: `{{if .Step.ID}}Step {{.Step.ID}} of the plan failed: {{.Step.Goal}}
 {{.Feedback}}{{range .Failed}}
 Step {{.ID}} failed too: {{.Goal}}
@@ -178,11 +208,7 @@ Call {{.Tool}} with the steps that are still to do; they may depend on those tha
 Results of earlier steps:
 {{range .Results}}- {{.Goal}}
   {{.Text}}
-{{end}}{{end}}{{if .Notes}}
-
-Notes of the user, made since the plan was:
-{{range .Notes}}- {{.}}
-{{end}}{{end}}`,
+{{end}}{{end}}` + promptNotes,
 	Synthesize: `All steps of the plan are done. Their results:
 {{range .Results}}
 {{.ID}}. {{.Goal}}
@@ -242,8 +268,17 @@ func compile(cfg Config) *settings {
 	if s.Evaluation == EvaluateByFunc && s.Judge == nil {
 		problems = append(problems, errors.New("planreviseexecute: Evaluation is func, and Judge is nil"))
 	}
+	if s.Judge != nil && s.Reviewer != "" {
+		problems = append(problems, errors.New("planreviseexecute: Judge and Reviewer are both set: set only one"))
+	}
+	for _, name := range slices.Sorted(maps.Keys(s.ExecutorLimits)) {
+		if !slices.Contains(s.executes(), name) {
+			problems = append(problems, fmt.Errorf("planreviseexecute: ExecutorLimits: %q is none of the executors", name))
+		}
+	}
 	problems = append(problems,
 		frame.Distinct("planreviseexecute", "StepTools", s.StepTools),
+		frame.Distinct("planreviseexecute", "ReviewTools", s.ReviewTools),
 		frame.OneOf("planreviseexecute", "Evaluation", &s.Evaluation, EvaluateByModel, EvaluateByFunc, EvaluateNever),
 		frame.OneOf("planreviseexecute", "Results", &s.Results, ResultsAuto, ResultsOfDependencies, ResultsOfAll),
 		frame.OneOf("planreviseexecute", "OnTooLong", &s.OnTooLong, TooLongCut, TooLongRefuse),
@@ -252,6 +287,9 @@ func compile(cfg Config) *settings {
 		frame.ParsePrompts(&s.Settings, "planreviseexecute", s.Prompts, defaultPrompts, map[string]any{"": sample, "CutResult": nil}),
 	)
 	s.Err = errors.Join(problems...)
+	if s.Reviewer != "" {
+		s.Evaluation = evaluateByReviewer
+	}
 	return s
 }
 

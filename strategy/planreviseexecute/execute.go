@@ -14,7 +14,11 @@ import (
 
 // Names implements strategy.Namer.
 func (s *planReviseExecute) Names() strategy.Names {
-	return strategy.Names{Tools: s.StepTools, Children: s.rules.Executors}
+	names := strategy.Names{Tools: slices.Concat(s.StepTools, s.ReviewTools), Children: s.rules.Executors}
+	if s.Reviewer != "" {
+		names.Children = append(slices.Clip(names.Children), s.Reviewer)
+	}
+	return names
 }
 
 // execute delegates the next step of the plan, or starts those that run at the same time.
@@ -56,21 +60,33 @@ func (s *planReviseExecute) delegation() (d nextstep.Delegate, err error) {
 	case len(step.DependsOn) > 0:
 		data.Results = s.results(step.DependsOn)
 	}
-	goal := s.Prompt("Step", data)
+	goal, by := s.Prompt("Step", data), cmp.Or(step.Executor, s.Executor)
 	return nextstep.Delegate{
-		Strategy: cmp.Or(step.Executor, s.Executor),
+		Strategy: by,
 		Input:    delegation.Input{Goal: goal, Messages: s.Share.Of(s.History)},
 		Tools:    s.StepTools,
-		Limits:   s.StepLimits,
+		Limits:   s.limitsOf(by),
 	}, nil
+}
+
+// limitsOf returns the limits of the steps that an executor works on.
+func (s *settings) limitsOf(executor string) delegation.Limits {
+	if own, ok := s.ExecutorLimits[executor]; ok {
+		return own
+	}
+	return s.StepLimits
 }
 
 // ProcessDelegationResult implements strategy.Strategy.
 func (s *planReviseExecute) ProcessDelegationResult(out delegation.Output) nextstep.NextStep {
-	if s.State() != executingStep {
+	switch s.State() {
+	case executingStep:
+		return s.ended(out, false)
+	case reviewingPlan:
+		return s.reviewed(out)
+	default:
 		return s.OutOfTurn()
 	}
-	return s.ended(out, false)
 }
 
 // ended records how the current step ended, and continues, unless no other plan could do better.

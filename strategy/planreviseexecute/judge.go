@@ -6,6 +6,8 @@ import (
 	"github.com/segue-go/segue/delegation"
 	"github.com/segue-go/segue/nextstep"
 	"github.com/segue-go/segue/strategy"
+	"github.com/segue-go/segue/strategy/internal/frame"
+	"github.com/segue-go/segue/strategy/internal/verdict"
 )
 
 // judge has a plan judged.
@@ -13,17 +15,45 @@ func (s *planReviseExecute) judge(p Plan) nextstep.NextStep {
 	s.plan = p
 	switch s.Evaluation {
 	case EvaluateByFunc:
-		verdict, err := s.judgement()
+		v, err := s.judgement()
 		if err != nil {
 			return s.Abort(delegation.CodePanic, err)
 		}
-		return s.judged(verdict)
+		return s.judged(v)
+	case evaluateByReviewer:
+		step, err := s.review()
+		if err != nil {
+			return s.Abort(delegation.CodePanic, err)
+		}
+		return s.Fire(handedIn, step)
 	case EvaluateNever:
 		return s.judged(Verdict{Approved: true})
 	default:
 		s.say("Evaluate", PromptData{Tool: SubmitEvaluation})
 		return s.Fire(planned, s.request(evaluationDefinition))
 	}
+}
+
+// review returns the step that has the Reviewer judge the plan.
+func (s *planReviseExecute) review() (d nextstep.Delegate, err error) {
+	defer guard("Share", &err)
+	goal := s.Prompt("Review", s.about(PromptData{Results: s.results(nil), Notes: s.notes.pass()}))
+	return nextstep.Delegate{
+		Strategy: s.Reviewer, Input: delegation.Input{Goal: goal, Messages: s.Share.Of(s.History)}, Tools: s.ReviewTools, Limits: s.ReviewLimits,
+	}, nil
+}
+
+// reviewed reads the verdict of the Reviewer.
+func (s *planReviseExecute) reviewed(out delegation.Output) nextstep.NextStep {
+	s.Inherit(out)
+	switch {
+	case out.Err != nil:
+		return s.Fail(out.Err, s.Reached())
+	case frame.IsEmpty(out):
+		return s.Abort(delegation.CodeFailed, fmt.Errorf("planreviseexecute: the reviewer %q left no judgement", s.Reviewer))
+	}
+	said := verdict.Of(out)
+	return s.judged(Verdict{Approved: said.Approved, Feedback: s.cut(said.Feedback)})
 }
 
 // judged carries a plan out, or asks for a better one.

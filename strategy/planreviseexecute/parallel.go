@@ -62,7 +62,7 @@ func (s *planReviseExecute) stepTools() []tools.Tool {
 	for _, name := range s.executes() {
 		def := stepDefinition
 		def.Name = s.nameOfTool(name)
-		agent := strategy.Agent{Strategy: name, Limits: s.StepLimits, Tools: s.StepTools}
+		agent := strategy.Agent{Strategy: name, Limits: s.limitsOf(name), Tools: s.StepTools}
 		list = append(list, strategy.AgentTool(def, agent, func(arguments string) (delegation.Input, error) { return s.inputOf(def.Name, arguments) }))
 	}
 	return list

@@ -9,7 +9,8 @@
 //
 // The model submits plans and judgements by calling tools of the strategy, [SubmitPlan] and
 // [SubmitEvaluation]. A reply without a usable call is answered with a reminder. With
-// Config.Evaluation, a Go function can judge the plan instead, or no judgement is made.
+// Config.Evaluation, a Go function can judge the plan instead, or no judgement is made; and with
+// Config.Reviewer another strategy judges it, which may have tools.
 //
 // Each step is delegated to a child. The child sees the goal of the step and results of other
 // steps: those that the step depends on or, if it names none, all done steps (Config.Results). It
@@ -36,7 +37,8 @@
 // "steps_executed" (the number of done steps). If they apply it also holds "truncated" (true: the
 // plan was too long, and was cut), "revisions" (a list of [Revision]), "repaired" (the repairs of
 // the input messages), and with an error "phase", the phase in which it occurred. The Parts of
-// every output are the work of the steps, by their ids; a step that was tried again has several.
+// every output are the work of the steps, by their ids, and of the Reviewer, as "review"; a step that
+// was tried again has several.
 //
 // The loop comes from the planner of an agent framework that submits and evaluates plans by tool
 // calls. The idea to make a plan before any work, and to keep it apart from the work, is that of
@@ -337,7 +339,13 @@ func (s *planReviseExecute) ProcessFailure(f nextstep.Failure) nextstep.NextStep
 }
 
 // Inherit implements strategy.Inheritor: the plan records the work of the current step.
-func (s *planReviseExecute) Inherit(out delegation.Output) { s.note(out) }
+func (s *planReviseExecute) Inherit(out delegation.Output) {
+	if s.State() == reviewingPlan {
+		s.parts = append(s.parts, delegation.PartsOf(out, "review", len(s.History))...)
+		return
+	}
+	s.note(out)
+}
 
 // Conclude implements strategy.Concluder. It returns no messages: the Machine adds them, including
 // the received part of a reply.

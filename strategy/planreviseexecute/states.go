@@ -12,6 +12,7 @@ const (
 	submittingPlan       strategy.State = "submitting_plan"       // the result of that call
 	evaluatingPlan       strategy.State = "evaluating_plan"       // a reply that calls submit_evaluation
 	submittingEvaluation strategy.State = "submitting_evaluation" // the result of that call
+	reviewingPlan        strategy.State = "reviewing_plan"        // the output of the Reviewer
 	executingStep        strategy.State = "executing_step"        // the output of the strategy that works on a step
 	executingSteps       strategy.State = "executing_steps"       // the outputs of the strategies that work on several steps at the same time
 	revisingPlan         strategy.State = "revising_plan"         // a reply that calls submit_plan again
@@ -26,6 +27,7 @@ const (
 	refused   strategy.Trigger = "refused"   // no such call had a good result: ask again
 	reminded  strategy.Trigger = "reminded"  // the reply held no call: ask again
 	planned   strategy.Trigger = "planned"   // there is a plan to evaluate
+	handedIn  strategy.Trigger = "handed_in" // the same, and the Reviewer evaluates it
 	approved  strategy.Trigger = "approved"  // there is a plan to execute, or more of one
 	branched  strategy.Trigger = "branched"  // the same, and several steps are executed at the same time
 	rejected  strategy.Trigger = "rejected"  // the plan is not good enough
@@ -48,6 +50,7 @@ var Table = frame.Table(Name,
 		{Name: submittingPlan, Awaits: nextstep.KindExecuteTools, Phase: "NeedsPlan"},
 		{Name: evaluatingPlan, Awaits: nextstep.KindGetChatCompletion, Phase: "EvaluatingPlan"},
 		{Name: submittingEvaluation, Awaits: nextstep.KindExecuteTools, Phase: "EvaluatingPlan"},
+		{Name: reviewingPlan, Awaits: nextstep.KindDelegate, Phase: "EvaluatingPlan"},
 		{Name: executingStep, Awaits: nextstep.KindDelegate, Phase: "ExecutingStep"},
 		{Name: executingSteps, Awaits: nextstep.KindExecuteTools, Phase: "ExecutingStep"},
 		{Name: revisingPlan, Awaits: nextstep.KindGetChatCompletion, Phase: "RevisingPlan"},
@@ -70,9 +73,10 @@ var Table = frame.Table(Name,
 		{From: frame.In(submittingRevision), On: refused, To: revisingPlan, Cap: capRetries},
 
 		{From: frame.In(needsPlan, submittingPlan, revisingPlan, submittingRevision), On: planned, To: evaluatingPlan},
-		{From: frame.In(needsPlan, submittingPlan, submittingEvaluation, revisingPlan, submittingRevision), On: approved, To: executingStep},
-		{From: frame.In(needsPlan, submittingPlan, submittingEvaluation, revisingPlan, submittingRevision), On: branched, To: executingSteps},
-		{From: frame.In(needsPlan, submittingPlan, submittingEvaluation, revisingPlan, submittingRevision), On: rejected, To: revisingPlan, Cap: capRevisions},
+		{From: frame.In(needsPlan, submittingPlan, revisingPlan, submittingRevision), On: handedIn, To: reviewingPlan},
+		{From: frame.In(needsPlan, submittingPlan, submittingEvaluation, reviewingPlan, revisingPlan, submittingRevision), On: approved, To: executingStep},
+		{From: frame.In(needsPlan, submittingPlan, submittingEvaluation, reviewingPlan, revisingPlan, submittingRevision), On: branched, To: executingSteps},
+		{From: frame.In(needsPlan, submittingPlan, submittingEvaluation, reviewingPlan, revisingPlan, submittingRevision), On: rejected, To: revisingPlan, Cap: capRevisions},
 
 		{From: frame.In(executingStep, executingSteps), On: approved, To: executingStep, Cap: capSteps},
 		{From: frame.In(executingStep, executingSteps), On: branched, To: executingSteps, Cap: capSteps},

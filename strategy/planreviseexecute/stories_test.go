@@ -36,6 +36,9 @@ var set = strategy.Set{
 	"together-in-prose":         pre.New(pre.Config{Evaluation: pre.EvaluateNever, Parallel: 3, AcceptProse: true, MaxRevisions: 1, Answer: pre.AnswerSynthesize}),
 	"together-once":             pre.New(pre.Config{Evaluation: pre.EvaluateNever, Parallel: 3, MaxRevisions: -1}),
 	"together-if-safe":          pre.New(pre.Config{Evaluation: pre.EvaluateNever, Parallel: -1}),
+	"reviewed":                  pre.New(pre.Config{Reviewer: "critic", StepTools: []string{}}),
+	"reviewed-together":         pre.New(pre.Config{Reviewer: "critic", AcceptProse: true, Parallel: 2}),
+	"critic":                    completetask.New(completetask.Config{System: "You judge plans."}),
 	"plans-together":            pre.New(pre.Config{Evaluation: pre.EvaluateNever, Parallel: 2, Executors: []string{"together"}}),
 	"prose-judged":              pre.New(pre.Config{AcceptProse: true}),
 	"prose-judged-by-func": pre.New(pre.Config{AcceptProse: true, MaxRevisions: 3, Evaluation: pre.EvaluateByFunc, Judge: func(p pre.Plan) pre.Verdict {

@@ -154,7 +154,7 @@ func New(cfg Config) func() strategy.Strategy {
 
 // Bounds implements strategy.Bounder.
 func (s *reflection) Bounds() strategy.Bounds {
-	b := strategy.Bounds{Offers: s.Tools, ChildTools: s.Tools, ChildLimits: s.Limits}
+	b := strategy.Bounds{Offers: s.Tools, Delegates: []strategy.Child{{Strategy: s.Generator, Tools: s.Tools, Limits: s.Limits}}}
 	if s.Generator == "" {
 		b.Triggers = map[strategy.Trigger]int{delegated: 0, returned: 0, notedBack: 0}
 	} else {

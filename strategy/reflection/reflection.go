@@ -40,6 +40,7 @@ import (
 	"github.com/segue-go/segue/nextstep"
 	"github.com/segue-go/segue/strategy"
 	"github.com/segue-go/segue/strategy/internal/frame"
+	"github.com/segue-go/segue/strategy/internal/verdict"
 	"github.com/segue-go/segue/tools"
 )
 
@@ -223,7 +224,7 @@ func (s *reflection) critique(resp llmclient.Response) nextstep.NextStep {
 		return s.withheld(calls)
 	}
 	s.notRun(calls, whyCritique)
-	c := ReadCritique(resp.Message.Text())
+	c := verdict.Read(resp.Message.Text())
 	c.Approved = c.Approved && !frame.CutOff(resp.Finish) // the missing part is unknown
 	data := PromptData{Critique: c.Feedback}
 	s.critiques = append(s.critiques, c)

@@ -98,7 +98,7 @@ func New(cfg Config) func() strategy.Strategy {
 
 // Bounds implements strategy.Bounder.
 func (s *retry) Bounds() strategy.Bounds {
-	return strategy.Bounds{Offers: []string{}, ChildTools: s.Tools, ChildLimits: s.Limits}
+	return strategy.Bounds{Offers: []string{}, Delegates: []strategy.Child{{Strategy: s.Strategy, Tools: s.Tools, Limits: s.Limits}}}
 }
 
 // compile checks a Config and fills in its defaults.

@@ -13,7 +13,7 @@ import (
 	"github.com/segue-go/segue/nextstep"
 	"github.com/segue-go/segue/strategy"
 	"github.com/segue-go/segue/strategy/internal/frame"
-	"github.com/segue-go/segue/strategy/reflection"
+	"github.com/segue-go/segue/strategy/internal/verdict"
 )
 
 // The usual names of the compositions in a strategy.Set.
@@ -245,7 +245,7 @@ func Loop(cfg LoopConfig) func() strategy.Strategy {
 
 // afterJudge ends the loop, or begins the next round.
 func (s *flow) afterJudge(said Result) nextstep.NextStep {
-	c := reflection.ReadCritique(cmp.Or(string(said.Data), said.Text))
+	c := verdict.Of(delegation.Output{Data: said.Data, Result: &said.Text})
 	if said.Err == nil && c.Approved {
 		return s.finish(finished)
 	}

@@ -83,6 +83,12 @@ func compositions() map[string]crash.Case {
 	}
 	return map[string]crash.Case{
 		"plan, steps at the same time": together(2), "plan, any steps at the same time": together(9),
+		"plan, reviewed": of(strategy.Set{
+			"main": pre.New(pre.Config{Executor: "worker", Reviewer: "critic"}), "worker": worker, "critic": worker,
+		}, every,
+			calls(scripted.Call("submit_plan", `{"steps":["A"]}`, "p1")), calls(call("c1", "look"), call("c2", "pay")), text("B is missing"),
+			calls(scripted.Call("submit_plan", `{"steps":["A","B"]}`, "p2")), calls(call("c1", "look")), text("APPROVED"),
+			calls(call("c1", "pay")), text("a"), calls(call("c1", "book")), text("b")),
 		"nested": nested, "parallel": parallel(0), "parallel, one after the other": parallel(1),
 		"approvals": of(set, append(every, plain, careful, sign),
 			calls(call("c1", "careful"), call("c2", "sign"), call("c3", "agent")),

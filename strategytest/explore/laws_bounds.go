@@ -25,6 +25,7 @@ type bounded struct {
 	of     map[string]string           // the strategies of the frames
 	states map[string]strategy.State   // of the frames
 	starts map[string]int              // children of the frames so far
+	given  map[string]*strategy.Child  // what the parents of the frames have said of them
 	fired  map[firing]int
 	broken string // how a frame has done more; "" if none has
 }
@@ -40,6 +41,7 @@ func (b *bounded) reset() {
 	clear(b.of)
 	clear(b.states)
 	clear(b.starts)
+	clear(b.given)
 	b.broken = ""
 }
 
@@ -62,6 +64,7 @@ func (w *walk) readBounds(name string, st strategy.Strategy, all []tools.Definit
 	if w.bounded.said == nil {
 		w.bounded.said, w.bounded.fired, w.bounded.agents = map[string]*strategy.Bounds{}, map[firing]int{}, map[string]map[string]bool{}
 		w.bounded.of, w.bounded.states, w.bounded.starts = map[string]string{}, map[string]strategy.State{}, map[string]int{}
+		w.bounded.given = map[string]*strategy.Child{}
 	}
 	w.bounded.tools = all
 	said := b.Bounds()
@@ -85,7 +88,7 @@ func (w *walk) boundEvent(e *machine.Event) {
 	case machine.FrameEntered:
 		b.of[e.Frame] = d.Strategy
 		if parent := above(e.Frame); parent != "" && d.CallID == "" && d.After == "" {
-			b.delegated(parent, d.Strategy, d.Limits)
+			b.given[e.Frame] = b.delegated(parent, d.Strategy, d.Limits)
 		}
 	case machine.FrameLeft:
 		for f := range b.fired {
@@ -132,24 +135,28 @@ func (b *bounded) called(frame, tool string) {
 	}
 }
 
-// delegated holds a frame to what it has said of its children.
-func (b *bounded) delegated(frame, child string, given delegation.Limits) {
+// delegated holds a frame to what it has said of its children. It returns what that is of this one;
+// nil: nothing.
+func (b *bounded) delegated(frame, child string, given delegation.Limits) *strategy.Child {
 	said := b.said[b.of[frame]]
 	if said == nil {
-		return
+		return nil
 	}
-	b.started(frame, said)
-	limits := said.ChildLimits
-	if said.Children != nil {
-		state := b.states[frame]
-		at := slices.IndexFunc(said.Children[state], func(c strategy.Child) bool { return c.Strategy == child })
-		if at < 0 {
-			b.breaks(frame, "starts %q in state %q, and its Bounds do not list it", child, state)
-			return
-		}
-		limits = said.Children[state][at].Limits
+	state := b.states[frame]
+	list, listed := said.Children[state]
+	if !listed {
+		b.started(frame, said)
+		list = said.Delegates
 	}
-	has, says := reflect.ValueOf(given), reflect.ValueOf(limits)
+	if said.Children == nil && said.Delegates == nil {
+		return nil
+	}
+	at := slices.IndexFunc(list, func(c strategy.Child) bool { return c.Strategy == child })
+	if at < 0 {
+		b.breaks(frame, "starts %q in state %q, and its Bounds do not list it", child, state)
+		return nil
+	}
+	has, says := reflect.ValueOf(given), reflect.ValueOf(list[at].Limits)
 	for i := range says.NumField() {
 		most, n := says.Field(i).Int(), has.Field(i).Int()
 		name, _, _ := strings.Cut(says.Type().Field(i).Tag.Get("json"), ",")
@@ -161,6 +168,7 @@ func (b *bounded) delegated(frame, child string, given delegation.Limits) {
 			b.breaks(frame, "gives %q %d %s, and its Bounds say %d", child, n, name, most)
 		}
 	}
+	return &list[at]
 }
 
 // started counts a child of a frame.
@@ -178,9 +186,8 @@ func (w *walk) boundEffects(opened []machine.Effect) {
 		said := b.said[e.Strategy]
 		switch step := e.Step.(type) {
 		case nextstep.Delegate:
-			b.delegated(e.Frame, step.Strategy, step.Limits)
-			if said != nil {
-				b.offers(e, step.Tools, said.ChildTools, "gives %q %s, and its Bounds do not", step.Strategy)
+			if child := b.delegated(e.Frame, step.Strategy, step.Limits); child != nil {
+				b.offers(e, step.Tools, child.Tools, "gives %q %s, and its Bounds do not", step.Strategy)
 			}
 		case nextstep.GetChatCompletion:
 			var names []string
@@ -190,8 +197,8 @@ func (w *walk) boundEffects(opened []machine.Effect) {
 			if said != nil {
 				b.offers(e, names, said.Offers, "in request #%s offers %q, and its Bounds do not", e.ID.String())
 			}
-			if parent := b.said[b.of[above(e.Frame)]]; parent != nil {
-				b.offers(e, names, parent.ChildTools, "in request #%s offers %q, which the Bounds of its parent do not", e.ID.String())
+			if child := b.given[e.Frame]; child != nil {
+				b.offers(e, names, child.Tools, "in request #%s offers %q, which the Bounds of its parent do not", e.ID.String())
 			}
 		}
 	}

@@ -68,6 +68,10 @@ func rareBuiltins() []subject {
 			"plan-revise-execute, unjudged in prose, steps at the same time", pre.New(pre.Config{Executor: "worker", MaxSteps: 3, MaxRevisions: 2, MaxRetries: 1, AcceptProse: true, Evaluation: pre.EvaluateNever, Parallel: 2}),
 			explore.Options{Strategies: strategy.Set{"worker": writer}, World: alphabet.Join(plannedInProse, together)},
 		},
+		{
+			"plan-revise-execute, reviewed, in prose, steps at the same time", pre.New(pre.Config{Executor: "worker", Reviewer: "critic", MaxSteps: 3, MaxRevisions: 1, MaxRetries: -1, AcceptProse: true, Parallel: 2}),
+			explore.Options{Strategies: strategy.Set{"worker": writer}, Children: []string{"critic"}, World: alphabet.Join(plannedInProse, together, saysWord)},
+		},
 		{"react, a prompt that fails", react.New(react.Config{MaxSteps: 2, Prompts: react.Prompts{Conclude: `{{if eq .MaxSteps 2}}{{index .Known 9}}{{end}}`}}), explore.Options{Tools: tool, World: acted}},
 		{
 			"reflection, a prompt that fails", reflection.New(reflection.Config{MaxIterations: 2, MaxToolRounds: 1, Prompts: reflection.Prompts{Conclude: `{{if ne .Goal "a goal"}}{{slice .Goal 99}}{{end}}`}}),

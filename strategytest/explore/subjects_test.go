@@ -93,6 +93,10 @@ func builtins() []subject {
 				Strategies: strategy.Set{"worker": completetask.New(completetask.Config{MaxModelCalls: 1, MaxRetries: -1, OnLimit: completetask.LimitFail})},
 			},
 		},
+		{
+			"plan-revise-execute, with a reviewer", pre.New(pre.Config{Executor: "worker", Reviewer: "critic", MaxSteps: 2, MaxRevisions: 1, MaxRetries: -1}),
+			explore.Options{Children: []string{"worker", "critic"}, World: alphabet.Join(alphabet.Plans, saysWord)},
+		},
 		{"stepagent", stepagent.New(stepagent.Config{Step: iterate, MaxIterations: 3, MaxAsks: 1, PlanEvery: 2, MaxPlanFailures: 1}), explore.Options{Tools: []tools.Definition{look}}},
 		{"stepagent, with a final tool", stepagent.New(stepagent.Config{Step: iterate, MaxIterations: 3, MaxAsks: 1, FinalTool: "done", MaxReminders: 1}), explore.Options{Tools: []tools.Definition{look}}},
 	}...)

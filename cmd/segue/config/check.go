@@ -138,10 +138,6 @@ func (c *checker) checkAgent(name string) {
 	c.addIf(!a.callsTools() && len(a.children(asTool)) > 0 || only, at, "%s calls no tools; give them to another agent", what)
 	c.addIf(kind == builtin.ToolFirst && a.Tools != nil && len(a.Tools)+len(a.Children)+len(a.MCP) == 0, at+"/tools", "%s must call a tool, and there is none", kind)
 	c.addIf(len(executors) > 1 && !strategies.KeysOf(kind)["executors"], at+"/children", "%s takes one executor", kind)
-	for _, other := range executors {
-		c.addIf(len(executors) > 1 && c.limits(other) != Agent{}.Limits && !strings.Contains(string(a.Config), `"step_limits"`), at+"/children",
-			"the executor %s has limits, and there is more than one executor: bound them all with config: {step_limits: …}", other)
-	}
 	c.checkStops(a, at)
 	c.checkBound(name, a)
 }

@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"github.com/segue-go/segue/cmd/segue/internal/strategies"
-	"github.com/segue-go/segue/delegation"
 	"github.com/segue-go/segue/strategy"
 	"github.com/segue-go/segue/strategy/builtin"
 	"github.com/segue-go/segue/strategy/completetask"
@@ -89,20 +88,17 @@ func (s *Setup) addComposition(agent reachedAgent, o Options, config map[string]
 		if other := s.config.Agents[p.strategy()].Description; p.text("description") == "" && other != "" {
 			p.said["description"] = other
 		}
-		_, bounded := p.said["limits"]
-		switch limits := s.config.limits(p.strategy()); {
+		switch {
 		case p.usual():
 			needed, p.said["strategy"] = true, worker
-			if _, named := p.said["name"]; !named {
-				p.said["name"] = nameOfPart(p.at)
-			}
+			unlessSaid(p.said, "name", nameOfPart(p.at))
 		case p.text("tool") != "":
 			continue
-		case !bounded && limits != (delegation.Limits{}):
-			p.said["limits"] = limits
+		default:
+			unlessSaid(p.said, "limits", s.config.limits(p.strategy()))
 		}
-		if _, said := p.said["tools"]; agent.Tools != nil && !said {
-			p.said["tools"] = append(append(append([]string{}, offered...), s.Callable...), s.remote...)
+		if agent.Tools != nil {
+			unlessSaid(p.said, "tools", append([]string{}, slices.Concat(offered, s.Callable, s.remote)...))
 		}
 	}
 	if needed {

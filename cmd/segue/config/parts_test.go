@@ -11,6 +11,8 @@ import (
 	"github.com/segue-go/segue/llmclient/scripted"
 	"github.com/segue-go/segue/machine"
 	"github.com/segue-go/segue/orchestrator"
+	"github.com/segue-go/segue/strategy"
+	"github.com/segue-go/segue/tools"
 )
 
 const composed = `models:
@@ -68,6 +70,31 @@ func TestSetup_composition(t *testing.T) {
 	require.Contains(t, c.Agents["report"].Table().Mermaid(), "planner --> checked: passed")
 }
 
+// The reviewer of a plan and each of its executors have their own limits; the tools of the plan bound
+// those of the reviewer.
+func TestSetup_reviewer(t *testing.T) {
+	c, err := config.Parse("segue.yaml", []byte(`agents:
+  critic: {system: You judge plans., limits: {model_calls: 2}}
+  writer: {}
+  coder: {limits: {model_calls: 9}}
+  plan:
+    strategy: plan-and-execute
+    tools: [read_file]
+    children: [{agent: writer, as: executor}, {agent: coder, as: executor}]
+    config: {reviewer: critic, step_limits: {steps: 5}}
+default: plan
+`))
+	require.NoError(t, err)
+	made, err := c.Setup("plan", config.Options{Tools: []tools.Tool{tools.NewRaw(tools.Definition{Name: "read_file"}, nil)}})
+	require.NoError(t, err)
+	require.Contains(t, made.Strategies, "critic")
+	said, own := made.Strategies["plan"]().(strategy.Bounder).Bounds(), []string{"read_file"}
+	require.Equal(t, []strategy.Child{
+		{Strategy: "writer", Tools: own, Limits: delegation.Limits{Steps: 5}}, {Strategy: "coder", Tools: own, Limits: delegation.Limits{ModelCalls: 9}},
+	}, said.Delegates)
+	require.Equal(t, []strategy.Child{{Strategy: "critic", Tools: own, Limits: delegation.Limits{ModelCalls: 2}}}, said.Children["reviewing_plan"])
+}
+
 // What is wrong with a part is said where it stands.
 func TestParse_wrongParts(t *testing.T) {
 	for text, want := range map[string]string{
@@ -76,6 +103,7 @@ func TestParse_wrongParts(t *testing.T) {
 		"{strategy: parallel, config: {parts: [{name: x y}]}}":                                "agents.a.config.parts[0].name",
 		"{strategy: choose, config: {parts: [{name: x}], otherwise: y}}":                      `there is no part "y"`,
 		"{strategy: sequence, config: {parts: [{strategy: a, retries: many}]}}":               "agents.a.config.parts[0].retries",
+		"{strategy: planning, config: {reviewer: b}}":                                         `agents.a.config.reviewer: no agent "b"; there are: a`,
 		"{strategy: sequence, system: Be brief., config: {parts: [{tool: read_file}]}}":       "sequence asks no model itself; say it of its parts",
 		"{strategy: sequence, config: {parts: [{tool: read_file, prompt: '{{.Nothing}}'}]}}":  "Nothing",
 		"{strategy: sequence, config: {parts: [{name: x}, {name: x}]}}":                       `two parts are called "x"`,

@@ -92,6 +92,7 @@ var textRules = []rule{
 	{"/agents/*/config/retrieval/tool", unlessEmpty(isTool)},
 	{"/agents/*/config/handoffs/*/strategy", unlessEmpty(isAgent)},
 	{"/agents/*/config/handoffs/*/tool", isNoOtherTool},
+	{"/agents/*/config/reviewer", unlessEmpty(isAgent)},
 	{"/agents/*/config/parts/*/strategy", unlessEmpty(isAgent)},
 	{"/agents/*/config/parts/*/fallback", unlessEmpty(isAgent)},
 	{"/agents/*/config/*/strategy", unlessEmpty(isAgent)},

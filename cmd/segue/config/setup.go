@@ -197,9 +197,7 @@ func (s *Setup) addAgent(agent reachedAgent, o Options) error {
 		return err
 	}
 	for key, value := range strategies.Usual(agent.StrategyName()) {
-		if _, said := config[key]; !said {
-			config[key] = value
-		}
+		unlessSaid(config, key, value)
 	}
 	has, executors := strategies.KeysOf(agent.StrategyName()), agent.children(asExecutor)
 	if composes(agent.StrategyName()) {
@@ -215,6 +213,12 @@ func (s *Setup) addAgent(agent reachedAgent, o Options) error {
 	for _, other := range []any{config["critic_model"], compact["model"]} {
 		if name, ok := other.(string); ok && name != "" {
 			s.models[name] = name
+		}
+	}
+	if r := agent.named().Reviewer; r != "" {
+		unlessSaid(config, "review_limits", s.config.limits(r))
+		if agent.Tools != nil {
+			unlessSaid(config, "review_tools", append([]string{}, slices.Concat(offered, s.Callable, s.remote)...))
 		}
 	}
 	key, needed := has.Executor()
@@ -249,6 +253,13 @@ func (s *Setup) addAgent(agent reachedAgent, o Options) error {
 	return err
 }
 
+// unlessSaid sets a member of the config of a strategy, unless the file says it.
+func unlessSaid(config map[string]any, key string, value any) {
+	if _, said := config[key]; !said {
+		config[key] = value
+	}
+}
+
 // addWorker adds a complete-task with an agent's own model, system prompt and tools.
 func (s *Setup) addWorker(agent reachedAgent, o Options, offered []string) error {
 	worker := workerOf(agent.name)
@@ -258,26 +269,21 @@ func (s *Setup) addWorker(agent reachedAgent, o Options, offered []string) error
 	return s.addStrategy(worker, completetask.Name, task, agent.Tools != nil, offered)
 }
 
-// handOn sets the executors in the config of a strategy, and the limits if there is only one
-// executor.
+// handOn sets the executors in the config of a strategy, and their limits.
 func (c *Config) handOn(config map[string]any, has strategies.Keys, executors []string) {
-	if len(executors) == 0 {
-		return
-	}
 	key, _ := has.Executor()
 	config[key] = executors[0]
-	if has["executors"] {
-		config["executors"] = executors
-	}
-	if len(executors) > 1 || c.limits(executors[0]) == (delegation.Limits{}) {
+	if !has["executors"] {
+		unlessSaid(config, "limits", c.limits(executors[0]))
 		return
 	}
-	for _, bound := range []string{"step_limits", "limits"} {
-		if _, said := config[bound]; has[bound] && !said {
-			config[bound] = c.limits(executors[0])
-			return
+	each := map[string]delegation.Limits{}
+	for _, name := range executors {
+		if limits := c.limits(name); limits != (delegation.Limits{}) {
+			each[name] = limits
 		}
 	}
+	config["executors"], config["executor_limits"] = executors, each
 }
 
 // addStrategy makes a strategy from its config. offered lists the tools that it offers; nil means

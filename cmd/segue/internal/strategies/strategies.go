@@ -122,7 +122,7 @@ func (k Keys) Bound() string {
 // SaidByAgent maps keys of configs to the keys of an agent that replace them.
 var SaidByAgent = map[string]string{
 	"model": "model", "system": "system", "tools": "tools", "step_tools": "tools",
-	"executor": "children", "executors": "children", "strategy": "children", "generator": "children",
+	"executor": "children", "executors": "children", "executor_limits": "limits", "strategy": "children", "generator": "children",
 }
 
 // ConfigMembers returns the members of the config of a strategy; a missing config has none.
