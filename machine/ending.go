@@ -286,6 +286,6 @@ func (m *Machine) successor(f *frame, s *nextstep.Handoff, known []string) (*fra
 	next.call, next.place, next.after = f.call, f.place, f.strategy
 	next.input, next.context = s.Input, shareOf(f, s.Input)
 	next.limits, next.began, next.children, next.heard, next.told = f.limits, f.began, f.children, f.heard, f.told
-	next.allowed = narrow(f.allowed, s.Tools)
+	next.allowed, next.model = narrow(f.allowed, s.Tools), f.model
 	return next, nil
 }

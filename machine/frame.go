@@ -67,6 +67,7 @@ type frame struct {
 	told     bool       // a limit of tool calls, its own or one above it, was told to it or to a frame below it
 	digester *digester
 	context  Share
+	model    string // for its requests that set none; "": that of the run
 }
 
 // parking says what a frame waits for.
@@ -161,18 +162,18 @@ func (m *Machine) parkedAt(seq int) (i int, found bool) {
 // frames returns the frames that are parked, in the order of their steps.
 func (m *Machine) frames() []*frame { return slices.Clone(m.parked) }
 
-// newChild returns a frame for the strategy with that name, below up and in the same branch. It may
+// newChild returns a frame for the strategy of a delegation, below up and in the same branch. It may
 // use the named tools of up; nil names mean all.
-func (m *Machine) newChild(up *frame, name string, in delegation.Input, limits delegation.Limits, names []string) (*frame, error) {
+func (m *Machine) newChild(up *frame, d *nextstep.Delegate) (*frame, error) {
 	f := m.newFrame()
-	if err := m.build(f, name); err != nil {
+	if err := m.build(f, d.Strategy); err != nil {
 		m.recycle(f)
 		return nil, err
 	}
 	up.children++
 	f.name, f.depth, f.up, f.seq, f.branch = up.name+"."+strconv.Itoa(up.children), up.depth+1, up, up.seq, up.branch
-	f.input, f.context = in, shareOf(up, in)
-	f.limits, f.allowed, f.began, f.heard = amountsOf(limits).or(noLimits), narrow(up.allowed, names), m.active, m.lastNote
+	f.input, f.context, f.model = d.Input, shareOf(up, d.Input), cmp.Or(d.Model, up.model)
+	f.limits, f.allowed, f.began, f.heard = amountsOf(d.Limits).or(noLimits), narrow(up.allowed, d.Tools), m.active, m.lastNote
 	return f, nil
 }
 

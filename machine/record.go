@@ -47,7 +47,7 @@ type Started struct {
 	MaxResult int                `json:"max_result,omitempty"` // maximum size of an agent's result in bytes; negative: none
 
 	// Model and Temperature apply to every request of the run, also of children and agents, that
-	// does not set its own. "" and nil set nothing.
+	// does not set its own. "" and nil set nothing. The model of a delegation comes before Model.
 	Model       string   `json:"model,omitempty"`
 	Temperature *float64 `json:"temperature,omitempty"`
 

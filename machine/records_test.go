@@ -133,7 +133,7 @@ var snapshotOfAll = Snapshot{
 			Used: usageSnapshot{
 				Counts: delegation.Counts{Steps: 2, ModelCalls: 1, ToolCalls: 3}, Tokens: messages.Usage{Total: 9}, Cost: 5, Unpriced: 1, Elapsed: time.Second,
 			},
-			Began: time.Second, Children: 2, Heard: 1, Told: true, Branch: &branchSnapshot{Untrusted: true, Source: "1/1 out"}, Took: 7,
+			Began: time.Second, Children: 2, Heard: 1, Told: true, Model: "large", Branch: &branchSnapshot{Untrusted: true, Source: "1/1 out"}, Took: 7,
 			Calls: []effectSnapshot{
 				{
 					Kind: EffectTool, Call: messages.ToolCall{ID: "c1", Name: "look"}, Result: &messages.ToolOutput{CallID: "c1", ToolName: "look", Status: messages.StatusOK},

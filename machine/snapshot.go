@@ -64,6 +64,7 @@ type FrameSnapshot struct {
 	Children int               `json:"children,omitempty"` // the number of frames that it has started
 	Heard    int               `json:"heard,omitempty"`    // the notes up to this number are not for it, or were heard
 	Told     bool              `json:"told,omitempty"`     // a limit of tool calls was told, to it or to a frame below it
+	Model    string            `json:"model,omitempty"`    // for its requests that set none; "": that of the run
 
 	Branch *branchSnapshot  `json:"branch,omitempty"` // of the root, and of the first frame of a branch
 	Effect *effectSnapshot  `json:"effect,omitempty"` // the request or remote delegation that it waits for
@@ -268,7 +269,7 @@ func (m *Machine) snapshotError(f *frame, problem string, err error) *SnapshotEr
 func (m *Machine) snapshotOf(f *frame) (FrameSnapshot, error) {
 	s := FrameSnapshot{
 		Name: f.name, Strategy: f.strategy, Seq: f.seq, Input: f.input, Request: f.request, Unseen: f.unseen,
-		Tools: m.toolNames(f), After: f.after, Limits: f.limits.limits(), Began: f.began, Children: f.children, Heard: f.heard, Told: f.told,
+		Tools: m.toolNames(f), After: f.after, Limits: f.limits.limits(), Began: f.began, Children: f.children, Heard: f.heard, Told: f.told, Model: f.model,
 		Used: usageSnapshot{Counts: f.used.Counts, Tokens: f.used.tokens, Cost: f.used.cost, Unpriced: f.used.unpriced, Elapsed: f.used.elapsed},
 	}
 	if err := m.remember(f, &s); err != nil {
@@ -553,7 +554,7 @@ func (r *restorer) frame(s *FrameSnapshot) (*frame, error) {
 		f.allowed = narrow(r.m.started.Tools, s.Tools)
 	}
 	f.seq, f.input, f.request, f.unseen = s.Seq, s.Input, s.Request, s.Unseen
-	f.limits, f.began, f.children, f.heard, f.told = amountsOf(s.Limits), s.Began, s.Children, s.Heard, s.Told
+	f.limits, f.began, f.children, f.heard, f.told, f.model = amountsOf(s.Limits), s.Began, s.Children, s.Heard, s.Told, s.Model
 	f.used = usage{Counts: s.Used.Counts, tokens: s.Used.Tokens, cost: s.Used.Cost, unpriced: s.Used.Unpriced, elapsed: s.Used.Elapsed}
 	for _, name := range s.Offered {
 		f.offered = append(f.offered, tools.Definition{Name: name}) // only the names are used

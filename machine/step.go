@@ -158,7 +158,7 @@ func (m *Machine) askModel(f *frame, boxed nextstep.NextStep) nextstep.NextStep 
 	if step.Compacted != nil {
 		m.emit(f, EventCompacted, Compacted(*step.Compacted))
 	}
-	if m.fillRequest(&step.Request) {
+	if m.fillRequest(f, &step.Request) {
 		boxed = step
 	}
 	if step.Aside { // the conversation of the frame stays what it was
@@ -171,11 +171,11 @@ func (m *Machine) askModel(f *frame, boxed nextstep.NextStep) nextstep.NextStep 
 	return m.openStep(f, EffectModel, boxed, delegation.Counts{ModelCalls: 1})
 }
 
-// fillRequest fills in missing fields of a request from the task, and clips its messages, so that
+// fillRequest fills in missing fields of a request from its frame and the task, and clips its messages, so that
 // an append copies them. It reports whether the request was changed.
-func (m *Machine) fillRequest(r *llmclient.Request) (changed bool) {
-	if r.Model == "" && m.started.Model != "" {
-		r.Model, changed = m.started.Model, true
+func (m *Machine) fillRequest(f *frame, r *llmclient.Request) (changed bool) {
+	if usual := cmp.Or(f.model, m.started.Model); r.Model == "" && usual != "" {
+		r.Model, changed = usual, true
 	}
 	if r.Temperature == nil && m.started.Temperature != nil {
 		r.Temperature, changed = m.started.Temperature, true
@@ -220,7 +220,7 @@ func (m *Machine) delegate(f *frame, next nextstep.NextStep) nextstep.NextStep {
 	if limit != nil {
 		return m.endAtLimit(f, limit)
 	}
-	child, err := m.newChild(f, step.Strategy, step.Input, step.Limits, step.Tools)
+	child, err := m.newChild(f, &step)
 	if err != nil {
 		cause := &delegation.Error{Code: delegation.CodeInvalid, Message: err.Error()}
 		m.stepTaken(f, StepTaken{Kind: nextstep.KindDelegate, Err: cause})
@@ -240,6 +240,7 @@ func (m *Machine) delegateRemote(f *frame, step *nextstep.Delegate) nextstep.Nex
 		return m.endAtLimit(f, limit)
 	}
 	remote := *step
+	remote.Model = cmp.Or(step.Model, f.model)
 	limits := m.remaining(f).tighter(amountsOf(step.Limits).or(noLimits))
 	switch {
 	case limits[depth] == 0:
@@ -787,7 +788,7 @@ func (m *Machine) agentInputs(e *effect) (inputs []delegation.Input, several boo
 // openBranch starts the branch for one input.
 func (m *Machine) openBranch(e *effect, i int, in delegation.Input) {
 	caller := e.frame
-	f, err := m.newChild(caller, e.agent.Strategy, in, e.agent.Limits, e.agent.Tools)
+	f, err := m.newChild(caller, &nextstep.Delegate{Strategy: e.agent.Strategy, Input: in, Limits: e.agent.Limits, Tools: e.agent.Tools, Model: e.agent.Model})
 	if err != nil {
 		r := branchResult{text: err.Error(), failed: true}
 		r.ended = caller.inherits(e, delegation.Output{Err: &delegation.Error{Code: delegation.CodeInvalid, Message: err.Error()}}, true)

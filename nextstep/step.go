@@ -61,6 +61,9 @@ type Delegate struct {
 	Input    delegation.Input  `json:"input"`    // everything that the child sees
 	Tools    []string          `json:"tools"`    // names of tools for the child, out of the parent's; nil means all of the parent's
 	Limits   delegation.Limits `json:"limits"`   // for the child's subtree, within the parent's limits; zero fields mean the parent's
+
+	// Model is for the requests of the child's subtree that set none; "" means that of the parent.
+	Model string `json:"model,omitempty"`
 }
 
 // Complete ends the frame with an output. With a Handoff the frame hands off instead: the

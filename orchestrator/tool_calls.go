@@ -231,6 +231,7 @@ type Agent struct {
 	Strategy string            // in Config.Strategies
 	Limits   delegation.Limits // limits of each branch, within what is left of the caller's limits; zero fields mean the caller's
 	Tools    []string          // names of the caller's tools that it may use; nil: all of them
+	Model    string            // for the requests of a branch that set none; "": that of the caller
 
 	// FanOut lets one call open several branches at the same time, one for each of its goals. Its
 	// result is then a JSON array, in the order of the goals.
@@ -270,7 +271,7 @@ func AgentTool(a Agent) tools.Tool {
 		}
 	}
 	t.schema, t.err = tools.CompileSchema(t.def.Parameters)
-	t.agent = machine.Agent{Strategy: a.Strategy, Limits: a.Limits, Tools: a.Tools, Inputs: t.inputs}
+	t.agent = machine.Agent{Strategy: a.Strategy, Limits: a.Limits, Tools: a.Tools, Model: a.Model, Inputs: t.inputs}
 	if !a.FanOut || a.Input != nil {
 		t.agent.Branches = 1
 	}

@@ -15,6 +15,7 @@ type Agent struct {
 	Strategy string            // its name in the Set
 	Limits   delegation.Limits // limits of each branch, within what is left of the limits above it; zero fields mean those
 	Tools    []string          // names of the caller's tools that it may use; nil: all of them
+	Model    string            // for the requests of its subtree that set none; "": that of the caller
 	Branches int               // most branches of one call; with more inputs the call fails. 0: any number
 
 	// Inputs makes the inputs of the branches of a call, one for each branch. If several is true,

@@ -127,7 +127,7 @@ var defects = []defect{
 	{name: "B4", was: "a strategy sees the live error of a client", by: "neither, for it cannot be put back: an answer holds a Failure, which is data and has no place for an error"},
 	{
 		name: "B5", was: "an agent may use all tools of the run", law: "no tool is called that the frame may not use",
-		breakage: found("TestDefects_toolsOfAgents", "machine/step.go", "in, e.agent.Limits, e.agent.Tools)", "in, e.agent.Limits, nil)"),
+		breakage: found("TestDefects_toolsOfAgents", "machine/step.go", "Tools: e.agent.Tools, Model", "Tools: nil, Model"),
 	},
 	{name: "B5", was: "the run of an agent can be taken by a stranger; its id is too long for the store", by: "neither, for it cannot be put back: an agent works in a branch of its caller's run, and has no run of its own"},
 	{

@@ -28,7 +28,7 @@ func (s *flow) Tools() (list []tools.Tool) {
 		start := func(state strategy.State, name string, instead bool) {
 			def := startDefinition
 			def.Name = startTool + string(state)
-			agent := strategy.Agent{Strategy: name, Limits: p.Limits, Tools: p.Tools}
+			agent := strategy.Agent{Strategy: name, Limits: p.Limits, Tools: p.Tools, Model: p.Model}
 			list = append(list, strategy.AgentTool(def, agent, func(string) (delegation.Input, error) { return s.branch(i, instead) }))
 		}
 		if p.Tool == "" {

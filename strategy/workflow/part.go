@@ -41,13 +41,17 @@ type Part struct {
 	Tools  []string          `json:"tools,omitzero"`  // names of the run's tools that the strategy may use; nil means all that this frame may
 	Limits delegation.Limits `json:"limits,omitzero"` // of each run of the strategy
 
+	// Model is for the requests of the strategy, and of all that it starts, that set none: it comes
+	// before the model of the run, and the Model in the Config of a strategy before it.
+	Model string `json:"model,omitempty"`
+
 	// Retries is how often the part is run again after a failure, in one frame altogether, at most
 	// 100. It is told the failure. A call that was refused is not retried, nor what retry.Final says
 	// that another attempt cannot correct.
 	Retries int `json:"retries,omitempty"`
 
 	// Fallback is a strategy that is run once instead of a part that has failed, with the same
-	// input, tools and limits; "" means none. Instead of a tool it gets the default goal, or what
+	// input, tools, limits and model; "" means none. Instead of a tool it gets the default goal, or what
 	// Input returns. It is not run if an effect of the part may have happened.
 	Fallback string `json:"fallback,omitempty"`
 
@@ -146,8 +150,8 @@ func compilePart(own Part, prompt string) (*part, error) {
 		report("every strategy has a state of this name: give it another Name")
 	case p.Strategy != "" && p.Tool != "":
 		report("Strategy and Tool are both set: set only one")
-	case p.Tool != "" && (p.Tools != nil || p.Limits != (delegation.Limits{})):
-		report("Tools and Limits are for a Strategy, and this is a Tool")
+	case p.Tool != "" && (p.Tools != nil || p.Limits != (delegation.Limits{}) || p.Model != ""):
+		report("Tools, Limits and Model are for a Strategy, and this is a Tool")
 	case p.Input != nil && p.Prompt != "":
 		report("Prompt and Input are both set: set only one")
 	case p.Retries < 0 || p.Retries > 100:

@@ -11,8 +11,8 @@
 //	}
 //
 // A [Part] is a strategy of the Set, which may be a composition in turn, or a tool or an agent of
-// the run. Its model and its system prompt are those of its strategy; its tools, limits, input, and
-// what happens when it fails stand in the Part.
+// the run. Its system prompt is that of its strategy; its model, tools, limits, input, and what
+// happens when it fails stand in the Part.
 //
 // A part gets the input of the composition, with a goal of its own: by default the goal of the
 // composition, and what the parts before it have come to, as far as it needs that. The result is
@@ -137,7 +137,7 @@ func (s *flow) delegate(on strategy.Trigger, p *part, name string, now Progress)
 	if err != nil {
 		return s.invalid(err)
 	}
-	return s.Then(on, nextstep.Delegate{Strategy: name, Input: in, Tools: p.Tools, Limits: p.Limits})
+	return s.Then(on, nextstep.Delegate{Strategy: name, Input: in, Tools: p.Tools, Limits: p.Limits, Model: p.Model})
 }
 
 // current returns the part at work, and whether its Fallback is; nil if none is, or several are.

@@ -5,10 +5,12 @@ import (
 	"encoding/json"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/segue-go/segue/delegation"
+	"github.com/segue-go/segue/llmclient"
 	"github.com/segue-go/segue/llmclient/scripted"
 	"github.com/segue-go/segue/machine"
 	"github.com/segue-go/segue/messages"
@@ -33,7 +35,7 @@ func TestConfig_check(t *testing.T) {
 		`part "x y": give it a Name of at most 40 letters`:       sequence(part{Name: "x y"}),
 		`part "done": every strategy has a state of this name`:   sequence(part{Name: "done"}),
 		`part "a": Strategy and Tool are both set`:               sequence(part{Name: "a", Strategy: "s", Tool: "t"}),
-		`part "t": Tools and Limits are for a Strategy`:          sequence(part{Tool: "t", Tools: []string{}}),
+		`part "t": Tools, Limits and Model are for a`:            sequence(part{Tool: "t", Tools: []string{}}),
 		`part "a": Prompt and Input are both set`:                sequence(part{Name: "a", Prompt: "x", Input: upper}),
 		`part "a": Retries: -1 is not between 0 and 100`:         sequence(part{Name: "a", Retries: -1}),
 		`part "a": Prompt: template: prompt:1`:                   sequence(part{Name: "a", Prompt: "{{.Nothing}}"}),
@@ -131,6 +133,53 @@ func TestTable_fingerprint(t *testing.T) {
 	require.NotEqual(t, sum(loop("loud")), sum(loop("quiet")))
 	require.Equal(t, sum(sequence(part{Name: "a"})), sum(sequence(part{Name: "a", Prompt: "again"})))
 	require.NotEqual(t, sum(sequence(part{Name: "a"})), sum(sequence(part{Name: "b"})))
+}
+
+// The model of a part is that of all that it starts, at the same time or in another process, where a
+// Config says no other.
+func TestPart_model(t *testing.T) {
+	cfg := &machine.Config{Tools: []tools.Definition{{Name: "pay", NeedsApproval: true}}, Durable: true, Strategies: strategy.Set{
+		"main":  sequence(part{Strategy: "inner", Model: "large"}, part{Name: "last", Strategy: "plain"}),
+		"inner": sequence(part{Strategy: "both"}, part{Name: "own", Strategy: "own"}),
+		"both":  workflow.Parallel(workflow.ParallelConfig{Parts: []part{{Name: "one", Strategy: "plain"}, {Name: "two", Strategy: "plain", Model: "small"}}}),
+		"plain": completetask.New(completetask.Config{}), "own": completetask.New(completetask.Config{Model: "mine"}),
+	}}
+	m := machine.New(cfg)
+	apply := func(r machine.Record) {
+		require.NoError(t, m.Apply(r))
+		for len(m.Ready().Intents) > 0 {
+			require.NoError(t, m.Apply(m.Ready().Intents[0]))
+		}
+		m.Advance()
+	}
+	apply(cfg.Start(machine.Started{Run: "r", Strategy: "main", Model: "usual", Input: delegation.Input{Goal: "go"}}))
+	var models []string
+	for !m.Done() {
+		open := m.Open()
+		e := open[len(open)-1]
+		switch step, _ := e.Step.(nextstep.GetChatCompletion); {
+		case m.Status() == machine.StatusWaiting:
+			snapshot, err := m.Snapshot()
+			require.NoError(t, err)
+			text, err := machine.AppendSnapshot(nil, &snapshot)
+			require.NoError(t, err)
+			read, err := machine.ReadSnapshot(text)
+			require.NoError(t, err)
+			m = machine.New(cfg)
+			apply(machine.Migrated{Snapshot: read})
+			apply(machine.Replied{Reply: machine.Reply{WaitID: m.Waits()[0].ID, Approve: true}})
+		case e.Kind == machine.EffectTool:
+			apply(e.Answered(nextstep.ToolResult{Output: messages.ToolOutput{CallID: e.Call.ID, ToolName: e.Call.Name, Output: "paid"}}, time.Time{}, 0))
+		default:
+			reply := messages.AssistantText("done")
+			if models = append(models, step.Request.Model); len(models) == 2 {
+				reply = messages.Assistant{Content: []messages.AssistantContent{messages.ToolCall{ID: "c", Name: "pay", Arguments: "{}"}}}
+			}
+			apply(e.Answered(nextstep.APIResponse{Response: &llmclient.Response{Message: reply}}, time.Time{}, 0))
+		}
+	}
+	require.Equal(t, machine.StatusDone, m.Status())
+	require.Equal(t, []string{"small", "large", "large", "mine", "usual"}, models)
 }
 
 // A memory that does not fit is refused.

@@ -242,6 +242,7 @@ func madeStrategySchema(name string) node {
 	handoff.at("properties", "strategy")["minLength"] = 1
 	handoff["required"] = []string{"strategy"}
 	for _, part := range []node{properties.at("parts", "items"), properties.at("part"), properties.at("reduce"), properties.at("judge"), properties.at("router")} {
+		delete(part.at("properties"), "model") // it is that of the agent
 		part.at("properties", "on_failure")["enum"] = words(workflow.FailureStop, workflow.FailureContinue)
 		part.at("properties", "name")["pattern"] = "^[A-Za-z0-9_-]{0,40}$"
 		part.at("properties", "retries")["minimum"] = 0
