@@ -142,6 +142,11 @@ func (t *keyText) frame(w *walk, f *machine.FrameView) {
 		t.text(e.Tool)
 		t.number(len(e.Waits))
 	}
+	for _, name := range slices.SortedFunc(maps.Keys(w.ended), byPlace) {
+		if above(name) == f.Name {
+			t.text(w.ended[name])
+		}
+	}
 	if len(w.results) == 0 {
 		return
 	}
@@ -152,6 +157,8 @@ func (t *keyText) frame(w *walk, f *machine.FrameView) {
 		}
 	}
 }
+
+func byPlace(a, b string) int { return cmp.Or(cmp.Compare(len(a), len(b)), cmp.Compare(a, b)) }
 
 func byIndex(a, b machine.EffectID) int {
 	return cmp.Or(cmp.Compare(a.Seq, b.Seq), cmp.Compare(a.Index, b.Index), cmp.Compare(a.Wait, b.Wait))

@@ -2,6 +2,7 @@ package explore_test
 
 import (
 	"encoding/json"
+	"maps"
 	"slices"
 	"testing"
 
@@ -13,6 +14,8 @@ import (
 	"github.com/segue-go/segue/messages"
 	"github.com/segue-go/segue/nextstep"
 	"github.com/segue-go/segue/strategy"
+	"github.com/segue-go/segue/strategy/completetask"
+	"github.com/segue-go/segue/strategy/workflow"
 	"github.com/segue-go/segue/strategytest/explore"
 	"github.com/segue-go/segue/tools"
 )
@@ -50,6 +53,31 @@ func TestNever_whichChild(t *testing.T) {
 	}), o)
 	require.NoError(t, err)
 	require.True(t, r.Results[0].Holds, "%+v", r)
+}
+
+// What a strategy does next may depend on which of its branches failed, and in what way, though it
+// hears of all of them together.
+func TestCanReach_whichBranchFailed(t *testing.T) {
+	part := func(name string) workflow.Part {
+		return workflow.Part{Name: name, Strategy: "worker", OnFailure: workflow.FailureContinue}
+	}
+	ends := func(parts ...string) explore.Query {
+		return explore.CanReach(func(s *explore.State) bool {
+			var all map[string]string
+			_ = json.Unmarshal(s.Output().Data, &all)
+			return s.Done() && slices.Equal(parts, slices.Sorted(maps.Keys(all)))
+		})
+	}
+	r, err := explore.Run(workflow.Parallel(workflow.ParallelConfig{Parts: []workflow.Part{part("a"), part("b"), part("c")}}), explore.Options{
+		Strategies: strategy.Set{"worker": completetask.New(completetask.Config{MaxModelCalls: 1, MaxRetries: -1, OnLimit: completetask.LimitFail})},
+		World:      failing, Without: allBut("text", "has no luck"),
+		Queries: []explore.Query{ends(), ends("a"), ends("b"), ends("c"), ends("a", "b"), ends("a", "c"), ends("b", "c"), ends("a", "b", "c")},
+	})
+	require.NoError(t, err)
+	require.True(t, r.Exhausted)
+	for i, result := range r.Results {
+		require.True(t, result.Holds, i)
+	}
 }
 
 // untabled asks the model as long as it is answered. It has no table.

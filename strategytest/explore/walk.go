@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"hash/maphash"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -28,6 +29,7 @@ type walk struct {
 	live    map[string]strategy.Strategy
 	gone    []strategy.Strategy         // whose frames were left with the last reaction, in the order of the events
 	results map[machine.EffectID]choice // the results of calls whose batch is not over
+	ended   map[string]string           // how the branches have ended whose batch is not over, by frame; "" for those at work
 	stopped bool                        // by a reaction
 	started bool                        // something new was started after a stop
 	answers machine.Effect              // the effect that is answered
@@ -71,7 +73,7 @@ func (w *walk) watched(set strategy.Set) strategy.Set {
 // start begins the run, always with the same input.
 func (w *walk) start(cfg *machine.Config, in delegation.Input) error {
 	if w.m == nil {
-		w.m, w.live, w.results = machine.New(cfg), map[string]strategy.Strategy{}, map[machine.EffectID]choice{}
+		w.m, w.live, w.results, w.ended = machine.New(cfg), map[string]strategy.Strategy{}, map[machine.EffectID]choice{}, map[string]string{}
 	}
 	w.m.Reset(cfg)
 	w.cfg = cfg
@@ -79,6 +81,7 @@ func (w *walk) start(cfg *machine.Config, in delegation.Input) error {
 	clear(w.live)
 	w.gone = w.gone[:0]
 	clear(w.results)
+	clear(w.ended)
 	w.prefix.reset()
 	w.reset()
 	w.open, w.events, w.made = w.open[:0], w.events[:0], w.made[:0]
@@ -202,17 +205,25 @@ func (w *walk) noteEvents(events []machine.Event) {
 				w.made = slices.Delete(w.made, 0, at+1)
 			}
 			w.tookOver(&events[i], &d)
+			if d.CallID != "" {
+				w.ended[events[i].Frame] = ""
+			}
 		case machine.FrameLeft:
 			if d.Err != nil && d.Err.Code == delegation.CodeStopped && w.stopped {
 				w.cut = events[i].Frame
 			}
 			w.gone = append(w.gone, w.live[events[i].Frame])
+			w.branchesOver(events[i].Frame)
+			if _, ok := w.ended[events[i].Frame]; ok && d.Handoff == "" {
+				w.ended[events[i].Frame] = outcome(&d)
+			}
 			w.handedOff(&events[i], &d)
 			delete(w.live, events[i].Frame)
 			w.prefix.left(events[i].Frame)
 			delete(w.stands, events[i].Frame)
 		case machine.StepTaken:
 			if d.Kind == nextstep.KindExecuteTools {
+				w.branchesOver(events[i].Frame)
 				for id := range w.results {
 					if id.Seq == events[i].Seq {
 						delete(w.results, id)
@@ -222,6 +233,23 @@ func (w *walk) noteEvents(events []machine.Event) {
 		}
 	}
 	w.events = append(w.events, events...)
+}
+
+// branchesOver forgets the branches of a frame: it has heard of them, or never will.
+func (w *walk) branchesOver(frame string) {
+	maps.DeleteFunc(w.ended, func(name, _ string) bool { return above(name) == frame })
+}
+
+// outcome is what the parent of a branch hears of it.
+func outcome(d *machine.FrameLeft) string {
+	text, code := "", delegation.Code("")
+	if d.Result != nil {
+		text = *d.Result
+	}
+	if d.Err != nil {
+		code = d.Err.Code
+	}
+	return "ended " + string(code) + " " + text
 }
 
 // ending reports whether the frame of an open effect must end.
