@@ -51,6 +51,22 @@ func TestPages_peers(t *testing.T) {
 	require.Len(t, files, 20)
 }
 
+// weekRow is a row of the second table of that page: a program and its lines.
+var weekRow = regexp.MustCompile(`(?m)^\| \[(\w+)\]\(\.\./examples/\w+/main\.go\): .* \| (\d+) \| .* \|$`)
+
+// TestPages_week counts the lines of the programs of a first week.
+func TestPages_week(t *testing.T) {
+	page, err := os.ReadFile(filepath.Join(root, "docs/internal/side-by-side.md"))
+	require.NoError(t, err)
+	rows := weekRow.FindAllStringSubmatch(string(page), -1)
+	require.Len(t, rows, 5)
+	for _, row := range rows {
+		text, err := os.ReadFile(filepath.Join(root, "docs/examples", row[1], "main.go"))
+		require.NoError(t, err)
+		require.Equal(t, row[2], strconv.Itoa(codeLines(string(text))), row[1])
+	}
+}
+
 // TestPages_peerPages checks that docs/internal/side-by-side.md states the lines of the web pages,
 // which its table does not count.
 func TestPages_peerPages(t *testing.T) {
