@@ -105,6 +105,7 @@
 //	internal/release                     prepares releases, and tests that they install
 //	internal/scenetest                   a strategy for tests; its methods are function fields
 //	internal/waittest                    bounds what tests wait for
+//	checkpoint/internal/storetest        what the tests of both stores claim of each
 //	internal/soak                        kills and freezes processes with runs; fills disks
 //	markdownpolicy/templatetest          compares policies with the chat templates of their models
 //

@@ -24,6 +24,8 @@ type disk struct {
 	interval chan struct{}
 	broken   []key  // runs whose heads are damaged
 	spoiled  string // the value that is damaged
+	garbled  string // the message that is damaged
+	smudged  bool   // the snapshot of the run that is not called another is damaged
 	fallen   bool   // where runs stand is damaged, but for the one that is called another
 }
 
@@ -38,11 +40,13 @@ type wear struct {
 	loses   bool // values are in the process' own memory
 	halts   bool // a damaged head keeps back its page
 	silent  bool // runs with damaged heads are not listed, and not named
+	holds   bool // a damaged message keeps back the others
+	lasts   bool // a damaged snapshot is not replaced
 }
 
 // stands is an error of a run where it stands is damaged.
 func (d *disk) stands(k key) error {
-	if d.fallen && k.Run != "another" && !d.blind {
+	if (d.fallen && k.Run != "another" || slices.Contains(d.broken, k)) && !d.blind {
 		return fmt.Errorf("run %q: %w", k.Run, checkpoint.ErrCorrupt)
 	}
 	return nil
@@ -84,19 +88,32 @@ func (d *disk) open() *store {
 		},
 		post: func(ctx context.Context, _ *memory, m checkpoint.Message) error { return d.Post(ctx, m) },
 		posted: func(ctx context.Context, _ *memory, keys []key) ([]checkpoint.Message, error) {
-			return d.Posted(ctx, keys...)
+			posted, err := d.Posted(ctx, keys...)
+			if d.garbled == "" || d.blind {
+				return posted, err
+			}
+			if d.holds {
+				posted = nil
+			}
+			posted = slices.DeleteFunc(posted, func(m checkpoint.Message) bool { return m.ID == d.garbled })
+			return posted, fmt.Errorf("run %q: message: %w", keys[0].Run, checkpoint.ErrCorrupt)
 		},
 		delete: func(ctx context.Context, _ *memory, keys []key) error {
 			d.fallen = false
+			d.broken = slices.DeleteFunc(d.broken, func(k key) bool { return slices.Contains(keys, k) })
 			return d.Delete(ctx, keys...)
 		},
 		save: func(ctx context.Context, _ *memory, k key, s checkpoint.Snapshot) error {
 			if err := d.stands(k); err != nil {
 				return err
 			}
+			d.smudged = d.smudged && d.lasts
 			return own.save(ctx, &d.memory, k, s)
 		},
 		snapshot: func(ctx context.Context, _ *memory, k key) (checkpoint.Snapshot, error) {
+			if d.smudged && k.Run != "another" && !d.blind {
+				return checkpoint.Snapshot{}, fmt.Errorf("run %q: snapshot: %w", k.Run, checkpoint.ErrCorrupt)
+			}
 			if d.drops {
 				return own.snapshot(ctx, &d.memory, k)
 			}
@@ -122,7 +139,7 @@ func (d *disk) list(ctx context.Context, q checkpoint.Query) (checkpoint.Page, e
 	page, err := d.List(ctx, q)
 	problems := []error{err}
 	page.Heads = slices.DeleteFunc(page.Heads, func(h checkpoint.Head) bool {
-		broken := slices.Contains(d.broken, h.Key) || d.stands(h.Key) != nil
+		broken := d.stands(h.Key) != nil
 		if broken {
 			problems = append(problems, fmt.Errorf("the head of run %q: %w", h.Key.Run, checkpoint.ErrCorrupt))
 		}
@@ -182,6 +199,14 @@ func (d *disk) faulty() checkpointtest.Faulty {
 			d.spoiled = id
 			return nil
 		},
+		DamageMessage: func(_ key, id string) error {
+			d.garbled = id
+			return nil
+		},
+		DamageSnapshots: map[string]func(key) error{"smudged": func(key) error {
+			d.smudged = true
+			return nil
+		}},
 		DamageStands: map[string]func(key) error{"fallen": func(key) error {
 			d.fallen = true
 			return nil
@@ -222,7 +247,9 @@ func TestFaults(t *testing.T) {
 		"drops snapshots": {wear{drops: true}, []string{"reopen"}},
 		"loses values":    {wear{loses: true}, []string{"reopen"}},
 		"names no damage": {wear{vague: true}, []string{"damage"}},
-		"sees no damage":  {wear{blind: true}, []string{"damage", "damaged stand", "damaged value"}},
+		"sees no damage":  {wear{blind: true}, []string{"damage", "damaged heads", "damaged message", "damaged snapshot", "damaged stand", "damaged value"}},
+		"holds messages":  {wear{holds: true}, []string{"damaged message"}},
+		"keeps smudges":   {wear{lasts: true}, []string{"damaged snapshot"}},
 		"lists nothing":   {wear{halts: true}, []string{"damaged heads"}},
 		"lists the rest":  {wear{silent: true}, []string{"damaged heads", "damaged stand"}},
 	} {

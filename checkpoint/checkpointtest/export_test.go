@@ -11,6 +11,13 @@ import (
 	"github.com/segue-go/segue/checkpoint"
 )
 
+// The population of lists, and when some of it is due.
+var (
+	Population = population
+	DueSoon    = dueSoon
+	DueLate    = dueLate
+)
+
 // Broken makes the checks of those names, or all if there are none, and returns what they say.
 func Broken(ctx context.Context, names []string, open func() checkpoint.Store) map[string]error {
 	found := map[string]error{}

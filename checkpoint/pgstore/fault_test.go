@@ -45,6 +45,12 @@ var damagesOfStand = map[string]string{
 	"its checksum":    "stand = '00000000-0000-0000-0000-000000000000'",
 }
 
+var damagesOfSnapshot = map[string]string{
+	"another number": "records = 1",
+	"another run's":  "(data, crc) = (SELECT o.data, o.crc FROM snapshots o JOIN runs p ON p.id = o.run WHERE p.run = 'another')",
+	"other data":     "data = 'no'",
+}
+
 func TestFaults(t *testing.T) {
 	checkpointtest.Faults(t, func(t *testing.T) checkpointtest.Faulty {
 		c := fresh(t)
@@ -61,6 +67,10 @@ func TestFaults(t *testing.T) {
 				raw(t, c, "SELECT pg_terminate_backend(pid, 10000) FROM pg_stat_activity WHERE application_name = $1", c.Schema)
 			},
 			Damages: map[string]func(checkpoint.Key, int) error{}, DamageStands: map[string]func(checkpoint.Key) error{},
+			DamageMessage: func(_ checkpoint.Key, id string) error {
+				return execute(c, `UPDATE inbox SET data = 'no' WHERE message = $1`, id)
+			},
+			DamageSnapshots: map[string]func(checkpoint.Key) error{},
 			DamageValue: func(key checkpoint.Key, id string) error {
 				return execute(c, `UPDATE value_parts SET data = set_byte(data, 7, 1) WHERE part = 1 AND id = $2 AND run = (SELECT id FROM runs WHERE run = $1)`, key.Run, id)
 			},
@@ -74,6 +84,11 @@ func TestFaults(t *testing.T) {
 				return execute(c, "UPDATE runs SET "+change+" WHERE run = $1", key.Run)
 			}
 		}
+		for name, change := range damagesOfSnapshot {
+			f.DamageSnapshots[name] = func(key checkpoint.Key) error {
+				return execute(c, "UPDATE snapshots SET "+change+" WHERE run = (SELECT id FROM runs WHERE run = $1)", key.Run)
+			}
+		}
 		for name, text := range damages {
 			f.Damages[name] = func(key checkpoint.Key, seq int) error {
 				where := " WHERE"
@@ -85,36 +100,6 @@ func TestFaults(t *testing.T) {
 		}
 		return f
 	})
-}
-
-// A head, a message, or a snapshot that is damaged is told by name.
-func TestDamage_head(t *testing.T) {
-	c := fresh(t)
-	s := open(t, c)
-	for _, run := range []string{"head", "message"} {
-		require.NoError(t, s.Append(t.Context(), first(run, "1")))
-		require.NoError(t, s.Post(t.Context(), checkpoint.Message{ID: "m", Key: key(run), Data: []byte("yes")}))
-	}
-	raw(t, c, `UPDATE runs SET header = '{"status":"done"}' WHERE run = 'head'`)
-	require.NoError(t, s.SaveSnapshot(t.Context(), key("message"), checkpoint.Snapshot{Records: 1, Data: []byte("state")}))
-	raw(t, c, `UPDATE snapshots SET data = 'no'`)
-	raw(t, c, `UPDATE inbox SET data = 'no' WHERE run = (SELECT id FROM runs WHERE run = 'message')`)
-	_, headErr := s.Head(t.Context(), key("head"))
-	_, leaseErr := s.Lease(t.Context(), key("head"), "w", time.Hour)
-	_, listErr := s.List(t.Context(), checkpoint.Query{})
-	for _, err := range []error{headErr, leaseErr, listErr} {
-		require.ErrorIs(t, err, checkpoint.ErrCorrupt)
-		require.ErrorContains(t, err, `run "head": the stored data are damaged: the checksum of the run's head does not match`)
-	}
-	require.NoError(t, s.Post(t.Context(), checkpoint.Message{ID: "n", Key: key("message"), Data: []byte("no")}))
-	posted, err := s.Posted(t.Context(), key("message"), key("head"))
-	require.Len(t, posted, 2, "one keeps back no other")
-	require.Equal(t, []string{"no", "yes"}, []string{string(posted[0].Data), string(posted[1].Data)})
-	require.ErrorIs(t, err, checkpoint.ErrCorrupt)
-	require.ErrorContains(t, err, `run "message": the stored data are damaged: the checksum of a message to the run does not match`)
-	_, err = s.Snapshot(t.Context(), key("message"))
-	require.ErrorIs(t, err, checkpoint.ErrCorrupt)
-	require.ErrorContains(t, err, `run "message": the stored data are damaged: the checksum of the run's snapshot does not match`)
 }
 
 // A connection that was cut while nobody used it is found out before something is asked on it.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"regexp"
-	"slices"
 	"strconv"
 	"testing"
 	"time"
@@ -13,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/segue-go/segue/checkpoint"
+	"github.com/segue-go/segue/checkpoint/internal/storetest"
 	"github.com/segue-go/segue/checkpoint/pgstore"
 	"github.com/segue-go/segue/internal/prove"
 )
@@ -32,11 +32,10 @@ func waiting(t testing.TB, n int) *pgstore.Store {
 		"namespace", "run", "last", "recoveries", "epoch", "created", "updated", "lease_until", "writer", "lease_writer", "header", "crc", "state", "marks", "due", "stand",
 	}
 	_, err = conn.CopyFrom(t.Context(), pgx.Identifier{c.Schema, "runs"}, columns, pgx.CopyFromSlice(n, func(i int) ([]any, error) {
+		i++ // the first one has the number 1, as its id
 		at := epoch.Add(time.Duration(i) * time.Second)
-		h := &checkpoint.Header{
-			Status: checkpoint.StatusWaiting, Strategy: "complete_task", Format: 2, Version: "v0.3.0", Due: at.Add(time.Hour),
-			Waits: []checkpoint.Wait{{ID: "1", Kind: "approval"}}, Labels: map[string]string{"team": "red"},
-		}
+		h := storetest.Waiting()
+		h.Due = at.Add(time.Hour)
 		if i%1000 == 0 {
 			h.Labels["rare"] = "yes"
 		}
@@ -49,44 +48,9 @@ func waiting(t testing.TB, n int) *pgstore.Store {
 	}))
 	require.NoError(t, err)
 	raw(t, c, "UPDATE runs SET stand = stand_4(namespace, run, last, epoch, recoveries, lease_writer, lease_until)")
-	raw(t, c, "INSERT INTO inbox (run, at, crc, message, data) SELECT id, created, 0, 'm', '' FROM runs WHERE id % 500 = 0")
+	raw(t, c, "INSERT INTO inbox (run, at, crc, message, data) SELECT id, created, 0, 'm', '' FROM runs WHERE id % 500 = 1")
 	raw(t, c, "ANALYZE runs, inbox") // as the server does by itself, a little later
 	return s
-}
-
-// questions are queries, and how many runs the first page of each has, of n runs.
-func questions(n int) map[string]question {
-	status := []checkpoint.Status{checkpoint.StatusWaiting}
-	red := map[string]string{"team": "red"}
-	after := func(i int) time.Time { return epoch.Add(time.Duration(i) * time.Second) }
-	return map[string]question{
-		"all":                   {checkpoint.Query{}, 100},
-		"every namespace":       {checkpoint.Query{All: true, Limit: 1000}, 1000},
-		"status":                {checkpoint.Query{Status: status}, 100},
-		"status everywhere":     {checkpoint.Query{Status: status, All: true}, 100},
-		"two statuses":          {checkpoint.Query{Status: append(status, checkpoint.StatusRunning)}, 100},
-		"none of a status":      {checkpoint.Query{Status: []checkpoint.Status{checkpoint.StatusDone}, Labels: red}, 0},
-		"no such namespace":     {checkpoint.Query{Namespace: "n", Status: status, Labels: red}, 0},
-		"label":                 {checkpoint.Query{Status: status, Labels: red}, 100},
-		"rare label":            {checkpoint.Query{Status: status, Labels: map[string]string{"team": "red", "rare": "yes"}}, min(n/1000, 100)},
-		"no such label":         {checkpoint.Query{Status: status, Labels: map[string]string{"team": "blue"}}, 0},
-		"wait":                  {checkpoint.Query{Status: status, Wait: "approval"}, 100},
-		"strategy":              {checkpoint.Query{Strategy: "complete_task", Wait: "approval"}, 100},
-		"few are due":           {checkpoint.Query{Status: status, Due: after(3600 + 49)}, 50},
-		"all are due":           {checkpoint.Query{Status: status, Due: after(3600 + n)}, 100},
-		"unleased":              {checkpoint.Query{Status: status, Unleased: true}, 100},
-		"due and unleased":      {checkpoint.Query{Status: status, All: true, Unleased: true, Due: after(3600 + 99)}, 50},
-		"posted":                {checkpoint.Query{Status: status, Posted: true}, min(n/500, 100)},
-		"posted, all, unleased": {checkpoint.Query{Status: status, All: true, Posted: true, Unleased: true}, min(n/500, 100)},
-		"long since":            {checkpoint.Query{Status: status, Updated: after(50)}, 50},
-		"deep in the list":      {checkpoint.Query{Status: status, After: checkpoint.Cursor{Created: after(n / 2), Key: key("x")}}, 100},
-		"deep, everywhere":      {checkpoint.Query{All: true, After: checkpoint.Cursor{Created: after(n / 2), Key: key("x")}}, 100},
-	}
-}
-
-type question struct {
-	q    checkpoint.Query
-	want int
 }
 
 // mostBeside is how many rows a question may read beside those of its page.
@@ -108,42 +72,18 @@ var counted = regexp.MustCompile(`(?:actual time=\S+ rows=|Rows Removed by Filte
 func TestList_manyRuns(t *testing.T) {
 	n := prove.DepthOr(20_000, 100_000)
 	s := waiting(t, n)
-	for name, c := range questions(n) {
-		t.Run(name, func(t *testing.T) {
-			page, err := s.List(t.Context(), c.q)
-			require.NoError(t, err)
-			require.Len(t, page.Heads, c.want)
-			require.True(t, slices.IsSortedFunc(page.Heads, func(a, b checkpoint.Head) int { return b.Created.Compare(a.Created) }))
-
-			plan, err := pgstore.Explained(t.Context(), s, c.q)
-			require.NoError(t, err)
-			require.Regexp(t, counted, plan)
-			require.LessOrEqual(t, rowsRead(plan), 2*c.want+mostBeside, plan)
-		})
-	}
+	storetest.List(t, s, storetest.Questions(epoch, n), func(t *testing.T, c storetest.Question) {
+		plan, err := pgstore.Explained(t.Context(), s, c.Query)
+		require.NoError(t, err)
+		require.Regexp(t, counted, plan)
+		require.LessOrEqual(t, rowsRead(plan), 2*c.Want+mostBeside, plan)
+	})
 }
 
 // BenchmarkPostgreSQLList measures the first page of each question to 100,000 waiting runs.
 func BenchmarkPostgreSQLList(b *testing.B) {
 	const n = 100_000
-	s := waiting(b, n)
-	all := questions(n)
-	took := map[string][]float64{} // milliseconds
-	for b.Loop() {
-		for name, c := range all {
-			began := time.Now()
-			page, err := s.List(b.Context(), c.q)
-			took[name] = append(took[name], float64(time.Since(began))/1e6)
-			require.NoError(b, err)
-			require.Len(b, page.Heads, c.want)
-		}
-	}
-	var pages []float64
-	for _, list := range took {
-		pages = append(pages, median(list))
-	}
-	b.ReportMetric(slices.Min(pages), "fastest-ms/page")
-	b.ReportMetric(slices.Max(pages), "slowest-ms/page")
+	storetest.BenchmarkList(b, waiting(b, n), storetest.Questions(epoch, n))
 }
 
 // What indexes are for: none of these reads all runs.

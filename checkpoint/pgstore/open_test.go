@@ -6,7 +6,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -15,8 +14,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/segue-go/segue/checkpoint"
+	"github.com/segue-go/segue/checkpoint/internal/storetest"
 	"github.com/segue-go/segue/checkpoint/pgstore"
-	"github.com/segue-go/segue/internal/waittest"
 )
 
 // ask returns what a query of one text says.
@@ -212,21 +211,7 @@ func TestOpen_synchronous(t *testing.T) {
 // Many that open a schema that is not there yet at once all get it.
 func TestOpen_atOnce(t *testing.T) {
 	c := fresh(t)
-	var all sync.WaitGroup
-	errs := make([]error, 12)
-	for i := range errs {
-		all.Go(func() {
-			var s *pgstore.Store
-			if s, errs[i] = pgstore.Open(t.Context(), c); errs[i] == nil {
-				errs[i] = s.Append(t.Context(), first(fmt.Sprint("r", i), "1"))
-				_ = s.Close()
-			}
-		})
-	}
-	waittest.All(t, &all)
-	for _, err := range errs {
-		require.NoError(t, err)
-	}
+	storetest.AtOnce(t, func() (storetest.Store, error) { return pgstore.Open(t.Context(), c) })
 	require.Equal(t, fmt.Sprint(len(pgstore.Migrations())), ask(t, c, "SELECT count(*)::text FROM segue_schema"))
 }
 
@@ -256,18 +241,10 @@ func testNewer(t *testing.T, text string) {
 	require.NoError(t, err)
 	defer newer.Close()
 
-	var want *checkpoint.Error
-	require.ErrorAs(t, old.Append(t.Context(), next("r", 2, "2")), &want)
-	require.ErrorIs(t, old.Post(t.Context(), checkpoint.Message{ID: "m", Key: key("r")}), checkpoint.ErrNewer)
-	_, leaseErr := old.Lease(t.Context(), key("r"), "w", time.Hour)
-	require.ErrorIs(t, leaseErr, checkpoint.ErrNewer)
-	require.ErrorIs(t, old.Delete(t.Context(), key("r")), checkpoint.ErrNewer)
-	_, err = pgstore.Open(t.Context(), c)
-	require.Equal(t, want, err)
-	require.EqualError(t, err, "pgstore: "+want.Place+": a newer program has changed the store: its schema has version 5, and this program knows versions up to 4 (run the newer program, or open another place)")
-	data, err := journal(t.Context(), newer, "r")
-	require.NoError(t, err)
-	require.Equal(t, []string{"1"}, data)
+	storetest.Newer(t, old, newer, func() error {
+		_, err := pgstore.Open(t.Context(), c)
+		return err
+	})
 }
 
 // functions returns those of a schema, as DROP FUNCTION names them.
@@ -318,56 +295,18 @@ func testGolden(t *testing.T, version int) {
 	c := fresh(t)
 	raw(t, c, "CREATE SCHEMA "+c.Schema)
 	raw(t, c, string(script), pgx.QueryExecModeSimpleProtocol)
-	s := open(t, c)
-	data, err := journal(t.Context(), s, "waits")
-	require.NoError(t, err)
-	require.Equal(t, []string{`{"record":1}`, `{"record":2}`}, data)
-	page, err := s.List(t.Context(), checkpoint.Query{
+	h := storetest.Old(t, open(t, c), checkpoint.Query{
 		Status: []checkpoint.Status{checkpoint.StatusWaiting}, Labels: map[string]string{"team": "red"},
 		Wait: "approval", Strategy: "s", Origin: "runs", Due: time.Unix(1<<31, 0), Posted: true,
 	})
-	require.NoError(t, err)
-	require.Len(t, page.Heads, 1)
-	h := page.Heads[0]
-	require.Equal(t, checkpoint.StatusWaiting, h.Header.Status)
-	require.EqualValues(t, 1, h.Epoch)
-	require.Equal(t, 2, h.Last)
-	require.True(t, h.Updated.After(h.Created))
 	require.Equal(t, "w", h.Lease.Writer)
-	posted, err := s.Posted(t.Context(), key("waits"))
-	require.NoError(t, err)
-	require.Equal(t, "yes", string(posted[0].Data))
-	require.NoError(t, s.Append(t.Context(), next("waits", 3, "3")))
-	require.NoError(t, s.Append(t.Context(), first("new", "1")))
-
-	// It has all that later versions have.
-	_, err = s.Snapshot(t.Context(), key("waits"))
-	require.ErrorIs(t, err, checkpoint.ErrNotFound)
-	want := checkpoint.Snapshot{Records: 2, Data: []byte("state")}
-	require.NoError(t, s.SaveSnapshot(t.Context(), key("waits"), want))
-	got, err := s.Snapshot(t.Context(), key("waits"))
-	require.NoError(t, err)
-	require.Equal(t, want, got)
-	require.NoError(t, s.PutValue(t.Context(), key("waits"), "v", []byte("a large value")))
-	part, size, err := s.ReadValue(t.Context(), key("waits"), "v", 2, 5)
-	require.NoError(t, err)
-	require.Equal(t, "large", string(part))
-	require.EqualValues(t, 13, size)
 }
 
 // writeGolden writes what makes a schema of this version, with what a store has put into it.
 func writeGolden(t *testing.T, path string) {
 	t.Helper()
 	c := fresh(t)
-	s := open(t, c)
-	require.NoError(t, s.Append(t.Context(), first("runs", `{"record":1}`)))
-	b := first("waits", `{"record":1}`)
-	b.Header.Status, b.Header.Labels = checkpoint.StatusWaiting, map[string]string{"team": "red"}
-	b.Header.Waits, b.Header.Origin = []checkpoint.Wait{{ID: "1", Kind: "approval"}}, checkpoint.Origin{Run: "runs", Record: 1}
-	b.Header.Due, b.Lease = time.Date(2031, 2, 3, 4, 5, 6, 7, time.UTC), time.Hour
-	require.NoError(t, s.Append(t.Context(), b))
-	require.NoError(t, s.Append(t.Context(), next("waits", 2, `{"record":2}`)))
-	require.NoError(t, s.Post(t.Context(), checkpoint.Message{ID: "m", Key: key("waits"), Data: []byte("yes")}))
+	storetest.Fill(t, open(t, c))
 	script := strings.Join(pgstore.Migrations(), "\n") + "\nCREATE TABLE segue_schema (version integer PRIMARY KEY, at timestamptz NOT NULL DEFAULT clock_timestamp());\n"
 	for _, table := range []string{"segue_schema", "runs", "records", "inbox"} {
 		rows := ask(t, c, "SELECT json_agg(t)::text FROM "+table+" t")

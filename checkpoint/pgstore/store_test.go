@@ -15,6 +15,7 @@ import (
 
 	"github.com/segue-go/segue/checkpoint"
 	"github.com/segue-go/segue/checkpoint/checkpointtest"
+	"github.com/segue-go/segue/checkpoint/internal/storetest"
 	"github.com/segue-go/segue/checkpoint/pgstore"
 	"github.com/segue-go/segue/internal/pgtest"
 	"github.com/segue-go/segue/internal/prove"
@@ -85,39 +86,10 @@ func TestModel(t *testing.T) {
 	checkpointtest.Model(t, func(t *testing.T) checkpoint.Store { return open(t, fresh(t)) })
 }
 
-func key(run string) checkpoint.Key { return checkpoint.Key{Run: run} }
-
-// first is the batch that begins a run.
-func first(run string, data ...string) checkpoint.Batch {
-	b := next(run, 1, data...)
-	b.Header = &checkpoint.Header{Status: checkpoint.StatusRunning, Strategy: "s"}
-	return b
-}
-
-// next is a batch whose records have places from one on.
-func next(run string, from int, data ...string) checkpoint.Batch {
-	b := checkpoint.Batch{Key: key(run), Writer: "w", Epoch: 1}
-	for i, d := range data {
-		b.Records = append(b.Records, checkpoint.Record{Seq: from + i, Type: "t", Data: []byte(d)})
-	}
-	return b
-}
-
-// content is the data of a record: it shows whether the record is whole, and where it belongs.
-func content(run string, seq int) string {
-	return strings.Repeat(fmt.Sprintf("%s:%d ", run, seq), 1+seq*37%400)
-}
-
-// journal returns what is in a run, to the first error.
-func journal(ctx context.Context, s checkpoint.Store, run string) (data []string, err error) {
-	for r, err := range s.Read(ctx, key(run), 1) {
-		if err != nil {
-			return data, err
-		}
-		if r.Seq != len(data)+1 {
-			return data, fmt.Errorf("record %d stands at %d", r.Seq, len(data)+1)
-		}
-		data = append(data, string(r.Data))
-	}
-	return data, nil
-}
+var (
+	key     = storetest.Key
+	first   = storetest.First
+	next    = storetest.Next
+	content = storetest.Content
+	journal = storetest.Journal
+)

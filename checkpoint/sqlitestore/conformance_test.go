@@ -38,40 +38,41 @@ var damagesOfStand = map[string]string{
 func TestFaults(t *testing.T) {
 	checkpointtest.Faults(t, func(t *testing.T) checkpointtest.Faulty {
 		path := filepath.Join(t.TempDir(), "runs.db")
+		execute := func(text string, args ...any) error {
+			db, err := sql.Open("sqlite", path)
+			require.NoError(t, err)
+			defer db.Close()
+			_, err = db.ExecContext(t.Context(), text, args...)
+			return err
+		}
 		damage := func(text string) func(checkpoint.Key, int) error {
 			return func(key checkpoint.Key, seq int) error {
-				db, err := sql.Open("sqlite", path)
-				require.NoError(t, err)
-				defer db.Close()
-				_, err = db.ExecContext(t.Context(), text+` WHERE place = (SELECT id << 32 | ?1 FROM runs WHERE namespace = ?2 AND run = ?3)`, seq, key.Namespace, key.Run)
-				return err
+				return execute(text+` WHERE place = (SELECT id << 32 | ?1 FROM runs WHERE namespace = ?2 AND run = ?3)`, seq, key.Namespace, key.Run)
 			}
+		}
+		ofRun := func(text string) func(checkpoint.Key) error {
+			return func(key checkpoint.Key) error { return execute(text, key.Run) }
 		}
 		stands := map[string]func(checkpoint.Key) error{}
 		for name, change := range damagesOfStand {
-			stands[name] = func(key checkpoint.Key) error {
-				raw(t, path, "UPDATE runs SET "+change+" WHERE run = '"+key.Run+"'")
-				return nil
-			}
+			stands[name] = ofRun("UPDATE runs SET " + change + " WHERE run = ?1")
 		}
 		return checkpointtest.Faulty{
 			DamageStands: stands,
 			Store:        open(t, path),
 			Reopen:       func() checkpoint.Store { return open(t, path) }, // the other one is not closed, as by a kill
-			DamageHead: func(key checkpoint.Key) error {
-				db, err := sql.Open("sqlite", path)
-				require.NoError(t, err)
-				defer db.Close()
-				_, err = db.ExecContext(t.Context(), `UPDATE runs SET header = replace(header, '"', ' ') WHERE namespace = ?1 AND run = ?2`, key.Namespace, key.Run)
-				return err
+			DamageHead:   ofRun(`UPDATE runs SET header = replace(header, '"', ' ') WHERE run = ?1`),
+			DamageMessage: func(_ checkpoint.Key, id string) error {
+				return execute(`UPDATE inbox SET data = x'00' WHERE message = ?1`, id)
+			},
+			DamageSnapshots: map[string]func(checkpoint.Key) error{
+				"another number": ofRun(`UPDATE snapshots SET records = 1 WHERE run = (SELECT id FROM runs WHERE run = ?1)`),
+				"another run's":  ofRun(`UPDATE snapshots SET (data, sum) = (SELECT o.data, o.sum FROM snapshots o JOIN runs p ON p.id = o.run WHERE p.run = 'another') WHERE run = (SELECT id FROM runs WHERE run = ?1)`),
+				"other data":     ofRun(`UPDATE snapshots SET data = x'0073' WHERE run = (SELECT id FROM runs WHERE run = ?1)`),
 			},
 			DamageValue: func(key checkpoint.Key, id string) error {
-				db, err := sql.Open("sqlite", path)
-				require.NoError(t, err)
-				defer db.Close()
-				_, err = db.ExecContext(t.Context(), `UPDATE value_parts SET data = cast(substr(data, 2) || x'00' AS BLOB)
-					WHERE part = 1 AND id = ?3 AND run = (SELECT id FROM runs WHERE namespace = ?1 AND run = ?2)`, key.Namespace, key.Run, id)
-				return err
+				return execute(`UPDATE value_parts SET data = cast(substr(data, 2) || x'00' AS BLOB)
+					WHERE part = 1 AND id = ?2 AND run = (SELECT id FROM runs WHERE run = ?1)`, key.Run, id)
 			},
 			Damages: map[string]func(checkpoint.Key, int) error{
 				"a byte less":  damage(`UPDATE records SET data = substr(data, 2)`),

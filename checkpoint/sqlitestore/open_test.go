@@ -3,21 +3,18 @@ package sqlitestore_test
 import (
 	"bytes"
 	"context"
-	"errors"
-	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"runtime"
-	"sync"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/segue-go/segue/checkpoint"
+	"github.com/segue-go/segue/checkpoint/internal/storetest"
 	"github.com/segue-go/segue/checkpoint/sqlitestore"
-	"github.com/segue-go/segue/internal/waittest"
 )
 
 func TestOpen_filesAreTheirOwners(t *testing.T) {
@@ -134,20 +131,12 @@ func TestSchema_newer(t *testing.T) {
 	newer, err := sqlitestore.OpenWith(t.Context(), sqlitestore.Config{Path: path}, "ALTER TABLE runs ADD COLUMN mood TEXT; CREATE TABLE more (id)")
 	require.NoError(t, err)
 	defer newer.Close()
+	storetest.Newer(t, old, newer, func() error {
+		_, err := sqlitestore.Open(t.Context(), sqlitestore.Config{Path: path})
+		require.ErrorContains(t, err, "sqlitestore: "+path+": ")
+		return err
+	})
 	require.NoError(t, newer.Append(t.Context(), next("r", 2, "2")))
-
-	want := &checkpoint.Error{
-		Store: "sqlitestore", Place: path, Kind: checkpoint.ErrNewer,
-		Problem: "its schema has version 5, and this program knows versions up to 4",
-	}
-	require.Equal(t, want, old.Append(t.Context(), next("r", 3, "3")))
-	_, err = sqlitestore.Open(t.Context(), sqlitestore.Config{Path: path})
-	require.Equal(t, want, err)
-	require.ErrorIs(t, err, checkpoint.ErrNewer)
-	require.EqualError(t, err, "sqlitestore: "+path+": a newer program has changed the store: its schema has version 5, and this program knows versions up to 4 (run the newer program, or open another place)")
-	data, err := journal(t.Context(), newer, "r")
-	require.NoError(t, err)
-	require.Equal(t, []string{"1", "2"}, data)
 }
 
 // A migration that fails leaves the file as it was.
@@ -181,36 +170,7 @@ func testGolden(t *testing.T, golden string) {
 	require.NoError(t, err)
 	require.NoError(t, os.WriteFile(path, bytes, 0o600))
 	s := open(t, path)
-	data, err := journal(t.Context(), s, "waits")
-	require.NoError(t, err)
-	require.Equal(t, []string{`{"record":1}`, `{"record":2}`}, data)
-	page, err := s.List(t.Context(), checkpoint.Query{Labels: map[string]string{"team": "red"}, Wait: "approval", Posted: true})
-	require.NoError(t, err)
-	require.Len(t, page.Heads, 1)
-	h := page.Heads[0]
-	require.Equal(t, "s", h.Header.Strategy)
-	require.Equal(t, checkpoint.StatusWaiting, h.Header.Status)
-	require.EqualValues(t, 1, h.Epoch)
-	require.Equal(t, 2, h.Last)
-	require.True(t, h.Updated.After(h.Created))
-	posted, err := s.Posted(t.Context(), key("waits"))
-	require.NoError(t, err)
-	require.Equal(t, "yes", string(posted[0].Data))
-	require.NoError(t, s.Append(t.Context(), next("waits", 3, "3")))
-
-	// It has all that later versions have.
-	_, err = s.Snapshot(t.Context(), key("waits"))
-	require.ErrorIs(t, err, checkpoint.ErrNotFound)
-	want := checkpoint.Snapshot{Records: 2, Data: []byte("state")}
-	require.NoError(t, s.SaveSnapshot(t.Context(), key("waits"), want))
-	got, err := s.Snapshot(t.Context(), key("waits"))
-	require.NoError(t, err)
-	require.Equal(t, want, got)
-	require.NoError(t, s.PutValue(t.Context(), key("waits"), "v", []byte("a large value")))
-	part, size, err := s.ReadValue(t.Context(), key("waits"), "v", 2, 5)
-	require.NoError(t, err)
-	require.Equal(t, "large", string(part))
-	require.EqualValues(t, 13, size)
+	storetest.Old(t, s, checkpoint.Query{Labels: map[string]string{"team": "red"}, Wait: "approval", Posted: true})
 }
 
 // A program of the first version that has the file open, while this one brings it up to date, is
@@ -233,13 +193,7 @@ func writeGolden(t *testing.T, path string) {
 	require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o755))
 	_ = os.Remove(path)
 	s := open(t, path)
-	b := first("waits", `{"record":1}`)
-	b.Header.Status, b.Header.Labels = checkpoint.StatusWaiting, map[string]string{"team": "red"}
-	b.Header.Waits, b.Lease = []checkpoint.Wait{{ID: "1", Kind: "approval"}}, time.Hour
-	require.NoError(t, s.Append(t.Context(), b))
-	require.NoError(t, s.Append(t.Context(), next("waits", 2, `{"record":2}`)))
-	require.NoError(t, s.Append(t.Context(), first("runs", `{"record":1}`)))
-	require.NoError(t, s.Post(t.Context(), checkpoint.Message{ID: "m", Key: key("waits"), Data: []byte("yes")}))
+	storetest.Fill(t, s)
 	require.NoError(t, s.Vacuum(t.Context()))
 	require.NoError(t, s.Close())
 }
@@ -247,19 +201,9 @@ func writeGolden(t *testing.T, path string) {
 // Several that open a file that is not there yet at once all get it.
 func TestOpen_atOnce(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "new", "runs.db")
-	var all sync.WaitGroup
-	errs := make([]error, 8)
-	for i := range errs {
-		all.Go(func() {
-			s, err := sqlitestore.Open(t.Context(), sqlitestore.Config{Path: path, BusyTimeout: time.Minute})
-			if err == nil {
-				err = errors.Join(s.Append(t.Context(), first(fmt.Sprint("r", i), "1")), s.Close())
-			}
-			errs[i] = err
-		})
-	}
-	waittest.All(t, &all)
-	require.NoError(t, errors.Join(errs...))
+	storetest.AtOnce(t, func() (storetest.Store, error) {
+		return sqlitestore.Open(t.Context(), sqlitestore.Config{Path: path, BusyTimeout: time.Minute})
+	})
 }
 
 // Two stores of one process may have one file open, and close it in any order.

@@ -28,6 +28,7 @@ var allowed = map[string][]string{
 	"checkpoint":                     {},
 	"checkpoint/checkpointtest":      {"checkpoint", "pgregory.net/rapid"},
 	"checkpoint/sealed":              {"checkpoint"},
+	"checkpoint/internal/storetest":  {"checkpoint", "internal/waittest", "github.com/stretchr/testify"},
 	"checkpoint/internal/tables":     {"checkpoint"},
 	"delegation":                     {"messages", "internal/jsonform"},
 	"tools":                          {"messages", "internal/guard", "internal/jsonform", "tools/internal/boundschema", "tools/internal/schemamemo", "tools/internal/typeschema", "github.com/google/jsonschema-go", "github.com/santhosh-tekuri/jsonschema/v6", "golang.org/x/text", "internal/textcut", "internal/toolkey"},

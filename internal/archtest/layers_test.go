@@ -51,6 +51,7 @@ var layers = []struct {
 	{"the loop; everything that can happen to a run", []string{"orchestrator", "strategytest/explore"}},
 	{"what stands on the loop", []string{".", "orchestrator/runs", "orchestrator/sse", "strategytest", "strategytest/crash", "internal/strategytest/alphabet"}},
 	{"what nobody imports but tests", []string{"internal/archtest", "internal/growth", "internal/live", "internal/pgtest", "internal/release", "internal/scenetest", "internal/waittest"}},
+	{"what tests of stores share", []string{"checkpoint/internal/storetest"}},
 }
 
 // layerOf returns the layer of each package, the lowest first.

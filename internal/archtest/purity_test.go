@@ -64,6 +64,7 @@ var acting = []string{
 	".",
 	"checkpoint",
 	"checkpoint/checkpointtest",
+	"checkpoint/internal/storetest",
 	"checkpoint/internal/tables",
 	"checkpoint/sealed",
 	"tools",
