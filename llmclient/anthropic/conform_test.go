@@ -10,6 +10,7 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/segue-go/segue/internal/prove"
 	"github.com/segue-go/segue/llmclient"
 	"github.com/segue-go/segue/llmclient/anthropic"
 	"github.com/segue-go/segue/llmclient/llmclienttest"
@@ -102,9 +103,11 @@ func TestConformance(t *testing.T) {
 	}
 }
 
-func TestHTTP(t *testing.T) {
+// provider is what the tests of all clients over HTTP need to know of this one.
+func provider() llmclienttest.HTTP {
+	const thought, hidden = `{"type":"thinking","thinking":"let me see","signature":"c1"}`, `{"type":"redacted_thinking","data":"EmwK"}`
 	said := stream("end_turn", textBlock("0", "half", ", and whole"))
-	llmclienttest.HTTP{
+	return llmclienttest.HTTP{
 		New: func(s llmclienttest.Settings) llmclient.Client {
 			return anthropic.MustNew(anthropic.Config{
 				Model: "m1", APIKey: s.Key, BaseURL: s.URL, NoEnvironment: true, HTTPClient: s.Client,
@@ -113,5 +116,32 @@ func TestHTTP(t *testing.T) {
 		},
 		Whole: whole(`{"type":"text","text":"half, and whole"}`, "end_turn"), Half: events(said[:4]...), Rest: events(said[4:]...),
 		Refusal: `{"type":"error","error":{"type":"invalid_request_error","message":"tools.1.custom.input_schema: JSON schema is invalid."}}`,
-	}.Run(t)
+		Replies: []string{
+			long("tool_use"), long("max_tokens"),
+			whole(`{"type":"text","text":"hi"},{"type":"tool_use","id":"a","name":"f","input":{"x":1}},{"type":"tool_use","id":"b","name":"g","input":{}}`, "tool_use"),
+		},
+		Step: prove.DepthOr(3, 1),
+		Turns: []string{
+			whole(thought+`,{"type":"tool_use","id":"a","name":"f","input":{"x": [1, 2]}}`, "tool_use"),
+			whole(thought+`,{"type":"text","text":"so"},{"type":"tool_use","id":"b","name":"f","input":{}},{"type":"tool_use","id":"c","name":"g","input":{}}`, "tool_use"),
+			whole(hidden+`,{"type":"tool_use","id":"d","name":"f","input":{}}`, "tool_use"),
+			whole(`{"type":"text","text":" "}`, "end_turn"),
+			whole(thought+`,{"type":"text","text":"an ans"}`, "max_tokens"),
+			whole(`{"type":"text","text":"the end"}`, "end_turn"),
+		},
+		Body: []string{"messages", "system", "tools"},
+	}
 }
+
+// long is a stream with a block of each kind.
+func long(stop string) string {
+	return events(stream(stop,
+		blockOf("0", `{"type":"thinking","thinking":"","signature":""}`, `{"type":"thinking_delta","thinking":"Hm, \"ö\"."}`, `{"type":"signature_delta","signature":"EqQB"}`),
+		blockOf("1", `{"type":"redacted_thinking","data":"EmwK"}`),
+		blockOf("2", `{"type":"text","text":""}`, `{"type":"text_delta","text":"I look. "}`, `{"type":"citations_delta","citation":{"type":"x","cited_text":"c","url":"u"}}`, `{"type":"text_delta","text":"Then {\"type\":\"message_stop\"}."}`),
+		callBlock("3", "toolu_1", "weather", `{"city`, `":"Bern"}`),
+		blockOf("4", `{"type":"server_tool_use","id":"s","name":"web_search","input":{}}`, `{"type":"input_json_delta","partial_json":"{\"q\":1}"}`),
+		callBlock("5", "toolu_2", "time", `{"zone":`, `{}}`))...)
+}
+
+func TestHTTP(t *testing.T) { provider().Run(t) }

@@ -26,8 +26,8 @@ func TestCountTokens(t *testing.T) {
 	n, err := newClient(t, s, thinks).CountTokens(t.Context(), req)
 	require.NoError(t, err)
 	require.Equal(t, int64(2095), n)
-	body, head := s.sent()
-	require.Equal(t, "/v1/messages/count_tokens", s.path)
+	body, head := s.Sent()
+	require.Equal(t, "/v1/messages/count_tokens", s.Path())
 	require.Equal(t, canary, head.Get("X-Api-Key"))
 	require.Equal(t, `{"model":"m1","tools":[{"name":"f","input_schema":{"type":"object","properties":{}}}],"messages":[{"role":"user","content":[{"type":"text","text":"hello"}]}],`+
 		`"thinking":{"type":"enabled","budget_tokens":2000},"output_config":{"effort":"low"}}`, body)

@@ -271,18 +271,18 @@ func TestEncode_refuses(t *testing.T) {
 	require.Equal(t, llmclient.CodeBadRequest, llmclient.CodeOf(err))
 	_, err = newClient(t, s, func(c *config) { c.Model = "" }).Complete(t.Context(), hello(), nil)
 	require.ErrorContains(t, err, "no model: set Request.Model or Config.Model")
-	require.Empty(t, s.path)
+	require.Empty(t, s.Path())
 }
 
 func TestEncode_header(t *testing.T) {
 	s := sayEvents(t, stream("end_turn")...)
 	_, failed := ask(t, s)
 	require.Nil(t, failed)
-	body, head := s.sent()
+	body, head := s.Sent()
 	require.Contains(t, body, `"stream":true`)
 	require.Equal(t, canary, head.Get("X-Api-Key"))
 	require.Equal(t, "2023-06-01", head.Get("Anthropic-Version"))
 	require.Equal(t, "application/json", head.Get("Content-Type"))
 	require.Equal(t, "text/event-stream", head.Get("Accept"))
-	require.Equal(t, "/v1/messages", s.path)
+	require.Equal(t, "/v1/messages", s.Path())
 }

@@ -282,8 +282,8 @@ func TestEnvironment(t *testing.T) {
 		cfg.Model, cfg.HTTPClient, cfg.MaxRetries = "m", s.Client(), -1
 		_, err := anthropic.MustNew(cfg).Complete(t.Context(), hello(), nil)
 		require.NoError(t, err)
-		require.Equal(t, "/v1/messages", s.path)
-		_, head := s.sent()
+		require.Equal(t, "/v1/messages", s.Path())
+		_, head := s.Sent()
 		return head
 	}
 	head := ask(config{})

@@ -1,16 +1,7 @@
 package anthropic_test
 
 import (
-	"bytes"
-	"encoding/json"
 	"testing"
-	"unicode/utf8"
-
-	"github.com/stretchr/testify/require"
-
-	"github.com/segue-go/segue/llmclient"
-	"github.com/segue-go/segue/llmclient/anthropic"
-	"github.com/segue-go/segue/messages"
 )
 
 // FuzzAnswer gives the client any answer. The client must not panic, must keep its promises, and
@@ -25,44 +16,6 @@ func FuzzAnswer(f *testing.F) {
 		f.Add([]byte(seed))
 	}
 	f.Fuzz(func(t *testing.T, body []byte) {
-		heard := map[llmclient.DeltaKind]string{}
-		resp, err := anthropic.ReadStream(bytes.NewReader(body), func(d llmclient.Delta) { heard[d.Kind] += d.Text })
-		if err != nil {
-			require.NotEmpty(t, err.Code)
-			require.True(t, utf8.ValidString(err.Error()), err.Error())
-			checkMessage(t, err.Partial)
-			return
-		}
-		require.Equal(t, resp.Message.Text(), heard[llmclient.DeltaText])
-		require.Equal(t, resp.Message.Thought(), heard[llmclient.DeltaThought])
-		require.NotEmpty(t, resp.Finish)
-		if resp.Finish == llmclient.FinishToolCalls {
-			require.NotEmpty(t, resp.Message.Calls())
-		}
-		checkMessage(t, resp.Message)
+		provider().Answer(t, body)
 	})
-}
-
-// checkMessage checks that a reply obeys the laws of a conversation, and can be sent back.
-func checkMessage(t *testing.T, m messages.Assistant) {
-	t.Helper()
-	if m.Empty() {
-		return
-	}
-	h := messages.History{messages.UserText("x"), m}
-	for _, c := range m.Calls() {
-		require.NotEmpty(t, c.Arguments)
-		h = append(h, output(c.ID, "x"))
-	}
-	require.NoError(t, h.Validate())
-	stored, err := h.MarshalJSON()
-	require.NoError(t, err)
-	var again messages.History
-	require.NoError(t, again.UnmarshalJSON(stored))
-	first, failed := anthropic.Encode(anthropic.Config{}, one(append(h, messages.UserText("y"))...), false)
-	require.Nil(t, failed)
-	require.True(t, json.Valid(first))
-	second, failed := anthropic.Encode(anthropic.Config{}, one(append(again, messages.UserText("y"))...), false)
-	require.Nil(t, failed)
-	require.Equal(t, string(first), string(second), "the same before and after it was stored")
 }

@@ -1,14 +1,8 @@
 package anthropic_test
 
 import (
-	"context"
 	"encoding/json"
-	"errors"
-	"io"
-	"net/http"
-	"net/http/httptest"
 	"strings"
-	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -16,6 +10,7 @@ import (
 
 	"github.com/segue-go/segue/llmclient"
 	"github.com/segue-go/segue/llmclient/anthropic"
+	"github.com/segue-go/segue/llmclient/llmclienttest"
 	"github.com/segue-go/segue/messages"
 )
 
@@ -24,44 +19,12 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 // canary is the key of the tests.
 const canary = "sk-ant-canary-0123456789"
 
-// server is a server whose last request can be looked at.
-type server struct {
-	*httptest.Server
-	mu   sync.Mutex
-	body string
-	head http.Header
-	path string
-}
+type server = llmclienttest.Server
 
-func serve(t testing.TB, answer http.HandlerFunc) *server {
-	t.Helper()
-	s := &server{}
-	s.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		body, _ := io.ReadAll(r.Body)
-		s.mu.Lock()
-		s.body, s.head, s.path = string(body), r.Header.Clone(), r.URL.RequestURI()
-		s.mu.Unlock()
-		answer(w, r)
-	}))
-	t.Cleanup(s.Close)
-	return s
-}
-
-// sent returns the body and the header of the last request.
-func (s *server) sent() (string, http.Header) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.body, s.head
-}
-
-func say(t testing.TB, status int, contentType, body string) *server {
-	t.Helper()
-	return serve(t, func(w http.ResponseWriter, _ *http.Request) {
-		w.Header().Set("Content-Type", contentType)
-		w.WriteHeader(status)
-		_, _ = io.WriteString(w, body)
-	})
-}
+var (
+	serve = llmclienttest.Serve
+	say   = llmclienttest.Say
+)
 
 func sayJSON(t testing.TB, body string) *server { return say(t, 200, "application/json", body) }
 func sayEvents(t testing.TB, data ...string) *server {
@@ -149,34 +112,27 @@ func hello() *llmclient.Request {
 	return &llmclient.Request{Messages: messages.History{messages.UserText("hello")}}
 }
 
-// ask streams, askWhole does not.
+// ask asks for a stream, and askWhole for a whole reply.
 func ask(t testing.TB, s *server, change ...func(*anthropic.Config)) (*llmclient.Response, *llmclient.Error) {
 	t.Helper()
-	resp, err := newClient(t, s, change...).Complete(context.Background(), hello(), func(llmclient.Delta) {})
-	return resp, asError(t, err)
+	return llmclienttest.Ask(t, newClient(t, s, change...), true)
 }
 
 func askWhole(t testing.TB, s *server, change ...func(*anthropic.Config)) (*llmclient.Response, *llmclient.Error) {
 	t.Helper()
-	resp, err := newClient(t, s, change...).Complete(context.Background(), hello(), nil)
-	return resp, asError(t, err)
-}
-
-func asError(t testing.TB, err error) *llmclient.Error {
-	t.Helper()
-	if err == nil {
-		return nil
-	}
-	e, ok := errors.AsType[*llmclient.Error](err)
-	require.True(t, ok, "%T", err)
-	require.NotContains(t, err.Error(), canary)
-	return e
+	return llmclienttest.Ask(t, newClient(t, s, change...), false)
 }
 
 func must(t testing.TB, resp *llmclient.Response, err *llmclient.Error) *llmclient.Response {
 	t.Helper()
 	require.Nil(t, err)
 	return resp
+}
+
+func asError(t testing.TB, err error) (e *llmclient.Error) {
+	t.Helper()
+	require.ErrorAs(t, err, &e)
+	return e
 }
 
 func call(id, name, arguments string) messages.ToolCall {

@@ -45,7 +45,7 @@ func preserving(t *testing.T, asked *int) *server {
 		*asked++
 		w.Header().Set("Content-Type", "application/json")
 		var req sentRequest
-		body, _ := s.sent()
+		body, _ := s.Sent()
 		if err := json.Unmarshal([]byte(body), &req); err != nil {
 			t.Error(err)
 		}
@@ -81,7 +81,7 @@ func TestThoughts_boundToAConversation(t *testing.T) {
 		resp, err := client.Complete(t.Context(), req, nil)
 		require.NoError(t, err)
 		require.Len(t, resp.Attempts, asked-before-1, "a refused request is listed")
-		body, _ := s.sent()
+		body, _ := s.Sent()
 		req.Messages = append(req.Messages, resp.Message, messages.UserText("c"))
 		return asked - before, strings.Count(body, `"type":"thinking"`)
 	}

@@ -6,9 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"net/http/httptest"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -25,6 +23,17 @@ type HTTP struct {
 	Whole      string // a reply: "half, and whole"
 	Half, Rest string // an event stream with that text, in pieces behind "half" and at the end
 	Refusal    string // the error of a server that refuses the schema of the tool named odd
+
+	// Replies are one reply each, as a stream or whole: all that a reply can have, with a text and
+	// calls. They are cut at every byte, or at every Step-th.
+	Replies []string
+	Step    int
+
+	// Turns are whole replies, with which a conversation goes on: thoughts, calls of the tools f and
+	// g, an empty reply, and one that was cut. What the provider's cache has to find again of each
+	// request is the field Body[0], a list, and the fields of the other names as they were.
+	Turns []string
+	Body  []string
 }
 
 // Settings are those of a client.
@@ -37,12 +46,14 @@ type Settings struct {
 }
 
 // Run checks in subtests what clients over HTTP have in common: limits of time and size, ends of
-// contexts and connections, redirects, retries, secrets, and tools that a server refuses.
+// contexts and connections, redirects, retries, secrets, tools that a server refuses, replies that
+// are cut or come in pieces, and requests that go on with a conversation.
 func (h HTTP) Run(t *testing.T) {
 	t.Helper()
 	for name, check := range map[string]func(*testing.T){
 		"silence": h.silence, "slow": h.slow, "contexts": h.contexts, "caller": h.caller, "broken connections": h.brokenConnections, "bounds": h.bounds,
 		"connections are reused": h.reused, "redirects": h.redirects, "circles": h.circles, "retries": h.retries, "secrets": h.secrets, "refused tools": h.refusedTools,
+		"cut at any byte": h.cut, "in pieces": h.inPieces, "prefix": h.prefix,
 	} {
 		t.Run(name, check)
 	}
@@ -75,14 +86,9 @@ func ask(ctx context.Context, c llmclient.Client, stream bool) (*llmclient.Respo
 }
 
 // serve returns a client of a server that answers, and what the server was sent.
-func (h HTTP) serve(t *testing.T, s Settings, answer http.HandlerFunc) (llmclient.Client, *received) {
+func (h HTTP) serve(t *testing.T, s Settings, answer http.HandlerFunc) (llmclient.Client, *Server) {
 	t.Helper()
-	got := &received{}
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		got.add(r)
-		answer(w, r)
-	}))
-	t.Cleanup(server.Close)
+	server := Serve(t, answer)
 	s.URL, s.Key = server.URL, secret
 	if s.Client == nil {
 		s.Client = server.Client()
@@ -90,25 +96,7 @@ func (h HTTP) serve(t *testing.T, s Settings, answer http.HandlerFunc) (llmclien
 	if s.Retries == 0 {
 		s.Retries = -1
 	}
-	return h.New(s), got
-}
-
-// received is what a server was sent.
-type received struct {
-	mu     sync.Mutex
-	bodies []string
-	heads  []http.Header
-	from   map[string]bool
-}
-
-func (r *received) add(req *http.Request) {
-	body, _ := io.ReadAll(req.Body)
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.from == nil {
-		r.from = map[string]bool{}
-	}
-	r.bodies, r.heads, r.from[req.RemoteAddr] = append(r.bodies, string(body)), append(r.heads, req.Header), true
+	return h.New(s), server
 }
 
 // say writes an answer of a status, at once.

@@ -100,7 +100,7 @@ func (h HTTP) redirects(t *testing.T) {
 	require.Equal(t, allText, resp.Message.Text())
 	require.Len(t, got.bodies, 2)
 	require.Equal(t, got.bodies[0], got.bodies[1])
-	require.Contains(t, fmt.Sprint(got.heads[1]), secret)
+	require.Contains(t, fmt.Sprint(got.last.Header), secret)
 }
 
 // A redirect that leads nowhere is asked once, however often a request may be tried.
@@ -216,7 +216,7 @@ func (failing) RoundTrip(*http.Request) (*http.Response, error) {
 
 // A tool whose schema the server refuses is left out, and named.
 func (h HTTP) refusedTools(t *testing.T) {
-	var got *received
+	var got *Server
 	var c llmclient.Client
 	var bodies []string
 	c, got = h.serve(t, Settings{}, func(w http.ResponseWriter, _ *http.Request) {

@@ -144,10 +144,10 @@ func readAll(t *testing.T, all []recording) (exchanges int) {
 type pathKey struct{}
 
 func readExchange(ctx context.Context, t *testing.T, client *openaichat.Client, want reading, code llmclient.Code, status int, stream bool) {
-	var got pieces
+	heard := map[llmclient.DeltaKind]string{}
 	var onDelta func(llmclient.Delta)
 	if stream {
-		onDelta = got.add
+		onDelta = func(d llmclient.Delta) { heard[d.Kind] += d.Text }
 	}
 	resp, err := client.Complete(ctx, hello(), onDelta)
 	if code != "" {
@@ -175,8 +175,8 @@ func readExchange(ctx context.Context, t *testing.T, client *openaichat.Client, 
 		}
 	}
 	if stream {
-		require.Equal(t, want.text, got.join(llmclient.DeltaText))
-		require.Equal(t, want.thought, got.join(llmclient.DeltaThought))
+		require.Equal(t, want.text, heard[llmclient.DeltaText])
+		require.Equal(t, want.thought, heard[llmclient.DeltaThought])
 	}
 	require.Equal(t, want.model, resp.Model)
 }

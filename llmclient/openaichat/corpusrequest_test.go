@@ -66,7 +66,7 @@ func compareRequest(t *testing.T, s *server, recorded map[string]any) {
 	}
 	_, err := client.Complete(context.Background(), req, onDelta)
 	require.NoError(t, err)
-	sent, _ := s.sent()
+	sent, _ := s.Sent()
 	var got map[string]any
 	require.NoError(t, json.Unmarshal([]byte(sent), &got))
 	require.Equal(t, canonical(recorded), canonical(got))

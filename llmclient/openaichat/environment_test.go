@@ -41,13 +41,13 @@ func TestNoEnvironment(t *testing.T) {
 			require.NoError(t, err)
 			_, err = c.Complete(t.Context(), hello(), nil)
 			require.NoError(t, err)
-			_, head := s.sent()
+			_, head := s.Sent()
 			require.NotContains(t, headText(t, head), "canary")
 			require.Equal(t, key, strings.TrimPrefix(head.Get("Authorization"), "Bearer "))
-			require.Equal(t, "/v1/chat/completions", s.path)
+			require.Equal(t, "/v1/chat/completions", s.Path())
 		}
 	}
-	require.Empty(t, other.path)
+	require.Empty(t, other.Path())
 	http.DefaultTransport.(*http.Transport).CloseIdleConnections()
 }
 
@@ -76,7 +76,7 @@ func TestEnvironment(t *testing.T) {
 		require.NoError(t, err)
 		_, err = c.Complete(t.Context(), hello(), nil)
 		require.NoError(t, err)
-		_, head := s.sent()
+		_, head := s.Sent()
 		return head
 	}
 	head := ask()

@@ -2,18 +2,13 @@ package openaichat_test
 
 import (
 	"bytes"
-	"context"
 	"encoding/json"
-	"errors"
 	"strings"
 	"testing"
-	"unicode/utf8"
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/segue-go/segue/llmclient"
 	"github.com/segue-go/segue/llmclient/openaichat"
-	"github.com/segue-go/segue/messages"
 )
 
 // FuzzJSON compares the scanner with encoding/json.
@@ -166,44 +161,6 @@ func FuzzAnswer(f *testing.F) {
 		f.Add([]byte(seed))
 	}
 	f.Fuzz(func(t *testing.T, body []byte) {
-		client := benchClient(t, "http://server.test", canned{"text/event-stream", string(body)})
-		var got pieces
-		resp, err := client.Complete(context.Background(), &llmclient.Request{Model: "m", Messages: messages.History{messages.UserText("x")}}, got.add)
-		if err != nil {
-			var e *llmclient.Error
-			require.True(t, errors.As(err, &e))
-			require.NotEmpty(t, e.Code)
-			require.True(t, utf8.ValidString(e.Error()), e.Error())
-			checkMessage(t, e.Partial)
-			return
-		}
-		require.Equal(t, resp.Message.Text(), got.join(llmclient.DeltaText))
-		require.Equal(t, resp.Message.Thought(), got.join(llmclient.DeltaThought))
-		require.True(t, utf8.ValidString(resp.Message.Text()))
-		require.NotEmpty(t, resp.Finish)
-		require.Equal(t, resp.Finish == llmclient.FinishToolCalls, resp.Finish != llmclient.FinishLength && resp.Finish != llmclient.FinishContentFilter && len(resp.Message.Calls()) > 0)
-		checkMessage(t, resp.Message)
+		provider().Answer(t, body)
 	})
-}
-
-func checkMessage(t *testing.T, m messages.Assistant) {
-	ids := map[string]bool{}
-	for _, c := range m.Calls() {
-		require.NotEmpty(t, c.ID)
-		require.False(t, ids[c.ID], "ids are unique")
-		require.NotEmpty(t, c.Arguments)
-		ids[c.ID] = true
-	}
-	for name, raw := range m.Extras {
-		require.True(t, json.Valid(raw), name)
-	}
-	for _, part := range m.Content {
-		said, _ := part.(messages.Text)
-		for _, c := range said.Citations {
-			require.True(t, json.Valid(c.Raw))
-			require.True(t, c.URL != "" || c.FileID != "")
-			require.True(t, 0 <= c.Start && c.Start <= c.End && c.End <= len(said.Text), "%d to %d of %q", c.Start, c.End, said.Text)
-			require.True(t, utf8.ValidString(said.Text[c.Start:c.End]))
-		}
-	}
 }

@@ -67,13 +67,13 @@ func TestStream_OnDeltaComesAsItArrives(t *testing.T) {
 		}
 		_, _ = io.WriteString(w, events(chunk(``, `"finish_reason":"stop"`), "[DONE]"))
 	})
-	var got pieces
+	var got []llmclient.Delta
 	resp, err := newClient(t, s).Complete(context.Background(), hello(), func(d llmclient.Delta) {
-		got.add(d)
+		got = append(got, d)
 		step <- struct{}{} // the server continues only after the delta has arrived
 	})
 	require.NoError(t, err)
-	require.Equal(t, []llmclient.Delta{{Kind: llmclient.DeltaThought, Text: "h"}, {Kind: llmclient.DeltaText, Text: "a"}, {Kind: llmclient.DeltaText, Text: "b"}}, got.list)
+	require.Equal(t, []llmclient.Delta{{Kind: llmclient.DeltaThought, Text: "h"}, {Kind: llmclient.DeltaText, Text: "a"}, {Kind: llmclient.DeltaText, Text: "b"}}, got)
 	require.Equal(t, []messages.AssistantContent{messages.Thought{Text: "h"}, messages.Text{Text: "ab"}}, resp.Message.Content)
 }
 
@@ -103,9 +103,9 @@ func TestClient_ManyAtOnceDoNotMix(t *testing.T) {
 		go func() {
 			name := fmt.Sprintf("n%d", i)
 			for range 20 {
-				var got pieces
-				resp, err := client.Complete(context.WithValue(context.Background(), nameKey{}, name), hello(), got.add)
-				if err == nil && (resp.Message.Text() != name+name || got.join(llmclient.DeltaText) != name+name) {
+				heard := ""
+				resp, err := client.Complete(context.WithValue(context.Background(), nameKey{}, name), hello(), func(d llmclient.Delta) { heard += d.Text })
+				if err == nil && (resp.Message.Text() != name+name || heard != name+name) {
 					err = errors.New(name + " got " + resp.Message.Text())
 				}
 				if err != nil {

@@ -186,7 +186,7 @@ func prefixRun(t *testing.T, set strategy.Set, name string, seed uint64, declare
 	model := whim{rand.New(rand.NewPCG(seed, 1)), strings.HasSuffix(name, "that compacts")}
 	var s *server
 	s = serve(t, func(rw http.ResponseWriter, _ *http.Request) {
-		body, _ := s.sent()
+		body, _ := s.Sent()
 		model.answer(rw, []byte(body))
 	})
 	reasoning := []openaichat.Reasoning{openaichat.ReasoningAuto, openaichat.ReasoningNever, openaichat.ReasoningAlways}[seed%3]
@@ -198,7 +198,7 @@ func prefixRun(t *testing.T, set strategy.Set, name string, seed uint64, declare
 			if !ok {
 				return answer, err
 			}
-			text, _ := s.sent()
+			text, _ := s.Sent()
 			now := new(sentBody)
 			if err := json.Unmarshal([]byte(text), now); err != nil {
 				problems = append(problems, err.Error())

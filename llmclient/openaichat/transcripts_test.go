@@ -129,7 +129,7 @@ func holdAgain(t *testing.T, c *conversation) (compared int) {
 	var last *sentBody
 	var s *server
 	s = serve(t, func(w http.ResponseWriter, _ *http.Request) {
-		body, _ := s.sent()
+		body, _ := s.Sent()
 		now := new(sentBody)
 		if err := json.Unmarshal([]byte(body), now); err != nil {
 			t.Error(err)

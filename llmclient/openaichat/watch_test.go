@@ -31,7 +31,7 @@ func TestWatch(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, "two three", resp.Message.Text())
 	require.Equal(t, []string{"one ", "two ", "three"}, came)
-	body, _ := s.sent()
+	body, _ := s.Sent()
 	require.Contains(t, body, `"stream":true`)
 
 	var shown []string
@@ -59,7 +59,7 @@ func TestWatch_refused(t *testing.T) {
 			var s *server
 			var bodies []string
 			s = serve(t, func(w http.ResponseWriter, _ *http.Request) {
-				body, _ := s.sent()
+				body, _ := s.Sent()
 				bodies = append(bodies, body)
 				w.Header().Set("Content-Type", "application/json")
 				if strings.Contains(body, `"stream":true`) {

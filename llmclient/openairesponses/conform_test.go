@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/segue-go/segue/internal/prove"
 	"github.com/segue-go/segue/llmclient"
 	"github.com/segue-go/segue/llmclient/llmclienttest"
 	"github.com/segue-go/segue/llmclient/openairesponses"
@@ -86,10 +87,11 @@ func TestConformance(t *testing.T) {
 	})
 }
 
-func TestHTTP(t *testing.T) {
+// provider is what the tests of all clients over HTTP need to know of this one.
+func provider() llmclienttest.HTTP {
 	said := speech{items: []part{text("half", ", and whole")}}
 	all := said.events()
-	llmclienttest.HTTP{
+	return llmclienttest.HTTP{
 		New: func(s llmclienttest.Settings) llmclient.Client {
 			return openairesponses.MustNew(openairesponses.Config{
 				Model: "test-model", APIKey: s.Key, BaseURL: s.URL + "/v1", NoEnvironment: true, HTTPClient: s.Client,
@@ -98,5 +100,29 @@ func TestHTTP(t *testing.T) {
 		},
 		Whole: said.whole(), Half: stream(all[:5]...), Rest: stream(all[5:]...),
 		Refusal: `{"error":{"message":"Invalid schema for function 'odd': 'nothing' is not a type.","type":"invalid_request_error","param":"tools[1].parameters","code":"invalid_function_parameters"}}`,
-	}.Run(t)
+		Replies: []string{stream(everything().events()...), everything().whole()}, Step: prove.DepthOr(7, 1),
+		Turns: []string{
+			speech{items: []part{thought("1", "let me ", "see"), toolCall("a", "f", `{"x": [1, 2]}`)}}.whole(),
+			speech{items: []part{thought("2"), text("so"), toolCall("b", "f", "{}"), toolCall("c", "g", `{"cut`)}}.whole(),
+			speech{items: []part{toolCall("d", "f", ""), thought("3")}}.whole(),
+			speech{items: []part{text("")}}.whole(),
+			speech{items: []part{thought("4"), text("an ans")}, status: "incomplete", reason: "max_output_tokens"}.whole(),
+			speech{items: []part{text("the end")}}.whole(),
+		},
+		Body: []string{"input", "tools"},
+	}
 }
+
+// everything is a reply with everything in it.
+func everything() speech {
+	return speech{
+		items: []part{
+			thought("enc1", "I look ", "at both."), text("Both ", "at once: ä."), toolCall("a", "f", `{"x"`, `:1}`),
+			{kind: "web_search_call", id: "ws_1", rest: `,"status":"completed","action":{"type":"search","query":"q"}`},
+			thought("enc2"), toolCall("b", "g", `{"y":12}`),
+		},
+		usage: `{"input_tokens":3,"input_tokens_details":{"cached_tokens":1},"output_tokens":4,"output_tokens_details":{"reasoning_tokens":2},"total_tokens":7}`,
+	}
+}
+
+func TestHTTP(t *testing.T) { provider().Run(t) }

@@ -19,7 +19,7 @@ func sentFor(t *testing.T, req *llmclient.Request, change ...func(*openairespons
 	s := sayJSON(t, speech{}.whole())
 	_, err := newClient(t, s, change...).Complete(t.Context(), req, nil)
 	require.NoError(t, err)
-	body, _ := s.sent()
+	body, _ := s.Sent()
 	return body
 }
 
@@ -37,10 +37,10 @@ func TestRequest_plain(t *testing.T) {
 	s := sayJSON(t, speech{}.whole())
 	_, err := ask(t, s)
 	require.Nil(t, err)
-	body, head := s.sent()
+	body, head := s.Sent()
 	require.Contains(t, body, `"stream":true`)
 	require.Equal(t, "text/event-stream", head.Get("Accept"))
-	require.Equal(t, "/v1/responses", s.path)
+	require.Equal(t, "/v1/responses", s.Path())
 }
 
 func TestRequest_everything(t *testing.T) {
@@ -213,7 +213,7 @@ func TestRequest_refusedBeforeSending(t *testing.T) {
 		require.ErrorContains(t, err, want)
 		require.ErrorContains(t, err, "openairesponses: ")
 		require.Equal(t, llmclient.CodeBadRequest, llmclient.CodeOf(err))
-		require.Empty(t, s.path, "nothing was sent")
+		require.Empty(t, s.Path(), "nothing was sent")
 	}
 	req := extra("text", `{"format":{"type":"json_object"}}`)
 	require.Contains(t, sentFor(t, req), `"text":{"format":{"type":"json_object"}}`)

@@ -3,23 +3,16 @@ package openairesponses_test
 import (
 	"bytes"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io"
 	"math/rand/v2"
 	"regexp"
 	"slices"
-	"strings"
 	"testing"
-	"testing/iotest"
-	"unicode/utf8"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/segue-go/segue/internal/prove"
-	"github.com/segue-go/segue/llmclient"
 	"github.com/segue-go/segue/llmclient/openairesponses"
-	"github.com/segue-go/segue/messages"
 )
 
 // FuzzDecode compares the decoder of events with encoding/json.
@@ -60,31 +53,8 @@ func FuzzAnswer(f *testing.F) {
 		f.Add([]byte(seed))
 	}
 	f.Fuzz(func(t *testing.T, body []byte) {
-		checkAnswer(t, body)
+		provider().Answer(t, body)
 	})
-}
-
-func checkAnswer(t *testing.T, body []byte) {
-	t.Helper()
-	client := newClient(t, nowhere(), from(func() io.Reader { return bytes.NewReader(body) }))
-	var got pieces
-	resp, err := client.Complete(t.Context(), hello(), got.add)
-	if err != nil {
-		var e *llmclient.Error
-		require.True(t, errors.As(err, &e))
-		require.NotEmpty(t, e.Code)
-		require.True(t, utf8.ValidString(e.Error()), e.Error())
-		checkMessage(t, e.Partial)
-		return
-	}
-	require.Equal(t, resp.Message.Text(), got.join(llmclient.DeltaText))
-	require.Equal(t, resp.Message.Thought(), got.join(llmclient.DeltaThought))
-	require.True(t, utf8.ValidString(resp.Message.Text()))
-	require.NotEmpty(t, resp.Finish)
-	cut := resp.Finish == llmclient.FinishLength || resp.Finish == llmclient.FinishContentFilter
-	require.Equal(t, resp.Finish == llmclient.FinishToolCalls, !cut && len(resp.Message.Calls()) > 0)
-	checkMessage(t, resp.Message)
-	sentFor(t, &llmclient.Request{Messages: messages.History{messages.UserText("x"), resp.Message}})
 }
 
 // Streams whose events are left out, repeated, swapped or given to other items keep the promises.
@@ -109,46 +79,6 @@ func TestAnswer_shuffledEvents(t *testing.T) {
 				list[i] = at.ReplaceAllString(list[i], fmt.Sprintf(`"output_index":%d`, random.IntN(8)))
 			}
 		}
-		checkAnswer(t, []byte(stream(append(list, all[len(all)-1])...)))
-	}
-}
-
-// However a stream is cut into pieces, it is the same reply.
-func TestStream_inPiecesOfAnySize(t *testing.T) {
-	body := stream(everything().events()...)
-	want, err := ask(t, nowhere(), from(func() io.Reader { return strings.NewReader(body) }))
-	require.Nil(t, err)
-	for _, cut := range []func(io.Reader) io.Reader{iotest.OneByteReader, iotest.HalfReader, iotest.DataErrReader} {
-		resp, err := ask(t, nowhere(), from(func() io.Reader { return cut(strings.NewReader(body)) }))
-		require.Equal(t, want, must(t, resp, err))
-	}
-}
-
-func checkMessage(t *testing.T, m messages.Assistant) {
-	ids := map[string]bool{}
-	for _, c := range m.Content {
-		var extras messages.Extras
-		switch c := c.(type) {
-		case messages.ToolCall:
-			require.NotEmpty(t, c.ID)
-			require.False(t, ids[c.ID], "ids are unique")
-			require.NotEmpty(t, c.Arguments)
-			ids[c.ID] = true
-			extras = c.Extras
-		case messages.Thought:
-			extras = c.Extras
-		case messages.Text:
-			for _, cited := range c.Citations {
-				require.LessOrEqual(t, 0, cited.Start)
-				require.LessOrEqual(t, cited.Start, cited.End)
-				require.LessOrEqual(t, cited.End, len(c.Text))
-			}
-		}
-		for name, raw := range extras {
-			require.True(t, json.Valid(raw), name)
-		}
-	}
-	for name, raw := range m.Extras {
-		require.True(t, json.Valid(raw), name)
+		provider().Answer(t, []byte(stream(append(list, all[len(all)-1])...)))
 	}
 }

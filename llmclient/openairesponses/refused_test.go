@@ -20,7 +20,7 @@ func refusing(t *testing.T, word, failure string, asked *int) *server {
 	var s *server
 	s = serve(t, func(w http.ResponseWriter, _ *http.Request) {
 		*asked++
-		body, _ := s.sent()
+		body, _ := s.Sent()
 		w.Header().Set("Content-Type", "application/json")
 		if strings.Contains(body, word) {
 			w.WriteHeader(http.StatusBadRequest)
@@ -48,13 +48,13 @@ func TestModelsThatDoNotReason(t *testing.T) {
 		require.Equal(t, "ok", resp.Message.Text())
 		require.Equal(t, i+2, asked, "only the first request is made twice")
 	}
-	body, _ := s.sent()
+	body, _ := s.Sent()
 	require.NotContains(t, body, "include")
 	req := reasoned()
 	req.Extras = messages.Extras{"include": json.RawMessage(`["web_search_call.action.sources","reasoning.encrypted_content"]`)}
 	_, err := client.Complete(t.Context(), req, nil)
 	require.NoError(t, err)
-	body, _ = s.sent()
+	body, _ = s.Sent()
 	require.Contains(t, body, `"include":["web_search_call.action.sources"]`)
 }
 
@@ -65,7 +65,7 @@ func TestReasoningOfAnotherServer(t *testing.T) {
 	_, err := newClient(t, s).Complete(t.Context(), reasoned(), nil)
 	require.NoError(t, err)
 	require.Equal(t, 2, asked)
-	body, _ := s.sent()
+	body, _ := s.Sent()
 	require.Contains(t, body, `"include":["reasoning.encrypted_content"]`)
 	require.NotContains(t, body, `"type":"reasoning"`)
 
@@ -83,7 +83,7 @@ func TestReasoningOfAnotherServer(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, 3, asked, "what was refused is remembered")
 	require.Empty(t, resp.Attempts)
-	body, _ = s.sent()
+	body, _ = s.Sent()
 	require.Contains(t, body, `"rs_2"`, "reasoning that came since goes back")
 
 	asked = 0
@@ -117,7 +117,7 @@ func TestInput_callsOfOtherProviders(t *testing.T) {
 			Name string
 		}
 	}
-	text, _ := s.sent()
+	text, _ := s.Sent()
 	require.NoError(t, json.Unmarshal([]byte(text), &body))
 	require.Equal(t, []string{"list_users", "_", "f"}, []string{body.Input[1].Name, body.Input[2].Name, body.Input[3].Name})
 	require.Equal(t, long, body.Input[1].ID)

@@ -100,7 +100,7 @@ func TestReply_twoMessages(t *testing.T) {
 			s := refusing(t, "nothing", "", new(int))
 			_, err := newClient(t, s).Complete(t.Context(), &llmclient.Request{Messages: messages.History{messages.UserText("a"), resp.Message, messages.UserText("b")}}, nil)
 			require.NoError(t, err)
-			sent, _ = s.sent()
+			sent, _ = s.Sent()
 			require.Contains(t, sent, `"content":"I look."`)
 			require.Contains(t, sent, `"content":"It is é."`)
 		})
