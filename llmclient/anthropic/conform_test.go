@@ -10,6 +10,8 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/anthropics/anthropic-sdk-go/option"
+
 	"github.com/segue-go/segue/internal/prove"
 	"github.com/segue-go/segue/llmclient"
 	"github.com/segue-go/segue/llmclient/anthropic"
@@ -112,6 +114,7 @@ func provider() llmclienttest.HTTP {
 			return anthropic.MustNew(anthropic.Config{
 				Model: "m1", APIKey: s.Key, BaseURL: s.URL, NoEnvironment: true, HTTPClient: s.Client,
 				MaxRetries: s.Retries, IdleTimeout: s.Idle, MaxResponse: s.MaxResponse,
+				Options: []option.RequestOption{option.WithHeader("X-Gateway", s.Header), option.WithQuery("key", s.Query)},
 			})
 		},
 		Whole: whole(`{"type":"text","text":"half, and whole"}`, "end_turn"), Half: events(said[:4]...), Rest: events(said[4:]...),

@@ -43,6 +43,8 @@ type Settings struct {
 	Retries     int
 	Idle        time.Duration
 	MaxResponse int64
+
+	Header, Query string // secrets that the program sends too, in a header and a parameter of its own
 }
 
 // Run checks in subtests what clients over HTTP have in common: limits of time and size, ends of
@@ -89,7 +91,10 @@ func ask(ctx context.Context, c llmclient.Client, stream bool) (*llmclient.Respo
 func (h HTTP) serve(t *testing.T, s Settings, answer http.HandlerFunc) (llmclient.Client, *Server) {
 	t.Helper()
 	server := Serve(t, answer)
-	s.URL, s.Key = server.URL, secret
+	s.URL = server.URL
+	if s.Key == "" {
+		s.Key = secret
+	}
 	if s.Client == nil {
 		s.Client = server.Client()
 	}

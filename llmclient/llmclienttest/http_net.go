@@ -1,6 +1,8 @@
 package llmclienttest
 
 import (
+	"cmp"
+	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -178,33 +180,62 @@ func (h HTTP) retries(t *testing.T) {
 	require.Equal(t, 2*time.Second, err.RetryAfter)
 }
 
-// Whatever a server or a transport repeats of the key, no error has it.
+// Whatever a server or a transport repeats of the key, and wherever, no error has it: where a text is
+// cut, at its end, in escapes.
 func (h HTTP) secrets(t *testing.T) {
-	quoted := func(text string) string {
-		b, _ := json.Marshal(text)
-		return string(b)
-	}
+	const odd = `sk-canary/+0123&456<789>"abcdefghijklmnop`
+	s := Settings{Header: "header-canary-value", Query: "query-canary-value"}
 	for _, repeat := range []func(*http.Request) string{
 		func(*http.Request) string { return "you sent " + secret },
 		func(r *http.Request) string { return fmt.Sprint("you sent ", r.Header, r.URL) },
 		func(*http.Request) string { return strings.Repeat("x", 290) + secret },
 	} {
-		for _, form := range []string{"%s", `{"error":{"message":%q,"type":%q}}`, `{"message":%q}`, "event: error\ndata: {\"error\":{\"message\":%q}}\n\n", h.Half + "data: {%s\n\n", "<html>%s"} {
-			for _, status := range []int{http.StatusOK, http.StatusUnauthorized, http.StatusInternalServerError} {
-				c, _ := h.serve(t, Settings{}, func(w http.ResponseWriter, r *http.Request) {
-					w.Header().Set("X-Request-Id", secret)
-					w.Header().Set("Request-Id", secret)
-					say(w, status, strings.NewReplacer("%s", repeat(r), "%q", quoted(repeat(r))).Replace(form))
-				})
-				_, err := ask(t.Context(), c, true)
-				require.NotNil(t, err)
-				require.NotContains(t, fmt.Sprintf("%v %+v %s %s", err, err, err.Type, err.RequestID), "canary", "%s %d", form, status)
-			}
+		h.keepsSecret(t, s, repeat)
+	}
+	s.Key = odd
+	for _, pad := range []int{0, 60, 270, 300 - len(odd) + 1, 290, 480, 500, 1965, 1999, 2000 - len(odd) + 1} {
+		h.keepsSecret(t, s, func(*http.Request) string {
+			return strings.Repeat("x", pad) + odd + " tail " + strings.Repeat("y", 3000)
+		})
+	}
+	half, _ := h.serve(t, Settings{Idle: time.Minute}, func(w http.ResponseWriter, r *http.Request) {
+		_, _ = io.WriteString(w, "no such key: "+secret[:len(secret)-2])
+		w.(http.Flusher).Flush()
+		<-r.Context().Done() // of a text that comes in pieces only the first may be read
+	})
+	_, err := ask(t.Context(), half, false)
+	require.ErrorContains(t, err, "no such key: [redacted]")
+	require.NotContains(t, err.Error(), "canary")
+	fails := h.New(Settings{URL: "http://nowhere.test", Key: secret, Retries: -1, Client: &http.Client{Transport: failing{}}})
+	_, err = ask(t.Context(), fails, false)
+	require.ErrorContains(t, err, "cannot send [redacted]")
+}
+
+// keepsSecret has a server repeat something in every form.
+func (h HTTP) keepsSecret(t *testing.T, s Settings, repeat func(*http.Request) string) {
+	t.Helper()
+	key := cmp.Or(s.Key, secret)
+	for _, form := range []string{
+		"%s", `{"error":{"message":%q,"type":%q}}`, `{"message":%q}`, `{"detail":[{"msg":%q}]}`, `{"cut":%q`, "<html>%s", h.Half + "data: {%s\n\n",
+		`{"error":{"message":"x","code":"tool_use_failed","failed_generation":%q}}`, "event: error\ndata: {\"error\":{\"message\":%q}}\n\n",
+	} {
+		for _, status := range []int{http.StatusOK, http.StatusTemporaryRedirect, http.StatusBadRequest, http.StatusUnauthorized, http.StatusInternalServerError} {
+			c, _ := h.serve(t, s, func(w http.ResponseWriter, r *http.Request) {
+				quoted, _ := json.Marshal(repeat(r))
+				w.Header().Set("X-Request-Id", key)
+				w.Header().Set("Request-Id", key)
+				if key == secret { // another one would be written otherwise there
+					w.Header().Set("Location", "http://other.test/"+key+"?"+r.URL.RawQuery)
+				}
+				say(w, status, strings.NewReplacer("%s", repeat(r), "%q", string(quoted)).Replace(form))
+			})
+			_, err := ask(t.Context(), c, true)
+			require.NotNil(t, err)
+			said := fmt.Sprintf("%v %+v %#v %v %s %s %s", err, err, err, errors.Unwrap(err), err.Type, err.RequestID, err.Generated)
+			require.NotContains(t, said, "canary", "%s %d", form, status)
+			require.NotContains(t, said, base64.StdEncoding.EncodeToString([]byte(key)))
 		}
 	}
-	fails := h.New(Settings{URL: "http://nowhere.test", Key: secret, Retries: -1, Client: &http.Client{Transport: failing{}}})
-	_, err := ask(t.Context(), fails, false)
-	require.ErrorContains(t, err, "cannot send [redacted]")
 }
 
 // failing is a transport that says what it could not send.

@@ -4,6 +4,8 @@ import (
 	"strconv"
 	"testing"
 
+	"github.com/openai/openai-go/v3/option"
+
 	"github.com/segue-go/segue/internal/prove"
 	"github.com/segue-go/segue/llmclient"
 	"github.com/segue-go/segue/llmclient/llmclienttest"
@@ -21,6 +23,7 @@ func provider() llmclienttest.HTTP {
 			return openaichat.MustNew(openaichat.Config{
 				Model: "test-model", APIKey: s.Key, BaseURL: s.URL + "/v1", NoEnvironment: true, HTTPClient: s.Client,
 				MaxRetries: s.Retries, IdleTimeout: s.Idle, MaxResponse: s.MaxResponse,
+				Options: []option.RequestOption{option.WithHeader("X-Gateway", s.Header), option.WithQuery("key", s.Query)},
 			})
 		},
 		Whole: whole(`"content":"half, and whole"`, `"stop"`),

@@ -9,6 +9,8 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/openai/openai-go/v3/option"
+
 	"github.com/segue-go/segue/internal/prove"
 	"github.com/segue-go/segue/llmclient"
 	"github.com/segue-go/segue/llmclient/llmclienttest"
@@ -96,6 +98,7 @@ func provider() llmclienttest.HTTP {
 			return openairesponses.MustNew(openairesponses.Config{
 				Model: "test-model", APIKey: s.Key, BaseURL: s.URL + "/v1", NoEnvironment: true, HTTPClient: s.Client,
 				MaxRetries: s.Retries, IdleTimeout: s.Idle, MaxResponse: s.MaxResponse,
+				Options: []option.RequestOption{option.WithHeader("X-Gateway", s.Header), option.WithQuery("key", s.Query)},
 			})
 		},
 		Whole: said.whole(), Half: stream(all[:5]...), Rest: stream(all[5:]...),

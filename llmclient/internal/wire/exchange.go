@@ -178,6 +178,7 @@ func (x *Exchange) Clean(err *llmclient.Error) *llmclient.Error {
 			hidden.addURL(req.URL)
 		}
 	}
+	hidden.clean(err) // before a text is cut within a secret
 	if hint := x.hint(err); hint != "" {
 		err.Message = strings.TrimPrefix(textcut.Short(err.Message, maxMessage)+" ("+hint+")", " ")
 	}
