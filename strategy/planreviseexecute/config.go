@@ -51,8 +51,8 @@ type Config struct {
 	Results    Results           `json:"results,omitempty"`    // the results that a step receives; "" means ResultsAuto
 	MaxResult  int               `json:"max_result,omitempty"` // bytes of each result that a step, a revision or the synthesis is told; 0 means 4096, negative means all
 
-	// ExecutorLimits are the limits of the steps that an executor works on, by its name, instead of
-	// StepLimits.
+	// ExecutorLimits are the limits of the steps that an executor works on, by its name. Zero fields
+	// mean those of StepLimits.
 	ExecutorLimits map[string]delegation.Limits `json:"executor_limits,omitempty"`
 
 	Answer Answer `json:"answer,omitempty"` // the source of the result; "" means AnswerLast

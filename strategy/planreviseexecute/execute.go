@@ -71,10 +71,14 @@ func (s *planReviseExecute) delegation() (d nextstep.Delegate, err error) {
 
 // limitsOf returns the limits of the steps that an executor works on.
 func (s *settings) limitsOf(executor string) delegation.Limits {
-	if own, ok := s.ExecutorLimits[executor]; ok {
-		return own
+	own, usual := s.ExecutorLimits[executor], s.StepLimits
+	return delegation.Limits{
+		Depth: cmp.Or(own.Depth, usual.Depth), Steps: cmp.Or(own.Steps, usual.Steps),
+		ModelCalls: cmp.Or(own.ModelCalls, usual.ModelCalls), ToolCalls: cmp.Or(own.ToolCalls, usual.ToolCalls),
+		InputTokens: cmp.Or(own.InputTokens, usual.InputTokens), OutputTokens: cmp.Or(own.OutputTokens, usual.OutputTokens),
+		TotalTokens: cmp.Or(own.TotalTokens, usual.TotalTokens), Cost: cmp.Or(own.Cost, usual.Cost),
+		Duration: cmp.Or(own.Duration, usual.Duration), Handoffs: cmp.Or(own.Handoffs, usual.Handoffs),
 	}
-	return s.StepLimits
 }
 
 // ProcessDelegationResult implements strategy.Strategy.

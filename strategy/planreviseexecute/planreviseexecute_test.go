@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"reflect"
 	"strings"
 	"testing"
 
@@ -118,6 +119,20 @@ func TestShare(t *testing.T) {
 			sees := fmt.Sprint(child.Messages)
 			require.Equal(t, want == machine.ShareAll, strings.Contains(sees, "secret of the parent"))
 		})
+	}
+}
+
+// Each field of the limits of an executor comes before that of all steps.
+func TestExecutorLimits(t *testing.T) {
+	var usual, own delegation.Limits
+	for i := range reflect.TypeFor[delegation.Limits]().NumField() {
+		reflect.ValueOf(&usual).Elem().Field(i).SetInt(2)
+		reflect.ValueOf(&own).Elem().Field(i).SetInt(int64(i % 2))
+	}
+	said := pre.New(pre.Config{StepLimits: usual, ExecutorLimits: map[string]delegation.Limits{"complete-task": own}})().(strategy.Bounder).Bounds()
+	has := reflect.ValueOf(said.Delegates[0].Limits)
+	for i := range has.NumField() {
+		require.EqualValues(t, 2-i%2, has.Field(i).Int(), has.Type().Field(i).Name)
 	}
 }
 

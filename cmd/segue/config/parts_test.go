@@ -90,7 +90,7 @@ default: plan
 	require.Contains(t, made.Strategies, "critic")
 	said, own := made.Strategies["plan"]().(strategy.Bounder).Bounds(), []string{"read_file"}
 	require.Equal(t, []strategy.Child{
-		{Strategy: "writer", Tools: own, Limits: delegation.Limits{Steps: 5}}, {Strategy: "coder", Tools: own, Limits: delegation.Limits{ModelCalls: 9}},
+		{Strategy: "writer", Tools: own, Limits: delegation.Limits{Steps: 5}}, {Strategy: "coder", Tools: own, Limits: delegation.Limits{Steps: 5, ModelCalls: 9}},
 	}, said.Delegates)
 	require.Equal(t, []strategy.Child{{Strategy: "critic", Tools: own, Limits: delegation.Limits{ModelCalls: 2}}}, said.Children["reviewing_plan"])
 }
