@@ -3,6 +3,7 @@ package temporal
 import (
 	"cmp"
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"strings"
@@ -101,12 +102,17 @@ func (e *Engine) options(key checkpoint.Key) client.StartWorkflowOptions {
 	}
 }
 
-// workflowID returns the id of the workflow of a run. It is different for different keys.
+// workflowID returns the id of the workflow of a run. It is different for different keys. Temporal
+// takes printable ASCII, of at most 1,000 bytes: instead of all else it is a digest.
 func workflowID(key checkpoint.Key) string {
-	if key.Namespace == "" && !strings.HasPrefix(key.Run, "/") {
-		return key.Run
+	id := key.Run
+	if key.Namespace != "" || strings.HasPrefix(id, "/") {
+		id = "/" + strings.NewReplacer("%", "%25", "/", "%2F").Replace(key.Namespace) + "/" + id
 	}
-	return "/" + strings.NewReplacer("%", "%25", "/", "%2F").Replace(key.Namespace) + "/" + key.Run
+	if len(id) > 1000 || strings.ContainsFunc(id, func(r rune) bool { return r < ' ' || r > '~' }) {
+		return fmt.Sprintf("//%x", sha256.Sum256([]byte(id))) // all other ids that begin so begin with ///
+	}
+	return id
 }
 
 // wrapped returns an error of Temporal about a run.
