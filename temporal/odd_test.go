@@ -1,11 +1,14 @@
 package temporal
 
 import (
+	"context"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
+	sdk "go.temporal.io/sdk/temporal"
+	"go.temporal.io/sdk/workflow"
 
 	"github.com/segue-go/segue/checkpoint"
 	"github.com/segue-go/segue/machine"
@@ -31,4 +34,29 @@ func TestStart_ids(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, machine.StatusDone, res.Status)
 	}
+}
+
+// A stop at once cuts off what is in progress, also while it is unclear what became of another call.
+func TestStop_unclear(t *testing.T) {
+	began, done := make(chan struct{}, 100), make(chan struct{})
+	defer close(done)
+	s := &scene{store: new(checkpoint.Memory), steps: func() {
+		began <- struct{}{}
+		<-done
+	}}
+	e := s.engine(t, connect(t))
+	e.Activities = map[machine.EffectKind]workflow.ActivityOptions{machine.EffectTool: {
+		StartToCloseTimeout: time.Second, RetryPolicy: &sdk.RetryPolicy{InitialInterval: time.Minute},
+	}}
+	work(t, e)
+	key, err := e.Start(soon(t), task(1, "pay", "look"))
+	require.NoError(t, err)
+	<-began
+	<-began
+	time.Sleep(2 * time.Second) // pay has ended, and look waits for its next attempt
+	require.NoError(t, e.Stop(soon(t), key, "enough", true))
+	ctx, cancel := context.WithTimeout(soon(t), 20*time.Second)
+	defer cancel()
+	res, err := e.Result(ctx, key)
+	require.Equal(t, machine.StatusStopped, res.Status, "%v", err)
 }

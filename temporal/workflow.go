@@ -128,17 +128,12 @@ func (i *interpreter) answered(ctx workflow.Context, _ string) error {
 func (i *interpreter) next() (anew bool) {
 	long := workflow.GetInfo(i.ctx).GetContinueAsNewSuggested()
 	switch {
-	case i.unclear:
-		if i.quiet() { // what is in progress ends first
-			i.goOn()
-		}
-		return false
-	case i.look && !i.looking:
+	case i.look && !i.looking, i.unclear && i.quiet():
 		i.goOn()
 	case long && i.quiet():
 		return workflow.AllHandlersFinished(i.ctx)
 	}
-	if !long && (i.failures == 0 || !i.looking) {
+	if !long && !i.unclear && (i.failures == 0 || !i.looking) {
 		for _, x := range i.Effects {
 			i.start(x)
 		}
@@ -197,7 +192,8 @@ func (e *Engine) scheduling(x Effect) workflow.ActivityOptions {
 
 // goOn asks the store how the run goes on, until there is an answer.
 func (i *interpreter) goOn() {
-	j := job{Namespace: i.Namespace, Run: i.Run, Epoch: i.Epoch, After: i.Records, Unclear: i.unclear, Stop: i.stop}
+	unclear := i.unclear && i.quiet() // else what is in progress ends first
+	j := job{Namespace: i.Namespace, Run: i.Run, Epoch: i.Epoch, After: i.Records, Unclear: unclear, Stop: i.stop}
 	upto, pause := i.asked, i.pause()
 	i.looking, i.look = true, false
 	ctx := workflow.WithActivityOptions(i.ctx, workflow.ActivityOptions{
