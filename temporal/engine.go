@@ -126,7 +126,7 @@ func wrapped(key checkpoint.Key, err error) error {
 // Answer replies to a wait of a run. The reply goes to the inbox of the run in the store, which
 // checks it as [orchestrator.Orchestrator.Answer] does, with the same errors; the workflow is sent
 // the id of the wait. Answer returns when the run has taken the reply, and a
-// [*machine.ReplyError] if another came first. If no worker is there to take it, Answer returns nil
+// [*machine.ReplyError] if another, which says something else, came first. If no worker is there to take it, Answer returns nil
 // after 5 seconds: the first one that comes takes it.
 func (e *Engine) Answer(ctx context.Context, key checkpoint.Key, reply machine.Reply) error {
 	if err := e.Orchestrator.Answer(ctx, key, reply); err != nil {
@@ -141,12 +141,28 @@ func (e *Engine) Answer(ctx context.Context, key checkpoint.Key, reply machine.R
 		err = update.Get(soon, nil)
 	}
 	if refused, ok := errors.AsType[*sdk.ApplicationError](err); ok {
+		if e.hasTaken(ctx, key, &reply) {
+			return nil
+		}
 		return &machine.ReplyError{Run: key.Run, WaitID: reply.WaitID, Problem: refused.Message()}
 	}
 	if err != nil && ctx.Err() == nil {
 		return e.posted(ctx, key)
 	}
 	return wrapped(key, err)
+}
+
+// hasTaken reports whether a run has taken a reply: it may have looked into its inbox already.
+func (e *Engine) hasTaken(ctx context.Context, key checkpoint.Key, reply *machine.Reply) bool {
+	for event, err := range e.Orchestrator.Replay(ctx, key) {
+		if err != nil {
+			return false
+		}
+		if w, is := event.Detail.(machine.WaitEnded); is && w.WaitID == reply.WaitID {
+			return w.Reply != nil && *w.Reply == *reply
+		}
+	}
+	return false
 }
 
 // Note adds a text to a run, as [orchestrator.Orchestrator.Note] does, with the same errors.

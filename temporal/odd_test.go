@@ -60,3 +60,42 @@ func TestStop_unclear(t *testing.T) {
 	res, err := e.Result(ctx, key)
 	require.Equal(t, machine.StatusStopped, res.Status, "%v", err)
 }
+
+// slowInbox tells of each message that is posted, before the post has returned.
+type slowInbox struct {
+	*checkpoint.Memory
+	posted func(checkpoint.Key)
+}
+
+func (s *slowInbox) Post(ctx context.Context, m checkpoint.Message) error {
+	err := s.Memory.Post(ctx, m)
+	if err == nil {
+		s.posted(m.Key)
+	}
+	return err
+}
+
+// A reply that the run has taken because of something else, such as a Forward, is not refused.
+func TestAnswer_takenAlready(t *testing.T) {
+	store := &slowInbox{Memory: new(checkpoint.Memory)}
+	s := &scene{store: store}
+	e := s.engine(t, connect(t))
+	store.posted = func(key checkpoint.Key) {
+		require.NoError(t, e.posted(soon(t), key))
+		for {
+			if head, err := store.Head(soon(t), key); err != nil || len(head.Header.Waits) < 2 {
+				time.Sleep(100 * time.Millisecond)
+				return
+			}
+			time.Sleep(10 * time.Millisecond)
+		}
+	}
+	work(t, e)
+	key, err := e.Start(soon(t), task(1, "grant", "grant"))
+	require.NoError(t, err)
+	for len(waiting(t, e, key)) < 2 {
+		time.Sleep(10 * time.Millisecond)
+	}
+	w := waiting(t, e, key)[0]
+	require.NoError(t, e.Answer(soon(t), key, machine.Reply{WaitID: w.ID, Approve: true}))
+}
