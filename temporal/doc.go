@@ -6,7 +6,7 @@
 //
 //	w := worker.New(c, "agents", worker.Options{}) // in a worker
 //	engine.Register(w)
-//	go engine.Forward(ctx, 0)
+//	go engine.Forward(ctx, store, 0, nil)
 //	err = w.Run(worker.InterruptCh())
 //
 //	key, err := engine.Start(ctx, task)            // anywhere
