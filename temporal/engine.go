@@ -82,15 +82,34 @@ func (e *Engine) register(w worker.WorkflowRegistry) {
 // taken is an [*orchestrator.RunExistsError], unless a Start of the same task was cut off between
 // the two: it is completed. Stop, Notes and Factory of the task are not used.
 func (e *Engine) Start(ctx context.Context, task orchestrator.Task) (checkpoint.Key, error) {
+	if err := e.check(); err != nil {
+		return checkpoint.Key{}, err
+	}
 	p, err := e.Orchestrator.Begin(ctx, task)
 	if err != nil {
 		return p.Key, err
 	}
 	_, err = e.Client.ExecuteWorkflow(ctx, e.options(p.Key), workflowName, stateOf(&p))
 	if _, exists := errors.AsType[*serviceerror.WorkflowExecutionAlreadyStarted](err); exists {
-		return p.Key, &orchestrator.RunExistsError{Run: p.Key.Run, InProgress: true, Err: err}
+		return p.Key, &orchestrator.RunExistsError{Run: p.Key.Run, InProgress: !checkpoint.Status(p.Status).Ended(), Err: err}
+	}
+	if err != nil {
+		err = fmt.Errorf("it is stored, and a Start of the same task with this id, or a Forward, goes on with it: %w", err)
 	}
 	return p.Key, wrapped(p.Key, err)
+}
+
+// check returns an error if a field that an Engine needs is missing.
+func (e *Engine) check() error {
+	switch {
+	case e.Client == nil:
+		return &orchestrator.ConfigError{Field: "Engine.Client", Err: errors.New("is nil")}
+	case e.Orchestrator == nil:
+		return &orchestrator.ConfigError{Field: "Engine.Orchestrator", Err: errors.New("is nil")}
+	case e.Queue == "":
+		return &orchestrator.ConfigError{Field: "Engine.Queue", Err: errors.New("is empty")}
+	}
+	return nil
 }
 
 // options returns how the workflow of a run is started.
@@ -149,7 +168,7 @@ func (e *Engine) Answer(ctx context.Context, key checkpoint.Key, reply machine.R
 	if err != nil && ctx.Err() == nil {
 		return e.posted(ctx, key)
 	}
-	return wrapped(key, err)
+	return told(key, err)
 }
 
 // hasTaken reports whether a run has taken a reply: it may have looked into its inbox already.
@@ -181,23 +200,23 @@ func (e *Engine) Stop(ctx context.Context, key checkpoint.Key, reason string, no
 		return err
 	}
 	if now {
-		return wrapped(key, gone(e.Client.CancelWorkflow(ctx, workflowID(key), "")))
+		return told(key, e.Client.CancelWorkflow(ctx, workflowID(key), ""))
 	}
 	return e.posted(ctx, key)
 }
 
 // posted tells the workflow of a run that there is something in the inbox of the run.
 func (e *Engine) posted(ctx context.Context, key checkpoint.Key) error {
-	return wrapped(key, gone(e.Client.SignalWorkflow(ctx, workflowID(key), "", postedSignal, nil)))
+	return told(key, e.Client.SignalWorkflow(ctx, workflowID(key), "", postedSignal, nil))
 }
 
-// gone returns nil for the error that a workflow has ended or is not there yet: the store has taken
-// what was posted, and says what became of it.
-func gone(err error) error {
-	if _, is := errors.AsType[*serviceerror.NotFound](err); is {
+// told returns an error of telling a workflow what was posted. It is nil if the workflow has ended
+// or is not there yet: the store has taken what was posted, and says what became of it.
+func told(key checkpoint.Key, err error) error {
+	if _, gone := errors.AsType[*serviceerror.NotFound](err); gone || err == nil {
 		return nil
 	}
-	return err
+	return wrapped(key, fmt.Errorf("what was said to it is stored, and a Forward tells it: %w", err))
 }
 
 // Query returns what the workflow of a run knows. It needs a worker; what stands in the store needs
@@ -206,6 +225,11 @@ func (e *Engine) Query(ctx context.Context, key checkpoint.Key) (s State, err er
 	value, err := e.Client.QueryWorkflow(ctx, workflowID(key), "", stateQuery)
 	if err == nil {
 		err = value.Get(&s)
+	}
+	_, gone := errors.AsType[*serviceerror.NotFound](err)
+	_, away := errors.AsType[*serviceerror.Unavailable](err)
+	if err != nil && !gone && !away {
+		err = fmt.Errorf("does a worker poll the queue %q? %w", e.Queue, err)
 	}
 	if err != nil {
 		return s, wrapped(key, err)

@@ -2,16 +2,19 @@ package temporal
 
 import (
 	"context"
+	"errors"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
+	"go.temporal.io/sdk/client"
 	sdk "go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/workflow"
 
 	"github.com/segue-go/segue/checkpoint"
 	"github.com/segue-go/segue/machine"
+	"github.com/segue-go/segue/orchestrator"
 )
 
 // A run may have any id that a store takes, also one that is no id for Temporal.
@@ -98,4 +101,43 @@ func TestAnswer_takenAlready(t *testing.T) {
 	}
 	w := waiting(t, e, key)[0]
 	require.NoError(t, e.Answer(soon(t), key, machine.Reply{WaitID: w.ID, Approve: true}))
+}
+
+// An error says what has failed, and what is stored.
+func TestErrors(t *testing.T) {
+	s := &scene{store: new(checkpoint.Memory)}
+	e := s.engine(t, connect(t))
+	for want, broken := range map[string]*Engine{
+		"Engine.Client: is nil":       {Orchestrator: e.Orchestrator, Queue: e.Queue},
+		"Engine.Orchestrator: is nil": {Client: e.Client, Queue: e.Queue},
+		"Engine.Queue: is empty":      {Client: e.Client, Orchestrator: e.Orchestrator},
+	} {
+		key, err := broken.Start(soon(t), task(1, "look"))
+		require.ErrorContains(t, err, want)
+		require.Zero(t, key, "nothing is stored")
+	}
+
+	away, err := client.NewLazyClient(client.Options{HostPort: freeAddress(t), Logger: quiet{}})
+	require.NoError(t, err)
+	t.Cleanup(away.Close)
+	unreached := s.engine(t, away)
+	key, err := unreached.Start(soon(t), task(1, "grant"))
+	require.ErrorContains(t, err, "it is stored, and a Start of the same task with this id, or a Forward, goes on with it")
+	require.ErrorContains(t, unreached.Note(soon(t), key, "hello"), "what was said to it is stored, and a Forward tells it")
+
+	one := task(1, "look")
+	one.Run = t.Name() + time.Now().String()
+	key, err = e.Start(soon(t), one)
+	require.NoError(t, err)
+	ctx, cancel := context.WithTimeout(soon(t), 2*time.Second)
+	defer cancel()
+	_, err = e.Query(ctx, key)
+	require.ErrorContains(t, err, `does a worker poll the queue "TestErrors"?`)
+	work(t, e)
+	_, err = e.Result(soon(t), key)
+	require.NoError(t, err)
+	_, err = e.Start(soon(t), one)
+	exists, ok := errors.AsType[*orchestrator.RunExistsError](err)
+	require.True(t, ok, "%v", err)
+	require.False(t, exists.InProgress, "it has ended")
 }
