@@ -433,7 +433,11 @@ type RunExistsError struct {
 
 // Error names the run and says what to do.
 func (e *RunExistsError) Error() string {
-	if leased, ok := errors.AsType[*checkpoint.Error](e.Err); ok && !leased.Until.IsZero() {
+	leased, ok := errors.AsType[*checkpoint.Error](e.Err)
+	if ok && leased.Until.After(time.Now().Add(leaseOfEngine/2)) {
+		return fmt.Sprintf("orchestrator: run %.64q is one of another engine, which goes on with it; if that engine has lost it, take it over", e.Run)
+	}
+	if ok && !leased.Until.IsZero() {
 		return fmt.Sprintf("orchestrator: run %.64q is in progress in another process, or that has died: wait until %s, or take it over", e.Run, leased.Until.UTC().Format(time.RFC3339))
 	}
 	if errors.Is(e.Err, errNoLease) {

@@ -1,0 +1,38 @@
+package orchestrator_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/segue-go/segue/checkpoint"
+	"github.com/segue-go/segue/delegation"
+	"github.com/segue-go/segue/llmclient/scripted"
+	"github.com/segue-go/segue/orchestrator"
+	"github.com/segue-go/segue/strategy"
+	"github.com/segue-go/segue/strategy/completetask"
+)
+
+// Whoever resumes a run of another engine is told so; if it is taken over, the loop goes on with it.
+func TestResume_ofAnotherEngine(t *testing.T) {
+	store := new(checkpoint.Memory)
+	o, err := orchestrator.New(orchestrator.Config{
+		Store: store, Client: scripted.NewClient(scripted.Config{Replies: []scripted.Reply{scripted.Text("done")}}),
+		Strategies: strategy.Set{"solve": completetask.New(completetask.Config{})},
+	})
+	require.NoError(t, err)
+	s, err := o.Begin(t.Context(), orchestrator.Task{Input: delegation.Input{Goal: "x"}})
+	require.NoError(t, err)
+	how := orchestrator.Resumption{Run: s.Key.Run}
+	for _, how.TakeOver = range []bool{false, true} {
+		for _, err = range o.Resume(t.Context(), how) {
+			continue
+		}
+		if !how.TakeOver {
+			require.ErrorContains(t, err, "is one of another engine, which goes on with it; if that engine has lost it, take it over")
+		}
+	}
+	require.NoError(t, err)
+	_, err = checkpoint.Forget(t.Context(), store, s.Key)
+	require.NoError(t, err)
+}
