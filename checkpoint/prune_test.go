@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/segue-go/segue/checkpoint"
+	"github.com/segue-go/segue/internal/waittest"
 )
 
 const day = 24 * time.Hour
@@ -211,7 +212,7 @@ func TestPrune_besideResumers(t *testing.T) {
 			}
 		})
 	}
-	all.Wait()
+	waittest.All(t, &all)
 }
 
 // bare is a store without abilities.

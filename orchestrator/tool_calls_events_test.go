@@ -13,6 +13,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/segue-go/segue/checkpoint"
+	"github.com/segue-go/segue/internal/waittest"
 	"github.com/segue-go/segue/machine"
 	"github.com/segue-go/segue/messages"
 	"github.com/segue-go/segue/tools"
@@ -76,7 +77,7 @@ func TestToolCalls_progressIsBounded(t *testing.T) {
 		require.NoError(t, err)
 		if e.Kind == machine.EventToolProgress {
 			if heard++; heard == 1 {
-				<-ended // it does not wait
+				waittest.Receive(t, ended) // it does not wait
 			}
 		}
 	}

@@ -215,7 +215,7 @@ func TestTool_races(t *testing.T) {
 		seeds <- seed
 	}
 	close(seeds)
-	workers.Wait()
+	waittest.All(t, &workers)
 }
 
 // check holds the outcome of a race to what it may be.

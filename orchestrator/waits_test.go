@@ -8,6 +8,7 @@ import (
 
 	"github.com/segue-go/segue/checkpoint"
 	"github.com/segue-go/segue/delegation"
+	"github.com/segue-go/segue/internal/waittest"
 	"github.com/segue-go/segue/llmclient/scripted"
 	"github.com/segue-go/segue/machine"
 	"github.com/segue-go/segue/orchestrator"
@@ -112,7 +113,12 @@ func TestWaits_areTold(t *testing.T) {
 	inbox := solver(t, scripted.New(), stored(store), with(tools.AskUser()))
 	answered := make(chan error, 1)
 	go func() {
-		told := <-fresh
+		var told waitAt
+		select {
+		case told = <-fresh:
+		case <-t.Context().Done():
+			return
+		}
 		for w, err := range inbox.Waits(t.Context(), checkpoint.Query{All: true}) {
 			if err != nil || w.Head.Key != told.key || w.Waits[0].ID != told.wait.ID {
 				t.Error("another wait is in the store", err, w)
@@ -122,7 +128,7 @@ func TestWaits_areTold(t *testing.T) {
 	}()
 	_, err := worker.Run(t.Context(), orchestrator.Task{Namespace: "ann", Run: "r", Strategy: "solve", Input: delegation.Input{Goal: "go"}})
 	require.NoError(t, err)
-	require.NoError(t, <-answered)
+	require.NoError(t, waittest.Receive(t, answered))
 	res, err := orchestrator.Collect(worker.Resume(t.Context(), orchestrator.Resumption{Namespace: "ann", Run: "r"}))
 	require.NoError(t, err)
 	require.Equal(t, "done", res.Output.Text())

@@ -14,6 +14,7 @@ import (
 
 	"github.com/segue-go/segue/checkpoint"
 	"github.com/segue-go/segue/delegation"
+	"github.com/segue-go/segue/internal/waittest"
 	"github.com/segue-go/segue/llmclient"
 	"github.com/segue-go/segue/llmclient/scripted"
 	"github.com/segue-go/segue/machine"
@@ -154,14 +155,17 @@ func TestStop(t *testing.T) {
 			if now {
 				return scripted.Reply{Text: "late", Delay: time.Minute}
 			}
-			<-stopped
+			select {
+			case <-stopped:
+			case <-t.Context().Done():
+			}
 			return scripted.Calls(scripted.Call("look", `{"mark":"1"}`, ""))
 		}}
 		e := s.engine(t, connect(t))
 		end := work(t, e)
 		key, err := e.Start(soon(t), task(1, "look"))
 		require.NoError(t, err)
-		<-began
+		waittest.Receive(t, began)
 		require.NoError(t, e.Stop(soon(t), key, "enough", now))
 		close(stopped)
 		res, err := e.Result(soon(t), key)
@@ -250,7 +254,7 @@ func TestForward(t *testing.T) {
 		}
 	}
 	cancel()
-	require.NoError(t, <-done)
+	require.NoError(t, waittest.Receive(t, done))
 }
 
 func TestStart_again(t *testing.T) {

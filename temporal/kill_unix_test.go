@@ -21,6 +21,7 @@ import (
 	"go.temporal.io/sdk/workflow"
 
 	"github.com/segue-go/segue/checkpoint"
+	"github.com/segue-go/segue/internal/waittest"
 	"github.com/segue-go/segue/machine"
 )
 
@@ -83,7 +84,7 @@ func TestKill(t *testing.T) {
 	}()
 	ctx, cancel := context.WithCancel(t.Context())
 	var all sync.WaitGroup
-	defer all.Wait()
+	defer waittest.All(t, &all)
 	defer cancel()
 	for range 4 {
 		all.Go(func() { k.runs(ctx) })
@@ -102,7 +103,7 @@ func TestKill(t *testing.T) {
 			srv.start(t)
 		default:
 			require.NoError(t, (*w).Process.Kill())
-			_ = (*w).Wait()
+			_ = waittest.Exit(t, *w)
 			*w = begin()
 		}
 	}

@@ -4,6 +4,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/segue-go/segue/internal/waittest"
 )
 
 // One that is given the lead just as it gives up hands it on: else nobody would write any more.
@@ -18,7 +20,7 @@ func TestQueue_leadIsHandedOn(t *testing.T) {
 	q.pass()
 	require.True(t, q.leave(jobs[1]))
 	require.Len(t, jobs[2].turn, 1)
-	require.False(t, <-jobs[2].turn)
+	require.False(t, waittest.Receive(t, jobs[2].turn))
 	require.Equal(t, jobs[2:], q.take())
 	require.False(t, q.leave(jobs[3]), "it is on its way")
 	q.pass()

@@ -86,7 +86,7 @@ func TestCrash(t *testing.T) {
 	cmd, _, _ := k.begin()
 	waittest.Receive(t, k.model.asked)
 	k.model.replies <- listsFiles
-	<-k.model.asked // what came before is kept
+	waittest.Receive(t, k.model.asked) // what came before is kept
 	require.NoError(t, cmd.Process.Kill())
 	require.Error(t, waittest.Exit(t, cmd))
 	require.Equal(t, 3, k.listed().Records)

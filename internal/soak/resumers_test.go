@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/segue-go/segue/checkpoint"
+	"github.com/segue-go/segue/internal/waittest"
 	"github.com/segue-go/segue/machine"
 	"github.com/segue-go/segue/orchestrator"
 )
@@ -123,7 +124,7 @@ func TestResumers(t *testing.T) {
 		s.goOn(t)
 	}
 	for _, s := range all {
-		require.NoError(t, s.cmd.Wait())
+		require.NoError(t, waittest.Exit(t, s.cmd))
 	}
 
 	l := newLedger(dir)

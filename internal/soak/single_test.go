@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/segue-go/segue/checkpoint"
+	"github.com/segue-go/segue/internal/waittest"
 	"github.com/segue-go/segue/llmclient"
 	"github.com/segue-go/segue/llmclient/scripted"
 	"github.com/segue-go/segue/machine"
@@ -86,6 +87,7 @@ func recoverOne(ctx context.Context, p *plan) error {
 	ends := make(chan machine.RunFinished, 1)
 	over := make(chan error, 1)
 	go func() {
+		defer close(ends)
 		over <- o.Recover(ctx, orchestrator.Recovery{Every: 20 * time.Millisecond, Event: func(_ checkpoint.Key, e machine.Event) {
 			if end, ok := e.Detail.(machine.RunFinished); ok {
 				ends <- end
@@ -103,12 +105,13 @@ func recoverOne(ctx context.Context, p *plan) error {
 	return json.NewEncoder(os.Stdout).Encode(outcome{Status: end.Status, Text: end.Output.Text(), Waits: end.Waits})
 }
 
-// hear returns the next thing that a process says.
+// hear returns the next thing that a process says, and kills one that says nothing.
 func hear[T any](t testing.TB, s *process) (said T) {
 	t.Helper()
 	if s.said == nil {
 		s.said = json.NewDecoder(s.out)
 	}
+	defer time.AfterFunc(waittest.Most, func() { _ = s.cmd.Process.Kill() }).Stop()
 	require.NoError(t, s.said.Decode(&said))
 	return said
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/segue-go/segue/internal/toolrun"
+	"github.com/segue-go/segue/internal/waittest"
 	"github.com/segue-go/segue/messages"
 	"github.com/segue-go/segue/tools"
 	"github.com/stretchr/testify/require"
@@ -319,7 +320,7 @@ func TestAsk_AfterTheEnd(t *testing.T) {
 	out := toolrun.Runner{}.Run(t.Context(), askedBy(ask, set, "ask")[0])
 	require.Equal(t, tools.ReasonError, out.Reason)
 	require.Equal(t, "changed my mind", out.Output)
-	_, err := tools.Ask(<-kept, tools.Question{Text: "who?"})
+	_, err := tools.Ask(waittest.Receive(t, kept), tools.Question{Text: "who?"})
 	require.ErrorIs(t, err, context.Canceled)
 }
 

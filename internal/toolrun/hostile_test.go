@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/segue-go/segue/internal/toolrun"
+	"github.com/segue-go/segue/internal/waittest"
 	"github.com/segue-go/segue/messages"
 	"github.com/segue-go/segue/tools"
 )
@@ -69,7 +70,7 @@ func TestRunner_ErrorsWhoseMethodsPanic(t *testing.T) {
 				require.Equal(t, tools.ReasonPanic, out.Reason)
 				require.Contains(t, out.Output, "tools: "+out.ToolName+" panicked: ")
 			}
-			require.Equal(t, "bad", <-told)
+			require.Equal(t, "bad", waittest.Receive(t, told))
 		})
 	}
 }

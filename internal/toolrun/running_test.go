@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/segue-go/segue/internal/toolrun"
+	"github.com/segue-go/segue/internal/waittest"
 	"github.com/segue-go/segue/messages"
 	"github.com/segue-go/segue/tools"
 	"github.com/stretchr/testify/require"
@@ -121,11 +122,11 @@ func TestAbandon_PanicIsTold(t *testing.T) {
 	c := r.Begin(t.Context(), jobFor(set, "x"))
 	performed := make(chan messages.ToolOutput, 1)
 	go func() { performed <- c.Perform() }()
-	<-begun
+	waittest.Receive(t, begun)
 	out := c.Abandon(tools.ReasonTimeout)
 	close(release)
-	require.Equal(t, "late", <-told)
-	require.Equal(t, out, <-performed)
+	require.Equal(t, "late", waittest.Receive(t, told))
+	require.Equal(t, out, waittest.Receive(t, performed))
 }
 
 // A call has one result, that of the tool or that of Abandon, however often it is requested.

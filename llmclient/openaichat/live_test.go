@@ -12,6 +12,7 @@ import (
 	"github.com/openai/openai-go/v3/option"
 	"github.com/stretchr/testify/require"
 
+	"github.com/segue-go/segue/internal/waittest"
 	"github.com/segue-go/segue/llmclient"
 	"github.com/segue-go/segue/llmclient/openaichat"
 	"github.com/segue-go/segue/messages"
@@ -117,7 +118,7 @@ func TestClient_ManyAtOnceDoNotMix(t *testing.T) {
 		}()
 	}
 	for range cap(failed) {
-		require.NoError(t, <-failed)
+		require.NoError(t, waittest.Receive(t, failed))
 	}
 }
 

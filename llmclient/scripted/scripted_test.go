@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
+	"github.com/segue-go/segue/internal/waittest"
 	"github.com/segue-go/segue/llmclient"
 	"github.com/segue-go/segue/llmclient/scripted"
 	"github.com/segue-go/segue/messages"
@@ -275,7 +276,7 @@ func TestClient_Concurrent(t *testing.T) {
 			}
 		})
 	}
-	all.Wait()
+	waittest.All(t, &all)
 	c.AssertComplete(t)
 	require.Len(t, c.Requests(), runs*calls)
 }

@@ -323,7 +323,7 @@ func TestReadTimeout(t *testing.T) {
 			require.NoError(t, err)
 			stop := make(chan struct{})
 			var dripping sync.WaitGroup
-			defer dripping.Wait()
+			defer waittest.All(t, &dripping)
 			defer close(stop)
 			if path == "drips" {
 				dripping.Go(func() {

@@ -11,6 +11,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/segue-go/segue/internal/scenetest"
+	"github.com/segue-go/segue/internal/waittest"
 	"github.com/segue-go/segue/machine"
 	"github.com/segue-go/segue/nextstep"
 	"github.com/segue-go/segue/strategy"
@@ -210,7 +211,7 @@ func TestCoverage_concurrently(t *testing.T) {
 			_ = c.Of(clerks()).Mermaid()
 		})
 	}
-	all.Wait()
+	waittest.All(t, &all)
 	got := c.Of(clerks())
 	require.Equal(t, coverage.Taken{Move: starts, Times: 800}, got.Moves[0])
 	require.Equal(t, []coverage.Taken{{skips, 800}}, got.Strays)

@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/segue-go/segue/internal/waittest"
 )
 
 // What is installed by several at once is installed once and whole. What failed, or was left by a
@@ -45,7 +47,7 @@ func TestInto(t *testing.T) {
 			}
 		})
 	}
-	all.Wait()
+	waittest.All(t, &all)
 	require.EqualValues(t, 2, installs.Load())
 
 	dir = filepath.Join(t.TempDir(), "servers")

@@ -21,6 +21,7 @@ import (
 
 	"github.com/segue-go/segue/checkpoint"
 	"github.com/segue-go/segue/checkpoint/sqlitestore"
+	"github.com/segue-go/segue/internal/waittest"
 	"github.com/segue-go/segue/llmclient/scripted"
 	"github.com/segue-go/segue/machine"
 	"github.com/segue-go/segue/orchestrator"
@@ -64,7 +65,7 @@ func TestRun(t *testing.T) {
 	require.NoError(t, o.Answer(ctx, key, machine.Reply{WaitID: head.Header.Waits[0].ID, Text: "Oslo"}))
 	require.Eventually(t, is(checkpoint.StatusDone), time.Minute, 50*time.Millisecond)
 	stop()
-	require.NoError(t, <-done)
+	require.NoError(t, waittest.Receive(t, done))
 }
 
 // complete is a model that asks the user, and says the answer.

@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/segue-go/segue/internal/waittest"
 )
 
 func TestMemo(t *testing.T) {
@@ -75,5 +77,5 @@ func TestMemo_together(t *testing.T) {
 			}
 		})
 	}
-	together.Wait()
+	waittest.All(t, &together)
 }

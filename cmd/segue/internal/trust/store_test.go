@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/segue-go/segue/cmd/segue/internal/locate"
+	"github.com/segue-go/segue/internal/waittest"
 )
 
 // newStore is an empty record.
@@ -107,7 +108,7 @@ func TestStore_atOnce(t *testing.T) {
 			errs[i] = s.Add(FileOf(filepath.Join(folder, fmt.Sprint(i)), nil, ""))
 		})
 	}
-	all.Wait()
+	waittest.All(t, &all)
 	for _, err := range errs {
 		require.NoError(t, err)
 	}
