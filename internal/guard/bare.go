@@ -10,7 +10,7 @@ import (
 var Packages = []string{
 	"anthropic", "builtin", "checkpoint", "compaction", "completetask", "config", "delegation", "filetools", "llmclient", "machine", "markdownpolicy",
 	"mcptools", "messages", "nextstep", "openaichat", "openairesponses", "orchestrator", "otel", "pgstore", "planreviseexecute", "plantext", "policyclient", "react",
-	"reasonactobserve", "reflection", "retry", "runs", "scripted", "sealed", "segue", "segueotel", "sqlitestore", "sse", "stepagent", "strategy", "strategytest", "tools", "toolsearch", "workflow",
+	"reasonactobserve", "reflection", "retry", "runs", "scripted", "sealed", "segue", "segueotel", "sqlitestore", "sse", "stepagent", "strategy", "strategytest", "temporal", "tools", "toolsearch", "workflow",
 }
 
 // Bare returns the text of an error without the package name of this module at its beginning, so
