@@ -141,3 +141,16 @@ func TestErrors(t *testing.T) {
 	require.True(t, ok, "%v", err)
 	require.False(t, exists.InProgress, "it has ended")
 }
+
+// A reply that the run refuses is not reported as taken.
+func TestAnswer_refused(t *testing.T) {
+	s := &scene{store: new(checkpoint.Memory)}
+	e := s.engine(t, connect(t))
+	work(t, e)
+	key, err := e.Start(soon(t), task(1, "grant"))
+	require.NoError(t, err)
+	w := waiting(t, e, key)[0]
+	_, ok := errors.AsType[*machine.ReplyError](e.Answer(soon(t), key, machine.Reply{WaitID: w.ID, Approve: true, Arguments: `{"mark":7}`}))
+	require.True(t, ok)
+	require.NoError(t, e.Answer(soon(t), key, machine.Reply{WaitID: w.ID, Approve: true}))
+}

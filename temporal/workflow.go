@@ -115,12 +115,16 @@ func (i *interpreter) answerable(_ workflow.Context, wait string) error {
 }
 
 // answered has a posted reply taken, and returns once it is.
-func (i *interpreter) answered(ctx workflow.Context, _ string) error {
+func (i *interpreter) answered(ctx workflow.Context, wait string) error {
 	defer func() { i.changes++ }()
 	i.ask()
 	mine := i.asked
 	lasting, _ := workflow.NewDisconnectedContext(ctx)
-	return workflow.Await(lasting, func() bool { return i.taken >= mine || i.ended() || i.failed != nil })
+	err := workflow.Await(lasting, func() bool { return i.taken >= mine || i.ended() || i.failed != nil })
+	if err == nil && i.taken >= mine && slices.Contains(i.Waits, wait) {
+		err = sdk.NewApplicationError("the run has refused it and waits on: Arguments must fit the tool", refused)
+	}
+	return err
 }
 
 // next starts what is due. It reports whether the workflow is to be continued as a new one, because
