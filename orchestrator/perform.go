@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"sync"
@@ -179,7 +180,13 @@ func (r *run) beginStep(ctx context.Context, id machine.EffectID, epoch int64, o
 	}
 	p := &run{o: r.o, id: r.id, now: time.Now(), m: r.m, large: r.large, streams: observe != nil, journal: &journal{key: r.journal.key, run: r.id}}
 	p.ctx, p.cancel = context.WithCancelCause(ctx)
-	p.consumer = consumer{gone: observe == nil, cancel: p.cancel, yield: func(e machine.Event, _ error) bool {
+	p.consumer = consumer{gone: observe == nil, cancel: p.cancel, yield: func(e machine.Event, _ error) (goesOn bool) {
+		defer func() {
+			if v := recover(); v != nil { // it is called no more, and the effect is not lost
+				p.o.panicked(p.ctx, &machine.PanicReport{Run: p.id, Where: "the observer of a Step", Value: v, Stack: debug.Stack()})
+				p.consumer.yield, goesOn = func(machine.Event, error) bool { return true }, true
+			}
+		}()
 		observe(e)
 		return true
 	}}
