@@ -81,11 +81,12 @@ func (m *talkingModel) heard(n int) string {
 
 // chatting is a chat at a terminal.
 type chatting struct {
-	t     *testing.T
-	keys  *os.File
-	shown *terminaltest.Emulator
-	cmd   *exec.Cmd
-	read  chan struct{}
+	t      *testing.T
+	keys   *os.File
+	before unix.Termios // the modes of the terminal
+	shown  *terminaltest.Emulator
+	cmd    *exec.Cmd
+	read   chan struct{}
 }
 
 // startChat starts segue chat at a terminal of so many columns, in a folder. The last of the
@@ -95,7 +96,7 @@ func startChat(t *testing.T, m *talkingModel, columns int, dir, state string, ar
 	user, tty := pseudoTerminal(t)
 	require.NoError(t, unix.IoctlSetWinsize(int(user.Fd()), unix.TIOCSWINSZ, &unix.Winsize{Row: 12, Col: uint16(columns)}))
 	require.NoError(t, unix.SetNonblock(int(user.Fd()), true))
-	c := &chatting{t: t, keys: user, read: make(chan struct{})}
+	c := &chatting{t: t, keys: user, before: modesOf(t, user), read: make(chan struct{})}
 	c.shown = terminaltest.NewEmulator(columns, 12)
 	kind := "TERM=xterm"
 	if last := len(args) - 1; strings.HasPrefix(args[last], "TERM=") {
@@ -146,11 +147,12 @@ func (c *chatting) types(keys string) {
 	require.NoError(c.t, err)
 }
 
-// end waits for the end of the chat.
+// end waits for the end of the chat, whose terminal is then as it was.
 func (c *chatting) end(code int) {
 	c.t.Helper()
 	require.Equal(c.t, code, codeOf(c.t, waittest.Exit(c.t, c.cmd)), c.shown.Text())
 	waittest.Receive(c.t, c.read)
+	require.Equal(c.t, c.before, modesOf(c.t, c.keys))
 }
 
 // TestChat_edits types what is hard to type: each turn arrives as it was meant.
@@ -256,6 +258,7 @@ func TestChat_screens(t *testing.T) {
 			again.await("\n>")
 			again.types("\x1b[A")
 			again.await("> /model")
+			require.NotEqual(t, again.before, modesOf(t, again.keys))
 			require.NoError(t, again.cmd.Process.Signal(syscall.SIGTERM))
 			again.end(cli.ExitTerminated)
 			info, err := os.Stat(filepath.Join(state, "segue", "chat-history"))

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"os/exec"
@@ -15,6 +16,8 @@ import (
 
 	"github.com/segue-go/segue/cmd/segue/internal/cmd/cli"
 	"github.com/segue-go/segue/cmd/segue/internal/cmd/run"
+	"github.com/segue-go/segue/cmd/segue/internal/lineedit"
+	"github.com/segue-go/segue/cmd/segue/internal/terminal"
 )
 
 // exitLeak is the exit code of a segue under test that leaves goroutines behind.
@@ -40,6 +43,10 @@ func TestMain(m *testing.M) {
 			os.Exit(code)
 		},
 		"mcp-test-server": mcpTestServer,
+		"panics-at-tab": func() {
+			complete := func(string) []lineedit.Word { panic("at a prompt") }
+			_, _, _ = terminal.Edit(context.Background(), lineedit.New(lineedit.Config{Prompt: "> ", Complete: complete}), nil)
+		},
 	})
 }
 

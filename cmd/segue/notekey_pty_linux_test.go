@@ -55,6 +55,20 @@ func (p *process) untouched() {
 	require.True(p.T, marks < 0 || strings.HasPrefix(p.Shown[marks:], "\x1b[?2004l"), "what is pasted is not marked any more")
 }
 
+// TestPrompt_panics has an editor panic at a prompt: the terminal is restored.
+func TestPrompt_panics(t *testing.T) {
+	t.Parallel()
+	p := &process{Terminal: terminaltest.New(t), read: make(chan struct{}), shell: "panics-at-tab"}
+	p.start()
+	p.Await("> ")
+	require.Zero(t, modesOf(t, p.Keys).Lflag&unix.ECHO)
+	p.Types("x\t")
+	require.Equal(t, 2, codeOf(t, waittest.Exit(t, p.cmd)))
+	waittest.Receive(t, p.read)
+	require.Contains(t, p.Rest(), "panic: at a prompt")
+	p.untouched()
+}
+
 // TestNoteKey_heard types notes while a run is at work: the next request contains them.
 func TestNoteKey_heard(t *testing.T) {
 	for _, columns := range []int{40, 80} {
