@@ -100,6 +100,7 @@ prove: postgres ## hold the properties of whole runs against PROVE=n cases; SHOR
 breaks: ## break the library as scenarios.md, durability-guards.md and proof.md in docs/internal say, and hold the tests to fail
 	@SEGUE_BREAK=1 $(GO) test -count 1 -timeout 60m ./internal/archtest
 
+# What is printed is the log of each TestStories; the other tests of a strategy log too.
 coverage: ## print which states and transitions of the built-in strategies their stories take
 	@mkdir -p build; $(GO) test -count 1 -v -run '^TestStories$$' ./strategy/... >build/coverage.txt; status=$$?; \
 	awk '/^    stories_test\.go:/ { sub(/^ *[^ ]+ /, ""); on = 1 } /^(---|    ---|ok|PASS|FAIL)/ { on = 0 } on { sub(/^        /, ""); print }' build/coverage.txt; \
@@ -124,14 +125,17 @@ bench: postgres ## measure speed beside a hand-written loop, and the stores besi
 # SOAK_SEED=n repeats a seed, SOAK_STORES=sqlite takes that store alone.
 SOAK ?= 1h
 
+# The other tests of this package are for make test: they take a minute.
 soak: ## kill processes with runs for SOAK (default 1h) per store, and write what is left into docs/internal/durability-tests.md
 	@cd internal/soak && SOAK=$(SOAK) $(GO) test -count 1 -timeout 0 -v -run '^TestSoak$$' .
 
+# Tests are named here and in api: with -rewrite, others of these packages would accept changed stories or lines of the API,
+# which are to be looked at, or take minutes. Those of config write nothing else.
 generate: ## write the generated documents anew
 	@$(GO) test -run 'TestStatePages|TestS2_14_CorpusCases' ./strategy/builtin ./markdownpolicy -rewrite
 	@$(GO) test -run 'TestScenariosAreShown|TestGuards|TestDefects' ./internal/archtest -rewrite
 	@$(GO) test -run '^TestBroken_page$$' ./strategytest/explore ./strategytest/crash -rewrite
-	@cd cmd/segue && $(GO) test -run '^TestConfig_schema$$' ./config -rewrite
+	@cd cmd/segue && $(GO) test ./config -rewrite
 
 api: ## write internal/archtest/testdata/api.txt anew: what programs can import; look at the difference
 	@$(GO) test ./internal/archtest -count 1 -run '^TestAPI$$' -rewrite
@@ -184,6 +188,7 @@ archives: $(GORELEASER) manual ## build the archives of a release into dist, and
 $(GORELEASER):
 	GOBIN=$(TOOLS) GOFLAGS=-buildvcs=false $(GO) install github.com/goreleaser/goreleaser/v2@$(GORELEASER_VERSION)
 
+# With -v it tells of each task; the other tests of this package replay, and would tell of theirs in between.
 live: ## have a real model do the tasks of internal/live, and record it: OPENAI_API_KEY, OPENAI_BASE_URL, SEGUE_MODEL; KEEP=1: ask only what is not recorded
 	@SEGUE_LIVE=1 SEGUE_LIVE_KEEP=$(KEEP) $(GO) test -count 1 -timeout 0 -run '^TestLive$$' -v ./internal/live
 
