@@ -21,7 +21,7 @@ var layers = []struct {
 	about    string
 	packages []string
 }{
-	{"what all may use", []string{"internal/textcut", "internal/toolkey"}},
+	{"what all may use", []string{"internal/textcut", "internal/toolkey", "internal/waittest"}},
 	{"what knows nothing of agents", []string{
 		"internal/asktime", "internal/guard", "internal/jsonform", "internal/jsonprefix", "internal/prompts", "internal/prove", "internal/prove/installed", "internal/repeats", "internal/similar", "internal/wholefile", "markdownpolicy/internal/textscan", "tools/internal/boundschema", "tools/internal/schemamemo", "tools/internal/typeschema",
 	}},
@@ -50,7 +50,7 @@ var layers = []struct {
 	{"what is counted of runs", []string{"strategytest/coverage"}},
 	{"the loop; everything that can happen to a run", []string{"orchestrator", "strategytest/explore"}},
 	{"what stands on the loop", []string{".", "orchestrator/runs", "orchestrator/sse", "strategytest", "strategytest/crash", "internal/strategytest/alphabet"}},
-	{"what nobody imports but tests", []string{"internal/archtest", "internal/growth", "internal/live", "internal/pgtest", "internal/release", "internal/scenetest", "internal/waittest"}},
+	{"what nobody imports but tests", []string{"internal/archtest", "internal/growth", "internal/live", "internal/pgtest", "internal/release", "internal/scenetest"}},
 	{"what tests of stores share", []string{"checkpoint/internal/storetest"}},
 }
 
