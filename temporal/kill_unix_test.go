@@ -21,6 +21,8 @@ import (
 	"go.temporal.io/sdk/workflow"
 
 	"github.com/segue-go/segue/checkpoint"
+	"github.com/segue-go/segue/checkpoint/pgstore"
+	"github.com/segue-go/segue/internal/pgtest"
 	"github.com/segue-go/segue/internal/waittest"
 	"github.com/segue-go/segue/machine"
 )
@@ -37,9 +39,7 @@ func TestWorkerProcess(t *testing.T) {
 	if len(words) < 4 {
 		t.Skip("it is no worker of TestKill")
 	}
-	store, err := open(words[2])
-	require.NoError(t, err)
-	s := &scene{store: store, witness: words[3], slow: 30 * time.Millisecond}
+	s := &scene{store: reach(t, words[2]), witness: words[3], slow: 30 * time.Millisecond}
 	e := killed(s.engine(t, clientOf(t, words[0])))
 	e.Queue = words[1]
 	w := worker.New(e.Client, e.Queue, worker.Options{MaxHeartbeatThrottleInterval: 200 * time.Millisecond})
@@ -54,24 +54,53 @@ func killed(e *Engine) *Engine {
 	return e
 }
 
-// Workers are killed, and frozen beyond their heartbeat and woken, and the server is killed and
-// started again: no call of a tool that must not be repeated is made twice, no run is lost, and of
-// each call that may have been made somebody is told. KILLS=n says how often.
+// reach opens the store at a place: a file of SQLite, or a server of PostgreSQL.
+func reach(t *testing.T, place string) checkpoint.Store {
+	t.Helper()
+	var store interface {
+		checkpoint.Store
+		Close() error
+	}
+	var err error
+	if strings.HasPrefix(place, "host=") {
+		store, err = pgstore.Open(t.Context(), pgstore.Config{URL: place})
+	} else {
+		store, err = open(place)
+	}
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = store.Close() })
+	return store
+}
+
+// Workers are killed, and frozen beyond their heartbeat and woken, and the server and the database
+// are killed and started again: no call of a tool that must not be repeated is made twice, no run is
+// lost, and of each call that may have been made somebody is told. KILLS=n says how often.
 func TestKill(t *testing.T) {
+	t.Run("sqlite", func(t *testing.T) {
+		kill(t, filepath.Join(t.TempDir(), "runs.db"), nil)
+	})
+	t.Run("postgres", func(t *testing.T) {
+		db := pgtest.Start(t)
+		kill(t, db.URL(), func() {
+			require.NoError(t, db.Kill())
+			time.Sleep(rand.N(time.Second))
+			require.NoError(t, db.Start())
+		})
+	})
+}
+
+// kill is TestKill for a store, whose server restart kills and starts again, unless it is nil.
+func kill(t *testing.T, place string, restart func()) {
 	kills, err := strconv.Atoi(os.Getenv("KILLS"))
 	if err != nil {
-		kills = 5
+		kills = 6
 	}
 	srv := newServer(t)
-	dir := t.TempDir()
-	store, err := open(filepath.Join(dir, "runs.db"))
-	require.NoError(t, err)
-	defer func() { _ = store.Close() }()
-	s := &scene{store: store, witness: filepath.Join(dir, "witness")}
+	s := &scene{store: reach(t, place), witness: filepath.Join(t.TempDir(), "witness")}
 	k := &killing{t: t, e: killed(s.engine(t, clientOf(t, srv.address))), open: map[checkpoint.Key]bool{}}
 	begin := func() *exec.Cmd {
 		cmd := exec.Command(os.Args[0], "-test.run", "^TestWorkerProcess$", "-test.timeout", "2h")
-		cmd.Env = append(os.Environ(), workerVariable+"="+strings.Join([]string{srv.address, k.e.Queue, filepath.Join(dir, "runs.db"), s.witness}, "|"))
+		cmd.Env = append(os.Environ(), workerVariable+"="+strings.Join([]string{srv.address, k.e.Queue, place, s.witness}, "|"))
 		require.NoError(t, cmd.Start())
 		return cmd
 	}
@@ -90,28 +119,36 @@ func TestKill(t *testing.T) {
 		all.Go(func() { k.runs(ctx) })
 	}
 	all.Go(func() { k.answers(ctx) })
+	var how [4]int // workers killed and frozen, servers and databases killed
 	for n := range kills {
 		time.Sleep(500*time.Millisecond + rand.N(time.Second))
 		w := &workers[n%len(workers)]
-		switch n % 5 {
-		case 2: // frozen beyond its heartbeat, and woken
+		switch {
+		case n%6 == 2: // frozen beyond its heartbeat, and woken
+			how[1]++
 			require.NoError(t, (*w).Process.Signal(syscall.SIGSTOP))
 			time.Sleep(3 * time.Second)
 			require.NoError(t, (*w).Process.Signal(syscall.SIGCONT))
-		case 4:
+		case n%6 == 4:
+			how[2]++
 			srv.kill()
 			srv.start(t)
+		case n%6 == 5 && restart != nil:
+			how[3]++
+			restart()
 		default:
+			how[0]++
 			require.NoError(t, (*w).Process.Kill())
 			_ = waittest.Exit(t, *w)
 			*w = begin()
 		}
 	}
+	t.Logf("%d kills and %d freezes of workers, %d kills of the server, %d of the database", how[0], how[1], how[2], how[3])
 	k.mu.Lock()
 	k.enough = true
 	k.mu.Unlock()
 	k.settle()
-	k.check(s.witness, kills)
+	k.check(s.witness)
 }
 
 // killing is what TestKill knows of its runs.
@@ -131,7 +168,7 @@ func (k *killing) runs(ctx context.Context) {
 	for ctx.Err() == nil {
 		task := task(payRounds, "look", "put", "pay")
 		k.mu.Lock()
-		task.Run = fmt.Sprintf("%s-%d-%d", k.t.Name(), len(k.all), time.Now().UnixNano())
+		task.Run = fmt.Sprintf("kill-%d-%d", len(k.all), time.Now().UnixNano())
 		key, over := checkpoint.Key{Run: task.Run}, k.enough
 		if !over {
 			k.all, k.open[key] = append(k.all, key), true
@@ -212,7 +249,7 @@ func (k *killing) settle() {
 }
 
 // check counts what the tools did.
-func (k *killing) check(witness string, kills int) {
+func (k *killing) check(witness string) {
 	text, err := os.ReadFile(witness)
 	require.NoError(k.t, err)
 	paid := map[string]int{}
@@ -235,5 +272,5 @@ func (k *killing) check(witness string, kills int) {
 		}
 	}
 	require.Equal(k.t, payRounds*len(k.all), total, "calls that were made, or of which somebody was told that nobody knows")
-	k.t.Logf("%d kills, %d runs, %d payments, 0 of them twice, 0 runs lost, %d calls reported as unknown", kills, len(k.all), len(paid), unknown)
+	k.t.Logf("%d runs, %d payments, 0 of them twice, 0 runs lost, %d calls reported as unknown", len(k.all), len(paid), unknown)
 }
