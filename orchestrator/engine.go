@@ -264,12 +264,13 @@ func (r *run) settle() error {
 	if err := r.unkept(); err != nil {
 		return errors.Join(err, r.park(err.Error()))
 	}
+	applied := r.applied
 	r.applied = false
 	events := r.m.Ready().Events
 	r.m.Advance()
 	r.follow(events)
 	r.deliver(events)
-	if len(events) > 0 && r.m.Status() == machine.StatusWaiting {
+	if applied && r.m.Status() == machine.StatusWaiting {
 		r.saveSnapshot()
 	}
 	return nil

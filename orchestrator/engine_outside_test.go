@@ -20,6 +20,19 @@ import (
 	"github.com/segue-go/segue/tools"
 )
 
+// A run comes to wait when the call beside the wait ends. Its snapshot is of all records.
+func TestEngine_snapshot(t *testing.T) {
+	store := new(checkpoint.Memory)
+	grant := tools.NewRaw(tools.Definition{Name: "grant", NeedsApproval: true}, func(context.Context, string) (string, error) { return "", nil })
+	o := solver(t, scripted.New(scripted.Calls(scripted.Call("grant", "{}", "1"), scripted.Call("pay", "{}", "2"))),
+		stored(store), with(grant, echo("pay")), func(c *orchestrator.Config) { c.Snapshots = true })
+	s := stepsTo(t, o, begun(t, o, task("go")), "")
+	require.Equal(t, machine.StatusWaiting, s.Status)
+	saved, err := store.Snapshot(t.Context(), s.Key)
+	require.NoError(t, err)
+	require.Equal(t, s.Records, saved.Records)
+}
+
 // A note, a reply and a stop come to a run by a Continue, or by its inbox, as to the loop: the
 // records are the same. A Continue whose outcome nobody heard may be repeated.
 func TestEngine_toldAsTheLoop(t *testing.T) {

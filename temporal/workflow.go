@@ -28,6 +28,7 @@ type interpreter struct {
 	taken    int                            // up to which of them it was
 	unclear  bool                           // effects ended without a result that the store knows of
 	failures int                            // activities that failed, one after another
+	others   bool                           // a worker has not begun an effect: any other may be the one that can
 	stop     bool                           // the workflow was canceled, and the store does not know it yet
 	failed   error                          // ends the workflow
 
@@ -151,7 +152,9 @@ func (i *interpreter) start(x Effect) {
 	if i.flying[x.ID] != nil {
 		return
 	}
-	ctx, cancel := workflow.WithCancel(workflow.WithActivityOptions(i.ctx, i.engine.scheduling(x)))
+	o := i.engine.scheduling(x)
+	o.DisableEagerExecution = o.DisableEagerExecution || i.others // else it goes to the worker of this workflow
+	ctx, cancel := workflow.WithCancel(workflow.WithActivityOptions(i.ctx, o))
 	i.flying[x.ID] = cancel
 	do := workflow.ExecuteActivity(ctx, effectPrefix+string(x.Kind), job{Namespace: i.Namespace, Run: i.Run, Epoch: i.Epoch, Effect: x.ID})
 	workflow.Go(i.ctx, func(own workflow.Context) {
@@ -170,6 +173,7 @@ func (i *interpreter) start(x Effect) {
 		case failure != nil && failure.Type() == noRun:
 			i.failed = err
 		case failure != nil && failure.Type() == notBegun:
+			i.others = true
 			i.ask()
 		default:
 			i.unclear = true
