@@ -15,7 +15,7 @@ import (
 var budgets = map[string]int{
 	"machine":              5700,
 	"markdownpolicy":       7900,
-	"orchestrator":         7350,
+	"orchestrator":         7380,
 	"strategytest/explore": 5100,
 	"tools/mcptools":       2700,
 }
