@@ -70,6 +70,7 @@
 //
 //	internal/textcut                     shortens texts without dividing a character
 //	internal/toolkey                     keys of the context of a tool
+//	internal/waittest                    bounds what tests wait for
 //	internal/asktime                     how long something waits for people
 //	internal/guard                       errors and panics of code outside this module
 //	internal/jsonform                    shared code of the JSON forms
@@ -104,7 +105,6 @@
 //	internal/pgtest                      starts PostgreSQL servers for tests
 //	internal/release                     prepares releases, and tests that they install
 //	internal/scenetest                   a strategy for tests; its methods are function fields
-//	internal/waittest                    bounds what tests wait for
 //	checkpoint/internal/storetest        what the tests of both stores claim of each
 //	internal/soak                        kills and freezes processes with runs; fills disks
 //	markdownpolicy/templatetest          compares policies with the chat templates of their models

@@ -13,6 +13,7 @@ import (
 	"go.temporal.io/sdk/workflow"
 
 	"github.com/segue-go/segue/checkpoint"
+	"github.com/segue-go/segue/internal/waittest"
 	"github.com/segue-go/segue/machine"
 	"github.com/segue-go/segue/orchestrator"
 )
@@ -54,8 +55,8 @@ func TestStop_unclear(t *testing.T) {
 	work(t, e)
 	key, err := e.Start(soon(t), task(1, "pay", "look"))
 	require.NoError(t, err)
-	<-began
-	<-began
+	waittest.Receive(t, began)
+	waittest.Receive(t, began)
 	time.Sleep(2 * time.Second) // pay has ended, and look waits for its next attempt
 	require.NoError(t, e.Stop(soon(t), key, "enough", true))
 	ctx, cancel := context.WithTimeout(soon(t), 20*time.Second)
