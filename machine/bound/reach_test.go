@@ -92,6 +92,8 @@ func compositions() map[string]*world {
 		"loop":                 composed(workflow.Loop(workflow.LoopConfig{Part: workflow.Part{Strategy: "b"}, MaxRounds: 2})),
 		"loop, judged":         composed(workflow.Loop(workflow.LoopConfig{Part: workflow.Part{Strategy: "a", Retries: prove.DepthOr(0, 1)}, Judge: &workflow.Part{Strategy: "b"}, MaxRounds: 2})),
 		"choose":               composed(workflow.Choose(workflow.ChooseConfig{Parts: []workflow.Part{{Strategy: "a"}, {Strategy: "c"}}, Route: third, RouteName: "third"})),
+		"choose, routed":       composed(workflow.Choose(workflow.ChooseConfig{Parts: []workflow.Part{{Strategy: "a"}, {Strategy: "c"}}, Router: &workflow.Part{Strategy: "a", Name: "router"}, Otherwise: "c"})),
+		"choose, retries":      composed(workflow.Choose(workflow.ChooseConfig{Parts: []workflow.Part{{Strategy: "a"}, {Strategy: "c", Retries: 1}}, Router: &workflow.Part{Strategy: "b", Name: "router"}, Otherwise: "c"})),
 	}
 }
 

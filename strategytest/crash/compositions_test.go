@@ -83,6 +83,14 @@ func compositions() map[string]crash.Case {
 	}
 	return map[string]crash.Case{
 		"plan, steps at the same time": together(2), "plan, any steps at the same time": together(9),
+		"parts, of which one is chosen": of(strategy.Set{
+			"main": workflow.Choose(workflow.ChooseConfig{
+				Parts:  []workflow.Part{{Name: "one", Strategy: "worker"}, {Name: "two", Strategy: "worker", Retries: 1, Fallback: "worker"}},
+				Router: &workflow.Part{Strategy: "worker", Retries: 1}, Otherwise: "two",
+			}), "worker": worker,
+		}, every,
+			calls(call("c1", "look")), text("nobody"), text("one or two"),
+			calls(call("c1", "pay"), call("c2", "book")), text(""), calls(call("c1", "pay")), text("two")),
 		"plan, reviewed": of(strategy.Set{
 			"main": pre.New(pre.Config{Executor: "worker", Reviewer: "critic"}), "worker": worker, "critic": worker,
 		}, every,
