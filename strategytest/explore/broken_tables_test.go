@@ -6,6 +6,7 @@ import (
 	"github.com/segue-go/segue/messages"
 	"github.com/segue-go/segue/nextstep"
 	"github.com/segue-go/segue/strategy"
+	"github.com/segue-go/segue/strategy/workflow"
 	"github.com/segue-go/segue/strategytest/explore"
 )
 
@@ -130,6 +131,11 @@ var brokenTables = []broken{
 	{name: "makes more calls than its Bounds say", law: explore.Bounds, twist: saying(strategy.Bounds{Calls: map[strategy.State]int{acting: 1}})},
 	{name: "offers a tool that its Bounds leave out", law: explore.Bounds, twist: saying(strategy.Bounds{Offers: []string{"look"}})},
 	{name: "starts a child that its Bounds do not list", law: explore.Bounds, twist: saying(strategy.Bounds{Children: map[strategy.State][]strategy.Child{}})},
+	{name: "starts agents that its Bounds do not list", law: explore.Bounds, twist: agents(func(s strategy.State, said children) { delete(said, s) }), world: runsChild},
+	{name: "starts an agent more often than its Bounds list it", law: explore.Bounds, twist: agents(func(s strategy.State, said children) { said[s] = said[s][1:] }), world: runsChild},
+	{name: "starts another agent than its Bounds list", law: explore.Bounds, twist: agents(func(s strategy.State, said children) { said[s][0].Strategy = "other" }), world: runsChild},
+	{name: "gives an agent tools that its Bounds leave out", law: explore.Bounds, twist: agents(func(s strategy.State, said children) { said[s][1].Tools = []string{"pay"} }), world: runsChild},
+	{name: "gives an agent more than its Bounds say", law: explore.Bounds, twist: agents(func(s strategy.State, said children) { said[s][1].Limits.ModelCalls = 1 }), world: runsChild},
 	{name: "asks again after each failure", law: explore.Ends, twist: twist{
 		factory: capped(strategy.Caps{"retries": strategy.Unbounded, "rounds": 2, "children": 1}, &twist{}),
 	}},
@@ -166,5 +172,46 @@ func (b bounding) Bounds() strategy.Bounds { return b.said }
 func saying(said strategy.Bounds) twist {
 	return twist{factory: func(sound func() strategy.Strategy) func() strategy.Strategy {
 		return func() strategy.Strategy { return bounding{sound().(*pupil), said} }
+	}}
+}
+
+// children are the Children of Bounds.
+type children = map[strategy.State][]strategy.Child
+
+// composed is a composition that says what bounds it.
+type composed struct {
+	composition
+	said strategy.Bounds
+}
+
+// composition has the abilities of a composition.
+type composition interface {
+	strategy.Strategy
+	strategy.Bounder
+	strategy.FailureHandler
+	strategy.Namer
+	strategy.Snapshotter
+	strategy.Tabler
+	strategy.ToolProvider
+}
+
+func (c composed) Bounds() strategy.Bounds { return c.said }
+
+// agents returns a twist that makes a composition of the pupil: of two children at the same time,
+// with a change of what it says of them.
+func agents(change func(strategy.State, children)) twist {
+	of := workflow.Parallel(workflow.ParallelConfig{Parts: []workflow.Part{
+		{Name: "a", Strategy: "child", Tools: []string{}, Limits: delegation.Limits{ModelCalls: 2}, Retries: 1},
+		{Name: "b", Strategy: "child", Limits: delegation.Limits{ModelCalls: 7}, Retries: 1},
+	}})
+	return twist{factory: func(func() strategy.Strategy) func() strategy.Strategy {
+		return func() strategy.Strategy {
+			c := composed{composition: of().(composition)}
+			c.said = c.composition.Bounds()
+			for state := range c.said.Children {
+				change(state, c.said.Children)
+			}
+			return c
+		}
 	}}
 }

@@ -19,13 +19,14 @@ const lawBounds = "a strategy does no more than its Bounds say"
 
 // bounded is what the frames of Bounders have done.
 type bounded struct {
-	said   map[string]*strategy.Bounds // by strategy; nothing of one that is no Bounder
-	tools  []tools.Definition          // of the run
-	agents map[string]map[string]bool  // that a strategy brings, by strategy and tool
-	of     map[string]string           // the strategies of the frames
-	states map[string]strategy.State   // of the frames
-	starts map[string]int              // children of the frames so far
-	given  map[string]*strategy.Child  // what the parents of the frames have said of them
+	said   map[string]*strategy.Bounds          // by strategy; nothing of one that is no Bounder
+	tools  []tools.Definition                   // of the run
+	agents map[string]map[string]*machine.Agent // that a strategy brings, by strategy and tool
+	of     map[string]string                    // the strategies of the frames
+	states map[string]strategy.State            // of the frames
+	starts map[string]int                       // children of the frames so far
+	left   map[string][]strategy.Child          // of the Children of the states of the frames, what no agent was started as
+	given  map[string]*strategy.Child           // what the parents of the frames have said of them
 	fired  map[firing]int
 	broken string // how a frame has done more; "" if none has
 }
@@ -41,6 +42,7 @@ func (b *bounded) reset() {
 	clear(b.of)
 	clear(b.states)
 	clear(b.starts)
+	clear(b.left)
 	clear(b.given)
 	b.broken = ""
 }
@@ -62,17 +64,17 @@ func (w *walk) readBounds(name string, st strategy.Strategy, all []tools.Definit
 		u.UseTools(slices.Clone(all))
 	}
 	if w.bounded.said == nil {
-		w.bounded.said, w.bounded.fired, w.bounded.agents = map[string]*strategy.Bounds{}, map[firing]int{}, map[string]map[string]bool{}
+		w.bounded.said, w.bounded.fired, w.bounded.agents = map[string]*strategy.Bounds{}, map[firing]int{}, map[string]map[string]*machine.Agent{}
 		w.bounded.of, w.bounded.states, w.bounded.starts = map[string]string{}, map[string]strategy.State{}, map[string]int{}
-		w.bounded.given = map[string]*strategy.Child{}
+		w.bounded.left, w.bounded.given = map[string][]strategy.Child{}, map[string]*strategy.Child{}
 	}
 	w.bounded.tools = all
 	said := b.Bounds()
 	w.bounded.said[name] = &said
 	if p, ok := st.(strategy.ToolProvider); ok {
-		own := map[string]bool{}
+		own := map[string]*machine.Agent{}
 		for _, t := range p.Tools() {
-			own[t.Definition().Name] = machine.AgentOf(t) != nil
+			own[t.Definition().Name] = machine.AgentOf(t)
 		}
 		w.bounded.agents[name] = own
 	}
@@ -87,8 +89,12 @@ func (w *walk) boundEvent(e *machine.Event) {
 	switch d := e.Detail.(type) {
 	case machine.FrameEntered:
 		b.of[e.Frame] = d.Strategy
-		if parent := above(e.Frame); parent != "" && d.CallID == "" && d.After == "" {
+		switch parent := above(e.Frame); {
+		case parent == "" || d.After != "":
+		case d.CallID == "":
 			b.given[e.Frame] = b.delegated(parent, d.Strategy, d.Limits)
+		default:
+			b.brought(parent, d.Tool, d.Limits)
 		}
 	case machine.FrameLeft:
 		for f := range b.fired {
@@ -98,12 +104,14 @@ func (w *walk) boundEvent(e *machine.Event) {
 		}
 		delete(b.starts, e.Frame)
 		delete(b.states, e.Frame)
+		delete(b.left, e.Frame)
 	case machine.StateChanged:
 		b.states[e.Frame] = d.To
 		said := b.said[d.Strategy]
 		if said == nil {
 			return
 		}
+		b.left[e.Frame] = slices.Clone(said.Children[d.To])
 		most, bound := said.Triggers[d.On]
 		if !bound {
 			return
@@ -124,7 +132,7 @@ func (b *bounded) called(frame, tool string) {
 		return
 	}
 	state := b.states[frame]
-	brought := b.agents[b.of[frame]][tool]
+	brought := b.agents[b.of[frame]][tool] != nil
 	switch in := slices.Contains(said.AgentStates, state); {
 	case brought && !in:
 		b.breaks(frame, "calls its agent %s in state %q, and its Bounds say %q", tool, state, said.AgentStates)
@@ -156,19 +164,44 @@ func (b *bounded) delegated(frame, child string, given delegation.Limits) *strat
 		b.breaks(frame, "starts %q in state %q, and its Bounds do not list it", child, state)
 		return nil
 	}
-	has, says := reflect.ValueOf(given), reflect.ValueOf(list[at].Limits)
+	if over := exceeds(given, list[at].Limits); over != "" {
+		b.breaks(frame, "gives %q %s", child, over)
+	}
+	return &list[at]
+}
+
+// exceeds says which of the limits that a child was given is wider than was said; "" if none is.
+func exceeds(given, said delegation.Limits) string {
+	has, says := reflect.ValueOf(given), reflect.ValueOf(said)
 	for i := range says.NumField() {
 		most, n := says.Field(i).Int(), has.Field(i).Int()
 		name, _, _ := strings.Cut(says.Type().Field(i).Tag.Get("json"), ",")
 		switch {
 		case most <= 0:
 		case n < 0:
-			b.breaks(frame, "gives %q no limit on %s, and its Bounds say %d", child, name, most)
+			return fmt.Sprintf("no limit on %s, and its Bounds say %d", name, most)
 		case n > most:
-			b.breaks(frame, "gives %q %d %s, and its Bounds say %d", child, n, name, most)
+			return fmt.Sprintf("%d %s, and its Bounds say %d", n, name, most)
 		}
 	}
-	return &list[at]
+	return ""
+}
+
+// brought holds a frame to what it has said of its children, where it starts an agent that it
+// brings: each of them is started at most once while the frame is in a state.
+func (b *bounded) brought(frame, tool string, given delegation.Limits) {
+	said, agent, state := b.said[b.of[frame]], b.agents[b.of[frame]][tool], b.states[frame]
+	if said == nil || agent == nil || said.Children == nil || said.Children[state] == nil && said.Delegates != nil {
+		return
+	}
+	at := slices.IndexFunc(b.left[frame], func(c strategy.Child) bool {
+		return c.Strategy == agent.Strategy && exceeds(given, c.Limits) == "" && b.besides(agent.Tools, c.Tools) == ""
+	})
+	if at < 0 {
+		b.breaks(frame, "starts its agent %s in state %q, and its Bounds do not list it, or not so often, or with less", tool, state)
+		return
+	}
+	b.left[frame] = slices.Delete(b.left[frame], at, at+1)
 }
 
 // started counts a child of a frame.
@@ -206,16 +239,20 @@ func (w *walk) boundEffects(opened []machine.Effect) {
 
 // offers finds a tool of the run that is not among those that were said; nil says nothing.
 func (b *bounded) offers(e *machine.Effect, names, said []string, format, what string) {
-	for _, name := range names {
-		if said != nil && b.ofRun(name) && !slices.Contains(said, name) {
-			b.breaks(e.Frame, format, what, name)
-		}
+	if name := b.besides(slices.Clip(append([]string{}, names...)), said); name != "" {
+		b.breaks(e.Frame, format, what, name)
 	}
 }
 
-// ofRun reports whether a tool is one of the run: a strategy offers others that it answers itself.
-func (b *bounded) ofRun(name string) bool {
-	return slices.ContainsFunc(b.tools, func(d tools.Definition) bool { return d.Name == name })
+// besides returns a tool of the run that is among the names, of which nil are all, and was not said;
+// "" if there is none. A strategy offers others, that it answers itself.
+func (b *bounded) besides(names, said []string) string {
+	for _, d := range b.tools {
+		if said != nil && (names == nil || slices.Contains(names, d.Name)) && !slices.Contains(said, d.Name) {
+			return d.Name
+		}
+	}
+	return ""
 }
 
 // unbounded says which frame has done more than its Bounds say.
