@@ -1,0 +1,264 @@
+package eval
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"github.com/segue-go/segue"
+	"github.com/segue-go/segue/delegation"
+	"github.com/segue-go/segue/internal/textcut"
+	"github.com/segue-go/segue/llmclient"
+	"github.com/segue-go/segue/machine"
+	"github.com/segue-go/segue/messages"
+	"github.com/segue-go/segue/orchestrator"
+)
+
+// Variant is one way to have the cases done: an agent with its model, text format, strategy, prompt
+// and limits.
+type Variant struct {
+	Name string // unique in a suite
+
+	// Agent makes the agent of a trial. The trial gives it the store and the tools of the case. What
+	// the tools of the agent change stays within the trial if they are made here. It is called from
+	// several goroutines at once.
+	Agent func(ctx context.Context, at Place) (*segue.Agent, error)
+
+	Temperature *float64          // of requests that do not set their own; nil: that of the model
+	Limits      delegation.Limits // of each trial; zero fields are those of the agent
+
+	// Setup identifies what the variant is made of, such as a version of its prompt. An evaluation
+	// that goes on makes the trials of another Setup anew.
+	Setup string
+}
+
+// Place is where a trial takes place.
+type Place struct {
+	Case   *Case
+	Folder string       // with the Files of the case; it is removed once the trial is scored
+	Close  func(func()) // has a function called when the trial ends, such as one that ends a server
+}
+
+// Trial is one run of a variant on a case, and its scores.
+type Trial struct {
+	Case    string         `json:"case"`
+	Variant string         `json:"variant"`
+	N       int            `json:"n"`             // from 1 to Repeat
+	Of      string         `json:"of"`            // digest of the case
+	Setup   string         `json:"setup"`         // digest of the Setup of the variant
+	Run     string         `json:"run,omitempty"` // its id in the store
+	Status  machine.Status `json:"status,omitempty"`
+
+	Passed bool    `json:"passed"` // there is no Error, and every score passes
+	Scores []Score `json:"scores"`
+	Error  string  `json:"error,omitempty"` // why the run did not end as it should
+
+	// Broken says that the model could not be asked, such as for a connection that failed. An
+	// evaluation that goes on makes the trial anew.
+	Broken bool `json:"broken,omitempty"`
+
+	Answer string              `json:"answer,omitempty"` // the first 2,000 bytes
+	Calls  []messages.ToolCall `json:"calls,omitempty"`  // in the order in which they began; at most 100
+
+	Tokens     int64         `json:"tokens,omitempty"`
+	Cost       messages.Cost `json:"cost,omitempty"`
+	JudgeCost  messages.Cost `json:"judge_cost,omitempty"` // of the Judge, which Cost does not have
+	Seconds    float64       `json:"seconds,omitempty"`
+	Steps      int           `json:"steps,omitempty"`
+	ModelCalls int           `json:"model_calls,omitempty"`
+	ToolCalls  int           `json:"tool_calls,omitempty"`
+}
+
+// What a Trial keeps of an answer and of calls.
+const (
+	maxAnswer = 2000
+	maxCalls  = 100
+)
+
+// Score says how well a trial did in one regard.
+type Score struct {
+	Name  string  `json:"name"`
+	Value float64 `json:"value"` // from 0 to 1, which passes
+	Why   string  `json:"why,omitempty"`
+}
+
+// Scorer scores a trial once its run has ended. It may read the folder of the trial, and is called
+// from several goroutines at once. An error ends the evaluation.
+type Scorer func(ctx context.Context, done Done) (Score, error)
+
+// Done is a trial whose run has ended, for a Scorer.
+type Done struct {
+	Place
+	Trial  *Trial
+	Answer string // the whole answer
+	Output delegation.Output
+}
+
+// try makes a trial. An error is one of the evaluation and not of the trial.
+func (s *Suite) try(ctx context.Context, v *Variant, k *checked, n int) (Trial, error) {
+	t := Trial{Case: k.Name, Variant: v.Name, N: n, Of: k.digest, Setup: digest([]byte(v.Setup)), Scores: []Score{}}
+	at, done, err := placeOf(&k.Case)
+	defer done()
+	if err != nil {
+		return t, err
+	}
+	o, err := s.orchestrator(ctx, v, at)
+	if err != nil {
+		return t, fmt.Errorf("eval: the agent of variant %q: %w", v.Name, err)
+	}
+	began := time.Now()
+	end, err := t.run(o.Stream(ctx, s.task(v, k)))
+	if ctx.Err() != nil {
+		return t, context.Cause(ctx)
+	}
+	t.Seconds = time.Since(began).Seconds()
+	t.took(&end, err, &k.Case)
+	return t, s.score(ctx, k, Done{Place: at, Trial: &t, Answer: end.Output.Text(), Output: end.Output})
+}
+
+// placeOf makes the folder of a trial. done removes it, after what the trial has to close.
+func placeOf(c *Case) (at Place, done func(), err error) {
+	var closing []func()
+	at = Place{Case: c, Close: func(f func()) { closing = append(closing, f) }}
+	at.Folder, err = os.MkdirTemp("", "segue-eval-")
+	done = func() {
+		for _, f := range slices.Backward(closing) {
+			f()
+		}
+		if at.Folder != "" {
+			_ = os.RemoveAll(at.Folder)
+		}
+	}
+	if err != nil {
+		return at, done, err
+	}
+	root, err := os.OpenRoot(at.Folder) // a path of a case cannot lead out of it
+	if err != nil {
+		return at, done, err
+	}
+	defer root.Close() //nolint:errcheck // each file is closed by WriteFile
+	for path, text := range c.Files {
+		path = filepath.FromSlash(path)
+		if err = root.MkdirAll(filepath.Dir(path), 0o700); err == nil {
+			err = root.WriteFile(path, []byte(text), 0o600)
+		}
+		if err != nil {
+			return at, done, fmt.Errorf("eval: case %q: files: %w", c.Name, err)
+		}
+	}
+	return at, done, nil
+}
+
+// orchestrator makes the orchestrator of a trial.
+func (s *Suite) orchestrator(ctx context.Context, v *Variant, at Place) (*orchestrator.Orchestrator, error) {
+	agent, err := v.Agent(ctx, at)
+	if err != nil {
+		return nil, err
+	}
+	if agent == nil {
+		return nil, errors.New("it is nil")
+	}
+	configure := agent.Configure
+	agent.Configure = func(c *orchestrator.Config) {
+		if configure != nil {
+			configure(c)
+		}
+		if s.Store != nil {
+			c.Store = s.Store
+		}
+		for _, t := range at.Case.Tools {
+			c.Tools = append(slices.Clip(c.Tools), t.made())
+		}
+	}
+	return agent.Orchestrator()
+}
+
+func (s *Suite) task(v *Variant, k *checked) orchestrator.Task {
+	limits := v.Limits
+	if k.Limits != (delegation.Limits{}) {
+		limits = k.Limits
+	}
+	return orchestrator.Task{
+		Input:       delegation.Input{Goal: k.Goal, Messages: k.History},
+		Limits:      limits,
+		Temperature: v.Temperature,
+		Labels:      map[string]string{LabelSuite: s.Name, LabelCase: k.Name, LabelVariant: v.Name},
+	}
+}
+
+// run makes the run, and keeps what it tells.
+func (t *Trial) run(events iter.Seq2[machine.Event, error]) (end machine.RunFinished, err error) {
+	for e, failed := range events {
+		switch d := e.Detail.(type) {
+		case machine.ToolStarted:
+			if len(t.Calls) < maxCalls {
+				t.Calls = append(t.Calls, d.Call)
+			}
+		case machine.RunFinished:
+			end = d
+		}
+		t.Run, err = cmp.Or(e.Run, t.Run), failed
+	}
+	return end, err
+}
+
+// took keeps how the run ended, and what it has used.
+func (t *Trial) took(end *machine.RunFinished, err error, c *Case) {
+	out := &end.Output
+	t.Status = end.Status
+	t.Answer = textcut.Fit(out.Text(), maxAnswer)
+	t.Tokens, t.Cost = out.Usage.Total, out.Cost
+	t.Steps, t.ModelCalls, t.ToolCalls = out.Counts.Steps, out.Counts.ModelCalls, out.Counts.ToolCalls
+	switch {
+	case end.Status == machine.StatusWaiting && c.waits():
+	case err != nil:
+		t.Error, t.Broken = err.Error(), llmclient.CodeOf(err).Temporary()
+	case end.Status == machine.StatusWaiting:
+		t.Error = "the run waits for somebody"
+	case end.Status != machine.StatusDone:
+		t.Error = string(end.Status)
+	}
+}
+
+// score has everything scored that the case expects, and what the suite scores besides.
+func (s *Suite) score(ctx context.Context, k *checked, done Done) error {
+	t := done.Trial
+	if score, is := k.scoreCalls(t.Calls); is {
+		t.Scores = append(t.Scores, score)
+	}
+	if score, is := k.scoreAnswer(done.Answer); is {
+		t.Scores = append(t.Scores, score)
+	}
+	scorers := slices.Clone(s.Scorers)
+	if k.Judge != "" {
+		scorers = append(scorers, s.Judge.score)
+	}
+	if k.Score != nil {
+		scorers = append(scorers, k.Score)
+	}
+	for _, f := range scorers {
+		score, err := f(ctx, done)
+		if err != nil {
+			return fmt.Errorf("eval: a score of case %q: %w", k.Name, err)
+		}
+		t.Scores = append(t.Scores, score)
+	}
+	t.Passed = t.Error == ""
+	for _, score := range t.Scores {
+		t.Passed = t.Passed && score.Value >= 1
+	}
+	return nil
+}
+
+// Labels of the runs of trials, to find them in a store.
+const (
+	LabelSuite   = "eval.suite"
+	LabelCase    = "eval.case"
+	LabelVariant = "eval.variant"
+)
