@@ -45,6 +45,7 @@
 //	orchestrator/sse                     serves runs as server-sent events
 //	strategytest                         stories and a conformance test for strategies
 //	strategytest/crash                   runs cut off wherever a process can die, for tests of yours
+//	eval                                 measures whether an agent got better
 //
 // Modules of their own, on top of these:
 //

@@ -21,7 +21,7 @@ import (
 type Case struct {
 	Name    string            `json:"name"`              // unique in a suite
 	Goal    string            `json:"goal,omitempty"`    // as in delegation.Input
-	History messages.History  `json:"history,omitempty"` // the conversation before the goal
+	History messages.History  `json:"history,omitempty"` // the conversation before the goal, as messages.History has it in JSON
 	Files   map[string]string `json:"files,omitempty"`   // texts by their paths in the folder of the trial
 	Tools   []Tool            `json:"tools,omitempty"`   // tools of this case alone
 	Limits  delegation.Limits `json:"limits,omitzero"`   // of each trial; they come before those of the variant

@@ -49,11 +49,11 @@ func estimate(values []float64, alone int) Estimate {
 	for _, v := range values {
 		square += (v - mean) * (v - mean)
 	}
-	effective, df := n, n-1
+	effective, df := n, math.Inf(1)
 	if len(values) == 1 {
-		effective, df = float64(max(alone, 1)), math.Inf(1)
+		effective = float64(max(alone, 1))
 	} else if variance := square / (n - 1) / n; variance > 0 {
-		effective = mean * (1 - mean) / variance
+		effective, df = mean*(1-mean)/variance, n-1
 	}
 	q := student(df)
 	centre := (mean + q*q/(2*effective)) / (1 + q*q/effective)

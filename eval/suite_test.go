@@ -2,8 +2,11 @@ package eval_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
+	"runtime"
 	"sync/atomic"
 	"testing"
 
@@ -13,8 +16,11 @@ import (
 	"github.com/segue-go/segue"
 	"github.com/segue-go/segue/checkpoint"
 	"github.com/segue-go/segue/eval"
+	"github.com/segue-go/segue/internal/prove"
 	"github.com/segue-go/segue/llmclient"
 	"github.com/segue-go/segue/messages"
+	"github.com/segue-go/segue/orchestrator"
+	"github.com/segue-go/segue/strategy/completetask"
 	"github.com/segue-go/segue/tools"
 )
 
@@ -61,23 +67,228 @@ func sums(n int) (all []eval.Case) {
 	return all
 }
 
+func open(t *testing.T, path string) *eval.Results {
+	r, err := eval.OpenResults(path)
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, r.Close()) })
+	return r
+}
+
+// Two variants are told apart, and every trial leads to its run.
 func TestSuite(t *testing.T) {
 	store := &checkpoint.Memory{}
+	var told []eval.Trial
 	s := eval.Suite{
-		Name: "sums", Cases: sums(4), Repeat: 3, Store: store,
+		Name: "sums", Cases: sums(4), Repeat: 3, Store: store, Observe: func(t eval.Trial) { told = append(told, t) },
 		Variants: []eval.Variant{{Name: "right", Agent: adder(0)}, {Name: "hasty", Agent: adder(2)}},
 	}
-	results, err := eval.OpenResults(filepath.Join(t.TempDir(), "r.jsonl"))
+	path := filepath.Join(t.TempDir(), "r.jsonl")
+	report, err := s.Run(t.Context(), open(t, path))
 	require.NoError(t, err)
-	defer results.Close()
-	report, err := s.Run(t.Context(), results)
-	require.NoError(t, err)
-	for _, row := range report.Table() {
-		t.Log(row)
+	require.Len(t, told, 24)
+	for _, trial := range told {
+		head, err := store.Head(t.Context(), checkpoint.Key{Run: trial.Run})
+		require.NoError(t, err)
+		require.Equal(t, trial.Case, head.Header.Labels[eval.LabelCase])
 	}
-	require.Equal(t, 12, report.Variant("right").Sum().Passed)
-	require.Equal(t, 6, report.Variant("hasty").Sum().Passed)
-	changes, err := eval.Compare(report.Variant("right"), report.Variant("hasty"), nil)
+	table := report.Table()
+	require.Equal(t, []string{"variant", "passed", "rate", "pass@3", "pass^3", "answer", "calls", "errors", "requests", "tokens", "cost", "seconds"}, table[0])
+	require.Equal(t, []string{"right", "12 of 12", "100 (51–100)", "100 (51–100)", "100 (51–100)", "100", "100", "0", "2.0", "20", "$0.00"}, table[1][:11])
+	require.Equal(t, []string{"hasty", "6 of 12"}, table[2][:2])
+
+	changes, err := eval.Compare(report.Variant("right"), report.Variant("hasty"), eval.Allowed{"pass": 0.6})
 	require.NoError(t, err)
-	t.Logf("%+v", changes)
+	require.Equal(t, eval.Worse, changes[0].Verdict)
+	require.False(t, changes[0].Beyond)
+	changes, err = eval.Compare(report.Variant("right"), report.Variant("hasty"), nil)
+	require.NoError(t, err)
+	require.True(t, changes[0].Beyond)
+	changes, err = eval.Compare(report.Variant("hasty"), report.Variant("right"), nil)
+	require.NoError(t, err)
+	require.Equal(t, eval.Better, changes[0].Verdict)
+
+	read, err := eval.ReadResults(path)
+	require.NoError(t, err)
+	require.Equal(t, table[1], read.Table()[1])
+	_, err = eval.Compare(report.Variant("right"), &eval.VariantReport{Name: "none"}, nil)
+	require.ErrorContains(t, err, "no case in common")
+}
+
+// An evaluation that was cut off, in the middle of a line too, goes on with what is missing; so does
+// one with more repetitions. Trials of a changed case, and of a changed variant, are made anew, and
+// so are those in which the model could not be asked.
+func TestSuite_goesOn(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "r.jsonl")
+	made := 0
+	s := eval.Suite{Name: "sums", Cases: sums(10), Parallel: 1, Variants: []eval.Variant{{Name: "right", Agent: adder(0)}}}
+	run := func() (*eval.Report, error) {
+		made = 0
+		r, err := eval.OpenResults(path)
+		require.NoError(t, err)
+		defer r.Close()
+		return s.Run(t.Context(), r)
+	}
+	cut := errors.New("cut off")
+	ctx, cancel := context.WithCancelCause(t.Context())
+	s.Observe = func(eval.Trial) {
+		if made++; made == 3 {
+			cancel(cut)
+		}
+	}
+	report, err := s.Run(ctx, open(t, path))
+	require.ErrorIs(t, err, cut)
+	require.Equal(t, 3, report.Variants[0].Sum().Trials)
+
+	data, err := os.ReadFile(path)
+	require.NoError(t, err)
+	require.NoError(t, os.WriteFile(path, data[:len(data)-9], 0o600))
+	_, err = run()
+	require.NoError(t, err)
+	require.Equal(t, 8, made, "the third trial was not whole")
+	s.Repeat = 2
+	_, err = run()
+	require.NoError(t, err)
+	require.Equal(t, 10, made)
+	s.Cases[4].Goal += " Quickly."
+	report, err = run()
+	require.NoError(t, err)
+	require.Equal(t, 2, made)
+	require.Equal(t, 20, report.Variants[0].Sum().Trials)
+	s.Variants[0].Setup = "another prompt"
+	_, err = run()
+	require.NoError(t, err)
+	require.Equal(t, 20, made)
+	read, err := eval.ReadResults(path)
+	require.NoError(t, err)
+	require.Equal(t, 20, read.Variants[0].Sum().Trials, "a trial that was made again counts once")
+
+	s.Name = "others"
+	_, err = run()
+	require.ErrorContains(t, err, `holds results of the suite "sums", and not of "others"`)
+	require.NoError(t, os.WriteFile(path, []byte(`{"v":2}`+"\n"), 0o600))
+	_, err = run()
+	require.ErrorContains(t, err, "version 2 is not known")
+}
+
+// A trial in which the model could not be asked is an error, and made again.
+func TestSuite_broken(t *testing.T) {
+	down := true
+	s := eval.Suite{Name: "sums", Cases: sums(1), Variants: []eval.Variant{{Name: "right", Agent: func(ctx context.Context, at eval.Place) (*segue.Agent, error) {
+		a, err := adder(0)(ctx, at)
+		if down {
+			a.Model = llmclient.ClientFunc(func(context.Context, *llmclient.Request, func(llmclient.Delta)) (*llmclient.Response, error) {
+				return nil, &llmclient.Error{Code: llmclient.CodeUnavailable, Message: "no route"}
+			})
+		}
+		return a, err
+	}}}}
+	path := filepath.Join(t.TempDir(), "r.jsonl")
+	for _, want := range []eval.CaseReport{{Trials: 1, Errors: 1, Broken: 1}, {Trials: 1, Passed: 1}} {
+		report, err := s.Run(t.Context(), open(t, path))
+		require.NoError(t, err)
+		got := report.Variants[0].Sum()
+		require.Equal(t, []int{want.Trials, want.Passed, want.Errors, want.Broken}, []int{got.Trials, got.Passed, got.Errors, got.Broken})
+		down = false
+	}
+}
+
+// An evaluation ends once it has cost as much as it may, and goes on with more.
+func TestSuite_cost(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "r.jsonl")
+	s := eval.Suite{Name: "sums", Cases: sums(10), Parallel: 1, MaxCost: 55, Variants: []eval.Variant{{Name: "right", Agent: func(ctx context.Context, at eval.Place) (*segue.Agent, error) {
+		a, err := adder(0)(ctx, at)
+		a.Configure = func(c *orchestrator.Config) {
+			c.Prices = llmclient.Prices{"m": {Input: 1, Output: 1}}
+		}
+		a.Strategy = completetask.New(completetask.Config{Model: "m"})
+		return a, err
+	}}}}
+	report, err := s.Run(t.Context(), open(t, path))
+	require.ErrorIs(t, err, eval.ErrCost)
+	require.Equal(t, 3, report.Variants[0].Sum().Trials, "20 millionths each")
+	s.MaxCost = 0
+	report, err = s.Run(t.Context(), open(t, path))
+	require.NoError(t, err)
+	require.Equal(t, 10, report.Variants[0].Sum().Trials)
+}
+
+// What is wrong is said before anything is tried, all at once.
+func TestSuite_unusable(t *testing.T) {
+	agent := adder(0)
+	s := eval.Suite{
+		Cases: []eval.Case{
+			{Name: "a", Goal: "g"},
+			{Goal: "g", Judge: "good"},
+			{Name: "b", Answer: &eval.Answer{Matches: []string{"("}, Schema: []byte(`{"type":1}`)}},
+			{Name: "c", Goal: "g", Calls: []eval.Call{{}}},
+			{Name: "d", Goal: "g", Only: true},
+			{Name: "d", Goal: "g", Only: true},
+			{Name: "e", Goal: "g", Judge: "good"},
+		},
+		Variants: []eval.Variant{{Name: "x", Agent: agent}, {Name: "x", Agent: agent}, {Name: "y"}},
+	}
+	_, err := s.Run(t.Context(), nil)
+	for _, want := range []string{
+		`case "a": it expects nothing`, `it has no name`, `case "b": it has neither a goal nor a history`, `answer.matches[0]: error parsing regexp`,
+		`case "c": calls[0]: it names no tool`, `two cases have the name "d"`, `case "e" has a criterion for a judge`, `two variants have the name "x"`, `variant "y" has no Agent`,
+	} {
+		require.ErrorContains(t, err, want)
+	}
+	_, err = (&eval.Suite{}).Run(t.Context(), nil)
+	require.ErrorContains(t, err, "no cases")
+}
+
+// The files of a case are in a folder of its own, which is gone afterwards; a path cannot lead out of
+// it. What a variant has opened is closed when the trial ends.
+func TestSuite_folder(t *testing.T) {
+	var folders []string
+	closed := 0
+	s := eval.Suite{
+		Name: "files",
+		Cases: []eval.Case{{Name: "a", Goal: "g", Files: map[string]string{"in/a.txt": "7"}, Score: func(_ context.Context, done eval.Done) (eval.Score, error) {
+			data, err := os.ReadFile(filepath.Join(done.Folder, "in", "a.txt"))
+			folders = append(folders, done.Folder)
+			require.Zero(t, closed)
+			return eval.Score{Name: "file", Value: 1, Why: string(data)}, err
+		}}},
+		Variants: []eval.Variant{{Name: "x", Agent: func(ctx context.Context, at eval.Place) (*segue.Agent, error) {
+			at.Close(func() { closed++ })
+			return adder(0)(ctx, at)
+		}}},
+	}
+	report, err := s.Run(t.Context(), nil)
+	require.NoError(t, err)
+	require.Equal(t, 1, report.Variants[0].Sum().Passed)
+	require.Equal(t, 1, closed)
+	require.NoDirExists(t, folders[0])
+	s.Cases[0].Files = map[string]string{"../a.txt": "7"}
+	_, err = s.Run(t.Context(), nil)
+	require.ErrorContains(t, err, `case "a": files:`)
+}
+
+// What is kept of an evaluation does not grow with what its trials have said.
+func TestSuite_large(t *testing.T) {
+	cases := prove.CasesOr(2000)
+	heap := func() uint64 {
+		runtime.GC()
+		var m runtime.MemStats
+		runtime.ReadMemStats(&m)
+		return m.HeapAlloc
+	}
+	var done int
+	var early uint64
+	s := eval.Suite{
+		Name: "sums", Cases: sums(cases), Variants: []eval.Variant{{Name: "right", Agent: adder(0)}},
+		Observe: func(eval.Trial) {
+			if done++; done == cases/5 {
+				early = heap()
+			}
+		},
+	}
+	report, err := s.Run(t.Context(), open(t, filepath.Join(t.TempDir(), "r.jsonl")))
+	require.NoError(t, err)
+	require.Equal(t, cases, report.Variants[0].Sum().Passed)
+	grown := (float64(heap()) - float64(early)) / float64(cases*4/5)
+	require.Less(t, grown, 1000.0, "bytes a trial")
+	runtime.KeepAlive(s)
 }

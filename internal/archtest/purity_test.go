@@ -67,6 +67,7 @@ var acting = []string{
 	"checkpoint/internal/storetest",
 	"checkpoint/internal/tables",
 	"checkpoint/sealed",
+	"eval",
 	"tools",
 	"tools/filetools",
 	"tools/internal/boundschema",

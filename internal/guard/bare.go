@@ -8,7 +8,7 @@ import (
 // Packages are the names that begin the error texts of this project. A test compares them with the
 // tree. They are read-only.
 var Packages = []string{
-	"anthropic", "builtin", "checkpoint", "compaction", "completetask", "config", "delegation", "filetools", "llmclient", "machine", "markdownpolicy",
+	"anthropic", "builtin", "checkpoint", "compaction", "completetask", "config", "delegation", "eval", "filetools", "llmclient", "machine", "markdownpolicy",
 	"mcptools", "messages", "nextstep", "openaichat", "openairesponses", "orchestrator", "otel", "pgstore", "planreviseexecute", "plantext", "policyclient", "react",
 	"reasonactobserve", "reflection", "retry", "runs", "scripted", "sealed", "segue", "segueotel", "sqlitestore", "sse", "stepagent", "strategy", "strategytest", "temporal", "tools", "toolsearch", "workflow",
 }
