@@ -64,13 +64,16 @@ func (s *Suite) Run(ctx context.Context, results *Results) (*Report, error) {
 		})
 	}
 	for j := range e.jobs(cases) {
-		if ctx.Err() != nil {
+		if ctx.Err() != nil || e.full() {
 			break
 		}
 		jobs <- j
 	}
 	close(jobs)
 	group.Wait()
+	if e.left && ctx.Err() == nil {
+		return e.report, ErrCost
+	}
 	return e.report, context.Cause(ctx)
 }
 
@@ -127,6 +130,7 @@ type evaluation struct {
 	report *Report
 	done   map[place]bool
 	cost   messages.Cost
+	left   bool // a trial was left out, for its cost
 }
 
 // place identifies a trial; job is one to make.
@@ -180,7 +184,7 @@ func (e *evaluation) jobs(cases []*checked) func(func(job) bool) {
 
 // do makes a trial, and keeps it.
 func (e *evaluation) do(ctx context.Context, j job) {
-	if ctx.Err() != nil {
+	if ctx.Err() != nil || e.full() {
 		return
 	}
 	t, err := e.suite.try(ctx, j.variant, j.c, j.n)
@@ -198,9 +202,15 @@ func (e *evaluation) do(ctx context.Context, j job) {
 	if e.suite.Observe != nil {
 		e.suite.Observe(t)
 	}
-	if e.cost = e.cost.Add(t.Cost).Add(t.JudgeCost); e.suite.MaxCost > 0 && e.cost >= e.suite.MaxCost {
-		e.cancel(ErrCost)
-	}
+	e.cost = e.cost.Add(t.Cost).Add(t.JudgeCost)
+}
+
+// full reports whether the trials have cost so much that one is left out.
+func (e *evaluation) full() bool {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.left = e.left || e.suite.MaxCost > 0 && e.cost >= e.suite.MaxCost
+	return e.left
 }
 
 func digest(data []byte) string {
