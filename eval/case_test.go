@@ -157,7 +157,7 @@ func FuzzReadCases(f *testing.F) {
 
 func TestReport_JUnit(t *testing.T) {
 	r := Report{Suite: "s"}
-	r.add(&Trial{Variant: "v", Case: "a", N: 1, Run: "r1", Passed: true, Seconds: 0.5})
+	r.add(&Trial{Variant: "v", Case: "a", N: 1, Run: "r1", Passed: true, Use: Use{Seconds: 0.5}})
 	r.add(&Trial{Variant: "v", Case: "b", N: 1, Run: "r2", Scores: []Score{{Name: "answer", Why: "it is not 42"}}})
 	r.add(&Trial{Variant: "v", Case: "b", N: 2, Run: "r3", Passed: true})
 	var b strings.Builder

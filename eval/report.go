@@ -3,8 +3,6 @@ package eval
 import (
 	"math"
 	"slices"
-
-	"github.com/segue-go/segue/messages"
 )
 
 // Report says how the variants of a suite did. It is not changed once Run has returned it.
@@ -33,12 +31,7 @@ type CaseReport struct {
 	Why    string           `json:"why,omitempty"`    // why the last trial that did not pass did not
 	Run    string           `json:"run,omitempty"`    // the run of that trial, or else of the last one
 
-	Tokens     int64         `json:"tokens,omitempty"`
-	Cost       messages.Cost `json:"cost,omitempty"`
-	Seconds    float64       `json:"seconds,omitempty"`
-	Steps      int           `json:"steps,omitempty"`
-	ModelCalls int           `json:"model_calls,omitempty"`
-	ToolCalls  int           `json:"tool_calls,omitempty"`
+	Use
 }
 
 // Total is a sum of values, and how many there are.
@@ -86,12 +79,7 @@ func (r *Report) add(t *Trial) {
 
 func (c *CaseReport) add(t *Trial) {
 	c.Trials++
-	c.Tokens += t.Tokens
-	c.Cost = c.Cost.Add(t.Cost)
-	c.Seconds += t.Seconds
-	c.Steps += t.Steps
-	c.ModelCalls += t.ModelCalls
-	c.ToolCalls += t.ToolCalls
+	c.Use.add(t.Use)
 	why := ""
 	for _, s := range t.Scores {
 		if c.Scores == nil {
@@ -190,12 +178,7 @@ func (v *VariantReport) Sum() (sum CaseReport) {
 		sum.Passed += c.Passed
 		sum.Errors += c.Errors
 		sum.Broken += c.Broken
-		sum.Tokens += c.Tokens
-		sum.Cost = sum.Cost.Add(c.Cost)
-		sum.Seconds += c.Seconds
-		sum.Steps += c.Steps
-		sum.ModelCalls += c.ModelCalls
-		sum.ToolCalls += c.ToolCalls
+		sum.Use.add(c.Use)
 	}
 	return sum
 }

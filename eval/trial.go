@@ -66,13 +66,27 @@ type Trial struct {
 	Answer string              `json:"answer,omitempty"` // the first 2,000 bytes
 	Calls  []messages.ToolCall `json:"calls,omitempty"`  // in the order in which they began; at most 100
 
+	Use
+	JudgeCost messages.Cost `json:"judge_cost,omitempty"` // of the Judge, which the Cost of the Use does not have
+}
+
+// Use is what one or more trials have used.
+type Use struct {
 	Tokens     int64         `json:"tokens,omitempty"`
 	Cost       messages.Cost `json:"cost,omitempty"`
-	JudgeCost  messages.Cost `json:"judge_cost,omitempty"` // of the Judge, which Cost does not have
 	Seconds    float64       `json:"seconds,omitempty"`
 	Steps      int           `json:"steps,omitempty"`
 	ModelCalls int           `json:"model_calls,omitempty"`
 	ToolCalls  int           `json:"tool_calls,omitempty"`
+}
+
+func (u *Use) add(v Use) {
+	u.Tokens += v.Tokens
+	u.Cost = u.Cost.Add(v.Cost)
+	u.Seconds += v.Seconds
+	u.Steps += v.Steps
+	u.ModelCalls += v.ModelCalls
+	u.ToolCalls += v.ToolCalls
 }
 
 // What a Trial keeps of an answer and of calls.
