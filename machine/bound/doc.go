@@ -25,8 +25,8 @@
 //
 // No run exceeds its bound, as long as strategies keep to what they say: the bound of one that
 // delegates to others than its Children, or does more than its Bounds allow, may be exceeded.
-// Explorations hold strategies to the triggers, calls and tools of their Bounds. A bound may be
-// wider than any run:
+// Explorations hold strategies to the triggers, calls, children and tools of their Bounds. A bound
+// may be wider than any run:
 //
 //   - A limit bounds what it is on, and model calls by steps: with fewer model calls than the tables
 //     allow there are fewer steps and tool calls, too, which is not counted.

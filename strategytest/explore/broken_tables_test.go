@@ -1,11 +1,17 @@
 package explore_test
 
 import (
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
 	"github.com/segue-go/segue/delegation"
 	"github.com/segue-go/segue/llmclient"
 	"github.com/segue-go/segue/messages"
 	"github.com/segue-go/segue/nextstep"
 	"github.com/segue-go/segue/strategy"
+	"github.com/segue-go/segue/strategy/completetask"
 	"github.com/segue-go/segue/strategy/workflow"
 	"github.com/segue-go/segue/strategytest/explore"
 )
@@ -131,6 +137,7 @@ var brokenTables = []broken{
 	{name: "makes more calls than its Bounds say", law: explore.Bounds, twist: saying(strategy.Bounds{Calls: map[strategy.State]int{acting: 1}})},
 	{name: "offers a tool that its Bounds leave out", law: explore.Bounds, twist: saying(strategy.Bounds{Offers: []string{"look"}})},
 	{name: "starts a child that its Bounds do not list", law: explore.Bounds, twist: saying(strategy.Bounds{Children: map[strategy.State][]strategy.Child{}})},
+	{name: "has a child use tools that its Bounds leave out", law: explore.Bounds, twist: saying(lookingChild), world: runsQuietChild},
 	{name: "starts agents that its Bounds do not list", law: explore.Bounds, twist: agents(func(s strategy.State, said children) { delete(said, s) }), world: runsChild},
 	{name: "starts an agent more often than its Bounds list it", law: explore.Bounds, twist: agents(func(s strategy.State, said children) { said[s] = said[s][1:] }), world: runsChild},
 	{name: "starts another agent than its Bounds list", law: explore.Bounds, twist: agents(func(s strategy.State, said children) { said[s][0].Strategy = "other" }), world: runsChild},
@@ -173,6 +180,41 @@ func saying(said strategy.Bounds) twist {
 	return twist{factory: func(sound func() strategy.Strategy) func() strategy.Strategy {
 		return func() strategy.Strategy { return bounding{sound().(*pupil), said} }
 	}}
+}
+
+// lookingChild are Bounds of a pupil whose child may look.
+var lookingChild = strategy.Bounds{Delegates: []strategy.Child{{Strategy: "child", Tools: []string{"look"}}}}
+
+// runsQuietChild has the child of pupils run. It is no pupil, and offers no tools.
+func runsQuietChild(o *explore.Options) {
+	o.Children = nil
+	o.Strategies = strategy.Set{"child": completetask.New(completetask.Config{MaxModelCalls: 1, MaxRetries: -1, Tools: []string{}})}
+}
+
+// What a strategy does within its Bounds is not taken for more: a child has the tools that its
+// parent has, and of two children of one strategy each is held to what the Bounds list for it,
+// whichever comes first.
+func TestBounds_sound(t *testing.T) {
+	child := func(tools ...string) strategy.Child { return strategy.Child{Strategy: "child", Tools: tools} }
+	delegates := func(list ...strategy.Child) twist { return saying(strategy.Bounds{Delegates: list}) }
+	looks := func(o *explore.Options) {
+		runsChild(o)
+		o.Strategies["pupil"] = newPupil(new(saying(lookingChild)))
+	}
+	narrow := twist{factory: func(func() strategy.Strategy) func() strategy.Strategy {
+		return workflow.Sequence(workflow.SequenceConfig{Parts: []workflow.Part{{Strategy: "pupil", Tools: []string{"look"}}}})
+	}}
+	for name, test := range map[string]broken{
+		"all tools are listed":          {twist: delegates(child("look", "pay")), world: runsQuietChild},
+		"the frame has no more":         {twist: narrow, world: looks},
+		"the second of two is meant":    {twist: delegates(child("look"), child()), world: runsChild},
+		"agents are listed otherwise":   {twist: agents(func(s strategy.State, said children) { slices.Reverse(said[s]) }), world: runsChild},
+		"all agents are listed as wide": {twist: agents(func(s strategy.State, said children) { said[s][0] = said[s][1] }), world: runsChild},
+	} {
+		t.Run(name, func(t *testing.T) {
+			require.Empty(t, explored(t, &test.twist, test.options()))
+		})
+	}
 }
 
 // children are the Children of Bounds.

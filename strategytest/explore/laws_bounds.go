@@ -25,10 +25,22 @@ type bounded struct {
 	of     map[string]string                    // the strategies of the frames
 	states map[string]strategy.State            // of the frames
 	starts map[string]int                       // children of the frames so far
-	left   map[string][]strategy.Child          // of the Children of the states of the frames, what no agent was started as
-	given  map[string]*strategy.Child           // what the parents of the frames have said of them
+	places map[string][]listed                  // of the Children of the states of the frames
+	given  map[string][]strategy.Child          // what the parents of the frames may have listed them as
 	fired  map[firing]int
 	broken string // how a frame has done more; "" if none has
+}
+
+// listed is a Child of a state.
+type listed struct {
+	strategy.Child
+	by *brought // the agent that was started as it; nil if none was
+}
+
+// brought is an agent that a strategy brings, as it was started.
+type brought struct {
+	*machine.Agent
+	limits delegation.Limits
 }
 
 // firing is a trigger of a frame.
@@ -42,7 +54,7 @@ func (b *bounded) reset() {
 	clear(b.of)
 	clear(b.states)
 	clear(b.starts)
-	clear(b.left)
+	clear(b.places)
 	clear(b.given)
 	b.broken = ""
 }
@@ -66,7 +78,7 @@ func (w *walk) readBounds(name string, st strategy.Strategy, all []tools.Definit
 	if w.bounded.said == nil {
 		w.bounded.said, w.bounded.fired, w.bounded.agents = map[string]*strategy.Bounds{}, map[firing]int{}, map[string]map[string]*machine.Agent{}
 		w.bounded.of, w.bounded.states, w.bounded.starts = map[string]string{}, map[string]strategy.State{}, map[string]int{}
-		w.bounded.left, w.bounded.given = map[string][]strategy.Child{}, map[string]*strategy.Child{}
+		w.bounded.places, w.bounded.given = map[string][]listed{}, map[string][]strategy.Child{}
 	}
 	w.bounded.tools = all
 	said := b.Bounds()
@@ -94,7 +106,7 @@ func (w *walk) boundEvent(e *machine.Event) {
 		case d.CallID == "":
 			b.given[e.Frame] = b.delegated(parent, d.Strategy, d.Limits)
 		default:
-			b.brought(parent, d.Tool, d.Limits)
+			b.startsAgent(parent, d.Tool, d.Limits)
 		}
 	case machine.FrameLeft:
 		for f := range b.fired {
@@ -104,14 +116,17 @@ func (w *walk) boundEvent(e *machine.Event) {
 		}
 		delete(b.starts, e.Frame)
 		delete(b.states, e.Frame)
-		delete(b.left, e.Frame)
+		delete(b.places, e.Frame)
 	case machine.StateChanged:
 		b.states[e.Frame] = d.To
 		said := b.said[d.Strategy]
 		if said == nil {
 			return
 		}
-		b.left[e.Frame] = slices.Clone(said.Children[d.To])
+		b.places[e.Frame] = nil
+		for _, c := range said.Children[d.To] {
+			b.places[e.Frame] = append(b.places[e.Frame], listed{Child: c})
+		}
 		most, bound := said.Triggers[d.On]
 		if !bound {
 			return
@@ -143,9 +158,9 @@ func (b *bounded) called(frame, tool string) {
 	}
 }
 
-// delegated holds a frame to what it has said of its children. It returns what that is of this one;
-// nil: nothing.
-func (b *bounded) delegated(frame, child string, given delegation.Limits) *strategy.Child {
+// delegated holds a frame to what it has said of its children. It returns the entries that this
+// child may be; nil: it has said nothing.
+func (b *bounded) delegated(frame, child string, given delegation.Limits) []strategy.Child {
 	said := b.said[b.of[frame]]
 	if said == nil {
 		return nil
@@ -159,15 +174,52 @@ func (b *bounded) delegated(frame, child string, given delegation.Limits) *strat
 	if said.Children == nil && said.Delegates == nil {
 		return nil
 	}
-	at := slices.IndexFunc(list, func(c strategy.Child) bool { return c.Strategy == child })
-	if at < 0 {
-		b.breaks(frame, "starts %q in state %q, and its Bounds do not list it", child, state)
-		return nil
+	var meant []strategy.Child
+	problem := fmt.Sprintf("starts %q in state %q, and its Bounds do not list it", child, state)
+	for _, c := range list {
+		if c.Strategy != child {
+			continue
+		}
+		if over := exceeds(given, c.Limits); over == "" {
+			meant = append(meant, c)
+		} else {
+			problem = fmt.Sprintf("gives %q %s", child, over)
+		}
 	}
-	if over := exceeds(given, list[at].Limits); over != "" {
-		b.breaks(frame, "gives %q %s", child, over)
+	if meant == nil {
+		b.breaks(frame, "%s", problem)
 	}
-	return &list[at]
+	return meant
+}
+
+// meant returns those entries of the list that allow a child these tools; nil means all tools. If
+// none does, it returns a tool that is in the way.
+func (b *bounded) meant(list []strategy.Child, names []string) (fit []strategy.Child, besides string) {
+	for _, c := range list {
+		if name := b.besides(names, c.Tools); name == "" {
+			fit = append(fit, c)
+		} else {
+			besides = name
+		}
+	}
+	if fit != nil {
+		besides = ""
+	}
+	return fit, besides
+}
+
+// boundTools holds the parent of a frame to what it has said of the tools that the frame may use.
+func (w *walk) boundTools(frame string, may *standIn) {
+	b := &w.bounded
+	if len(b.given[frame]) == 0 || may == nil || !may.uses {
+		return
+	}
+	fit, besides := b.meant(b.given[frame], toolNames(may.given))
+	if besides != "" {
+		w.complain(lawBounds, "frame %s of %q may use %q, and the Bounds of its parent do not say so", frame, b.of[frame], besides)
+		return
+	}
+	b.given[frame] = fit
 }
 
 // exceeds says which of the limits that a child was given is wider than was said; "" if none is.
@@ -187,21 +239,34 @@ func exceeds(given, said delegation.Limits) string {
 	return ""
 }
 
-// brought holds a frame to what it has said of its children, where it starts an agent that it
+// startsAgent holds a frame to what it has said of its children, where it starts an agent that it
 // brings: each of them is started at most once while the frame is in a state.
-func (b *bounded) brought(frame, tool string, given delegation.Limits) {
+func (b *bounded) startsAgent(frame, tool string, given delegation.Limits) {
 	said, agent, state := b.said[b.of[frame]], b.agents[b.of[frame]][tool], b.states[frame]
 	if said == nil || agent == nil || said.Children == nil || said.Children[state] == nil && said.Delegates != nil {
 		return
 	}
-	at := slices.IndexFunc(b.left[frame], func(c strategy.Child) bool {
-		return c.Strategy == agent.Strategy && exceeds(given, c.Limits) == "" && b.besides(agent.Tools, c.Tools) == ""
-	})
-	if at < 0 {
+	places := b.places[frame]
+	if !b.place(places, &brought{agent, given}, make([]bool, len(places))) {
 		b.breaks(frame, "starts its agent %s in state %q, and its Bounds do not list it, or not so often, or with less", tool, state)
-		return
 	}
-	b.left[frame] = slices.Delete(b.left[frame], at, at+1)
+}
+
+// place finds a place for an agent among those that have not been tried. An agent that has it moves
+// to another one.
+func (b *bounded) place(places []listed, agent *brought, tried []bool) bool {
+	for i := range places {
+		p := &places[i]
+		if tried[i] || p.Strategy != agent.Strategy || exceeds(agent.limits, p.Limits) != "" || b.besides(agent.Tools, p.Tools) != "" {
+			continue
+		}
+		tried[i] = true
+		if p.by == nil || b.place(places, p.by, tried) {
+			p.by = agent
+			return true
+		}
+	}
+	return false
 }
 
 // started counts a child of a frame.
@@ -214,34 +279,40 @@ func (b *bounded) started(frame string, said *strategy.Bounds) {
 // boundEffects looks at what has been opened.
 func (w *walk) boundEffects(opened []machine.Effect) {
 	b := &w.bounded
+	if len(b.said) == 0 {
+		return
+	}
 	for i := range opened {
 		e := &opened[i]
-		said := b.said[e.Strategy]
 		switch step := e.Step.(type) {
 		case nextstep.Delegate:
-			if child := b.delegated(e.Frame, step.Strategy, step.Limits); child != nil {
-				b.offers(e, step.Tools, child.Tools, "gives %q %s, and its Bounds do not", step.Strategy)
+			if _, name := b.meant(b.delegated(e.Frame, step.Strategy, step.Limits), step.Tools); name != "" {
+				b.breaks(e.Frame, "gives %q %s, and its Bounds do not", step.Strategy, name)
 			}
 		case nextstep.GetChatCompletion:
-			var names []string
-			for j := range step.Request.Tools {
-				names = append(names, step.Request.Tools[j].Name)
+			names := toolNames(step.Request.Tools)
+			if said := b.said[e.Strategy]; said != nil {
+				if name := b.besides(names, said.Offers); name != "" {
+					b.breaks(e.Frame, "in request #%s offers %q, and its Bounds do not", e.ID.String(), name)
+				}
 			}
-			if said != nil {
-				b.offers(e, names, said.Offers, "in request #%s offers %q, and its Bounds do not", e.ID.String())
+			fit, name := b.meant(b.given[e.Frame], names)
+			if name != "" {
+				b.breaks(e.Frame, "in request #%s offers %q, which the Bounds of its parent do not", e.ID.String(), name)
+				continue
 			}
-			if child := b.given[e.Frame]; child != nil {
-				b.offers(e, names, child.Tools, "in request #%s offers %q, which the Bounds of its parent do not", e.ID.String())
-			}
+			b.given[e.Frame] = fit
 		}
 	}
 }
 
-// offers finds a tool of the run that is not among those that were said; nil says nothing.
-func (b *bounded) offers(e *machine.Effect, names, said []string, format, what string) {
-	if name := b.besides(slices.Clip(append([]string{}, names...)), said); name != "" {
-		b.breaks(e.Frame, format, what, name)
+// toolNames returns the names of tools; never nil.
+func toolNames(defs []tools.Definition) []string {
+	names := make([]string, len(defs))
+	for i := range defs {
+		names[i] = defs[i].Name
 	}
+	return names
 }
 
 // besides returns a tool of the run that is among the names, of which nil are all, and was not said;

@@ -202,6 +202,7 @@ func (w *walk) noteEvents(events []machine.Event) {
 			if at >= 0 {
 				w.live[events[i].Frame] = w.made[at].st
 				w.stands[events[i].Frame] = w.made[at].stand
+				w.boundTools(events[i].Frame, w.made[at].stand)
 				w.made = slices.Delete(w.made, 0, at+1)
 			}
 			w.tookOver(&events[i], &d)
