@@ -204,7 +204,7 @@ func (v *voice) call(i int, name, arguments string) messages.ToolCall {
 }
 
 func (v *voice) reply(text string, calls ...messages.ToolCall) *llmclient.Response {
-	r := &llmclient.Response{Finish: llmclient.FinishStop, Model: "babble", Usage: messages.Usage{Input: v.Int64N(20), Output: v.Int64N(9)}}
+	r := &llmclient.Response{Finish: llmclient.FinishStop, Model: v.req.Model, Usage: messages.Usage{Input: v.Int64N(20), Output: v.Int64N(9)}}
 	if text != "" {
 		r.Message.Content = append(r.Message.Content, messages.Text{Text: text})
 	}

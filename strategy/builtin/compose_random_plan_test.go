@@ -31,6 +31,7 @@ type composition struct {
 	Agents  int            // which of them are also tools: none, all, all but the root, the last one
 	Missing int            // the number of the tool that is missing; 0: none is
 	Limits  delegation.Limits
+	Model   string // of the task
 	Input   delegation.Input
 	Seed    uint64 // of the model's replies
 	Sense   int    // in how many of 10 cases the reply is sensible
@@ -49,7 +50,8 @@ type composition struct {
 type composedNode struct {
 	Strategy string
 	Config   string
-	Children []int // that it delegates to
+	Children []int             // that it delegates to
+	Models   map[string]string // of its parts, by name
 }
 
 func nodeName(i int) string { return fmt.Sprint("n", i) }
@@ -186,6 +188,7 @@ func (c *composer) draw(t *rapid.T) composition {
 	n := 1 + mostNodes - rapid.IntRange(1, mostNodes).Draw(t, "fewer nodes") // rapid prefers small numbers
 	p := composition{
 		Missing: rapid.IntRange(0, len(composedTools)).Draw(t, "missing tool"),
+		Model:   rapid.SampledFrom([]string{"", "usual"}).Draw(t, "model"),
 		Input:   c.input(t),
 		Seed:    rapid.Uint64().Draw(t, "seed"),
 		Sense:   10 - rapid.SampledFrom([]int{1, 0, 2, 5, 3, 10, 0}).Draw(t, "nonsense"),
@@ -255,24 +258,6 @@ func (c *composer) troubles(t *rapid.T, p *composition) {
 	}
 }
 
-// agents returns the numbers of the strategies that are tools.
-func (p *composition) agents() []int {
-	var all []int
-	for i := range p.Nodes {
-		all = append(all, i)
-	}
-	switch p.Agents {
-	case 0:
-		return nil
-	case 1:
-		return all
-	case 2:
-		return all[1:]
-	default:
-		return all[len(all)-1:]
-	}
-}
-
 // fans reports whether requests may be made concurrently.
 func (p *composition) fans() bool { return len(p.agents()) > 0 || p.together() }
 
@@ -309,7 +294,7 @@ func (c *composer) limits(t *rapid.T) delegation.Limits {
 
 // node draws strategy i of n, of a kind. A bare strategy offers all tools.
 func (c *composer) node(t *rapid.T, kind string, bare bool, i, n int) composedNode {
-	node, config := composedNode{Strategy: kind}, map[string]json.RawMessage{}
+	node, config := composedNode{Strategy: kind, Models: map[string]string{}}, map[string]json.RawMessage{}
 	for _, key := range c.keys[kind] {
 		if bare && (key == "tools" || key == "generator") {
 			continue
@@ -368,6 +353,8 @@ func (c *composer) parts(t *rapid.T, key string, i, n int, node *composedNode) s
 			p.Strategy = child()
 			p.Tools = rapid.SampledFrom([][]string{nil, nil, {}, {"look"}}).Draw(t, "tools")
 			p.Limits.ModelCalls = rapid.SampledFrom([]int{0, 0, 2}).Draw(t, "model calls")
+			p.Model = rapid.SampledFrom([]string{"", "", "small", "large"}).Draw(t, "model of a part")
+			node.Models[name] = p.Model
 		}
 		if rapid.IntRange(0, 3).Draw(t, "falls back") == 1 {
 			p.Fallback = child()

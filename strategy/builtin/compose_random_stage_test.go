@@ -161,7 +161,7 @@ var agentTools = func() (list []tools.Tool) {
 		name := nodeName(i)
 		list = append(list, orchestrator.AgentTool(orchestrator.Agent{
 			Definition: tools.Definition{Name: "agent_" + name, ReadOnly: i%2 == 0},
-			Strategy:   name, FanOut: i%3 > 0, Limits: delegation.Limits{ModelCalls: 2 * i},
+			Strategy:   name, FanOut: i%3 > 0, Limits: delegation.Limits{ModelCalls: 2 * i}, Model: agentModel(i),
 		}))
 	}
 	return list
@@ -169,6 +169,24 @@ var agentTools = func() (list []tools.Tool) {
 
 // agentPrefix is the beginning of the names of agents.
 const agentPrefix = "agent_n"
+
+// agents returns the numbers of the strategies that are tools.
+func (p *composition) agents() []int {
+	var all []int
+	for i := range p.Nodes {
+		all = append(all, i)
+	}
+	switch p.Agents {
+	case 0:
+		return nil
+	case 1:
+		return all
+	case 2:
+		return all[1:]
+	default:
+		return all[len(all)-1:]
+	}
+}
 
 // tools returns the tools of a composition.
 func (p *composition) tools() []tools.Tool {

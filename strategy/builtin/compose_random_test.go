@@ -35,6 +35,8 @@ import (
 //   - The run ends, within its limits.
 //   - Its usage is what the model has billed, and each frame's usage is within its parent's.
 //   - The history obeys the laws in every request and in the output.
+//   - The model of a request is that of the closest part or agent above it that has one, or that of the
+//     task.
 //   - The output and its metadata do not change when they are written as JSON and read.
 //   - The journal, applied to a new Machine, gives the same events and the same output. This is
 //     also so if the store was slow or refused an append, if the consumer left, or if a middleware
@@ -109,7 +111,7 @@ func (c *tally) enough(t *testing.T) {
 	if c.cases < 400 {
 		return
 	}
-	for _, what := range []string{"agents", "agents with a store", "agents stopped", "broke off", "heard", "compacted", "suspended"} {
+	for _, what := range []string{"agents", "agents with a store", "agents stopped", "broke off", "heard", "compacted", "suspended", "an agent's model", "a part's model"} {
 		require.Positive(t, c.saw[what], what)
 	}
 	if c.cases >= 2_000 {
@@ -149,6 +151,7 @@ type composed struct {
 	before  int             // how many of them were reported before the run broke off
 	broke   bool            // it broke off, and was resumed
 	saw     map[string]bool // what has happened of what many cases do not have
+	models  models
 }
 
 // play runs a case.
@@ -182,7 +185,7 @@ func (w *composed) run() {
 	ctx, cancel := context.WithCancel(context.WithValue(context.Background(), caseKey{}, w))
 	defer cancel()
 	w.cancel = cancel
-	task := orchestrator.Task{Strategy: nodeName(0), Run: composedRun, Input: w.Input, Limits: w.Limits, Stop: w.stopped, Notes: w.notes}
+	task := orchestrator.Task{Strategy: nodeName(0), Run: composedRun, Model: w.Model, Input: w.Input, Limits: w.Limits, Stop: w.stopped, Notes: w.notes}
 	res := w.follow(w.o.Stream(ctx, task), func() (orchestrator.Result, error) { return w.o.Run(ctx, task) })
 	if w.brokeOff(res) {
 		res = w.goOn(ctx)
@@ -244,7 +247,7 @@ func (w *composed) brokeOff(res orchestrator.Result) bool {
 func (w *composed) goOn(ctx context.Context) orchestrator.Result {
 	ctx, w.cancel = context.WithCancel(context.WithoutCancel(ctx))
 	defer w.cancel()
-	w.before, w.broke, w.ended = len(w.lines), true, 0
+	w.before, w.broke, w.ended, w.models = len(w.lines), true, 0, nil
 	again := orchestrator.Resumption{Run: composedRun, Stop: w.stopped, Notes: w.notes}
 	return w.follow(w.o.Resume(ctx, again), func() (orchestrator.Result, error) { return orchestrator.Collect(w.o.Resume(ctx, again)) })
 }
@@ -282,6 +285,7 @@ func (w *composed) see(e *machine.Event) {
 	if e.Index > 0 { // otherwise the loop added it
 		w.lines = append(w.lines, line(e))
 	}
+	w.seeModel(e)
 	switch d := e.Detail.(type) {
 	case machine.Noting:
 		if e.Kind == machine.EventNoteHeard {
