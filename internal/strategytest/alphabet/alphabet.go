@@ -8,6 +8,7 @@
 package alphabet
 
 import (
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -59,12 +60,18 @@ var ofTable = map[string]Alphabet{
 
 // For returns the alphabet of the strategy that the factory makes, with the Tools, Agents and
 // Strategies of the Options: each frame is answered in the protocol of its strategy, if that is a
-// built-in one, and otherwise with [Calls]; every agent is given goals, and the first few tools are
-// searched for where that is offered. The factories are called at once, and not later.
+// built-in one, and otherwise with [Calls]; judges approve, and routers name each of the parts that
+// they choose from; every agent is given goals, and the first few tools are searched for where that
+// is offered. The factories are called at once, and not later.
 func For(factory func() strategy.Strategy, o explore.Options) Alphabet {
-	of := map[string]Alphabet{explore.Subject: ofStrategy(factory, o.Strategies)}
-	for name, factory := range o.Strategies {
-		of[name] = ofStrategy(factory, o.Strategies)
+	set := maps.Clone(o.Strategies)
+	if set == nil {
+		set = strategy.Set{}
+	}
+	set[explore.Subject] = factory
+	of, tables, words := map[string]Alphabet{}, map[string]string{}, wordsOf(set, o.Agents)
+	for name, factory := range set {
+		of[name], tables[name] = ofStrategy(factory, o.Strategies), tableOf(factory())
 	}
 	var agents []string
 	for name := range o.Agents {
@@ -79,14 +86,16 @@ func For(factory func() strategy.Strategy, o explore.Options) Alphabet {
 	searches := Searches(names[:min(len(names), mostSearched)]...)
 	known := &memo{lists: map[string][]explore.Reaction{}}
 	return func(e *machine.Effect) []explore.Reaction {
+		said := words.said(e, tables[e.Strategy])
 		own, r := of[e.Strategy], requested(e)
 		if own == nil || r == nil {
-			return nil
+			return said
 		}
 		if list := Summaries(e); list != nil {
 			return list
 		}
-		return known.list(e.Strategy, r, func() []explore.Reaction { return slices.Concat(own(e), goals(e), searches(e)) })
+		list := known.list(e.Strategy, r, func() []explore.Reaction { return slices.Concat(own(e), goals(e), searches(e)) })
+		return append(slices.Clip(list), said...)
 	}
 }
 

@@ -10,9 +10,15 @@ import (
 	"github.com/segue-go/segue/llmclient"
 	"github.com/segue-go/segue/machine"
 	"github.com/segue-go/segue/nextstep"
+	"github.com/segue-go/segue/orchestrator"
 	"github.com/segue-go/segue/strategy"
 	"github.com/segue-go/segue/strategy/completetask"
 	pre "github.com/segue-go/segue/strategy/planreviseexecute"
+	"github.com/segue-go/segue/strategy/react"
+	"github.com/segue-go/segue/strategy/reasonactobserve"
+	"github.com/segue-go/segue/strategy/reflection"
+	"github.com/segue-go/segue/strategy/retry"
+	"github.com/segue-go/segue/strategy/workflow"
 	"github.com/segue-go/segue/strategytest/explore"
 	"github.com/segue-go/segue/tools"
 )
@@ -72,4 +78,62 @@ func TestFor_reachesThePlan(t *testing.T) {
 	require.NoError(t, err)
 	require.True(t, r.Results[0].Holds)
 	require.Contains(t, r.Results[0].Story, "caps=1")
+}
+
+// What is behind a judge and a router is reached, whatever strategy they are: a complete-task, one in
+// a protocol of its own, one that has others work for it, an agent, and one in another service.
+func TestFor_reachesWhatJudgesAndRoutersDecide(t *testing.T) {
+	task := completetask.New(completetask.Config{MaxModelCalls: 1, MaxRetries: -1})
+	strict := completetask.New(completetask.Config{MaxModelCalls: 1, MaxRetries: -1, Schema: &llmclient.Schema{
+		Name: "verdict", Schema: json.RawMessage(`{"type":"object","properties":{"approved":{"type":"boolean"}},"required":["approved"]}`),
+	}})
+	judges := map[string]func() strategy.Strategy{
+		"text": task, "JSON": strict, "react": react.New(react.Config{MaxSteps: 1}), "reflection": reflection.New(reflection.Config{}),
+		"decisions": reasonactobserve.New(reasonactobserve.Config{MaxSteps: 1}), "below": retry.New(retry.Config{Strategy: "task"}),
+		"remote": nil,
+	}
+	planner := pre.New(pre.Config{Executor: "task", Reviewer: "judge"})
+	loop := workflow.Loop(workflow.LoopConfig{Part: workflow.Part{Strategy: "task"}, Judge: &workflow.Part{Strategy: "judge"}})
+	asking := workflow.Loop(workflow.LoopConfig{Part: workflow.Part{Strategy: "task"}, Judge: &workflow.Part{Tool: "judge"}})
+	choose := workflow.Choose(workflow.ChooseConfig{
+		Parts:  []workflow.Part{{Name: "one", Strategy: "task"}, {Name: "the-other", Strategy: "task"}},
+		Router: &workflow.Part{Strategy: "judge"},
+	})
+	call := tools.Definition{Name: "judge"}
+	for name, judge := range judges {
+		for of, test := range map[string]struct {
+			subject func() strategy.Strategy
+			reaches []explore.Predicate
+		}{
+			"plan":   {planner, []explore.Predicate{explore.InState(explore.Subject, "executing_step")}},
+			"loop":   {loop, []explore.Predicate{explore.Done}},
+			"agent":  {asking, []explore.Predicate{explore.Done}},
+			"choose": {choose, []explore.Predicate{explore.InState(explore.Subject, "one"), explore.InState(explore.Subject, "the_other")}},
+		} {
+			if judge == nil && of == "agent" || name == "JSON" && of == "choose" {
+				continue
+			}
+			t.Run(of+"/"+name, func(t *testing.T) {
+				t.Parallel()
+				o := explore.Options{Strategies: strategy.Set{"task": task, "judge": judge}, Odd: 1, Caps: 1, States: 2000, UntilAnswered: true}
+				if judge == nil {
+					delete(o.Strategies, "judge")
+					o.Children = []string{"judge"}
+				}
+				if of == "agent" {
+					o.Tools, o.Agents = []tools.Definition{call}, map[string]*machine.Agent{"judge": machine.AgentOf(orchestrator.AgentTool(orchestrator.Agent{Definition: call, Strategy: "judge"}))}
+				}
+				o.World = alphabet.For(test.subject, o)
+				for _, p := range test.reaches {
+					o.Queries = append(o.Queries, explore.CanReach(p))
+				}
+				r, err := explore.Run(test.subject, o)
+				require.NoError(t, err)
+				require.Empty(t, r.Violations)
+				for _, found := range r.Results {
+					require.True(t, found.Holds, r)
+				}
+			})
+		}
+	}
 }
