@@ -103,12 +103,12 @@ func (i *interpreter) ask() {
 // quiet reports whether nothing of the run is in progress, so that the state is that of the store.
 func (i *interpreter) quiet() bool { return len(i.flying) == 0 && !i.looking }
 
-// answerable refuses replies to what the run does not wait for.
+// answerable refuses replies to what the run does not wait for, by what the store has said.
 func (i *interpreter) answerable(_ workflow.Context, wait string) error {
 	switch {
 	case i.ended():
 		return sdk.NewApplicationError("the run has ended", refused)
-	case i.quiet() && !i.look && !slices.Contains(i.Waits, wait):
+	case i.quiet() && !i.look && !i.unclear && !slices.Contains(i.Waits, wait):
 		return sdk.NewApplicationError(fmt.Sprintf("the run has no wait %.64q", wait), refused)
 	default:
 		return nil
