@@ -3,6 +3,7 @@
 package temporal
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math/rand/v2"
@@ -74,7 +75,8 @@ func reach(t *testing.T, place string) checkpoint.Store {
 
 // Workers are killed, and frozen beyond their heartbeat and woken, and the server and the database
 // are killed and started again: no call of a tool that must not be repeated is made twice, no run is
-// lost, and of each call that may have been made somebody is told. KILLS=n says how often.
+// lost, and of each call that may have been made somebody is told. KILLS=n says how often, and KILLS=1h
+// how long.
 func TestKill(t *testing.T) {
 	t.Run("sqlite", func(t *testing.T) {
 		kill(t, filepath.Join(t.TempDir(), "runs.db"), nil)
@@ -91,15 +93,17 @@ func TestKill(t *testing.T) {
 
 // kill is TestKill for a store, whose server restart kills and starts again, unless it is nil.
 func kill(t *testing.T, place string, restart func()) {
-	kills, err := strconv.Atoi(os.Getenv("KILLS"))
+	var long time.Duration
+	kills, err := strconv.Atoi(cmp.Or(os.Getenv("KILLS"), "6"))
 	if err != nil {
-		kills = 6
+		long, err = time.ParseDuration(os.Getenv("KILLS"))
+		require.NoError(t, err, "KILLS")
 	}
 	srv := newServer(t)
 	s := &scene{store: reach(t, place), witness: filepath.Join(t.TempDir(), "witness")}
 	k := &killing{t: t, e: killed(s.engine(t, clientOf(t, srv.address))), open: map[checkpoint.Key]bool{}}
 	begin := func() *exec.Cmd {
-		cmd := exec.Command(os.Args[0], "-test.run", "^TestWorkerProcess$", "-test.timeout", "2h")
+		cmd := exec.Command(os.Args[0], "-test.run", "^TestWorkerProcess$", "-test.timeout", "3h")
 		cmd.Env = append(os.Environ(), workerVariable+"="+strings.Join([]string{srv.address, k.e.Queue, place, s.witness}, "|"))
 		require.NoError(t, cmd.Start())
 		return cmd
@@ -120,7 +124,7 @@ func kill(t *testing.T, place string, restart func()) {
 	}
 	all.Go(func() { k.answers(ctx) })
 	var how [4]int // workers killed and frozen, servers and databases killed
-	for n := range kills {
+	for n, began := 0, time.Now(); n < kills || time.Since(began) < long; n++ {
 		time.Sleep(500*time.Millisecond + rand.N(time.Second))
 		w := &workers[n%len(workers)]
 		switch {
@@ -235,7 +239,7 @@ func (k *killing) settle() {
 		if left == 0 {
 			return
 		}
-		if time.Since(began) > 2*time.Minute {
+		if time.Since(began) > 5*time.Minute {
 			k.mu.Lock()
 			defer k.mu.Unlock()
 			for key := range k.open {

@@ -27,7 +27,8 @@ type interpreter struct {
 	asked    int                            // how often it was to be asked
 	taken    int                            // up to which of them it was
 	unclear  bool                           // effects ended without a result that the store knows of
-	failures int                            // activities that failed, one after another
+	failing  bool                           // effects failed since the store was last asked
+	failures int                            // how often that was so, one after another
 	others   bool                           // a worker has not begun an effect: any other may be the one that can
 	stop     bool                           // the workflow was canceled, and the store does not know it yet
 	failed   error                          // ends the workflow
@@ -138,7 +139,7 @@ func (i *interpreter) next() (anew bool) {
 	case long && i.quiet():
 		return workflow.AllHandlersFinished(i.ctx)
 	}
-	if !long && !i.unclear && (i.failures == 0 || !i.looking) {
+	if !long && !i.unclear && !i.failing && (i.failures == 0 || !i.looking) {
 		for _, x := range i.Effects {
 			i.start(x)
 		}
@@ -163,11 +164,11 @@ func (i *interpreter) start(x Effect) {
 		delete(i.flying, x.ID)
 		i.changes++
 		if err == nil {
-			i.failures = 0
+			i.failing, i.failures = false, 0
 			i.merge(s)
 			return
 		}
-		i.failures++
+		i.failing = true
 		failure, _ := errors.AsType[*sdk.ApplicationError](err)
 		switch {
 		case failure != nil && failure.Type() == noRun:
@@ -201,17 +202,21 @@ func (e *Engine) scheduling(x Effect) workflow.ActivityOptions {
 // goOn asks the store how the run goes on, until there is an answer.
 func (i *interpreter) goOn() {
 	unclear := i.unclear && i.quiet() // else what is in progress ends first
-	j := job{Namespace: i.Namespace, Run: i.Run, Epoch: i.Epoch, After: i.Records, Unclear: unclear, Stop: i.stop}
-	upto, pause := i.asked, i.pause()
-	i.looking, i.look = true, false
+	if i.failing {
+		i.failures++
+	}
+	i.looking, i.failing = true, false
 	ctx := workflow.WithActivityOptions(i.ctx, workflow.ActivityOptions{
 		TaskQueue: i.engine.Queue, StartToCloseTimeout: time.Hour, HeartbeatTimeout: Defaults().HeartbeatTimeout,
 		RetryPolicy: &sdk.RetryPolicy{InitialInterval: time.Second, MaximumInterval: time.Minute},
 	})
 	workflow.Go(ctx, func(ctx workflow.Context) {
-		if pause > 0 {
-			_ = workflow.Sleep(ctx, pause)
+		if pause := i.pause(); pause > 0 {
+			_, _ = workflow.AwaitWithTimeout(ctx, pause, func() bool { return i.stop })
 		}
+		j := job{Namespace: i.Namespace, Run: i.Run, Epoch: i.Epoch, After: i.Records, Unclear: unclear, Stop: i.stop}
+		upto := i.asked
+		i.look = false
 		var s State
 		err := workflow.ExecuteActivity(ctx, continueName, j).Get(ctx, &s)
 		i.looking = false
@@ -231,7 +236,7 @@ func (i *interpreter) pause() time.Duration {
 	if i.failures < 2 {
 		return 0
 	}
-	return min(time.Second<<min(i.failures, 6), time.Minute)
+	return min(time.Second<<min(i.failures-2, 6), time.Minute)
 }
 
 // merge takes over the state that an activity has found, unless a later one is known.

@@ -1,11 +1,18 @@
 package temporal
 
 import (
+	"errors"
 	"testing"
+	"testing/synctest"
+	"time"
 
+	"github.com/stretchr/testify/mock"
 	"github.com/stretchr/testify/require"
+	sdk "go.temporal.io/sdk/temporal"
+	"go.temporal.io/sdk/testsuite"
 	"go.temporal.io/sdk/workflow"
 
+	"github.com/segue-go/segue/checkpoint"
 	"github.com/segue-go/segue/machine"
 )
 
@@ -28,5 +35,36 @@ func TestAnswerable(t *testing.T) {
 		} else {
 			require.ErrorContains(t, err, c.problem, name)
 		}
+	}
+}
+
+// A run of which many effects failed together goes on at once; one whose effects fail again and again
+// goes on ever later, and a stop does not wait for that.
+func TestPause(t *testing.T) {
+	second := time.Second
+	for want, tools := range map[int][]string{
+		0: {"pay", "pay", "pay", "pay", "pay", "pay", "pay", "pay"}, // a person is asked about each
+		8: {"look"},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			e := &Engine{Orchestrator: (&scene{store: new(checkpoint.Memory)}).orchestrator(t), Queue: "agents"}
+			p, err := e.Orchestrator.Begin(t.Context(), task(1, tools...))
+			require.NoError(t, err)
+			var suite testsuite.WorkflowTestSuite
+			suite.SetLogger(quiet{})
+			env := suite.NewTestWorkflowEnvironment()
+			pauses := []time.Duration{}
+			env.SetOnTimerScheduledListener(func(_ string, d time.Duration) { pauses = append(pauses, d) })
+			env.SetTestTimeout(2 * time.Hour)
+			began, stop := env.Now(), 630*second
+			env.RegisterDelayedCallback(env.CancelWorkflow, stop)
+			e.Activities = map[machine.EffectKind]workflow.ActivityOptions{machine.EffectTool: {RetryPolicy: &sdk.RetryPolicy{MaximumAttempts: 1}}}
+			e.Register(env)
+			env.OnActivity(effectPrefix+string(machine.EffectTool), mock.Anything, mock.Anything).Return(State{}, errors.New("the worker is gone"))
+			env.ExecuteWorkflow(workflowName, stateOf(&p))
+			require.Less(t, env.Now().Sub(began)-stop, second)
+			all := []time.Duration{second, 2 * second, 4 * second, 8 * second, 16 * second, 32 * second, 60 * second, 60 * second}
+			require.Equal(t, all[:want], pauses[:min(len(pauses), len(all))])
+		})
 	}
 }
