@@ -14,15 +14,18 @@ import (
 // The runs of the stories of all strategies come to the same on Temporal as in the loop. The tests of
 // the strategies make them, which have the strategies that the stories name.
 func TestStories(t *testing.T) {
-	out := elsewhere(t, "strategytest/ways_temporal.go", "ways_test.go", "^Test(S1_2_|Ways$)", "./strategy/...")
-	runs, equal := strings.Count(out, "record by record: "), strings.Count(out, "record by record: true")
-	t.Logf("%d runs, of which %d were compared record by record", runs, equal)
-	require.NotZero(t, equal)
+	elsewhere(t, "strategytest/ways_temporal.go", "ways_test.go", "^Test(S1_2_|Ways$)", "./strategy/...")
+}
+
+// Random runs come to the same on Temporal as in the loop, also if activities die. RUNS=n says how
+// many.
+func TestRandom(t *testing.T) {
+	elsewhere(t, "orchestrator/random_temporal_test.go", "random_test.go", "^TestOnTemporal$", "./orchestrator")
 }
 
 // elsewhere runs tests of other packages against the shared server, with a file of testdata added to
-// one of them.
-func elsewhere(t *testing.T, added, file, tests, packages string) string {
+// one of them, which compares runs.
+func elsewhere(t *testing.T, added, file, tests, packages string) {
 	t.Helper()
 	connect(t)
 	root, err := filepath.Abs("..")
@@ -33,7 +36,7 @@ func elsewhere(t *testing.T, added, file, tests, packages string) string {
 	require.NoError(t, err)
 	overlay := filepath.Join(t.TempDir(), "overlay.json")
 	require.NoError(t, os.WriteFile(overlay, text, 0o600))
-	cmd := exec.CommandContext(t.Context(), "go", "test", "-overlay", overlay, "-count", "1", "-timeout", "10m", "-parallel", "20", "-v", "-run", tests, packages)
+	cmd := exec.CommandContext(t.Context(), "go", "test", "-overlay", overlay, "-count", "1", "-timeout", "50m", "-parallel", "20", "-v", "-run", tests, packages)
 	address := os.Getenv("TEMPORAL_ADDRESS")
 	if address == "" {
 		address = shared.address
@@ -41,5 +44,7 @@ func elsewhere(t *testing.T, added, file, tests, packages string) string {
 	cmd.Dir, cmd.Env = root, append(os.Environ(), "TEMPORAL_ADDRESS="+address)
 	out, err := cmd.CombinedOutput()
 	require.NoError(t, err, "%s", out)
-	return string(out)
+	runs, equal := strings.Count(string(out), "record by record: "), strings.Count(string(out), "record by record: true")
+	t.Logf("%d runs, of which %d were compared record by record", runs, equal)
+	require.NotZero(t, equal)
 }

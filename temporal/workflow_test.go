@@ -1,6 +1,7 @@
 package temporal
 
 import (
+	"context"
 	"errors"
 	"testing"
 	"testing/synctest"
@@ -56,11 +57,19 @@ func TestPause(t *testing.T) {
 			pauses := []time.Duration{}
 			env.SetOnTimerScheduledListener(func(_ string, d time.Duration) { pauses = append(pauses, d) })
 			env.SetTestTimeout(2 * time.Hour)
-			began, stop := env.Now(), 630*second
-			env.RegisterDelayedCallback(env.CancelWorkflow, stop)
+			began, stop, gone := env.Now(), 630*second, true
+			env.RegisterDelayedCallback(func() {
+				gone = false
+				env.CancelWorkflow()
+			}, stop)
 			e.Activities = map[machine.EffectKind]workflow.ActivityOptions{machine.EffectTool: {RetryPolicy: &sdk.RetryPolicy{MaximumAttempts: 1}}}
 			e.Register(env)
-			env.OnActivity(effectPrefix+string(machine.EffectTool), mock.Anything, mock.Anything).Return(State{}, errors.New("the worker is gone"))
+			env.OnActivity(effectPrefix+string(machine.EffectTool), mock.Anything, mock.Anything).Return(func(ctx context.Context, j job) (State, error) {
+				if gone {
+					return State{}, errors.New("the worker is gone")
+				}
+				return e.step(ctx, j)
+			})
 			env.ExecuteWorkflow(workflowName, stateOf(&p))
 			require.Less(t, env.Now().Sub(began)-stop, second)
 			all := []time.Duration{second, 2 * second, 4 * second, 8 * second, 16 * second, 32 * second, 60 * second, 60 * second}
