@@ -16,7 +16,7 @@ BENCH     ?= .
 # What is generated for packages; git ignores it.
 MANUAL    := $(CURDIR)/build/manual
 
-.PHONY: all help demo test browser postgres temporal-test prove breaks lint bench soak generate api cover tidy fuzz release release-check manual archives live coverage
+.PHONY: all help demo test browser postgres temporal-test prove breaks lint bench soak generate api cover tidy fuzz release release-check manual archives live bfcl coverage
 
 all: lint test ## lint and test
 
@@ -191,6 +191,10 @@ $(GORELEASER):
 # With -v it tells of each task; the other tests of this package replay, and would tell of theirs in between.
 live: ## have a real model do the tasks of internal/live, and record it: OPENAI_API_KEY, OPENAI_BASE_URL, SEGUE_MODEL; KEEP=1: ask only what is not recorded
 	@SEGUE_LIVE=1 SEGUE_LIVE_KEEP=$(KEEP) $(GO) test -count 1 -timeout 0 -run '^TestLive$$' -v ./internal/live
+
+bfcl: ## draw cases of the Berkeley function-calling leaderboard, for segue eval testdata/eval/bfcl.yaml; BFCL='--cases 10 --seed 2'
+	@python3 -m pip --version >/dev/null || { echo "make bfcl needs python3 with pip, which fetches the cases from PyPI"; exit 1; }
+	@python3 testdata/eval/bfcl.py $(BFCL) build/bfcl
 
 fuzz: ## run each fuzz target for FUZZTIME (default 10s)
 	@for dir in $(MODULES); do (cd $$dir && for pkg in $$($(GO) list ./...); do \
