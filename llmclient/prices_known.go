@@ -107,9 +107,9 @@ var knownPrices = []knownPrice{
 // KnownPrices returns prices of well-known models of OpenAI, Anthropic, Google, xAI and Mistral, by
 // the names that the providers' own servers have for them. They are those of the standard tier, and
 // of prompts below the length (200,000 or 272,000 tokens) above which some providers ask for more:
-// a run with longer prompts costs more than is counted. What is written into a cache of Anthropic is
-// counted as for five minutes ([messages.Cache5m]); for an hour it costs twice the price of input.
-// With other providers it is counted as other input: some ask for a quarter more.
+// a run with longer prompts costs more than is counted. What is written into a cache of Anthropic
+// is counted as for five minutes ([messages.Cache5m]); for an hour it costs twice the price of
+// input. With other providers it is counted as other input: some ask for a quarter more.
 //
 // Each row of the source names the pages where it was read, in November 2026. A model is left out
 // where a single price would mislead: those of DeepSeek, whose price depends on the hour;

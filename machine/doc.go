@@ -42,8 +42,8 @@
 // Apply converts a record to the form that a journal would return: invalid UTF-8 is replaced, and a
 // provider's raw body and the causes of errors are dropped. So a live run and its replay make the
 // same decisions. The slices of a Ready are valid until the next Apply or Advance. Apply an intent
-// as Ready returns it, which is never refused, and read Intents anew after each: one that is applied
-// may add others, and withdraw others by ending their calls.
+// as Ready returns it, which is never refused, and read Intents anew after each: one that is
+// applied may add others, and withdraw others by ending their calls.
 //
 // Store. A record that is not stored did not happen. Store all applied records before emitting
 // events or starting effects: an [Intended] must be in the journal before its call is made. If

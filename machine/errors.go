@@ -11,8 +11,8 @@ import (
 	"github.com/segue-go/segue/strategy"
 )
 
-// answerError reports that a record does not fit the state of the Machine. The Machine is unchanged:
-// the right record still works.
+// answerError reports that a record does not fit the state of the Machine. The Machine is
+// unchanged: the right record still works.
 type answerError struct {
 	run     string
 	effect  EffectID        // the effect of the record; zero if it names none

@@ -162,8 +162,8 @@ func (m *Machine) parkedAt(seq int) (i int, found bool) {
 // frames returns the frames that are parked, in the order of their steps.
 func (m *Machine) frames() []*frame { return slices.Clone(m.parked) }
 
-// newChild returns a frame for the strategy of a delegation, below up and in the same branch. It may
-// use the named tools of up; nil names mean all.
+// newChild returns a frame for the strategy of a delegation, below up and in the same branch. It
+// may use the named tools of up; nil names mean all.
 func (m *Machine) newChild(up *frame, d *nextstep.Delegate) (*frame, error) {
 	f := m.newFrame()
 	if err := m.build(f, d.Strategy); err != nil {

@@ -143,8 +143,8 @@ var ErrDone = errors.New("machine: the run has ended")
 // A record that does not fit changes nothing, and the right record still works. The error is
 // [ErrDone] if the run has ended; a [*ConfigError] for an invalid Started; a [*ReplyError] for a
 // reply that was rejected; a [*ReplayError] for an answer to another effect than the open one; a
-// [*SnapshotError] for a Migrated that the strategies cannot go on from; otherwise it says what does
-// not fit the state of the run.
+// [*SnapshotError] for a Migrated that the strategies cannot go on from; otherwise it says what
+// does not fit the state of the run.
 func (m *Machine) Apply(r Record) error {
 	if m.drained {
 		m.empty()

@@ -63,7 +63,8 @@ type Started struct {
 	Origin    *Origin           `json:"origin,omitempty"`    // the run that this one was made from
 
 	// Repeats is how often a model may make the same call again while it has the same result and
-	// nothing is new, see [Config]. 0, as in journals of earlier releases, and negative: any number.
+	// nothing is new, see [Config]. 0, as in journals of earlier releases, and negative: any
+	// number.
 	Repeats int `json:"repeats,omitempty"`
 
 	// Conclude says that calls beyond a limit of tool calls are answered once, so that the strategy
@@ -106,9 +107,9 @@ const (
 // start of a call that is neither read-only nor idempotent. There is also one for every call of an
 // agent, and for every call with another verdict than VerdictAllow. [Ready].Intents asks for it.
 //
-// With the Kind EffectRemote it precedes every start of a remote delegation, with VerdictAllow: what
-// [Effect.Key] identifies is stored before another service is given the key. Journals of earlier
-// releases have none.
+// With the Kind EffectRemote it precedes every start of a remote delegation, with VerdictAllow:
+// what [Effect.Key] identifies is stored before another service is given the key. Journals of
+// earlier releases have none.
 type Intended struct {
 	At      time.Time  `json:"at"`
 	Effect  EffectID   `json:"effect"`
@@ -265,9 +266,10 @@ func TypeOf(r Record) string {
 	}
 }
 
-// AppendRecord appends the JSON form of a record to dst: an object on one line,
+// AppendRecord appends the JSON form of a record to dst: an object on one line, here on two,
 //
-//	{"v":2,"type":"answered","at":"2026-01-02T15:04:05.123456789Z","effect":"3/2","frame":"0","kind":"tool",…,"answer":{"kind":"tool_result",…}}
+//	{"v":2,"type":"answered","at":"2026-01-02T15:04:05.123456789Z","effect":"3/2","frame":"0",
+//	  "kind":"tool",…,"answer":{"kind":"tool_result",…}}
 //
 // with the fields that the tags of the record declare, and the answer in the form of
 // [nextstep.AppendAnswer]. Times are in UTC, in RFC 3339 with nanoseconds; durations are in

@@ -55,8 +55,8 @@ func batchOf(text string) nextstep.APIResponse {
 	return nextstep.APIResponse{Response: &llmclient.Response{Message: messages.Assistant{Content: parts}}}
 }
 
-// loop has a repeater make batches. What its calls come to stands behind a "=", and is "out" without
-// one. A batch "!note" is a note, and "ask" waits for a person.
+// loop has a repeater make batches. What its calls come to stands behind a "=", and is "out"
+// without one. A batch "!note" is a note, and "ask" waits for a person.
 func loop(e *engine, batches ...string) {
 	for _, b := range batches {
 		if note, ok := strings.CutPrefix(b, "!"); ok {

@@ -171,8 +171,8 @@ func (m *Machine) askModel(f *frame, boxed nextstep.NextStep) nextstep.NextStep 
 	return m.openStep(f, EffectModel, boxed, delegation.Counts{ModelCalls: 1})
 }
 
-// fillRequest fills in missing fields of a request from its frame and the task, and clips its messages, so that
-// an append copies them. It reports whether the request was changed.
+// fillRequest fills in missing fields of a request from its frame and the task, and clips its
+// messages, so that an append copies them. It reports whether the request was changed.
 func (m *Machine) fillRequest(f *frame, r *llmclient.Request) (changed bool) {
 	if usual := cmp.Or(f.model, m.started.Model); r.Model == "" && usual != "" {
 		r.Model, changed = usual, true

@@ -16,8 +16,8 @@ import (
 // text. [Document].Policy names the policy that matched.
 //
 // Instructions, rendering, schemas and stop sequences are those of the first policy. Rendered text
-// is read back correctly, unless it contains a call or thought of another policy of the chain, which
-// the first policy does not escape. An empty chain means [Fenced] alone.
+// is read back correctly, unless it contains a call or thought of another policy of the chain,
+// which the first policy does not escape. An empty chain means [Fenced] alone.
 type Chain []Policy
 
 // Name returns "chain".

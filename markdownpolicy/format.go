@@ -17,15 +17,16 @@ import (
 // between them. The formats of the package are ready to use, with options or without:
 //
 //	policyclient.Wrap(client, markdownpolicy.Hermes)
-//	policyclient.Wrap(client, markdownpolicy.Hermes.With(markdownpolicy.Options{Mode: markdownpolicy.ModeRepair}))
+//	repairing := markdownpolicy.Options{Mode: markdownpolicy.ModeRepair}
+//	policyclient.Wrap(client, markdownpolicy.Hermes.With(repairing))
 //
 // The zero value is [Fenced].
 type Format struct {
 	Options
 
 	// Thoughts are those of a model that writes them between <think> and </think>; "" is
-	// ThoughtsTagged. [Fenced], [XML], [Llama], [Pythonic], [Mistral], [Gemma], [Gemma4] and [Harmony]
-	// write thoughts in one way only.
+	// ThoughtsTagged. [Fenced], [XML], [Llama], [Pythonic], [Mistral], [Gemma], [Gemma4] and
+	// [Harmony] write thoughts in one way only.
 	Thoughts Thoughts
 
 	ForgetThoughts bool // past thoughts are not told
@@ -225,10 +226,11 @@ const (
 // objects, the parameters of Qwen3-Coder
 // (<function=name><parameter=key>value</parameter></function>), the same with a JSON object in
 // place of the parameters, the pairs of GLM-4.5 and later
-// (name<arg_key>key</arg_key><arg_value>value</arg_value>), calls in Python syntax, and an object in
-// a code block. Values without a type get a type that the schema in Options.Tools allows, or else
-// become strings. Calls are always written as JSON. Text in a call that is neither an argument nor
-// known to be harmless is an error. Tags within a value are part of it, with those of whole calls.
+// (name<arg_key>key</arg_key><arg_value>value</arg_value>), calls in Python syntax, and an object
+// in a code block. Values without a type get a type that the schema in Options.Tools allows, or
+// else become strings. Calls are always written as JSON. Text in a call that is neither an argument
+// nor known to be harmless is an error. Tags within a value are part of it, with those of whole
+// calls.
 //
 // If Options.Tools are given, the name of a known tool and a JSON object between the tags are a
 // call, and <function=name>…</function> of a known tool is a call without the tags around it, too,
@@ -291,17 +293,17 @@ const inTags = `
 Thoughts that are not for the user stand between <think> and </think>, before the calls. All other text is for the user.
 To write one of these marks as plain text, put a backslash before it.`
 
-// GLM is the format of GLM-4.5 and later. A call is the name of the tool and a pair of tags for each
-// argument:
+// GLM is the format of GLM-4.5 and later. A call is the name of the tool and a pair of tags for
+// each argument:
 //
 //	<tool_call>get_weather
 //	<arg_key>city</arg_key>
 //	<arg_value>Paris</arg_value>
 //	</tool_call>
 //
-// A string is written as it is, any other value as JSON. If the schema in Options.Tools says that an
-// argument is a string, it is one; without a type, text that is a JSON value other than a string is
-// that value. GLM also reads what [Hermes] reads between the tags. GLM writes a call as JSON, as
+// A string is written as it is, any other value as JSON. If the schema in Options.Tools says that
+// an argument is a string, it is one; without a type, text that is a JSON value other than a string
+// is that value. GLM also reads what [Hermes] reads between the tags. GLM writes a call as JSON, as
 // Hermes does, if the pairs cannot express it: a value with a tag in it, or the text 3 without a
 // schema.
 //

@@ -12,8 +12,8 @@ import (
 	"github.com/segue-go/segue/tools"
 )
 
-// Gemma is the format of Gemma 3. Calls are in Python syntax in a code block named tool_code, one on
-// each line; a result is in a block named tool_output:
+// Gemma is the format of Gemma 3. Calls are in Python syntax in a code block named tool_code, one
+// on each line; a result is in a block named tool_output:
 //
 //	```tool_code
 //	get_weather(city="Paris")
@@ -126,10 +126,10 @@ func (b *gemmaBlock) calls(body string, at int) ([]Part, []Repair, *ParseError) 
 //
 //	<|tool_call>call:get_weather{city:<|"|>Paris<|"|>,days:3}<tool_call|>
 //
-// Gemma4 writes a call as JSON, as [Hermes] does, if the form cannot express it, and also reads what
-// Hermes reads between the marks. Results are written as the template does, in the order of the
-// calls. Thoughts are between <|channel>thought and <channel|>; those before the last message of
-// the user are not told again.
+// Gemma4 writes a call as JSON, as [Hermes] does, if the form cannot express it, and also reads
+// what Hermes reads between the marks. Results are written as the template does, in the order of
+// the calls. Thoughts are between <|channel>thought and <channel|>; those before the last message
+// of the user are not told again.
 //
 // The form was learned from the chat template of google/gemma-4-31B-it as llama.cpp has it, and
 // from that of vLLM, read in November 2026.

@@ -9,8 +9,8 @@ import (
 	"github.com/segue-go/segue/markdownpolicy"
 )
 
-// Whatever a long text holds, twice as much of it takes at most some twice as many steps, in however
-// many pieces it comes.
+// Whatever a long text holds, twice as much of it takes at most some twice as many steps, in
+// however many pieces it comes.
 func TestLeftCalls_longTexts(t *testing.T) {
 	if !counts(t) {
 		return

@@ -11,7 +11,8 @@ import (
 	"github.com/segue-go/segue/markdownpolicy"
 )
 
-// policyColumns are the columns of the table: the policies that there were when these ways were found.
+// policyColumns are the columns of the table: the policies that there were when these ways were
+// found.
 var policyColumns = append(slices.DeleteFunc(markdownpolicy.Names(), func(name string) bool {
 	return slices.Contains([]string{"minimax", "gemma4", "deepseekv32"}, name)
 }), "think", "chain")

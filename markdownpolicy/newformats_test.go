@@ -196,8 +196,8 @@ func TestTrainedFormatsCutOff(t *testing.T) {
 	}
 }
 
-// TestS2_19_TrainedFormatsTellThePast shows which thoughts a format tells again, that results are in
-// the order of the calls, and that failures say so.
+// TestS2_19_TrainedFormatsTellThePast shows which thoughts a format tells again, that results are
+// in the order of the calls, and that failures say so.
 func TestS2_19_TrainedFormatsTellThePast(t *testing.T) {
 	result := func(id, name, output string) messages.Message {
 		return messages.Tool{ToolOutput: messages.ToolOutput{CallID: id, ToolName: name, Output: output}}

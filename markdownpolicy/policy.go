@@ -14,11 +14,11 @@ import (
 //
 // A Policy may implement these optional interfaces, found by type assertion:
 //
-//	Namer     Name() string                                        for errors and reports
-//	Streamer  NewParser() Parser                                   reads a reply while it arrives
-//	Renderer  Render(parts []messages.AssistantContent) string     writes what ParseResponse reads
-//	Stopper   Stop() []string                                      stop sequences for providers that take them
-//	Schemer   ReplySchema(defs, must, answer) json.RawMessage      a schema for servers that hold a reply to one
+//	Namer     Name() string                                     for errors and reports
+//	Streamer  NewParser() Parser                                reads a reply while it arrives
+//	Renderer  Render(parts []messages.AssistantContent) string  writes what ParseResponse reads
+//	Stopper   Stop() []string                                   sequences that stop a model
+//	Schemer   ReplySchema(defs, must, answer) json.RawMessage   for servers that hold replies to one
 type Policy interface {
 	// FormatInstructions returns the instructions for a model about the format and the tools. They
 	// go into the system prompt, once. Without tools they describe only the rest of the format, and

@@ -170,7 +170,8 @@ func TestReplySchema_ofOthers(t *testing.T) {
 	require.Nil(t, markdownpolicy.Think{}.ReplySchema(structuredTools, false, nil))
 }
 
-// What is rendered of calls, or of an answer, fits the schema, and what does not fit a tool does not.
+// What is rendered of calls, or of an answer, fits the schema, and what does not fit a tool does
+// not.
 func TestStructured_rendersWhatTheSchemaAllows(t *testing.T) {
 	fits := func(p markdownpolicy.Structured, text string) bool {
 		var schema any

@@ -55,13 +55,16 @@ func at(place string, err error) error {
 //	    {"type":"text","text":"…","cache":"5m"},
 //	    {"type":"image","url":"…","detail":"low"},
 //	    {"type":"file","name":"…","media_type":"…","url":"…","id":"…"},
-//	    {"type":"audio","format":"wav","url":"…"}],"pinned":true,"summary":true,"untrusted":true,"name":"…","cache":"1h"},
+//	    {"type":"audio","format":"wav","url":"…"}],
+//	    "pinned":true,"summary":true,"untrusted":true,"name":"…","cache":"1h"},
 //	  {"role":"assistant","content":[
 //	    {"type":"thought","text":"…"},
-//	    {"type":"text","text":"…","citations":[{"start":0,"end":1,"url":"…","title":"…","file_id":"…","quote":"…","raw":{}}]},
+//	    {"type":"text","text":"…","citations":[
+//	      {"start":0,"end":1,"url":"…","title":"…","file_id":"…","quote":"…","raw":{}}]},
 //	    {"type":"tool_call","id":"…","name":"…","arguments":"…"}]},
-//	  {"role":"tool","call_id":"…","tool_name":"…","output":"…","status":"ok","reason":"…","untrusted":true,"elapsed":1000,
-//	    "images":[{"url":"…"}],"attachments":[{"name":"…","media_type":"…","url":"…"}],"kept":{"id":"…","size":1}}]}
+//	  {"role":"tool","call_id":"…","tool_name":"…","output":"…","status":"ok","reason":"…",
+//	    "untrusted":true,"elapsed":1000,"images":[{"url":"…"}],
+//	    "attachments":[{"name":"…","media_type":"…","url":"…"}],"kept":{"id":"…","size":1}}]}
 //
 // Arguments are a string, as the model wrote them. Elapsed is in nanoseconds. These are always
 // written: role, type, text, content, call_id, tool_name, output, start and end, and the fields

@@ -50,7 +50,8 @@ func (e *LawError) Error() string {
 // Validate checks the laws and returns a [*LawError] for the first message that breaks one:
 //
 //   - messages and their parts are variants as values;
-//   - no assistant message is empty: it has a call, a non-empty text, or a thought with text or extras;
+//   - no assistant message is empty: it has a call, a non-empty text, or a thought with text or
+//     extras;
 //   - each call has an id, different from the other ids of its message (later messages may use it
 //     again);
 //   - the messages directly after an assistant message with calls answer these calls, one each, in

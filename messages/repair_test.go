@@ -186,8 +186,8 @@ func TestRepairKeepsWhatWasSaid(t *testing.T) {
 	})
 }
 
-// Two texts stay two paragraphs if the call between them is left out: every content of up to five of
-// these parts.
+// Two texts stay two paragraphs if the call between them is left out: every content of up to five
+// of these parts.
 func TestRepair_keepsParagraphs(t *testing.T) {
 	parts := []messages.AssistantContent{
 		messages.Text{Text: "a"},

@@ -45,7 +45,8 @@ test
 	require.Equal(t, untrusted("fetch", failed.Output).ForModel(), failed.ForModel(), "what went wrong is told from outside, too")
 }
 
-// What is told of a result that is the same as before comes from no tool: it stands after the marks.
+// What is told of a result that is the same as before comes from no tool: it stands after the
+// marks.
 func TestForModel_same(t *testing.T) {
 	const told = "\n\nThis is the same result as before. If a step of the task is left, call the tool for it. If none is left, say the answer in a sentence."
 	for _, out := range []messages.ToolOutput{{Output: "ok"}, untrusted("fetch", "test"), {Output: "no", Status: messages.StatusFailed}} {

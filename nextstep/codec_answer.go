@@ -56,7 +56,8 @@ func UnmarshalAnswer(data []byte) (Answer, error) {
 //	{"kind":"api_response","response":{…}}
 //	{"kind":"tool_result","output":{…},"call":{…}}
 //	{"kind":"delegation_result","output":{…}}
-//	{"kind":"failure","source":"model","code":"auth","message":"…","model":"…","partial":{…},"usage":{…},"attempts":[…]}
+//	{"kind":"failure","source":"model","code":"auth","message":"…","model":"…",
+//	  "partial":{…},"usage":{…},"attempts":[…]}
 //
 // The Raw of a response is left out. Bytes of a string that are not UTF-8 become U+FFFD. A value
 // without a JSON form is an error.

@@ -1,14 +1,14 @@
 // Package nextstep is the protocol between a strategy and its driver. A strategy answers every call
 // with one [NextStep], and is called again with the [Answer] to that step.
 //
-//	NextStep             performed by                       Answer             method called
-//	GetChatCompletion    a model                            APIResponse        ProcessAPIResponse
-//	ExecuteTools         tools, call by call                a ToolResult each  ProcessToolResults, with all in call order
-//	Delegate             the Machine, or another service    DelegationResult   ProcessDelegationResult
-//	Complete             the Machine: the frame ends        -                  -
-//	ReportError          the Machine: the frame fails       -                  -
-//	any, not performed   -                                  Failure            ProcessFailure, if implemented
-//	any, run stopped     -                                  -                  Conclude, if implemented
+//	NextStep            performed by                 Answer             method called
+//	GetChatCompletion   a model                      APIResponse        ProcessAPIResponse
+//	ExecuteTools        tools, call by call          a ToolResult each  ProcessToolResults, in order
+//	Delegate            Machine, or another service  DelegationResult   ProcessDelegationResult
+//	Complete            Machine: the frame ends      -                  -
+//	ReportError         Machine: the frame fails     -                  -
+//	any, not performed  -                            Failure            ProcessFailure (optional)
+//	any, run stopped    -                            -                  Conclude (optional)
 //
 // A tool call that could not be made is a failed or unknown result among the others. ProcessFailure
 // is called only for models and delegations.

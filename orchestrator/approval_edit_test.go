@@ -90,8 +90,8 @@ func TestApprove_editedMustFitTheTool(t *testing.T) {
 	require.Equal(t, []payment{{"shop", 5}}, paid)
 }
 
-// A null in the place of what need not be there is shown and recorded as it was written, by the model
-// or by a person, and does not reach the tool.
+// A null in the place of what need not be there is shown and recorded as it was written, by the
+// model or by a person, and does not reach the tool.
 func TestApprove_nullIsLeftOut(t *testing.T) {
 	const made, edited = `{"to":"shop","amount":500,"note":null}`, `{"to":"shop","amount":5,"note":null}`
 	for _, arguments := range []string{"", edited} {

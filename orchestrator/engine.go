@@ -33,8 +33,8 @@ type Standing struct {
 // Continuation says what a run is told from outside; see [Orchestrator.Continue].
 type Continuation struct {
 	// After is the Records of the Standing that this is about. Replies to waits that were answered
-	// since, notes of the same text and a stop are not given again, so that a Continue whose outcome
-	// is unknown may be repeated as it is. 0: nothing is left out.
+	// since, notes of the same text and a stop are not given again, so that a Continue whose
+	// outcome is unknown may be repeated as it is. 0: nothing is left out.
 	After int
 
 	Replies []machine.Reply
@@ -68,8 +68,10 @@ var ErrNotBegun = errors.New("orchestrator: the effect was not begun")
 // number of processes with the same Config:
 //
 //	s, err := o.Begin(ctx, task)
-//	for each of s.Effects that was not begun yet: s, err = o.Step(ctx, s.Key, effect.ID, s.Epoch, nil)
-//	for what comes from outside, and at s.Due: s, err = o.Continue(ctx, s.Key, continuation)
+//	for each of s.Effects that was not begun yet:
+//		s, err = o.Step(ctx, s.Key, effect.ID, s.Epoch, nil)
+//	for what comes from outside, and at s.Due:
+//		s, err = o.Continue(ctx, s.Key, continuation)
 //	until s.Status is not "" and not StatusWaiting
 //
 // Begin again, with the same Run and task, gives the Standing; another task is a [*RunExistsError],
@@ -78,9 +80,9 @@ var ErrNotBegun = errors.New("orchestrator: the effect was not begun")
 // know it in other processes.
 //
 // Nothing is held between the calls. So that no [Orchestrator.Recover] takes the run, and Resume
-// only with TakeOver, its head has a lease that does not run out before the run ends, under a writer
-// whose name begins with "engine-"; Prune and Forget leave it alone until then. For these methods
-// the run is that of an engine as long as it has such a lease.
+// only with TakeOver, its head has a lease that does not run out before the run ends, under a
+// writer whose name begins with "engine-"; Prune and Forget leave it alone until then. For these
+// methods the run is that of an engine as long as it has such a lease.
 func (o *Orchestrator) Begin(ctx context.Context, task Task) (Standing, error) {
 	if o.cfg.Store == nil {
 		return Standing{}, &ConfigError{Field: "Store", Err: errors.New("is nil: another engine needs the journals of its runs")}

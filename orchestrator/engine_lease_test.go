@@ -15,7 +15,8 @@ import (
 	"github.com/segue-go/segue/strategy/completetask"
 )
 
-// Whoever resumes a run of another engine is told so; if it is taken over, the loop goes on with it.
+// Whoever resumes a run of another engine is told so; if it is taken over, the loop goes on with
+// it.
 func TestResume_ofAnotherEngine(t *testing.T) {
 	store := new(checkpoint.Memory)
 	o, err := orchestrator.New(orchestrator.Config{

@@ -20,7 +20,8 @@ import (
 	"github.com/segue-go/segue/orchestrator"
 )
 
-// pieceByPiece is a server whose model writes 78 pieces of eight bytes, and then does what comes last.
+// pieceByPiece is a server whose model writes 78 pieces of eight bytes, and then does what comes
+// last.
 func pieceByPiece(t *testing.T, last func(w http.ResponseWriter, r *http.Request)) llmclient.Client {
 	t.Helper()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

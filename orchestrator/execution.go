@@ -83,8 +83,8 @@ func (r *run) launch(e *machine.Effect, alone bool) {
 	go x.execute()
 }
 
-// newExecution returns an execution of an effect. Those that the loop performs itself come one after
-// another, and share one.
+// newExecution returns an execution of an effect. Those that the loop performs itself come one
+// after another, and share one.
 func (r *run) newExecution(e *machine.Effect, alone bool) *execution {
 	var x *execution
 	if alone {

@@ -306,10 +306,10 @@ func packed(text string) string {
 }
 
 // A server that leaves calls in the text forces no call either, and lets the model call tools that
-// it was not offered. It may still hold a reply to a JSON Schema. So once a call was left in a text,
-// forced calls are asked for by schema, as [markdownpolicy.Structured] does. The model is asked
-// again by schema after a call that cannot be made, and after an empty reply. All other requests
-// stay native.
+// it was not offered. It may still hold a reply to a JSON Schema. So once a call was left in a
+// text, forced calls are asked for by schema, as [markdownpolicy.Structured] does. The model is
+// asked again by schema after a call that cannot be made, and after an empty reply. All other
+// requests stay native.
 
 // forces reports whether a request forces a call.
 func forces(req *llmclient.Request) bool {

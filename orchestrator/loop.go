@@ -48,8 +48,8 @@ func (r *run) drive(yield func(machine.Event, error) bool) {
 	r.rounds()
 }
 
-// rounds is the loop of a run: what has come is applied, and what follows from it is done, until the
-// run ends or waits.
+// rounds is the loop of a run: what has come is applied, and what follows from it is done, until
+// the run ends or waits.
 func (r *run) rounds() {
 	for over := false; !over; {
 		mails := r.box.collect()

@@ -96,8 +96,8 @@ func blocks(beginning, block string) func(int) string {
 	}
 }
 
-// bothWays runs a task with Run and with Stream, each with a client of its own, and checks the first
-// response.
+// bothWays runs a task with Run and with Stream, each with a client of its own, and checks the
+// first response.
 func bothWays(t *testing.T, c endless, check func(c *endless, first llmclient.Response, res orchestrator.Result, err error), edits ...func(*orchestrator.Config)) {
 	t.Helper()
 	for _, streamed := range []bool{false, true} {
@@ -187,8 +187,8 @@ func TestRepetition(t *testing.T) {
 	}
 }
 
-// TestRepetition_ends cuts off both replies of a model that knows no better; the run fails with what
-// there is, and does not tell it again.
+// TestRepetition_ends cuts off both replies of a model that knows no better; the run fails with
+// what there is, and does not tell it again.
 func TestRepetition_ends(t *testing.T) {
 	var asked []llmclient.Request
 	client := llmclient.ClientFunc(func(ctx context.Context, req *llmclient.Request, onDelta func(llmclient.Delta)) (*llmclient.Response, error) {

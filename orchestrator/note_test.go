@@ -104,8 +104,8 @@ func TestNote_duringTheLastRequest(t *testing.T) {
 	})
 }
 
-// A note with no text, one that is too long, and one for a run that has ended are refused; and so is
-// a reason of a stop that is as long.
+// A note with no text, one that is too long, and one for a run that has ended are refused; and so
+// is a reason of a stop that is as long.
 func TestNote_refused(t *testing.T) {
 	store := new(checkpoint.Memory)
 	o := solver(t, scripted.New(scripted.Text("done")), stored(store))

@@ -23,8 +23,8 @@ import (
 // call of Perform belongs to no run, and tells no events.
 //
 // The answer is for [machine.Effect.Answered]. An effect that failed, took too long, or whose ctx
-// ended has an answer, too: a [nextstep.Failure], or the failed result of its call. A tool that does
-// not return then is abandoned.
+// ended has an answer, too: a [nextstep.Failure], or the failed result of its call. A tool that
+// does not return then is abandoned.
 //
 // An error says that there is no answer. A [*SuspendedError] says that the effect waits for people,
 // for Perform asks nobody: record a [machine.Suspended]. The Machine releases the effect again with
@@ -88,18 +88,18 @@ func waits(err error) bool {
 }
 
 // Step performs an effect of a run, stores its answer and all that follows from it, and returns how
-// the run stands then. The epoch is that of the Standing whose Effects had the effect. If the effect
-// has an answer already, or waits, nothing is performed. Of a run that stops, an effect is answered
-// as not begun. Messages in the inbox of the run are applied before the answer.
+// the run stands then. The epoch is that of the Standing whose Effects had the effect. If the
+// effect has an answer already, or waits, nothing is performed. Of a run that stops, an effect is
+// answered as not begun. Messages in the inbox of the run are applied before the answer.
 //
 // Events that no record tells, such as deltas, are given to observe, one after the other, while the
 // effect is in progress; nil: to nobody. All others come by [Orchestrator.Follow].
 //
 // If ctx ends, the effect is cut off. That is an error, without an answer, unless the effect was
 // withdrawn before. After an error that does not wrap [ErrNotBegun] the effect may have been
-// performed, and its answer is lost. The Step may be made again if the effect is safe to repeat, see
-// [machine.Effect.Safe]; else a Continuation with Unclear says so. One that is not safe must not be
-// given to two Steps in one epoch.
+// performed, and its answer is lost. The Step may be made again if the effect is safe to repeat,
+// see [machine.Effect.Safe]; else a Continuation with Unclear says so. One that is not safe must
+// not be given to two Steps in one epoch.
 //
 // The errors of a run that this process cannot go on with are those of [Orchestrator.Resume]; the
 // run is then parked as by [Orchestrator.Recover], and goes on by the next Step of a process that
@@ -159,8 +159,8 @@ func (r *run) released(id machine.EffectID, epoch int64) *machine.Effect {
 }
 
 // beginStep begins an effect, and returns the run that performs it; nil if none is to be performed.
-// Right before an effect that must not be repeated it asks the store whether the epoch is still that
-// of the run.
+// Right before an effect that must not be repeated it asks the store whether the epoch is still
+// that of the run.
 func (r *run) beginStep(ctx context.Context, id machine.EffectID, epoch int64, observe func(machine.Event)) (*run, error) {
 	e := r.released(id, epoch)
 	switch {
@@ -296,8 +296,8 @@ func (d *driven) forget() {
 	d.run = nil
 }
 
-// lend gives the run the context of a call, until the function that it returns is called. The end of
-// the context does not stop the run.
+// lend gives the run the context of a call, until the function that it returns is called. The end
+// of the context does not stop the run.
 func (r *run) lend(ctx context.Context) func() {
 	own, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
 	end := context.AfterFunc(ctx, func() { cancel(ErrInterrupted) })

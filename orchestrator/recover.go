@@ -37,9 +37,9 @@ const mostRecoveries = 3
 
 // Recover resumes runs of the Store, until ctx is done: runs whose process has died, so that their
 // lease has run out; runs whose timer has come or whose wait has expired; and runs that have
-// messages in their inbox, at once if they were posted through this Orchestrator. Every process of a
-// server may call it; each run is resumed by one of them. When ctx is done, Recover interrupts the
-// runs it works on, see [ErrInterrupted], and returns the cause of ctx.
+// messages in their inbox, at once if they were posted through this Orchestrator. Every process of
+// a server may call it; each run is resumed by one of them. When ctx is done, Recover interrupts
+// the runs it works on, see [ErrInterrupted], and returns the cause of ctx.
 //
 // A run that cannot continue is parked: its head gets the status checkpoint.StatusParked and the
 // reason. So is one whose records are damaged, see [checkpoint.ErrCorrupt]. A run is also parked if
@@ -254,9 +254,9 @@ func (c *recoverer) recover(ctx context.Context, h *checkpoint.Head) error {
 	return nil
 }
 
-// tryAgain lets this version try a run once, if other versions have parked it because its recoveries
-// ended the process: the reason names the versions that have tried. It parks a run that is not
-// parked, under the version that has tried last.
+// tryAgain lets this version try a run once, if other versions have parked it because its
+// recoveries ended the process: the reason names the versions that have tried. It parks a run that
+// is not parked, under the version that has tried last.
 func (r *run) tryAgain(now *checkpoint.Head) error {
 	h, mine := now.Header, fmt.Sprintf("with version %q", r.o.cfg.Version)
 	switch {

@@ -315,8 +315,8 @@ func (o *Orchestrator) continueSession(ctx context.Context, task *Task) error {
 var errNoLease = fmt.Errorf("%w: it has no lease", checkpoint.ErrConflict)
 
 // endTurn returns an error if somebody works on the last run of a session, here or elsewhere. Where
-// no leases say so, a run that has not ended counts, unless it waits. To take it over fences off who
-// works on it elsewhere, and parks it.
+// no leases say so, a run that has not ended counts, unless it waits. To take it over fences off
+// who works on it elsewhere, and parks it.
 func (o *Orchestrator) endTurn(ctx context.Context, last *checkpoint.Head, takeOver bool) error {
 	h, cause := last.Header, checkpoint.ErrConflict
 	here, leased := o.keeper.get(last.Key) != nil, last.Lease.Until.After(time.Now()) && (!isDriven(last) || h.Status != checkpoint.StatusWaiting)

@@ -61,8 +61,8 @@ func TestSession_goesByTurns(t *testing.T) {
 	require.Equal(t, []string{"user: a", "assistant: 1", "user: b", "assistant: 2", "user: c", "assistant: 3"}, saidIn(res.Output.Messages))
 }
 
-// The title of a session is the first text of its user that is kept: also of one that was forked, or
-// whose first runs are deleted.
+// The title of a session is the first text of its user that is kept: also of one that was forked,
+// or whose first runs are deleted.
 func TestSession_title(t *testing.T) {
 	store := new(checkpoint.Memory)
 	o := solver(t, scripted.New(scripted.Text("1"), scripted.Text("2"), scripted.Text("3")), stored(store))

@@ -49,7 +49,8 @@ func (h *heard) joinedOf() (text string, snapshots []machine.StepSnapshot) {
 }
 
 // Who comes in the middle of a step has one snapshot of what has come, and then the rest of it; who
-// comes too late, or far away, or to a run that is not streamed, has it whole, and is told so before.
+// comes too late, or far away, or to a run that is not streamed, has it whole, and is told so
+// before.
 func TestFollow_snapshots(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := new(checkpoint.Memory)

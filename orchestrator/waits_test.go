@@ -104,8 +104,8 @@ func notify(fresh chan<- waitAt) func(*orchestrator.Config) {
 	}
 }
 
-// The process that works on a run tells of a new wait, and whoever hears of it finds the wait in the
-// store, whichever process it is: it can be answered at once.
+// The process that works on a run tells of a new wait, and whoever hears of it finds the wait in
+// the store, whichever process it is: it can be answered at once.
 func TestWaits_areTold(t *testing.T) {
 	store, fresh := &checkpoint.Memory{}, make(chan waitAt, 1)
 	worker := solver(t, scripted.New(scripted.Calls(scripted.Call("ask_user", `{"question":"which?"}`, "1")), scripted.Text("done")),

@@ -30,7 +30,7 @@
 //	segue.run.ended                    {run}    runs that ended or wait, by status
 //	segue.run.steps                    {step}   steps, by kind
 //	segue.run.waits                    {wait}   waits that began, by kind
-//	segue.run.compactions              {compaction}  conversations that became shorter, by kind (summarize, trim)
+//	segue.run.compactions              {compaction}  conversations that became shorter, by kind
 //	segue.run.retries                  {retry}  retries and fallbacks of models, by kind
 //	segue.tool.duration                s        calls of tools, by tool and error
 //	segue.store.duration               s        operations of the store, by operation and error

@@ -41,9 +41,9 @@ type Bounds struct {
 	// both are nil, it may start any of its Names, with all tools and no limits of their own.
 	Delegates []Child
 
-	// Children lists what it starts in the states that it names: by a delegation, or by the calls of
-	// agents that it brings, each of them at most once. The bound of the run takes each of these for
-	// what it is, instead of for the dearest. If Delegates is nil, nothing else is started, and
+	// Children lists what it starts in the states that it names: by a delegation, or by the calls
+	// of agents that it brings, each of them at most once. The bound of the run takes each of these
+	// for what it is, instead of for the dearest. If Delegates is nil, nothing else is started, and
 	// Starts and AgentStates, which do not count these, are not needed.
 	Children map[State][]Child
 }

@@ -8,8 +8,8 @@ import (
 )
 
 // Mermaid returns the table as a Mermaid state diagram
-// (https://mermaid.js.org/syntax/stateDiagram.html), with an edge to each of the strategies that one
-// with this table may hand off to: from the states that await Complete. Equal tables give equal
+// (https://mermaid.js.org/syntax/stateDiagram.html), with an edge to each of the strategies that
+// one with this table may hand off to: from the states that await Complete. Equal tables give equal
 // text.
 func (t *Table) Mermaid(successors ...string) string {
 	var b strings.Builder

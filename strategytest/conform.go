@@ -44,9 +44,9 @@ func Conform(t *testing.T, s Subject) {
 }
 
 // Check explores the strategy as [Explore] does, with up to two odd answers on a path and a few
-// hundred states, and holds it to the same laws: of the protocol, the table, histories and requests,
-// snapshots, purity, limits and bounds. It also fails if nothing could be explored, and if a
-// [strategy.Snapshotter] has no snapshot.
+// hundred states, and holds it to the same laws: of the protocol, the table, histories and
+// requests, snapshots, purity, limits and bounds. It also fails if nothing could be explored, and
+// if a [strategy.Snapshotter] has no snapshot.
 //
 // It does so with Subject.Input. It also explores, less deeply, a conversation with a system
 // prompt, tool calls and their results: once before the goal of Subject.Input, and once without a

@@ -24,9 +24,11 @@ import (
 // the form of github.com/cockroachdb/datadriven: a command with arguments, lines of input, "----",
 // and the output.
 //
-//	model              what the model will say: replies separated by blank lines, each a list of lines
-//	                     for TEXT               only for a request whose last user message contains this
-//	                     say TEXT               a text; one in double quotes may hold \n; another is the next piece of it
+//	model              what the model will say: replies separated by blank lines, each a list of
+//	                   lines
+//	                     for TEXT               only for a request whose last user message has this
+//	                     say TEXT               a text; one in double quotes may hold \n; another is
+//	                                            the next piece of it
 //	                     think TEXT             a thought
 //	                     call ID NAME [ARGS]    a tool call, with the arguments as they are
 //	                     finish REASON          the finish reason, if it is not the usual one
@@ -34,23 +36,26 @@ import (
 //	                     fail CODE [TEXT]       no reply: an error of that llmclient.Code
 //	                     nothing                an empty reply
 //	                     hang                   it takes a day: all else comes first
-//	tool NAME [FLAG…]  a tool whose result is the input; flags: failed, panics, read-only, idempotent, sequential,
-//	                   needs-approval, untrusted
+//	tool NAME [FLAG…]  a tool whose result is the input; flags: failed, panics, read-only,
+//	                   idempotent, sequential, needs-approval, untrusted
 //	agent NAME STRATEGY [fan-out] [NAME=N…]
-//	                   a tool that runs a strategy, as orchestrator.AgentTool makes it, with limits of each run
+//	                   a tool that runs a strategy, as orchestrator.AgentTool makes it, with limits
+//	                   of each run
 //	limits NAME=N…     limits of the runs below, named as in the JSON form of delegation.Limits
 //	large keep=N [show=N]
 //	                   the runs below keep results of more than show bytes, N bytes of them, as
 //	                     orchestrator.LargeResults says
-//	note WHERE         a note, the input, that comes in a step of the next run or resume; before its answer. Any number of them
-//	run STRATEGY [history=last] [replies=last] [data=JSON] [deltas] [brief] [stop=WHERE] [stop-now=WHERE] [crash=WHERE]
-//	                   a run whose goal is the input; history=last: after the messages of the last run;
-//	                   replies=last: with its replies; data=JSON: with that data, which has no blanks;
-//	                   brief leaves changes of state out of the output, and all steps except the
-//	                   results of agents
+//	note WHERE         a note, the input, that comes in a step of the next run or resume; before
+//	                   its answer. Any number of them
+//	run STRATEGY [history=last] [replies=last] [data=JSON] [deltas] [brief] [stop=WHERE]
+//	    [stop-now=WHERE] [crash=WHERE]
+//	                   a run whose goal is the input; history=last: after the messages of the last
+//	                   run; replies=last: with its replies; data=JSON: with that data, which has no
+//	                   blanks; brief leaves changes of state out of the output, and all steps
+//	                   except the results of agents
 //	resume [unknown=tell] [NAME=N…] [deltas] [brief] [stop=WHERE] [stop-now=WHERE] [crash=WHERE]
-//	                   the last run goes on in another process, with new limits if they are named; each line of the
-//	                   input answers a question of the run
+//	                   the last run goes on in another process, with new limits if they are named;
+//	                   each line of the input answers a question of the run
 //	                     approve CALL           make the call, or make it again
 //	                     edit CALL ARGUMENTS    make the call with other arguments, a JSON object
 //	                     refuse CALL [REASON]   do not make it

@@ -43,8 +43,8 @@ import (
 // Runs without notes of their own are made with one, too: one run for each state of a table in
 // which no note has come before.
 //
-// With the environment variable SEGUE_WAYS=3, only every third of all these runs, with and without a
-// note of their own, is made in all these ways; so for other numbers.
+// With the environment variable SEGUE_WAYS=3, only every third of all these runs, with and without
+// a note of their own, is made in all these ways; so for other numbers.
 //
 // A strategy fails this test if its decisions depend on anything but its arguments, or if it does
 // not survive the JSON form of its answers.
@@ -72,8 +72,8 @@ func Ways(t *testing.T, dir string, set strategy.Set) {
 	})
 }
 
-// instead is what Ways does instead. A file sets it that the tests of the module temporal add to this
-// package.
+// instead is what Ways does instead. A file sets it that the tests of the module temporal add to
+// this package.
 var instead func(t *testing.T, dir string, set strategy.Set)
 
 // sparing counts runs.
@@ -141,9 +141,9 @@ func (w *ways) run(p *process) {
 	require.Equal(w.t, w.want, end(w.t, res, err, false), "Run: the run of %q", w.task.Strategy)
 }
 
-// drive has another engine drive the run, one effect after the other, in two processes by turns. Its
-// records are those of the loop if no effects were in progress together, and nobody was asked in
-// between: an engine asks when an effect has returned.
+// drive has another engine drive the run, one effect after the other, in two processes by turns.
+// Its records are those of the loop if no effects were in progress together, and nobody was asked
+// in between: an engine asks when an effect has returned.
 func (w *ways) drive(loop *store) {
 	w.t.Helper()
 	if w.stop.where != "" || len(w.notes) > 0 {

@@ -68,8 +68,8 @@ func outcome(p *orchestrator.Standing, err error) (State, error) {
 	return State{}, sdk.NewApplicationErrorWithOptions(err.Error(), kind, sdk.ApplicationErrorOptions{NonRetryable: kind == noRun})
 }
 
-// heartbeat tells Temporal that an activity is in progress, until the returned function is called. A
-// worker that stops telling it loses the activity to another.
+// heartbeat tells Temporal that an activity is in progress, until the returned function is called.
+// A worker that stops telling it loses the activity to another.
 func heartbeat(ctx context.Context) (stop func()) {
 	every := activity.GetInfo(ctx).HeartbeatTimeout / 3
 	if every <= 0 {

@@ -12,13 +12,13 @@
 //	key, err := engine.Start(ctx, task)            // anywhere
 //	result, err := engine.Result(ctx, key)
 //
-// The store is the record, Temporal is the clock. A run has one workflow, whose id is the run's. The
-// workflow holds no strategy, no prompt and no result: its state is a [State], the numbers of the
-// run's open effects and waits. Each effect is an activity, which reads the run in the store,
+// The store is the record, Temporal is the clock. A run has one workflow, whose id is the run's.
+// The workflow holds no strategy, no prompt and no result: its state is a [State], the numbers of
+// the run's open effects and waits. Each effect is an activity, which reads the run in the store,
 // performs the effect, and stores what came of it with all that follows from it. So strategies need
-// not be deterministic, they change while runs are in progress as they do with the loop, the history
-// of a run stays small, and where the two disagree the store wins. All that package runs, sse and
-// the command segue do with a run in a store they do with these.
+// not be deterministic, they change while runs are in progress as they do with the loop, the
+// history of a run stays small, and where the two disagree the store wins. All that package runs,
+// sse and the command segue do with a run in a store they do with these.
 //
 // An effect that is safe to repeat is tried again by Temporal when a worker dies, freezes or loses
 // its network. A call of a tool that is neither read-only nor idempotent has one attempt; if that

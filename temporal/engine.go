@@ -34,16 +34,16 @@ type Engine struct {
 	// progress follow the options of the worker that schedules their next effect.
 	Activities map[machine.EffectKind]workflow.ActivityOptions
 
-	// Observe gets the events of this worker that are in no journal, such as deltas of models. It is
-	// called from several goroutines, and is quick. All other events come by
+	// Observe gets the events of this worker that are in no journal, such as deltas of models. It
+	// is called from several goroutines, and is quick. All other events come by
 	// [orchestrator.Orchestrator.Follow], in every process.
 	Observe func(machine.Event)
 }
 
 // Defaults are the options of an effect for which [Engine].Activities says nothing else. A worker
-// that does not answer for 10 seconds has lost its activity. An attempt may take a day: time-outs of
-// models and tools are the Orchestrator's. An effect that is safe to repeat has 10 attempts before
-// the run is looked at anew.
+// that does not answer for 10 seconds has lost its activity. An attempt may take a day: time-outs
+// of models and tools are the Orchestrator's. An effect that is safe to repeat has 10 attempts
+// before the run is looked at anew.
 func Defaults() workflow.ActivityOptions {
 	return workflow.ActivityOptions{
 		StartToCloseTimeout: 24 * time.Hour,
@@ -145,8 +145,8 @@ func wrapped(key checkpoint.Key, err error) error {
 // Answer replies to a wait of a run. The reply goes to the inbox of the run in the store, which
 // checks it as [orchestrator.Orchestrator.Answer] does, with the same errors; the workflow is sent
 // the id of the wait. Answer returns when the run has taken the reply, and a
-// [*machine.ReplyError] if another, which says something else, came first. If no worker is there to take it, Answer returns nil
-// after 5 seconds: the first one that comes takes it.
+// [*machine.ReplyError] if another, which says something else, came first. If no worker is there to
+// take it, Answer returns nil after 5 seconds: the first one that comes takes it.
 func (e *Engine) Answer(ctx context.Context, key checkpoint.Key, reply machine.Reply) error {
 	if err := e.Orchestrator.Answer(ctx, key, reply); err != nil {
 		return err

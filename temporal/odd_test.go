@@ -40,7 +40,8 @@ func TestStart_ids(t *testing.T) {
 	}
 }
 
-// A stop at once cuts off what is in progress, also while it is unclear what became of another call.
+// A stop at once cuts off what is in progress, also while it is unclear what became of another
+// call.
 func TestStop_unclear(t *testing.T) {
 	began, done := make(chan struct{}, 100), make(chan struct{})
 	defer close(done)

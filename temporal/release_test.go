@@ -38,8 +38,8 @@ func (s *scene) release(name string, migrate bool) *scene {
 }
 
 // While a run waits, a release comes that names its strategy otherwise. Its runs go on beside the
-// release before, also if that has their workflows; and once that is gone, Migrate carries over what
-// still waits. No call is made twice.
+// release before, also if that has their workflows; and once that is gone, Migrate carries over
+// what still waits. No call is made twice.
 func TestRelease(t *testing.T) {
 	s := &scene{store: new(checkpoint.Memory), witness: filepath.Join(t.TempDir(), "witness")}
 	e := s.release("solve", false).engine(t, connect(t))

@@ -15,8 +15,8 @@ import (
 	"github.com/segue-go/segue/checkpoint"
 )
 
-// The workflow of this version goes on with the histories of earlier ones. SEGUE_TEST_HISTORIES=v0.2.0
-// adds those of the other tests, under the name of a version.
+// The workflow of this version goes on with the histories of earlier ones.
+// SEGUE_TEST_HISTORIES=v0.2.0 adds those of the other tests, under the name of a version.
 func TestHistories(t *testing.T) {
 	files, err := filepath.Glob("testdata/histories/*.json")
 	require.NoError(t, err)

@@ -77,8 +77,8 @@ func (s *server) kill() {
 	_ = s.cmd.Wait()
 }
 
-// shared is the server of all tests that kill none: that of TEMPORAL_ADDRESS, or one that is started
-// for the first that needs it.
+// shared is the server of all tests that kill none: that of TEMPORAL_ADDRESS, or one that is
+// started for the first that needs it.
 var shared struct {
 	sync.Mutex
 	*server

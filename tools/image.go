@@ -14,8 +14,8 @@ import (
 var errNoCall = errors.New("tools: the model cannot be shown a picture here: the call is over, or there is no call")
 
 // ShowImage shows the model a picture besides the result of the tool of ctx, by an https URL or a
-// data URL: it adds it to the Images of the [messages.ToolOutput] of its call. The picture counts as
-// untrusted if the result of the tool does. Providers whose tool results are text alone refuse a
+// data URL: it adds it to the Images of the [messages.ToolOutput] of its call. The picture counts
+// as untrusted if the result of the tool does. Providers whose tool results are text alone refuse a
 // request with such a picture: see the client that is used.
 //
 // ShowImage returns an error for any other URL, for a data URL without bytes in base64, for

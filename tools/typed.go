@@ -25,9 +25,9 @@ import (
 // Call returns an [*ArgumentError] that lists all problems. Empty arguments and null count as {}. A
 // member that is null counts as left out where the Parameters neither require it nor accept null;
 // see [Schema.Arguments]. Arguments are refused if they are longer than 1 MiB, are nested deeper
-// than 64 levels, have more than 100,000 values, or have a name twice in an object. Numbers are kept
-// exact: an interface in In receives a json.Number. An integer may be written as 5.0 or 1e3, as in
-// JSON Schema.
+// than 64 levels, have more than 100,000 values, or have a name twice in an object. Numbers are
+// kept exact: an interface in In receives a json.Number. An integer may be written as 5.0 or 1e3,
+// as in JSON Schema.
 //
 // A result of type string or json.RawMessage is returned unchanged; any other is encoded as compact
 // JSON.

@@ -30,15 +30,15 @@ type Faulty struct {
 	// DamageHead damages the head of a run by the back door, such as a byte of its header.
 	DamageHead func(key checkpoint.Key) error
 
-	// DamageStands are ways to damage where a run stands by the back door, by their names: the place
-	// of its last record, its epoch, its lease, its recoveries.
+	// DamageStands are ways to damage where a run stands by the back door, by their names: the
+	// place of its last record, its epoch, its lease, its recoveries.
 	DamageStands map[string]func(key checkpoint.Key) error
 
 	// DamageMessage damages a message to a run by the back door, such as a byte of its data.
 	DamageMessage func(key checkpoint.Key, id string) error
 
-	// DamageSnapshots are ways to damage the snapshot of a run by the back door, by their names: its
-	// data, the number of its records, another run's in its place.
+	// DamageSnapshots are ways to damage the snapshot of a run by the back door, by their names:
+	// its data, the number of its records, another run's in its place.
 	DamageSnapshots map[string]func(key checkpoint.Key) error
 
 	// DamageValue damages a value of a run by the back door, such as a byte of its data.

@@ -28,9 +28,9 @@
 // lease ends for all at once.
 //
 // The store trusts nothing that it reads. Each record, head, message and snapshot has a checksum,
-// which covers its run and its place; the place of the last record of a run, its epoch and its lease
-// have one, too. If a checksum does not match, or a record is missing, the error names the run and
-// the record.
+// which covers its run and its place; the place of the last record of a run, its epoch and its
+// lease have one, too. If a checksum does not match, or a record is missing, the error names the
+// run and the record.
 //
 // A Read reads some records at a time, and holds no connection while its caller has a record. If
 // the run is deleted meanwhile, the Read ends with an error that wraps [checkpoint.ErrNotFound].

@@ -56,7 +56,8 @@ func waiting(t testing.TB, n int) *pgstore.Store {
 // mostBeside is how many rows a question may read beside those of its page.
 const mostBeside = 10
 
-// rowsRead returns the greatest number of rows that a node of an explained plan reads or leaves out.
+// rowsRead returns the greatest number of rows that a node of an explained plan reads or leaves
+// out.
 func rowsRead(plan string) (most int) {
 	for _, found := range counted.FindAllStringSubmatch(plan, -1) {
 		rows, _ := strconv.ParseFloat(found[1], 64)

@@ -10,7 +10,8 @@ import (
 
 // An envelope is what a store keeps in the place of data:
 //
-//	0x00 'S' 'G' 'S' | format, a byte | length of the key's id, a byte | the key's id | nonce, 12 bytes | ciphertext | tag, 16 bytes
+//	0x00 'S' 'G' 'S' | format, a byte | length of the key's id, a byte | the key's id |
+//	nonce, 12 bytes | ciphertext | tag, 16 bytes
 //
 // It begins with a byte that no JSON text begins with. The length of the data is that of the
 // envelope less its overhead.

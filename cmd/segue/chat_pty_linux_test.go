@@ -311,8 +311,8 @@ func TestChat_completesBeyondASCII(t *testing.T) {
 	}
 }
 
-// TestChat_keys presses Ctrl-Z at the prompt and goes on, looks for what was typed before, and makes
-// the terminal narrower; and Ctrl-C twice leaves.
+// TestChat_keys presses Ctrl-Z at the prompt and goes on, looks for what was typed before, and
+// makes the terminal narrower; and Ctrl-C twice leaves.
 func TestChat_keys(t *testing.T) {
 	t.Parallel()
 	m := newTalkingModel(t, "Right.")

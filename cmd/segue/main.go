@@ -4,15 +4,17 @@
 //	segue run [flags] TASK|-       a run with a model
 //	segue chat [flags]             a conversation with a model, turn by turn
 //	segue resume [RUN]             go on with a run
-//	segue runs                     the runs that are kept; show, answer, stop, prune, forget, replay, diff, fork,
-//	                               export and import are about runs too
+//	segue runs                     the runs that are kept; show, answer, stop, prune, forget,
+//	                               replay, diff, fork, export and import are about runs too
 //	segue sessions                 the conversations that are kept
 //	segue agents [FILE]            the agents of a configuration
-//	segue config check [FILE]      the problems of a configuration; segue config schema: its JSON Schema
+//	segue config check [FILE]      the problems of a configuration; segue config schema: its JSON
+//	                               Schema
 //	segue doctor                   what works at the server of a model, and what to set
 //	segue models [WORD]...         the models of the server
 //	segue config show              the settings that a run would have, and where they are from
-//	segue tools [SERVER]...        the tools, and those of MCP servers; segue tools call NAME: try one
+//	segue tools [SERVER]...        the tools, and those of MCP servers; segue tools call NAME: try
+//	                               one
 //	segue mcp serve                agents of the configuration as an MCP server
 //	segue graph STRATEGY           the state machine of a strategy
 //	segue parse [FILE|-]           the thoughts and tool calls in the text of a reply

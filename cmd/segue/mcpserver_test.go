@@ -17,9 +17,10 @@ import (
 
 // mcpTestServer is the program mcp-test-server: an MCP server on standard input and output. Its
 // argument says how it behaves: hang answers nothing, die ends at once, elicit has a tool that asks
-// a person, wipe has tools that destroy, and turn describes echo otherwise as soon as mcp.description is there, and writes the
-// file mcp.turned when its client has looked at that. It writes its process id into the file
-// mcp.pid, and describes its tool echo by the file mcp.description if there is one.
+// a person, wipe has tools that destroy, and turn describes echo otherwise as soon as
+// mcp.description is there, and writes the file mcp.turned when its client has looked at that. It
+// writes its process id into the file mcp.pid, and describes its tool echo by the file
+// mcp.description if there is one.
 func mcpTestServer() {
 	mode := strings.Join(os.Args[1:], "")
 	_ = os.WriteFile("mcp.pid", []byte(strconv.Itoa(os.Getpid())), 0o600)

@@ -29,9 +29,11 @@ import (
 // TestScripts runs the scripts in testdata/script. Besides testscript's own commands they have
 //
 //	exits CODE COMMAND...       run a command that must exit with this code
-//	field FILE PATH VALUE       a field of a JSON text, such as usage.input or messages.0.role, has this value
+//	field FILE PATH VALUE       a field of a JSON text, such as usage.input or messages.0.role, has
+//	                            this value
 //	events FILE                 a text is what --output jsonl writes
-//	answers ANSWER...           answer what the last run of the output of segue runs --output json waits for that takes it
+//	answers ANSWER...           answer what the last run of the output of segue runs --output json
+//	                            waits for that takes it
 //	damage FILE                 damage the head of the last run in a file of runs
 //	modeof FILE MODE            the file has this mode
 //	serverin FILE...            put the address of the server into a file, for the word SERVER

@@ -23,7 +23,8 @@ import (
 // words are what the model of a cuttingSite says, a word at a time.
 const words = "one two three four five six seven eight nine ten"
 
-// cuttingSite serves a run that takes a second, and cuts every stream but each third one in its midst.
+// cuttingSite serves a run that takes a second, and cuts every stream but each third one in its
+// midst.
 func cuttingSite(t *testing.T, page string) string {
 	t.Helper()
 	model := llmclient.ClientFunc(func(_ context.Context, _ *llmclient.Request, onDelta func(llmclient.Delta)) (*llmclient.Response, error) {

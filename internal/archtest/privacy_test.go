@@ -87,8 +87,8 @@ var (
 	fieldName   = regexp.MustCompile("`(\\w+)`")
 )
 
-// TestPrivacy_everyField compares docs/internal/stored-fields.md with the structs: each field that a
-// store keeps has a row below the heading of its type, and no other has.
+// TestPrivacy_everyField compares docs/internal/stored-fields.md with the structs: each field that
+// a store keeps has a row below the heading of its type, and no other has.
 func TestPrivacy_everyField(t *testing.T) {
 	text, err := os.ReadFile(filepath.Join(root, "docs/internal/stored-fields.md"))
 	require.NoError(t, err)

@@ -147,8 +147,8 @@ type described struct {
 	text string
 }
 
-// scenarioTexts returns all scenarios in order, from testdata/scenarios.txt. A line of the file is a
-// number and a text.
+// scenarioTexts returns all scenarios in order, from testdata/scenarios.txt. A line of the file is
+// a number and a text.
 func scenarioTexts(t *testing.T) (all []described) {
 	t.Helper()
 	file, err := os.ReadFile("testdata/scenarios.txt")

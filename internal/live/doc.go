@@ -2,7 +2,8 @@
 // and counts what was done: twelve tasks of a step or two, and six of several steps. Run it with
 // make live, and with
 //
-//	OPENAI_API_KEY    the key; for a server without keys, any text that does not occur in the conversations
+//	OPENAI_API_KEY    the key; for a server without keys, any text that does not occur in the
+//	                  conversations
 //	OPENAI_BASE_URL   the address without "/chat/completions"; OpenAI if it is not set
 //	SEGUE_MODEL       the model
 //	SEGUE_LIVE_TASK   how long the model may work for a task; a minute if it is not set. All tasks

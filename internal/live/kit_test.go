@@ -159,8 +159,8 @@ func TestReplay_missing(t *testing.T) {
 	require.Equal(t, 2, read.unused())
 }
 
-// A task whose time is over ends, in a replay as well. When the time of all is over, the rest is not
-// asked.
+// A task whose time is over ends, in a replay as well. When the time of all is over, the rest is
+// not asked.
 func TestRecord_late(t *testing.T) {
 	f := newFake(t)
 	const delay = time.Minute / 500

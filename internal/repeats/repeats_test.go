@@ -13,7 +13,8 @@ import (
 	"github.com/segue-go/segue/internal/repeats"
 )
 
-// cutAt returns after how many bytes of a text it is too much, told in pieces of n bytes; -1: never.
+// cutAt returns after how many bytes of a text it is too much, told in pieces of n bytes; -1:
+// never.
 func cutAt(text string, n int) int {
 	t := repeats.Tail{Bounds: repeats.Usual}
 	for at := 0; at < len(text); at += n {

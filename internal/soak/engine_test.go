@@ -19,9 +19,9 @@ import (
 	"github.com/segue-go/segue/tools"
 )
 
-// Another engine drives a run over a real store, by turns in two processes. No loop takes it, a call
-// whose end is unclear is not made again by the process that began it, and the lease ends with the
-// run.
+// Another engine drives a run over a real store, by turns in two processes. No loop takes it, a
+// call whose end is unclear is not made again by the process that began it, and the lease ends with
+// the run.
 func TestEngine(t *testing.T) {
 	for _, kind := range []string{"sqlite", "postgres"} {
 		t.Run(kind, func(t *testing.T) {

@@ -13,8 +13,8 @@ import (
 	"github.com/segue-go/segue/tools"
 )
 
-// Pictures that a tool shows are part of its output, whether it succeeds or fails. Those shown after
-// the tool returned are refused.
+// Pictures that a tool shows are part of its output, whether it succeeds or fails. Those shown
+// after the tool returned are refused.
 func TestShowImage(t *testing.T) {
 	shot := messages.Image{URL: "data:image/png;base64,AA", Detail: "low"}
 	var late context.Context

@@ -169,8 +169,8 @@ func (b *block) part() messages.AssistantContent {
 	return nil
 }
 
-// written returns the arguments of a call as the model wrote them, and whether its beginning and its
-// deltas agree.
+// written returns the arguments of a call as the model wrote them, and whether its beginning and
+// its deltas agree.
 func (b *block) written() (args string, agree bool) {
 	joined, agree := wire.JoinArguments(b.arguments, b.input)
 	return wire.Arguments(joined), agree

@@ -106,8 +106,8 @@ type Thinking struct {
 	// the limit of the reply.
 	Budget int
 
-	// Display is "summarized" or "omitted": whether thoughts can be read. "" leaves it to the model.
-	// Thoughts that cannot be read are sent back nevertheless.
+	// Display is "summarized" or "omitted": whether thoughts can be read. "" leaves it to the
+	// model. Thoughts that cannot be read are sent back nevertheless.
 	Display string
 }
 

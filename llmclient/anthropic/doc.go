@@ -1,8 +1,11 @@
 // Package anthropic is an [llmclient.Client] for the Messages API of Anthropic, and of servers that
 // speak it.
 //
-//	client, err := anthropic.New(anthropic.Config{Model: "claude-sonnet-5"}) // key and address from ANTHROPIC_API_KEY, ANTHROPIC_BASE_URL
-//	resp, err := client.Complete(ctx, &llmclient.Request{Messages: messages.History{messages.UserText("hello")}}, nil)
+//	// Key and address are in ANTHROPIC_API_KEY, ANTHROPIC_BASE_URL.
+//	client, err := anthropic.New(anthropic.Config{Model: "claude-sonnet-5"})
+//	resp, err := client.Complete(ctx, &llmclient.Request{
+//		Messages: messages.History{messages.UserText("hello")},
+//	}, nil)
 //
 // Requests are sent by anthropic-sdk-go, with its keys, base URL, transport, middleware and
 // options. This package writes the body and reads the answer itself, in one pass. Besides Complete,

@@ -138,8 +138,8 @@ func TestErrors_answersThatHoldNoReply(t *testing.T) {
 	}
 }
 
-// A reply that says that it calls a tool, and does not, is its text. Without one it is given back to
-// the model.
+// A reply that says that it calls a tool, and does not, is its text. Without one it is given back
+// to the model.
 func TestS3_6_toolUseWithoutACall(t *testing.T) {
 	req := hello()
 	req.Tools = []tools.Definition{{Name: "f", Parameters: json.RawMessage(`{"type":"object","properties":{}}`)}}
@@ -173,7 +173,8 @@ func TestS3_6_toolUseWithoutACall(t *testing.T) {
 	}
 }
 
-// A token is as secret as a key, in what CountTokens says too, and so is the password of an address.
+// A token is as secret as a key, in what CountTokens says too, and so is the password of an
+// address.
 func TestSecretsAreNeverInErrors(t *testing.T) {
 	const token = "token-canary-9876543210"
 	for _, body := range []string{errorBody("api_error", "you sent Bearer "+token), token, "{" + quote(token), "data: " + errorBody(token, token) + "\n\n"} {

@@ -35,8 +35,8 @@ func (a *accumulator) Result() (*llmclient.Response, *llmclient.Error) {
 	return &llmclient.Response{Message: a.message(blocks), Finish: finish, Usage: a.usage.total()}, nil
 }
 
-// wholeWithoutStop reports whether the end of the message, or a whole one, has come, and every block
-// has ended. Gateways send the end also where their own provider broke off.
+// wholeWithoutStop reports whether the end of the message, or a whole one, has come, and every
+// block has ended. Gateways send the end also where their own provider broke off.
 func (a *accumulator) wholeWithoutStop() bool {
 	return a.Done && !slices.ContainsFunc(a.blocks, func(b *block) bool { return !b.stopped })
 }

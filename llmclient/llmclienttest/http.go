@@ -29,9 +29,9 @@ type HTTP struct {
 	Replies []string
 	Step    int
 
-	// Turns are whole replies, with which a conversation goes on: thoughts, calls of the tools f and
-	// g, an empty reply, and one that was cut. What the provider's cache has to find again of each
-	// request is the field Body[0], a list, and the fields of the other names as they were.
+	// Turns are whole replies, with which a conversation goes on: thoughts, calls of the tools f
+	// and g, an empty reply, and one that was cut. What the provider's cache has to find again of
+	// each request is the field Body[0], a list, and the fields of the other names as they were.
 	Turns []string
 	Body  []string
 }

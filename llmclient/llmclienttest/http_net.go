@@ -180,8 +180,8 @@ func (h HTTP) retries(t *testing.T) {
 	require.Equal(t, 2*time.Second, err.RetryAfter)
 }
 
-// Whatever a server or a transport repeats of the key, and wherever, no error has it: where a text is
-// cut, at its end, in escapes.
+// Whatever a server or a transport repeats of the key, and wherever, no error has it: where a text
+// is cut, at its end, in escapes.
 func (h HTTP) secrets(t *testing.T) {
 	const odd = `sk-canary/+0123&456<789>"abcdefghijklmnop`
 	s := Settings{Header: "header-canary-value", Query: "query-canary-value"}

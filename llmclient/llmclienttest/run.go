@@ -1,11 +1,12 @@
 // Package llmclienttest checks that a client keeps the promises of llmclient.Client.
 //
 //	func TestConformance(t *testing.T) {
-//		llmclienttest.Run(t, llmclienttest.Config{New: func(t *testing.T, script []llmclienttest.Turn) llmclient.Client {
+//		speaking := func(t *testing.T, script []llmclienttest.Turn) llmclient.Client {
 //			server := httptest.NewServer(speak(script)) // answers as the script says
 //			t.Cleanup(server.Close)
 //			return mine.New(server.URL)
-//		}})
+//		}
+//		llmclienttest.Run(t, llmclienttest.Config{New: speaking})
 //	}
 package llmclienttest
 

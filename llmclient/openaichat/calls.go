@@ -104,10 +104,10 @@ func (cs *calls) find(p *callPiece) *call {
 	return last
 }
 
-// grows reports whether a piece goes on with the name of c, and returns the name with it. It does if
-// the longer name begins that of a tool that was offered: the name so far with the piece behind it,
-// or the piece itself where it repeats the name so far. If the name so far is such a tool, the piece
-// may be neither a repetition nor the name of another.
+// grows reports whether a piece goes on with the name of c, and returns the name with it. It does
+// if the longer name begins that of a tool that was offered: the name so far with the piece behind
+// it, or the piece itself where it repeats the name so far. If the name so far is such a tool, the
+// piece may be neither a repetition nor the name of another.
 func (cs *calls) grows(c *call, p *callPiece) (name string, grows bool) {
 	if c.name == "" || len(p.name) == 0 || len(c.args) > 0 {
 		return c.name, false

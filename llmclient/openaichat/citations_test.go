@@ -49,8 +49,8 @@ func TestCitations_OfAMessage(t *testing.T) {
 	}
 }
 
-// The offsets of a stream are those of the whole text, wherever its chunks end, and thoughts between
-// texts do not count.
+// The offsets of a stream are those of the whole text, wherever its chunks end, and thoughts
+// between texts do not count.
 func TestCitations_OfAStream(t *testing.T) {
 	const first = `{"type":"url_citation","url_citation":{"url":"https://a","start_index":1,"end_index":3}}`
 	const second = `{"type":"url_citation","url_citation":{"url":"https://b","start_index":3,"end_index":50}}`

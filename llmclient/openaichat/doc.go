@@ -1,8 +1,11 @@
 // Package openaichat is an [llmclient.Client] for the Chat Completions API of OpenAI and of every
 // compatible server.
 //
-//	client, err := openaichat.New(openaichat.Config{Model: "gpt-5-mini"}) // key and address from OPENAI_API_KEY, OPENAI_BASE_URL
-//	resp, err := client.Complete(ctx, &llmclient.Request{Messages: messages.History{messages.UserText("hello")}}, nil)
+//	// Key and address are in OPENAI_API_KEY, OPENAI_BASE_URL.
+//	client, err := openaichat.New(openaichat.Config{Model: "gpt-5-mini"})
+//	resp, err := client.Complete(ctx, &llmclient.Request{
+//		Messages: messages.History{messages.UserText("hello")},
+//	}, nil)
 //
 // Requests are sent by openai-go, with its keys, base URL, transport, middleware and options. This
 // package writes the body and reads the answer itself, in one pass and without reflection.

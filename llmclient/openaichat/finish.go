@@ -26,8 +26,8 @@ func (a *accumulator) Result() (*llmclient.Response, *llmclient.Error) {
 	return &llmclient.Response{Message: a.message(wire.IsCut(finish)), Finish: finish, Usage: a.usage.Usage}, nil
 }
 
-// reason maps the finish reason. A missing or unknown one is derived from the content. That of calls
-// stands without a call, too; see [wire.Exchange.WithCall].
+// reason maps the finish reason. A missing or unknown one is derived from the content. That of
+// calls stands without a call, too; see [wire.Exchange.WithCall].
 func (a *accumulator) reason() (llmclient.FinishReason, *llmclient.Error) {
 	switch name, _, _ := strings.Cut(strings.ToLower(a.finish), ":"); name { // Gemini: "content_filter: OTHER"
 	case "length", "model_length", "max_tokens": // model_length: Mistral

@@ -14,8 +14,9 @@ type Reasoning string
 // ReasoningAuto decides by the host of the base URL. It sends these fields of messages, if present:
 //
 //	deepseek.com, moonshot.ai, moonshot.cn, kimi.com, z.ai, bigmodel.cn
-//	    reasoning_content, in turns in which tools were called: DeepSeek and Moonshot refuse a request without it there,
-//	    and ignore or refuse it elsewhere. A thought of another provider replaces a missing one.
+//	    reasoning_content, in turns in which tools were called: DeepSeek and Moonshot refuse a
+//	    request without it there, and ignore or refuse it elsewhere. A thought of another provider
+//	    replaces a missing one.
 //	openrouter.ai, ai-gateway.vercel.sh, minimax.io, minimaxi.com
 //	    reasoning_details, or else reasoning
 //	generativelanguage.googleapis.com
@@ -47,15 +48,15 @@ type provider struct {
 
 // providers returns the providers whose servers differ from most.
 //
-// What they refuse is said by: OpenAI's reference of Chat Completions, where a file has file_data or
-// file_id and a tool message has text alone (images there brought an error, and in 2026 are taken
-// but not seen), and its error "Unknown parameter: 'messages[0].content[0].cache_control'" (2026);
-// Groq's own client, whose parts are texts, images and JSON documents (2025), its page on the
-// compatibility with OpenAI, where messages[].name brings an error, and its error "property
-// 'cache_control' is unsupported" (2026); Mistral's errors "extra_forbidden" for name
-// (2024) and for other unknown fields (2026), and its own client for how files and sounds are
-// written (2026); DeepSeek's error "unknown variant image_url, expected text" (2026); Anthropic's
-// page on its layer for OpenAI's SDK, which leaves all this out without a word (2026).
+// What they refuse is said by: OpenAI's reference of Chat Completions, where a file has file_data
+// or file_id and a tool message has text alone (images there brought an error, and in 2026 are
+// taken but not seen), and its error "Unknown parameter: 'messages[0].content[0].cache_control'"
+// (2026); Groq's own client, whose parts are texts, images and JSON documents (2025), its page on
+// the compatibility with OpenAI, where messages[].name brings an error, and its error "property
+// 'cache_control' is unsupported" (2026); Mistral's errors "extra_forbidden" for name (2024) and
+// for other unknown fields (2026), and its own client for how files and sounds are written (2026);
+// DeepSeek's error "unknown variant image_url, expected text" (2026); Anthropic's page on its layer
+// for OpenAI's SDK, which leaves all this out without a word (2026).
 func providers() []provider {
 	const openAI = cacheMarks | fileURLs | toolImages
 	content := []string{fieldReasoningContent}

@@ -251,7 +251,8 @@ func (a *accumulator) ending(e *event, kind itemKind) *output {
 }
 
 // find returns the newest open item with that index, and with that id if there is one; or else with
-// that id alone; nil if there is none. Servers give several items one index, or an item several ids.
+// that id alone; nil if there is none. Servers give several items one index, or an item several
+// ids.
 func (a *accumulator) find(index int64, id []byte) *output {
 	var at, same *output
 	for _, o := range slices.Backward(a.items) {

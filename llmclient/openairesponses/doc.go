@@ -1,8 +1,11 @@
 // Package openairesponses is an [llmclient.Client] for the Responses API of OpenAI, and of servers
 // that speak it.
 //
-//	client, err := openairesponses.New(openairesponses.Config{Model: "gpt-5-mini"}) // key and address from OPENAI_API_KEY, OPENAI_BASE_URL
-//	resp, err := client.Complete(ctx, &llmclient.Request{Messages: messages.History{messages.UserText("hello")}}, nil)
+//	// Key and address are in OPENAI_API_KEY, OPENAI_BASE_URL.
+//	client, err := openairesponses.New(openairesponses.Config{Model: "gpt-5-mini"})
+//	resp, err := client.Complete(ctx, &llmclient.Request{
+//		Messages: messages.History{messages.UserText("hello")},
+//	}, nil)
 //
 // Unlike Chat Completions, this API gives the reasoning of a model back in an encrypted form, so
 // that the model need not reason again after each tool call. The client is stateless: the server
@@ -20,13 +23,13 @@
 //     it is sent back byte for byte, streamed or not, where it stood; after a journal, whose JSON
 //     has no white space between values, without such white space. Only reasoning with nothing
 //     behind it, and such without its content, is left out, because the API refuses it.
-//   - Models that do not reason refuse to be asked for encrypted reasoning. The request is then made
-//     once more without it, at once, and so are all later ones to that model. Reasoning that another
-//     server has encrypted is left out in the same way: the client remembers the items that were
-//     refused and leaves out those, but not what came later. Each refused request is listed in
+//   - Models that do not reason refuse to be asked for encrypted reasoning. The request is then
+//     made once more without it, at once, and so are all later ones to that model. Reasoning that
+//     another server has encrypted is left out in the same way: the client remembers the items that
+//     were refused and leaves out those, but not what came later. Each refused request is listed in
 //     Response.Attempts or Error.Attempts.
-//   - Messages of one reply are paragraphs of its text: where the model writes no blank between them,
-//     an empty line is put before the later one ("openai_breaks"). It is not sent back.
+//   - Messages of one reply are paragraphs of its text: where the model writes no blank between
+//     them, an empty line is put before the later one ("openai_breaks"). It is not sent back.
 //   - Items of other kinds, such as a search of the provider's, become a Thought without a text
 //     ("openai_item"), and are sent back, too. "openai_call" in the Extras of a call, and
 //     "openai_phases" in those of the message, are what messages have no field for.

@@ -68,8 +68,8 @@ const (
 	classContent           // the reasoning itself, of open models
 )
 
-// finish takes an item as a whole, which may have come whole before. What has come of it stays as it
-// is, because it was handed on; the rest is handed on now.
+// finish takes an item as a whole, which may have come whole before. What has come of it stays as
+// it is, because it was handed on; the rest is handed on now.
 func (a *accumulator) finish(o *output, it *item, raw []byte) {
 	again := o.done
 	o.done, o.incomplete = true, string(it.status) == "incomplete"
@@ -148,7 +148,8 @@ func joined(list []part, between string) string {
 }
 
 // rest writes what has not come yet of the whole text of an item, or of its part that begins at a
-// byte. Blanks at the ends say nothing: servers cut them. Many may be told often: few are looked at.
+// byte. Blanks at the ends say nothing: servers cut them. Many may be told often: few are looked
+// at.
 func (a *accumulator) rest(o *output, from int, whole string) {
 	const most = 4 << 10
 	came := o.text.String()[from:]

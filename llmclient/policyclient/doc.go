@@ -12,8 +12,8 @@
 // the policy, if any, are added, and one for the mark of its results, unless the client is a
 // [llmclient.StopTaker] that takes none.
 //
-// For a markdownpolicy.Schemer a schema of the whole reply is sent, in which the choice of tools and
-// the schema of the answer are branches. If the server refuses it, the server is asked with a
+// For a markdownpolicy.Schemer a schema of the whole reply is sent, in which the choice of tools
+// and the schema of the answer are branches. If the server refuses it, the server is asked with a
 // simpler one and then without, and is asked so from then on for this model. The refusals are
 // listed in Response.Attempts. Without tools such a policy only tells the past: the request is
 // passed on with its schema, and the reply is not read.

@@ -227,8 +227,8 @@ func (r *reply) finish(m messages.Assistant, cut, callable bool) *markdownpolicy
 }
 
 // thoughtAsText makes the thoughts of a reply that is nothing else its text, with tags around them,
-// if the policy reads thoughts between tags, and they hold none that would end them. Nothing of them
-// is streamed again.
+// if the policy reads thoughts between tags, and they hold none that would end them. Nothing of
+// them is streamed again.
 func (r *reply) thoughtAsText(m *messages.Assistant) bool {
 	const open, end = "<think>", "</think>"
 	thought := m.Thought()

@@ -79,7 +79,8 @@ func TestThoughts_whoeverSeparatesThem(t *testing.T) {
 	}
 }
 
-// A thought beside a text, a native call, or a cut, and one of a model that may not call, stays one.
+// A thought beside a text, a native call, or a cut, and one of a model that may not call, stays
+// one.
 func TestThoughts_thatStayOnes(t *testing.T) {
 	without, none := question(), question()
 	without.Tools, none.ToolChoice = nil, llmclient.ToolChoice{Mode: llmclient.ChooseNone}

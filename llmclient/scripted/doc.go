@@ -18,7 +18,8 @@
 //	  "usage": {"input": 12, "output": 8, "total": 20, "cached": 0, "reasoning": 4},
 //	  "delay": "20ms",                      as time.ParseDuration reads it
 //	  "times": 2},
-//	 {"error": {"code": "rate_limited", "status": 429, "type": "tokens", "message": "slow down", "retry_after": "2s"}}]
+//	 {"error": {"code": "rate_limited", "status": 429, "type": "tokens", "message": "slow down",
+//	  "retry_after": "2s"}}]
 //
 // Arguments are an object, or a string that is used unchanged and may be broken JSON. An error
 // needs a code, and may also have request_id and generated.
@@ -27,7 +28,7 @@
 //
 // A cassette is a file of JSON lines, one for each call, in the order in which the calls ended:
 //
-//	{"v": 1, "key": "…", "request": {…}, "deltas": [{"text": "…"}, {"kind": "thought", "text": "…"}], "response": {…}}
+//	{"v": 1, "key": "…", "request": {…}, "deltas": [{"text": "…"}, …], "response": {…}}
 //	{"v": 1, "key": "…", "request": {…}, "error": {"code": "rate_limited", "status": 429, …}}
 //
 // request is the part of a request that the model would see, as JSON with sorted names and no

@@ -28,18 +28,19 @@
 // Explorations hold strategies to the triggers, calls, children and tools of their Bounds. A bound
 // may be wider than any run:
 //
-//   - A limit bounds what it is on, and model calls by steps: with fewer model calls than the tables
-//     allow there are fewer steps and tool calls, too, which is not counted.
+//   - A limit bounds what it is on, and model calls by steps: with fewer model calls than the
+//     tables allow there are fewer steps and tool calls, too, which is not counted.
 //   - Each thing is counted for itself: a frame that does most of one may do less of another, and a
 //     child that needs all that it may leaves its parent no other choice than to end.
 //   - A delegation is taken to cost as much as the dearest child, unless the Bounds of the strategy
-//     list what it starts in that state ([strategy.Bounds].Children), as those of package workflow do.
-//   - Each call of a model is taken to cost what the dearest may, also where a limit on tokens is in
-//     the way.
+//     list what it starts in that state ([strategy.Bounds].Children), as those of package workflow
+//     do.
+//   - Each call of a model is taken to cost what the dearest may, also where a limit on tokens is
+//     in the way.
 //   - A strategy may remember what excludes moves that its table and its Bounds allow.
 //
-// Otherwise there are answers that reach it, as the tests of this package show for the strategies of
-// this library.
+// Otherwise there are answers that reach it, as the tests of this package show for the strategies
+// of this library.
 //
 // # What is not counted
 //

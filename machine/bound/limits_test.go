@@ -16,8 +16,8 @@ import (
 	"github.com/segue-go/segue/strategy/retry"
 )
 
-// Limits below, at and above what the tables allow: the bound is the smaller one, and it says which.
-// With fewer steps a run has no use for all model calls, and the other way round.
+// Limits below, at and above what the tables allow: the bound is the smaller one, and it says
+// which. With fewer steps a run has no use for all model calls, and the other way round.
 func TestOf_limitsAroundTheTable(t *testing.T) {
 	tables := []bound.Reason{{}}
 	limit := func(name string) []bound.Reason { return []bound.Reason{{Limit: name}} }
@@ -90,8 +90,8 @@ func TestOf_gaps(t *testing.T) {
 	}{
 		// A child that needs all of its steps fails, and after that there is no further one.
 		"a failed child is the last": {over(pre.New(plan), brief), [2]int64{5, 12}, [2]int{5, 11}},
-		// The children of a run with few steps make fewer model calls, which the bound does not see:
-		// to it, each step may be one.
+		// The children of a run with few steps make fewer model calls, which the bound does not
+		// see: to it, each step may be one.
 		"children share a limit": {steps(over(retry.New(retry.Config{Strategy: "leaf"}), brief), 5), [2]int64{5, 5}, [2]int{2, 5}},
 		// Of two tool calls one starts the agent, and the other one its agent: the bound has each
 		// call start an agent, which has one left.

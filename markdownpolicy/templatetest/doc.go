@@ -6,8 +6,8 @@
 // template it does the same as, and when that was read. They hold what concerns a conversation with
 // calls, and no more. To run published templates, put them into a folder, name each after its
 // format, with anything after an @ (glm.jinja, glm@4.6.jinja, deepseek-v3@vllm.jinja), and name the
-// folder in the variable SEGUE_CHAT_TEMPLATES. docs/internal/chat-templates.md lists which ones were
-// run, and with what result.
+// folder in the variable SEGUE_CHAT_TEMPLATES. docs/internal/chat-templates.md lists which ones
+// were run, and with what result.
 //
 // For each format a conversation of three turns (a question, calls, results; the answer, another
 // question; a call and its result) is rendered after each turn, by the template and by FormatQuery.

@@ -250,8 +250,8 @@ func oneByOne(turns int) messages.History {
 	}, turns, 2)
 }
 
-// withoutTexts is conversation without text beside calls, which the template of Gemma 4 tells behind
-// their results.
+// withoutTexts is conversation without text beside calls, which the template of Gemma 4 tells
+// behind their results.
 func withoutTexts(turns int) messages.History {
 	h := conversation(turns)
 	reply := h[1].(messages.Assistant)

@@ -13,7 +13,7 @@
 //
 //	                                             id: 1/1
 //	                                             event: run_started
-//	                                             data: {"run":"…","frame":"0","depth":1,"kind":"run_started",…}
+//	                                             data: {"run":"…","frame":"0","kind":…,…}
 //
 // Each event has its kind as its name, and the JSON form of [machine.Event] in one line as its
 // data; docs/events.md describes them all. Its id is its position in the run: "7/2" is the second
@@ -34,7 +34,9 @@
 // If the Orchestrator has a Store, a Handler with [Config].Follow lets any number of clients follow
 // an existing run, and reconnect to it:
 //
-//	handler, err := sse.New(sse.Config{Start: sse.Tasks(o), Follow: o, Detached: true, Owner: userOf})
+//	handler, err := sse.New(sse.Config{
+//		Start: sse.Tasks(o), Follow: o, Detached: true, Owner: userOf,
+//	})
 //	http.Handle("POST /runs", handler)
 //	http.Handle("GET /runs/{run}", handler)
 //

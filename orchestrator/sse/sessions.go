@@ -60,7 +60,8 @@ func formOf(s *orchestrator.Session) sessionForm {
 // A GET lists the sessions that the client may name, the one with the newest run first. With run
 // and status of the last run:
 //
-//	{"sessions": [{"session": "…", "title": "…", "turns": 2, "run": "….2", "status": "done", "created": "…", "updated": "…"}], "next": "…"}
+//	{"sessions": [{"session": "…", "title": "…", "turns": 2, "run": "….2", "status": "done",
+//	  "created": "…", "updated": "…"}], "next": "…"}
 //
 // With next there are more: for those after=next is sent. limit is how many come at a time, as in
 // [checkpoint.Query]. The title is that of [orchestrator.Orchestrator.Title].

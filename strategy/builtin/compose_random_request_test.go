@@ -8,7 +8,8 @@ import (
 	"github.com/segue-go/segue/nextstep"
 )
 
-// models are the live frames, as far as their models are known: not all are in a run that is resumed.
+// models are the live frames, as far as their models are known: not all are in a run that is
+// resumed.
 type models map[string]*modelled
 
 // modelled is a frame whose requests are for a model.

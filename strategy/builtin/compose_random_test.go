@@ -35,16 +35,16 @@ import (
 //   - The run ends, within its limits.
 //   - Its usage is what the model has billed, and each frame's usage is within its parent's.
 //   - The history obeys the laws in every request and in the output.
-//   - The model of a request is that of the closest part or agent above it that has one, or that of the
-//     task.
+//   - The model of a request is that of the closest part or agent above it that has one, or that of
+//     the task.
 //   - The output and its metadata do not change when they are written as JSON and read.
 //   - The journal, applied to a new Machine, gives the same events and the same output. This is
 //     also so if the store was slow or refused an append, if the consumer left, or if a middleware
 //     changed what was done, and the run was resumed.
 //   - Orchestrator.Replay gives the same events, and a fork of any prefix of the journal can be
 //     resumed and obeys the same laws.
-//   - A strategy may hand off, in agents too, a call may be suspended and go on with its answer, and
-//     conversations may be compacted.
+//   - A strategy may hand off, in agents too, a call may be suspended and go on with its answer,
+//     and conversations may be compacted.
 //   - There is one terminal event, the last, and every frame that is entered is left, unless the
 //     run waits.
 func TestRandomCompositions(t *testing.T) { newComposer(t).check(t, 100) }

@@ -159,8 +159,8 @@ func ExampleSet_executors() {
 	// Output: The cat has a hat. <nil>
 }
 
-// The greatest number of model calls of the zero Configs, which delegate to a complete-task, in runs
-// without limits.
+// The greatest number of model calls of the zero Configs, which delegate to a complete-task, in
+// runs without limits.
 func Example_bounds() {
 	set := builtin.All()
 	set["step-agent"] = stepagent.New(stepagent.Config{Step: func(stepagent.Step) stepagent.StepResult { return stepagent.Continue() }})

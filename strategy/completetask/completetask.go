@@ -16,8 +16,8 @@
 // "summaries_failed" (how often the summary for that failed), "unforced" (true: the provider
 // refused the forced tool choice, so the model could answer without a call), "answer_tool" (true:
 // the provider refused the response format, so the tool "final" was used for the answer),
-// "repaired" (the repairs of the input messages), and "not_run" (the tools whose calls were not run,
-// because the same reply called the tool "final" or handed over).
+// "repaired" (the repairs of the input messages), and "not_run" (the tools whose calls were not
+// run, because the same reply called the tool "final" or handed over).
 package completetask
 
 import (

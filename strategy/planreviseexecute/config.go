@@ -28,8 +28,8 @@ type Config struct {
 	Evaluation Evaluation         `json:"evaluation,omitempty"`
 	Judge      func(Plan) Verdict `json:"-"`
 
-	// Reviewer is a strategy that judges a plan instead, whatever Evaluation says; "" means none. It
-	// is told the prompt Review, and what Share says. Its data or its text are read as
+	// Reviewer is a strategy that judges a plan instead, whatever Evaluation says; "" means none.
+	// It is told the prompt Review, and what Share says. Its data or its text are read as
 	// reflection.Approved says, and what it writes is the feedback. If it fails, so does the plan.
 	Reviewer     string            `json:"reviewer,omitempty"`
 	ReviewTools  []string          `json:"review_tools,omitzero"`  // names of the run's tools that it may use; nil means all that this frame may
@@ -51,8 +51,8 @@ type Config struct {
 	Results    Results           `json:"results,omitempty"`    // the results that a step receives; "" means ResultsAuto
 	MaxResult  int               `json:"max_result,omitempty"` // bytes of each result that a step, a revision or the synthesis is told; 0 means 4096, negative means all
 
-	// ExecutorLimits are the limits of the steps that an executor works on, by its name. Zero fields
-	// mean those of StepLimits.
+	// ExecutorLimits are the limits of the steps that an executor works on, by its name. Zero
+	// fields mean those of StepLimits.
 	ExecutorLimits map[string]delegation.Limits `json:"executor_limits,omitempty"`
 
 	Answer Answer `json:"answer,omitempty"` // the source of the result; "" means AnswerLast

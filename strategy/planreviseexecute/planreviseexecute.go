@@ -37,8 +37,8 @@
 // "steps_executed" (the number of done steps). If they apply it also holds "truncated" (true: the
 // plan was too long, and was cut), "revisions" (a list of [Revision]), "repaired" (the repairs of
 // the input messages), and with an error "phase", the phase in which it occurred. The Parts of
-// every output are the work of the steps, by their ids, and of the Reviewer, as "review"; a step that
-// was tried again has several.
+// every output are the work of the steps, by their ids, and of the Reviewer, as "review"; a step
+// that was tried again has several.
 //
 // The loop comes from the planner of an agent framework that submits and evaluates plans by tool
 // calls. The idea to make a plan before any work, and to keep it apart from the work, is that of

@@ -2,11 +2,14 @@
 // first turn the model decides what comes next. In the second it calls tools. In the third it says
 // what the results mean and whether to continue.
 //
-//	reason    The model calls agent_decide_next: it finishes with an answer, asks the user something, or says its plan.
-//	act       The model is offered the tools of the run. Of the calls in its reply the first runs (all with RunAll). A
-//	          reply of text alone is the answer. Without tools the turn is left out.
-//	observe   The model is shown what the tools returned, shortened, and calls agent_observe_decide: it finishes with an
-//	          answer, or the next step begins. The full results are in the conversation, for later turns.
+//	reason    The model calls agent_decide_next: it finishes with an answer, asks the user
+//	          something, or says its plan.
+//	act       The model is offered the tools of the run. Of the calls in its reply the first runs
+//	          (all with RunAll). A reply of text alone is the answer. Without tools the turn is left
+//	          out.
+//	observe   The model is shown what the tools returned, shortened, and calls
+//	          agent_observe_decide: it finishes with an answer, or the next step begins. The full
+//	          results are in the conversation, for later turns.
 //
 // The strategy reads calls of the control tools itself; they are never run. If a model does not
 // call them, the decision is taken from the last fitting JSON object in its text; without one, the

@@ -18,8 +18,8 @@
 //
 // At most MaxIterations steps are taken, each with at most MaxAsks model calls, and a plan is made
 // every PlanEvery steps. When the iterations are used up, the output is an error with code limit,
-// with the last text as its Result. A step function that panics, or returns an invalid result, fails
-// the frame with an error.
+// with the last text as its Result. A step function that panics, or returns an invalid result,
+// fails the frame with an error.
 //
 // The metadata of an output holds "iterations" (begun) and "model_calls" (numbers). If they apply
 // it also holds "notes" (a list of [Note]), "plan" (the last one), "plan_failures" (in all), and

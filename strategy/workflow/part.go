@@ -46,13 +46,13 @@ type Part struct {
 	Model string `json:"model,omitempty"`
 
 	// Retries is how often the part is run again after a failure, in one frame altogether, at most
-	// 100. It is told the failure. A call that was refused is not retried, nor what retry.Final says
-	// that another attempt cannot correct.
+	// 100. It is told the failure. A call that was refused is not retried, nor what retry.Final
+	// says that another attempt cannot correct.
 	Retries int `json:"retries,omitempty"`
 
 	// Fallback is a strategy that is run once instead of a part that has failed, with the same
-	// input, tools, limits and model; "" means none. Instead of a tool it gets the default goal, or what
-	// Input returns. It is not run if an effect of the part may have happened.
+	// input, tools, limits and model; "" means none. Instead of a tool it gets the default goal, or
+	// what Input returns. It is not run if an effect of the part may have happened.
 	Fallback string `json:"fallback,omitempty"`
 
 	OnFailure FailurePolicy `json:"on_failure,omitempty"` // what to do if all this fails; "" means FailureStop

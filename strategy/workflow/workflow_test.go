@@ -135,8 +135,8 @@ func TestTable_fingerprint(t *testing.T) {
 	require.NotEqual(t, sum(sequence(part{Name: "a"})), sum(sequence(part{Name: "b"})))
 }
 
-// The model of a part is that of all that it starts, at the same time or in another process, where a
-// Config says no other.
+// The model of a part is that of all that it starts, at the same time or in another process, where
+// a Config says no other.
 func TestPart_model(t *testing.T) {
 	cfg := &machine.Config{Tools: []tools.Definition{{Name: "pay", NeedsApproval: true}}, Durable: true, Strategies: strategy.Set{
 		"main":  sequence(part{Strategy: "inner", Model: "large"}, part{Name: "last", Strategy: "plain"}),

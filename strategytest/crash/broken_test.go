@@ -198,7 +198,8 @@ func TestBroken_passesExploration(t *testing.T) {
 	}
 }
 
-// docs/internal/proof.md lists what is broken, and the law that catches it; -rewrite writes the list.
+// docs/internal/proof.md lists what is broken, and the law that catches it; -rewrite writes the
+// list.
 func TestBroken_page(t *testing.T) {
 	caught := map[crash.Law]bool{}
 	var b strings.Builder

@@ -101,8 +101,8 @@ func (w *world) kept(ctx context.Context) map[string]string {
 	return texts
 }
 
-// checkKept complains unless the store has the large results of the run that was not cut off, and no
-// others.
+// checkKept complains unless the store has the large results of the run that was not cut off, and
+// no others.
 func (w *world) checkKept(ctx context.Context, key checkpoint.Key, want map[string]string) {
 	values, ok := checkpoint.As[checkpoint.ValueStore](w.journal.store)
 	if !ok || w.isOther() {

@@ -36,8 +36,8 @@ func (w *walk) said(r *llmclient.Response) {
 	}
 }
 
-// lookFor notes the first agent of a step that the Options do not answer. What a model has named may
-// be a mistake of the model.
+// lookFor notes the first agent of a step that the Options do not answer. What a model has named
+// may be a mistake of the model.
 func (w *walk) lookFor(step nextstep.NextStep) {
 	switch s := step.(type) {
 	case nextstep.Delegate:

@@ -144,8 +144,8 @@ func (r *Report) String() string {
 }
 
 // Gap says why an exploration without violations proves little: the run ends at once, or nothing
-// leads to some moves of the strategy's table, though no bound of states or of depth was reached. It
-// is "" if there is no gap, or if Options.Unreached asks for it.
+// leads to some moves of the strategy's table, though no bound of states or of depth was reached.
+// It is "" if there is no gap, or if Options.Unreached asks for it.
 func (r *Report) Gap() string { return r.gap }
 
 // noteEnd notes how a run ends before anything can happen to it.

@@ -315,8 +315,8 @@ func toolNames(defs []tools.Definition) []string {
 	return names
 }
 
-// besides returns a tool of the run that is among the names, of which nil are all, and was not said;
-// "" if there is none. A strategy offers others, that it answers itself.
+// besides returns a tool of the run that is among the names, of which nil are all, and was not
+// said; "" if there is none. A strategy offers others, that it answers itself.
 func (b *bounded) besides(names, said []string) string {
 	for _, d := range b.tools {
 		if said != nil && (names == nil || slices.Contains(names, d.Name)) && !slices.Contains(said, d.Name) {

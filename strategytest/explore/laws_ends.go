@@ -62,7 +62,8 @@ func (x *exploration) endless(path []choice, signature string) string {
 	return ""
 }
 
-// mishap returns the reaction of that name to the first open effect, or one of a run that goes well.
+// mishap returns the reaction of that name to the first open effect, or one of a run that goes
+// well.
 func (x *exploration) mishap(name string) choice {
 	well := choice{0, 0}
 	for i, r := range x.world.reactions(&x.run.open[0], x.run.ending(0)) {
@@ -98,8 +99,8 @@ func round(places []string) string {
 	return strings.Join(places[from:], " -> ")
 }
 
-// mishaps returns the names of the odd reactions to the first open effect that answer it. Calls of a
-// model are not among them: how many it makes is for the limits of the run.
+// mishaps returns the names of the odd reactions to the first open effect that answer it. Calls of
+// a model are not among them: how many it makes is for the limits of the run.
 func (x *exploration) mishaps() (names []string) {
 	if len(x.run.open) == 0 {
 		return nil

@@ -23,10 +23,10 @@ import (
 	"github.com/segue-go/segue/temporal"
 )
 
-// TestStories of the module temporal adds this file to the package strategytest, so that [Ways] makes
-// each run on the server of TEMPORAL_ADDRESS, and in the loop. Its end, its large results and, if its
-// effects come one after the other, its records and events are the same, times aside. Notes and stops
-// are posted to it.
+// TestStories of the module temporal adds this file to the package strategytest, so that [Ways]
+// makes each run on the server of TEMPORAL_ADDRESS, and in the loop. Its end, its large results
+// and, if its effects come one after the other, its records and events are the same, times aside.
+// Notes and stops are posted to it.
 func init() { instead = onTemporal }
 
 // served is a run whose model knows what it says.

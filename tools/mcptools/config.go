@@ -73,8 +73,8 @@ type Config struct {
 
 	Limits Limits
 
-	// Logger receives what the server does wrong, such as a line that is no message; nil: nothing is
-	// logged.
+	// Logger receives what the server does wrong, such as a line that is no message; nil: nothing
+	// is logged.
 	Logger *slog.Logger
 }
 

@@ -9,12 +9,12 @@
 //
 //   - Names stay as they are. One that models may not see, such as "files.read", becomes
 //     "files_read_" with a hash. A name with control characters or blanks is left out.
-//   - Descriptions, schemas, lists, messages and results are bounded; see [Limits]. What is left out
-//     is named in the [Listing], with the reason.
-//   - Results are untrusted text, and a hint that a tool is read-only or idempotent is not believed,
-//     unless the [Config] says so. A hint that it is destructive is.
-//   - A command gets no variable of this process but those of [InheritedEnv] and Config.Env. It runs
-//     in a process group of its own, which is killed with the Toolset.
+//   - Descriptions, schemas, lists, messages and results are bounded; see [Limits]. What is left
+//     out is named in the [Listing], with the reason.
+//   - Results are untrusted text, and a hint that a tool is read-only or idempotent is not
+//     believed, unless the [Config] says so. A hint that it is destructive is.
+//   - A command gets no variable of this process but those of [InheritedEnv] and Config.Env. It
+//     runs in a process group of its own, which is killed with the Toolset.
 //   - What its definitions said when somebody accepted them can be pinned; see [Pins].
 //
 // A call of a server that has died fails, or is unknown if it may have had its effect. The next one

@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// named is what the config of an agent says of other agents: those that it may hand over to, and the
-// one that judges its plans. What has another form is reported by the schema.
+// named is what the config of an agent says of other agents: those that it may hand over to, and
+// the one that judges its plans. What has another form is reported by the schema.
 func (a Agent) named() (n struct {
 	Handoffs []struct{ Strategy, Tool string }
 	Reviewer string

@@ -70,8 +70,8 @@ func TestSetup_composition(t *testing.T) {
 	require.Contains(t, c.Agents["report"].Table().Mermaid(), "planner --> checked: passed")
 }
 
-// The reviewer of a plan and each of its executors have their own limits; the tools of the plan bound
-// those of the reviewer.
+// The reviewer of a plan and each of its executors have their own limits; the tools of the plan
+// bound those of the reviewer.
 func TestSetup_reviewer(t *testing.T) {
 	c, err := config.Parse("segue.yaml", []byte(`agents:
   critic: {system: You judge plans., limits: {model_calls: 2}}

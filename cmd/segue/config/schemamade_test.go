@@ -211,8 +211,8 @@ func configsByStrategy() []any {
 	return all
 }
 
-// madeStrategySchema returns the JSON Schema for the config of a strategy in a file. Besides types it
-// has the allowed words and bounds. It omits keys that belong to the agent.
+// madeStrategySchema returns the JSON Schema for the config of a strategy in a file. Besides types
+// it has the allowed words and bounds. It omits keys that belong to the agent.
 func madeStrategySchema(name string) node {
 	var config node
 	if err := json.Unmarshal(builtin.Schema(name), &config); err != nil {

@@ -4,7 +4,8 @@
 // protocol understands, and an exploration never comes behind the first plan.
 //
 // [For] chooses for a strategy and everything it uses. The others are joined with [Join]. An
-// [Alphabet] returns the same reactions for the same effect. All of them may be called concurrently.
+// [Alphabet] returns the same reactions for the same effect. All of them may be called
+// concurrently.
 package alphabet
 
 import (

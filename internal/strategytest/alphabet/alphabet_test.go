@@ -80,8 +80,8 @@ func TestFor_reachesThePlan(t *testing.T) {
 	require.Contains(t, r.Results[0].Story, "caps=1")
 }
 
-// What is behind a judge and a router is reached, whatever strategy they are: a complete-task, one in
-// a protocol of its own, one that has others work for it, an agent, and one in another service.
+// What is behind a judge and a router is reached, whatever strategy they are: a complete-task, one
+// in a protocol of its own, one that has others work for it, an agent, and one in another service.
 func TestFor_reachesWhatJudgesAndRoutersDecide(t *testing.T) {
 	task := completetask.New(completetask.Config{MaxModelCalls: 1, MaxRetries: -1})
 	strict := completetask.New(completetask.Config{MaxModelCalls: 1, MaxRetries: -1, Schema: &llmclient.Schema{

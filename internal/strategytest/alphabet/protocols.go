@@ -139,8 +139,8 @@ func Plans(e *machine.Effect) []explore.Reaction {
 	return list
 }
 
-// Batches submits a plan of four steps that wait for none, where a request offers submit_plan: where
-// two steps run at the same time, one batch follows another.
+// Batches submits a plan of four steps that wait for none, where a request offers submit_plan:
+// where two steps run at the same time, one batch follows another.
 func Batches(e *machine.Effect) []explore.Reaction {
 	if !offers(e, pre.SubmitPlan) {
 		return nil

@@ -21,7 +21,8 @@ func Arguments(args []byte) string {
 	return string(args)
 }
 
-// NoArguments reports whether arguments say nothing: blanks, null, {}, or what servers write for {}.
+// NoArguments reports whether arguments say nothing: blanks, null, {}, or what servers write for
+// {}.
 func NoArguments[T string | []byte](args T) bool {
 	said := bytes.TrimSpace([]byte(args))
 	if n := len(said); n >= 2 && (said[0] == '{' && said[n-1] == '}' || said[0] == '[' && said[n-1] == ']') {
@@ -30,10 +31,10 @@ func NoArguments[T string | []byte](args T) bool {
 	return len(said) == 0 || string(said) == "null" || string(said) == `""`
 }
 
-// JoinArguments returns the arguments of a call that a provider has told twice: in pieces, which may
-// have broken off, and whole. Where one of them says nothing or is the beginning of the other, but
-// for blanks, the other one counts, unless the one that is whole is JSON. Otherwise they have to be
-// the same JSON, with numbers of the same value; it reports whether they are.
+// JoinArguments returns the arguments of a call that a provider has told twice: in pieces, which
+// may have broken off, and whole. Where one of them says nothing or is the beginning of the other,
+// but for blanks, the other one counts, unless the one that is whole is JSON. Otherwise they have
+// to be the same JSON, with numbers of the same value; it reports whether they are.
 func JoinArguments(came, whole []byte) (args []byte, agree bool) {
 	c, w := bytes.TrimSpace(came), bytes.TrimSpace(whole)
 	switch {
@@ -56,8 +57,8 @@ func Contradiction(call string) *llmclient.Error {
 	return &llmclient.Error{Code: llmclient.CodeBadResponse, Message: "the events of the reply differ in " + what}
 }
 
-// astray returns an error if arguments have come without the name of their call, or behind the whole
-// arguments of another one, while a call has none: nobody knows what the model gave.
+// astray returns an error if arguments have come without the name of their call, or behind the
+// whole arguments of another one, while a call has none: nobody knows what the model gave.
 func astray(calls []messages.ToolCall) *llmclient.Error {
 	bare := slices.IndexFunc(calls, func(c messages.ToolCall) bool { return c.Name != "" && NoArguments(c.Arguments) })
 	lost := func(c messages.ToolCall) bool {

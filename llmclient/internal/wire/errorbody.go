@@ -163,7 +163,8 @@ func ErrorFromJSON(raw []byte) *llmclient.Error {
 	return e.AsError(e.Status)
 }
 
-// AsError converts e to an *llmclient.Error; status is the provider's status, or 0 if there is none.
+// AsError converts e to an *llmclient.Error; status is the provider's status, or 0 if there is
+// none.
 func (e *ErrorBody) AsError(status int) *llmclient.Error {
 	err := &llmclient.Error{
 		Code:       e.classify(status),

@@ -7,9 +7,9 @@ import (
 )
 
 // WithCall returns a reply, or its error, as they are, unless the reply says that it calls a tool
-// and has no call. Then its text is the answer, and a notice tells it. Without a text it is an error
-// of the model's call, which strategies give back to the model. Its thoughts are enough only where
-// the request offers no tools, because a policy may find a call in them.
+// and has no call. Then its text is the answer, and a notice tells it. Without a text it is an
+// error of the model's call, which strategies give back to the model. Its thoughts are enough only
+// where the request offers no tools, because a policy may find a call in them.
 func (x *Exchange) WithCall(req *llmclient.Request, resp *llmclient.Response, err *llmclient.Error) (*llmclient.Response, *llmclient.Error) {
 	if err != nil || resp.Finish != llmclient.FinishToolCalls || len(resp.Message.Calls()) > 0 {
 		return resp, err

@@ -24,11 +24,11 @@ func Parameters(schema []byte) []byte {
 	return WithMembers(schema, map[string][]byte{"properties": []byte("{}")})
 }
 
-// ask makes a request, as a stream if somebody watches the reply. It asks again at once, as a whole,
-// if the server cannot stream this model, and asks it for no other stream. It asks again without a
-// tool whose schema the server refuses, as long as the server names one. A tool that was left out so
-// is not sent again to that model with that schema, except where the choice of tools needs it. The
-// refused requests are listed among the attempts.
+// ask makes a request, as a stream if somebody watches the reply. It asks again at once, as a
+// whole, if the server cannot stream this model, and asks it for no other stream. It asks again
+// without a tool whose schema the server refuses, as long as the server names one. A tool that was
+// left out so is not sent again to that model with that schema, except where the choice of tools
+// needs it. The refused requests are listed among the attempts.
 func (a Asking) ask(ctx context.Context, req *llmclient.Request, model string, onDelta func(llmclient.Delta)) (*llmclient.Response, *llmclient.Error) {
 	var left [][]byte
 	watch, cannot := onDelta, false

@@ -4,8 +4,8 @@
 // makes a request of it, and model is the one of its requests:
 //
 //	Initialize:          c.Start(h), then ask
-//	ask:                 if c.Due(&request) && c.Begin(h): return c.Ask(h, model), in a state of its own;
-//	                     otherwise the request
+//	ask:                 if c.Due(&request) && c.Begin(h): return c.Ask(h, model), in a state of
+//	                     its own; otherwise the request
 //	the reply to Ask:    h = c.Summarized(h, reply), then c.Declare(request)
 //	its failure:         h = c.Failed(h, failure), then c.Declare(request)
 //	any other reply:     c.Answered(reply.Usage)

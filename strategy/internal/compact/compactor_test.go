@@ -242,7 +242,8 @@ func TestCompactor_refused(t *testing.T) {
 	require.True(t, c.Due(request(h)), "about the window is known now")
 }
 
-// A refusal without a reason is one of the length if the request is estimated to be beyond the window.
+// A refusal without a reason is one of the length if the request is estimated to be beyond the
+// window.
 func TestCompactor_refusedBeyondTheWindow(t *testing.T) {
 	h := messages.History{messages.UserText("hello"), messages.AssistantText("hi"), messages.UserText("the task " + strings.Repeat("a", 4400))}
 	refused := nextstep.Failure{Code: delegation.Code(llmclient.CodeBadRequest), Message: "invalid request"}

@@ -29,8 +29,8 @@ import (
 	"github.com/segue-go/segue/strategy/completetask"
 )
 
-// A run of an agent of a file asks a person, is answered through the store, as segue answer does it,
-// and ends.
+// A run of an agent of a file asks a person, is answered through the store, as segue answer does
+// it, and ends.
 func TestRun(t *testing.T) {
 	address, model := server(t), httptest.NewServer(http.HandlerFunc(complete))
 	defer model.Close()

@@ -41,8 +41,8 @@ type Notes struct {
 	ahead  []byte
 }
 
-// TakeNotes returns the notes for a run, typed at input and shown at out; nil if nothing shows there
-// what the run does. Call it before the run.
+// TakeNotes returns the notes for a run, typed at input and shown at out; nil if nothing shows
+// there what the run does. Call it before the run.
 func (a *Asker) TakeNotes(input io.Reader, out io.Writer) *Notes {
 	if !a.screen.Live() {
 		return nil

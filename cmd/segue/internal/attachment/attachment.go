@@ -37,8 +37,8 @@ type File struct {
 }
 
 // Read reads a file: a text of at most MaxText bytes, a picture of at most MaxImage bytes, or a PDF
-// or a recording (WAV or MP3) of at most MaxFile bytes. It refuses everything else. The content says
-// what the file is, not its name.
+// or a recording (WAV or MP3) of at most MaxFile bytes. It refuses everything else. The content
+// says what the file is, not its name.
 func Read(path string) (File, error) {
 	path = InHome(path)
 	data, err := regularfile.Read(path, MaxFile)

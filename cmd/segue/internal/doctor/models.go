@@ -265,8 +265,8 @@ func perMillion(text string) (float64, bool) {
 	return float64(int64(n*1e12+0.5)) / 1e6, true
 }
 
-// nearest returns the model whose name, or the part of it behind the provider, is like a name; "" if
-// there is none.
+// nearest returns the model whose name, or the part of it behind the provider, is like a name; ""
+// if there is none.
 func nearest(name string, list []Model) string {
 	ids, known := map[string]string{}, make([]string, 0, 2*len(list))
 	for _, m := range list {

@@ -71,7 +71,8 @@ type Editor struct {
 }
 
 // New returns an editor. Alt-Enter begins a new line, and so does Enter after a backslash, which
-// goes away. What is pasted is inserted as it is, with its line breaks; in one line they are blanks.
+// goes away. What is pasted is inserted as it is, with its line breaks; in one line they are
+// blanks.
 func New(cfg Config) *Editor {
 	e := &Editor{cfg: cfg, area: textarea.New()}
 	a := &e.area

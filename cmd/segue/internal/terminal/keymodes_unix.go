@@ -87,8 +87,8 @@ func (m *keyModes) end() {
 	m.over = true
 }
 
-// mend puts a Ctrl-D in the place of each that was typed before the modes were set: the terminal has
-// kept a mark for the end of a line there.
+// mend puts a Ctrl-D in the place of each that was typed before the modes were set: the terminal
+// has kept a mark for the end of a line there.
 func (m *keyModes) mend(read []byte) {
 	for i := range min(m.early, len(read)) {
 		if read[i] == 0 {
@@ -108,10 +108,10 @@ func (m *keyModes) awaitStops() {
 // stopWait is how long a stop may take. A process that nobody can continue does not stop.
 const stopWait = 100 * time.Millisecond
 
-// outlive restores the terminal when Ctrl-Z stops the process, and sets the modes again when it goes
-// on at the terminal. It says so, and when the terminal has another size. It returns true when over
-// is closed, and false when the process goes on in the background: what is typed is not for it any
-// more.
+// outlive restores the terminal when Ctrl-Z stops the process, and sets the modes again when it
+// goes on at the terminal. It says so, and when the terminal has another size. It returns true when
+// over is closed, and false when the process goes on in the background: what is typed is not for it
+// any more.
 func (m *keyModes) outlive(over <-chan struct{}, say func(error)) bool {
 	goesOn := make(chan os.Signal, 1)
 	defer signal.Stop(m.stops)
@@ -129,8 +129,8 @@ func (m *keyModes) outlive(over <-chan struct{}, say func(error)) bool {
 		m.restore()
 		signal.Notify(goesOn, syscall.SIGCONT)
 		signal.Stop(m.stops)
-		// SIGTSTP has no effect of its own any more once the program has asked for it. This one stops
-		// the process as well, and as little where nobody could continue it.
+		// SIGTSTP has no effect of its own any more once the program has asked for it. This one
+		// stops the process as well, and as little where nobody could continue it.
 		_ = syscall.Kill(syscall.Getpid(), syscall.SIGTTIN) // to itself it may
 		select {
 		case <-goesOn:

@@ -52,8 +52,8 @@ type servedAnswer struct {
 // maxAbsence is how long a run waits for a client that was asked something.
 const maxAbsence = time.Hour
 
-// silence is how long a client hears nothing of a run that is at work, before it is told so. Clients
-// give up after a minute.
+// silence is how long a client hears nothing of a run that is at work, before it is told so.
+// Clients give up after a minute.
 const silence = 4 * time.Second
 
 // call makes a run of an agent, or goes on with one whose questions the client has answered.
