@@ -278,10 +278,7 @@ func Choose(cfg ChooseConfig) func() strategy.Strategy {
 	}
 	by, from := b.function("Route", cfg.Route != nil, cfg.RouteName), frame.In(frame.Ready)
 	if cfg.Route == nil {
-		if cfg.Router == nil {
-			cfg.Router = &Part{}
-		}
-		b.router = b.addNamed(*cfg.Router, "router", promptRouter)
+		b.router = b.addNamed(*cmp.Or(cfg.Router, &Part{}), "router", promptRouter)
 		b.router.control, by = true, "chose"
 		if cfg.Otherwise != "" {
 			b.router.OnFailure = FailureContinue

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -189,11 +190,8 @@ func (c *Config) reach(name, other string) []reachedAgent {
 // executor is named, it adds a complete-task with the agent's own model, system prompt and tools.
 func (s *Setup) addAgent(agent reachedAgent, o Options) error {
 	offered, err := agent.offered(o)
-	if err != nil {
-		return err
-	}
-	config, err := strategies.ConfigMembers(agent.Config)
-	if err != nil {
+	config, invalid := strategies.ConfigMembers(agent.Config)
+	if err = cmp.Or(err, invalid); err != nil {
 		return err
 	}
 	for key, value := range strategies.Usual(agent.StrategyName()) {
@@ -203,18 +201,7 @@ func (s *Setup) addAgent(agent reachedAgent, o Options) error {
 	if composes(agent.StrategyName()) {
 		return s.addComposition(agent, o, config, offered)
 	}
-	if has["model"] {
-		config["model"] = address(agent.name)
-	}
-	if agent.asksModel() {
-		s.models[address(agent.name)] = s.config.ModelOf(agent.Agent)
-	}
-	compact, _ := config["compact"].(map[string]any)
-	for _, other := range []any{config["critic_model"], compact["model"]} {
-		if name, ok := other.(string); ok && name != "" {
-			s.models[name] = name
-		}
-	}
+	s.addModels(agent, config, has)
 	if r := agent.named().Reviewer; r != "" {
 		unlessSaid(config, "review_limits", s.config.limits(r))
 		if agent.Tools != nil {
@@ -231,14 +218,13 @@ func (s *Setup) addAgent(agent reachedAgent, o Options) error {
 		}
 		offered = nil
 	case needed:
-		worker := workerOf(agent.name)
 		if err := s.addWorker(agent, o, offered); err != nil {
 			return err
 		}
-		config[key], offered = worker, nil
+		config[key], offered = workerOf(agent.name), nil
 		if has["executors"] { // a plan may name them, and knows them by the names of their strategies
 			config[key] = completetask.Name
-			names = map[string]string{completetask.Name: worker, agent.StrategyName(): agent.name}
+			names = map[string]string{completetask.Name: workerOf(agent.name), agent.StrategyName(): agent.name}
 			if usual := strategies.UsualExecutors(agent.StrategyName()); usual != nil {
 				config["executors"] = usual
 			}
@@ -257,6 +243,22 @@ func (s *Setup) addAgent(agent reachedAgent, o Options) error {
 func unlessSaid(config map[string]any, key string, value any) {
 	if _, said := config[key]; !said {
 		config[key] = value
+	}
+}
+
+// addModels notes the models that an agent may ask.
+func (s *Setup) addModels(agent reachedAgent, config map[string]any, has strategies.Keys) {
+	if has["model"] {
+		config["model"] = address(agent.name)
+	}
+	if agent.asksModel() {
+		s.models[address(agent.name)] = s.config.ModelOf(agent.Agent)
+	}
+	compact, _ := config["compact"].(map[string]any)
+	for _, other := range []any{config["critic_model"], compact["model"]} {
+		if name, ok := other.(string); ok && name != "" {
+			s.models[name] = name
+		}
 	}
 }
 
