@@ -110,8 +110,8 @@ func TestFor_reachesWhatJudgesAndRoutersDecide(t *testing.T) {
 			"agent":  {asking, []explore.Predicate{explore.Done}},
 			"choose": {choose, []explore.Predicate{explore.InState(explore.Subject, "one"), explore.InState(explore.Subject, "the_other")}},
 		} {
-			if judge == nil && of == "agent" || name == "JSON" && of == "choose" {
-				continue
+			if name != "text" && (of == "plan" || of == "agent") || name == "JSON" && of == "choose" {
+				continue // as in a loop; and the schema has no choice
 			}
 			t.Run(of+"/"+name, func(t *testing.T) {
 				t.Parallel()
