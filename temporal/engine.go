@@ -144,13 +144,23 @@ func wrapped(key checkpoint.Key, err error) error {
 
 // Answer replies to a wait of a run. The reply goes to the inbox of the run in the store, which
 // checks it as [orchestrator.Orchestrator.Answer] does, with the same errors; the workflow is sent
-// the id of the wait. Answer returns when the run has taken the reply, and a
-// [*machine.ReplyError] if another, which says something else, came first. If no worker is there to
-// take it, Answer returns nil after 5 seconds: the first one that comes takes it.
+// the id of the wait. Answer returns when the run has taken the reply, and a [*machine.ReplyError]
+// if another, which says something else, came first. If no worker is there to take it, Answer
+// returns nil after 5 seconds: the first one that comes takes it. After any other error Answer may
+// be called again.
 func (e *Engine) Answer(ctx context.Context, key checkpoint.Key, reply machine.Reply) error {
-	if err := e.Orchestrator.Answer(ctx, key, reply); err != nil {
-		return err
+	err := e.Orchestrator.Answer(ctx, key, reply)
+	if err == nil {
+		err = e.answer(ctx, key, &reply)
 	}
+	if _, refused := errors.AsType[*machine.ReplyError](err); refused && e.hasTaken(ctx, key, &reply) {
+		return nil
+	}
+	return err
+}
+
+// answer has the workflow of a run take a posted reply.
+func (e *Engine) answer(ctx context.Context, key checkpoint.Key, reply *machine.Reply) error {
 	soon, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
 	update, err := e.Client.UpdateWorkflow(soon, client.UpdateWorkflowOptions{
@@ -160,9 +170,6 @@ func (e *Engine) Answer(ctx context.Context, key checkpoint.Key, reply machine.R
 		err = update.Get(soon, nil)
 	}
 	if refused, ok := errors.AsType[*sdk.ApplicationError](err); ok {
-		if e.hasTaken(ctx, key, &reply) {
-			return nil
-		}
 		return &machine.ReplyError{Run: key.Run, WaitID: reply.WaitID, Problem: refused.Message()}
 	}
 	if err != nil && ctx.Err() == nil {
@@ -171,7 +178,8 @@ func (e *Engine) Answer(ctx context.Context, key checkpoint.Key, reply machine.R
 	return told(key, err)
 }
 
-// hasTaken reports whether a run has taken a reply: it may have looked into its inbox already.
+// hasTaken reports whether a run has taken a reply: it may have looked into its inbox already, or
+// the reply was given before.
 func (e *Engine) hasTaken(ctx context.Context, key checkpoint.Key, reply *machine.Reply) bool {
 	for event, err := range e.Orchestrator.Replay(ctx, key) {
 		if err != nil {

@@ -76,7 +76,8 @@ func TestAnswer_overARestart(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, machine.StatusDone, res.Status)
 	keep(t, e.Client, key, "answer")
-	_, ok := errors.AsType[*machine.ReplyError](e.Answer(soon(t), key, machine.Reply{WaitID: w.ID, Approve: true}))
+	require.NoError(t, e.Answer(soon(t), key, machine.Reply{WaitID: w.ID, Approve: true}), "it was taken")
+	_, ok := errors.AsType[*machine.ReplyError](e.Answer(soon(t), key, machine.Reply{WaitID: w.ID}))
 	require.True(t, ok, "the run has ended")
 }
 
