@@ -8,10 +8,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"reflect"
 	"regexp"
 	"strings"
 
 	"github.com/segue-go/segue/delegation"
+	"github.com/segue-go/segue/internal/similar"
 	"github.com/segue-go/segue/messages"
 	"github.com/segue-go/segue/tools"
 )
@@ -19,12 +21,12 @@ import (
 // Case is something that an agent is to do, and what shows that it was done. A trial of a case
 // passes if everything that the case expects holds. A Case is read-only once it is in use.
 type Case struct {
-	Name    string            `json:"name"`              // unique in a suite
+	Name    string            `json:"name,omitempty"`    // unique in a suite
 	Goal    string            `json:"goal,omitempty"`    // as in delegation.Input
 	History messages.History  `json:"history,omitempty"` // the conversation before the goal, as messages.History has it in JSON
-	Files   map[string]string `json:"files,omitempty"`   // texts by their paths in the folder of the trial
+	Files   map[string]string `json:"files,omitzero"`    // texts by their paths in the folder of the trial
 	Tools   []Tool            `json:"tools,omitempty"`   // tools of this case alone
-	Limits  delegation.Limits `json:"limits,omitzero"`   // of each trial; they come before those of the variant
+	Limits  delegation.Limits `json:"limits,omitzero"`   // of each trial; zero fields are those of the variant
 	Tags    []string          `json:"tags,omitempty"`
 
 	// Calls are calls of tools that have to be made, by whichever strategy of the run. Each matches
@@ -66,29 +68,57 @@ const MaxCase = 16 << 20
 
 // ReadCases reads cases as JSON Lines: an object a line. Empty lines do not count. An error names
 // the line.
-func ReadCases(r io.Reader) ([]Case, error) {
-	var all []Case
+func ReadCases(r io.Reader) ([]Case, error) { return readLines[Case](r) }
+
+func readLines[T any](r io.Reader) ([]T, error) {
+	var all []T
 	lines := bufio.NewScanner(r)
 	lines.Buffer(nil, MaxCase)
-	for n := 1; lines.Scan(); n++ {
+	n := 1
+	for ; lines.Scan(); n++ {
 		if len(bytes.TrimSpace(lines.Bytes())) == 0 {
 			continue
 		}
-		var c Case
+		var one T
 		d := json.NewDecoder(bytes.NewReader(lines.Bytes()))
 		d.DisallowUnknownFields()
-		if err := d.Decode(&c); err != nil {
-			return nil, fmt.Errorf("eval: line %d: %w", n, err)
+		if err := d.Decode(&one); err != nil {
+			return nil, fmt.Errorf("eval: line %d: %w%s", n, err, meantKey(err, reflect.TypeFor[T]()))
 		}
 		if d.More() {
-			return nil, fmt.Errorf("eval: line %d: more than one case", n)
+			return nil, fmt.Errorf("eval: line %d: more than one object", n)
 		}
-		all = append(all, c)
+		all = append(all, one)
 	}
 	if err := lines.Err(); err != nil {
-		return nil, fmt.Errorf("eval: behind case %d: %w", len(all), err)
+		return nil, fmt.Errorf("eval: line %d: %w", n, err)
 	}
 	return all, nil
+}
+
+// meantKey returns a question about the key of a type that somebody may have meant by an unknown
+// one.
+func meantKey(err error, t reflect.Type) string {
+	_, key, unknown := strings.Cut(err.Error(), "unknown field ")
+	if !unknown {
+		return ""
+	}
+	return similar.Hint(strings.Trim(key, `"`), keysOf(t))
+}
+
+// keysOf returns the keys of a type, and of the types of this package within it.
+func keysOf(t reflect.Type) (keys []string) {
+	for t.Kind() == reflect.Pointer || t.Kind() == reflect.Slice {
+		t = t.Elem()
+	}
+	if t.Kind() != reflect.Struct {
+		return nil
+	}
+	for f := range t.Fields() {
+		key, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+		keys = append(append(keys, key), keysOf(f.Type)...)
+	}
+	return keys
 }
 
 // checked is a case with what its expectations are compiled to.

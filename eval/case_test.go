@@ -118,10 +118,10 @@ func TestReadCases(t *testing.T) {
 	require.Equal(t, "f", all[0].Tools[0].Name)
 	require.Equal(t, messages.History{messages.UserText("hi")}, all[1].History)
 	for text, want := range map[string]string{
-		"{}\n{\"nam\":1}": `line 2: json: unknown field "nam"`,
-		"{} {}":           "line 1: more than one case",
+		"{}\n{\"nam\":1}": `line 2: json: unknown field "nam"; did you mean name?`,
+		"{} {}":           "line 1: more than one object",
 		"{\"name\":":      "line 1: unexpected EOF",
-		"{\"name\":\"" + strings.Repeat("a", MaxCase) + "\"}": "behind case 0",
+		"{\"name\":\"" + strings.Repeat("a", MaxCase) + "\"}": "line 1: bufio",
 	} {
 		_, err := ReadCases(strings.NewReader(text))
 		require.ErrorContains(t, err, want)

@@ -3,6 +3,7 @@ package eval
 import (
 	"context"
 	"fmt"
+	"io"
 	"strings"
 
 	"github.com/segue-go/segue"
@@ -120,6 +121,9 @@ type Label struct {
 	Good      bool   `json:"good"`            // the answer meets the criterion
 	Worse     string `json:"worse,omitempty"` // an answer that is worse, for [Judge.Prefer]; "": there is none
 }
+
+// ReadLabels reads labels as JSON Lines, as [ReadCases] reads cases.
+func ReadLabels(r io.Reader) ([]Label, error) { return readLines[Label](r) }
 
 // Bias says how a judge's verdicts differ from given labels.
 type Bias struct {

@@ -8,6 +8,8 @@ import (
 // Report says how the variants of a suite did. It is not changed once Run has returned it.
 type Report struct {
 	Suite    string           `json:"suite"`
+	Of       string           `json:"of"`      // Suite.Digest
+	Planned  int              `json:"planned"` // trials that the whole evaluation has
 	Variants []*VariantReport `json:"variants"`
 }
 
@@ -40,8 +42,8 @@ type Total struct {
 	Sum float64 `json:"sum"`
 }
 
-func newReport(s *Suite) *Report {
-	r := &Report{Suite: s.Name}
+func newReport(s *Suite, of string) *Report {
+	r := &Report{Suite: s.Name, Of: of, Planned: len(s.Cases) * len(s.Variants) * max(s.Repeat, 1)}
 	for _, v := range s.Variants {
 		r.Variants = append(r.Variants, &VariantReport{Name: v.Name})
 	}
@@ -56,6 +58,15 @@ func (r *Report) Variant(name string) *VariantReport {
 		}
 	}
 	return nil
+}
+
+// Done returns how many trials are done, without those that are made anew.
+func (r *Report) Done() (n int) {
+	for _, v := range r.Variants {
+		sum := v.Sum()
+		n += sum.Trials - sum.Broken
+	}
+	return n
 }
 
 // add counts a trial.

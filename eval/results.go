@@ -21,6 +21,7 @@ type Results struct {
 type Header struct {
 	Version  int      `json:"v"` // 1
 	Suite    string   `json:"suite"`
+	Of       string   `json:"of"` // Suite.Digest
 	Variants []string `json:"variants"`
 	Cases    int      `json:"cases"`
 	Repeat   int      `json:"repeat"`
@@ -30,7 +31,7 @@ const version = 1
 
 // OpenResults opens a file of results, or makes it. Only one process may have it open.
 func OpenResults(path string) (*Results, error) {
-	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
+	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_APPEND, 0o600)
 	if err != nil {
 		return nil, fmt.Errorf("eval: %w", err)
 	}
@@ -42,7 +43,7 @@ func (r *Results) Close() error { return r.file.Close() }
 
 // begin tells of the trials that are there, and writes the header if there is none. What a crash has
 // left of a last line goes.
-func (r *Results) begin(s *Suite, tell func(*Trial)) error {
+func (r *Results) begin(s *Suite, of string, tell func(*Trial)) error {
 	if r == nil {
 		return nil
 	}
@@ -56,13 +57,10 @@ func (r *Results) begin(s *Suite, tell func(*Trial)) error {
 	if err := r.file.Truncate(whole); err != nil {
 		return fmt.Errorf("eval: %w", err)
 	}
-	if _, err := r.file.Seek(whole, io.SeekStart); err != nil {
-		return fmt.Errorf("eval: %w", err)
-	}
 	if h != nil {
 		return nil
 	}
-	head := Header{Version: version, Suite: s.Name, Cases: len(s.Cases), Repeat: max(s.Repeat, 1)}
+	head := Header{Version: version, Suite: s.Name, Of: of, Cases: len(s.Cases), Repeat: max(s.Repeat, 1)}
 	for _, v := range s.Variants {
 		head.Variants = append(head.Variants, v.Name)
 	}
@@ -115,7 +113,7 @@ func ReadResults(path string) (*Report, error) {
 	if h == nil {
 		return nil, fmt.Errorf("eval: %s holds no results", path)
 	}
-	report := &Report{Suite: h.Suite}
+	report := &Report{Suite: h.Suite, Of: h.Of, Planned: h.Cases * len(h.Variants) * h.Repeat}
 	for _, name := range h.Variants {
 		report.Variants = append(report.Variants, &VariantReport{Name: name})
 	}

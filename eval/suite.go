@@ -29,7 +29,15 @@ type Suite struct {
 	Judge   *Judge           // of cases that have a criterion
 	Scorers []Scorer         // of every trial, besides what its case expects
 
-	Observe func(Trial) // is told of each trial as it ends, one after the other; nil: nobody is
+	Observe func(Trial, Progress) // is told of each trial as it ends, one after the other; nil: nobody is
+}
+
+// Progress says how far an evaluation is, with what its results had before.
+type Progress struct {
+	Done   int           `json:"done"`
+	All    int           `json:"all"`
+	Passed int           `json:"passed"`
+	Cost   messages.Cost `json:"cost"` // in millionths of a dollar, with that of the judge
 }
 
 // ErrCost is what ends an evaluation that has cost as much as it may. The report has what was done.
@@ -48,7 +56,7 @@ func (s *Suite) Run(ctx context.Context, results *Results) (*Report, error) {
 	if err != nil {
 		return nil, err
 	}
-	e := evaluation{suite: s, results: results, report: newReport(s)}
+	e := evaluation{suite: s, results: results, report: newReport(s, s.digest(cases))}
 	ctx, e.cancel = context.WithCancelCause(ctx)
 	defer e.cancel(nil)
 	if err := e.begin(cases); err != nil {
@@ -75,6 +83,26 @@ func (s *Suite) Run(ctx context.Context, results *Results) (*Report, error) {
 		return e.report, ErrCost
 	}
 	return e.report, context.Cause(ctx)
+}
+
+// Digest identifies the trials of the suite, by its cases, the Setups of its variants, and Repeat.
+func (s *Suite) Digest() (string, error) {
+	cases, err := s.check()
+	if err != nil {
+		return "", err
+	}
+	return s.digest(cases), nil
+}
+
+func (s *Suite) digest(cases []*checked) string {
+	text := fmt.Appendln(nil, s.Name, s.Repeat)
+	for _, c := range cases {
+		text = fmt.Appendln(text, c.digest)
+	}
+	for _, v := range s.Variants {
+		text = fmt.Appendln(text, v.Name, v.Setup)
+	}
+	return digest(text)
 }
 
 func workers(n int) int {
@@ -129,7 +157,7 @@ type evaluation struct {
 	mu     sync.Mutex // guards what follows, and the results
 	report *Report
 	done   map[place]bool
-	cost   messages.Cost
+	at     Progress
 	left   bool // a trial was left out, for its cost
 }
 
@@ -148,16 +176,16 @@ type job struct {
 // begin takes up what the results have of this evaluation.
 func (e *evaluation) begin(cases []*checked) error {
 	e.done = map[place]bool{}
+	e.at.All = e.report.Planned
 	wanted := map[place]bool{}
 	for j := range e.jobs(cases) {
 		wanted[j.place()] = true
 	}
-	return e.results.begin(e.suite, func(t *Trial) {
+	return e.results.begin(e.suite, e.report.Of, func(t *Trial) {
 		at := place{t.Variant, t.Case, t.Of, t.Setup, t.N}
 		if wanted[at] && !t.Broken && !e.done[at] {
 			e.done[at] = true
-			e.report.add(t)
-			e.cost = e.cost.Add(t.Cost).Add(t.JudgeCost)
+			e.add(t)
 		}
 	})
 }
@@ -198,19 +226,28 @@ func (e *evaluation) do(ctx context.Context, j job) {
 		e.cancel(err)
 		return
 	}
-	e.report.add(&t)
+	e.add(&t)
 	if e.suite.Observe != nil {
-		e.suite.Observe(t)
+		e.suite.Observe(t, e.at)
 	}
-	e.cost = e.cost.Add(t.Cost).Add(t.JudgeCost)
 }
 
 // full reports whether the trials have cost so much that one is left out.
 func (e *evaluation) full() bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	e.left = e.left || e.suite.MaxCost > 0 && e.cost >= e.suite.MaxCost
+	e.left = e.left || e.suite.MaxCost > 0 && e.at.Cost >= e.suite.MaxCost
 	return e.left
+}
+
+// add counts a trial.
+func (e *evaluation) add(t *Trial) {
+	e.report.add(t)
+	e.at.Done++
+	if t.Passed {
+		e.at.Passed++
+	}
+	e.at.Cost = e.at.Cost.Add(t.Cost).Add(t.JudgeCost)
 }
 
 func digest(data []byte) string {

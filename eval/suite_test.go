@@ -79,7 +79,7 @@ func TestSuite(t *testing.T) {
 	store := &checkpoint.Memory{}
 	var told []eval.Trial
 	s := eval.Suite{
-		Name: "sums", Cases: sums(4), Repeat: 3, Store: store, Observe: func(t eval.Trial) { told = append(told, t) },
+		Name: "sums", Cases: sums(4), Repeat: 3, Store: store, Observe: func(t eval.Trial, _ eval.Progress) { told = append(told, t) },
 		Variants: []eval.Variant{{Name: "right", Agent: adder(0)}, {Name: "hasty", Agent: adder(2)}},
 	}
 	path := filepath.Join(t.TempDir(), "r.jsonl")
@@ -130,7 +130,7 @@ func TestSuite_goesOn(t *testing.T) {
 	}
 	cut := errors.New("cut off")
 	ctx, cancel := context.WithCancelCause(t.Context())
-	s.Observe = func(eval.Trial) {
+	s.Observe = func(eval.Trial, eval.Progress) {
 		if made++; made == 3 {
 			cancel(cut)
 		}
@@ -279,7 +279,7 @@ func TestSuite_large(t *testing.T) {
 	var early uint64
 	s := eval.Suite{
 		Name: "sums", Cases: sums(cases), Variants: []eval.Variant{{Name: "right", Agent: adder(0)}},
-		Observe: func(eval.Trial) {
+		Observe: func(eval.Trial, eval.Progress) {
 			if done++; done == cases/5 {
 				early = heap()
 			}

@@ -6,8 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"maps"
 	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"time"
 
@@ -18,6 +20,7 @@ import (
 	"github.com/segue-go/segue/machine"
 	"github.com/segue-go/segue/messages"
 	"github.com/segue-go/segue/orchestrator"
+	"github.com/segue-go/segue/tools"
 )
 
 // Variant is one way to have the cases done: an agent with its model, text format, strategy, prompt
@@ -25,13 +28,13 @@ import (
 type Variant struct {
 	Name string // unique in a suite
 
-	// Agent makes the agent of a trial. The trial gives it the store and the tools of the case. What
-	// the tools of the agent change stays within the trial if they are made here. It is called from
-	// several goroutines at once.
+	// Agent makes the agent of a trial. The trial gives it the store, and those tools of the case
+	// that it does not have. What the tools of the agent change stays within the trial if they are
+	// made here. It is called from several goroutines at once.
 	Agent func(ctx context.Context, at Place) (*segue.Agent, error)
 
 	Temperature *float64          // of requests that do not set their own; nil: that of the model
-	Limits      delegation.Limits // of each trial; zero fields are those of the agent
+	Limits      delegation.Limits // of each trial; zero fields are those of Place.Task, or else of the agent
 
 	// Setup identifies what the variant is made of, such as a version of its prompt. An evaluation
 	// that goes on makes the trials of another Setup anew.
@@ -41,8 +44,10 @@ type Variant struct {
 // Place is where a trial takes place.
 type Place struct {
 	Case   *Case
-	Folder string       // with the Files of the case; it is removed once the trial is scored
-	Close  func(func()) // has a function called when the trial ends, such as one that ends a server
+	Folder string             // with the Files of the case; it is removed once the trial is scored
+	Tools  []tools.Tool       // of the case
+	Task   *orchestrator.Task // what is run; who makes the agent may change it, such as its Metadata
+	Close  func(func())       // has a function called when the trial ends, such as one that ends a server
 }
 
 // Trial is one run of a variant on a case, and its scores.
@@ -122,12 +127,14 @@ func (s *Suite) try(ctx context.Context, v *Variant, k *checked, n int) (Trial, 
 	if err != nil {
 		return t, err
 	}
+	at.Task = &orchestrator.Task{Input: delegation.Input{Goal: k.Goal, Messages: k.History}, Temperature: v.Temperature}
 	o, err := s.orchestrator(ctx, v, at)
 	if err != nil {
 		return t, fmt.Errorf("eval: the agent of variant %q: %w", v.Name, err)
 	}
+	s.label(at.Task, v, k)
 	began := time.Now()
-	end, err := t.run(o.Stream(ctx, s.task(v, k)))
+	end, err := t.run(o.Stream(ctx, *at.Task))
 	if ctx.Err() != nil {
 		return t, context.Cause(ctx)
 	}
@@ -140,6 +147,9 @@ func (s *Suite) try(ctx context.Context, v *Variant, k *checked, n int) (Trial, 
 func placeOf(c *Case) (at Place, done func(), err error) {
 	var closing []func()
 	at = Place{Case: c, Close: func(f func()) { closing = append(closing, f) }}
+	for _, t := range c.Tools {
+		at.Tools = append(at.Tools, t.made())
+	}
 	at.Folder, err = os.MkdirTemp("", "segue-eval-")
 	done = func() {
 		for _, f := range slices.Backward(closing) {
@@ -186,24 +196,32 @@ func (s *Suite) orchestrator(ctx context.Context, v *Variant, at Place) (*orches
 		if s.Store != nil {
 			c.Store = s.Store
 		}
-		for _, t := range at.Case.Tools {
-			c.Tools = append(slices.Clip(c.Tools), t.made())
+		for _, t := range at.Tools {
+			if name := t.Definition().Name; !slices.ContainsFunc(c.Tools, func(had tools.Tool) bool { return had.Definition().Name == name }) {
+				c.Tools = append(slices.Clip(c.Tools), t)
+			}
 		}
 	}
 	return agent.Orchestrator()
 }
 
-func (s *Suite) task(v *Variant, k *checked) orchestrator.Task {
-	limits := v.Limits
-	if k.Limits != (delegation.Limits{}) {
-		limits = k.Limits
+// label gives the task of a trial its limits and labels.
+func (s *Suite) label(task *orchestrator.Task, v *Variant, k *checked) {
+	task.Limits = within(within(k.Limits, v.Limits), task.Limits)
+	labels := map[string]string{LabelSuite: s.Name, LabelCase: k.Name, LabelVariant: v.Name}
+	maps.Copy(labels, task.Labels)
+	task.Labels = labels
+}
+
+// within returns limits whose zero fields are those of others.
+func within(l, others delegation.Limits) delegation.Limits {
+	own, from := reflect.ValueOf(&l).Elem(), reflect.ValueOf(others)
+	for i := range own.NumField() {
+		if own.Field(i).IsZero() {
+			own.Field(i).Set(from.Field(i))
+		}
 	}
-	return orchestrator.Task{
-		Input:       delegation.Input{Goal: k.Goal, Messages: k.History},
-		Limits:      limits,
-		Temperature: v.Temperature,
-		Labels:      map[string]string{LabelSuite: s.Name, LabelCase: k.Name, LabelVariant: v.Name},
-	}
+	return l
 }
 
 // run makes the run, and keeps what it tells.

@@ -12,6 +12,7 @@ import (
 	"github.com/segue-go/segue/cmd/segue/internal/cmd/check"
 	"github.com/segue-go/segue/cmd/segue/internal/cmd/cli"
 	"github.com/segue-go/segue/cmd/segue/internal/cmd/config"
+	"github.com/segue-go/segue/cmd/segue/internal/cmd/eval"
 	"github.com/segue-go/segue/cmd/segue/internal/cmd/mcp"
 	"github.com/segue-go/segue/cmd/segue/internal/cmd/models"
 	"github.com/segue-go/segue/cmd/segue/internal/cmd/run"
@@ -79,7 +80,7 @@ func rootCommand(c *cli.CLI) *cobra.Command {
 	root.Version = cli.VersionOf(info)
 	root.SetVersionTemplate(cli.VersionText(info)) // no template: it has no braces
 	for _, commands := range []func(*cli.CLI) []*cobra.Command{
-		run.Commands, chat.Commands, runs.Commands, config.Commands, models.Commands, mcp.Commands, check.Commands,
+		run.Commands, chat.Commands, runs.Commands, config.Commands, models.Commands, mcp.Commands, check.Commands, eval.Commands,
 	} {
 		root.AddCommand(commands(c)...)
 	}

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/segue-go/segue/cmd/segue/internal/approve"
@@ -8,22 +9,21 @@ import (
 	"github.com/segue-go/segue/machine"
 )
 
-// approvals returns the policies of an agent.
-func (a Agent) approvals() approve.Policies {
-	return approve.Policies{Default: a.Approval.Default, Tools: a.Approval.Tools, Paths: a.Approval.Paths, Agents: a.children(asTool)}
+// approvals returns the policies of an agent. usual is for tools of which it says nothing.
+func (a Agent) approvals(usual string) approve.Policies {
+	return approve.Policies{Default: cmp.Or(a.Approval.Default, usual), Tools: a.Approval.Tools, Paths: a.Approval.Paths, Agents: a.children(asTool)}
 }
 
 // Approve judges each tool call by the approval of its agent; it asks about other calls that change
-// something. It is a [machine.ApprovalPolicy], for the Default of an [orchestrator.ApprovalConfig].
+// something, unless the Options say otherwise. It is a [machine.ApprovalPolicy], for the Default of an [orchestrator.ApprovalConfig].
 // A file that was found can only make it stricter.
 func (s *Setup) Approve(r machine.ApprovalRequest) machine.Verdict {
-	usual := approve.Policies{Agents: s.Callable}
 	own, ok := s.approvals[r.Strategy]
 	switch {
 	case !ok:
-		return usual.Judge(r)
+		return s.usual.Judge(r)
 	case s.config.Found:
-		return own.Within(usual).Judge(r)
+		return own.Within(s.usual).Judge(r)
 	default:
 		return own.Judge(r)
 	}

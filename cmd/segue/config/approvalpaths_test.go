@@ -35,7 +35,7 @@ func TestApproval_byPath(t *testing.T) {
 	const allow, ask, refuse = machine.VerdictAllow, machine.VerdictAsk, machine.VerdictRefuse
 	c, err := Parse("segue.yaml", []byte(byPaths))
 	require.NoError(t, err)
-	policy := c.Agents["writer"].approvals().Judge
+	policy := c.Agents["writer"].approvals("").Judge
 	for path, want := range map[string]machine.Verdict{
 		"src/a.go": allow, "src/deep/b.go": allow, "./src/../src/a.go": allow, "src": allow,
 		"src/README.md": ask, "README.md": ask, "x/notes.MD": ask,
@@ -61,7 +61,7 @@ func TestApproval_byPathOverLinks(t *testing.T) {
 	t.Cleanup(func() { require.NoError(t, f.Close()) })
 	c, err := Parse("segue.yaml", []byte(byPaths))
 	require.NoError(t, err)
-	policy := f.Protect(f.ByPlace(c.Agents["writer"].approvals().Judge))
+	policy := f.Protect(f.ByPlace(c.Agents["writer"].approvals("").Judge))
 	for path, want := range map[string]machine.Verdict{
 		"src/a": machine.VerdictAllow, "src/out/a": machine.VerdictRefuse, "in/a": machine.VerdictRefuse, "src/.git/config": machine.VerdictAsk,
 	} {

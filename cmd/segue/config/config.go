@@ -132,20 +132,27 @@ type Config struct {
 	text  []byte // the whole file
 	at    positions
 
-	document any // the whole file, as encoding/json decodes it; only while it is parsed
+	document any  // the whole file, as encoding/json decodes it; only while it is parsed
+	other    bool // it is a [Document]
+	schema   node // of a [Document]; nil: that of a configuration
 }
 
 // Error holds all problems of a configuration, in the order of the file.
 type Error struct {
 	Path     string // path of the file
 	Problems []Problem
+	other    bool // the file is no configuration
 }
 
 // Error returns the first problem, and how many more there are.
 func (e *Error) Error() string {
 	text := e.Path + ":" + e.Problems[0].String()
 	if more := len(e.Problems) - 1; more > 0 {
-		text += fmt.Sprintf(" (and %d more; see segue config check)", more)
+		text += fmt.Sprintf(" (and %d more", more)
+		if !e.other {
+			text += "; see segue config check"
+		}
+		text += ")"
 	}
 	return text
 }
@@ -188,7 +195,7 @@ func (c *Config) problems(found []Problem) error {
 	if len(found) == 0 {
 		return nil
 	}
-	return &Error{c.Path, inOrder(found)}
+	return &Error{c.Path, inOrder(found), c.other}
 }
 
 // parse fills in c and returns the problems. What the schema alone finds is told if there is

@@ -29,6 +29,7 @@ type Setup struct {
 	Unmatched []string // approval settings of agents with MCP servers for tools that the run does not have, such as "writer: files_move"
 
 	config    *Config
+	usual     approve.Policies            // of a strategy that says none
 	approvals map[string]approve.Policies // of the agents, by the names of their strategies
 	remote    []string                    // the names of the tools of MCP servers
 	models    map[string]string           // the models of this file that are used, by Request.Model; "" means the model of the environment
@@ -48,6 +49,7 @@ type Options struct {
 	Strategy string // overrides the strategy of the agent that is run; "": as in the file
 	System   string // overrides the system prompt of the agent that is run; "": as in the file
 	Bounded  bool   // the run has its own limits: turns off the strategies' bounds on model calls
+	Approve  string // a word of --approve for agents that say none, and as loose as a file that was found may be; "": ask
 
 	large bool // large results are kept, so there is a tool that reads them
 }
@@ -88,7 +90,7 @@ func (c *Config) Setup(name string, o Options) (*Setup, error) {
 		return nil, err
 	}
 	for _, agent := range reached {
-		made.approvals[agent.name] = agent.approvals()
+		made.approvals[agent.name] = agent.approvals(o.Approve)
 		for _, child := range agent.children(asTool) {
 			if !slices.Contains(made.Callable, child) {
 				made.Callable = append(made.Callable, child)
@@ -112,11 +114,12 @@ func (c *Config) Setup(name string, o Options) (*Setup, error) {
 	for _, agent := range reached {
 		_, looser := c.Agents[agent.name].ApprovalSaid()
 		for _, said := range looser {
-			if c.Found {
+			if c.Found && o.Approve != approve.Always {
 				made.Unheeded = append(made.Unheeded, agent.name+": "+said)
 			}
 		}
 	}
+	made.usual = approve.Policies{Default: o.Approve, Agents: made.Callable}
 	made.Unmatched = made.unmatched(reached)
 	return made, nil
 }

@@ -118,7 +118,9 @@ func (c *Config) valueAt(pointer string) any {
 func (c *Config) keysAt(pointer string) []string {
 	var schema node
 	parts := strings.Split(strings.TrimPrefix(pointer, "/"), "/")
-	if len(parts) >= 3 && parts[0] == "agents" && parts[2] == "config" {
+	if c.schema != nil {
+		schema = c.schema
+	} else if len(parts) >= 3 && parts[0] == "agents" && parts[2] == "config" {
 		name := c.Agents[unescape.Replace(parts[1])].StrategyName()
 		if builtin.Table(name) == nil {
 			return nil

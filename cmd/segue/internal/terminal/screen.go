@@ -13,6 +13,7 @@ import (
 
 	"github.com/segue-go/segue/cmd/segue/internal/plaintext"
 	"github.com/segue-go/segue/machine"
+	"github.com/segue-go/segue/messages"
 )
 
 // Size is the size of a terminal.
@@ -169,6 +170,18 @@ func (s *Screen) follow(e happening, said partialReply) {
 	if now, ok := status(e, said, s.Size().Columns-len(s.doing.front())-1); ok {
 		s.doing.now, s.doing.on = strings.TrimLeft(now, " "), true
 	}
+}
+
+// ShowDoing shows what is being done on the last line of a terminal, with what it has cost, until
+// [Screen.Clear].
+func (s *Screen) ShowDoing(now string, cost messages.Cost) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.doing.begun.IsZero() {
+		s.doing.begun = time.Now()
+	}
+	s.doing.now, s.doing.on, s.doing.spent.cost = now, true, cost
+	s.paint()
 }
 
 // wrapped breaks lines between words, so that they fit in the rows of a terminal. Each row but the

@@ -44,7 +44,8 @@ var groupedFlags = []struct {
 	{"Model", []string{"model", "api", "base-url", "policy", "idle-timeout"}},
 	{"Files and approval", []string{"approve", "ask", "dir", "no-ask", "protect"}},
 	{"Limits", []string{"max-steps"}},
-	{"Output", []string{"json", "output", "plain", "quiet", "verbose"}},
+	{"Evaluation", []string{"repeat", "parallel", "case", "variant", "against", "new", "require"}},
+	{"Output", []string{"out", "junit", "markdown", "json", "output", "plain", "quiet", "verbose"}},
 	{"Runs", []string{"store", "take-over"}},
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"slices"
 	"sync"
 	"time"
@@ -18,6 +19,8 @@ import (
 
 // MCPServers are the MCP servers that a command is connected to. They end with the command.
 type MCPServers struct {
+	Dir string // the working folder of commands whose configuration says none; "": that of segue
+
 	mu   sync.Mutex
 	all  map[string]*MCPServer // by the path of the configuration and the name
 	life context.Context       // of the connections; nil until there is one
@@ -73,6 +76,12 @@ func (m *MCPServers) connect(ctx context.Context, cfg *config.Config, name strin
 		return nil, err
 	}
 	made.Pinned = s.pinned()
+	if len(made.Command) > 0 && made.Dir == "" && m.Dir != "" {
+		made.Dir = m.Dir
+		if made.Command, err = fromConfig(cfg, made.Command); err != nil {
+			return nil, err
+		}
+	}
 	began := time.Now()
 	attempt, give := context.WithCancelCause(life)
 	stop := context.AfterFunc(ctx, func() { give(context.Cause(ctx)) })
@@ -98,6 +107,17 @@ func (m *MCPServers) connect(ctx context.Context, cfg *config.Config, name strin
 	}
 	m.all[key] = s
 	return s, nil
+}
+
+// fromConfig returns a command whose program, if it is a relative path, is one from the folder of
+// the configuration on.
+func fromConfig(cfg *config.Config, command []string) ([]string, error) {
+	program := filepath.FromSlash(command[0])
+	if filepath.IsAbs(program) || filepath.Base(program) == program {
+		return command, nil
+	}
+	whole, err := filepath.Abs(filepath.Join(filepath.Dir(cfg.Path), program))
+	return append([]string{whole}, command[1:]...), err
 }
 
 // NameOf returns the server's name of a tool; the name itself if the tool is gone.

@@ -11,6 +11,8 @@ import (
 	"github.com/segue-go/segue/cmd/segue/internal/endpoint"
 	"github.com/segue-go/segue/cmd/segue/internal/locate"
 	"github.com/segue-go/segue/cmd/segue/internal/strategies"
+	"github.com/segue-go/segue/llmclient"
+	"github.com/segue-go/segue/tools"
 )
 
 // Flags are the flags of segue run.
@@ -45,6 +47,9 @@ type Flags struct {
 	fed         bool                   // something from standard input was joined to the task
 	begun       *Begun                 // what the run was begun with that goes on, or is read; nil: none
 	Mute        bool                   // neither the configuration is said, nor what is not as it was when the run began
+	Tools       []tools.Tool           // besides those for files
+	Client      llmclient.Client       // of another job with the same models; nil: one is made
+	Usual       string                 // a word of --approve where nothing is said; "": ask
 }
 
 // NewFlags returns the flags of segue run before they are read.

@@ -57,6 +57,11 @@ func (j *Job) CloseFiles() {
 
 // Orchestrator returns the orchestrator of the run. asker is nil if nobody can be asked.
 func (j Job) Orchestrator(asker *approval.Asker) (*orchestrator.Orchestrator, error) {
+	return orchestrator.New(j.Config(asker))
+}
+
+// Config returns what the orchestrator is made with.
+func (j Job) Config(asker *approval.Asker) orchestrator.Config {
 	cfg := orchestrator.Config{Client: j.Client, Strategies: j.Strategies, Tools: j.Tools, Version: cli.ProgramVersion(), Lease: cli.Lease, LargeResults: j.large, Reply: j.Reply}
 	if j.Runs != nil {
 		cfg.Store = j.Runs.Store
@@ -72,7 +77,7 @@ func (j Job) Orchestrator(asker *approval.Asker) (*orchestrator.Orchestrator, er
 		Tools:   j.AsksAnyway(policy),
 		Expires: -1, // an approval at a terminal does not expire
 	}
-	return orchestrator.New(cfg)
+	return cfg
 }
 
 // Policy returns the policy that judges the calls of the run, before files are protected.

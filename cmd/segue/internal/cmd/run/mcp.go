@@ -20,6 +20,8 @@ import (
 type MCPTools struct {
 	Tools map[string][]tools.Tool    // by server
 	About map[string][]terminal.Line // what the user is told of a tool before approving a call, by its name
+
+	Unaccepted []string // the servers with a tool that the user has not accepted as it is
 }
 
 // Names returns the names of the tools by server, as the run keeps them.
@@ -106,6 +108,9 @@ func (m *MCPTools) Add(s *cli.MCPServer) {
 			lines = append(lines, s.ChangeOf(&o)...)
 		}
 		m.About[o.ToolName] = lines
+		if len(lines) > 1 && !slices.Contains(m.Unaccepted, s.Name) {
+			m.Unaccepted = append(m.Unaccepted, s.Name)
+		}
 	}
 }
 

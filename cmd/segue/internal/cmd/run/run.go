@@ -244,6 +244,7 @@ func JobOf(ctx context.Context, c *cli.CLI, f *Flags, cfg *config.Config, s *ter
 	if err != nil {
 		return j, err
 	}
+	list = append(list, f.Tools...)
 	if !f.NoAsk {
 		list = append(list, tools.AskUser())
 	}
@@ -325,7 +326,10 @@ func askingOptions(ctx context.Context, c *cli.CLI, f *Flags, s *terminal.Screen
 
 // clientOr returns what make makes, or a client that is never asked, for a run that is only read.
 func (f *Flags) clientOr(make func() (llmclient.Client, error)) (llmclient.Client, error) {
-	if f.Reads {
+	switch {
+	case f.Client != nil:
+		return f.Client, nil
+	case f.Reads:
 		return scripted.New(), nil
 	}
 	return make()
@@ -338,9 +342,13 @@ func plainJob(ctx context.Context, c *cli.CLI, f *Flags, list []tools.Tool, s *t
 		return Job{}, err
 	}
 	set, err := strategies.Set(strategies.Settings{System: f.System, Bounded: f.MaxSteps != 0, NoAsk: f.NoAsk})
+	word := f.Approve.Value
+	if f.Usual != "" && !f.Given("approve") {
+		word = f.Usual
+	}
 	return Job{
 		Client: client, Strategies: set, Tools: list,
-		Approve: approve.Policies{Default: f.Approve.Value}.Judge,
+		Approve: approve.Policies{Default: word}.Judge,
 		Task:    orchestrator.Task{Strategy: strategies.RealName(f.Strategy.Value)},
 		Models:  []string{cmp.Or(f.Model, endpoint.EnvironmentModel(f.API.Value, c.Getenv))},
 	}, err
@@ -348,7 +356,7 @@ func plainJob(ctx context.Context, c *cli.CLI, f *Flags, list []tools.Tool, s *t
 
 // agentJob makes the job of a run of an agent. Flags override the file.
 func agentJob(ctx context.Context, c *cli.CLI, f *Flags, cfg *config.Config, list []tools.Tool, s *terminal.Screen) (Job, error) {
-	o := config.Options{Tools: list, System: f.System, Bounded: f.MaxSteps != 0}
+	o := config.Options{Tools: list, System: f.System, Bounded: f.MaxSteps != 0, Approve: f.Usual}
 	if f.Given("strategy") {
 		o.Strategy = strategies.RealName(f.Strategy.Value)
 	}
