@@ -114,11 +114,3 @@ func (c *Change) judge(more bool, allowed Allowed) {
 	}
 	c.Beyond = (named || c.Measure == "pass") && by > may
 }
-
-// Measures returns the names of what is compared.
-func Measures() (names []string) {
-	for _, m := range measures {
-		names = append(names, m.name)
-	}
-	return names
-}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"slices"
 
+	"github.com/segue-go/segue/cmd/segue/internal/regularfile"
 	"github.com/segue-go/segue/cmd/segue/internal/workfolder"
 	"github.com/segue-go/segue/tools"
 )
@@ -15,9 +16,13 @@ type Document struct {
 	c     Config
 }
 
-// ReadDocument reads a document. The path is for errors. If the text is not YAML whose values have
-// a JSON form, it returns an [*Error].
-func ReadDocument(path string, text []byte) (*Document, error) {
+// ReadDocument reads a document in a regular file of at most [MaxSize] bytes. If it is not YAML
+// whose values have a JSON form, the error is an [*Error].
+func ReadDocument(path string) (*Document, error) {
+	text, err := regularfile.Read(path, MaxSize)
+	if err != nil {
+		return nil, err
+	}
 	d := &Document{c: Config{Path: path, other: true}}
 	var problems []Problem
 	d.c.document, d.c.at, problems = readYAML(text)
@@ -55,10 +60,9 @@ func Decode[T any](d *Document) (v T, err error) {
 	return v, json.Unmarshal(document, &v)
 }
 
-// UsesFiles reports whether an agent, or one that it can reach, names a tool for files. strategy is
-// that of [Options].
-func (c *Config) UsesFiles(agent, strategy string) bool {
-	return slices.ContainsFunc(c.reach(agent, strategy), func(a reachedAgent) bool {
+// UsesFiles reports whether an agent, or one that it can reach, names a tool for files.
+func (c *Config) UsesFiles(agent string) bool {
+	return slices.ContainsFunc(c.reach(agent, ""), func(a reachedAgent) bool {
 		return slices.ContainsFunc(a.Tools, func(tool string) bool { return slices.Contains(workfolder.ToolNames, tool) })
 	})
 }

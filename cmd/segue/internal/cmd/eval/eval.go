@@ -4,10 +4,13 @@ package eval
 import (
 	"cmp"
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
-	"io"
 	"os"
+	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -17,6 +20,7 @@ import (
 	"github.com/segue-go/segue/cmd/segue/internal/locate"
 	"github.com/segue-go/segue/cmd/segue/internal/plaintext"
 	"github.com/segue-go/segue/cmd/segue/internal/terminal"
+	"github.com/segue-go/segue/cmd/segue/internal/xdg"
 	"github.com/segue-go/segue/eval"
 	"github.com/segue-go/segue/messages"
 )
@@ -24,13 +28,12 @@ import (
 // flags are the flags of segue eval.
 type flags struct {
 	run.Flags
-	repeat, parallel      int
-	cases, variants       string
-	out, against          string
-	anew                  bool
-	junit, markdown       string
-	require               float64
-	folder, file, command string // of the results; the suite
+	repeat, parallel int
+	cases, variants  string
+	out, against     string
+	anew             bool
+	junit, markdown  string
+	require          float64
 }
 
 // Commands returns the commands of this package.
@@ -79,6 +82,7 @@ significantly worse (p < 0.05) by more than allow of the suite allows, or if few
 	own.StringVar(&f.junit, "junit", "", "write JUnit XML to this `FILE`, for continuous integration")
 	own.StringVar(&f.markdown, "markdown", "", "write the table as Markdown to this `FILE`")
 	own.Float64Var(&f.require, "require", 0, "the least `RATE` of trials that pass, such as 0.9 (default as the suite says, or 0)")
+	cmd.MarkFlagsMutuallyExclusive("new", "out")
 	for _, none := range notOffered {
 		_ = own.MarkHidden(none) // the only error is an unknown flag
 	}
@@ -96,15 +100,12 @@ func evaluate(ctx context.Context, c *cli.CLI, f *flags, file string) error {
 			return fmt.Errorf("--%s is not for evaluations: each trial has a folder of its own, and nobody is asked", flag)
 		}
 	}
-	if err := f.Settings.FromEnvironment(c.Getenv); err != nil {
-		return err
-	}
-	if err := f.Check(); err != nil {
+	if err := errors.Join(f.Settings.FromEnvironment(c.Getenv), f.Check()); err != nil {
 		return err
 	}
 	said, err := readSuite(file)
 	if err == nil {
-		err = choose(said, f.cases, f.variants)
+		err = said.keep(f.cases, f.variants)
 	}
 	if err != nil {
 		return err
@@ -112,36 +113,40 @@ func evaluate(ctx context.Context, c *cli.CLI, f *flags, file string) error {
 	f.require = cmp.Or(f.require, said.Require)
 	ctx, _, release := cli.Interrupts(ctx, false, func() {}, func() {})
 	defer release()
-	b, err := f.bench(ctx, c, said)
+	b, err := f.bench(ctx, c, &said)
 	if err != nil {
 		return err
 	}
 	defer b.runs.Release()
-	r := &record{against: f.against, allow: said.Allow, require: f.require, runs: b.runs}
-	s, err := f.suite(ctx, b, said, r)
+	s, bias, err := f.suite(ctx, b, &said)
 	if err != nil {
 		return err
 	}
-	if f.folder, err = folderOf(c.Getenv, said.Suite, file); err != nil {
+	folder, err := folderOf(c, said.Suite, file)
+	if err != nil {
 		return err
 	}
-	if err := f.run(ctx, c, b.s, s, r); err != nil && r.Report == nil {
+	r, err := f.run(ctx, b, s, folder)
+	if r == nil {
 		return err
-	} else if failed := f.show(c, r, err); failed != nil {
-		return failed
 	}
-	return nil
+	r.Judge = bias
+	if err == nil && f.against != "" {
+		err = r.compare(f.against, folder, &said)
+	}
+	if err == nil {
+		err = r.verdict(f.require)
+	}
+	return cmp.Or(r.show(c, f), err)
 }
 
 // bench reads the configuration, and opens the store.
-func (f *flags) bench(ctx context.Context, c *cli.CLI, said *suite) (*bench, error) {
-	b := &bench{c: c, s: c.Screen(f.Out)}
-	var err error
-	if b.place, err = c.ConfigPath(f.Config, f.Given("config")); err != nil {
-		return nil, err
-	}
+func (f *flags) bench(ctx context.Context, c *cli.CLI, said *suite) (b *bench, err error) {
+	b = &bench{c: c, f: &f.Flags, s: c.Screen(f.Out)}
 	if said.Config != "" && !f.Given("config") {
 		b.place = locate.Place{Path: said.Config, Origin: locate.Argument}
+	} else if b.place, err = c.ConfigPath(f.Config, f.Given("config")); err != nil {
+		return nil, err
 	}
 	if b.cfg, err = run.ConfigOf(ctx, c, &f.Flags, b.place, b.s); err != nil {
 		return nil, err
@@ -155,9 +160,9 @@ func (f *flags) bench(ctx context.Context, c *cli.CLI, said *suite) (*bench, err
 	return b, err
 }
 
-// suite returns the suite that is run.
-func (f *flags) suite(ctx context.Context, b *bench, said *suite, r *record) (*eval.Suite, error) {
-	s := &eval.Suite{
+// suite returns the suite that is run, and how far its judge can be trusted.
+func (f *flags) suite(ctx context.Context, b *bench, said *suite) (s *eval.Suite, bias *eval.Bias, err error) {
+	s = &eval.Suite{
 		Name: said.Suite, Cases: said.Cases, Repeat: cmp.Or(f.repeat, said.Repeat), Parallel: cmp.Or(f.parallel, said.Parallel),
 		MaxCost: messages.Cost(said.MaxCost * float64(messages.Dollar)),
 	}
@@ -165,126 +170,156 @@ func (f *flags) suite(ctx context.Context, b *bench, said *suite, r *record) (*e
 		s.Store = b.runs
 	}
 	for _, v := range said.Variants {
-		made, err := b.variant(ctx, f.Flags, v, said.Cases)
+		made, err := b.variant(ctx, v, said.Cases)
 		if err != nil {
-			return nil, fmt.Errorf("variant %s: %w", v.Name, err)
+			return nil, nil, fmt.Errorf("variant %s: %w", v.Name, err)
 		}
 		s.Variants = append(s.Variants, made)
 	}
-	if said.Judge == (judgeFile{}) {
-		return s, nil
+	if said.Judge != (judgeFile{}) {
+		s.Judge, bias, err = b.judge(ctx, said.Judge)
 	}
-	var err error
-	s.Judge, r.Judge, err = b.judge(ctx, said.Judge, f.Store)
-	return s, err
+	return s, bias, err
 }
 
-// run makes the trials, and compares them.
-func (f *flags) run(ctx context.Context, c *cli.CLI, screen *terminal.Screen, s *eval.Suite, r *record) error {
-	had, file := 0, f.out
-	var err error
-	switch {
-	case file != "" && f.anew && exists(file):
-		return fmt.Errorf("%s is there already: --new begins anew, so name another file", plaintext.Visible(file))
-	case file == "" && f.folder == "":
-		screen.Warn("the results are not kept: there is no state folder, as neither HOME nor XDG_STATE_HOME is an absolute path; --out FILE names a file")
-	case file == "":
-		if file, had, err = fileIn(f.folder, s, f.anew); err != nil {
-			return err
-		}
+// folderOf returns the folder of the results of a suite in a file.
+func folderOf(c *cli.CLI, name, file string) (string, error) {
+	state := xdg.Folder(c.Getenv, "XDG_STATE_HOME", filepath.Join(".local", "state"))
+	whole, err := filepath.Abs(file)
+	sum := sha256.Sum256([]byte(whole + "\n" + name))
+	return filepath.Join(state, "segue", "evals", hex.EncodeToString(sum[:6])), err
+}
+
+// kept returns the files of results in a folder, the newest first.
+func kept(folder string) []string {
+	files, _ := filepath.Glob(filepath.Join(folder, "*.jsonl")) // the only error is a pattern
+	slices.Sort(files)
+	slices.Reverse(files)
+	return files
+}
+
+// results returns the file for the results: the one that is named, or the newest of the same
+// evaluation if that did not end, or else a new one.
+func (f *flags) results(s *eval.Suite, folder string) (string, error) {
+	if f.out != "" {
+		return f.out, nil
 	}
-	var results *eval.Results
-	if file != "" {
-		if results, err = eval.OpenResults(file); err != nil {
-			return err
-		}
-		defer results.Close() //nolint:errcheck // each line is written at once
-		if had > 0 {
-			screen.ShowProgress(fmt.Sprintf("goes on with %s, which has %s; --new begins anew", plaintext.Visible(file), plaintext.Counted(had, "trial")))
-		} else {
-			screen.ShowProgress("the results are kept in " + plaintext.Visible(file))
-		}
-	}
-	p := progress{s: screen, began: time.Now(), first: -1}
-	s.Observe = func(t eval.Trial, at eval.Progress) {
-		p.show(at)
-		if f.Out.Kind() == cli.FormJSONL {
-			_ = cli.Encode(c.Stdout, t) // what is written in the end says why it cannot be
-		}
-	}
-	r.File = file
-	r.Report, err = s.Run(ctx, results)
-	screen.Clear()
+	of, err := s.Digest()
 	if err != nil {
-		return f.cutOff(ctx, r, err)
+		return "", err
 	}
-	if r.against != "" {
-		return r.compare(f.folder)
+	if all := kept(folder); len(all) > 0 && !f.anew {
+		if had, err := eval.ReadResults(all[0]); err == nil && had.Of == of && had.Done() < had.Planned {
+			return all[0], nil
+		}
 	}
-	return nil
+	if !filepath.IsAbs(folder) {
+		return "", errors.New("there is no state folder for the results: name a file with --out")
+	}
+	return filepath.Join(folder, time.Now().UTC().Format("20060102-150405.000")+".jsonl"), os.MkdirAll(folder, 0o700)
 }
 
-func exists(file string) bool {
-	_, err := os.Lstat(file)
-	return err == nil
-}
-
-// cutOff returns the error of an evaluation that did not end.
-func (f *flags) cutOff(ctx context.Context, r *record, err error) error {
-	if r.Report == nil {
-		return err
+// run makes the trials.
+func (f *flags) run(ctx context.Context, b *bench, s *eval.Suite, folder string) (*record, error) {
+	r := &record{runs: b.runs}
+	var err error
+	if r.File, err = f.results(s, folder); err != nil {
+		return nil, err
+	}
+	began, first := time.Now(), -1
+	if had, err := eval.ReadResults(r.File); err == nil {
+		b.s.ShowProgress(fmt.Sprintf("goes on with %s, where %d of %s are done", plaintext.Visible(r.File), had.Done(), plaintext.Counted(had.Planned, "trial")))
+	} else {
+		b.s.ShowProgress("the results are kept in " + plaintext.Visible(r.File))
+	}
+	results, err := eval.OpenResults(r.File)
+	if err != nil {
+		return nil, err
+	}
+	defer results.Close() //nolint:errcheck // each line is written at once
+	s.Observe = func(t eval.Trial, at eval.Progress) {
+		if first < 0 {
+			first = at.Done - 1
+		}
+		showProgress(b.s, at, time.Since(began)/time.Duration(at.Done-first))
+		if f.Out.Kind() == cli.FormJSONL {
+			_ = cli.Encode(b.c.Stdout, t) // what is written in the end says why it cannot be
+		}
+	}
+	r.Report, err = s.Run(ctx, results)
+	b.s.Clear()
+	switch {
+	case err == nil:
+		return r, nil
+	case r.Report == nil:
+		return nil, err
 	}
 	code := cli.ExitCode(err)
-	if ctx.Err() != nil && !errors.Is(err, eval.ErrCost) && code < cli.ExitHungUp {
-		if ended := cli.EndedBySignal(ctx); errors.Is(err, context.Cause(ctx)) {
-			code, err = cli.ExitCode(ended), ended
-		}
-	}
-	if errors.Is(err, eval.ErrCost) {
+	switch {
+	case errors.Is(err, eval.ErrCost):
 		code, err = cli.ExitLimit, errors.New("the evaluation has cost max_cost, or more")
+	case ctx.Err() != nil:
+		err = cli.EndedBySignal(ctx)
+		code = cli.ExitCode(err)
 	}
-	how := "nothing is kept"
-	if r.File != "" {
-		how = "kept in " + plaintext.Visible(r.File) + "; the same command goes on"
-	}
-	return &cli.ExitError{Code: code, Err: fmt.Errorf("%w: %d of %s are done, %s", err, r.Done(), plaintext.Counted(r.Planned, "trial"), how)}
+	return r, &cli.ExitError{Code: code, Err: fmt.Errorf("%w: %d of %s are done, and kept in %s; the same command goes on",
+		err, r.Done(), plaintext.Counted(r.Planned, "trial"), plaintext.Visible(r.File))}
 }
 
-// progress shows how far an evaluation is.
-type progress struct {
-	s     *terminal.Screen
-	began time.Time
-	first int // trials that were there before; -1: not known yet
-}
-
-func (p *progress) show(at eval.Progress) {
-	if p.first < 0 {
-		p.first = at.Done - 1
-	}
+// showProgress shows how far an evaluation is; each is how long a trial takes.
+func showProgress(s *terminal.Screen, at eval.Progress, each time.Duration) {
 	text := fmt.Sprintf("%d of %d, %d passed", at.Done, at.All, at.Passed)
-	each := time.Since(p.began) / time.Duration(at.Done-p.first)
 	if left := (each * time.Duration(at.All-at.Done)).Truncate(time.Second); left > 0 {
 		text += ", " + left.String() + " left"
 	}
-	if p.s.Live() {
-		p.s.ShowDoing(text, at.Cost)
-	} else if tenth := max(at.All/10, 1); at.Done%tenth == 0 {
-		p.s.ShowProgress(text)
+	if s.Live() {
+		s.ShowDoing(text, at.Cost)
+	} else if at.Done%max(at.All/10, 1) == 0 {
+		s.ShowProgress(text)
 	}
 }
 
-// toFile writes a file anew.
-func toFile(name string, write func(io.Writer) error) error {
-	if name == "" {
-		return nil
-	}
-	f, err := os.Create(name)
-	if err == nil {
-		err = write(f)
-		err = errors.Join(err, f.Close())
-	}
+// compare compares with the results in a file, or "last" for the newest in the folder that ended.
+// Variants are compared by their names; the only ones of both, whatever they are called.
+func (r *record) compare(with, folder string, said *suite) error {
+	old, err := r.earlier(with, folder)
 	if err != nil {
-		return cli.Failed(fmt.Errorf("cannot write the report: %w", err))
+		return err
+	}
+	allow := eval.Allowed{}
+	if err := recode(said.Allow, &allow); err != nil {
+		return err
+	}
+	for _, v := range r.Variants {
+		was := old.Variant(v.Name)
+		if len(old.Variants) == 1 && len(r.Variants) == 1 {
+			was = old.Variants[0]
+		}
+		if was == nil {
+			continue
+		}
+		changes, err := eval.Compare(was, v, allow)
+		if err != nil {
+			return fmt.Errorf("variant %s: %w", v.Name, err)
+		}
+		r.Changes = append(r.Changes, changes...)
+	}
+	if r.Changes == nil {
+		return fmt.Errorf("%s has no variant of the same name: nothing can be compared", plaintext.Visible(r.Against))
 	}
 	return nil
+}
+
+func (r *record) earlier(with, folder string) (old *eval.Report, err error) {
+	if with != "last" {
+		r.Against = with
+		return eval.ReadResults(with)
+	}
+	for _, r.Against = range kept(folder) {
+		if old, err := eval.ReadResults(r.Against); err == nil && r.Against != r.File && old.Done() >= old.Planned {
+			return old, nil
+		}
+	}
+	r.Against = ""
+	return nil, errors.New("--against last: there is no earlier evaluation of the suite that ended")
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -12,14 +13,12 @@ import (
 	"strings"
 
 	"github.com/segue-go/segue/cmd/segue/config"
-	"github.com/segue-go/segue/cmd/segue/internal/regularfile"
 	"github.com/segue-go/segue/delegation"
 	"github.com/segue-go/segue/eval"
-	"github.com/segue-go/segue/internal/similar"
 )
 
-// suiteFile is a suite in a file. C is a list of cases, or the name of a file with them.
-type suiteFile[C any] struct {
+// suite is a suite in a file; docs/evaluation.md describes it.
+type suite struct {
 	Suite    string        `json:"suite,omitempty"`
 	Config   string        `json:"config,omitempty"`
 	Repeat   int           `json:"repeat,omitempty"`
@@ -29,12 +28,15 @@ type suiteFile[C any] struct {
 	Variants []variantFile `json:"variants,omitempty"`
 	Judge    judgeFile     `json:"judge,omitzero"`
 	Require  float64       `json:"require,omitempty"`
-	Allow    eval.Allowed  `json:"allow,omitempty"`
-	Cases    C             `json:"cases"`
+	Allow    struct {
+		Pass    float64  `json:"pass,omitempty"`
+		Tokens  *float64 `json:"tokens,omitempty"`
+		Cost    *float64 `json:"cost,omitempty"`
+		Seconds *float64 `json:"seconds,omitempty"`
+		Steps   *float64 `json:"steps,omitempty"`
+	} `json:"allow,omitzero"`
+	Cases []eval.Case `json:"cases"`
 }
-
-// suite is a suite that was read.
-type suite = suiteFile[[]eval.Case]
 
 type variantFile struct {
 	Name        string            `json:"name"`
@@ -52,92 +54,63 @@ type judgeFile struct {
 	Labels string `json:"labels,omitempty"`
 }
 
-// maxSuite is the most bytes of a suite in YAML.
-const maxSuite = 16 << 20
-
-// readSuite reads a suite in YAML, or cases in JSON Lines. Paths in it are made relative to the
-// working folder.
-func readSuite(path string) (*suite, error) {
-	s, name := &suite{}, strings.TrimSuffix(filepath.Base(path), filepath.Ext(path))
-	var err error
-	if filepath.Ext(path) == ".jsonl" {
+// readSuite reads a suite in YAML, or cases in JSON Lines. The paths in it are then whole, or
+// relative to the working folder.
+func readSuite(path string) (s suite, err error) {
+	within := func(name string) string {
+		if name != "" && !filepath.IsAbs(name) {
+			return filepath.Join(filepath.Dir(path), name)
+		}
+		return name
+	}
+	kind := filepath.Ext(path)
+	if kind == ".jsonl" {
 		s.Cases, err = readLines(path, eval.ReadCases)
 	} else {
-		s, err = readYAML(path)
-	}
-	if err != nil {
-		return nil, err
+		s, err = readYAML(path, within)
 	}
 	if s.Suite == "" {
-		s.Suite = name
+		s.Suite = strings.TrimSuffix(filepath.Base(path), kind)
 	}
 	if len(s.Variants) == 0 {
 		s.Variants = []variantFile{{Name: "default"}}
 	}
-	for _, p := range []*string{&s.Config, &s.Judge.Labels} {
-		if *p != "" && !filepath.IsAbs(*p) {
-			*p = filepath.Join(filepath.Dir(path), *p)
-		}
-	}
-	for name := range s.Allow {
-		if !slices.Contains(eval.Measures(), name) {
-			return nil, fmt.Errorf("%s: allow: there is no measure %q%s", path, name, similar.Hint(name, eval.Measures()))
-		}
-	}
-	return s, nil
+	s.Config, s.Judge.Labels = within(s.Config), within(s.Judge.Labels)
+	return s, err
 }
 
-func readYAML(path string) (*suite, error) {
-	text, err := regularfile.Read(path, maxSuite)
+func readYAML(path string, within func(string) string) (s suite, err error) {
+	doc, err := config.ReadDocument(path)
 	if err != nil {
-		return nil, fmt.Errorf("cannot read the suite: %w", err)
-	}
-	doc, err := config.ReadDocument(path, text)
-	if err != nil {
-		return nil, err
-	}
-	said, _ := doc.Value.(map[string]any)
-	raw, listed := said["cases"].([]any)
-	s := &suite{}
-	if _, elsewhere := said["cases"].(string); elsewhere {
-		var of suiteFile[string]
-		if of, err = config.Decode[suiteFile[string]](doc); err == nil {
-			file := of.Cases
-			if !filepath.IsAbs(file) {
-				file = filepath.Join(filepath.Dir(path), file)
-			}
-			if said["cases"], err = readLines(file, eval.ReadCases); err == nil {
-				err = recode(said, s)
-			}
-		}
-	} else {
-		*s, err = config.Decode[suite](doc)
-	}
-	if err != nil || said["defaults"] == nil {
 		return s, err
 	}
-	if !listed {
-		if err := recode(s.Cases, &raw); err != nil {
-			return nil, err
+	said, _ := doc.Value.(map[string]any)
+	if file, elsewhere := said["cases"].(string); elsewhere {
+		cases, err := readLines(within(file), eval.ReadCases)
+		if err != nil {
+			return s, err
+		}
+		var list []any
+		if err := recode(cases, &list); err != nil {
+			return s, err
+		}
+		said["cases"] = list
+	}
+	if list, ok := said["cases"].([]any); ok {
+		for i := range list {
+			list[i] = merged(said["defaults"], list[i])
 		}
 	}
-	for i := range raw {
-		raw[i] = merged(said["defaults"], raw[i])
-	}
-	s.Cases = nil
-	return s, recode(raw, &s.Cases)
+	return config.Decode[suite](doc)
 }
 
-// merged returns a value of a case with what the defaults say: of objects each member, of lists
-// both; else the case counts.
+// merged returns a value with what the defaults say: of objects each member, of lists both; else
+// the value counts.
 func merged(usual, own any) any {
 	switch usual := usual.(type) {
 	case map[string]any:
 		if said, ok := own.(map[string]any); ok {
-			all := map[string]any{}
-			for key, value := range said {
-				all[key] = value
-			}
+			all := maps.Clone(said)
 			for key, value := range usual {
 				all[key] = merged(value, said[key])
 			}
@@ -167,7 +140,7 @@ func recode(from, into any) error {
 func readLines[T any](path string, read func(io.Reader) ([]T, error)) ([]T, error) {
 	f, err := os.Open(path)
 	if err != nil {
-		return nil, fmt.Errorf("cannot read the cases: %w", err)
+		return nil, err
 	}
 	defer f.Close() //nolint:errcheck // it was only read
 	all, err := read(f)
@@ -177,26 +150,17 @@ func readLines[T any](path string, read func(io.Reader) ([]T, error)) ([]T, erro
 	return all, nil
 }
 
-// choose keeps the cases and the variants whose names fit.
-func choose(s *suite, cases, variants string) error {
-	fits := func(flag, pattern string) (func(string) bool, error) {
-		re, err := regexp.Compile(pattern)
-		if err != nil {
-			return nil, fmt.Errorf("--%s: %w", flag, err)
-		}
-		return func(name string) bool { return !re.MatchString(name) }, nil
+// keep keeps the cases and the variants whose names fit.
+func (s *suite) keep(cases, variants string) error {
+	fit, errC := regexp.Compile(cases)
+	own, errV := regexp.Compile(variants)
+	if err := errors.Join(errC, errV); err != nil {
+		return fmt.Errorf("--case or --variant: %w", err)
 	}
-	drop, err := fits("case", cases)
-	if err != nil {
-		return err
-	}
-	s.Cases = slices.DeleteFunc(s.Cases, func(c eval.Case) bool { return drop(c.Name) })
-	if drop, err = fits("variant", variants); err != nil {
-		return err
-	}
-	s.Variants = slices.DeleteFunc(s.Variants, func(v variantFile) bool { return drop(v.Name) })
+	s.Cases = slices.DeleteFunc(s.Cases, func(c eval.Case) bool { return !fit.MatchString(c.Name) })
+	s.Variants = slices.DeleteFunc(s.Variants, func(v variantFile) bool { return !own.MatchString(v.Name) })
 	if len(s.Cases) == 0 || len(s.Variants) == 0 {
-		return errors.New("no case or no variant has such a name")
+		return errors.New("there is no such case, or no such variant")
 	}
 	return nil
 }
