@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"maps"
 	"os"
+	"reflect"
 	"slices"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -88,7 +89,23 @@ func schemaOf(t *mcp.Tool, most int) (data json.RawMessage, compiled *tools.Sche
 	if err != nil {
 		return nil, nil, nil, fmt.Errorf("its input schema is invalid: %s", clean(err.Error(), 300))
 	}
-	return data, compiled, unchecked, nil
+	return asWritten(t, data), compiled, unchecked, nil
+}
+
+// anyObject refuses an object that has a name twice: people are shown one of the two values.
+var anyObject, _ = tools.CompileSchema([]byte(`{"type":"object"}`))
+
+// asWritten returns a schema as the server has written it, without blanks, if that says the same.
+// Models read it in this order.
+func asWritten(t *mcp.Tool, schema json.RawMessage) json.RawMessage {
+	text, _ := t.Meta[schemaText].(string)
+	var written bytes.Buffer
+	var was, is any
+	if anyObject.Check(text) != nil || json.Compact(&written, []byte(text)) != nil || json.Unmarshal([]byte(text), &was) != nil ||
+		json.Unmarshal(schema, &is) != nil || !reflect.DeepEqual(was, is) {
+		return schema
+	}
+	return written.Bytes()
 }
 
 // withoutPatterns returns a schema without the patterns that cannot be checked, and these,

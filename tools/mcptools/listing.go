@@ -270,7 +270,11 @@ func isHidden(r rune) bool { return r >= 0xE0000 && r <= 0xE0FFF }
 const (
 	emptyCursor = "io.github.segue-go/empty-cursor" // instead of the cursor "", which the SDK takes for none
 	needsTask   = "io.github.segue-go/needs-task"   // in the _meta of a tool of which each call must be a task
+	schemaText  = "io.github.segue-go/schema-text"  // there, its input schema as it was written: the SDK forgets the order
 )
+
+// mended bounds by how many times mend makes a message longer.
+const mended = 3
 
 type object = map[string]json.RawMessage
 
@@ -304,10 +308,12 @@ func mendTools(result object) {
 		return
 	}
 	for _, t := range list {
+		meta := map[string]any{schemaText: string(t["inputSchema"])}
 		var execution struct{ TaskSupport string }
 		if json.Unmarshal(t["execution"], &execution) == nil && execution.TaskSupport == "required" {
-			t["_meta"] = asJSON(map[string]bool{needsTask: true})
+			meta[needsTask] = true
 		}
+		t["_meta"] = asJSON(meta)
 	}
 	result["tools"] = asJSON(list)
 	if string(result["nextCursor"]) == `""` {

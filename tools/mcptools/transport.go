@@ -20,7 +20,7 @@ import (
 func (s *Toolset) transport() (mcp.Transport, *process, error) {
 	if s.cfg.URL != "" {
 		return &mcp.StreamableClientTransport{
-			Endpoint: s.cfg.URL, HTTPClient: s.http, MaxEventSize: s.cfg.Limits.Message, MaxRetries: 2,
+			Endpoint: s.cfg.URL, HTTPClient: s.http, MaxEventSize: mended * s.cfg.Limits.Message, MaxRetries: 2,
 		}, nil, nil
 	}
 	p, err := startProcess(&s.cfg, s.redact)
@@ -28,7 +28,7 @@ func (s *Toolset) transport() (mcp.Transport, *process, error) {
 		return nil, nil, err
 	}
 	lines := newLineReader(io.NopCloser(p), s.cfg.Limits.Message, func(line []byte) []byte { return s.message(p, line) })
-	return &mcp.IOTransport{Reader: lines, Writer: processWriter{p}, MaxLineLength: s.cfg.Limits.Message}, p, nil
+	return &mcp.IOTransport{Reader: lines, Writer: processWriter{p}, MaxLineLength: mended * s.cfg.Limits.Message}, p, nil
 }
 
 // message returns a line of the standard output of a command as the SDK can read it. A line that is
