@@ -93,6 +93,10 @@ func TestThinkRendersWithTheOtherPolicy(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, "<think>\na \\</think> b\n</think>\n\n```tool_call\n{\"name\": \"look\", \"arguments\": {}}\n```", got[0].(messages.Assistant).Text())
 	require.Equal(t, plain[1], got[1])
+
+	got, err = markdownpolicy.Think{Policy: markdownpolicy.ReAct{}}.FormatQuery(h)
+	require.NoError(t, err)
+	require.Equal(t, "Thought: a </think> b\nAction: look\nAction Input: {}", got[0].(messages.Assistant).Text())
 }
 
 func FuzzThink(f *testing.F) {
