@@ -274,7 +274,8 @@ func (s *Setup) addWorker(agent reachedAgent, o Options, offered []string) error
 	return s.addStrategy(worker, completetask.Name, task, agent.Tools != nil, offered)
 }
 
-// handOn sets the executors in the config of a strategy, and their limits.
+// handOn sets the executors in the config of a strategy, and their limits. A plan need not name the
+// only one.
 func (c *Config) handOn(config map[string]any, has strategies.Keys, executors []string) {
 	key, _ := has.Executor()
 	config[key] = executors[0]
@@ -288,7 +289,10 @@ func (c *Config) handOn(config map[string]any, has strategies.Keys, executors []
 			each[name] = limits
 		}
 	}
-	config["executors"], config["executor_limits"] = executors, each
+	config["executor_limits"] = each
+	if len(executors) > 1 {
+		config["executors"] = executors
+	}
 }
 
 // addStrategy makes a strategy from its config. offered lists the tools that it offers; nil means
