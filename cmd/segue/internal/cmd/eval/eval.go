@@ -48,8 +48,8 @@ func evalCommand(c *cli.CLI) *cobra.Command {
 YAML, with cases and variants of agents, or cases in JSON Lines; then there is one variant, by the flags, or the configuration. What
 a variant says counts; what it does not say the flags say, as in segue run. docs/evaluation.md describes the file.
 
-Each trial has a folder of its own with the files of its case, which is removed afterwards, and tools for files if the case has
-files, or the agent names such tools. The commands of MCP servers are started for each trial, with its folder as their working
+Each trial has a folder of its own with the files of its case, which is removed afterwards, and tools for files if the agent names
+some, or the case has files and the agent has no list of tools. The commands of MCP servers are started for each trial, with its folder as their working
 folder, unless the configuration says another; a relative path of a program is one from the folder of the configuration on. Nobody
 is asked: tool calls are approved where the configuration does not say otherwise, and a trial that waits for somebody fails.
 

@@ -92,12 +92,27 @@ func (v *variant) prepare(ctx context.Context, goal string) error {
 		return err
 	}
 	f.Unconnected = true
+	if v.usesFiles(&f, false) {
+		f.Dir = os.TempDir()
+	}
 	j, err := run.JobOf(ctx, v.c, &f, v.cfg, v.s)
 	if err == nil {
 		j.CloseFiles()
 		v.clients[f.Agent] = j.Client
 	}
-	return err
+	j.CloseFiles()
+	v.clients[f.Agent] = j.Client
+	return nil
+}
+
+// usesFiles reports whether a trial has tools for files: its case has files and an agent may use all
+// tools, or an agent names one.
+func (v *variant) usesFiles(f *run.Flags, files bool) bool {
+	strategy := ""
+	if f.Given("strategy") {
+		strategy = f.Strategy.Value
+	}
+	return v.cfg == nil && files || v.cfg != nil && v.cfg.UsesFiles(f.Agent, strategy, files)
 }
 
 // agent makes the agent of a trial, with MCP servers of its own.
@@ -107,7 +122,7 @@ func (v *variant) agent(ctx context.Context, at eval.Place) (*segue.Agent, error
 		return nil, err
 	}
 	f.Client, f.Tools = v.clients[f.Agent], at.Tools
-	if at.Case.Files != nil {
+	if v.usesFiles(&f, at.Case.Files != nil) {
 		f.Dir = at.Folder
 	}
 	c := *v.c
