@@ -102,7 +102,6 @@
 //	internal/strategytest/alphabet       what models may answer in the protocols of strategies
 //	internal/archtest                    tests of the rules of this source tree
 //	internal/growth                      tests of how costs grow, by counting statements and bytes
-//	internal/live                        a short test suite that calls a real model
 //	internal/pgtest                      starts PostgreSQL servers for tests
 //	internal/release                     prepares releases, and tests that they install
 //	internal/scenetest                   a strategy for tests; its methods are function fields

@@ -85,7 +85,6 @@ var allowed = map[string][]string{
 	"internal/wholefile":             {},
 	"internal/waittest":              {},
 	"internal/scenetest":             {"messages", "delegation", "tools", "llmclient", "nextstep", "strategy"},
-	"internal/live":                  {},
 	".":                              {"messages", "delegation", "tools", "llmclient", "strategy", "strategy/compaction", "strategy/completetask", "machine", "orchestrator", "internal/guard", "internal/jsonform", "internal/jsonprefix", "internal/wholefile"},
 	"strategy/planreviseexecute/internal/planorder": {"delegation", "strategy/planreviseexecute/internal/plantext"},
 	"strategy/planreviseexecute/internal/plantext":  {},

@@ -51,7 +51,7 @@ var layers = []struct {
 	{"the loop; everything that can happen to a run", []string{"orchestrator", "strategytest/explore"}},
 	{"what stands on the loop", []string{".", "orchestrator/runs", "orchestrator/sse", "strategytest", "strategytest/crash", "internal/strategytest/alphabet"}},
 	{"measures of agents", []string{"eval"}},
-	{"what nobody imports but tests", []string{"internal/archtest", "internal/growth", "internal/live", "internal/pgtest", "internal/release", "internal/scenetest"}},
+	{"what nobody imports but tests", []string{"internal/archtest", "internal/growth", "internal/pgtest", "internal/release", "internal/scenetest"}},
 	{"what tests of stores share", []string{"checkpoint/internal/storetest"}},
 }
 

@@ -93,7 +93,6 @@ var acting = []string{
 	"internal/archtest",
 	"internal/asktime",
 	"internal/growth",
-	"internal/live",
 	"internal/owntool",
 	"internal/pgtest",
 	"internal/waittest",

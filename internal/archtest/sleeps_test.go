@@ -23,7 +23,7 @@ var sleepers = map[string][]string{
 		"cmd/segue mcpTestServer", "cmd/segue turn", "cmd/segue TestChat_screens", "tools/mcptools hostile", "tools/mcptools stay", "tools/mcptools roles",
 	},
 	"a server, or a person, is silent for a while, and a process looks on": {
-		"cmd/segue TestMCPServe_silence", "cmd/segue heardBy", "internal/live fake", "tools/mcptools TestElicit_time", "tools/mcptools TestHostile_changes",
+		"cmd/segue TestMCPServe_silence", "cmd/segue heardBy", "tools/mcptools TestElicit_time", "tools/mcptools TestHostile_changes",
 	},
 	"a browser is looked at, or looks on":           {"docs/examples browser", "docs/examples cuttingSite"},
 	"a broken client is busy while another asks it": {"llmclient/llmclienttest broken"},
