@@ -80,7 +80,7 @@
 // The other routes of a chat server are methods of a Handler, under the same rules:
 // [Handler.Sessions] (new, list, history; a turn is a task with a session), [Handler.Waits],
 // [Handler.Replies], [Handler.Stops] and [Handler.Notes]. With [Handler.Guard] the rules hold for a
-// route of your own. docs/chat-server.md is a whole server, with its page.
+// route of your own. docs/web.md has a whole server, with its page.
 //
 // # Front ends that know turns
 //
