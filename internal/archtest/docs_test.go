@@ -43,15 +43,13 @@ var packageClause = regexp.MustCompile(`(?m)^package (\w+)$`)
 // taught are the pages whose programs are those of docs/examples, where they are run.
 var taught = map[string][]string{
 	"README.md":          {"tool/main.go"},
-	"docs/first-hour.md": {"hello/main.go", "tool/main.go", "stream/main.go"},
+	"docs/first-hour.md": {"hello/main.go", "tool/main.go", "stream/main.go", "structured/main.go", "partial/main.go"},
 	"docs/tools.md":      {"toolbox/main.go"},
 	"docs/models.md":     {"models/main.go", "fallback/main.go", "policy/main.go"},
 	"docs/chat.md":       {"chat/main.go"},
-	"docs/structured.md": {"structured/main.go", "partial/main.go"},
-	"docs/web.md":        {"approval/main.go"},
+	"docs/web.md":        {"approval/main.go", "chatserver/main.go"},
 	"docs/testing.md":    {"testing/agent.go", "testing/agent_test.go"},
 
-	"docs/chat-server.md":           {"chatserver/main.go"},
 	"docs/proving-your-strategy.md": {"refunddraft/refund.go"},
 }
 
