@@ -69,11 +69,10 @@ func (r *record) verdict(require float64) error {
 	var wrong []string
 	code := cli.ExitFailed
 	for _, v := range r.Variants {
-		if n := v.Sum().Broken; n > 0 {
+		if n := v.Sum().Broken; n > 0 { // then the rate is not known
 			code = cli.ExitProvider
 			wrong = append(wrong, fmt.Sprintf("%s: the model could not be asked in %s, which the same command makes anew", v.Name, plaintext.Counted(n, "trial")))
-		}
-		if got := v.Passes().Rate; got < require {
+		} else if got := v.Passes().Rate; got < require {
 			wrong = append(wrong, fmt.Sprintf("%s: %.0f %% pass, and %.0f %% are required", v.Name, 100*got, 100*require))
 		}
 	}

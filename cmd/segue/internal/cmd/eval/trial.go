@@ -6,9 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
 	"os"
-	"slices"
 	"strings"
 
 	"github.com/segue-go/segue"
@@ -21,7 +19,6 @@ import (
 	"github.com/segue-go/segue/eval"
 	"github.com/segue-go/segue/llmclient"
 	"github.com/segue-go/segue/orchestrator"
-	"github.com/segue-go/segue/tools"
 )
 
 // bench is what all trials of an evaluation share.
@@ -128,7 +125,7 @@ func (v *variant) agent(ctx context.Context, at eval.Place) (*segue.Agent, error
 	c := *v.c
 	c.Interactive, c.MCP = false, &cli.MCPServers{Dir: at.Folder}
 	at.Close(c.MCP.Close)
-	j, err := run.JobOf(ctx, &c, &f, v.offering(f.Agent, at.Tools), v.s)
+	j, err := run.JobOf(ctx, &c, &f, v.cfg, v.s)
 	if err != nil {
 		return nil, err
 	}
@@ -152,21 +149,6 @@ func agentOf(j run.Job) *segue.Agent {
 		*c = j.Config(nil)
 		c.Default = j.Task.Strategy
 	}}
-}
-
-// offering returns the configuration with an agent that may use these tools besides its own.
-func (v *variant) offering(agent string, more []tools.Tool) *config.Config {
-	if v.cfg == nil || v.cfg.Agents[agent].Tools == nil {
-		return v.cfg
-	}
-	own, a := *v.cfg, v.cfg.Agents[agent]
-	a.Tools = slices.Clone(a.Tools)
-	for _, t := range more {
-		a.Tools = append(a.Tools, t.Definition().Name)
-	}
-	own.Agents = maps.Clone(own.Agents)
-	own.Agents[agent] = a
-	return &own
 }
 
 // judge returns the judge of the suite, and how far it can be trusted, if there are labels.

@@ -55,8 +55,9 @@ type Begun struct {
 	MaxSteps int      `json:"max_steps,omitempty"`
 	Idle     string   `json:"idle_timeout,omitempty"`
 
-	MCP  map[string][]string `json:"mcp,omitempty"` // the names of the tools of each MCP server
-	defs []tools.Definition  // of all tools of the run; the journal has them elsewhere
+	Tools []string            `json:"tools,omitempty"` // the names of tools besides those for files, such as those of a case
+	MCP   map[string][]string `json:"mcp,omitempty"`   // the names of the tools of each MCP server
+	defs  []tools.Definition  // of all tools of the run; the journal has them elsewhere
 }
 
 // BegunWith returns the settings of a new run.
@@ -64,6 +65,9 @@ func BegunWith(c *cli.CLI, f *Flags, cfg *config.Config, place locate.Place) (Be
 	b := Begun{
 		Version: begunVersion, Program: cli.ProgramVersion(), Agent: f.Agent, Model: f.Model, API: f.API.Value, Policy: f.Policy, System: f.System,
 		Protect: f.Protect, Source: f.Source, NoAsk: f.NoAsk, Fed: f.fed, MaxSteps: f.MaxSteps, Idle: f.Idle, Server: serversNow(f.API.Value, cfg, c.Getenv),
+	}
+	for _, t := range f.Tools {
+		b.Tools = append(b.Tools, t.Definition().Name)
 	}
 	var err error
 	b.BaseURL, b.Withheld = WithoutSecrets(f.BaseURL)
@@ -173,6 +177,9 @@ func (b *Begun) again(f *Flags) (*Flags, error) {
 		Model: cmp.Or(f.Model, b.Model), BaseURL: cmp.Or(f.BaseURL, b.BaseURL), Policy: cmp.Or(f.Policy, b.Policy), Idle: cmp.Or(f.Idle, b.Idle), Dir: cmp.Or(f.Dir, b.Dir),
 		Protect: slices.Concat(b.Protect, f.Protect),
 		Given:   func(flag string) bool { return said[flag] },
+	}
+	for _, name := range b.Tools {
+		made.Tools = append(made.Tools, b.described(name, "the case is over, and "+name+" with it"))
 	}
 	made.API.Value = cmp.Or(f.API.Value, b.API)
 	if b.Strategy != "" {

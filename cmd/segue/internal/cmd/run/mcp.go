@@ -3,6 +3,7 @@ package run
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"reflect"
 	"slices"
@@ -129,15 +130,18 @@ func (b *Begun) toolsOf(server string, now []tools.Tool) []tools.Tool {
 			all = append(all, now[i])
 			continue
 		}
-		def := tools.Definition{Name: name}
-		if k := slices.IndexFunc(b.defs, func(d tools.Definition) bool { return d.Name == name }); k >= 0 {
-			def = b.defs[k]
-		}
-		all = append(all, tools.NewRaw(def, func(context.Context, string) (string, error) {
-			return "", fmt.Errorf("the MCP server %s does not offer %s any more", server, name)
-		}))
+		all = append(all, b.described(name, fmt.Sprintf("the MCP server %s does not offer %s any more", server, name)))
 	}
 	return all
+}
+
+// described returns a tool of which only the definition is left: a call fails.
+func (b *Begun) described(name, why string) tools.Tool {
+	def := tools.Definition{Name: name}
+	if k := slices.IndexFunc(b.defs, func(d tools.Definition) bool { return d.Name == name }); k >= 0 {
+		def = b.defs[k]
+	}
+	return tools.NewRaw(def, func(context.Context, string) (string, error) { return "", errors.New(why) })
 }
 
 // otherwise says which tools of an MCP server are not as they were when the run began.

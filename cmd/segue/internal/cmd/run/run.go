@@ -360,6 +360,9 @@ func agentJob(ctx context.Context, c *cli.CLI, f *Flags, cfg *config.Config, lis
 	if f.Given("strategy") {
 		o.Strategy = strategies.RealName(f.Strategy.Value)
 	}
+	if len(f.Tools) > 0 {
+		cfg = cfg.Offering(f.Agent, f.Tools)
+	}
 	remote, err := mcpToolsOf(ctx, c, f, cfg, o.Strategy, s)
 	if err != nil {
 		return Job{}, err
