@@ -67,15 +67,22 @@ func (b *bench) variant(ctx context.Context, said variantFile, cases []eval.Case
 	return eval.Variant{Name: said.Name, Agent: v.agent, Temperature: said.Temperature, Limits: said.Limits, Setup: string(setup)}, err
 }
 
-// flags returns the flags of a trial with this goal. folder is given to agents that name tools for
-// files.
-func (v *variant) flags(goal, folder string) (f run.Flags, err error) {
+// flags returns the flags of a trial with this goal. folder is given to an agent that names tools
+// for files, and to one that may use all tools if the case has files.
+func (v *variant) flags(goal, folder string, files bool) (f run.Flags, err error) {
 	f = v.f
 	if v.cfg == nil {
+		if files {
+			f.Dir = folder
+		}
 		return f, nil
 	}
 	f.Agent, _, err = v.cfg.Choose(config.Request{Agent: f.Agent, Source: f.Source, Goal: goal})
-	if err == nil && v.cfg.UsesFiles(f.Agent) {
+	strategy := ""
+	if f.Given("strategy") {
+		strategy = f.Strategy.Value
+	}
+	if err == nil && v.cfg.UsesFiles(f.Agent, strategy, files) {
 		f.Dir = folder
 	}
 	return f, err
@@ -84,44 +91,26 @@ func (v *variant) flags(goal, folder string) (f run.Flags, err error) {
 // prepare makes the client for trials with this goal, which they share, and finds what is wrong
 // before the first of them.
 func (v *variant) prepare(ctx context.Context, goal string) error {
-	f, err := v.flags(goal, os.TempDir())
+	f, err := v.flags(goal, os.TempDir(), false)
 	if err != nil || v.clients[f.Agent] != nil {
 		return err
 	}
 	f.Unconnected = true
-	if v.usesFiles(&f, false) {
-		f.Dir = os.TempDir()
-	}
 	j, err := run.JobOf(ctx, v.c, &f, v.cfg, v.s)
 	if err == nil {
 		j.CloseFiles()
 		v.clients[f.Agent] = j.Client
 	}
-	j.CloseFiles()
-	v.clients[f.Agent] = j.Client
-	return nil
-}
-
-// usesFiles reports whether a trial has tools for files: its case has files and an agent may use all
-// tools, or an agent names one.
-func (v *variant) usesFiles(f *run.Flags, files bool) bool {
-	strategy := ""
-	if f.Given("strategy") {
-		strategy = f.Strategy.Value
-	}
-	return v.cfg == nil && files || v.cfg != nil && v.cfg.UsesFiles(f.Agent, strategy, files)
+	return err
 }
 
 // agent makes the agent of a trial, with MCP servers of its own.
 func (v *variant) agent(ctx context.Context, at eval.Place) (*segue.Agent, error) {
-	f, err := v.flags(at.Case.Goal, at.Folder)
+	f, err := v.flags(at.Case.Goal, at.Folder, at.Case.Files != nil)
 	if err != nil {
 		return nil, err
 	}
 	f.Client, f.Tools = v.clients[f.Agent], at.Tools
-	if v.usesFiles(&f, at.Case.Files != nil) {
-		f.Dir = at.Folder
-	}
 	c := *v.c
 	c.Interactive, c.MCP = false, &cli.MCPServers{Dir: at.Folder}
 	at.Close(c.MCP.Close)
