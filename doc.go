@@ -109,5 +109,5 @@
 //	internal/soak                        kills and freezes processes with runs; fills disks
 //	markdownpolicy/templatetest          compares policies with the chat templates of their models
 //
-// Begin with docs/first-hour.md.
+// Begin with docs/first-hour.md; docs/concepts.md explains the words.
 package segue
