@@ -258,6 +258,25 @@ func TestForward(t *testing.T) {
 	require.NoError(t, waittest.Receive(t, done))
 }
 
+// If Temporal has lost its data, a run that waits gets a workflow again once its wait has expired.
+func TestForward_lost(t *testing.T) {
+	s := &scene{store: new(checkpoint.Memory), change: func(c *orchestrator.Config) {
+		c.Approve = &orchestrator.ApprovalConfig{Expires: time.Second}
+	}}
+	e := s.engine(t, connect(t))
+	p, err := e.Orchestrator.Begin(soon(t), task(1, "grant"))
+	require.NoError(t, err)
+	p, err = e.Orchestrator.Step(soon(t), p.Key, p.Effects[0].ID, p.Epoch, nil)
+	require.NoError(t, err)
+	require.Equal(t, machine.StatusWaiting, p.Status)
+	f := forwarder{engine: e, lister: s.store.(checkpoint.Lister)}
+	require.NoError(t, f.adopt(soon(t), time.Now().Add(2*lost)))
+	work(t, e)
+	res, err := e.Result(soon(t), p.Key)
+	require.NoError(t, err)
+	require.Equal(t, machine.StatusDone, res.Status)
+}
+
 func TestStart_again(t *testing.T) {
 	s := &scene{store: new(checkpoint.Memory)}
 	e := s.engine(t, connect(t))

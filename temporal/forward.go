@@ -14,9 +14,10 @@ import (
 // Forward keeps the store and Temporal together, until ctx ends; it runs in one worker or in a few.
 // It has runs take what others have posted to them in the store, such as the command segue: it
 // looks each second, or as often as said. And it starts the workflows of runs that have none,
-// because a Start was cut off or Temporal has lost them, once they are a minute old. Runs of the
-// store that are not of an engine are left alone. Errors of the store and of Temporal are given to
-// report, which may be nil; Forward goes on.
+// because a Start was cut off or Temporal has lost them: a minute after their last record, or if they
+// wait a minute after that has expired, or as soon as something is posted to them. Runs of the store
+// that are not of an engine are left alone. Errors of the store and of Temporal are given to report,
+// which may be nil; Forward goes on.
 func (e *Engine) Forward(ctx context.Context, store checkpoint.Store, every time.Duration, report func(error)) error {
 	lister, can := checkpoint.As[checkpoint.Lister](store)
 	inbox, has := checkpoint.As[checkpoint.Inbox](store)
@@ -39,7 +40,7 @@ func (e *Engine) Forward(ctx context.Context, store checkpoint.Store, every time
 		}
 		if time.Since(looked) > lost {
 			looked = time.Now()
-			if err := f.adopt(ctx); err != nil && ctx.Err() == nil {
+			if err := f.adopt(ctx, looked); err != nil && ctx.Err() == nil {
 				report(err)
 			}
 		}
@@ -51,7 +52,7 @@ func (e *Engine) Forward(ctx context.Context, store checkpoint.Store, every time
 	}
 }
 
-// lost is after which time without a record it is looked whether a run has a workflow.
+// lost is after which time without what is due it is looked whether a run has a workflow.
 const lost = time.Minute
 
 // forwarder does the work of Forward.
@@ -104,15 +105,20 @@ func started(err error) error {
 	return err
 }
 
-// adopt starts the workflows of runs that have none.
-func (f *forwarder) adopt(ctx context.Context) (problems error) {
-	q := checkpoint.Query{All: true, Status: []checkpoint.Status{checkpoint.StatusRunning}, Updated: time.Now().Add(-lost)}
-	for h, err := range checkpoint.Heads(ctx, f.lister, q) {
-		if err == nil && ofEngine(&h) {
-			_, err = f.engine.Client.ExecuteWorkflow(ctx, f.engine.options(h.Key), workflowName, State{Version: stateVersion, Namespace: h.Key.Namespace, Run: h.Key.Run})
-			err = started(err)
+// adopt starts the workflows of runs that have none: of those that are in progress, and of those that
+// wait and whose time is over. The others that wait get one by what is posted to them.
+func (f *forwarder) adopt(ctx context.Context, now time.Time) (problems error) {
+	for _, q := range []checkpoint.Query{
+		{All: true, Status: []checkpoint.Status{checkpoint.StatusRunning}, Updated: now.Add(-lost)},
+		{All: true, Status: []checkpoint.Status{checkpoint.StatusWaiting}, Due: now.Add(-lost)},
+	} {
+		for h, err := range checkpoint.Heads(ctx, f.lister, q) {
+			if err == nil && ofEngine(&h) {
+				_, err = f.engine.Client.ExecuteWorkflow(ctx, f.engine.options(h.Key), workflowName, State{Version: stateVersion, Namespace: h.Key.Namespace, Run: h.Key.Run})
+				err = started(err)
+			}
+			problems = errors.Join(problems, err)
 		}
-		problems = errors.Join(problems, err)
 	}
 	return problems
 }

@@ -46,6 +46,7 @@ func onTemporal(t *testing.T, dir string, set strategy.Set) {
 		p.model.again = true
 		all = append(all, served{*r, p.model, p.stops.found, p.said.found()})
 	})
+	several := lives(t, dir, set)
 	c, err := client.Dial(client.Options{HostPort: os.Getenv("TEMPORAL_ADDRESS"), Logger: quiet{}})
 	require.NoError(t, err)
 	t.Cleanup(c.Close)
@@ -53,6 +54,12 @@ func onTemporal(t *testing.T, dir string, set strategy.Set) {
 		t.Run(fmt.Sprint("run", i), func(t *testing.T) {
 			t.Parallel()
 			r.serve(t, c)
+		})
+	}
+	for i, l := range several {
+		t.Run(fmt.Sprint("resumed", i), func(t *testing.T) {
+			t.Parallel()
+			l.serve(t, c)
 		})
 	}
 }
