@@ -14,8 +14,9 @@ import (
 	"github.com/segue-go/segue/machine"
 )
 
-// A model call and a tool call cost six events each, and a kilobyte. What they take is reported beside
-// a workflow that is written by hand, with one activity a step that does nothing and says nothing.
+// A model call and a tool call cost six events each, and a kilobyte. What they take is reported
+// beside a workflow that is written by hand, with one activity a step that does nothing and says
+// nothing.
 func TestCost(t *testing.T) {
 	s := &scene{store: new(checkpoint.Memory)}
 	e := s.engine(t, connect(t))

@@ -14,10 +14,10 @@ import (
 // Forward keeps the store and Temporal together, until ctx ends; it runs in one worker or in a few.
 // It has runs take what others have posted to them in the store, such as the command segue: it
 // looks each second, or as often as said. And it starts the workflows of runs that have none,
-// because a Start was cut off or Temporal has lost them: a minute after their last record, or if they
-// wait a minute after that has expired, or as soon as something is posted to them. Runs of the store
-// that are not of an engine are left alone. Errors of the store and of Temporal are given to report,
-// which may be nil; Forward goes on.
+// because a Start was cut off or Temporal has lost them: a minute after their last record, or if
+// they wait a minute after that has expired, or as soon as something is posted to them. Runs of the
+// store that are not of an engine are left alone. Errors of the store and of Temporal are given to
+// report, which may be nil; Forward goes on.
 func (e *Engine) Forward(ctx context.Context, store checkpoint.Store, every time.Duration, report func(error)) error {
 	lister, can := checkpoint.As[checkpoint.Lister](store)
 	inbox, has := checkpoint.As[checkpoint.Inbox](store)
@@ -105,8 +105,8 @@ func started(err error) error {
 	return err
 }
 
-// adopt starts the workflows of runs that have none: of those that are in progress, and of those that
-// wait and whose time is over. The others that wait get one by what is posted to them.
+// adopt starts the workflows of runs that have none: of those that are in progress, and of those
+// that wait and whose time is over. The others that wait get one by what is posted to them.
 func (f *forwarder) adopt(ctx context.Context, now time.Time) (problems error) {
 	for _, q := range []checkpoint.Query{
 		{All: true, Status: []checkpoint.Status{checkpoint.StatusRunning}, Updated: now.Add(-lost)},

@@ -28,8 +28,8 @@ import (
 	"github.com/segue-go/segue/machine"
 )
 
-// workerVariable has a process of the tests be a worker: of a server, on a queue, with a store and a
-// witness.
+// workerVariable has a process of the tests be a worker: of a server, on a queue, with a store and
+// a witness.
 const workerVariable = "SEGUE_TEST_TEMPORAL_WORKER"
 
 const payRounds = 4
@@ -74,9 +74,9 @@ func reach(t *testing.T, place string) checkpoint.Store {
 }
 
 // Workers are killed, and frozen beyond their heartbeat and woken, and the server and the database
-// are killed and started again: no call of a tool that must not be repeated is made twice, no run is
-// lost, and of each call that may have been made somebody is told. KILLS=n says how often, and KILLS=1h
-// how long.
+// are killed and started again: no call of a tool that must not be repeated is made twice, no run
+// is lost, and of each call that may have been made somebody is told. KILLS=n says how often, and
+// KILLS=1h how long.
 func TestKill(t *testing.T) {
 	t.Run("sqlite", func(t *testing.T) {
 		kill(t, filepath.Join(t.TempDir(), "runs.db"), nil)

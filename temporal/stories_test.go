@@ -11,8 +11,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The runs of the stories of all strategies come to the same on Temporal as in the loop. The tests of
-// the strategies make them, which have the strategies that the stories name.
+// The runs of the stories of all strategies come to the same on Temporal as in the loop. The tests
+// of the strategies make them, which have the strategies that the stories name.
 func TestStories(t *testing.T) {
 	elsewhere(t, map[string]string{
 		"strategytest/ways_temporal.go": "ways_test.go", "strategytest/ways_temporal_resumed.go": "resumed_test.go",

@@ -39,8 +39,8 @@ func TestAnswerable(t *testing.T) {
 	}
 }
 
-// A run of which many effects failed together goes on at once; one whose effects fail again and again
-// goes on ever later, and a stop does not wait for that.
+// A run of which many effects failed together goes on at once; one whose effects fail again and
+// again goes on ever later, and a stop does not wait for that.
 func TestPause(t *testing.T) {
 	second := time.Second
 	for want, tools := range map[int][]string{

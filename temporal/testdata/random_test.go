@@ -24,11 +24,11 @@ import (
 	"github.com/segue-go/segue/temporal"
 )
 
-// TestRandom of the module temporal adds this file to the tests of orchestrator. Random runs come to
-// the same on the server of TEMPORAL_ADDRESS as in the loop. If no effects are in progress together,
-// they have the same records and events, times aside. In every second run activities die, before
-// their answer is stored or behind that, and each wait is answered as soon as the store shows it.
-// No reply is refused, and no call is made twice unless a person says so.
+// TestRandom of the module temporal adds this file to the tests of orchestrator. Random runs come
+// to the same on the server of TEMPORAL_ADDRESS as in the loop. If no effects are in progress
+// together, they have the same records and events, times aside. In every second run activities die,
+// before their answer is stored or behind that, and each wait is answered as soon as the store
+// shows it. No reply is refused, and no call is made twice unless a person says so.
 func TestOnTemporal(t *testing.T) {
 	runs, err := strconv.Atoi(os.Getenv("RUNS"))
 	if err != nil {
@@ -150,8 +150,8 @@ func (r *served) serve(c client.Client, o *orchestrator.Orchestrator, w *world) 
 	return res, unknown
 }
 
-// insist calls a function until it has no error, since a server under load fails now and then. A reply
-// that is refused fails the test.
+// insist calls a function until it has no error, since a server under load fails now and then. A
+// reply that is refused fails the test.
 func (r *served) insist(do func() error) {
 	for err := do(); err != nil; err = do() {
 		_, refused := errors.AsType[*machine.ReplyError](err)

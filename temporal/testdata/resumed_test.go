@@ -184,8 +184,8 @@ func (p *part) fatal(t *testing.T) map[effect]bool {
 	return all
 }
 
-// crash is a middleware with which a process dies once the fatal effects alone are in progress: after
-// calls had their effect, and before a model is asked.
+// crash is a middleware with which a process dies once the fatal effects alone are in progress:
+// after calls had their effect, and before a model is asked.
 func (p *part) crash(t *testing.T, key checkpoint.Key, fatal map[effect]bool, s *dying, crashed chan struct{}) orchestrator.Middleware {
 	var hit atomic.Int32
 	return func(next orchestrator.Handler) orchestrator.Handler {
