@@ -96,7 +96,11 @@ func (c *Config) MCPAccess(name string, getenv func(string) string) (dir string,
 
 // MCPTarget identifies what is behind an MCP server, whatever a file calls it: its command, with
 // the folder if that matters, or its address.
-func (c *Config) MCPTarget(name string) string {
+func (c *Config) MCPTarget(name string) string { return c.MCPTargetFrom(name, ".") }
+
+// MCPTargetFrom is MCPTarget where a program with a relative path, whose folder is not said, is one
+// from another folder on than the working folder of this process.
+func (c *Config) MCPTargetFrom(name, folder string) string {
 	s := c.MCP[name]
 	if s.URL != "" {
 		return s.URL
@@ -104,7 +108,7 @@ func (c *Config) MCPTarget(name string) string {
 	command := s.Command
 	dir, _, _ := c.MCPAccess(name, os.Getenv)
 	if dir == "" && strings.ContainsAny(command[0], `/\`) && !filepath.IsAbs(command[0]) {
-		dir = "."
+		dir = folder
 	}
 	if whole, err := filepath.Abs(dir); dir != "" && err == nil {
 		dir = whole

@@ -19,7 +19,9 @@ import (
 
 // MCPServers are the MCP servers that a command is connected to. They end with the command.
 type MCPServers struct {
-	Dir string // the working folder of commands whose configuration says none; "": that of segue
+	// Dir is the working folder of commands whose configuration says none; a program with a relative
+	// path is then one from the folder of the configuration on. "": that of segue, for both.
+	Dir string
 
 	mu   sync.Mutex
 	all  map[string]*MCPServer // by the path of the configuration and the name
@@ -72,16 +74,17 @@ func (m *MCPServers) connect(ctx context.Context, cfg *config.Config, name strin
 		return nil, err
 	}
 	s := &MCPServer{Name: name, Target: cfg.MCPTarget(name)}
+	if len(made.Command) > 0 && made.Dir == "" && m.Dir != "" {
+		home := filepath.Dir(cfg.Path)
+		s.Target, made.Dir = cfg.MCPTargetFrom(name, home), m.Dir
+		if made.Command, err = programFrom(home, made.Command); err != nil {
+			return nil, err
+		}
+	}
 	if err := s.ReadAccepted(c); err != nil {
 		return nil, err
 	}
 	made.Pinned = s.pinned()
-	if len(made.Command) > 0 && made.Dir == "" && m.Dir != "" {
-		made.Dir = m.Dir
-		if made.Command, err = fromConfig(cfg, made.Command); err != nil {
-			return nil, err
-		}
-	}
 	began := time.Now()
 	attempt, give := context.WithCancelCause(life)
 	stop := context.AfterFunc(ctx, func() { give(context.Cause(ctx)) })
@@ -109,14 +112,13 @@ func (m *MCPServers) connect(ctx context.Context, cfg *config.Config, name strin
 	return s, nil
 }
 
-// fromConfig returns a command whose program, if it is a relative path, is one from the folder of
-// the configuration on.
-func fromConfig(cfg *config.Config, command []string) ([]string, error) {
+// programFrom returns a command whose program, if it is a relative path, is one from a folder on.
+func programFrom(folder string, command []string) ([]string, error) {
 	program := filepath.FromSlash(command[0])
 	if filepath.IsAbs(program) || filepath.Base(program) == program {
 		return command, nil
 	}
-	whole, err := filepath.Abs(filepath.Join(filepath.Dir(cfg.Path), program))
+	whole, err := filepath.Abs(filepath.Join(folder, program))
 	return append([]string{whole}, command[1:]...), err
 }
 

@@ -126,13 +126,17 @@ func evaluate(ctx context.Context, c *cli.CLI, f *flags, file string) error {
 	if err != nil {
 		return err
 	}
+	old, against, err := f.earlier(folder, b.s)
+	if err != nil {
+		return err
+	}
 	r, err := f.run(ctx, b, s, folder)
 	if r == nil {
 		return err
 	}
-	r.Judge = bias
-	if err == nil && f.against != "" {
-		err = r.compare(f.against, folder, &said)
+	r.Judge, r.Against = bias, against
+	if err == nil && old != nil {
+		err = r.compare(old, &said)
 	}
 	if err == nil {
 		err = r.verdict(f.require)
@@ -279,13 +283,26 @@ func showProgress(s *terminal.Screen, at eval.Progress, each time.Duration) {
 	}
 }
 
-// compare compares with the results in a file, or "last" for the newest in the folder that ended.
-// Variants are compared by their names; the only ones of both, whatever they are called.
-func (r *record) compare(with, folder string, said *suite) error {
-	old, err := r.earlier(with, folder)
-	if err != nil {
-		return err
+// earlier returns the results that are compared with; nil if there are none.
+func (f *flags) earlier(folder string, s *terminal.Screen) (old *eval.Report, file string, err error) {
+	switch f.against {
+	case "":
+		return nil, "", nil
+	case "last":
+		for _, file := range kept(folder) {
+			if old, err := eval.ReadResults(file); err == nil && old.Done() >= old.Planned {
+				return old, file, nil
+			}
+		}
+		s.Warn("nothing is compared: no earlier evaluation of the suite has ended")
+		return nil, "", nil
 	}
+	old, err = eval.ReadResults(f.against)
+	return old, f.against, err
+}
+
+// compare compares variants by their names; the only ones of both, whatever they are called.
+func (r *record) compare(old *eval.Report, said *suite) error {
 	allow := eval.Allowed{}
 	if err := recode(said.Allow, &allow); err != nil {
 		return err
@@ -308,18 +325,4 @@ func (r *record) compare(with, folder string, said *suite) error {
 		return fmt.Errorf("%s has no variant of the same name: nothing can be compared", plaintext.Visible(r.Against))
 	}
 	return nil
-}
-
-func (r *record) earlier(with, folder string) (old *eval.Report, err error) {
-	if with != "last" {
-		r.Against = with
-		return eval.ReadResults(with)
-	}
-	for _, r.Against = range kept(folder) {
-		if old, err := eval.ReadResults(r.Against); err == nil && r.Against != r.File && old.Done() >= old.Planned {
-			return old, nil
-		}
-	}
-	r.Against = ""
-	return nil, errors.New("--against last: there is no earlier evaluation of the suite that ended")
 }

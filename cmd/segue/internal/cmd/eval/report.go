@@ -99,7 +99,7 @@ func (r *record) text() string {
 		text += fmt.Sprintf("Of %s it prefers the better answer in %s %%; it favours %s place (p %.2g).\n",
 			plaintext.Counted(j.Pairs, "pair"), j.Right, cmp.Or(j.Favours(), "no"), j.P)
 	}
-	if r.Against != "" {
+	if len(r.Changes) > 0 {
 		text += "\nAgainst " + plaintext.Visible(r.Against) + ":\n" + table(r.changes())
 	}
 	return text

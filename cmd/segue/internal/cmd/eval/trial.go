@@ -120,7 +120,7 @@ func (v *variant) agent(ctx context.Context, at eval.Place) (*segue.Agent, error
 	}
 	at.Close(j.CloseFiles)
 	if servers := j.MCP.Unaccepted; len(servers) > 0 {
-		return nil, fmt.Errorf("it has tools that you have not accepted, and nobody is asked here; accept them with: segue tools --config %s --accept %s",
+		return nil, fmt.Errorf("it has tools that you have not accepted, and nobody is asked here; in the folder of %s accept them with: segue tools --accept %s",
 			cli.Quoted(v.cfg.Path), strings.Join(servers, " "))
 	}
 	j.Runs = v.runs
