@@ -13,6 +13,7 @@ import (
 
 // budgets are the lines of code of the large packages; a release adds no more than it edits away.
 var budgets = map[string]int{
+	"cmd/segue/config":     2600,
 	"machine":              5700,
 	"markdownpolicy":       7900,
 	"orchestrator":         7380,

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
-	"maps"
 	"slices"
 
 	"github.com/segue-go/segue/cmd/segue/internal/approve"
@@ -315,22 +314,6 @@ func (s *Setup) addStrategy(name, strategy string, config map[string]any, named 
 	}
 	s.Strategies[name] = factory
 	return nil
-}
-
-// Offering returns a configuration with an agent that may use tools of the Options, such as those of
-// a case, besides those that it names.
-func (c *Config) Offering(agent string, more []tools.Tool) *Config {
-	made, a := *c, c.Agents[agent]
-	if a.Tools == nil {
-		return c
-	}
-	a.Tools = slices.Clone(a.Tools)
-	for _, t := range more {
-		a.Tools = append(a.Tools, t.Definition().Name)
-	}
-	made.Agents = maps.Clone(c.Agents)
-	made.Agents[agent] = a
-	return &made
 }
 
 // offered returns the names of the tools that an agent may use: tools of the run, and agents that

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -361,7 +362,7 @@ func agentJob(ctx context.Context, c *cli.CLI, f *Flags, cfg *config.Config, lis
 		o.Strategy = strategies.RealName(f.Strategy.Value)
 	}
 	if len(f.Tools) > 0 {
-		cfg = cfg.Offering(f.Agent, f.Tools)
+		cfg = offering(cfg, f.Agent, f.Tools)
 	}
 	remote, err := mcpToolsOf(ctx, c, f, cfg, o.Strategy, s)
 	if err != nil {
@@ -395,6 +396,21 @@ func agentJob(ctx context.Context, c *cli.CLI, f *Flags, cfg *config.Config, lis
 		}
 	}
 	return j, nil
+}
+
+// offering returns a configuration with an agent that may use tools besides those that it names.
+func offering(cfg *config.Config, agent string, more []tools.Tool) *config.Config {
+	made, a := *cfg, cfg.Agents[agent]
+	if a.Tools == nil {
+		return cfg
+	}
+	a.Tools = slices.Clone(a.Tools)
+	for _, t := range more {
+		a.Tools = append(a.Tools, t.Definition().Name)
+	}
+	made.Agents = maps.Clone(cfg.Agents)
+	made.Agents[agent] = a
+	return &made
 }
 
 // openFolder opens the folder of --dir; nil if there is none.
