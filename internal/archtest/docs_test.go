@@ -49,7 +49,7 @@ var taught = map[string][]string{
 	"docs/chat.md":       {"chat/main.go"},
 	"docs/web.md":        {"approval/main.go", "chatserver/main.go"},
 	"docs/testing.md":    {"testing/agent.go", "testing/agent_test.go"},
-	"docs/evaluation.md": {"testing/eval_test.go"},
+	"docs/evaluation.md": {"evaluation/guide_test.go"},
 
 	"docs/proving-your-strategy.md": {"refunddraft/refund.go"},
 }
