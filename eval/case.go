@@ -45,7 +45,7 @@ type Case struct {
 // Tool is a tool that has one result, whatever its arguments are.
 type Tool struct {
 	tools.Definition
-	Returns *string `json:"returns,omitempty"` // nil: the run waits at the call, which ends the trial
+	Returns *string `json:"returns,omitempty"` // nil: the trial ends once the calls of the reply are made
 }
 
 // Call is an expected call. Arguments that are not said are free.

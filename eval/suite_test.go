@@ -292,3 +292,32 @@ func TestSuite_large(t *testing.T) {
 	require.Less(t, grown, 1000.0, "bytes a trial")
 	runtime.KeepAlive(s)
 }
+
+// A tool without a result ends the trial once the calls of the reply are made, and its run, too:
+// nobody is waited for.
+func TestSuite_toolWithoutResult(t *testing.T) {
+	store := &checkpoint.Memory{}
+	calls := messages.Assistant{Content: []messages.AssistantContent{
+		messages.ToolCall{ID: "1", Name: "f", Arguments: "{}"}, messages.ToolCall{ID: "2", Name: "f", Arguments: "{}"}, messages.ToolCall{ID: "3", Name: "g", Arguments: "{}"},
+	}}
+	s := eval.Suite{
+		Name: "calls", Store: store,
+		Variants: []eval.Variant{{Name: "v", Agent: func(context.Context, eval.Place) (*segue.Agent, error) {
+			return &segue.Agent{Model: model(func(*llmclient.Request) messages.Assistant { return calls })}, nil
+		}}},
+		Cases: []eval.Case{{
+			Name: "a", Goal: "Call.", Only: true,
+			Tools: []eval.Tool{{Definition: tools.Definition{Name: "f"}}, {Definition: tools.Definition{Name: "g"}}},
+			Calls: []eval.Call{{Tool: "g"}, {Tool: "f"}, {Tool: "f"}},
+		}},
+	}
+	var told eval.Trial
+	s.Observe = func(t eval.Trial, _ eval.Progress) { told = t }
+	_, err := s.Run(t.Context(), nil)
+	require.NoError(t, err)
+	require.True(t, told.Passed, told)
+	require.Equal(t, 1, told.ModelCalls)
+	head, err := store.Head(t.Context(), checkpoint.Key{Run: told.Run})
+	require.NoError(t, err)
+	require.True(t, head.Header.Status.Ended())
+}

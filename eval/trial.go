@@ -135,6 +135,10 @@ func (s *Suite) try(ctx context.Context, v *Variant, k *checked, n int) (Trial, 
 	s.label(at.Task, v, k)
 	began := time.Now()
 	end, err := t.run(o.Stream(ctx, *at.Task))
+	if end.Status == machine.StatusWaiting { // nobody answers
+		for range o.Resume(ctx, orchestrator.Resumption{Run: t.Run, Stop: over}) { // without a store there is nothing to end
+		}
+	}
 	if ctx.Err() != nil {
 		return t, context.Cause(ctx)
 	}
@@ -142,6 +146,13 @@ func (s *Suite) try(ctx context.Context, v *Variant, k *checked, n int) (Trial, 
 	t.took(&end, err, &k.Case)
 	return t, s.score(ctx, k, Done{Place: at, Trial: &t, Answer: end.Output.Text(), Output: end.Output})
 }
+
+// over stops a run.
+var over = func() chan struct{} {
+	c := make(chan struct{})
+	close(c)
+	return c
+}()
 
 // placeOf makes the folder of a trial. done removes it, after what the trial has to close.
 func placeOf(c *Case) (at Place, done func(), err error) {
