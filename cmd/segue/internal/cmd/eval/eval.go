@@ -232,7 +232,7 @@ func (f *flags) run(ctx context.Context, b *bench, s *eval.Suite, folder string)
 	}
 	began, first := time.Now(), -1
 	if had, err := eval.ReadResults(r.File); err == nil {
-		b.s.ShowProgress(fmt.Sprintf("goes on with %s, where %d of %s are done", plaintext.Visible(r.File), had.Done(), plaintext.Counted(had.Planned, "trial")))
+		b.s.ShowProgress(fmt.Sprintf("goes on with %s, where %d of %d trials are done", plaintext.Visible(r.File), had.Done(), had.Planned))
 	} else {
 		b.s.ShowProgress("the results are kept in " + plaintext.Visible(r.File))
 	}
@@ -266,8 +266,8 @@ func (f *flags) run(ctx context.Context, b *bench, s *eval.Suite, folder string)
 		err = cli.EndedBySignal(ctx)
 		code = cli.ExitCode(err)
 	}
-	return r, &cli.ExitError{Code: code, Err: fmt.Errorf("%w: %d of %s are done, and kept in %s; the same command goes on",
-		err, r.Done(), plaintext.Counted(r.Planned, "trial"), plaintext.Visible(r.File))}
+	return r, &cli.ExitError{Code: code, Err: fmt.Errorf("%w: %d of %d trials are done, and kept in %s; the same command goes on",
+		err, r.Done(), r.Planned, plaintext.Visible(r.File))}
 }
 
 // showProgress shows how far an evaluation is; each is how long a trial takes.
