@@ -118,15 +118,15 @@ func evaluate(ctx context.Context, c *cli.CLI, f *flags, file string) error {
 		return err
 	}
 	defer b.runs.Release()
-	s, bias, err := f.suite(ctx, b, &said)
-	if err != nil {
-		return err
-	}
 	folder, err := folderOf(c, said.Suite, file)
 	if err != nil {
 		return err
 	}
 	old, against, err := f.earlier(folder, b.s)
+	if err != nil {
+		return err
+	}
+	s, bias, err := f.suite(ctx, b, &said)
 	if err != nil {
 		return err
 	}
@@ -266,7 +266,7 @@ func (f *flags) run(ctx context.Context, b *bench, s *eval.Suite, folder string)
 		err = cli.EndedBySignal(ctx)
 		code = cli.ExitCode(err)
 	}
-	return r, &cli.ExitError{Code: code, Err: fmt.Errorf("%w: %d of %d trials are done, and kept in %s; the same command goes on",
+	return r, &cli.ExitError{Code: code, Err: fmt.Errorf("%w: %d of %d trials are done, and kept in %s; the same command, without --new, goes on",
 		err, r.Done(), r.Planned, plaintext.Visible(r.File))}
 }
 
