@@ -90,11 +90,9 @@ func readYAML(path string, within func(string) string) (s suite, err error) {
 		if err != nil {
 			return s, err
 		}
-		var list []any
-		if err := recode(cases, &list); err != nil {
+		if said["cases"], err = listed(cases); err != nil {
 			return s, err
 		}
-		said["cases"] = list
 	}
 	if list, ok := said["cases"].([]any); ok {
 		for i := range list {
@@ -102,6 +100,26 @@ func readYAML(path string, within func(string) string) (s suite, err error) {
 		}
 	}
 	return config.Decode[suite](doc)
+}
+
+// listed returns cases as a document has them. Their tools stay as they are: models read parameters in
+// their order.
+func listed(cases []eval.Case) (list []any, err error) {
+	for _, c := range cases {
+		var tools []any
+		for _, t := range c.Tools {
+			tools = append(tools, t)
+		}
+		said := map[string]any{}
+		if err := recode(c, &said); err != nil {
+			return nil, err
+		}
+		if tools != nil {
+			said["tools"] = tools
+		}
+		list = append(list, said)
+	}
+	return list, nil
 }
 
 // merged returns a value with what the defaults say: of objects each member, of lists both; else
