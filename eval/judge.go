@@ -13,8 +13,8 @@ import (
 	"github.com/segue-go/segue/strategy/reflection"
 )
 
-// Judge judges answers where no rule can: it is an agent with a model and a strategy like any other.
-// [Judge.Measure] says how far it can be trusted. It is safe for concurrent use.
+// Judge judges answers where no rule can: it is an agent with a model and a strategy like any
+// other. [Judge.Measure] says how far it can be trusted. It is safe for concurrent use.
 type Judge struct {
 	Agent *segue.Agent // its answer is read as reflection.Approved says
 }

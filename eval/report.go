@@ -127,8 +127,8 @@ func (v *VariantReport) Passes() Estimate { return v.PassAll(1) }
 // trials do not count.
 func (v *VariantReport) PassAt(k int) Estimate { return v.estimate(k, PassAt) }
 
-// PassAll estimates how often all of k trials of a case pass: pass^k. Cases with fewer trials do not
-// count.
+// PassAll estimates how often all of k trials of a case pass: pass^k. Cases with fewer trials do
+// not count.
 func (v *VariantReport) PassAll(k int) Estimate { return v.estimate(k, PassAll) }
 
 func (v *VariantReport) estimate(k int, of func(n, c, k int) float64) Estimate {

@@ -41,8 +41,8 @@ func OpenResults(path string) (*Results, error) {
 // Close closes the file.
 func (r *Results) Close() error { return r.file.Close() }
 
-// begin tells of the trials that are there, and writes the header if there is none. What a crash has
-// left of a last line goes.
+// begin tells of the trials that are there, and writes the header if there is none. What a crash
+// has left of a last line goes.
 func (r *Results) begin(s *Suite, of string, tell func(*Trial)) error {
 	if r == nil {
 		return nil

@@ -33,8 +33,8 @@ func PassAll(n, c, k int) float64 {
 }
 
 // estimate estimates the mean of a rate from its value in each case. Trials of one case are not
-// independent of each other, so a case counts once (Miller, "Adding Error Bars to Evals", 2024). The
-// interval is that of Wilson for as many independent trials as would have the variance of the
+// independent of each other, so a case counts once (Miller, "Adding Error Bars to Evals", 2024).
+// The interval is that of Wilson for as many independent trials as would have the variance of the
 // values, since near 0 and 1 the usual one would be too narrow, with Student's quantile. alone is
 // the number of trials if there is one case: then they are all that is known.
 func estimate(values []float64, alone int) Estimate {

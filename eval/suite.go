@@ -48,8 +48,8 @@ var ErrCost = errors.New("eval: the evaluation has cost as much as it may: go on
 // keeps none.
 //
 // Repetitions come one after the other, so that what is there of an evaluation that was cut off
-// tells of all cases. If ctx ends, trials in progress are given up, and Run returns the cause with a
-// report of what was done. So it is with other errors: of a case or variant that cannot be used,
+// tells of all cases. If ctx ends, trials in progress are given up, and Run returns the cause with
+// a report of what was done. So it is with other errors: of a case or variant that cannot be used,
 // a scorer, the results, [ErrCost].
 func (s *Suite) Run(ctx context.Context, results *Results) (*Report, error) {
 	cases, err := s.check()

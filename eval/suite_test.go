@@ -114,9 +114,9 @@ func TestSuite(t *testing.T) {
 	require.ErrorContains(t, err, "no case in common")
 }
 
-// An evaluation that was cut off, in the middle of a line too, goes on with what is missing; so does
-// one with more repetitions. Trials of a changed case, and of a changed variant, are made anew, and
-// so are those in which the model could not be asked.
+// An evaluation that was cut off, in the middle of a line too, goes on with what is missing; so
+// does one with more repetitions. Trials of a changed case, and of a changed variant, are made
+// anew, and so are those in which the model could not be asked.
 func TestSuite_goesOn(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "r.jsonl")
 	made := 0
@@ -238,8 +238,8 @@ func TestSuite_unusable(t *testing.T) {
 	require.ErrorContains(t, err, "no cases")
 }
 
-// The files of a case are in a folder of its own, which is gone afterwards; a path cannot lead out of
-// it. What a variant has opened is closed when the trial ends.
+// The files of a case are in a folder of its own, which is gone afterwards; a path cannot lead out
+// of it. What a variant has opened is closed when the trial ends.
 func TestSuite_folder(t *testing.T) {
 	var folders []string
 	closed := 0

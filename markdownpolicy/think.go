@@ -57,9 +57,9 @@ func (t Think) ReplySchema(defs []tools.Definition, must bool, answer json.RawMe
 	return replySchema(t.policy(), defs, must, answer)
 }
 
-// FormatQuery implements [Policy]. Past thoughts are written between tags. [GLM], [Kimi], [DeepSeek]
-// and [Harmony] write them as their models know them, and leave out those that are not told again;
-// [ReAct] writes them as it asks for them.
+// FormatQuery implements [Policy]. Past thoughts are written between tags. [GLM], [Kimi],
+// [DeepSeek] and [Harmony] write them as their models know them, and leave out those that are not
+// told again; [ReAct] writes them as it asks for them.
 func (t Think) FormatQuery(h messages.History) (messages.History, error) {
 	switch p := t.policy().(type) {
 	case Format:

@@ -18,7 +18,8 @@
 //	segue mcp serve                agents of the configuration as an MCP server
 //	segue graph STRATEGY           the state machine of a strategy
 //	segue parse [FILE|-]           the thoughts and tool calls in the text of a reply
-//	segue eval FILE                what agents get right; segue eval add FILE RUN makes a case of a run
+//	segue eval FILE                what agents get right; segue eval add FILE RUN makes a case of a
+//	                               run
 //	segue policies                 the text formats for tool calls
 //	segue trust [FILE]             trust a configuration that was found, and not named
 //	segue version                  what was built, and of what

@@ -160,8 +160,8 @@ func TestListing_hiddenText(t *testing.T) {
 	require.JSONEq(t, string(named(t, s, "read").Definition().Parameters), string(named(t, s, "write").Definition().Parameters))
 }
 
-// Parameters stand in the order in which the server has written them, which models read. A name that
-// stands twice stands once: people are shown one of the two.
+// Parameters stand in the order in which the server has written them, which models read. A name
+// that stands twice stands once: people are shown one of the two.
 func TestListing_order(t *testing.T) {
 	s := offering(t, nil,
 		&mcp.Tool{Name: "book", InputSchema: json.RawMessage(`{ "type": "object", "properties": {"title": {"const": "<b>"}, "day": {"type": "string"}} }`)},

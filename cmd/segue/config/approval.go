@@ -15,8 +15,8 @@ func (a Agent) approvals(usual string) approve.Policies {
 }
 
 // Approve judges each tool call by the approval of its agent; it asks about other calls that change
-// something, unless the Options say otherwise. It is a [machine.ApprovalPolicy], for the Default of an [orchestrator.ApprovalConfig].
-// A file that was found can only make it stricter.
+// something, unless the Options say otherwise. It is a [machine.ApprovalPolicy], for the Default of
+// an [orchestrator.ApprovalConfig]. A file that was found can only make it stricter.
 func (s *Setup) Approve(r machine.ApprovalRequest) machine.Verdict {
 	own, ok := s.approvals[r.Strategy]
 	switch {

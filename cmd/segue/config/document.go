@@ -60,8 +60,8 @@ func Decode[T any](d *Document) (v T, err error) {
 	return v, json.Unmarshal(document, &v)
 }
 
-// UsesFiles reports whether an agent, or one that it can reach, may use tools for files: it names one
-// or, if all is set, has no list of tools. strategy is that of [Options].
+// UsesFiles reports whether an agent, or one that it can reach, may use tools for files: it names
+// one or, if all is set, has no list of tools. strategy is that of [Options].
 func (c *Config) UsesFiles(agent, strategy string, all bool) bool {
 	return slices.ContainsFunc(c.reach(agent, strategy), func(a reachedAgent) bool {
 		return a.Tools == nil && all || slices.ContainsFunc(a.Tools, func(tool string) bool { return slices.Contains(workfolder.ToolNames, tool) })

@@ -228,8 +228,8 @@ func TestFromEnvironment(t *testing.T) {
 	require.Equal(t, filepath.Join("x", "meta_llama-3.1_8b.jsonl"), fileOf("x", "meta/llama-3.1:8b"))
 }
 
-// Every built-in strategy is tried, except those that are complete-task with other defaults, and the
-// compositions, which need parts; and complete-task with every text format.
+// Every built-in strategy is tried, except those that are complete-task with other defaults, and
+// the compositions, which need parts; and complete-task with every text format.
 func TestVariants(t *testing.T) {
 	want := []string{}
 	for _, name := range builtin.Names() {

@@ -8,8 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The tasks of the suites can be done: their calls have the results that the answers need. The tools
-// are listed in their order.
+// The tasks of the suites can be done: their calls have the results that the answers need. The
+// tools are listed in their order.
 func TestServer(t *testing.T) {
 	folder, err := os.OpenRoot(t.TempDir())
 	require.NoError(t, err)
