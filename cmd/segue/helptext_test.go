@@ -45,7 +45,7 @@ func TestStoreCommands(t *testing.T) {
 	c := &cli.CLI{Stdin: strings.NewReader(""), Stdout: os.Stderr, Stderr: os.Stderr, Getenv: os.Getenv}
 	root := rootCommand(c)
 	for _, name := range []string{
-		"run", "resume", "runs", "show", "answer", "stop", "prune", "forget", "replay", "diff", "fork", "export", "import", "sessions", "sessions show",
+		"run", "resume", "runs", "show", "answer", "stop", "prune", "forget", "replay", "diff", "fork", "export", "import", "sessions", "sessions show", "eval",
 	} {
 		cmd, rest, err := root.Find(strings.Fields(name))
 		require.NoError(t, err)
