@@ -316,22 +316,6 @@ func (s *Setup) addStrategy(name, strategy string, config map[string]any, named 
 	return nil
 }
 
-// Offering returns a configuration with an agent that may use tools of the Options, such as those
-// of a case, besides those that it names.
-func (c *Config) Offering(agent string, more []tools.Tool) *Config {
-	made, a := *c, c.Agents[agent]
-	if a.Tools == nil {
-		return c
-	}
-	a.Tools = slices.Clone(a.Tools)
-	for _, t := range more {
-		a.Tools = append(a.Tools, t.Definition().Name)
-	}
-	made.Agents = maps.Clone(c.Agents)
-	made.Agents[agent] = a
-	return &made
-}
-
 // offered returns the names of the tools that an agent may use: tools of the run, and agents that
 // it may call.
 func (a Agent) offered(o Options) ([]string, error) {
