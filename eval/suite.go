@@ -29,7 +29,8 @@ type Suite struct {
 	Judge   *Judge           // of cases that have a criterion
 	Scorers []Scorer         // of every trial, besides what its case expects
 
-	Observe func(Trial, Progress) // is told of each trial as it ends, one after the other; nil: nobody is
+	// Observe is told of each trial as it ends, one after the other; nil: nobody is.
+	Observe func(Trial, Progress)
 }
 
 // Progress says how far an evaluation is, with what its results had before.

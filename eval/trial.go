@@ -34,7 +34,7 @@ type Variant struct {
 	Agent func(ctx context.Context, at Place) (*segue.Agent, error)
 
 	Temperature *float64          // of requests that do not set their own; nil: that of the model
-	Limits      delegation.Limits // of each trial; zero fields are those of Place.Task, or else of the agent
+	Limits      delegation.Limits // of each trial; zero fields are those of Place.Task
 
 	// Setup identifies what the variant is made of, such as a version of its prompt. An evaluation
 	// that goes on makes the trials of another Setup anew.
@@ -47,7 +47,7 @@ type Place struct {
 	Folder string             // with the Files of the case; it is removed once the trial is scored
 	Tools  []tools.Tool       // of the case
 	Task   *orchestrator.Task // what is run; who makes the agent may change it, such as its Metadata
-	Close  func(func())       // has a function called when the trial ends, such as one that ends a server
+	Close  func(func())       // has a function called when the trial ends
 }
 
 // Trial is one run of a variant on a case, and its scores.
@@ -135,8 +135,8 @@ func (s *Suite) try(ctx context.Context, v *Variant, k *checked, n int) (Trial, 
 	s.label(at.Task, v, k)
 	began := time.Now()
 	end, err := t.run(o.Stream(ctx, *at.Task))
-	if end.Status == machine.StatusWaiting { // nobody answers
-		for range o.Resume(ctx, orchestrator.Resumption{Run: t.Run, Stop: over}) { //nolint:errcheck // without a store there is nothing to end
+	if end.Status == machine.StatusWaiting { // nobody answers, so it is stopped in the store
+		for range o.Resume(ctx, orchestrator.Resumption{Run: t.Run, Stop: over}) { //nolint:errcheck // there may be none
 		}
 	}
 	if ctx.Err() != nil {
