@@ -25,9 +25,9 @@ func TestRandom(t *testing.T) {
 	elsewhere(t, map[string]string{"orchestrator/random_temporal_test.go": "random_test.go"}, "^TestOnTemporal$", "./orchestrator")
 }
 
-// elsewhere runs tests of other packages against the shared server, with a file of testdata added
-// to one of them, which compares runs.
-func elsewhere(t *testing.T, added, file, tests, packages string) {
+// elsewhere runs tests of other packages against the shared server, with files added to those that
+// compare runs: they stand in testdata, by the names that they get.
+func elsewhere(t *testing.T, added map[string]string, tests, packages string) {
 	t.Helper()
 	connect(t)
 	root, err := filepath.Abs("..")
