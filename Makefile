@@ -189,8 +189,8 @@ $(GORELEASER):
 	GOBIN=$(TOOLS) GOFLAGS=-buildvcs=false $(GO) install github.com/goreleaser/goreleaser/v2@$(GORELEASER_VERSION)
 
 # With -v it tells of each trial; the other tests of this package replay, and would tell of theirs in between.
-live: ## segue eval of the suites twelve and several with a real model, recorded: OPENAI_API_KEY, OPENAI_BASE_URL, SEGUE_MODEL; KEEP=1: ask only what is not recorded
-	@cd cmd/segue && SEGUE_LIVE=1 SEGUE_LIVE_KEEP=$(KEEP) $(GO) test -count 1 -timeout 0 -run '^TestLive$$' -v ./internal/live
+live: ## segue eval of the suites twelve and several with a real model, recorded: OPENAI_API_KEY, OPENAI_BASE_URL, SEGUE_MODEL; KEEP=1: ask only what is not recorded; VARIANT=regexp
+	@cd cmd/segue && SEGUE_LIVE=1 SEGUE_LIVE_KEEP=$(KEEP) SEGUE_LIVE_VARIANT='$(value VARIANT)' $(GO) test -count 1 -timeout 0 -run '^TestLive$$' -v ./internal/live
 
 bfcl: ## draw cases of the Berkeley function-calling leaderboard, for segue eval testdata/eval/bfcl.yaml; BFCL='--cases 10 --seed 2'
 	@python3 -m pip --version >/dev/null || { echo "make bfcl needs python3 with pip, which fetches the cases from PyPI"; exit 1; }

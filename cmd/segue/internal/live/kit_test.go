@@ -80,10 +80,10 @@ func (f *fake) answer(w http.ResponseWriter, r *http.Request) {
 	fmt.Fprintf(w, `{"id":"r%d","created":%d,"choices":[{"index":0,"message":%s,"finish_reason":"stop"}],"usage":{"total_tokens":15,"prompt_tokens_details":{"cached_tokens":%d}}}`, n, n, delta, n)
 }
 
-// short are flags that choose cases, done by complete-task.
-func short(cases string) []string {
-	return []string{"--case", "^(" + cases + ")$", "--variant", "^complete-task$"}
-}
+// usual is the variant that most tests try, and short are flags that choose cases.
+const usual = "^complete-task$"
+
+func short(cases string) []string { return []string{"--case", "^(" + cases + ")$"} }
 
 // again has a recording do cases of the twelve.
 func again(t *testing.T, file string, flags ...string) (outcomes, *server) {
@@ -100,8 +100,7 @@ func again(t *testing.T, file string, flags ...string) (outcomes, *server) {
 func TestRecord_andReplay(t *testing.T) {
 	f := newFake(t)
 	rec := &recording{file: fileOf(t.TempDir(), "fake"), key: canary}
-	flags := []string{"--case", "^(weather|add|notool)$", "--variant", "^(complete-task|retry)$"}
-	done := record(t, f.model(), rec, false, both[:1], flags...)
+	done := record(t, f.model(), rec, false, both[:1], "^(complete-task|retry)$", short("weather|add|notool")...)
 	require.Equal(t, int64(4), f.asked.Load(), "retry makes the requests of complete-task")
 	require.Equal(t, `Twelve tasks of a step or two:
 
@@ -112,17 +111,17 @@ func TestRecord_andReplay(t *testing.T) {
 `, done.tables)
 	require.Equal(t, `twelve complete-task, add: calls answer PASSED; 2 requests, 30 tokens; ["add{\"a\":19.5,\"b\":22.5}"]; "The sum is 42."`+"\n", done.lines[0])
 
-	replayed, s := again(t, rec.file, flags...)
+	replayed, s := again(t, rec.file, short("weather|add|notool")...)
 	require.Equal(t, done, replayed)
 	require.Zero(t, s.rec.unused())
 	require.Equal(t, int64(4), f.asked.Load())
 
-	record(t, f.model(), rec, true, both[:1], short("add")...)
+	record(t, f.model(), rec, true, both[:1], usual, short("add")...)
 	require.Equal(t, int64(4), f.asked.Load(), "with keep nothing that is recorded is asked")
 	_, err := rec.read()
 	require.NoError(t, err)
 	require.Len(t, rec.replies, 2, "what was not used is left out")
-	record(t, f.model(), rec, false, both[:1], short("add")...)
+	record(t, f.model(), rec, false, both[:1], usual, short("add")...)
 	require.Equal(t, int64(6), f.asked.Load(), "without, all is asked anew")
 
 	done, s = again(t, rec.file, short("add|weather")...)
@@ -172,7 +171,7 @@ func TestRecord_failures(t *testing.T) {
 	}))
 	defer busy.Close()
 	rec := &recording{file: fileOf(t.TempDir(), "fake")}
-	done := record(t, model{name: "fake", baseURL: busy.URL, key: canary}, rec, false, both[:1], short("add")...)
+	done := record(t, model{name: "fake", baseURL: busy.URL, key: canary}, rec, false, both[:1], usual, short("add")...)
 	require.Contains(t, done.lines[0], "no, not like this")
 	require.Equal(t, int64(3), asked.Load())
 	require.Len(t, rec.replies, 1)
@@ -186,6 +185,7 @@ func TestRecordings_holdNoKey(t *testing.T) {
 	rec := &recording{file: fileOf(t.TempDir(), "fake"), key: canary}
 	_, err := rec.read()
 	require.NoError(t, err)
+	rec.variant = usual
 	require.NoError(t, rec.write(m.name, false))
 	s := newServer("fake", &m, rec)
 	defer s.Close()

@@ -48,7 +48,7 @@ func TestLive(t *testing.T) {
 	m, missing := fromEnvironment(os.Getenv)
 	require.Empty(t, missing, "set these variables in the environment to ask a real model")
 	rec := &recording{file: fileOf(recordings, m.name), key: m.key}
-	done := record(t, m, rec, os.Getenv("SEGUE_LIVE_KEEP") != "", both)
+	done := record(t, m, rec, os.Getenv("SEGUE_LIVE_KEEP") != "", both, os.Getenv("SEGUE_LIVE_VARIANT"))
 	t.Logf("\n%s", done.tables)
 	*rewrite = true
 	require.Equal(t, done.tables, replay(t, rec.file).tables, "a replay has other figures: were requests repeated?")
@@ -56,12 +56,13 @@ func TestLive(t *testing.T) {
 
 // record has a real model do the suites, and records its replies. With keep it asks only what the
 // recording does not answer.
-func record(t *testing.T, m model, rec *recording, keep bool, all []suite, flags ...string) outcomes {
+func record(t *testing.T, m model, rec *recording, keep bool, all []suite, variant string, flags ...string) outcomes {
 	if !keep {
 		require.NoError(t, os.RemoveAll(rec.file))
 	}
 	_, err := rec.read()
 	require.NoError(t, err)
+	rec.variant = variant
 	require.NoError(t, rec.write(m.name, false))
 	s := newServer(m.name, &m, rec)
 	defer s.Close()
@@ -102,7 +103,7 @@ func evaluate(t *testing.T, s *server, progress io.Writer, all []suite, flags ..
 	require.NoError(t, segue(env, progress, "tools", "--config", suites+"agents.yaml", "--accept", "tasks"))
 	for i, suite := range all {
 		results, table := filepath.Join(home, suite.name+".jsonl"), filepath.Join(home, suite.name+".md")
-		args := []string{"eval", suites + suite.name + ".yaml", "--out", results, "--markdown", table}
+		args := []string{"eval", suites + suite.name + ".yaml", "--out", results, "--markdown", table, "--variant", s.rec.variant}
 		require.NoError(t, segue(env, progress, append(args, flags...)...))
 		text, err := os.ReadFile(table)
 		require.NoError(t, err)

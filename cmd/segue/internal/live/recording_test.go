@@ -23,13 +23,15 @@ const version = 1
 type recording struct {
 	file    string
 	key     string // no file holds it
+	variant string // of the variants that are tried, a regular expression; "": all
 	replies map[string]reply
 	used    map[string]bool
 }
 
 type head struct {
-	V     int    `json:"v"`
-	Model string `json:"model"`
+	V       int    `json:"v"`
+	Model   string `json:"model"`
+	Variant string `json:"variant,omitempty"`
 }
 
 // reply is the reply to one request.
@@ -72,6 +74,7 @@ func (r *recording) read() (model string, err error) {
 	if err != nil {
 		return "", fmt.Errorf("live: %s: %w; record anew with make live", r.file, err)
 	}
+	r.variant = h.Variant
 	return h.Model, nil
 }
 
@@ -81,7 +84,7 @@ func (r *recording) write(model string, onlyUsed bool) error {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false)
-	err := e.Encode(head{version, model})
+	err := e.Encode(head{version, model, r.variant})
 	for _, key := range slices.Sorted(maps.Keys(r.replies)) {
 		if err == nil && (r.used[key] || !onlyUsed) {
 			err = e.Encode(r.replies[key])
