@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+	"go.temporal.io/api/enums/v1"
 	"go.temporal.io/sdk/worker"
 	"go.temporal.io/sdk/workflow"
 
@@ -246,6 +247,13 @@ func (k *killing) settle() {
 				s, err := k.e.Orchestrator.Standing(context.Background(), key)
 				state, problem := k.e.Query(context.Background(), key)
 				k.t.Errorf("run %s is lost: %+v %v; its workflow: %+v %v", key.Run, s, err, state, problem)
+				for events := k.e.Client.GetWorkflowHistory(context.Background(), workflowID(key), "", false, enums.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT); events.HasNext(); {
+					event, err := events.Next()
+					require.NoError(k.t, err)
+					if failed := event.GetWorkflowTaskFailedEventAttributes(); failed != nil {
+						k.t.Logf("event %d: %v %v", event.GetEventId(), failed.GetCause(), failed.GetFailure().GetMessage())
+					}
+				}
 			}
 			k.t.FailNow()
 		}

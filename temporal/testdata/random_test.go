@@ -103,7 +103,7 @@ func (r *served) loop(o *orchestrator.Orchestrator, w *world) orchestrator.Resul
 // serve makes the run on the server. It returns how many calls somebody was asked about of which
 // nobody knows.
 func (r *served) serve(c client.Client, o *orchestrator.Orchestrator, w *world) (res orchestrator.Result, unknown int) {
-	ctx, cancel := context.WithTimeout(r.t.Context(), 5*time.Minute)
+	ctx, cancel := context.WithTimeout(r.t.Context(), 10*time.Minute)
 	defer cancel()
 	e := temporal.Engine{Client: c, Orchestrator: o, Queue: r.task.Run, Activities: map[machine.EffectKind]workflow.ActivityOptions{}}
 	for _, kind := range []machine.EffectKind{machine.EffectModel, machine.EffectTool, machine.EffectRemote} {
