@@ -2,6 +2,7 @@ package live
 
 import (
 	"bufio"
+	"bytes"
 	"cmp"
 	"encoding/json"
 	"flag"
@@ -174,11 +175,15 @@ func lineOf(t *eval.Trial) string {
 		is = append(is, "PASSED")
 	}
 	for _, c := range t.Calls {
-		made = append(made, c.Name+c.Arguments)
+		var arguments bytes.Buffer
+		if json.Compact(&arguments, []byte(c.Arguments)) != nil {
+			arguments.WriteString(c.Arguments)
+		}
+		made = append(made, c.Name+arguments.String())
 	}
 	said := fmt.Sprintf("%.160q", t.Answer)
 	if t.Error != "" {
-		said = fmt.Sprintf("failed: %.160q", t.Error)
+		said = fmt.Sprintf("failed: %.160q", strings.ReplaceAll(t.Error, t.Run, "RUN"))
 	}
 	return fmt.Sprintf("%s, %s: %s; %d requests, %d tokens; %q; %s",
 		t.Variant, t.Case, cmp.Or(strings.Join(is, " "), "nothing"), t.ModelCalls, t.Tokens, made, said)
