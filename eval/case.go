@@ -29,8 +29,9 @@ type Case struct {
 	Limits  delegation.Limits `json:"limits,omitzero"`   // of each trial; zero fields are those of the variant
 	Tags    []string          `json:"tags,omitempty"`
 
-	// Calls are calls of tools that have to be made, by whichever strategy of the run. Each matches
-	// a call of its own. Ordered says that they come in this order; Only, that no other call is
+	// Calls are calls of tools that have to be made, by whichever strategy of the run. Tools that a
+	// strategy brings itself, such as that for its plan, do not count. Each matches a call of its
+	// own. Ordered says that they come in this order; Only, that no other call is
 	// made; Forbid names tools that must not be called at all.
 	Calls   []Call   `json:"calls,omitempty"`
 	Ordered bool     `json:"ordered,omitempty"`

@@ -21,6 +21,7 @@ import (
 	"github.com/segue-go/segue/messages"
 	"github.com/segue-go/segue/orchestrator"
 	"github.com/segue-go/segue/strategy/completetask"
+	"github.com/segue-go/segue/strategy/planreviseexecute"
 	"github.com/segue-go/segue/tools"
 )
 
@@ -65,6 +66,31 @@ func sums(n int) (all []eval.Case) {
 		})
 	}
 	return all
+}
+
+// A call of a tool that a strategy brings itself is none of those that a case is about.
+func TestSuite_ownTools(t *testing.T) {
+	planner := func(ctx context.Context, at eval.Place) (*segue.Agent, error) {
+		a, err := adder(0)(ctx, at)
+		adds := a.Model
+		a.Model = llmclient.ClientFunc(func(ctx context.Context, r *llmclient.Request, on func(llmclient.Delta)) (*llmclient.Response, error) {
+			if len(r.Tools) > 0 && r.Tools[0].Name == "submit_plan" {
+				plan := messages.ToolCall{ID: "p", Name: "submit_plan", Arguments: `{"steps":["Add 1 and 2."]}`}
+				return &llmclient.Response{Message: messages.Assistant{Content: []messages.AssistantContent{plan}}}, nil
+			}
+			return adds.Complete(ctx, r, on)
+		})
+		a.Strategy = planreviseexecute.New(planreviseexecute.Config{Executor: "adder", Evaluation: planreviseexecute.EvaluateNever})
+		a.Configure = func(c *orchestrator.Config) { c.Strategies["adder"] = completetask.New(completetask.Config{}) }
+		return a, err
+	}
+	s := eval.Suite{Cases: sums(1), Variants: []eval.Variant{{Agent: planner}}}
+	var done eval.Trial
+	s.Observe = func(one eval.Trial, _ eval.Progress) { done = one }
+	_, err := s.Run(t.Context(), nil)
+	require.NoError(t, err)
+	require.True(t, done.Passed, "%+v", done)
+	require.Len(t, done.Calls, 1)
 }
 
 func open(t *testing.T, path string) *eval.Results {

@@ -128,15 +128,15 @@ func (s *Suite) try(ctx context.Context, v *Variant, k *checked, n int) (Trial, 
 		return t, err
 	}
 	at.Task = &orchestrator.Task{Input: delegation.Input{Goal: k.Goal, Messages: k.History}, Temperature: v.Temperature}
-	o, err := s.orchestrator(ctx, v, at)
+	o, has, err := s.orchestrator(ctx, v, at)
 	if err != nil {
 		return t, fmt.Errorf("eval: the agent of variant %q: %w", v.Name, err)
 	}
 	s.label(at.Task, v, k)
 	began := time.Now()
-	end, err := t.run(o.Stream(ctx, *at.Task))
-	if end.Status == machine.StatusWaiting { // nobody answers, so it is stopped in the store
-		for range o.Resume(ctx, orchestrator.Resumption{Run: t.Run, Stop: over}) { //nolint:errcheck // there may be none
+	end, err := t.run(o.Stream(ctx, *at.Task), has)
+	if end.Status == machine.StatusWaiting { // nobody answers
+		for range o.Resume(ctx, orchestrator.Resumption{Run: t.Run, Stop: over}) { // without a store there is nothing to end
 		}
 	}
 	if ctx.Err() != nil {
@@ -190,15 +190,16 @@ func placeOf(c *Case) (at Place, done func(), err error) {
 	return at, done, nil
 }
 
-// orchestrator makes the orchestrator of a trial.
-func (s *Suite) orchestrator(ctx context.Context, v *Variant, at Place) (*orchestrator.Orchestrator, error) {
+// orchestrator makes the orchestrator of a trial. has holds the names of its tools.
+func (s *Suite) orchestrator(ctx context.Context, v *Variant, at Place) (o *orchestrator.Orchestrator, has map[string]bool, err error) {
 	agent, err := v.Agent(ctx, at)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	if agent == nil {
-		return nil, errors.New("it is nil")
+		return nil, nil, errors.New("it is nil")
 	}
+	has = map[string]bool{}
 	configure := agent.Configure
 	agent.Configure = func(c *orchestrator.Config) {
 		if configure != nil {
@@ -212,8 +213,12 @@ func (s *Suite) orchestrator(ctx context.Context, v *Variant, at Place) (*orches
 				c.Tools = append(slices.Clip(c.Tools), t)
 			}
 		}
+		for _, t := range c.Tools {
+			has[t.Definition().Name] = true
+		}
 	}
-	return agent.Orchestrator()
+	o, err = agent.Orchestrator()
+	return o, has, err
 }
 
 // label gives the task of a trial its limits and labels.
@@ -235,12 +240,13 @@ func within(l, others delegation.Limits) delegation.Limits {
 	return l
 }
 
-// run makes the run, and keeps what it tells.
-func (t *Trial) run(events iter.Seq2[machine.Event, error]) (end machine.RunFinished, err error) {
+// run makes the run, and keeps what it tells, of calls those of the tools that the trial has: others
+// are of tools that a strategy brings itself.
+func (t *Trial) run(events iter.Seq2[machine.Event, error], has map[string]bool) (end machine.RunFinished, err error) {
 	for e, failed := range events {
 		switch d := e.Detail.(type) {
 		case machine.ToolStarted:
-			if len(t.Calls) < maxCalls {
+			if len(t.Calls) < maxCalls && has[d.Call.Name] {
 				t.Calls = append(t.Calls, d.Call)
 			}
 		case machine.RunFinished:
