@@ -136,7 +136,7 @@ func (s *Suite) try(ctx context.Context, v *Variant, k *checked, n int) (Trial, 
 	began := time.Now()
 	end, err := t.run(o.Stream(ctx, *at.Task), has)
 	if end.Status == machine.StatusWaiting { // nobody answers
-		for range o.Resume(ctx, orchestrator.Resumption{Run: t.Run, Stop: over}) { // without a store there is nothing to end
+		for range o.Resume(ctx, orchestrator.Resumption{Run: t.Run, Stop: over}) { //nolint:errcheck // there may be none
 		}
 	}
 	if ctx.Err() != nil {
