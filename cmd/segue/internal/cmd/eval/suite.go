@@ -85,21 +85,40 @@ func readYAML(path string, within func(string) string) (s suite, err error) {
 		return s, err
 	}
 	said, _ := doc.Value.(map[string]any)
-	if file, elsewhere := said["cases"].(string); elsewhere {
-		cases, err := readLines(within(file), eval.ReadCases)
-		if err != nil {
-			return s, err
-		}
-		if said["cases"], err = listed(cases); err != nil {
-			return s, err
-		}
+	file, elsewhere := said["cases"].(string)
+	if elsewhere {
+		said["cases"] = []any{}
 	}
-	if list, ok := said["cases"].([]any); ok {
-		for i := range list {
-			list[i] = merged(said["defaults"], list[i])
-		}
+	list, _ := said["cases"].([]any)
+	for i := range list {
+		list[i] = merged(said["defaults"], list[i])
 	}
-	return config.Decode[suite](doc)
+	if s, err = config.Decode[suite](doc); err == nil && elsewhere {
+		s.Cases, err = readCases(within(file), said["defaults"])
+	}
+	return s, err
+}
+
+// readCases reads the cases of a file, with what the defaults say. Their tools stay as they are: models
+// read parameters in their order.
+func readCases(path string, defaults any) ([]eval.Case, error) {
+	cases, err := readLines(path, eval.ReadCases)
+	if err != nil || defaults == nil {
+		return cases, err
+	}
+	for i, c := range cases {
+		var own any
+		if err := recode(c, &own); err != nil {
+			return nil, err
+		}
+		var k eval.Case
+		if err := recode(merged(defaults, own), &k); err != nil {
+			return nil, err
+		}
+		copy(k.Tools[len(k.Tools)-len(c.Tools):], c.Tools)
+		cases[i] = k
+	}
+	return cases, nil
 }
 
 // listed returns cases as a document has them. Their tools stay as they are: models read parameters in
