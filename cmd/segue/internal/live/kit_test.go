@@ -258,7 +258,8 @@ func variantsOf(t *testing.T, s suite) (names []string) {
 func read(t *testing.T, s suite) (said struct {
 	Defaults eval.Case
 	Variants []struct{ Name, Agent, Policy string }
-}) {
+},
+) {
 	text, err := os.ReadFile(suites + s.name + ".yaml")
 	require.NoError(t, err)
 	require.NoError(t, yaml.Unmarshal(text, &said))
