@@ -99,8 +99,8 @@ func readYAML(path string, within func(string) string) (s suite, err error) {
 	return s, err
 }
 
-// readCases reads the cases of a file, with what the defaults say. Their tools stay as they are: models
-// read parameters in their order.
+// readCases reads the cases of a file, with what the defaults say. Their tools stay as they are:
+// models read parameters in their order.
 func readCases(path string, defaults any) ([]eval.Case, error) {
 	cases, err := readLines(path, eval.ReadCases)
 	if err != nil || defaults == nil {
@@ -119,26 +119,6 @@ func readCases(path string, defaults any) ([]eval.Case, error) {
 		cases[i] = k
 	}
 	return cases, nil
-}
-
-// listed returns cases as a document has them. Their tools stay as they are: models read parameters in
-// their order.
-func listed(cases []eval.Case) (list []any, err error) {
-	for _, c := range cases {
-		var tools []any
-		for _, t := range c.Tools {
-			tools = append(tools, t)
-		}
-		said := map[string]any{}
-		if err := recode(c, &said); err != nil {
-			return nil, err
-		}
-		if tools != nil {
-			said["tools"] = tools
-		}
-		list = append(list, said)
-	}
-	return list, nil
 }
 
 // merged returns a value with what the defaults say: of objects each member, of lists both; else
