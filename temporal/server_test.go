@@ -49,7 +49,10 @@ func (s *server) start(t testing.TB) {
 	out, err := os.OpenFile(filepath.Join(s.dir, "log"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	require.NoError(t, err)
 	defer func() { _ = out.Close() }()
-	s.cmd = exec.Command(s.bin, "server", "start-dev", "--headless", "--ip", host, "--port", port, "--db-filename", filepath.Join(s.dir, "t.db"), "--log-level", "error")
+	s.cmd = exec.Command(s.bin, "server", "start-dev", "--headless", "--ip", host, "--port", port, "--db-filename", filepath.Join(s.dir, "t.db"), "--log-level", "error",
+		// How much later the task of a workflow whose workers die again and again is given to
+		// another one, at most: else it is ten minutes.
+		"--dynamic-config-value", `history.workflowTaskRetryMaxInterval="5s"`)
 	s.cmd.Stdout, s.cmd.Stderr = out, out
 	require.NoError(t, s.cmd.Start())
 	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
