@@ -4,9 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
 	"runtime"
+	"strings"
 	"sync/atomic"
 	"testing"
 
@@ -292,6 +294,51 @@ func TestSuite_folder(t *testing.T) {
 	require.ErrorContains(t, err, `case "a": files:`)
 }
 
+// chatty makes calls of add, then one of forbidden, and answers with a long text.
+func chatty(adds int, answer string) func(context.Context, eval.Place) (*segue.Agent, error) {
+	return func(context.Context, eval.Place) (*segue.Agent, error) {
+		forbidden := tools.NewRaw(tools.Definition{Name: "forbidden"}, func(context.Context, string) (string, error) { return "", nil })
+		return &segue.Agent{Tools: []tools.Tool{add, forbidden}, Model: model(func(r *llmclient.Request) messages.Assistant {
+			if _, is := r.Messages.Last().(messages.Tool); is {
+				return messages.AssistantText(answer)
+			}
+			var m messages.Assistant
+			for i := range adds {
+				m.Content = append(m.Content, messages.ToolCall{ID: fmt.Sprint("c", i), Name: "add", Arguments: fmt.Sprintf(`{"a":%d,"b":2}`, i)})
+			}
+			m.Content = append(m.Content, messages.ToolCall{ID: "f", Name: "forbidden", Arguments: `{"text":"` + strings.Repeat("a", 100_000) + `"}`})
+			return m
+		})}, nil
+	}
+}
+
+// Every call is scored, however many there are and however long; of the trial a part is kept.
+func TestSuite_manyCalls(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "r.jsonl")
+	s := eval.Suite{
+		Name: "many", Cases: []eval.Case{{Name: "a", Goal: "g", Forbid: []string{"forbidden"}, Answer: &eval.Answer{Lacks: []string{"b+"}}}},
+		Variants: []eval.Variant{{Name: "x", Agent: chatty(150, strings.Repeat("b", 100_000))}},
+	}
+	report, err := s.Run(t.Context(), open(t, path))
+	require.NoError(t, err)
+	require.Equal(t, "calls: called forbidden, which is forbidden", report.Variants[0].Cases[0].Why)
+	info, err := os.Stat(path)
+	require.NoError(t, err)
+	require.Less(t, info.Size(), int64(30_000))
+}
+
+// A score that is none ends the evaluation, and says why.
+func TestSuite_scores(t *testing.T) {
+	for value, want := range map[float64]string{math.NaN(): "NaN", -0.1: "-0.1", 1.1: "1.1"} {
+		s := eval.Suite{Name: "sums", Cases: sums(1), Variants: []eval.Variant{{Name: "right", Agent: adder(0)}}}
+		s.Scorers = []eval.Scorer{func(context.Context, eval.Done) (eval.Score, error) {
+			return eval.Score{Name: "mine", Value: value}, nil
+		}}
+		_, err := s.Run(t.Context(), nil)
+		require.EqualError(t, err, `eval: a score of case "sum0": mine: the value `+want+" is not from 0 to 1")
+	}
+}
+
 // What is kept of an evaluation does not grow with what its trials have said.
 func TestSuite_large(t *testing.T) {
 	cases := prove.CasesOr(2000)
@@ -304,7 +351,7 @@ func TestSuite_large(t *testing.T) {
 	var done int
 	var early uint64
 	s := eval.Suite{
-		Name: "sums", Cases: sums(cases), Variants: []eval.Variant{{Name: "right", Agent: adder(0)}},
+		Name: "sums", Cases: sums(cases), Variants: []eval.Variant{{Name: "right", Agent: chatty(1, "It is 3. "+strings.Repeat("b", 5000))}},
 		Observe: func(eval.Trial, eval.Progress) {
 			if done++; done == cases/5 {
 				early = heap()
@@ -313,7 +360,7 @@ func TestSuite_large(t *testing.T) {
 	}
 	report, err := s.Run(t.Context(), open(t, filepath.Join(t.TempDir(), "r.jsonl")))
 	require.NoError(t, err)
-	require.Equal(t, cases, report.Variants[0].Sum().Passed)
+	require.Equal(t, cases, report.Variants[0].Sum().Trials)
 	grown := (float64(heap()) - float64(early)) / float64(cases*4/5)
 	require.Less(t, grown, 1000.0, "bytes a trial")
 	runtime.KeepAlive(s)

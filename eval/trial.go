@@ -68,8 +68,11 @@ type Trial struct {
 	// evaluation that goes on makes the trial anew.
 	Broken bool `json:"broken,omitempty"`
 
-	Answer string              `json:"answer,omitempty"` // the first 2,000 bytes
-	Calls  []messages.ToolCall `json:"calls,omitempty"`  // in the order in which they began; at most 100
+	Answer string `json:"answer,omitempty"` // the first 2,000 bytes
+
+	// Calls are in the order in which they began. A Scorer has all of them; what is kept are the
+	// first 100, without Extras, and of their Arguments the first 500 bytes.
+	Calls []messages.ToolCall `json:"calls,omitempty"`
 
 	Use
 	JudgeCost messages.Cost `json:"judge_cost,omitempty"` // of the Judge, which the Cost of the Use does not have
@@ -96,8 +99,9 @@ func (u *Use) add(v Use) {
 
 // What a Trial keeps of an answer and of calls.
 const (
-	maxAnswer = 2000
-	maxCalls  = 100
+	maxAnswer    = 2000 // also of each reason
+	maxCalls     = 100
+	maxArguments = 500
 )
 
 // Score says how well a trial did in one regard.
@@ -240,13 +244,13 @@ func within(l, others delegation.Limits) delegation.Limits {
 	return l
 }
 
-// run makes the run, and keeps what it tells, of calls those of the tools that the trial has: others
-// are of tools that a strategy brings itself.
+// run makes the run, and keeps what it tells, of calls those of the tools that the trial has:
+// others are of tools that a strategy brings itself.
 func (t *Trial) run(events iter.Seq2[machine.Event, error], has map[string]bool) (end machine.RunFinished, err error) {
 	for e, failed := range events {
 		switch d := e.Detail.(type) {
 		case machine.ToolStarted:
-			if len(t.Calls) < maxCalls && has[d.Call.Name] {
+			if has[d.Call.Name] {
 				t.Calls = append(t.Calls, d.Call)
 			}
 		case machine.RunFinished:
@@ -293,16 +297,30 @@ func (s *Suite) score(ctx context.Context, k *checked, done Done) error {
 	}
 	for _, f := range scorers {
 		score, err := f(ctx, done)
+		if err == nil && !(score.Value >= 0 && score.Value <= 1) { // or not a number
+			err = fmt.Errorf("%s: the value %v is not from 0 to 1", score.Name, score.Value)
+		}
 		if err != nil {
 			return fmt.Errorf("eval: a score of case %q: %w", k.Name, err)
 		}
 		t.Scores = append(t.Scores, score)
 	}
+	t.keepCalls()
+	t.Error = textcut.Fit(t.Error, maxAnswer)
 	t.Passed = t.Error == ""
-	for _, score := range t.Scores {
+	for i, score := range t.Scores {
+		t.Scores[i].Why = textcut.Fit(score.Why, maxAnswer)
 		t.Passed = t.Passed && score.Value >= 1
 	}
 	return nil
+}
+
+// keepCalls keeps of the calls what the results have.
+func (t *Trial) keepCalls() {
+	t.Calls = slices.Clip(t.Calls[:min(len(t.Calls), maxCalls)])
+	for i, c := range t.Calls {
+		t.Calls[i] = messages.ToolCall{ID: c.ID, Name: c.Name, Arguments: textcut.Fit(c.Arguments, maxArguments)}
+	}
 }
 
 // Labels of the runs of trials, to find them in a store.

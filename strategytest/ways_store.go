@@ -41,8 +41,13 @@ func (s *store) Append(ctx context.Context, b checkpoint.Batch) error {
 // journal returns the stored records of the run, or none if it has not begun.
 func (s *store) journal(t *testing.T) []machine.Record {
 	t.Helper()
-	var list []machine.Record
-	for stored, err := range s.Read(t.Context(), checkpoint.Key{Run: storyID}, 1) {
+	return s.records(t, checkpoint.Key{Run: storyID})
+}
+
+// records is journal for a run with another id.
+func (s *store) records(t *testing.T, key checkpoint.Key) (list []machine.Record) {
+	t.Helper()
+	for stored, err := range s.Read(t.Context(), key, 1) {
 		if errors.Is(err, checkpoint.ErrNotFound) {
 			break
 		}

@@ -12,8 +12,8 @@ import (
 	"github.com/segue-go/segue/internal/waittest"
 )
 
-// TestTerminal_eval shows how far an evaluation is on one line. Ctrl-C ends it, and the same command
-// goes on with it.
+// TestTerminal_eval shows how far an evaluation is on one line. Ctrl-C ends it, and the same
+// command goes on with it.
 func TestTerminal_eval(t *testing.T) {
 	t.Parallel()
 	cases := filepath.Join(t.TempDir(), "cases.jsonl")

@@ -133,7 +133,7 @@ type effect struct {
 // work has a worker make a part of a run.
 func (l *several) work(ctx context.Context, t *testing.T, c client.Client, i int, key checkpoint.Key, s *store) {
 	p, mine, crashed := &l.parts[i], &dying{store: s}, make(chan struct{})
-	fatal, k := p.fatal(t), newKeys(recordsOf(t, s, key))
+	fatal, k := p.fatal(t), newKeys(s.records(t, key))
 	var e temporal.Engine
 	e = temporal.Engine{Client: c, Queue: key.Namespace, Orchestrator: p.orchestrator(t, mine, k.around, p.crash(t, key, fatal, mine, crashed), l.answer(t))}
 	e.Activities = map[machine.EffectKind]workflow.ActivityOptions{}
@@ -253,20 +253,6 @@ func (l *several) reply(ctx context.Context, t *testing.T, e *temporal.Engine, i
 			}
 		}
 	}
-}
-
-// recordsOf returns the records of a run, or none if it has not begun.
-func recordsOf(t *testing.T, s *store, key checkpoint.Key) (list []machine.Record) {
-	for stored, err := range s.Read(t.Context(), key, 1) {
-		if errors.Is(err, checkpoint.ErrNotFound) {
-			break
-		}
-		require.NoError(t, err)
-		rec, err := machine.ReadRecord(stored.Data)
-		require.NoError(t, err)
-		list = append(list, rec)
-	}
-	return list
 }
 
 // dying is the store of a process that may die: after that, nothing is stored.

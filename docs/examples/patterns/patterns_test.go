@@ -1,4 +1,5 @@
-// Package patterns has the programs of docs/patterns.md and docs/coming-from.md, on a scripted model.
+// Package patterns has the programs of docs/patterns.md and docs/coming-from.md, on a scripted
+// model.
 package patterns
 
 import (

@@ -19,8 +19,9 @@ import (
 
 // MCPServers are the MCP servers that a command is connected to. They end with the command.
 type MCPServers struct {
-	// Dir is the working folder of commands whose configuration says none; a program with a relative
-	// path is then one from the folder of the configuration on. "": that of segue, for both.
+	// Dir is the working folder of commands whose configuration says none; a program with a
+	// relative path is then one from the folder of the configuration on. "": that of segue, for
+	// both.
 	Dir string
 
 	mu   sync.Mutex
