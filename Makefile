@@ -8,6 +8,7 @@ LINT_VERSION := v2.15.0
 GORELEASER := $(TOOLS)/goreleaser
 # The newest that builds with the Go of this project, and from modules alone.
 GORELEASER_VERSION := v2.14.3
+SBOM      := $(TOOLS)/cyclonedx-gomod
 MODULES   := $(shell $(GO) list -m -f '{{.Dir}}')
 COUNT     ?= 6
 BENCH     ?= .
@@ -16,7 +17,7 @@ BENCH     ?= .
 # What is generated for packages; git ignores it.
 MANUAL    := $(CURDIR)/build/manual
 
-.PHONY: all help demo test browser postgres temporal-test prove breaks lint bench soak generate api cover tidy fuzz release release-check manual archives live bfcl coverage
+.PHONY: all help demo test browser postgres temporal-test prove breaks lint bench soak generate api cover tidy fuzz release release-check manual archives reproducible live bfcl coverage
 
 all: lint test ## lint and test
 
@@ -161,7 +162,7 @@ $(TOOLS)/govulncheck:
 $(TOOLS)/gorelease:
 	GOBIN=$(TOOLS) GOFLAGS=-buildvcs=false $(GO) install golang.org/x/exp/cmd/gorelease@v0.0.0-20261014143641-f0251eb4aa3e
 
-release: ## change the working tree into what VERSION is tagged from; see CONTRIBUTING.md
+release: ## change the working tree into what VERSION is tagged from, or if it is that and committed, tag it; see CONTRIBUTING.md
 	@$(GO) run ./internal/release prepare $(VERSION)
 
 manual: ## write the man pages and the completions of the command into build/manual
@@ -179,11 +180,20 @@ SNAPSHOT ?= --snapshot
 PACKED   := segue LICENSE README.md CHANGELOG.md man/man1/segue.1 man/man1/segue-run.1 \
 	completions/segue.bash completions/_segue completions/segue.fish completions/segue.ps1
 
-archives: $(GORELEASER) manual ## build the archives of a release into dist, and look into that of Linux
-	@ARCHIVES=$(ARCHIVES) SOURCE_DATE=$$(git log -1 --format=%cI) SOURCE_DATE_EPOCH=$$(git log -1 --format=%ct) $(GORELEASER) release --clean $(SNAPSHOT)
+archives: $(GORELEASER) $(SBOM) manual ## build the archives of a release into dist, with a list of what is in each, and look into that of Linux
+	@PATH=$(TOOLS):$$PATH ARCHIVES=$(ARCHIVES) SOURCE_DATE=$$(git log -1 --format=%cI) SOURCE_DATE_EPOCH=$$(git log -1 --format=%ct) $(GORELEASER) release --clean $(SNAPSHOT)
 	@rm -rf dist/look && mkdir dist/look && tar -xzf dist/segue_*_linux_amd64.tar.gz -C dist/look --strip-components 1
 	@cd dist/look && for file in $(PACKED); do test -s $$file || { echo "the archive lacks $$file"; exit 1; }; done
+	@grep -q '"name": "github.com/looplab/fsm"' dist/segue_*_linux_amd64.cdx.json
 	@if [ "$$($(GO) env GOHOSTOS)/$$($(GO) env GOHOSTARCH)" = linux/amd64 ]; then dist/look/segue --version; fi
+
+reproducible: ## build the archives in two clones, and compare the checksums of all that is in dist
+	@for clone in first second; do \
+		rm -rf build/$$clone && git clone -q . build/$$clone && $(MAKE) --no-print-directory -C build/$$clone TOOLS=$(TOOLS) archives >/dev/null || exit 1; \
+	done; cat build/first/dist/SHA256SUMS; cmp build/first/dist/SHA256SUMS build/second/dist/SHA256SUMS
+
+$(SBOM):
+	GOBIN=$(TOOLS) GOFLAGS=-buildvcs=false $(GO) install github.com/CycloneDX/cyclonedx-gomod/cmd/cyclonedx-gomod@v1.10.0
 
 $(GORELEASER):
 	GOBIN=$(TOOLS) GOFLAGS=-buildvcs=false $(GO) install github.com/goreleaser/goreleaser/v2@$(GORELEASER_VERSION)

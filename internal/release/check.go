@@ -5,6 +5,7 @@ import (
 	_ "embed"
 	"fmt"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -24,7 +25,7 @@ func (s *session) check(ctx context.Context, v string, strict bool) error {
 		run   func() error
 	}{
 		{"prepare and pack " + v, func() error { return s.pack(ctx, v, strict) }},
-		{"install the command from an empty folder", func() error { return s.install(ctx, v) }},
+		{"install the commands from an empty folder", func() error { return s.install(ctx, v) }},
 		{"build a program against the library, and all modules, in an empty folder", func() error { return s.use(ctx, v) }},
 	} {
 		s.say("== %s\n", step.title)
@@ -88,7 +89,18 @@ func (s *session) foreign(file string) ([]string, error) {
 // command returns the module path of the command line.
 func (s *session) command() string { return s.root() + "/cmd/segue" }
 
-// install installs the command as its README says, and runs it.
+// commands returns the module paths of the commands.
+func (s *session) commands() []string {
+	var paths []string
+	for _, m := range s.modules {
+		if strings.Contains(m.path, "/cmd/") {
+			paths = append(paths, m.path)
+		}
+	}
+	return paths
+}
+
+// install installs the commands as the README says, and runs them.
 func (s *session) install(ctx context.Context, v string) error {
 	empty, err := s.empty("install")
 	if err != nil {
@@ -99,8 +111,13 @@ func (s *session) install(ctx context.Context, v string) error {
 		return err
 	}
 	c.env = append(c.env, "GOBIN="+filepath.Join(s.tmp, "bin"))
-	if _, err := c.run(ctx, "go", "install", s.command()+"@"+v); err != nil {
-		return err
+	for _, name := range s.commands() {
+		if _, err := c.run(ctx, "go", "install", name+"@"+v); err != nil {
+			return err
+		}
+		if _, err := c.run(ctx, filepath.Join(s.tmp, "bin", path.Base(name)), "--help"); err != nil {
+			return err
+		}
 	}
 	installed := filepath.Join(s.tmp, "bin", "segue")
 	said, err := c.run(ctx, installed, "version")

@@ -2,7 +2,8 @@
 // CONTRIBUTING.md says how a version is made.
 //
 //	release check           the newest version of CHANGELOG.md installs and works
-//	release prepare 0.2.0   change the working tree into what the version is tagged from
+//	release prepare 0.2.0   change the working tree into what the version is tagged from; then, once
+//	                        that is committed, make the tags
 //	release tidy            tidy every module
 //
 // It runs in the folder of go.work and needs go and git. It packs the working tree, without files

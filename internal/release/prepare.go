@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -58,7 +59,8 @@ func (s *session) replace(ctx context.Context, v string) error {
 	return err
 }
 
-// release changes the working tree into what version v is tagged from.
+// release changes the working tree into what version v is tagged from. Where that is the case
+// already, and is committed, it makes the tags instead.
 func (s *session) release(ctx context.Context, v string, on time.Time) error {
 	file := filepath.Join(s.dir, "CHANGELOG.md")
 	old, err := os.ReadFile(file)
@@ -75,12 +77,44 @@ func (s *session) release(ctx context.Context, v string, on time.Time) error {
 	if err := s.prepare(ctx, v); err != nil {
 		return err
 	}
+	names, err := changed(ctx, s.dir)
+	if err != nil {
+		return err
+	}
+	if len(names) == 0 {
+		return s.tag(ctx, v)
+	}
+	s.say("%s is prepared. Next:\n\tgit commit -am 'Release %s'\n\tRELEASE=1 make release-check\n", v, v)
+	s.say("\tmake release VERSION=%s, which then makes the tags\n", v[1:])
+	return s.copyBack(ctx)
+}
+
+// tag tags the last commit of the working tree for each module, or makes no tag.
+func (s *session) tag(ctx context.Context, v string) error {
+	repository := command{dir: s.source, env: os.Environ()}
+	open, err := repository.run(ctx, "git", "status", "--porcelain", "--untracked-files=no")
+	if err != nil {
+		return err
+	}
+	if open != "" {
+		return fmt.Errorf("release: %s is prepared, and not committed: commit it first\n%s", v, open)
+	}
 	var tags []string
 	for _, m := range s.modules {
 		tags = append(tags, m.tag(v))
 	}
-	s.say("%s is prepared. Next:\n\tgit commit -am 'Release %s'\n\tRELEASE=1 make release-check\n", v, v)
-	s.say("\tfor tag in %s; do git tag -a -m $tag $tag; done\n", strings.Join(tags, " "))
-	s.say("\tgit push --atomic origin HEAD %s\n", strings.Join(tags, " "))
-	return s.copyBack(ctx)
+	made, err := repository.run(ctx, "git", append([]string{"tag", "--list"}, tags...)...)
+	if err != nil {
+		return err
+	}
+	if made != "" {
+		return fmt.Errorf("release: %s is tagged already: %s", v, strings.Join(strings.Fields(made), " "))
+	}
+	for _, name := range tags {
+		if _, err := repository.run(ctx, "git", "tag", "-a", "-m", name, name); err != nil {
+			return err
+		}
+	}
+	s.say("tagged %s. Next:\n\tgit push --atomic origin HEAD %s\n", v, strings.Join(tags, " "))
+	return nil
 }

@@ -105,6 +105,31 @@ func TestRelease_packsWhatItPrepared(t *testing.T) {
 	require.NoError(t, err, "between releases a checksum is that of the last one")
 }
 
+// Tags are made once, all or none, of what is prepared and committed.
+func TestRelease_tags(t *testing.T) {
+	dir := tinyWorkspace(t)
+	for _, who := range []string{"AUTHOR", "COMMITTER"} {
+		t.Setenv("GIT_"+who+"_NAME", "somebody")
+		t.Setenv("GIT_"+who+"_EMAIL", "somebody@example.com")
+	}
+	tags := func() string {
+		made, err := git(t.Context(), dir, "tag", "--points-at", "HEAD")
+		require.NoError(t, err)
+		return made
+	}
+	_, err := with(t, dir, release("v0.1.0"))
+	require.NoError(t, err)
+	_, err = with(t, dir, release("v0.1.0"))
+	require.ErrorContains(t, err, "v0.1.0 is prepared, and not committed: commit it first")
+	commitAll(t, dir)
+	require.Empty(t, tags())
+	_, err = with(t, dir, release("v0.1.0"))
+	require.NoError(t, err)
+	require.Equal(t, "cmd/tiny/v0.1.0\nv0.1.0\n", tags())
+	_, err = with(t, dir, release("v0.1.0"))
+	require.ErrorContains(t, err, "v0.1.0 is tagged already: cmd/tiny/v0.1.0 v0.1.0")
+}
+
 // The modules that go fetches with the checksums of the release are the packed ones.
 func TestRelease_installsFromAnEmptyFolder(t *testing.T) {
 	dir := tinyWorkspace(t)
