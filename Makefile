@@ -17,7 +17,7 @@ BENCH     ?= .
 # What is generated for packages; git ignores it.
 MANUAL    := $(CURDIR)/build/manual
 
-.PHONY: all help demo test browser postgres temporal-test prove breaks lint bench soak generate api cover tidy fuzz release release-check manual archives reproducible live bfcl coverage
+.PHONY: all help demo test browser postgres temporal-test prove breaks lint bench soak generate api cover tidy fuzz release release-check platforms manual archives reproducible live bfcl coverage
 
 all: lint test ## lint and test
 
@@ -154,6 +154,13 @@ release-check: $(TOOLS)/govulncheck $(TOOLS)/gorelease ## pack every module, ins
 		if [ $$status != 0 ]; then echo "WARNING: NOT CHECKED for known vulnerabilities"; break; fi; done
 	@tag=$$(git describe --tags --abbrev=0 --match 'v*' 2>/dev/null) || { echo "there is no tag yet: no API to compare with"; exit 0; }; \
 	for dir in $(MODULES); do (cd $$dir && $(TOOLS)/gorelease -base=$$tag) || exit 1; done
+
+PLATFORMS := linux/386 linux/s390x windows/amd64 darwin/arm64
+
+platforms: ## vet every module, with its tests, for 32 bits, numbers from the other end, Windows and macOS
+	@status=0; for platform in $(PLATFORMS); do for dir in $(MODULES); do \
+		(cd $$dir && CGO_ENABLED=0 GOOS=$${platform%/*} GOARCH=$${platform#*/} $(GO) vet ./...) || { echo "== $$platform: $$dir"; status=1; }; \
+	done; done; exit $$status
 
 # Pinned, so that a check gives the same result tomorrow.
 $(TOOLS)/govulncheck:

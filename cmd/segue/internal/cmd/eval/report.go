@@ -146,6 +146,9 @@ func (r *record) changes() [][]string {
 			case "cost":
 				return messages.Cost(mean).String()
 			}
+			if mean >= 100 {
+				return fmt.Sprintf("%.0f", mean)
+			}
 			return fmt.Sprintf("%.3g", mean)
 		}
 		rows = append(rows, []string{c.Variant, c.Measure, shown(c.Old), shown(c.New), fmt.Sprintf("%.2g", c.P), verdict})
