@@ -119,6 +119,8 @@ func TestRelease_tags(t *testing.T) {
 	}
 	_, err := with(t, dir, release("v0.1.0"))
 	require.NoError(t, err)
+	_, err = git(t.Context(), dir, "add", "-A") // the go.sum is new
+	require.NoError(t, err)
 	_, err = with(t, dir, release("v0.1.0"))
 	require.ErrorContains(t, err, "v0.1.0 is prepared, and not committed: commit it first")
 	commitAll(t, dir)
