@@ -255,7 +255,7 @@ func callID(n int) string { return "call_" + strconv.Itoa(n) }
 
 // ParseError says where a reply could not be read, and what was expected there.
 type ParseError struct {
-	Policy   string // name of the policy
+	Policy   string // name of the policy; "" if the problem is not one of a format
 	Offset   int    // in bytes of the text
 	Line     int    // from 1
 	Expected string // such as `a JSON object with "name" and "arguments"`
@@ -274,7 +274,11 @@ func (e *ParseError) complete(text string) {
 
 // Error includes the policy, the line and the offset.
 func (e *ParseError) Error() string {
-	text := fmt.Sprintf("markdownpolicy: %s: line %d (byte %d): expected %s", e.Policy, e.Line, e.Offset, e.Expected)
+	text := fmt.Sprintf("line %d (byte %d): expected %s", e.Line, e.Offset, e.Expected)
+	if e.Policy != "" {
+		text = e.Policy + ": " + text
+	}
+	text = "markdownpolicy: " + text
 	if e.Found != "" {
 		text += fmt.Sprintf(", found %q", e.Found)
 	}

@@ -138,3 +138,11 @@ func TestS2_9_WhatStandsTwiceInACall(t *testing.T) {
 	const within = `<tool_call>{"name":"a","arguments":{"x":1,"x":2}}</tool_call>`
 	require.Equal(t, parts(callPart("call_1", "a", `{"x":1,"x":2}`)), partsOf(t, markdownpolicy.Hermes, within), "what stands in the arguments is for the tool")
 }
+
+// The text of an error names the policy, if it is one of a policy.
+func TestParseError(t *testing.T) {
+	broken := markdownpolicy.ParseError{Policy: "xml", Line: 2, Offset: 9, Expected: "a call", Found: "x"}
+	require.EqualError(t, &broken, `markdownpolicy: xml: line 2 (byte 9): expected a call, found "x"`)
+	broken.Policy = ""
+	require.EqualError(t, &broken, `markdownpolicy: line 2 (byte 9): expected a call, found "x"`)
+}
