@@ -197,7 +197,7 @@ archives: $(GORELEASER) $(SBOM) manual ## build the archives of a release into d
 reproducible: ## build the archives in two clones, and compare the checksums of all that is in dist
 	@for clone in first second; do \
 		rm -rf build/$$clone && git clone -q . build/$$clone && $(MAKE) --no-print-directory -C build/$$clone TOOLS=$(TOOLS) archives >/dev/null || exit 1; \
-	done; cat build/first/dist/SHA256SUMS; cmp build/first/dist/SHA256SUMS build/second/dist/SHA256SUMS
+	done; cat build/first/dist/SHA256SUMS; cmp build/first/dist/SHA256SUMS build/second/dist/SHA256SUMS && rm -rf build/first build/second
 
 $(SBOM):
 	GOBIN=$(TOOLS) GOFLAGS=-buildvcs=false $(GO) install github.com/CycloneDX/cyclonedx-gomod/cmd/cyclonedx-gomod@v1.10.0
