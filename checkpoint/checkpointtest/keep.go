@@ -212,8 +212,8 @@ func valueRanges(p *pair) error {
 		if err := p.put(run, id, valueOf("range", size)); err != nil {
 			return err
 		}
-		for _, offset := range []int{-5, 0, 1, part - 2, part - 1, part, part + 1, 2*part - 1, 2 * part, 3 * part, size - 1, size, size + 1, 1 << 40} {
-			for _, length := range []int{-1, 0, 1, 2, part, part + 1, 2 * part, 1 << 40} {
+		for _, offset := range []int{-5, 0, 1, part - 2, part - 1, part, part + 1, 2*part - 1, 2 * part, 3 * part, size - 1, size, size + 1, 1 << 30} {
+			for _, length := range []int{-1, 0, 1, 2, part, part + 1, 2 * part, 1 << 30} {
 				if err := p.value(run, id, int64(offset), length); err != nil {
 					return err
 				}

@@ -2,6 +2,7 @@ package policyclient_test
 
 import (
 	"context"
+	"math"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -62,8 +63,8 @@ func TestCitations_outsideTheirText(t *testing.T) {
 		{URL: "before", Start: -2, End: 2},
 		{URL: "behind", Start: 0, End: 5},
 		{URL: "backwards", Start: 2, End: 1},
-		{URL: "far", Start: 1 << 62, End: 1<<62 + 1},
-		{URL: "least", Start: -1 << 63, End: -1 << 63},
+		{URL: "far", Start: math.MaxInt - 1, End: math.MaxInt},
+		{URL: "least", Start: math.MinInt, End: math.MinInt},
 	}
 	inner := &replies{message: messages.Assistant{Content: []messages.AssistantContent{
 		messages.Text{Text: "He"}, messages.Text{Text: "llo", Citations: odd}, messages.Text{Text: " world"},

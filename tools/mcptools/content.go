@@ -175,7 +175,7 @@ func (m *mapping) structured(v any) {
 	}
 	m.parts = append(m.parts, string(data))
 	if hasInexact(v) {
-		m.say("numbers above %d are not exact here", mostExact)
+		m.say("numbers above %d are not exact here", int64(mostExact))
 	}
 }
 

@@ -227,7 +227,7 @@ func (s *Scanner) value(c byte) bool {
 
 // enter enters a bracket.
 func (s *Scanner) enter(object bool) bool {
-	if limit := s.maxDepth; s.depth == MaxDepth || limit > 0 && s.depth == limit || s.pos >= math.MaxUint32 {
+	if limit := s.maxDepth; s.depth == MaxDepth || limit > 0 && s.depth == limit || uint64(s.pos) >= math.MaxUint32 {
 		return false
 	}
 	if s.depth/64 == len(s.kinds) {
@@ -263,7 +263,7 @@ func (s *Scanner) close() bool {
 		b.end = uint32(s.pos + 1)
 		s.open = int(b.within)
 	}
-	return s.pos < math.MaxUint32
+	return uint64(s.pos) < math.MaxUint32
 }
 
 // Valid reports whether a text is a valid JSON object or array, with or without blanks around it.
