@@ -122,7 +122,8 @@ func TestLeaks(t *testing.T) {
 	require.Less(t, int64(after.bytes)-int64(before.bytes), int64(256<<10), "of 1,000 runs")
 }
 
-// TestLeaks_process ends a segue whose tool is at work: nothing is left of it but its run.
+// TestLeaks_process ends a segue that asks its model and has an MCP server: nothing is left of it
+// but its run.
 func TestLeaks_process(t *testing.T) {
 	k := newKeptRun(t)
 	temporary := t.TempDir()
