@@ -157,7 +157,7 @@ release-check: $(TOOLS)/govulncheck $(TOOLS)/gorelease ## pack every module, ins
 
 PLATFORMS := linux/386 linux/s390x windows/amd64 darwin/arm64
 
-platforms: ## vet every module but internal/soak, with its tests, for 32 bits, numbers from the other end, Windows and macOS
+platforms: ## vet every module but internal/soak, with its tests, for 32 bits, big-endian, Windows and macOS
 	@status=0; for platform in $(PLATFORMS); do for dir in $(filter-out %/internal/soak,$(MODULES)); do \
 		(cd $$dir && CGO_ENABLED=0 GOOS=$${platform%/*} GOARCH=$${platform#*/} $(GO) vet ./...) || { echo "== $$platform: $$dir"; status=1; }; \
 	done; done; exit $$status
@@ -187,14 +187,14 @@ SNAPSHOT ?= --snapshot
 PACKED   := segue LICENSE README.md CHANGELOG.md man/man1/segue.1 man/man1/segue-run.1 \
 	completions/segue.bash completions/_segue completions/segue.fish completions/segue.ps1
 
-archives: $(GORELEASER) $(SBOM) manual ## build the archives of a release into dist, with a list of what is in each, and look into that of Linux
+archives: $(GORELEASER) $(SBOM) manual ## build the archives of a release into dist, with a list of the modules in each, and look into that of Linux
 	@PATH=$(TOOLS):$$PATH ARCHIVES=$(ARCHIVES) SOURCE_DATE=$$(git log -1 --format=%cI) SOURCE_DATE_EPOCH=$$(git log -1 --format=%ct) $(GORELEASER) release --clean $(SNAPSHOT)
 	@rm -rf dist/look && mkdir dist/look && tar -xzf dist/segue_*_linux_amd64.tar.gz -C dist/look --strip-components 1
 	@cd dist/look && for file in $(PACKED); do test -s $$file || { echo "the archive lacks $$file"; exit 1; }; done
 	@grep -q '"name": "github.com/looplab/fsm"' dist/segue_*_linux_amd64.cdx.json
 	@if [ "$$($(GO) env GOHOSTOS)/$$($(GO) env GOHOSTARCH)" = linux/amd64 ]; then dist/look/segue --version; fi
 
-reproducible: ## build the archives in two clones, and compare the checksums of all that is in dist
+reproducible: ## build the archives in two clones, and compare the checksums
 	@for clone in first second; do \
 		rm -rf build/$$clone && git clone -q . build/$$clone && $(MAKE) --no-print-directory -C build/$$clone TOOLS=$(TOOLS) archives >/dev/null || exit 1; \
 	done; cat build/first/dist/SHA256SUMS; cmp build/first/dist/SHA256SUMS build/second/dist/SHA256SUMS && rm -rf build/first build/second

@@ -274,11 +274,11 @@ func (e *ParseError) complete(text string) {
 
 // Error includes the policy, the line and the offset.
 func (e *ParseError) Error() string {
-	text := fmt.Sprintf("line %d (byte %d): expected %s", e.Line, e.Offset, e.Expected)
+	text := "markdownpolicy: "
 	if e.Policy != "" {
-		text = e.Policy + ": " + text
+		text += e.Policy + ": "
 	}
-	text = "markdownpolicy: " + text
+	text += fmt.Sprintf("line %d (byte %d): expected %s", e.Line, e.Offset, e.Expected)
 	if e.Found != "" {
 		text += fmt.Sprintf(", found %q", e.Found)
 	}

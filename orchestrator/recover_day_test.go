@@ -53,7 +53,7 @@ func TestRecover_day(t *testing.T) {
 			deleted, err := checkpoint.Prune(t.Context(), store, checkpoint.Retention{Ended: time.Second})
 			require.NoError(t, err)
 			require.Equal(t, 30, deleted)
-			clear(r.ends)
+			r.forget()
 			synctest.Wait()
 			runtime.GC()
 			runtime.GC()

@@ -64,6 +64,13 @@ func (r *recovering) end(run string) machine.RunFinished {
 	return r.ends[checkpoint.Key{Run: run}]
 }
 
+// forget drops the events that are kept.
+func (r *recovering) forget() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	clear(r.ends)
+}
+
 func headOf(t *testing.T, store checkpoint.Store, run string) checkpoint.Head {
 	t.Helper()
 	h, err := store.Head(t.Context(), checkpoint.Key{Run: run})

@@ -30,7 +30,7 @@ func evaluated(t *testing.T, folder string, args ...string) (code int, stdout, s
 			answer = "41, as far as I know"
 		}
 		w.Header().Set("Content-Type", "application/json")
-		fmt.Fprintf(w, `{"choices":[{"index":0,"message":{"role":"assistant","content":%q},"finish_reason":"stop"}],"usage":{"prompt_tokens":9,"completion_tokens":1,"total_tokens":10}}`, answer)
+		fmt.Fprintf(w, `{"choices":[{"index":0,"message":{"role":"assistant","content":%q},"finish_reason":"stop"}],"usage":{"prompt_tokens":1799,"completion_tokens":1,"total_tokens":1800}}`, answer)
 	}))
 	model.Config.SetKeepAlivesEnabled(false)
 	model.Start()
@@ -58,6 +58,7 @@ func TestEval_against(t *testing.T) {
 	code, stdout, _ := evaluated(t, folder, suite, "--against", "last")
 	require.Equal(t, cli.ExitDone, code)
 	require.Regexp(t, `default +pass +100 % +100 % +1 +no difference`, stdout)
+	require.Regexp(t, `default +tokens +1800 +1800 +1 +no difference`, stdout)
 	code, stdout, stderr = evaluated(t, folder, suite, "--against", "last", "--system", "Be wrong.")
 	require.Equal(t, cli.ExitFailed, code)
 	require.Regexp(t, `default +pass +100 % +0 % +0\.0\d+ +worse, more than allowed`, stdout)

@@ -89,7 +89,8 @@ func (s *session) release(ctx context.Context, v string, on time.Time) error {
 	return s.copyBack(ctx)
 }
 
-// tag tags the last commit of the working tree for each module, or makes no tag.
+// tag tags the last commit of the working tree for each module. It makes no tag if another commit
+// has one of them. If it is cut off, the next call makes those that are missing.
 func (s *session) tag(ctx context.Context, v string) error {
 	repository := command{dir: s.source, env: os.Environ()}
 	open, err := repository.run(ctx, "git", "status", "--porcelain", "--untracked-files=no")
@@ -107,10 +108,15 @@ func (s *session) tag(ctx context.Context, v string) error {
 	if err != nil {
 		return err
 	}
-	if made != "" {
-		return fmt.Errorf("release: %s is tagged already: %s", v, strings.Join(strings.Fields(made), " "))
+	here, err := repository.run(ctx, "git", "tag", "--points-at", "HEAD")
+	if err != nil {
+		return err
 	}
-	for _, name := range tags {
+	isHere := func(name string) bool { return slices.Contains(strings.Fields(here), name) }
+	if elsewhere := slices.DeleteFunc(strings.Fields(made), isHere); len(elsewhere) > 0 {
+		return fmt.Errorf("release: %s is the tag of another commit: give a newer version", strings.Join(elsewhere, ", "))
+	}
+	for _, name := range slices.DeleteFunc(slices.Clone(tags), isHere) {
 		if _, err := repository.run(ctx, "git", "tag", "-a", "-m", name, name); err != nil {
 			return err
 		}

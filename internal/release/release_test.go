@@ -105,7 +105,8 @@ func TestRelease_packsWhatItPrepared(t *testing.T) {
 	require.NoError(t, err, "between releases a checksum is that of the last one")
 }
 
-// Tags are made once, all or none, of what is prepared and committed.
+// What is prepared and committed is tagged. Tags that are missing are made later, and those of
+// another commit are left alone.
 func TestRelease_tags(t *testing.T) {
 	dir := tinyWorkspace(t)
 	for _, who := range []string{"AUTHOR", "COMMITTER"} {
@@ -128,8 +129,19 @@ func TestRelease_tags(t *testing.T) {
 	_, err = with(t, dir, release("v0.1.0"))
 	require.NoError(t, err)
 	require.Equal(t, "cmd/tiny/v0.1.0\nv0.1.0\n", tags())
+	_, err = git(t.Context(), dir, "tag", "-d", "v0.1.0")
+	require.NoError(t, err)
 	_, err = with(t, dir, release("v0.1.0"))
-	require.ErrorContains(t, err, "v0.1.0 is tagged already: cmd/tiny/v0.1.0 v0.1.0")
+	require.NoError(t, err)
+	require.Equal(t, "cmd/tiny/v0.1.0\nv0.1.0\n", tags())
+	write(t, dir, map[string]string{"a.txt": "later"})
+	commitAll(t, dir)
+	_, err = with(t, dir, release("v0.1.0"))
+	require.NoError(t, err, "the checksums are others")
+	commitAll(t, dir)
+	_, err = with(t, dir, release("v0.1.0"))
+	require.ErrorContains(t, err, "cmd/tiny/v0.1.0, v0.1.0 is the tag of another commit: give a newer version")
+	require.Empty(t, tags())
 }
 
 // The modules that go fetches with the checksums of the release are the packed ones.
