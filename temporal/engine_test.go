@@ -5,6 +5,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
 	"testing"
 	"time"
 
@@ -19,6 +22,7 @@ import (
 	"github.com/segue-go/segue/llmclient/scripted"
 	"github.com/segue-go/segue/machine"
 	"github.com/segue-go/segue/orchestrator"
+	"github.com/segue-go/segue/orchestrator/sse"
 	"github.com/segue-go/segue/strategy"
 	"github.com/segue-go/segue/strategy/completetask"
 )
@@ -57,7 +61,8 @@ func history(t *testing.T, c client.Client, key checkpoint.Key) (status enums.Wo
 	}
 }
 
-// A web handler answers while no worker is there; the next worker goes on with the run.
+// A web handler answers while no worker is there; the next worker goes on with the run. A page that
+// follows it by server-sent events from another process sees all of that.
 func TestAnswer_overARestart(t *testing.T) {
 	s := &scene{store: new(checkpoint.Memory)}
 	e := s.engine(t, connect(t))
@@ -69,16 +74,39 @@ func TestAnswer_overARestart(t *testing.T) {
 	state, err := e.Query(soon(t), key)
 	require.NoError(t, err)
 	require.Equal(t, []string{w.ID}, state.Waits)
+	page := follow(t, s.engine(t, e.Client), key)
 	stop()
 	require.NoError(t, e.Answer(soon(t), key, machine.Reply{WaitID: w.ID, Approve: true}))
 	work(t, s.engine(t, e.Client))
 	res, err := e.Result(soon(t), key)
 	require.NoError(t, err)
 	require.Equal(t, machine.StatusDone, res.Status)
+	seen := waittest.Receive(t, page)
+	for _, name := range []string{"run_started", "wait_started", "wait_ended", "tool_finished", "run_finished"} {
+		require.Contains(t, seen, "event: "+name+"\n")
+	}
 	keep(t, e.Client, key, "answer")
 	require.NoError(t, e.Answer(soon(t), key, machine.Reply{WaitID: w.ID, Approve: true}), "it was taken")
 	_, ok := errors.AsType[*machine.ReplyError](e.Answer(soon(t), key, machine.Reply{WaitID: w.ID}))
 	require.True(t, ok, "the run has ended")
+}
+
+// follow follows a run over HTTP, and returns what comes until its end.
+func follow(t *testing.T, e *Engine, key checkpoint.Key) <-chan string {
+	t.Helper()
+	handler, err := sse.New(sse.Config{Follow: e.Orchestrator, Authorize: func(*http.Request, string) error { return nil }})
+	require.NoError(t, err)
+	web := httptest.NewServer(handler)
+	t.Cleanup(web.Close)
+	res, err := web.Client().Get(web.URL + "?run=" + key.Run)
+	require.NoError(t, err)
+	page := make(chan string, 1)
+	go func() {
+		defer res.Body.Close()
+		text, _ := io.ReadAll(res.Body)
+		page <- string(text)
+	}()
+	return page
 }
 
 // The first answer to a wait counts, and whoever comes second is told so.
