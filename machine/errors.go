@@ -143,7 +143,8 @@ type LimitError struct {
 	Max   int64  // in the unit of that field: millionths of a dollar for "cost", nanoseconds for "duration"
 }
 
-// Error names the limit.
+// Error names the frame and the limit. It does not name the run: a parent may tell it to a model, and
+// a fork of the run, which has another name, must come to the same.
 func (e *LimitError) Error() string {
 	most := fmt.Sprintf("%d %s", e.Max, e.Limit)
 	switch e.Limit {
@@ -152,7 +153,7 @@ func (e *LimitError) Error() string {
 	case limitNames[duration]:
 		most = time.Duration(e.Max).String()
 	}
-	return fmt.Sprintf("machine: run %s frame %s: the limit of %s is reached", e.Run, e.Frame, most)
+	return fmt.Sprintf("machine: frame %s: the limit of %s is reached", e.Frame, most)
 }
 
 // ConfigError says which field of a [Config] or a [Started] is invalid, and why.
@@ -180,9 +181,9 @@ type StrategyError struct {
 	Err      error // the cause, such as a *messages.LawError; may be nil
 }
 
-// Error names the frame, the strategy and the method.
+// Error names the frame, the strategy and the method, and not the run, as that of a [LimitError].
 func (e *StrategyError) Error() string {
-	text := fmt.Sprintf("machine: run %s frame %s: strategy %q: %s %s", e.Run, e.Frame, e.Strategy, e.Method, e.Problem)
+	text := fmt.Sprintf("machine: frame %s: strategy %q: %s %s", e.Frame, e.Strategy, e.Method, e.Problem)
 	if e.Err != nil {
 		text += ": " + e.Err.Error()
 	}

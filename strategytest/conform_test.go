@@ -130,7 +130,7 @@ func TestCheck_finds(t *testing.T) {
 	for flaw, want := range map[string]string{
 		"shares itself":     "its factory returned the same twice",
 		"shares a counter":  "the same answers give the same steps: after []: the second time it asks for #1 model",
-		"panics":            "after [#1 cut off text]: frame 0 of \"subject\": machine: run explored frame 0: strategy \"subject\": ProcessAPIResponse failed: panicked with a string: oops",
+		"panics":            "after [#1 cut off text]: frame 0 of \"subject\": machine: frame 0: strategy \"subject\": ProcessAPIResponse failed: panicked with a string: oops",
 		"takes anything":    "while execute_tools is open it took an answer to get_chat_completion",
 		"changes a request": "a step does not change after it was returned: after [#1 unknown call]",
 		"trims in place":    "a step does not change after it was returned: after [#1 unknown call]",

@@ -308,9 +308,9 @@ func TestDebate(t *testing.T) {
 			`it goes on for ever if it meets nothing but "child failed": judging -> judging`},
 		{bug: bugSnapshot, want: `in a restored strategy, rounds: [{"pro":"tool output","con":"tool output"}] became null; `},
 		{bug: bugLimit, want: `frame 0 of "subject" gives "judge" no limit on model_calls, and its Bounds say 5`},
-		{bug: bugNil, want: `#4/1/1 says no]: frame 0 of "subject": machine: run explored frame 0: strategy "subject": ProcessToolResults returned no step`},
+		{bug: bugNil, want: `#4/1/1 says no]: frame 0 of "subject": machine: frame 0: strategy "subject": ProcessToolResults returned no step`},
 		{bug: bugNonsense, want: `it goes on for ever if it meets nothing but "nothing": wording -> wording`},
-		{bug: bugNoCalls, want: `#2/1 tool failed, #2/2 tool failed]: frame 0 of "subject": machine: run explored frame 0: strategy "subject": ExecuteTools holds no calls`},
+		{bug: bugNoCalls, want: `#2/1 tool failed, #2/2 tool failed]: frame 0 of "subject": machine: frame 0: strategy "subject": ExecuteTools holds no calls`},
 		{bug: bugConfirmed, query: unconfirmed, want: "never: no: after [#1 words a motion, #2/1 tool ok, #2/2 tool ok, #3 child empty, #4 child result]: it holds"},
 		{bug: bugLost, query: unheard, want: "never: no: after [#1 words a motion, #2/1 tool ok, #2/2 tool failed]: it holds"},
 	} {

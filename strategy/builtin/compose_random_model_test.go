@@ -308,7 +308,7 @@ func oneStep(s stepagent.Step) stepagent.StepResult {
 
 // composedTools are the tools of compositions, without agents.
 var composedTools = []tools.Tool{
-	tools.NewRaw(tools.Definition{Name: "look", ReadOnly: true}, func(_ context.Context, args string) (string, error) { return "it is " + args, nil }),
+	tools.NewRaw(tools.Definition{Name: "look", ReadOnly: true}, looked),
 	tools.NewRaw(tools.Definition{Name: "fails"}, func(context.Context, string) (string, error) { return "half", errors.New("the disk is full") }),
 	tools.NewRaw(tools.Definition{Name: "panics"}, func(context.Context, string) (string, error) { panic("at the disco") }),
 	tools.NewRaw(tools.Definition{Name: "garbles", Sequential: true}, func(context.Context, string) (string, error) { return "\xff\x00" + strings.Repeat("y", 9000), nil }),
@@ -322,13 +322,20 @@ var composedTools = []tools.Tool{
 	tools.NewRaw(tools.Definition{Name: "suspends", Idempotent: true}, suspended),
 }
 
+// looked says what it was asked.
+func looked(_ context.Context, args string) (string, error) { return "it is " + brief(args), nil }
+
+// brief cuts what a tool repeats: a loop gives a part what it has said before, and JSON in JSON
+// doubles its escapes each time.
+func brief(args string) string { return args[:min(len(args), 100)] }
+
 // suspended suspends its call, and goes on with the answer: like the tool of a server that asks.
 func suspended(ctx context.Context, args string) (string, error) {
 	r, ok := tools.Resumed(ctx)
 	if !ok {
 		return "", tools.Suspend(ctx, json.RawMessage(`{"asked":true}`), tools.Question{Text: "Really?"})
 	}
-	return "as you say: " + r.Answers[0].Text + " " + args, nil
+	return "as you say: " + r.Answers[0].Text + " " + brief(args), nil
 }
 
 // before is an earlier conversation.

@@ -44,7 +44,7 @@ var (
 	inside    = regexp.MustCompile(`(: |; |\(|\n)((` + strings.Join(named, "|") + `): )+`)
 	waited    = regexp.MustCompile(`, retry after [\w.]+`) // the command says it in words of its own
 	field     = regexp.MustCompile(`^BaseURL: `)           // whose text says which address it is about
-	root      = regexp.MustCompile(`^run \S+ frame 0: `)
+	root      = regexp.MustCompile(`^frame 0: `)
 	parsed    = regexp.MustCompile(`strconv\.(\w+): parsing ("(?:[^"\\]|\\.)*"): (invalid syntax|value out of range)`)
 )
 
