@@ -101,10 +101,8 @@ func TestConfigShow_docs(t *testing.T) {
 	example, rest, _ := strings.Cut(rest, "```")
 	_, rest, ok = strings.Cut(rest, "$ SEGUE_SYSTEM='You are brief.' segue config show --origin -P draft --max-steps 5\n")
 	require.True(t, ok)
-	want, _, _ := strings.Cut(rest, "```")
+	want, _, _ := strings.Cut(rest, "…\n```")
 	t.Chdir(t.TempDir())
-	here, err := os.Getwd()
-	require.NoError(t, err)
 	require.NoError(t, os.WriteFile("segue.yaml", []byte(example), 0o600))
 	env := map[string]string{"SEGUE_SYSTEM": "You are brief.", "SEGUE_CONFIG": "segue.yaml"}
 	var stdout, stderr bytes.Buffer
@@ -117,5 +115,5 @@ func TestConfigShow_docs(t *testing.T) {
 		}
 		return strings.Join(lines, "\n")
 	}
-	require.Equal(t, words(strings.ReplaceAll(want, "/home/ada/plans", here)), words(stdout.String()))
+	require.True(t, strings.HasPrefix(words(stdout.String()), words(want)+"\n"), stdout.String())
 }

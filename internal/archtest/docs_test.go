@@ -47,7 +47,7 @@ var taught = map[string][]string{
 	"docs/tools.md":      {"toolbox/main.go"},
 	"docs/models.md":     {"models/main.go", "fallback/main.go", "policy/main.go"},
 	"docs/chat.md":       {"chat/main.go"},
-	"docs/web.md":        {"approval/main.go", "chatserver/main.go"},
+	"docs/web.md":        {"approval/main.go"},
 	"docs/testing.md":    {"testing/agent.go", "testing/agent_test.go"},
 	"docs/evaluation.md": {"evaluation/guide_test.go"},
 
