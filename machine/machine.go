@@ -27,9 +27,9 @@ type Config struct {
 	Parallel   int                // most effects in progress at once, without questions to people; 0: 8
 	MaxResult  int                // maximum size of an agent's result in bytes, the rest is cut; 0: 256 KiB; negative: no maximum
 
-	// Repeats is how often a model may make the same call again: with the same arguments, as JSON,
-	// while it has the same result and nothing is new. Each result that is the same has
-	// [messages.ReasonSame], and a further call is not made: its result has
+	// Repeats is how often a model may make the same call, the first time included: with the same
+	// arguments, as JSON, while it has the same result and nothing is new. Each result that is the
+	// same has [messages.ReasonSame], and a further call is not made: its result has
 	// [messages.ReasonRepetition]. New is a call that is not read-only, a reply of a person, and a
 	// note; a tool that is Repeatable is left out. 0: 2; negative: any number.
 	Repeats int

@@ -62,9 +62,8 @@ type Started struct {
 	Namespace string            `json:"namespace,omitempty"` // the tenant of the run, if one store holds runs of several tenants
 	Origin    *Origin           `json:"origin,omitempty"`    // the run that this one was made from
 
-	// Repeats is how often a model may make the same call again while it has the same result and
-	// nothing is new, see [Config]. 0, as in journals of earlier releases, and negative: any
-	// number.
+	// Repeats is how often a model may make the same call while it has the same result and nothing
+	// is new, see [Config]. 0, as in journals of earlier releases, and negative: any number.
 	Repeats int `json:"repeats,omitempty"`
 
 	// Conclude says that calls beyond a limit of tool calls are answered once, so that the strategy

@@ -130,12 +130,12 @@ type Config struct {
 	// there are made, as it says in the package comment.
 	KeepTextCalls bool
 
-	// Repeats is how often a model may make the same call of a tool again while it has the same
-	// result and nothing is new: a call that is not read-only, a reply of a person, a note. The
-	// model is told that the result is the same. A further call is not made: the strategies of this
-	// library ask the model for an answer then, and end with the code delegation.CodeRepetition. A
-	// tool for which repeating is right says so by tools.Definition.Repeatable. 0: 2; negative: any
-	// number.
+	// Repeats is how often a model may make the same call of a tool, the first time included, while
+	// it has the same result and nothing is new: a call that is not read-only, a reply of a person,
+	// a note. The model is told that the result is the same. A further call is not made: the
+	// strategies of this library ask the model for an answer then, and end with the code
+	// delegation.CodeRepetition. A tool for which repeating is right says so by
+	// tools.Definition.Repeatable. 0: 2; negative: any number.
 	Repeats int
 
 	Parallel      int // most model calls, tool calls and remote delegations of a run at once; 0: 8; negative: any number
