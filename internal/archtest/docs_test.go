@@ -135,7 +135,7 @@ func TestPages_programs(t *testing.T) {
 			}
 		}
 	}
-	require.Greater(t, len(places), 20)
+	require.Greater(t, len(places), 15)
 	list, err := json.Marshal(map[string]any{"Replace": overlay})
 	require.NoError(t, err)
 	overlayFile := filepath.Join(dir, "overlay.json")
