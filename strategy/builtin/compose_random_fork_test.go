@@ -17,9 +17,9 @@ func (w *composed) replayAndFork(told int) {
 	ctx, cancel := context.WithCancel(context.WithValue(context.Background(), caseKey{}, w))
 	defer cancel()
 	w.stop, w.Fails = func() {}, 0 // the run has ended
-	asked, billed, usage := w.asked, w.billed, w.usage
-	w.asked, w.billed, w.usage = 0, 0, messages.Usage{} // the fork counts anew
-	defer func() { w.asked, w.billed, w.usage = asked, billed, usage }()
+	asked, billed, hidden, usage := w.asked, w.billed, w.hidden, w.usage
+	w.asked, w.billed, w.hidden, w.usage = 0, 0, 0, messages.Usage{} // the fork counts anew
+	defer func() { w.asked, w.billed, w.hidden, w.usage = asked, billed, hidden, usage }()
 	key := checkpoint.Key{Run: composedRun}
 	var again []string
 	for e, err := range w.o.Replay(ctx, key) {

@@ -31,6 +31,7 @@ type babble struct {
 	called int            // that, and the number of tool calls
 	offers bool           // one of them offered an agent
 	billed int            // these requests, and the attempts hidden behind them
+	hidden int            // requests by schema after a reply that left a call in its text: of branches they may exceed the limit
 	usage  messages.Usage // the usage of all of them
 	broken []string
 }
@@ -73,7 +74,10 @@ func (b *babble) begin(req *llmclient.Request) {
 	if b.asked == b.Stop {
 		b.stop()
 	}
-	if b.asked > b.Limits.ModelCalls && !again {
+	if b.fans && req.Schema != nil && req.Schema.Name == "reply" {
+		b.hidden++
+	}
+	if b.asked-b.hidden > b.Limits.ModelCalls && !again {
 		b.broken = append(b.broken, fmt.Sprintf("%d requests are made, and %d is the limit", b.asked, b.Limits.ModelCalls))
 	}
 	if !b.fans && !again && b.billed >= b.Limits.ModelCalls {
