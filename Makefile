@@ -89,14 +89,14 @@ temporal-test: ## test the module temporal against a Temporal server from PyPI, 
 	SEGUE_TEST_TEMPORAL=$(TEMPORAL) $(GO) test -count 1 -p 1 -timeout 60m $(if $(SHORT),-short) -v ./temporal ./temporal/cmd/segue-worker
 
 # The packages with properties of whole runs, which do less in make test; the race detector would slow them down tenfold.
-PROVE  ?= $(if $(SHORT),1000,10000)
+PROVE  ?= $(if $(SHORT),300,10000)
 PROVEN  = $(filter-out ./internal/prove/ ./internal/archtest/ ./cmd/segue/,$(sort $(dir $(shell grep -rlE --include='*_test.go' 'internal/prove"|strategytest[.]Ways' .))))
 # What explorations try on one path besides what goes well: see TestExplore.
 ODD    ?= $(if $(SHORT),1,2)
 
-prove: postgres ## hold the properties of whole runs against PROVE=n cases; SHORT=1 for fewer
+prove: postgres ## hold the properties of whole runs against PROVE=n cases; SHORT=1 for fewer, and without the command
 	@SEGUE_PROVE=$(PROVE) SEGUE_EXPLORE=$(ODD) $(GO) test -count 1 -timeout 120m $(PROVEN)
-	@cd cmd/segue && SEGUE_PROVE=$(PROVE) $(FAST) $(GO) test -count 1 $(RACE) .
+	@[ -n "$(SHORT)" ] || { cd cmd/segue && SEGUE_PROVE=$(PROVE) $(FAST) $(GO) test -count 1 $(RACE) .; }
 
 breaks: ## break the library as scenarios.md, durability-guards.md and proof.md in docs/internal say, and hold the tests to fail
 	@SEGUE_BREAK=1 $(GO) test -count 1 -timeout 60m ./internal/archtest
