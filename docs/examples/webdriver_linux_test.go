@@ -41,7 +41,12 @@ func newBrowser(t *testing.T) *browser {
 			"install the packages chromium and chromium-driver of Debian, or any Chrome with its ChromeDriver")
 	}
 	home := t.TempDir()
-	b := &browser{t: t, session: startDriver(t, driver, home) + "/session"}
+	address, said := "", ""
+	for try := 0; try < 5 && address == ""; try++ {
+		address, said = startDriver(t, driver, home)
+	}
+	require.NotEmpty(t, address, "chromedriver does not start: %s", said)
+	b := &browser{t: t, session: address + "/session"}
 	args := []string{
 		"--headless=new", "--user-data-dir=" + filepath.Join(home, "data"),
 		"--no-sandbox",            // which root and containers cannot have; the only page is ours
@@ -60,8 +65,9 @@ func newBrowser(t *testing.T) *browser {
 	return b
 }
 
-// startDriver starts a chromedriver with a home of its own, and returns its address.
-func startDriver(t *testing.T, driver, home string) string {
+// startDriver starts a chromedriver with a home of its own, and returns its address; "" and what it
+// said if it ends. It does if the port that it was given for IPv6 is in use for IPv4.
+func startDriver(t *testing.T, driver, home string) (address, said string) {
 	t.Helper()
 	cmd := exec.Command(driver, "--port=0")
 	cmd.Dir = home
@@ -78,15 +84,13 @@ func startDriver(t *testing.T, driver, home string) string {
 		_ = out.Close()
 		noneIsLeft(t, cmd.Process.Pid, home)
 	})
-	lines, said := bufio.NewScanner(out), ""
-	for lines.Scan() {
+	for lines := bufio.NewScanner(out); lines.Scan(); {
 		said += lines.Text() + "\n"
 		if port := startedOn.FindStringSubmatch(lines.Text()); port != nil {
-			return "http://127.0.0.1:" + port[1]
+			return "http://127.0.0.1:" + port[1], said
 		}
 	}
-	require.Fail(t, "chromedriver does not start", said)
-	return ""
+	return "", said
 }
 
 var startedOn = regexp.MustCompile(`started successfully on port (\d+)`)
