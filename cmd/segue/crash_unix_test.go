@@ -140,6 +140,21 @@ func TestResume_last(t *testing.T) {
 	require.Equal(t, "All done.\n", stdout.String())
 }
 
+// says makes a turn of a chat, in a process of its own, and returns what the model was asked.
+func (k *keptRun) says(session, text string) (asked string) {
+	k.t.Helper()
+	cmd := exec.CommandContext(k.t.Context(), "segue", "chat", "--session", session, "--base-url", k.model.URL, "--output", "jsonl")
+	cmd.Env = append(os.Environ(), "GORACE="+noSleep, "OPENAI_API_KEY="+canary, "XDG_STATE_HOME="+k.home)
+	cmd.Stdin = strings.NewReader(text + "\n")
+	var out bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &out
+	require.NoError(k.t, cmd.Start())
+	asked = waittest.Receive(k.t, k.model.asked)
+	k.model.replies <- isDone
+	require.Zero(k.t, codeOf(k.t, waittest.Exit(k.t, cmd)), out.String())
+	return asked
+}
+
 // keepsNo looks for a text in the bytes of all files that are kept.
 func (k *keptRun) keepsNo(secret string) {
 	k.t.Helper()

@@ -1,10 +1,8 @@
 package main
 
 import (
-	"bytes"
 	"encoding/json"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -73,19 +71,4 @@ func TestDay(t *testing.T) {
 	cmd, stdout, stderr = k.command("sessions", "show", "day")
 	k.ends(cmd, stderr, cli.ExitDone)
 	require.Equal(t, 2, strings.Count(stdout.String(), ", run "), stdout.String())
-}
-
-// says makes a turn of a chat, in a process of its own, and returns what the model was asked.
-func (k *keptRun) says(session, text string) (asked string) {
-	k.t.Helper()
-	cmd := exec.CommandContext(k.t.Context(), "segue", "chat", "--session", session, "--base-url", k.model.URL, "--output", "jsonl")
-	cmd.Env = append(os.Environ(), "GORACE="+noSleep, "OPENAI_API_KEY="+canary, "XDG_STATE_HOME="+k.home)
-	cmd.Stdin = strings.NewReader(text + "\n")
-	var out bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &out, &out
-	require.NoError(k.t, cmd.Start())
-	asked = waittest.Receive(k.t, k.model.asked)
-	k.model.replies <- isDone
-	require.Zero(k.t, codeOf(k.t, waittest.Exit(k.t, cmd)), out.String())
-	return asked
 }
