@@ -143,8 +143,8 @@ type LimitError struct {
 	Max   int64  // in the unit of that field: millionths of a dollar for "cost", nanoseconds for "duration"
 }
 
-// Error names the frame and the limit. It does not name the run: a parent may tell it to a model, and
-// a fork of the run, which has another name, must come to the same.
+// Error names the frame and the limit. It does not name the run: a parent may tell the text to a
+// model, and a fork of the run, which has another name, must ask the model in the same words.
 func (e *LimitError) Error() string {
 	most := fmt.Sprintf("%d %s", e.Max, e.Limit)
 	switch e.Limit {
@@ -181,7 +181,8 @@ type StrategyError struct {
 	Err      error // the cause, such as a *messages.LawError; may be nil
 }
 
-// Error names the frame, the strategy and the method, and not the run, as that of a [LimitError].
+// Error names the frame, the strategy and the method. It does not name the run, for the reason of
+// [LimitError.Error].
 func (e *StrategyError) Error() string {
 	text := fmt.Sprintf("machine: frame %s: strategy %q: %s %s", e.Frame, e.Strategy, e.Method, e.Problem)
 	if e.Err != nil {

@@ -112,26 +112,6 @@ func TestFork_editedInputAndReply(t *testing.T) {
 	require.Len(t, model.Requests(), 2)
 }
 
-// A fork that is told the same asks a model the same, as its own name is in no text that a model is
-// told: not in that of a limit which an agent has reached.
-func TestFork_asksTheSame(t *testing.T) {
-	store := new(checkpoint.Memory)
-	looks := scripted.Calls(scripted.Call("look", "{}", "1"))
-	asks := scripted.Calls(scripted.Call("sub", `{"goal":"look"}`, "1"))
-	model := scripted.New(asks, looks, scripted.Text("old"), asks, looks, scripted.Text("new"))
-	sub := orchestrator.AgentTool(orchestrator.Agent{
-		Definition: tools.Definition{Name: "sub"}, Strategy: "solve", Tools: []string{"look"}, Limits: delegation.Limits{ModelCalls: 1},
-	})
-	o := solver(t, model, stored(store), with(echo("look"), sub))
-	require.Equal(t, "old", ran(t, o, task("go")).Output.Text())
-
-	fork(t, o, runs.ForkConfig{From: checkpoint.Key{Run: "r"}, At: 1, Run: "another"})
-	require.Equal(t, "new", goOn(t, o, "another").Output.Text())
-	requests := model.Requests()
-	require.Contains(t, requests[2].Messages.Last().(messages.Tool).Output, "the limit of 1 model_calls is reached")
-	require.Equal(t, requests[2].Messages, requests[5].Messages)
-}
-
 // A fork carries no approvals: a call that was approved and has no result by then is asked about
 // again, under an id of its own. One that has its result is history.
 func TestFork_carriesNoApprovals(t *testing.T) {

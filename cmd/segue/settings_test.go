@@ -101,7 +101,8 @@ func TestConfigShow_docs(t *testing.T) {
 	example, rest, _ := strings.Cut(rest, "```")
 	_, rest, ok = strings.Cut(rest, "$ SEGUE_SYSTEM='You are brief.' segue config show --origin -P draft --max-steps 5\n")
 	require.True(t, ok)
-	want, _, _ := strings.Cut(rest, "…\n```")
+	want, _, ok := strings.Cut(rest, "…\n```")
+	require.True(t, ok)
 	t.Chdir(t.TempDir())
 	require.NoError(t, os.WriteFile("segue.yaml", []byte(example), 0o600))
 	env := map[string]string{"SEGUE_SYSTEM": "You are brief.", "SEGUE_CONFIG": "segue.yaml"}

@@ -57,9 +57,19 @@ func (w *composed) records() int {
 	return head.Last
 }
 
-// goOnWithFork resumes a fork, and holds its end against the laws.
+// goOnWithFork resumes a fork, and holds its end against the laws. What a model is asked depends on
+// no name of a run, so the fork asks in the same words.
 func (w *composed) goOnWithFork(ctx context.Context, fork checkpoint.Head) {
-	res, err := orchestrator.Collect(w.o.Resume(ctx, orchestrator.Resumption{Run: fork.Key.Run, Unknown: machine.UnknownTell}))
+	res, err := orchestrator.Collect(func(yield func(machine.Event, error) bool) {
+		for e, err := range w.o.Resume(ctx, orchestrator.Resumption{Run: fork.Key.Run, Unknown: machine.UnknownTell}) {
+			if d, ok := e.Detail.(machine.Drifted); ok {
+				w.blame("the fork has drifted: %s", d.What)
+			}
+			if !yield(e, err) {
+				return
+			}
+		}
+	})
 	if res.Run == "" {
 		w.blame("the fork at record %d cannot go on: %v", fork.Header.Origin.Record, err)
 		return

@@ -31,7 +31,7 @@ type babble struct {
 	called int            // that, and the number of tool calls
 	offers bool           // one of them offered an agent
 	billed int            // these requests, and the attempts hidden behind them
-	hidden int            // requests by schema after a reply that left a call in its text: of branches they may exceed the limit
+	hidden int            // those by schema after a call left in a text, see begin
 	usage  messages.Usage // the usage of all of them
 	broken []string
 }
@@ -74,6 +74,7 @@ func (b *babble) begin(req *llmclient.Request) {
 	if b.asked == b.Stop {
 		b.stop()
 	}
+	// Branches that ask at the same time do not know of each other's second requests.
 	if b.fans && req.Schema != nil && req.Schema.Name == "reply" {
 		b.hidden++
 	}

@@ -20,7 +20,8 @@ func rewriting() bool { return flag.Lookup("rewrite").Value.String() == "true" }
 // with the defects of docs/internal/proof.md, and holds each of these laws to find one alone.
 var ofDefects = []string{explore.Limits, explore.StoppedRun, explore.Decoded, explore.Taint, explore.Allowed, explore.Refused}
 
-// Every law is broken by somebody, and alone; docs/internal/proof.md says by how many and names one.
+// Every law is broken by somebody, and alone; docs/internal/proof.md counts who breaks it, and
+// names one.
 func TestBroken_page(t *testing.T) {
 	caught := map[string][]string{}
 	names := map[string]bool{}

@@ -39,7 +39,7 @@ type Offer struct {
 	ToolName    string           // the name that a model sees
 	Definition  tools.Definition // as a run gets it; of a tool that is left out only what is known
 	Hints       Hints            // what the server says about the tool, believed or not
-	Fingerprint string           // of the name, the title, the description, the schemas and the hints, for [Pins]
+	Fingerprint string           // of name, title, description, schemas and hints, for [Pins]
 	Pin         Pin              // how the definition compares with Config.Pinned
 	LeftOut     string           // why the tool is not among Tools; "" means that it is
 
