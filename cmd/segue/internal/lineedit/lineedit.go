@@ -82,18 +82,23 @@ func New(cfg Config) *Editor {
 	a.CharLimit, a.MaxWidth, a.MaxContentHeight, a.DynamicHeight = 0, 0, 1<<30, true
 	a.KeyMap.Paste.SetEnabled(false)
 	a.KeyMap.InsertNewline.SetEnabled(false)
-	a.SetPromptFunc(len(cfg.Prompt), func(at textarea.PromptInfo) string {
+	e.prompt(len(cfg.Prompt))
+	a.Focus()
+	return e
+}
+
+// prompt has the prompts shown, which take so many columns.
+func (e *Editor) prompt(columns int) {
+	e.area.SetPromptFunc(columns, func(at textarea.PromptInfo) string {
 		switch {
 		case at.LineNumber == 0:
-			return cfg.Prompt
-		case strings.Contains(a.Value(), "\n"):
-			return cfg.More
+			return e.cfg.Prompt
+		case strings.Contains(e.area.Value(), "\n"):
+			return e.cfg.More
 		default:
 			return ""
 		}
 	})
-	a.Focus()
-	return e
 }
 
 // Edit has a text edited that begins like this, and returns it as far as it was typed. The error is

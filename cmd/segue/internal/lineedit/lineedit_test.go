@@ -118,9 +118,11 @@ func TestEdit_ends(t *testing.T) {
 // the terminal, and all of it when it is complete.
 func TestEdit_shown(t *testing.T) {
 	for _, tt := range []struct{ keys, want string }{
-		{"one two three four five", "> one two three four\n  five\n"},
+		{"one two three four five", "> one two three\n  four five\n"},
 		{"one\x1b\rtwo", "> one\n. two\n"},
 		{"日本語の文字を端末で\u202e折り返す", "> 日本語の文字を端末\n  で折り返す\n"},
+		{"an_odd_long_word_日本", "> an_odd_long_word_日\n  本\n"},
+		{"an_even_long_word_日本", "> an_even_long_word_\n  日本\n"},
 		{"/m\t", "> /mode\n/model  change it\n/mode   show it\n"},
 		{"/m\tx", "> /modex\n"},
 		{"\x12old", "> the oldest\nsearch: old\n"},

@@ -22,7 +22,11 @@ func (e *Editor) paint() {
 
 // rows returns the rows of the text that are in view, and keeps where the cursor is.
 func (e *Editor) rows(columns int) []string {
-	e.area.SetWidth(columns - 1) // a row that is full would wrap
+	// A wide character may make a row of the textarea too long by one column, which it would cut
+	// off: it is asked for that much less than it may show. A row that is full would wrap.
+	e.prompt(len(e.cfg.Prompt) + 1)
+	e.area.SetWidth(columns - 1)
+	e.prompt(len(e.cfg.Prompt))
 	e.area, _ = e.area.Update(nil)
 	rows := strings.Split(plaintext.Printable(strings.ReplaceAll(e.area.View(), tab, " ")), "\n")
 	cursor := e.area.Cursor()
