@@ -64,7 +64,7 @@ func TestRecover_day(t *testing.T) {
 		goroutines, bytes := hour(0)
 		for n := 1; n < 20; n++ { // of 75 minutes
 			after, now := hour(n)
-			require.Equal(t, goroutines, after)
+			require.LessOrEqual(t, after, goroutines) // fewer, if one of an earlier test has ended
 			require.Less(t, int64(now)-int64(bytes), int64(256<<10))
 		}
 	})
