@@ -1,6 +1,7 @@
 package mcptools_test
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -246,9 +247,11 @@ func serveHTTP(t *testing.T, s *mcp.Server, sessions bool) *httptest.Server {
 	return served
 }
 
-// connect connects, and closes the toolset before the server is.
+// connect connects, and closes the toolset before the server is. Servers in Python may start slowly
+// on a busy machine.
 func connect(t *testing.T, cfg mcptools.Config) *mcptools.Toolset {
 	t.Helper()
+	cfg.ConnectTimeout = cmp.Or(cfg.ConnectTimeout, 2*time.Minute)
 	s, err := mcptools.Connect(t.Context(), cfg)
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, s.Close()) })

@@ -96,7 +96,7 @@ func (r *reader) call() (Call, bool) {
 	if !r.enter() || !r.arguments() {
 		return Call{}, false
 	}
-	return Call{Name: name, Arguments: string(r.out), Start: start, End: r.pos}, true
+	return Call{Name: name, Arguments: r.json(), Start: start, End: r.pos}, true
 }
 
 // arguments reads the arguments and the closing parenthesis.

@@ -27,7 +27,7 @@ func Read(text string, at int) (value string, end int, err *Error) {
 	if !r.value() {
 		return "", r.pos, r.err
 	}
-	return strings.TrimLeft(string(r.out), " "), r.pos, nil
+	return r.json(), r.pos, nil
 }
 
 // reader reads Python and writes JSON. Its methods return false on failure; err then gives the
@@ -44,6 +44,12 @@ type reader struct {
 	changes []jsonrepair.Change // if lenient
 	closed  bool                // a missing bracket at the end can be added
 }
+
+// nothing stands in out for a bracket that was none. JSON has no such byte.
+const nothing = "\x00"
+
+// json returns what was read.
+func (r *reader) json() string { return strings.ReplaceAll(string(r.out), nothing, "") }
 
 func (r *reader) fail(expected string) bool {
 	if r.err == nil {
@@ -205,7 +211,7 @@ func (r *reader) list(closing byte) bool {
 			return false
 		}
 		if closing == ')' && n == 0 && !more && !r.comma {
-			r.out[start] = ' ' // it was a value in parentheses
+			r.out[start] = nothing[0] // it was a value in parentheses
 			return true
 		}
 	}
