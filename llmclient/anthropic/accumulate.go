@@ -71,7 +71,7 @@ func (a *accumulator) Broken() (kept, came messages.Assistant, used messages.Usa
 // add adds a whole message, or an event whose type is kind.
 func (a *accumulator) add(v *event, kind string) {
 	if v.err != nil || kind == "error" {
-		a.Err = utf8JSON(v.err)
+		a.Err = append([]byte{}, v.err...) // which may be nil
 		return
 	}
 	switch kind {

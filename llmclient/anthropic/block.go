@@ -82,7 +82,7 @@ func (d *deltaTexts) members() map[string][]byte {
 func newBlock(index int64, raw []byte, p *piece) *block {
 	b := &block{
 		kind: kindOf(p.kind), index: index, signature: bytes.Clone(p.signature), data: bytes.Clone(p.data),
-		id: string(p.id), name: string(p.name), input: utf8JSON(p.input),
+		id: string(p.id), name: string(p.name), input: wire.RawJSON(p.input),
 	}
 	if b.kind == blockOther && len(p.kind) > 0 {
 		b.raw = compact(raw)

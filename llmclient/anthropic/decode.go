@@ -139,14 +139,11 @@ func elements(list []byte) (all [][]byte) {
 	return all
 }
 
-// utf8JSON returns a copy of raw JSON in UTF-8.
-func utf8JSON(raw []byte) []byte { return bytes.ToValidUTF8(raw, []byte("\ufffd")) }
-
 // compact returns a copy of raw JSON in UTF-8 without blanks between its tokens: in the form that
 // it has again after it was stored.
 func compact(raw []byte) []byte {
 	var b bytes.Buffer
-	if raw = utf8JSON(raw); json.Compact(&b, raw) != nil {
+	if raw = wire.RawJSON(raw); json.Compact(&b, raw) != nil {
 		return raw
 	}
 	return b.Bytes()

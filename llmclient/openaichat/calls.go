@@ -161,7 +161,7 @@ func (c *call) take(p *callPiece) {
 		if c.extras == nil {
 			c.extras = messages.Extras{}
 		}
-		c.extras[string(m.name)] = bytes.Clone(m.raw)
+		c.extras[string(m.name)] = wire.RawJSON(m.raw)
 	}
 }
 

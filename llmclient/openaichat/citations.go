@@ -1,7 +1,6 @@
 package openaichat
 
 import (
-	"bytes"
 	"slices"
 	"strings"
 
@@ -44,7 +43,7 @@ func (s *sources) annotate(raw []byte) {
 // refer adds a reference of Mistral's. Its ids name what the request held, such as the results of a
 // tool: only the caller knows their sources.
 func (s *sources) refer(raw []byte) {
-	s.keep(wire.Citation{Citation: messages.Citation{Raw: bytes.Clone(raw)}})
+	s.keep(wire.Citation{Citation: messages.Citation{Raw: wire.RawJSON(raw)}})
 }
 
 func (s *sources) keep(c wire.Citation) {
@@ -76,7 +75,7 @@ func (s *sources) list(raw []byte) (read []wire.Citation) {
 			one.URL = string(c.Text())
 		}
 		if one.URL != "" || one.FileID != "" || one.Title != "" || one.Quote != "" {
-			one.Raw = bytes.Clone(raw[from:c.At()])
+			one.Raw = wire.RawJSON(raw[from:c.At()])
 			read = append(read, one)
 		}
 	}

@@ -1,7 +1,6 @@
 package openaichat
 
 import (
-	"bytes"
 	"maps"
 	"slices"
 
@@ -43,14 +42,14 @@ func (t *thoughtFields) add(r *reply, whole bool) []byte {
 	t.reasoningContent = grow(t.reasoningContent, r.reasoningContent)
 	t.reasoning = grow(t.reasoning, r.reasoning)
 	if r.extra != nil {
-		t.extraContent = bytes.Clone(r.extra)
+		t.extraContent = wire.RawJSON(r.extra)
 	}
 	var thought []byte
 	if r.details != nil {
 		thought = t.addDetails(r.details)
 	}
 	if whole && r.details != nil {
-		t.details, t.wholeDetails = nil, bytes.Clone(r.details)
+		t.details, t.wholeDetails = nil, wire.RawJSON(r.details)
 	}
 	return wire.OrElse(r.reasoningContent, wire.OrElse(r.reasoning, thought))
 }
@@ -98,7 +97,7 @@ func readDetail(c *wire.Cursor) *detail {
 		case "index":
 			d.index = string(raw)
 		}
-		d.others[name] = bytes.Clone(raw)
+		d.others[name] = wire.RawJSON(raw)
 	}
 	return d
 }

@@ -202,7 +202,7 @@ func (a *accumulator) announce(e *event) {
 		o = a.begin(e.index, &it)
 	}
 	if o.kind == kindOther {
-		o.raw = bytes.Clone(e.item)
+		o.raw = wire.RawJSON(e.item)
 	}
 	if o.kind == kindCall {
 		o.name, o.callID = orElse(o.name, it.name), orElse(o.callID, it.callID)

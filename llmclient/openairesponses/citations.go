@@ -1,8 +1,6 @@
 package openairesponses
 
 import (
-	"bytes"
-
 	"github.com/segue-go/segue/llmclient/internal/wire"
 	"github.com/segue-go/segue/messages"
 )
@@ -37,7 +35,7 @@ func annotations(raw, text []byte, from, most int) (all []messages.Citation) {
 			cited.Start = min(from+at.ByteOf(cited.From), most)
 			cited.End = max(cited.Start, min(from+at.ByteOf(cited.To), most))
 		}
-		cited.Raw = bytes.Clone(one)
+		cited.Raw = wire.RawJSON(one)
 		all = append(all, cited.Citation)
 	}
 	return all

@@ -74,18 +74,18 @@ func (a *accumulator) finish(o *output, it *item, raw []byte) {
 	again := o.done
 	o.done, o.incomplete = true, string(it.status) == "incomplete"
 	if !again && (o.kind == kindReasoning || o.kind == kindOther) {
-		o.raw = bytes.Clone(raw)
+		o.raw = wire.RawJSON(raw)
 	}
 	switch o.kind {
 	case kindMessage:
-		o.phase = orElse(o.phase, it.phase)
+		o.phase = wire.RawJSON(orElse(o.phase, it.phase))
 		a.rest(o, 0, it.text(o))
 		a.handOn(o.kind, false)
 		for i := range it.content {
 			p := &it.content[i]
 			a.refused = a.refused || p.kind == partRefusal && len(p.text) > 0
 			if p.kind == partUnknown && !again {
-				o.unknown = append(o.unknown, bytes.Clone(p.raw))
+				o.unknown = append(o.unknown, wire.RawJSON(p.raw))
 			}
 		}
 		if o.citations == nil {
@@ -309,7 +309,7 @@ func (o *output) keep(others []member) {
 	}
 	o.others = []byte{'{'}
 	for _, m := range others {
-		o.others = append(wire.AppendKey(o.others, string(m.name)), m.raw...)
+		o.others = append(wire.AppendKey(o.others, string(m.name)), wire.RawJSON(m.raw)...)
 	}
 	o.others = append(o.others, '}')
 }

@@ -1,8 +1,10 @@
 package wire
 
 import (
+	"bytes"
 	"maps"
 	"slices"
+	"unicode/utf8"
 
 	"github.com/segue-go/segue/internal/jsonform"
 )
@@ -13,6 +15,14 @@ const MaxDepth = 512
 
 // ValidJSON reports whether b is one whole JSON value.
 func ValidJSON(b []byte) bool { return jsonform.Valid(b, MaxDepth) }
+
+// RawJSON returns a copy of raw JSON in UTF-8, as it has to be to be sent back; nil for nil.
+func RawJSON(raw []byte) []byte {
+	if utf8.Valid(raw) {
+		return bytes.Clone(raw)
+	}
+	return bytes.ToValidUTF8(raw, []byte("\ufffd"))
+}
 
 // AppendKey appends the name of a member, after a comma unless it is the first of its object.
 func AppendKey(dst []byte, name string) []byte {
