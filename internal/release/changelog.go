@@ -3,7 +3,7 @@ package main
 import (
 	"fmt"
 	"regexp"
-	"slices"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -37,6 +37,21 @@ func newest(changelog string) (string, error) {
 	return all[0], nil
 }
 
+// newer reports whether version v comes after another one. Of two pre-releases of the same version
+// each may come after the other.
+func newer(v, other string) bool {
+	now, before := version.FindStringSubmatch(v), version.FindStringSubmatch(other)
+	const parts = 3
+	for i := 1; i <= parts && before != nil; i++ {
+		a, _ := strconv.Atoi(now[i])
+		b, _ := strconv.Atoi(before[i])
+		if a != b {
+			return a > b
+		}
+	}
+	return before == nil || before[parts+1] != ""
+}
+
 // withVersion returns a change log whose unreleased changes become version v. If v is already its
 // newest version, the change log is returned unchanged.
 func withVersion(changelog, v string, on time.Time) (string, error) {
@@ -47,8 +62,8 @@ func withVersion(changelog, v string, on time.Time) (string, error) {
 	if len(all) > 0 && all[0] == v {
 		return changelog, nil
 	}
-	if slices.Contains(all, v) {
-		return "", fmt.Errorf("release: %s was released before %s: give a newer version", v, all[0])
+	if len(all) > 0 && !newer(v, all[0]) {
+		return "", fmt.Errorf("release: %s is not newer than %s: give a newer version", v, all[0])
 	}
 	before, after, found := strings.Cut(changelog, unreleased+"\n")
 	if !found {

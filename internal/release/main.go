@@ -34,6 +34,9 @@ func main() {
 var errUsage = errors.New("usage: release check | prepare VERSION | tidy")
 
 func run(ctx context.Context, args []string) (err error) {
+	if len(args) > 0 && args[0] == "prepare" && len(args) != 2 {
+		return errors.New("release: give one version, as in make release VERSION=0.2.0")
+	}
 	if len(args) == 0 || (args[0] == "prepare") != (len(args) == 2) || len(args) > 2 {
 		return errUsage
 	}

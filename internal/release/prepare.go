@@ -59,8 +59,8 @@ func (s *session) replace(ctx context.Context, v string) error {
 	return err
 }
 
-// release changes the working tree into what version v is tagged from. Where that is the case
-// already, and is committed, it makes the tags instead.
+// release changes the working tree, in which everything is committed, into what version v is tagged
+// from. Where that is the case already, it makes the tags instead.
 func (s *session) release(ctx context.Context, v string, on time.Time) error {
 	file := filepath.Join(s.dir, "CHANGELOG.md")
 	old, err := os.ReadFile(file)
@@ -68,6 +68,10 @@ func (s *session) release(ctx context.Context, v string, on time.Time) error {
 		return err
 	}
 	text, err := withVersion(string(old), v, on)
+	if err != nil {
+		return err
+	}
+	missing, err := s.missingTags(ctx, v)
 	if err != nil {
 		return err
 	}
@@ -82,45 +86,61 @@ func (s *session) release(ctx context.Context, v string, on time.Time) error {
 		return err
 	}
 	if len(names) == 0 {
-		return s.tag(ctx, v)
+		return s.tag(ctx, v, missing)
+	}
+	if err := s.copyBack(ctx); err != nil {
+		return err
 	}
 	s.say("%s is prepared. Next:\n\tgit commit -am 'Release %s'\n\tRELEASE=1 make release-check\n", v, v)
 	s.say("\tmake release VERSION=%s, which then makes the tags\n", v[1:])
-	return s.copyBack(ctx)
+	return nil
 }
 
-// tag tags the last commit of the working tree for each module. It makes no tag if another commit
-// has one of them. If it is cut off, the next call makes those that are missing.
-func (s *session) tag(ctx context.Context, v string) error {
-	repository := command{dir: s.source, env: os.Environ()}
-	open, err := repository.run(ctx, "git", "status", "--porcelain", "--untracked-files=no")
+// repository runs git in the working tree as its owner would.
+func (s *session) repository() command { return command{dir: s.source, env: os.Environ()} }
+
+// missingTags returns the tags of version v that the last commit of the working tree lacks. It
+// fails if something is not committed, or if another commit has one of the tags.
+func (s *session) missingTags(ctx context.Context, v string) ([]string, error) {
+	open, err := s.repository().run(ctx, "git", "status", "--porcelain", "--untracked-files=no")
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if open != "" {
-		return fmt.Errorf("release: %s is prepared, and not committed: commit it first\n%s", v, open)
+		return nil, fmt.Errorf("release: these files are changed, and not committed: commit them first, or undo the change\n%s", open)
 	}
-	var tags []string
-	for _, m := range s.modules {
-		tags = append(tags, m.tag(v))
-	}
-	made, err := repository.run(ctx, "git", append([]string{"tag", "--list"}, tags...)...)
+	tags := s.tags(v)
+	made, err := s.repository().run(ctx, "git", append([]string{"tag", "--list"}, tags...)...)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	here, err := repository.run(ctx, "git", "tag", "--points-at", "HEAD")
+	here, err := s.repository().run(ctx, "git", "tag", "--points-at", "HEAD")
 	if err != nil {
-		return err
+		return nil, err
 	}
 	isHere := func(name string) bool { return slices.Contains(strings.Fields(here), name) }
 	if elsewhere := slices.DeleteFunc(strings.Fields(made), isHere); len(elsewhere) > 0 {
-		return fmt.Errorf("release: %s is the tag of another commit: give a newer version", strings.Join(elsewhere, ", "))
+		return nil, fmt.Errorf("release: %s is the tag of another commit: give a newer version", strings.Join(elsewhere, ", "))
 	}
-	for _, name := range slices.DeleteFunc(slices.Clone(tags), isHere) {
-		if _, err := repository.run(ctx, "git", "tag", "-a", "-m", name, name); err != nil {
+	return slices.DeleteFunc(tags, isHere), nil
+}
+
+// tags returns the tags of version v, one for each module.
+func (s *session) tags(v string) (tags []string) {
+	for _, m := range s.modules {
+		tags = append(tags, m.tag(v))
+	}
+	return tags
+}
+
+// tag gives the last commit of the working tree the tags of version v that are missing. If it is cut
+// off, the next release makes the rest.
+func (s *session) tag(ctx context.Context, v string, missing []string) error {
+	for _, name := range missing {
+		if _, err := s.repository().run(ctx, "git", "tag", "-a", "-m", name, name); err != nil {
 			return err
 		}
 	}
-	s.say("tagged %s. Next:\n\tgit push --atomic origin HEAD %s\n", v, strings.Join(tags, " "))
+	s.say("tagged %s. Next:\n\tgit push --atomic origin HEAD %s\n", v, strings.Join(s.tags(v), " "))
 	return nil
 }
