@@ -151,7 +151,7 @@ func TestAsk_nobody(t *testing.T) {
 	var lost *orchestrator.UnansweredError
 	require.ErrorAs(t, err, &lost)
 	require.ErrorIs(t, err, tools.ErrSuspended)
-	require.EqualError(t, err, `orchestrator: run "r" waits for 1 answers and cannot go on: nobody can be asked, and without Config.Store nothing was stored to resume`)
+	require.EqualError(t, err, `orchestrator: run "r" waits for an answer and cannot go on: nobody can be asked, and without Config.Store nothing was stored to resume`)
 	require.Equal(t, machine.StatusWaiting, res.Status)
 	require.Equal(t, "A?", res.Waits[0].Text)
 	require.Equal(t, res.Waits, lost.Waits)

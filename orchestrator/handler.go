@@ -47,7 +47,15 @@ type SuspendedError struct {
 
 // Error says how many waits there are.
 func (e *SuspendedError) Error() string {
-	return fmt.Sprintf("orchestrator: the run waits for %d answers", len(e.Waits))
+	return "orchestrator: the run waits for " + answers(len(e.Waits))
+}
+
+// answers says how many answers.
+func answers(n int) string {
+	if n == 1 {
+		return "an answer"
+	}
+	return fmt.Sprintf("%d answers", n)
 }
 
 // Unwrap returns [tools.ErrSuspended].

@@ -469,7 +469,7 @@ type UnansweredError struct {
 
 // Error names the run and says what is missing.
 func (e *UnansweredError) Error() string {
-	text := fmt.Sprintf("orchestrator: run %.64q waits for %d answers and cannot go on: nobody can be asked, and without Config.Store nothing was stored to resume", e.Run, len(e.Waits))
+	text := fmt.Sprintf("orchestrator: run %.64q waits for %s and cannot go on: nobody can be asked, and without Config.Store nothing was stored to resume", e.Run, answers(len(e.Waits)))
 	if e.Err != nil {
 		text += ": " + e.Err.Error()
 	}

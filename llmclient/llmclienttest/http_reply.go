@@ -163,7 +163,7 @@ func (h HTTP) sentBack(t *testing.T, c llmclient.Client, server *canned, m messa
 		said, _ := part.(messages.Text)
 		for _, cited := range said.Citations {
 			require.True(t, cited.Raw == nil || json.Valid(cited.Raw))
-			require.True(t, cited.URL != "" || cited.FileID != "")
+			require.True(t, cited.URL+cited.FileID+cited.Title+cited.Quote != "" || cited.Raw != nil, "a citation of nothing")
 			require.True(t, 0 <= cited.Start && cited.Start <= cited.End && cited.End <= len(said.Text), "%d to %d of %q", cited.Start, cited.End, said.Text)
 			require.True(t, utf8.ValidString(said.Text[cited.Start:cited.End]))
 		}

@@ -107,6 +107,7 @@ func TestErrors_Hints(t *testing.T) {
 		want, not   string
 	}{
 		"no /v1":            {404, "text/plain", "404 page not found", "", "sk-secret-0123", "asked %s/chat/completions; most base URLs end in /v1, and this one does not", "secret"},
+		"too much":          {404, "text/plain", "404 page not found", "/v1/chat/completions", "sk-secret-0123", "asked %s/chat/completions; the base URL must end before /chat/completions)", "most"},
 		"a site":            {200, "text/html; charset=utf-8", page, "", "sk-secret-0123", "the answer is a page of HTML, and not JSON; asked %s/chat/completions; most base URLs", "<"},
 		"a proxy":           {502, "text/html", page, "/v1", "sk-secret-0123", "the answer is a page of HTML, and not JSON; asked %s/chat/completions)", "most"},
 		"Azure":             {405, "text/plain", "no", "/openai/v1/", "sk-secret-0123", "asked %schat/completions)", "most"},

@@ -28,7 +28,11 @@ func (x *Exchange) hint(err *llmclient.Error) string {
 		return ""
 	}
 	hints = append(hints, "asked "+x.asked())
-	if base := x.server.BaseURL; x.res != nil && !versioned.MatchString(base) {
+	switch base := strings.TrimRight(x.server.BaseURL, "/"); {
+	case x.res == nil:
+	case strings.HasSuffix(base, "/"+x.server.Path):
+		hints = append(hints, "the base URL must end before /"+x.server.Path)
+	case !versioned.MatchString(base):
 		hints = append(hints, "most base URLs end in /v1, and this one does not")
 	}
 	return strings.Join(hints, "; ")

@@ -88,7 +88,7 @@ func Find() (string, error) {
 		folder, err = filepath.EvalSymlinks(folder)
 	}
 	if err != nil {
-		return "", errors.New("cannot tell the working folder, in which a configuration may be; name one with --config, or '' for none")
+		return "", errors.New("cannot tell the working folder, in which a configuration may be; name one with SEGUE_CONFIG")
 	}
 	for above := filepath.Dir(folder); above != folder; folder, above = above, filepath.Dir(above) {
 		if path := filepath.Join(above, FileName); exists(path) {
