@@ -14,5 +14,5 @@ type Citation struct {
 	FileID string // of a file that the provider holds
 	Quote  string // the cited words of the source
 
-	Raw json.RawMessage // the citation as the provider wrote it; nil or JSON
+	Raw json.RawMessage // the citation as the provider wrote it, without blanks between tokens; nil or JSON
 }

@@ -117,7 +117,7 @@ func (a *accumulator) ends(stop, details []byte) {
 		a.stop = string(stop)
 	}
 	if len(details) > 0 && string(details) != "null" {
-		a.details = compact(details)
+		a.details = wire.RawJSON(details)
 	}
 }
 

@@ -82,13 +82,13 @@ func (d *deltaTexts) members() map[string][]byte {
 func newBlock(index int64, raw []byte, p *piece) *block {
 	b := &block{
 		kind: kindOf(p.kind), index: index, signature: bytes.Clone(p.signature), data: bytes.Clone(p.data),
-		id: string(p.id), name: string(p.name), input: wire.RawJSON(p.input),
+		id: string(p.id), name: string(p.name), input: bytes.ToValidUTF8(p.input, []byte("\ufffd")),
 	}
 	if b.kind == blockOther && len(p.kind) > 0 {
-		b.raw = compact(raw)
+		b.raw = wire.RawJSON(raw)
 	}
 	if c := jsonform.Member(p.caller, "type"); len(p.caller) > 0 && string(c) != `"direct"` && string(p.caller) != "null" {
-		b.caller = compact(p.caller)
+		b.caller = wire.RawJSON(p.caller)
 	}
 	for _, raw := range elements(p.citations) {
 		b.cite(raw)
@@ -128,7 +128,7 @@ func (b *block) cite(raw []byte) {
 		Source string `json:"source"`
 		FileID string `json:"file_id"`
 	}
-	raw = compact(raw)
+	raw = wire.RawJSON(raw)
 	if json.Unmarshal(raw, &c) != nil {
 		c.Quote = ""
 	}
@@ -186,5 +186,5 @@ func (b *block) whole() []byte {
 	case !wire.ValidJSON(b.arguments):
 		return nil
 	}
-	return wire.WithMembers(b.raw, map[string][]byte{"input": compact(b.arguments)})
+	return wire.WithMembers(b.raw, map[string][]byte{"input": wire.RawJSON(b.arguments)})
 }

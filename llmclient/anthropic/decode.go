@@ -1,11 +1,6 @@
 package anthropic
 
-import (
-	"bytes"
-	"encoding/json"
-
-	"github.com/segue-go/segue/llmclient/internal/wire"
-)
+import "github.com/segue-go/segue/llmclient/internal/wire"
 
 // event is an event of a stream, or a whole message. It holds the fields that matter, in any order;
 // unknown ones are skipped. Its bytes are valid until the next decode. A nil slice means that a
@@ -137,14 +132,4 @@ func elements(list []byte) (all [][]byte) {
 		all = append(all, c.Raw())
 	}
 	return all
-}
-
-// compact returns a copy of raw JSON in UTF-8 without blanks between its tokens: in the form that
-// it has again after it was stored.
-func compact(raw []byte) []byte {
-	var b bytes.Buffer
-	if raw = wire.RawJSON(raw); json.Compact(&b, raw) != nil {
-		return raw
-	}
-	return b.Bytes()
 }

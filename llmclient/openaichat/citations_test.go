@@ -32,7 +32,7 @@ func TestCitations_OfAMessage(t *testing.T) {
 		"not a list":           {`,"annotations":{"a":1}`, `,"citations":"x"`, nil},
 		"url":                  {`,"annotations":[` + nested + `]`, ``, []messages.Citation{quoted}},
 		"the same again":       {`,"annotations":[` + nested + `,` + nested + `]`, ``, []messages.Citation{quoted}},
-		"flat":                 {`,"annotations":[7,` + flat + `]`, ``, []messages.Citation{cited("https://y", "Y", 0, 6, flat)}},
+		"flat":                 {`,"annotations":[7,` + flat + `]`, ``, []messages.Citation{cited("https://y", "Y", 0, 6, strings.ReplaceAll(flat, " ", ""))}},
 		"file":                 {`,"annotations":[` + file + `]`, ``, []messages.Citation{{FileID: "file-1", Title: "a.pdf", Raw: json.RawMessage(file)}}},
 		"nested file":          {`,"annotations":[` + nestedFile + `]`, ``, []messages.Citation{{FileID: "file-2", Quote: "so", Raw: json.RawMessage(nestedFile)}}},
 		"no source":            {`,"annotations":[` + parsed + `,{"type":"url_citation"},null,"",[]]`, ``, nil},

@@ -48,12 +48,12 @@ func FuzzDecode(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
 		got := openaichat.Decode(data)
-		var tree any
-		err := json.Unmarshal(data, &tree)
+		valid := json.Valid(data)
 		if bytes.Count(data, []byte("["))+bytes.Count(data, []byte("{")) < 500 {
-			require.Equal(t, err == nil, got.OK)
+			require.Equal(t, valid, got.OK)
 		}
-		if !got.OK || hasTwins(data) {
+		var tree any
+		if json.Unmarshal(data, &tree) != nil || hasTwins(data) { // a number may be too large for Go
 			return
 		}
 		want := decodeTree(object(tree))

@@ -2,9 +2,9 @@ package wire
 
 import (
 	"bytes"
+	"encoding/json"
 	"maps"
 	"slices"
-	"unicode/utf8"
 
 	"github.com/segue-go/segue/internal/jsonform"
 )
@@ -16,12 +16,18 @@ const MaxDepth = 512
 // ValidJSON reports whether b is one whole JSON value.
 func ValidJSON(b []byte) bool { return jsonform.Valid(b, MaxDepth) }
 
-// RawJSON returns a copy of raw JSON in UTF-8, as it has to be to be sent back; nil for nil.
+// RawJSON returns a copy of raw JSON of a server that can be sent back: in UTF-8, and without blanks
+// between its tokens, as it is again after it was stored. It returns nil for nil.
 func RawJSON(raw []byte) []byte {
-	if utf8.Valid(raw) {
-		return bytes.Clone(raw)
+	if raw == nil {
+		return nil
 	}
-	return bytes.ToValidUTF8(raw, []byte("\ufffd"))
+	raw = bytes.ToValidUTF8(raw, []byte("\ufffd"))
+	var b bytes.Buffer
+	if json.Compact(&b, raw) != nil {
+		return raw
+	}
+	return b.Bytes()
 }
 
 // AppendKey appends the name of a member, after a comma unless it is the first of its object.
