@@ -133,8 +133,8 @@ func (s *session) tags(v string) (tags []string) {
 	return tags
 }
 
-// tag gives the last commit of the working tree the tags of version v that are missing. If it is cut
-// off, the next release makes the rest.
+// tag gives the last commit of the working tree the tags of version v that are missing. If it is
+// cut off, the next release makes the rest.
 func (s *session) tag(ctx context.Context, v string, missing []string) error {
 	for _, name := range missing {
 		if _, err := s.repository().run(ctx, "git", "tag", "-a", "-m", name, name); err != nil {

@@ -16,8 +16,8 @@ const MaxDepth = 512
 // ValidJSON reports whether b is one whole JSON value.
 func ValidJSON(b []byte) bool { return jsonform.Valid(b, MaxDepth) }
 
-// RawJSON returns a copy of raw JSON of a server that can be sent back: in UTF-8, and without blanks
-// between its tokens, as it is again after it was stored. It returns nil for nil.
+// RawJSON returns a copy of raw JSON of a server that can be sent back: in UTF-8, and without
+// blanks between its tokens, which a store does not keep. It returns nil for nil.
 func RawJSON(raw []byte) []byte {
 	if raw == nil {
 		return nil

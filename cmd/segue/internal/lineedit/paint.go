@@ -22,8 +22,9 @@ func (e *Editor) paint() {
 
 // rows returns the rows of the text that are in view, and keeps where the cursor is.
 func (e *Editor) rows(columns int) []string {
-	// A wide character may make a row of the textarea too long by one column, which it would cut
-	// off: it is asked for that much less than it may show. A row that is full would wrap.
+	// The textarea makes a row one column too long where a wide character crosses its width, and
+	// then cuts the character off: its width is one column less than what it shows. A full row
+	// would wrap at the terminal.
 	e.prompt(len(e.cfg.Prompt) + 1)
 	e.area.SetWidth(columns - 1)
 	e.prompt(len(e.cfg.Prompt))
