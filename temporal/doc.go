@@ -18,7 +18,8 @@
 // performs the effect, and stores what came of it with all that follows from it. So strategies need
 // not be deterministic, they change while runs are in progress as they do with the loop, the
 // history of a run stays small, and where the two disagree the store wins. All that package runs,
-// sse and the command segue do with a run in a store they do with these.
+// sse and the command segue do with a run in a store they do with these. Small runs may do without
+// a database: a [Store] keeps them in Temporal itself.
 //
 // An effect that is safe to repeat is tried again by Temporal when a worker dies, freezes or loses
 // its network. A call of a tool that is neither read-only nor idempotent has one attempt; if that

@@ -34,6 +34,10 @@ type Engine struct {
 	// progress follow the options of the worker that schedules their next effect.
 	Activities map[machine.EffectKind]workflow.ActivityOptions
 
+	// Strategies are options, such as a task queue, for the effects of a strategy, by its name in
+	// the Set: instead of those in Activities. All engines of a run have the same.
+	Strategies map[string]workflow.ActivityOptions
+
 	// Observe gets the events of this worker that are in no journal, such as deltas of models. It
 	// is called from several goroutines, and is quick. All other events come by
 	// [orchestrator.Orchestrator.Follow], in every process.
@@ -62,7 +66,7 @@ const (
 	stateQuery   = "state"
 )
 
-// Register registers the workflow and the activities on a worker. The worker polls Queue, or a
+// Register registers the workflows and the activities on a worker. The worker polls Queue, or a
 // queue of [Engine].Activities.
 func (e *Engine) Register(w worker.Registry) {
 	e.register(w)
@@ -72,9 +76,10 @@ func (e *Engine) Register(w worker.Registry) {
 	}
 }
 
-// register registers the workflow.
+// register registers the workflows.
 func (e *Engine) register(w worker.WorkflowRegistry) {
 	w.RegisterWorkflowWithOptions(e.workflow, workflow.RegisterOptions{Name: workflowName})
+	w.RegisterWorkflowWithOptions(records, workflow.RegisterOptions{Name: recordsName})
 }
 
 // Start begins a run: it stores the run's first record, and has Temporal start its workflow. The
@@ -89,7 +94,7 @@ func (e *Engine) Start(ctx context.Context, task orchestrator.Task) (checkpoint.
 	if err != nil {
 		return p.Key, err
 	}
-	_, err = e.Client.ExecuteWorkflow(ctx, e.options(p.Key), workflowName, stateOf(&p))
+	_, err = e.Client.ExecuteWorkflow(ctx, e.options(p.Key), workflowName, e.stateOf(&p))
 	if _, exists := errors.AsType[*serviceerror.WorkflowExecutionAlreadyStarted](err); exists {
 		return p.Key, &orchestrator.RunExistsError{Run: p.Key.Run, InProgress: !checkpoint.Status(p.Status).Ended(), Err: err}
 	}

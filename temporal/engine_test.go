@@ -16,6 +16,7 @@ import (
 	"go.temporal.io/sdk/client"
 
 	"github.com/segue-go/segue/checkpoint"
+	"github.com/segue-go/segue/checkpoint/sealed"
 	"github.com/segue-go/segue/delegation"
 	"github.com/segue-go/segue/internal/waittest"
 	"github.com/segue-go/segue/llmclient"
@@ -85,7 +86,7 @@ func TestAnswer_overARestart(t *testing.T) {
 	for _, name := range []string{"run_started", "wait_started", "wait_ended", "tool_finished", "run_finished"} {
 		require.Contains(t, seen, "event: "+name+"\n")
 	}
-	keep(t, e.Client, key, "answer")
+	keep(t, e.Client, workflowID(key), "answer")
 	require.NoError(t, e.Answer(soon(t), key, machine.Reply{WaitID: w.ID, Approve: true}), "it was taken")
 	_, ok := errors.AsType[*machine.ReplyError](e.Answer(soon(t), key, machine.Reply{WaitID: w.ID}))
 	require.True(t, ok, "the run has ended")
@@ -110,8 +111,10 @@ func follow(t *testing.T, e *Engine, key checkpoint.Key) <-chan string {
 }
 
 // The first answer to a wait counts, and whoever comes second is told so.
-func TestAnswer_once(t *testing.T) {
-	s := &scene{store: new(checkpoint.Memory)}
+func TestAnswer_once(t *testing.T) { eachStore(t, answeredOnce) }
+
+func answeredOnce(t *testing.T, store checkpoint.Store) {
+	s := &scene{store: store}
 	e := s.engine(t, connect(t))
 	work(t, e)
 	key, err := e.Start(soon(t), task(1, "grant", "grant"))
@@ -125,11 +128,29 @@ func TestAnswer_once(t *testing.T) {
 	res, err := e.Result(soon(t), key)
 	require.NoError(t, err)
 	require.Equal(t, "finished", res.Output.Text())
-	keep(t, e.Client, key, "parallel")
+	keep(t, e.Client, workflowID(key), "parallel")
+	if _, within := store.(*Store); within {
+		keep(t, e.Client, recordsID(key), "records")
+	}
 }
 
 // A run has the records that the loop writes.
 func TestRecords(t *testing.T) {
+	eachStore(t, func(t *testing.T, store checkpoint.Store) { recordsAsTheLoop(t, store) })
+	t.Run("within, sealed", func(t *testing.T) {
+		within := &Store{Client: connect(t), Queue: t.Name()}
+		key, err := sealed.NewKey("k", make([]byte, sealed.SecretSize))
+		require.NoError(t, err)
+		store, err := sealed.New(within, sealed.Keys{Current: key})
+		require.NoError(t, err)
+		for r, err := range within.Read(soon(t), recordsAsTheLoop(t, store), 1) {
+			require.NoError(t, err)
+			require.NotContains(t, string(r.Data), "rounds")
+		}
+	})
+}
+
+func recordsAsTheLoop(t *testing.T, store checkpoint.Store) checkpoint.Key {
 	records := func(s *scene, key checkpoint.Key) (all []string) {
 		for r, err := range s.store.Read(soon(t), key, 1) {
 			require.NoError(t, err)
@@ -143,7 +164,7 @@ func TestRecords(t *testing.T) {
 	}
 	run := task(3, "look", "pay")
 	run.Run = fmt.Sprint(t.Name(), time.Now().UnixNano())
-	byLoop, s := &scene{store: new(checkpoint.Memory), change: inTurn}, &scene{store: new(checkpoint.Memory), change: inTurn}
+	byLoop, s := &scene{store: new(checkpoint.Memory), change: inTurn}, &scene{store: store, change: inTurn}
 	want, err := byLoop.orchestrator(t).Run(soon(t), run)
 	require.NoError(t, err)
 	e := s.engine(t, connect(t))
@@ -154,6 +175,7 @@ func TestRecords(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, []any{want.Status, want.Output.Text(), want.Output.Counts, want.Left}, []any{have.Status, have.Output.Text(), have.Output.Counts, have.Left})
 	require.Equal(t, records(byLoop, key), records(s, key))
+	return key
 }
 
 // inTurn has calls follow one after the other, so that their answers are in order.
@@ -176,10 +198,12 @@ func timeless(form any) any {
 	return form
 }
 
-func TestStop(t *testing.T) {
+func TestStop(t *testing.T) { eachStore(t, stopped) }
+
+func stopped(t *testing.T, store checkpoint.Store) {
 	for _, now := range []bool{true, false} {
 		began, stopped := make(chan struct{}), make(chan struct{})
-		s := &scene{store: new(checkpoint.Memory), model: func(*llmclient.Request) scripted.Reply {
+		s := &scene{store: store, model: func(*llmclient.Request) scripted.Reply {
 			close(began)
 			if now {
 				return scripted.Reply{Text: "late", Delay: time.Minute}
@@ -203,14 +227,16 @@ func TestStop(t *testing.T) {
 		status, _, _ := history(t, e.Client, key)
 		require.Equal(t, now, status == enums.WORKFLOW_EXECUTION_STATUS_CANCELED, "%s", status)
 		require.NoError(t, e.Stop(soon(t), key, "again", now))
-		keep(t, e.Client, key, fmt.Sprintf("stop-%t", now))
+		keep(t, e.Client, workflowID(key), fmt.Sprintf("stop-%t", now))
 		end()
 	}
 }
 
 // A wait that nobody answers ends in its time, by a timer of Temporal.
-func TestWait_expires(t *testing.T) {
-	s := &scene{store: new(checkpoint.Memory), change: func(c *orchestrator.Config) {
+func TestWait_expires(t *testing.T) { eachStore(t, expires) }
+
+func expires(t *testing.T, store checkpoint.Store) {
+	s := &scene{store: store, change: func(c *orchestrator.Config) {
 		c.Approve = &orchestrator.ApprovalConfig{Expires: 2 * time.Second}
 	}}
 	e := s.engine(t, connect(t))
@@ -222,7 +248,7 @@ func TestWait_expires(t *testing.T) {
 	require.Equal(t, machine.StatusDone, res.Status)
 	_, events, _ := history(t, e.Client, key)
 	require.Less(t, events, int64(40))
-	keep(t, e.Client, key, "expiry")
+	keep(t, e.Client, workflowID(key), "expiry")
 }
 
 // A run whose strategy no worker knows is parked, which Query and the store say, until one comes

@@ -19,6 +19,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 	"go.temporal.io/api/enums/v1"
+	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/worker"
 	"go.temporal.io/sdk/workflow"
 
@@ -41,8 +42,9 @@ func TestWorkerProcess(t *testing.T) {
 	if len(words) < 4 {
 		t.Skip("it is no worker of TestKill")
 	}
-	s := &scene{store: reach(t, words[2]), witness: words[3], slow: 30 * time.Millisecond}
-	e := killed(s.engine(t, clientOf(t, words[0])))
+	c := clientOf(t, words[0])
+	s := &scene{store: reach(t, words[2], c, words[1]), witness: words[3], slow: 30 * time.Millisecond}
+	e := killed(s.engine(t, c))
 	e.Queue = words[1]
 	w := worker.New(e.Client, e.Queue, worker.Options{MaxHeartbeatThrottleInterval: 200 * time.Millisecond})
 	e.Register(w)
@@ -56,9 +58,13 @@ func killed(e *Engine) *Engine {
 	return e
 }
 
-// reach opens the store at a place: a file of SQLite, or a server of PostgreSQL.
-func reach(t *testing.T, place string) checkpoint.Store {
+// reach opens the store at a place: a file of SQLite, a server of PostgreSQL, or "" for Temporal
+// itself.
+func reach(t *testing.T, place string, c client.Client, queue string) checkpoint.Store {
 	t.Helper()
+	if place == "" {
+		return &Store{Client: c, Queue: queue}
+	}
 	var store interface {
 		checkpoint.Store
 		Close() error
@@ -79,17 +85,25 @@ func reach(t *testing.T, place string) checkpoint.Store {
 // is lost, and of each call that may have been made somebody is told. KILLS=n says how often, and
 // KILLS=1h how long.
 func TestKill(t *testing.T) {
-	t.Run("sqlite", func(t *testing.T) {
-		kill(t, filepath.Join(t.TempDir(), "runs.db"), nil)
-	})
-	t.Run("postgres", func(t *testing.T) {
-		db := pgtest.Start(t)
-		kill(t, db.URL(), func() {
-			require.NoError(t, db.Kill())
-			time.Sleep(rand.N(time.Second))
-			require.NoError(t, db.Start())
+	t.Parallel() // most of it is waiting
+	for name, store := range map[string]func(*testing.T) (place string, restart func()){
+		"within": func(*testing.T) (string, func()) { return "", nil },
+		"sqlite": func(t *testing.T) (string, func()) { return filepath.Join(t.TempDir(), "runs.db"), nil },
+		"postgres": func(t *testing.T) (string, func()) {
+			db := pgtest.Start(t)
+			return db.URL(), func() {
+				require.NoError(t, db.Kill())
+				time.Sleep(rand.N(time.Second))
+				require.NoError(t, db.Start())
+			}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			place, restart := store(t)
+			kill(t, place, restart)
 		})
-	})
+	}
 }
 
 // kill is TestKill for a store, whose server restart kills and starts again, unless it is nil.
@@ -101,8 +115,9 @@ func kill(t *testing.T, place string, restart func()) {
 		require.NoError(t, err, "KILLS")
 	}
 	srv := newServer(t)
-	s := &scene{store: reach(t, place), witness: filepath.Join(t.TempDir(), "witness")}
-	k := &killing{t: t, e: killed(s.engine(t, clientOf(t, srv.address))), open: map[checkpoint.Key]bool{}}
+	c := clientOf(t, srv.address)
+	s := &scene{store: reach(t, place, c, t.Name()), witness: filepath.Join(t.TempDir(), "witness")}
+	k := &killing{t: t, e: killed(s.engine(t, c)), open: map[checkpoint.Key]bool{}}
 	begin := func() *exec.Cmd {
 		cmd := exec.Command(os.Args[0], "-test.run", "^TestWorkerProcess$", "-test.timeout", "3h")
 		cmd.Env = append(os.Environ(), workerVariable+"="+strings.Join([]string{srv.address, k.e.Queue, place, s.witness}, "|"))
@@ -277,7 +292,7 @@ func (k *killing) check(witness string) {
 	}
 	unknown := 0
 	for call, is := range k.unknown {
-		keep(k.t, k.e.Client, checkpoint.Key{Run: call[:strings.LastIndex(call, "/")]}, "unknown")
+		keep(k.t, k.e.Client, workflowID(checkpoint.Key{Run: call[:strings.LastIndex(call, "/")]}), "unknown")
 		require.True(k.t, is, call)
 		if unknown++; paid[call] == 0 {
 			total++

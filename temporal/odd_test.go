@@ -2,20 +2,24 @@ package temporal
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
+	"go.temporal.io/api/enums/v1"
 	"go.temporal.io/sdk/client"
 	sdk "go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/workflow"
 
 	"github.com/segue-go/segue/checkpoint"
+	"github.com/segue-go/segue/delegation"
 	"github.com/segue-go/segue/internal/waittest"
 	"github.com/segue-go/segue/machine"
 	"github.com/segue-go/segue/orchestrator"
+	"github.com/segue-go/segue/tools"
 )
 
 // A run may have any id that a store takes, also one that is no id for Temporal.
@@ -38,6 +42,39 @@ func TestStart_ids(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, machine.StatusDone, res.Status)
 	}
+}
+
+// The effects of a strategy that has a queue of its own are performed by those who poll it.
+func TestStrategies_queue(t *testing.T) {
+	s := &scene{store: new(checkpoint.Memory), change: func(c *orchestrator.Config) {
+		c.Strategies["helper"] = c.Strategies["solve"]
+		c.Tools = append(c.Tools, orchestrator.AgentTool(orchestrator.Agent{
+			Definition: tools.Definition{Name: "help", Parameters: json.RawMessage(`{"type":"object"}`)}, Strategy: "helper",
+			Input: func(string) (delegation.Input, error) { return delegation.Input{Goal: goal(1, "look")}, nil },
+		}))
+	}}
+	e := s.engine(t, connect(t))
+	e.Strategies = map[string]workflow.ActivityOptions{"helper": {TaskQueue: t.Name() + " helpers"}}
+	work(t, e)
+	other := *e
+	other.Queue = t.Name() + " helpers"
+	work(t, &other)
+	one := task(1, "help", "look")
+	one.Strategy = "solve"
+	key, err := e.Start(soon(t), one)
+	require.NoError(t, err)
+	res, err := e.Result(soon(t), key)
+	require.NoError(t, err)
+	require.Equal(t, "finished", res.Output.Text())
+	queues := map[string]int{}
+	for events := e.Client.GetWorkflowHistory(soon(t), workflowID(key), "", false, enums.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT); events.HasNext(); {
+		event, err := events.Next()
+		require.NoError(t, err)
+		if began := event.GetActivityTaskScheduledEventAttributes(); began != nil {
+			queues[began.GetTaskQueue().GetName()]++
+		}
+	}
+	require.Equal(t, map[string]int{t.Name(): 3, t.Name() + " helpers": 3}, queues)
 }
 
 // A stop at once cuts off what is in progress, also while it is unclear what became of another

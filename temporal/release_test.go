@@ -101,7 +101,7 @@ func TestWait_days(t *testing.T) {
 			time.Sleep(time.Until(env.Now())) // the environment has skipped the time of its own clock
 		})
 		e.Register(env)
-		env.ExecuteWorkflow(workflowName, stateOf(&p))
+		env.ExecuteWorkflow(workflowName, e.stateOf(&p))
 		require.NoError(t, env.GetWorkflowError())
 		end, err := e.Orchestrator.Standing(context.Background(), p.Key)
 		require.NoError(t, err)

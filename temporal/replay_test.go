@@ -11,11 +11,9 @@ import (
 	"go.temporal.io/api/temporalproto"
 	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/worker"
-
-	"github.com/segue-go/segue/checkpoint"
 )
 
-// The workflow of this version goes on with the histories of earlier ones.
+// The workflows of this version go on with the histories of earlier ones.
 // SEGUE_TEST_HISTORIES=v0.2.0 adds those of the other tests, under the name of a version.
 func TestHistories(t *testing.T) {
 	files, err := filepath.Glob("testdata/histories/*.json")
@@ -28,15 +26,15 @@ func TestHistories(t *testing.T) {
 	}
 }
 
-// keep writes the history of a run for TestHistories.
-func keep(t *testing.T, c client.Client, key checkpoint.Key, name string) {
+// keep writes the history of a workflow for TestHistories.
+func keep(t *testing.T, c client.Client, id, name string) {
 	t.Helper()
 	version := os.Getenv("SEGUE_TEST_HISTORIES")
 	if version == "" {
 		return
 	}
 	var h historypb.History
-	for events := c.GetWorkflowHistory(soon(t), workflowID(key), "", false, enums.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT); events.HasNext(); {
+	for events := c.GetWorkflowHistory(soon(t), id, "", false, enums.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT); events.HasNext(); {
 		event, err := events.Next()
 		require.NoError(t, err)
 		h.Events = append(h.Events, event)

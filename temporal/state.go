@@ -37,22 +37,26 @@ type Effect struct {
 	Tool string             `json:"tool,omitempty"`
 	Safe bool               `json:"safe,omitempty"` // it may be performed again if nobody knows whether it was
 	Cut  bool               `json:"cut,omitempty"`  // it was withdrawn: it is cut off if it is in progress
+
+	Strategy string `json:"strategy,omitempty"` // that of its frame, if [Engine].Strategies has it
 }
 
 // ended reports whether the run has ended.
 func (s *State) ended() bool { return checkpoint.Status(s.Status).Ended() }
 
 // stateOf returns what a workflow is told of how a run stands.
-func stateOf(p *orchestrator.Standing) State {
+func (e *Engine) stateOf(p *orchestrator.Standing) State {
 	s := State{
 		Version: stateVersion, Namespace: p.Key.Namespace, Run: p.Key.Run,
 		Records: p.Records, Epoch: p.Epoch, Status: p.Status, Due: p.Due,
 	}
 	for i := range p.Effects {
 		x := &p.Effects[i]
-		s.Effects = append(s.Effects, Effect{
-			ID: x.ID.String(), Kind: x.Kind, Tool: x.Call.Name, Safe: x.Safe(), Cut: slices.Contains(p.Withdrawn, x.ID),
-		})
+		told := Effect{ID: x.ID.String(), Kind: x.Kind, Tool: x.Call.Name, Safe: x.Safe(), Cut: slices.Contains(p.Withdrawn, x.ID)}
+		if _, has := e.Strategies[x.Strategy]; has {
+			told.Strategy = x.Strategy
+		}
+		s.Effects = append(s.Effects, told)
 	}
 	for i := range p.Waits {
 		s.Waits = append(s.Waits, p.Waits[i].ID)

@@ -11,6 +11,7 @@ import (
 	sdk "go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/workflow"
 
+	"github.com/segue-go/segue/checkpoint"
 	"github.com/segue-go/segue/machine"
 )
 
@@ -60,6 +61,10 @@ func (e *Engine) workflow(ctx workflow.Context, s State) error {
 	}
 	if err := i.await(func(int) bool { return i.quiet() && workflow.AllHandlersFinished(lasting) }); err != nil {
 		return err
+	}
+	if e, ok := errors.AsType[*sdk.ApplicationError](i.failed); ok && e.Type() == noRoom { // its Store ends, too
+		key := checkpoint.Key{Namespace: i.Namespace, Run: i.Run}
+		_ = workflow.RequestCancelExternalWorkflow(lasting, recordsID(key), "").Get(lasting, nil) // it may have ended
 	}
 	if i.failed == nil && i.Status == machine.StatusStopped {
 		return ctx.Err() // nil unless the workflow was canceled
@@ -171,7 +176,7 @@ func (i *interpreter) start(x Effect) {
 		i.failing = true
 		failure, _ := errors.AsType[*sdk.ApplicationError](err)
 		switch {
-		case failure != nil && failure.Type() == noRun:
+		case failure != nil && (failure.Type() == noRun || failure.Type() == noRoom):
 			i.failed = err
 		case failure != nil && failure.Type() == notBegun:
 			i.others = true
@@ -184,7 +189,11 @@ func (i *interpreter) start(x Effect) {
 
 // scheduling returns the options of the activity of an effect.
 func (e *Engine) scheduling(x Effect) workflow.ActivityOptions {
-	o, d := e.Activities[x.Kind], Defaults()
+	o, own := e.Strategies[x.Strategy]
+	if !own {
+		o = e.Activities[x.Kind]
+	}
+	d := Defaults()
 	o.TaskQueue = cmp.Or(o.TaskQueue, e.Queue)
 	o.StartToCloseTimeout = cmp.Or(o.StartToCloseTimeout, d.StartToCloseTimeout)
 	o.HeartbeatTimeout = cmp.Or(o.HeartbeatTimeout, d.HeartbeatTimeout)

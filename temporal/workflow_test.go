@@ -70,7 +70,7 @@ func TestPause(t *testing.T) {
 				}
 				return e.step(ctx, j)
 			})
-			env.ExecuteWorkflow(workflowName, stateOf(&p))
+			env.ExecuteWorkflow(workflowName, e.stateOf(&p))
 			require.Less(t, env.Now().Sub(began)-stop, second)
 			all := []time.Duration{second, 2 * second, 4 * second, 8 * second, 16 * second, 32 * second, 60 * second, 60 * second}
 			require.Equal(t, all[:want], pauses[:min(len(pauses), len(all))])
