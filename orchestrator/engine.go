@@ -192,16 +192,10 @@ func (r *run) leaveOut(how *Continuation) error {
 func (r *run) told(how *Continuation) error {
 	unclear, waiting := how.Unclear && how.Epoch == r.journal.epoch && len(r.effects()) > 0, r.m.Status() == machine.StatusWaiting
 	r.now = time.Now()
-	for _, text := range how.Notes {
-		if problem := noteProblem(text); problem != "" {
-			return &machine.ReplyError{Run: r.id, Problem: problem}
-		}
+	if told, err := r.isTold(how); err != nil || !told && !unclear {
+		return err
 	}
 	switch {
-	case r.m.Done() && len(how.Replies)+len(how.Notes) > 0:
-		return &machine.ReplyError{Run: r.id, Problem: "the run has ended"}
-	case !unclear && waiting && !r.isTold(how):
-		return nil
 	case unclear || waiting:
 		if unclear {
 			r.journal.epoch++
@@ -217,7 +211,9 @@ func (r *run) told(how *Continuation) error {
 			return err
 		}
 	}
-	r.collectPosted()
+	if err := r.collectPosted(); err != nil { // nobody looks again
+		return err
+	}
 	r.hear()
 	if how.Expire {
 		r.stopLateAgents()
@@ -250,12 +246,30 @@ func (r *run) told(how *Continuation) error {
 	return r.settle()
 }
 
-// isTold reports whether a run that waits is told anything.
-func (r *run) isTold(how *Continuation) bool {
-	if len(how.Replies)+len(how.Notes) > 0 || how.Stop || how.Expire && !r.dueAt().IsZero() && !r.dueAt().After(r.now) {
-		return true
+// isTold reports whether a run is told anything that it can take. An error refuses it.
+func (r *run) isTold(how *Continuation) (bool, error) {
+	for _, text := range how.Notes {
+		if problem := noteProblem(text); problem != "" {
+			return false, &machine.ReplyError{Run: r.id, Problem: problem}
+		}
 	}
-	return r.o.keeper.inbox != nil && len(r.o.keeper.posted(r.o, []checkpoint.Key{r.journal.key})) > 0
+	if r.m.Done() && len(how.Replies)+len(how.Notes) > 0 {
+		return false, &machine.ReplyError{Run: r.id, Problem: "the run has ended"}
+	}
+	if r.m.Status() != machine.StatusWaiting {
+		return true, nil
+	}
+	if len(how.Replies)+len(how.Notes) > 0 || how.Stop || how.Expire && !r.dueAt().IsZero() && !r.dueAt().After(r.now) {
+		return true, nil
+	}
+	if r.o.keeper.inbox == nil {
+		return false, nil
+	}
+	posted, err := r.o.keeper.posted(r.o, []checkpoint.Key{r.journal.key})
+	if err != nil {
+		err = storeError(r.journal.key, err)
+	}
+	return len(posted) > 0, err
 }
 
 // settle stores what was applied, and tells it.

@@ -15,6 +15,7 @@ import (
 
 	"github.com/segue-go/segue/checkpoint"
 	"github.com/segue-go/segue/delegation"
+	"github.com/segue-go/segue/internal/prove"
 	"github.com/segue-go/segue/llmclient"
 	"github.com/segue-go/segue/llmclient/scripted"
 	"github.com/segue-go/segue/machine"
@@ -111,8 +112,8 @@ func TestEngine_zombie(t *testing.T) {
 
 // Whatever dies, a call that must not be repeated is made once, unless a person says so.
 func TestEngine_neverTwice(t *testing.T) {
-	unclear := 0
-	for seed := range uint64(200) {
+	unclear, seeds := 0, prove.CasesOr(100)
+	for seed := range uint64(seeds) {
 		rng := rand.New(rand.NewPCG(seed, 8)) //nolint:gosec // a seed is what is wanted
 		p, w, store := drawProgram(rng), world{paid: map[string]int{}, unsafe: map[string]int{}}, new(checkpoint.Memory)
 		e := engine{t: t, rng: rng, kills: true, answers: func(wait machine.Wait) machine.Reply {
@@ -135,7 +136,7 @@ func TestEngine_neverTwice(t *testing.T) {
 		}
 		unclear += e.unclear
 	}
-	require.Greater(t, unclear, 20)
+	require.Greater(t, unclear, seeds/10)
 }
 
 // A run belongs to the loop or to an engine. Who takes it over keeps it.
@@ -258,6 +259,18 @@ func TestEngine_storeFails(t *testing.T) {
 	store.before = nil
 	s = continued(t, o, s, orchestrator.Continuation{Unclear: true, Epoch: s.Epoch})
 	require.Equal(t, machine.WaitUnknown, s.Waits[0].Kind)
+	require.NoError(t, o.Answer(t.Context(), s.Key, machine.Reply{WaitID: s.Waits[0].ID, Text: "so it is"}))
+	store.before = func(_ context.Context, method string, _ *checkpoint.Batch) error {
+		if method == "Posted" {
+			return errDisk
+		}
+		return nil
+	}
+	_, err = o.Continue(t.Context(), s.Key, orchestrator.Continuation{})
+	require.ErrorIs(t, err, errDisk, "else what was posted would be left to nobody")
+	store.before = nil
+	s = continued(t, o, s, orchestrator.Continuation{})
+	require.Empty(t, s.Waits)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	_, err = o.Step(ctx, s.Key, machine.EffectID{Seq: 1}, s.Epoch, nil)

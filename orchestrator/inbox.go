@@ -127,7 +127,8 @@ func stopIn(m *checkpoint.Message) (p posting, ok bool) {
 // It accepts the stops that were posted.
 func (r *run) stopsFirst() bool {
 	if r.o.keeper.inbox != nil {
-		for _, m := range r.o.keeper.posted(r.o, []checkpoint.Key{r.journal.key}) {
+		posted, _ := r.o.keeper.posted(r.o, []checkpoint.Key{r.journal.key}) // it looks again
+		for _, m := range posted {
 			if _, ok := stopIn(&m); ok {
 				r.accept(&m)
 			}
@@ -136,10 +137,14 @@ func (r *run) stopsFirst() bool {
 	return r.stopped()
 }
 
-// collectPosted collects the messages that were posted while no process worked on the run.
-func (r *run) collectPosted() {
+// collectPosted collects the messages that were posted while no process worked on the run, as far
+// as they can be read.
+func (r *run) collectPosted() error {
 	r.journal.inbox.ready.Store(true)
-	r.o.keeper.collect(r.o, []*run{r})
+	if err := r.o.keeper.collect(r.o, []*run{r}); err != nil {
+		return storeError(r.journal.key, err)
+	}
+	return nil
 }
 
 // applyPosted applies the messages to the run.
@@ -200,7 +205,8 @@ func (r *run) replyInTime(w *machine.Wait) (bool, error) {
 	if r.o.keeper.inbox == nil || w.Kind == machine.WaitTimer {
 		return false, nil
 	}
-	for _, m := range r.o.keeper.posted(r.o, []checkpoint.Key{r.journal.key}) {
+	posted, _ := r.o.keeper.posted(r.o, []checkpoint.Key{r.journal.key})
+	for _, m := range posted {
 		var p posting
 		if json.Unmarshal(m.Data, &p) != nil || p.Version > postingVersion || p.Type != postedReply || p.Reply == nil || p.Reply.WaitID != w.ID {
 			continue

@@ -470,7 +470,7 @@ func (k *keeper) look(o *Orchestrator) {
 	}
 	k.mu.Unlock()
 	var all sync.WaitGroup
-	all.Go(func() { k.collect(o, runs) })
+	all.Go(func() { _ = k.collect(o, runs) }) // it looks again
 	k.extend(&all, runs)
 	all.Wait()
 	k.mu.Lock()
@@ -497,36 +497,39 @@ func (k *keeper) extend(all *sync.WaitGroup, runs []*run) {
 	}
 }
 
-// collect brings runs the messages that were posted to them.
-func (k *keeper) collect(o *Orchestrator, runs []*run) {
+// collect brings runs the messages that were posted to them, as far as they can be read.
+func (k *keeper) collect(o *Orchestrator, runs []*run) (problems error) {
 	if k.inbox == nil {
-		return
+		return nil
 	}
 	for some := range slices.Chunk(runs, 500) {
 		keys, of := make([]checkpoint.Key, len(some)), make(map[checkpoint.Key]*run, len(some))
 		for i, r := range some {
 			keys[i], of[r.journal.key] = r.journal.key, r
 		}
-		for _, m := range k.posted(o, keys) {
+		posted, err := k.posted(o, keys)
+		problems = errors.Join(problems, err)
+		for _, m := range posted {
 			if r := of[m.Key]; r != nil { // a run that was resumed since has read the inbox itself
 				r.post(m)
 			}
 		}
 	}
+	return problems
 }
 
 // posted returns the messages to runs that can be read.
-func (k *keeper) posted(o *Orchestrator, keys []checkpoint.Key) (posted []checkpoint.Message) {
+func (k *keeper) posted(o *Orchestrator, keys []checkpoint.Key) (posted []checkpoint.Message, err error) {
 	ctx, cancel := context.WithTimeout(context.Background(), k.every+time.Second)
 	defer cancel()
-	err := o.guard(ctx, "", "Posted", func() (err error) {
+	err = o.guard(ctx, "", "Posted", func() (err error) {
 		posted, err = k.inbox.Posted(ctx, keys...)
 		return err
 	})
 	if err != nil {
 		o.log(ctx, slog.LevelWarn, "the inbox could not be read", slog.Int("runs", len(keys)))
 	}
-	return posted
+	return posted, err
 }
 
 // standing returns the header of a run that was made from records.

@@ -129,7 +129,7 @@ func (o *Orchestrator) Step(ctx context.Context, key checkpoint.Key, id machine.
 		if r.released(id, epoch) == nil {
 			return nil
 		}
-		r.collectPosted()
+		_ = r.collectPosted() // the next Continue does
 		r.hear()
 		r.now = time.Now()
 		switch answer := m.answer; {

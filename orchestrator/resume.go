@@ -67,7 +67,7 @@ func (o *Orchestrator) Resume(ctx context.Context, how Resumption) iter.Seq2[mac
 			yield(machine.Event{}, err)
 			return
 		}
-		r.collectPosted()
+		_ = r.collectPosted() // it looks again
 		r.drive(yield)
 	}
 }
