@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/segue-go/segue/checkpoint"
+	"github.com/segue-go/segue/internal/prove"
 	"github.com/segue-go/segue/machine"
 	"github.com/segue-go/segue/nextstep"
 	"github.com/segue-go/segue/orchestrator"
@@ -206,7 +207,7 @@ func dropTimes(v any) {
 // loop. If one effect is in progress at a time, and nobody dies, its records and events are the
 // same.
 func TestEngine_asTheLoop(t *testing.T) {
-	for seed := range uint64(300) {
+	for seed := range uint64(prove.CasesOr(100)) {
 		rng := rand.New(rand.NewPCG(seed, 7)) //nolint:gosec // a seed is what is wanted
 		p := drawProgram(rng)
 		here, there := world{paid: map[string]int{}}, world{paid: map[string]int{}}
