@@ -50,7 +50,7 @@ func (e *Engine) goOn(ctx context.Context, j job) (State, error) {
 const (
 	notBegun = "not begun" // the effect was not begun
 	noRun    = "no run"    // final: nobody has the run any more
-	noRoom   = "no room"   // final: the run is too large for its store
+	noRoom   = "no room"   // final: the run is too large for its Store, or somebody ended that
 	problem  = "problem"   // the effect may have been performed
 	refused  = "refused"   // of an update: the run has no such wait
 )
@@ -63,7 +63,7 @@ func (e *Engine) outcome(p *orchestrator.Standing, err error) (State, error) {
 		return e.stateOf(p), nil
 	case errors.Is(err, checkpoint.ErrNotFound):
 		kind = noRun
-	case errors.Is(err, errNoRoom):
+	case errors.Is(err, errNoRoom), errors.Is(err, errEnded):
 		kind = noRoom
 	case errors.Is(err, orchestrator.ErrNotBegun):
 		kind = notBegun

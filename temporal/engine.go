@@ -44,7 +44,7 @@ type Engine struct {
 	Observe func(machine.Event)
 }
 
-// Defaults are the options of an effect for which [Engine].Activities says nothing else. A worker
+// Defaults are the options of an effect for which [Engine] says nothing else. A worker
 // that does not answer for 10 seconds has lost its activity. An attempt may take a day: time-outs
 // of models and tools are the Orchestrator's. An effect that is safe to repeat has 10 attempts
 // before the run is looked at anew.
@@ -67,7 +67,7 @@ const (
 )
 
 // Register registers the workflows and the activities on a worker. The worker polls Queue, or a
-// queue of [Engine].Activities.
+// queue of [Engine].Activities or Strategies.
 func (e *Engine) Register(w worker.Registry) {
 	e.register(w)
 	w.RegisterActivityWithOptions(e.goOn, activity.RegisterOptions{Name: continueName})

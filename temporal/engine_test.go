@@ -121,6 +121,8 @@ func answeredOnce(t *testing.T, store checkpoint.Store) {
 	require.NoError(t, err)
 	require.NoError(t, e.Note(soon(t), key, "quickly"))
 	w := waiting(t, e, key)
+	_, err = orchestrator.Collect(e.Orchestrator.Resume(soon(t), orchestrator.Resumption{Run: key.Run}))
+	require.ErrorAs(t, err, new(*orchestrator.RunExistsError), "the loop leaves it alone")
 	require.NoError(t, e.Answer(soon(t), key, machine.Reply{WaitID: w[0].ID, Approve: true}))
 	_, ok := errors.AsType[*machine.ReplyError](e.Answer(soon(t), key, machine.Reply{WaitID: w[0].ID}))
 	require.True(t, ok)

@@ -1,7 +1,6 @@
 package temporal
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -15,10 +14,9 @@ import (
 
 // holder is the workflow that holds the records of a run in a [Store].
 type holder struct {
-	key    checkpoint.Key
-	memory checkpoint.Memory // of this run; its times and leases are not told
-	at     standing
-	size   int
+	at      standing
+	records []record
+	size    int // of the records and the inbox
 }
 
 // standing is what the workflow tells of a run, without its records.
@@ -30,11 +28,9 @@ type standing struct {
 
 // held is the input of the workflow: what it holds at its beginning.
 type held struct {
-	Version   int       `json:"v"` // storeVersion
-	Namespace string    `json:"namespace,omitempty"`
-	Run       string    `json:"run"`
-	Journal   journal   `json:"journal,omitzero"`
-	Standing  *standing `json:"standing,omitempty"` // nil: nothing
+	Version  int      `json:"v"` // storeVersion
+	Records  []record `json:"records,omitempty"`
+	Standing standing `json:"standing,omitzero"`
 }
 
 // lingers is how long the workflow takes changes after the run has ended.
@@ -43,18 +39,16 @@ const lingers = time.Minute
 // records is the workflow that holds the records of a run, until the run has ended.
 func records(ctx workflow.Context, from held) error {
 	checkVersion(from.Version)
-	h, err := holderOf(from)
-	if err != nil {
-		return err
-	}
+	h := holderOf(&from)
 	long := func() bool {
 		return workflow.GetInfo(ctx).GetContinueAsNewSuggested() && workflow.AllHandlersFinished(ctx)
 	}
 	ended := func() bool { return h.at.Head.Header.Status.Ended() }
-	err = errors.Join(
+	err := errors.Join(
 		workflow.SetQueryHandler(ctx, standingQuery, func() (standing, error) { return h.at, nil }),
 		workflow.SetQueryHandler(ctx, recordsQuery, h.read),
 		workflow.SetUpdateHandler(ctx, postUpdate, h.post),
+		workflow.SetUpdateHandler(ctx, leaseUpdate, h.lease),
 		workflow.SetUpdateHandler(ctx, appendUpdate, h.append),
 		workflow.Await(ctx, func() bool { return ended() || long() }),
 	)
@@ -64,10 +58,7 @@ func records(ctx workflow.Context, from held) error {
 	case ended():
 		return workflow.Sleep(ctx, lingers)
 	}
-	if from.Journal, err = h.read(1); err != nil {
-		return err
-	}
-	from.Standing = &h.at
+	from.Records, from.Standing = h.records, h.at
 	return workflow.NewContinueAsNewError(ctx, recordsName, from)
 }
 
@@ -79,98 +70,119 @@ func checkVersion(version int) {
 }
 
 // holderOf returns the holder of what is held.
-func holderOf(from held) (*holder, error) {
-	h := &holder{key: checkpoint.Key{Namespace: from.Namespace, Run: from.Run}}
-	if from.Standing == nil || from.Standing.Head.Last == 0 {
-		return h, nil
+func holderOf(from *held) *holder {
+	h := &holder{at: from.Standing, records: from.Records}
+	for i := range h.records {
+		h.size += h.records[i].size()
 	}
-	h.at = *from.Standing
-	b := checkpoint.Batch{Key: h.key, Header: &h.at.Head.Header, Writer: h.at.Writer, Epoch: h.at.Head.Epoch}
-	for _, r := range from.Journal.Records {
-		b.Records = append(b.Records, checkpoint.Record(r))
-		h.size += len(r.Data)
+	for i := range h.at.Inbox {
+		h.size += h.at.Inbox[i].size()
 	}
-	for _, m := range h.at.Inbox {
-		h.size += len(m.Data)
-	}
-	return h, h.memory.Append(context.Background(), b)
+	return h
 }
 
-// append is the update that adds a batch.
-func (h *holder) append(ctx workflow.Context, form batch) error {
-	checkVersion(form.Version)
-	b := checkpoint.Batch{Key: h.key, Header: form.Header, Writer: form.Writer, Epoch: form.Epoch, Lease: form.Lease, Progress: form.Progress}
-	for _, r := range form.Records {
-		b.Records = append(b.Records, checkpoint.Record(r))
+// append is the update that adds a batch. It decides as checkpoint.Memory does.
+func (h *holder) append(ctx workflow.Context, b batch) error {
+	checkVersion(b.Version)
+	head, now, n := &h.at.Head, workflow.Now(ctx), len(b.Records)
+	switch {
+	case head.Last == 0 && n == 0:
+		return refusal(&checkpoint.Error{Kind: checkpoint.ErrNotFound})
+	case n > 0 && b.Writer != "" && b.Writer == h.at.Writer && b.Records[n-1].Seq == head.Last:
+		return nil // it was appended before
+	case b.Epoch < head.Epoch:
+		return refusal(&checkpoint.Error{Kind: checkpoint.ErrFenced, Problem: fmt.Sprintf("its epoch is %d now, and was %d here", head.Epoch, b.Epoch)})
 	}
-	if err := h.hasRoom(form.Bytes); err != nil {
-		return err
+	size := h.size
+	for i := range b.Records {
+		if want := head.Last + i + 1; b.Records[i].Seq != want {
+			return refusal(&checkpoint.Error{Kind: checkpoint.ErrConflict, Record: b.Records[i].Seq, Problem: fmt.Sprintf("the next record is %d", want)})
+		}
+		size += b.Records[i].size()
 	}
-	if err := h.memory.Append(context.Background(), b); err != nil {
-		return refusal(err)
+	var left []message
+	for _, m := range h.at.Inbox {
+		if slices.Contains(b.Taken, m.ID) {
+			size -= m.size()
+		} else {
+			left = append(left, m)
+		}
 	}
-	head, err := h.memory.Head(context.Background(), h.key)
-	if err != nil {
-		return err
+	if n > 0 && size > MaxRun {
+		return refusal(&checkpoint.Error{Kind: errNoRoom})
 	}
-	was, now := h.at.Head, workflow.Now(ctx)
-	if len(b.Records) > 0 && head.Last == was.Last { // it was appended before
-		return nil
-	}
-	head.Created, head.Updated, head.Lease = was.Created, now, was.Lease
-	if was.Last == 0 {
+	if head.Last == 0 {
 		head.Created = now
 	}
-	if head.Epoch > was.Epoch || form.Lease < 0 && was.Lease.Writer == form.Writer {
+	h.records, h.size, h.at.Inbox = append(h.records, b.Records...), size, left
+	h.stand(&b, now)
+	return nil
+}
+
+// stand changes the head by a batch.
+func (h *holder) stand(b *batch, now time.Time) {
+	head := &h.at.Head
+	if b.Epoch > head.Epoch || b.Lease < 0 && head.Lease.Writer == b.Writer {
 		head.Lease = checkpoint.Lease{}
 	}
-	if form.Lease > 0 {
-		head.Lease = checkpoint.Lease{Writer: form.Writer, Until: now.Add(form.Lease)}
+	if b.Lease > 0 {
+		head.Lease = checkpoint.Lease{Writer: b.Writer, Until: now.Add(b.Lease)}
+	}
+	head.Last, head.Epoch, head.Updated = len(h.records), b.Epoch, now
+	if b.Header != nil {
+		head.Header = *b.Header
 	}
 	if len(b.Records) > 0 {
 		h.at.Writer = b.Writer
 	}
-	h.at.Head, h.size = head, h.size+form.Bytes
-	h.at.Inbox = slices.DeleteFunc(h.at.Inbox, func(m message) bool { return slices.Contains(form.Taken, m.ID) })
-	return nil
+	if b.Progress {
+		head.Recoveries = 0
+	}
+}
+
+// lease is the update that gives, renews and ends a lease.
+func (h *holder) lease(ctx workflow.Context, l lease) (checkpoint.Head, error) {
+	checkVersion(l.Version)
+	head, now := &h.at.Head, workflow.Now(ctx)
+	switch mine := head.Lease.Writer == l.Writer; {
+	case head.Last == 0:
+		return *head, refusal(&checkpoint.Error{Kind: checkpoint.ErrNotFound})
+	case l.Time <= 0 && mine:
+		head.Lease = checkpoint.Lease{}
+	case l.Time <= 0:
+	case mine:
+		head.Lease.Until = now.Add(l.Time)
+	case head.Lease.Until.After(now):
+		return *head, refusal(&checkpoint.Error{Kind: checkpoint.ErrLeased, Until: head.Lease.Until})
+	default:
+		if head.Lease.Writer != "" {
+			head.Recoveries++
+		}
+		head.Epoch++
+		head.Lease = checkpoint.Lease{Writer: l.Writer, Until: now.Add(l.Time)}
+	}
+	return *head, nil
 }
 
 // post is the update that adds a message.
 func (h *holder) post(ctx workflow.Context, m message) error {
+	checkVersion(m.Version)
 	switch {
 	case h.at.Head.Last == 0:
 		return refusal(&checkpoint.Error{Kind: checkpoint.ErrNotFound})
 	case slices.ContainsFunc(h.at.Inbox, func(had message) bool { return had.ID == m.ID }):
 		return nil
-	}
-	if err := h.hasRoom(len(m.Data)); err != nil {
-		return err
-	}
-	m.At = workflow.Now(ctx)
-	h.at.Inbox, h.size = append(h.at.Inbox, m), h.size+len(m.Data)
-	return nil
-}
-
-// hasRoom returns an error if there is no room for so many bytes.
-func (h *holder) hasRoom(bytes int) error {
-	if h.size+bytes > MaxRun {
+	case h.size+m.size() > MaxRun:
 		return refusal(&checkpoint.Error{Kind: errNoRoom})
 	}
+	m.At = workflow.Now(ctx)
+	h.at.Inbox, h.size = append(h.at.Inbox, m), h.size+m.size()
 	return nil
 }
 
 // read is the query for the records from a place on.
-func (h *holder) read(from int) (all journal, err error) {
-	if all.Last = h.at.Head.Last; all.Last == 0 {
-		return all, nil
-	}
-	for r, err := range h.memory.Read(context.Background(), h.key, from) {
-		if err != nil {
-			return all, err
-		}
-		all.Records = append(all.Records, record(r))
-	}
-	return all, nil
+func (h *holder) read(from int) (journal, error) {
+	return journal{h.records[min(max(from, 1)-1, len(h.records)):], len(h.records)}, nil
 }
 
 // refusal returns an error of a store as one that passes through Temporal.
@@ -178,7 +190,7 @@ func refusal(err error) error {
 	e, ok := errors.AsType[*checkpoint.Error](err)
 	for _, r := range refusals {
 		if ok && errors.Is(err, r.kind) {
-			return sdk.NewNonRetryableApplicationError(e.Error(), r.name, nil, e.Record, e.Problem)
+			return sdk.NewNonRetryableApplicationError(e.Error(), r.name, nil, e.Record, e.Problem, e.Until)
 		}
 	}
 	return err

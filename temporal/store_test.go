@@ -5,10 +5,11 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
-	"strings"
+	"sync"
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"go.temporal.io/api/enums/v1"
 	"go.temporal.io/sdk/client"
@@ -66,12 +67,14 @@ func TestStore_conforms(t *testing.T) {
 
 // A run that is too large for a Store in Temporal itself ends there, and all who ask are told why.
 func TestStore_tooLarge(t *testing.T) {
-	text := strings.Repeat("x", MaxRun/3)
-	for _, parts := range []int{1, 4} {
+	t.Parallel()
+	for _, bytes := range []int{MaxRun, MaxBatch / 2} { // of each reply
 		store := &Store{Client: connect(t), Queue: t.Name()}
-		s := &scene{store: store, model: func(req *llmclient.Request) scripted.Reply {
-			reply := scripted.Calls(scripted.Call("look", `{"mark":"1"}`, ""))
-			reply.Text = strings.Repeat(text, 4/parts)
+		s := &scene{store: store, model: func(*llmclient.Request) scripted.Reply {
+			reply := scripted.Calls(scripted.Call("look", fmt.Sprintf(`{"mark":%q}`, rand.Text()), ""))
+			for len(reply.Text) < bytes {
+				reply.Text += rand.Text()
+			}
 			return reply
 		}}
 		e := s.engine(t, store.Client)
@@ -79,7 +82,7 @@ func TestStore_tooLarge(t *testing.T) {
 		key, err := e.Start(soon(t), task(1, "look"))
 		require.NoError(t, err)
 		_, err = e.Result(soon(t), key)
-		require.ErrorContains(t, err, "in Temporal itself a run has at most 1048576 bytes")
+		require.ErrorContains(t, err, "in Temporal itself a run has at most 1048576 bytes, and a batch 131072")
 		status, _, _ := history(t, e.Client, key)
 		require.Equal(t, enums.WORKFLOW_EXECUTION_STATUS_FAILED, status)
 		head, err := store.Head(soon(t), key)
@@ -92,9 +95,45 @@ func TestStore_tooLarge(t *testing.T) {
 	}
 }
 
+// Where there is no room, what was appended may be appended again, what others wrote is a conflict,
+// and taken messages make room. Many large messages at once leave the workflow alive.
+func TestStore_room(t *testing.T) {
+	t.Parallel()
+	store := &Store{Client: connect(t), Queue: t.Name()}
+	work(t, (&scene{store: store}).engine(t, store.Client))
+	key := checkpoint.Key{Run: rand.Text()}
+	appends := func(seq, bytes int, taken ...string) error {
+		return store.Append(soon(t), checkpoint.Batch{
+			Key: key, Header: &checkpoint.Header{Status: checkpoint.StatusRunning}, Writer: "w", Taken: taken,
+			Records: []checkpoint.Record{{Seq: seq, Type: "t", Data: make([]byte, bytes)}},
+		})
+	}
+	require.NoError(t, appends(1, 1))
+	var all sync.WaitGroup
+	for i := range 20 {
+		all.Go(func() {
+			err := store.Post(soon(t), checkpoint.Message{ID: fmt.Sprint(i), Key: key, Data: make([]byte, MaxBatch-besides)})
+			assert.True(t, err == nil || errors.Is(err, checkpoint.ErrTooLarge), "%v", err)
+		})
+	}
+	all.Wait()
+	posted, err := store.Posted(soon(t), key)
+	require.NoError(t, err)
+	require.Len(t, posted, MaxRun/MaxBatch-1)
+	for i, m := range posted {
+		require.NoError(t, appends(2+i, MaxBatch-2*besides, m.ID))
+	}
+	last := 1 + len(posted)
+	require.NoError(t, appends(last+1, MaxBatch-2*besides))
+	require.ErrorIs(t, appends(last+2, MaxBatch/2), checkpoint.ErrTooLarge)
+	require.NoError(t, appends(last+1, MaxBatch-2*besides), "again")
+	require.ErrorIs(t, appends(last, MaxBatch/2), checkpoint.ErrConflict)
+	require.NoError(t, store.Append(soon(t), checkpoint.Batch{Key: key, Header: &checkpoint.Header{Status: checkpoint.StatusDone}}))
+}
+
 // The workflow that holds records goes on in a new one with all that it holds.
 func TestStore_continued(t *testing.T) {
-	from, key := held{Version: storeVersion, Run: "r"}, checkpoint.Key{Run: "r"}
+	from, key := held{Version: storeVersion}, checkpoint.Key{Run: "r"}
 	var first standing
 	for n := 1; n <= 3; n++ {
 		var suite testsuite.WorkflowTestSuite
@@ -113,7 +152,7 @@ func TestStore_continued(t *testing.T) {
 				Key: key, Records: []checkpoint.Record{{Seq: n, Type: "t", Data: []byte{byte(n)}}}, Header: &checkpoint.Header{Status: checkpoint.StatusRunning},
 				Writer: "w", Epoch: 1, Lease: time.Hour,
 			}))
-			update(postUpdate, message{ID: fmt.Sprint(n), Data: []byte("m")})
+			update(postUpdate, message{Version: storeVersion, ID: fmt.Sprint(n), Data: []byte("m")})
 		}, time.Second)
 		env.RegisterDelayedCallback(func() {
 			env.SetContinueAsNewSuggested(true)
@@ -124,13 +163,10 @@ func TestStore_continued(t *testing.T) {
 		require.True(t, ok, "%v", env.GetWorkflowError())
 		from = held{}
 		require.NoError(t, converter.GetDefaultDataConverter().FromPayloads(more.Input, &from))
-		h, err := holderOf(from)
-		require.NoError(t, err)
-		require.Equal(t, 2*n, h.size, "a byte of each record and message")
-		all, err := h.read(1)
-		require.NoError(t, err)
-		require.Len(t, all.Records, n)
-		require.Equal(t, []byte{byte(n)}, all.Records[n-1].Data)
+		h := holderOf(&from)
+		require.Equal(t, 2*(n+n*besides), h.size, "a byte of each record and message")
+		require.Len(t, h.records, n)
+		require.Equal(t, []byte{byte(n)}, h.records[n-1].Data)
 		if n == 1 {
 			first = h.at
 		}

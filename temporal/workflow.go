@@ -190,7 +190,7 @@ func (i *interpreter) start(x Effect) {
 // scheduling returns the options of the activity of an effect.
 func (e *Engine) scheduling(x Effect) workflow.ActivityOptions {
 	o, own := e.Strategies[x.Strategy]
-	if !own {
+	if !own || x.Strategy == "" {
 		o = e.Activities[x.Kind]
 	}
 	d := Defaults()

@@ -101,6 +101,11 @@ func (p *pair) append(b checkpoint.Batch) error {
 	return p.do(b.Key, what, func(v *view) (string, error) { return "", v.append(p.ctx, b) })
 }
 
+// isTooLarge reports whether the store refuses a batch for its size, as it may. Else it has it.
+func (p *pair) isTooLarge(b checkpoint.Batch) bool {
+	return errors.Is(p.store.append(p.ctx, b), checkpoint.ErrTooLarge)
+}
+
 // fill appends records, as one batch of their owner.
 func (p *pair) fill(key checkpoint.Key, records []checkpoint.Record) error {
 	return p.append(batch(key, records...))

@@ -31,7 +31,8 @@ import (
 const patience = time.Minute
 
 // Test checks a store in subtests, one for each promise. Each opens a store of its own, which has
-// to be empty. Promises of an ability that the store lacks are skipped by name.
+// to be empty. Promises of an ability that the store lacks are skipped by name. A store may refuse
+// by [checkpoint.ErrTooLarge] a batch of a mebibyte, or of 10,000 records.
 func Test(t *testing.T, open func(t *testing.T) checkpoint.Store) {
 	t.Helper()
 	for _, c := range checks {
