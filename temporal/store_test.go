@@ -19,6 +19,7 @@ import (
 
 	"github.com/segue-go/segue/checkpoint"
 	"github.com/segue-go/segue/checkpoint/checkpointtest"
+	"github.com/segue-go/segue/internal/waittest"
 	"github.com/segue-go/segue/llmclient"
 	"github.com/segue-go/segue/llmclient/scripted"
 )
@@ -116,7 +117,7 @@ func TestStore_room(t *testing.T) {
 			assert.True(t, err == nil || errors.Is(err, checkpoint.ErrTooLarge), "%v", err)
 		})
 	}
-	all.Wait()
+	waittest.All(t, &all)
 	posted, err := store.Posted(soon(t), key)
 	require.NoError(t, err)
 	require.Len(t, posted, MaxRun/MaxBatch-1)
