@@ -3,6 +3,7 @@ package temporal
 import (
 	"context"
 	"crypto/rand"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"sync"
@@ -73,9 +74,9 @@ func TestStore_tooLarge(t *testing.T) {
 		store := &Store{Client: connect(t), Queue: t.Name()}
 		s := &scene{store: store, model: func(*llmclient.Request) scripted.Reply {
 			reply := scripted.Calls(scripted.Call("look", fmt.Sprintf(`{"mark":%q}`, rand.Text()), ""))
-			for len(reply.Text) < bytes {
-				reply.Text += rand.Text()
-			}
+			text := make([]byte, bytes/2)
+			_, _ = rand.Read(text)
+			reply.Text = hex.EncodeToString(text)
 			return reply
 		}}
 		e := s.engine(t, store.Client)
