@@ -352,7 +352,7 @@ func (o *Orchestrator) post(ctx context.Context, key checkpoint.Key, p posting) 
 		return &JournalError{Run: key.Run, Err: err}
 	}
 	if r := o.keeper.get(key); r != nil {
-		o.keeper.collect(o, []*run{r}) // reads the inbox, because of messages that were posted before
+		_ = o.keeper.collect(o, []*run{r}) // reads the inbox, because of messages that were posted before
 		return nil
 	}
 	select {
