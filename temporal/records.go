@@ -58,8 +58,7 @@ func records(ctx workflow.Context, from held) error {
 	case ended():
 		return workflow.Sleep(ctx, lingers)
 	}
-	from.Records, from.Standing = h.records, h.at
-	return workflow.NewContinueAsNewError(ctx, recordsName, from)
+	return workflow.NewContinueAsNewError(ctx, recordsName, held{storeVersion, h.records, h.at})
 }
 
 // checkVersion has Temporal try again until a worker comes that knows a version.

@@ -49,8 +49,8 @@ const (
 var errNoRoom = fmt.Errorf("%w: in Temporal itself a run has at most %d bytes, and a batch %d; larger ones need a database, such as pgstore",
 	checkpoint.ErrTooLarge, MaxRun, MaxBatch)
 
-// errEnded is what a Store says of a run that has not ended, whose workflow has.
-var errEnded = fmt.Errorf("%w: the workflow of its records was ended", checkpoint.ErrReadOnly)
+// errEnded is what a Store says of a run whose records can only be read.
+var errEnded = fmt.Errorf("%w: the workflow of the records has ended", checkpoint.ErrReadOnly)
 
 // The names of what a worker registers for a Store.
 const (
