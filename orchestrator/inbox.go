@@ -200,12 +200,15 @@ func (r *run) applyMessage(m *checkpoint.Message) error {
 }
 
 // replyInTime ends a wait that has expired by a reply that was posted before it did, while nobody
-// worked on the run. It reports whether there is such a reply.
+// worked on the run. It reports whether there is such a reply. An error means that nobody knows.
 func (r *run) replyInTime(w *machine.Wait) (bool, error) {
 	if r.o.keeper.inbox == nil || w.Kind == machine.WaitTimer {
 		return false, nil
 	}
-	posted, _ := r.o.keeper.posted(r.o, []checkpoint.Key{r.journal.key})
+	posted, err := r.o.keeper.posted(r.o, []checkpoint.Key{r.journal.key})
+	if err != nil {
+		return false, storeError(r.journal.key, err)
+	}
 	for _, m := range posted {
 		var p posting
 		if json.Unmarshal(m.Data, &p) != nil || p.Version > postingVersion || p.Type != postedReply || p.Reply == nil || p.Reply.WaitID != w.ID {

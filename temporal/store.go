@@ -21,13 +21,13 @@ import (
 
 // Store is a [checkpoint.Store] in Temporal itself, for small runs where there is no database. Each
 // run has a second workflow, which holds its records with all their payloads: they are in its
-// history. What is too large for [MaxBatch] and [MaxRun] is refused by [checkpoint.ErrTooLarge], and
+// history. What is too large for [MaxBatch] or [MaxRun] is refused by [checkpoint.ErrTooLarge], and
 // the workflow of the run fails with this error.
 //
-// Its calls need a worker where an [Engine] is registered, [Engine.Start] too; they wait for one for
-// 30 seconds. It has a [checkpoint.Inbox] and a [checkpoint.Leaser], and no other ability: it does
-// not list runs, so there is no [Engine.Forward], and it forgets them when Temporal does. A minute
-// after a run has ended it can only be read, and at once if somebody ends its workflow. A Store is
+// Its calls need a worker where an [Engine] is registered, [Engine.Start] too; they wait 30 seconds
+// for one. It has a [checkpoint.Inbox] and a [checkpoint.Leaser], and no other ability: it does not
+// list runs, so there is no [Engine.Forward], and it forgets them when Temporal does. A run can
+// only be read a minute after it has ended, and at once if somebody ends its workflow. A Store is
 // safe for concurrent use, by any number of processes. It must not be copied once it is used.
 type Store struct {
 	Client client.Client
@@ -87,8 +87,8 @@ func (s *Store) Append(ctx context.Context, b checkpoint.Batch) error {
 	switch {
 	case n > 0 && errors.Is(err, errEnded):
 		at, problem := s.standing(ctx, b.Key)
-		if b.Writer != "" && at.Writer == b.Writer && at.Head.Last == form.Records[n-1].Seq {
-			return problem // else it was appended before
+		if problem == nil && b.Writer != "" && at.Writer == b.Writer && at.Head.Last == form.Records[n-1].Seq {
+			return nil // it was appended before
 		}
 	case n > 0 && errors.Is(err, checkpoint.ErrNotFound):
 		return &checkpoint.Error{Kind: checkpoint.ErrConflict, Key: b.Key, Record: form.Records[0].Seq, Problem: "the next record is 1"}
@@ -176,7 +176,7 @@ func (s *Store) change(ctx context.Context, key checkpoint.Key, begins bool, nam
 		err = update.Get(soon, result)
 	}
 	if err = s.failed(ctx, soon, key, err); errors.Is(err, checkpoint.ErrNotFound) {
-		if _, problem := s.standing(ctx, key); problem == nil {
+		if _, err = s.standing(ctx, key); err == nil {
 			err = &checkpoint.Error{Kind: errEnded, Key: key}
 		}
 	}
