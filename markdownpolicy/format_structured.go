@@ -214,13 +214,18 @@ func (s *structuredSyntax) head(text string, at int) (object int, yes, partly bo
 	}
 	if l.Skip('{') {
 		key, ok := l.Key()
-		yes = ok && (key == "reply" || key == "thought" || key == "answer")
+		yes = ok && isStructuredKey(key)
 		if ok && key == structuredForm.name {
 			name, whole := l.Value()
 			yes = whole && s.tool(name) != nil
 		}
 	}
 	return at, yes, !yes && l.Partial
+}
+
+// isStructuredKey reports whether a key is that of a reply, or of a thought or an answer in it.
+func isStructuredKey(key string) bool {
+	return key == "reply" || key == "thought" || key == "answer"
 }
 
 // begin implements [syntax].
@@ -261,7 +266,7 @@ func (b *tokenBlock) read(text string, final bool) verdict {
 		switch {
 		case l.Partial && !final:
 			return verdict{}
-		case !ok:
+		case !ok || !isStructuredKey(key):
 			return b.broken(text, b.start+1)
 		}
 		b.key = key

@@ -80,6 +80,21 @@ func TestStructured_unreadable(t *testing.T) {
 	require.Equal(t, parts(callPart("call_1", "add", `{"x":"1"}`)), doc.Contents())
 }
 
+// What follows a reply within its brackets stays text where nothing is refused.
+func TestStructured_losesNothing(t *testing.T) {
+	p := markdownpolicy.Structured{Options: markdownpolicy.Options{Mode: markdownpolicy.ModeText}}
+	for reply, text := range map[string]string{
+		`[{"reply": {"tool": "A"}}"parameters":{`:       `"parameters":{`,
+		`{"reply": {"tool": "A"}, "note": "done"}`:      `"note": "done"}`,
+		`{"reply": {"tool": "A"}, "tool": "B"}`:         `"tool": "B"}`,
+		`{"reply": {"thought": "t", "function": "add"}`: `"function": "add"}`,
+	} {
+		doc, err := p.ParseResponse(reply)
+		require.NoError(t, err)
+		require.Equal(t, textPart(text), doc.Contents()[1], reply)
+	}
+}
+
 // An answer is released with each piece, as far as its characters are whole; a call when it is.
 func TestStructured_streams(t *testing.T) {
 	p := markdownpolicy.Structured{}.NewParser()

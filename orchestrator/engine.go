@@ -206,13 +206,15 @@ func (r *run) told(how *Continuation) error {
 		if how.Replies = nil; unclear {
 			r.journal.idle = 0
 		}
-	case how.Expire:
-		if err := r.expire(true); err != nil {
+	default:
+		posted, err := r.posted()
+		if err == nil && how.Expire {
+			err = r.expire(true, posted)
+		}
+		if err != nil {
 			return err
 		}
-	}
-	if err := r.collectPosted(); err != nil { // nobody looks again
-		return err
+		r.collect(posted)
 	}
 	r.hear()
 	if how.Expire {

@@ -260,12 +260,7 @@ func TestEngine_storeFails(t *testing.T) {
 	s = continued(t, o, s, orchestrator.Continuation{Unclear: true, Epoch: s.Epoch})
 	require.Equal(t, machine.WaitUnknown, s.Waits[0].Kind)
 	require.NoError(t, o.Answer(t.Context(), s.Key, machine.Reply{WaitID: s.Waits[0].ID, Text: "so it is"}))
-	store.before = func(_ context.Context, method string, _ *checkpoint.Batch) error {
-		if method == "Posted" {
-			return errDisk
-		}
-		return nil
-	}
+	inboxFails(store, -1, errDisk)
 	_, err = o.Continue(t.Context(), s.Key, orchestrator.Continuation{})
 	require.ErrorIs(t, err, errDisk, "else what was posted would be left to nobody")
 	store.before = nil

@@ -125,26 +125,31 @@ func stopIn(m *checkpoint.Message) (p posting, ok bool) {
 
 // stopsFirst reports whether the run, whose journal was read, stops before anything else is done.
 // It accepts the stops that were posted.
-func (r *run) stopsFirst() bool {
-	if r.o.keeper.inbox != nil {
-		posted, _ := r.o.keeper.posted(r.o, []checkpoint.Key{r.journal.key}) // it looks again
-		for _, m := range posted {
-			if _, ok := stopIn(&m); ok {
-				r.accept(&m)
-			}
+func (r *run) stopsFirst() (bool, error) {
+	posted, err := r.posted()
+	for _, m := range posted {
+		if _, ok := stopIn(&m); ok {
+			r.accept(&m)
 		}
 	}
-	return r.stopped()
+	return r.stopped(), err
 }
 
-// collectPosted collects the messages that were posted while no process worked on the run, as far
-// as they can be read.
-func (r *run) collectPosted() error {
-	r.journal.inbox.ready.Store(true)
-	if err := r.o.keeper.collect(r.o, []*run{r}); err != nil {
-		return storeError(r.journal.key, err)
+// posted returns the messages to the run. An error means that nobody knows them all.
+func (r *run) posted() ([]checkpoint.Message, error) {
+	posted, err := r.o.keeper.posted(r.o, []checkpoint.Key{r.journal.key})
+	if err != nil {
+		err = storeError(r.journal.key, err)
 	}
-	return nil
+	return posted, err
+}
+
+// collect hands the loop messages that were posted while no process worked on the run.
+func (r *run) collect(posted []checkpoint.Message) {
+	r.journal.inbox.ready.Store(true)
+	for _, m := range posted {
+		r.post(m)
+	}
 }
 
 // applyPosted applies the messages to the run.
@@ -200,15 +205,8 @@ func (r *run) applyMessage(m *checkpoint.Message) error {
 }
 
 // replyInTime ends a wait that has expired by a reply that was posted before it did, while nobody
-// worked on the run. It reports whether there is such a reply. An error means that nobody knows.
-func (r *run) replyInTime(w *machine.Wait) (bool, error) {
-	if r.o.keeper.inbox == nil || w.Kind == machine.WaitTimer {
-		return false, nil
-	}
-	posted, err := r.o.keeper.posted(r.o, []checkpoint.Key{r.journal.key})
-	if err != nil {
-		return false, storeError(r.journal.key, err)
-	}
+// worked on the run. It reports whether there is such a reply.
+func (r *run) replyInTime(w *machine.Wait, posted []checkpoint.Message) (bool, error) {
 	for _, m := range posted {
 		var p posting
 		if json.Unmarshal(m.Data, &p) != nil || p.Version > postingVersion || p.Type != postedReply || p.Reply == nil || p.Reply.WaitID != w.ID {
@@ -355,7 +353,7 @@ func (o *Orchestrator) post(ctx context.Context, key checkpoint.Key, p posting) 
 		return &JournalError{Run: key.Run, Err: err}
 	}
 	if r := o.keeper.get(key); r != nil {
-		_ = o.keeper.collect(o, []*run{r}) // reads the inbox, because of messages that were posted before
+		o.keeper.collect(o, []*run{r}) // reads the inbox, because of messages that were posted before
 		return nil
 	}
 	select {

@@ -2,6 +2,7 @@ package orchestrator_test
 
 import (
 	"context"
+	"errors"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -42,6 +43,57 @@ func TestAnswer_inTimeAndTakenLate(t *testing.T) {
 	}
 }
 
+// inboxFails has a store read its inbox so many times, or always if that is negative, with an error.
+func inboxFails(store *troubled, times int, err error) {
+	store.before = func(_ context.Context, method string, _ *checkpoint.Batch) error {
+		if method == "Posted" && times != 0 {
+			times--
+			return err
+		}
+		return nil
+	}
+}
+
+// What was posted to a run that has died counts before anything is done, such as a request of the
+// model that nobody wants any more. A resumption that cannot know it changes nothing.
+func TestResume_unreadableInbox(t *testing.T) {
+	store := troubledBy(nil)
+	w := waitingRun(t, store)
+	require.NoError(t, goingOn(t, store).Stop(t.Context(), keyOfRun, "enough", true))
+	inboxFails(store, 1, errDisk)
+	before := headOf(t, store, "r").Last
+	_, err := orchestrator.Collect(goingOn(t, store).Resume(t.Context(), resuming("r", machine.Reply{WaitID: w.ID, Approve: true})))
+	require.ErrorIs(t, err, errDisk)
+	_, ok := errors.AsType[*orchestrator.JournalError](err)
+	require.True(t, ok)
+	require.Equal(t, before, headOf(t, store, "r").Last)
+	inboxFails(store, 1, errDisk)
+	_, err = orchestrator.Collect(solver(t, scripted.New(), stored(store)).Resume(t.Context(), resuming("r")))
+	require.ErrorIs(t, err, errDisk, "a run that stops needs no tool")
+	res, err := orchestrator.Collect(goingOn(t, store).Resume(t.Context(), resuming("r")))
+	require.ErrorContains(t, err, "enough")
+	require.Equal(t, machine.StatusStopped, res.Status)
+}
+
+// A message that can never be read keeps no run from what else becomes of it.
+func TestPosted_corrupt(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := troubledBy(nil)
+		build := func(script ...scripted.Reply) *orchestrator.Orchestrator {
+			return solver(t, scripted.New(script...), stored(store), with(echo("risky")),
+				approving(orchestrator.ApprovalConfig{Default: machine.AskAlways, Expires: time.Hour}))
+		}
+		o := build(scripted.Calls(scripted.Call("risky", "{}", "1")))
+		s := stepsTo(t, o, begun(t, o, task("go")), "")
+		require.Len(t, s.Waits, 1)
+		time.Sleep(2 * time.Hour)
+		inboxFails(store, -1, checkpoint.ErrCorrupt)
+		s = continued(t, o, s, orchestrator.Continuation{Expire: true})
+		require.Empty(t, s.Waits)
+		require.NotEmpty(t, s.Effects, "the model hears of it")
+	})
+}
+
 // A wait whose replies cannot be read does not expire: one that was given in time would be lost.
 func TestAnswer_inTimeAndUnreadable(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -54,15 +106,7 @@ func TestAnswer_inTimeAndUnreadable(t *testing.T) {
 		res := ran(t, build(scripted.Calls(scripted.Call("pay", "{}", "1"))), task("go"))
 		require.NoError(t, build().Answer(t.Context(), keyOfRun, machine.Reply{WaitID: res.Waits[0].ID, Approve: true}))
 		time.Sleep(2 * time.Hour)
-		reads := 0
-		store.before = func(_ context.Context, method string, _ *checkpoint.Batch) error {
-			if method == "Posted" {
-				if reads++; reads == 1 {
-					return errDisk
-				}
-			}
-			return nil
-		}
+		inboxFails(store, 1, errDisk)
 		_, err := orchestrator.Collect(build(scripted.Text("done")).Resume(t.Context(), resuming("r")))
 		require.ErrorIs(t, err, errDisk)
 		res, err = orchestrator.Collect(build(scripted.Text("done")).Resume(t.Context(), resuming("r")))

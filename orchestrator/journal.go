@@ -470,7 +470,7 @@ func (k *keeper) look(o *Orchestrator) {
 	}
 	k.mu.Unlock()
 	var all sync.WaitGroup
-	all.Go(func() { _ = k.collect(o, runs) }) // it looks again
+	all.Go(func() { k.collect(o, runs) })
 	k.extend(&all, runs)
 	all.Wait()
 	k.mu.Lock()
@@ -497,29 +497,29 @@ func (k *keeper) extend(all *sync.WaitGroup, runs []*run) {
 	}
 }
 
-// collect brings runs the messages that were posted to them, as far as they can be read.
-func (k *keeper) collect(o *Orchestrator, runs []*run) (problems error) {
-	if k.inbox == nil {
-		return nil
-	}
+// collect brings runs the messages that were posted to them, as far as they can be read: it looks
+// again.
+func (k *keeper) collect(o *Orchestrator, runs []*run) {
 	for some := range slices.Chunk(runs, 500) {
 		keys, of := make([]checkpoint.Key, len(some)), make(map[checkpoint.Key]*run, len(some))
 		for i, r := range some {
 			keys[i], of[r.journal.key] = r.journal.key, r
 		}
-		posted, err := k.posted(o, keys)
-		problems = errors.Join(problems, err)
+		posted, _ := k.posted(o, keys)
 		for _, m := range posted {
 			if r := of[m.Key]; r != nil { // a run that was resumed since has read the inbox itself
 				r.post(m)
 			}
 		}
 	}
-	return problems
 }
 
-// posted returns the messages to runs that can be read.
+// posted returns the messages to runs. Those that can never be read are left out: they keep no run
+// from the others.
 func (k *keeper) posted(o *Orchestrator, keys []checkpoint.Key) (posted []checkpoint.Message, err error) {
+	if k.inbox == nil {
+		return nil, nil
+	}
 	ctx, cancel := context.WithTimeout(context.Background(), k.every+time.Second)
 	defer cancel()
 	err = o.guard(ctx, "", "Posted", func() (err error) {
@@ -528,6 +528,9 @@ func (k *keeper) posted(o *Orchestrator, keys []checkpoint.Key) (posted []checkp
 	})
 	if err != nil {
 		o.log(ctx, slog.LevelWarn, "the inbox could not be read", slog.Int("runs", len(keys)))
+	}
+	if errors.Is(err, checkpoint.ErrCorrupt) {
+		err = nil
 	}
 	return posted, err
 }

@@ -129,7 +129,8 @@ func (o *Orchestrator) Step(ctx context.Context, key checkpoint.Key, id machine.
 		if r.released(id, epoch) == nil {
 			return nil
 		}
-		_ = r.collectPosted() // the next Continue does
+		posted, _ := r.posted() // the next Continue reads the rest
+		r.collect(posted)
 		r.hear()
 		r.now = time.Now()
 		switch answer := m.answer; {

@@ -238,7 +238,6 @@ func (c *recoverer) recover(ctx context.Context, h *checkpoint.Head) error {
 		}
 		return r.parkHere(err.Error())
 	}
-	_ = r.collectPosted() // it looks again
 	r.drive(func(e machine.Event, _ error) bool {
 		if c.how.Event != nil {
 			c.how.Event(h.Key, e)

@@ -67,7 +67,6 @@ func (o *Orchestrator) Resume(ctx context.Context, how Resumption) iter.Seq2[mac
 			yield(machine.Event{}, err)
 			return
 		}
-		_ = r.collectPosted() // it looks again
 		r.drive(yield)
 	}
 }
@@ -223,10 +222,12 @@ func (r *run) read(factory func() strategy.Strategy) (err error) {
 // a person may have approved it, and another program can make it. A run that is to stop needs none.
 func (r *run) lacksTool() error {
 	for _, e := range r.m.Open() {
-		if e.Call.Name == "" {
+		if e.Call.Name == "" || r.o.toolOf(&e) != nil {
 			continue
 		}
-		if r.o.toolOf(&e) == nil && !r.stopsFirst() {
+		if stops, err := r.stopsFirst(); err != nil {
+			return err
+		} else if !stops {
 			return &ConfigError{Field: "Tools", Err: fmt.Errorf("run %.64q has an open call of the tool %.64q, which is missing here", r.id, e.Call.Name)}
 		}
 	}
@@ -273,12 +274,12 @@ func (r *run) applyStored(rd *journals.Reading, stored checkpoint.Record) error 
 
 // expire ends the waits whose time has come: timers alone, or all of them. A reply that was posted
 // before counts.
-func (r *run) expire(all bool) error {
+func (r *run) expire(all bool, posted []checkpoint.Message) error {
 	for _, w := range r.m.Waits() {
 		if w.Expires.IsZero() || w.Expires.After(r.now) {
 			continue
 		}
-		if replied, err := r.replyInTime(&w); replied || err != nil {
+		if replied, err := r.replyInTime(&w, posted); replied || err != nil {
 			if err != nil {
 				return err
 			}
@@ -295,10 +296,15 @@ func (r *run) expire(all bool) error {
 }
 
 // applyResumption goes on with a run, and gives it the replies: all of them or none. That it was
-// taken up is stored together with what comes of it.
+// taken up is stored together with what comes of it. It fails if the inbox cannot be read, since a
+// stop may be there.
 func (r *run) applyResumption(how *Resumption) error {
+	posted, err := r.posted()
+	if err != nil {
+		return err
+	}
 	r.now = time.Now()
-	if err := r.expire(how.expires); err != nil {
+	if err := r.expire(how.expires, posted); err != nil {
 		return err
 	}
 	if err := r.lookUp(); err != nil {
@@ -329,10 +335,13 @@ func (r *run) applyResumption(how *Resumption) error {
 		}
 		r.replied[reply.WaitID] = true
 	}
-	if r.journal.driven { // it is stored together with the intents that follow
-		return nil
+	if !r.journal.driven { // else it is stored together with the intents that follow
+		if err := r.store(); err != nil {
+			return err
+		}
 	}
-	return r.store()
+	r.collect(posted)
+	return nil
 }
 
 // configureSnapshots finds the ability of the Store to keep snapshots.
