@@ -48,6 +48,7 @@ func (e *errPostedStop) Error() string {
 
 // inbox holds messages to a run in progress that have not been applied.
 type inbox struct {
+	early atomic.Bool // a message came, perhaps before the run was ready
 	ready atomic.Bool // the run takes messages: its journal was read
 	some  atomic.Bool // queue is not empty
 	stops atomic.Bool // a stop has come
@@ -99,6 +100,7 @@ func (b *inbox) take() []checkpoint.Message {
 
 // post hands a message to the loop. It may be called from any goroutine.
 func (r *run) post(m checkpoint.Message) {
+	r.journal.inbox.early.Store(true)
 	if r.journal.inbox.ready.Load() {
 		r.accept(&m)
 	}
@@ -144,11 +146,15 @@ func (r *run) posted() ([]checkpoint.Message, error) {
 	return posted, err
 }
 
-// collect hands the loop messages that were posted while no process worked on the run.
+// collect hands the loop the messages that were posted while no process worked on the run, and what
+// has come since they were read.
 func (r *run) collect(posted []checkpoint.Message) {
 	r.journal.inbox.ready.Store(true)
 	for _, m := range posted {
-		r.post(m)
+		r.accept(&m)
+	}
+	if r.journal.inbox.early.Load() {
+		r.o.keeper.collect(r.o, []*run{r})
 	}
 }
 

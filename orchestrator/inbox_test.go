@@ -247,3 +247,20 @@ func TestInbox_appliedOnce(t *testing.T) {
 		require.Equal(t, []string{"one", "two"}, notes(t, store))
 	})
 }
+
+// A reply that is posted just when a resumption has read the inbox counts.
+func TestInbox_postedMeanwhile(t *testing.T) {
+	store := new(ledger)
+	w := waitingRun(t, store)
+	o := goingOn(t, store, scripted.Text("done"))
+	var once sync.Once
+	store.posted = func([]checkpoint.Message) {
+		once.Do(func() {
+			store.posted = nil
+			require.NoError(t, o.Answer(t.Context(), keyOfRun, machine.Reply{WaitID: w.ID, Approve: true}))
+		})
+	}
+	res, err := orchestrator.Collect(o.Resume(t.Context(), resuming("r")))
+	require.NoError(t, err)
+	require.Equal(t, machine.StatusDone, res.Status)
+}
