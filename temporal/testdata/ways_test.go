@@ -129,7 +129,7 @@ func (r *served) serve(t *testing.T, c client.Client) {
 	if r.stop.where != "" && (!inTurn || r.known.agent != "") {
 		t.Skip("it is a matter of time what is stopped")
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	defer cancel()
 	byLoop, byServer := new(store), new(store)
 	loop := r.process(t, byLoop, func(o *orchestrator.Orchestrator) posting { return o })
