@@ -223,7 +223,8 @@ func (s *structuredSyntax) head(text string, at int) (object int, yes, partly bo
 	return at, yes, !yes && l.Partial
 }
 
-// isStructuredKey reports whether a key is that of a reply, or of a thought or an answer in it.
+// isStructuredKey reports whether a key is that of a reply, of the thought beside it, or of the
+// answer in it.
 func isStructuredKey(key string) bool {
 	return key == "reply" || key == "thought" || key == "answer"
 }

@@ -264,13 +264,7 @@ func (r *run) isTold(how *Continuation) (bool, error) {
 	if len(how.Replies)+len(how.Notes) > 0 || how.Stop || how.Expire && !r.dueAt().IsZero() && !r.dueAt().After(r.now) {
 		return true, nil
 	}
-	if r.o.keeper.inbox == nil {
-		return false, nil
-	}
-	posted, err := r.o.keeper.posted(r.o, []checkpoint.Key{r.journal.key})
-	if err != nil {
-		err = storeError(r.journal.key, err)
-	}
+	posted, err := r.posted()
 	return len(posted) > 0, err
 }
 

@@ -48,7 +48,6 @@ func (e *errPostedStop) Error() string {
 
 // inbox holds messages to a run in progress that have not been applied.
 type inbox struct {
-	early atomic.Bool // a message came, perhaps before the run was ready
 	ready atomic.Bool // the run takes messages: its journal was read
 	some  atomic.Bool // queue is not empty
 	stops atomic.Bool // a stop has come
@@ -98,15 +97,8 @@ func (b *inbox) take() []checkpoint.Message {
 	return queue
 }
 
-// post hands a message to the loop. It may be called from any goroutine.
-func (r *run) post(m checkpoint.Message) {
-	r.journal.inbox.early.Store(true)
-	if r.journal.inbox.ready.Load() {
-		r.accept(&m)
-	}
-}
-
-// accept keeps a message for the loop, unless it has come before.
+// accept hands a message to the loop, unless it has come before. It may be called from any
+// goroutine.
 func (r *run) accept(m *checkpoint.Message) {
 	if !r.journal.inbox.add(*m) {
 		return
@@ -137,25 +129,30 @@ func (r *run) stopsFirst() (bool, error) {
 	return r.stopped(), err
 }
 
-// posted returns the messages to the run. An error means that nobody knows them all.
+// posted returns the messages to the run. It tries again while the store fails, as long as a record
+// would be tried to be stored. An error means that nobody knows them all.
 func (r *run) posted() ([]checkpoint.Message, error) {
-	posted, err := r.o.keeper.posted(r.o, []checkpoint.Key{r.journal.key})
-	if err != nil {
-		err = storeError(r.journal.key, err)
+	lasting := r.journal.lastingContext(r.ctx)
+	began := time.Now()
+	for pause := 10 * time.Millisecond; ; pause = min(2*pause, time.Second) {
+		posted, err := r.o.keeper.posted(lasting, r.o, []checkpoint.Key{r.journal.key})
+		if err == nil {
+			return posted, nil
+		}
+		if isFinal(err) || time.Since(began)+pause > r.journal.patience || !sleep(lasting, pause) {
+			return posted, storeError(r.journal.key, err)
+		}
 	}
-	return posted, err
 }
 
-// collect hands the loop the messages that were posted while no process worked on the run, and what
-// has come since they were read.
+// collect hands the loop the messages that were posted before it began, and from now on those that
+// come.
 func (r *run) collect(posted []checkpoint.Message) {
-	r.journal.inbox.ready.Store(true)
 	for _, m := range posted {
 		r.accept(&m)
 	}
-	if r.journal.inbox.early.Load() {
-		r.o.keeper.collect(r.o, []*run{r})
-	}
+	r.journal.inbox.ready.Store(true)
+	r.o.keeper.collect(r.o, []*run{r})
 }
 
 // applyPosted applies the messages to the run.
@@ -213,6 +210,9 @@ func (r *run) applyMessage(m *checkpoint.Message) error {
 // replyInTime ends a wait that has expired by a reply that was posted before it did, while nobody
 // worked on the run. It reports whether there is such a reply.
 func (r *run) replyInTime(w *machine.Wait, posted []checkpoint.Message) (bool, error) {
+	if w.Kind == machine.WaitTimer {
+		return false, nil
+	}
 	for _, m := range posted {
 		var p posting
 		if json.Unmarshal(m.Data, &p) != nil || p.Version > postingVersion || p.Type != postedReply || p.Reply == nil || p.Reply.WaitID != w.ID {

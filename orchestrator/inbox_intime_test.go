@@ -57,22 +57,25 @@ func inboxFails(store *troubled, times int, err error) {
 // What was posted to a run that has died counts before anything is done, such as a request of the
 // model that nobody wants any more. A resumption that cannot know it changes nothing.
 func TestResume_unreadableInbox(t *testing.T) {
-	store := troubledBy(nil)
-	w := waitingRun(t, store)
-	require.NoError(t, goingOn(t, store).Stop(t.Context(), keyOfRun, "enough", true))
-	inboxFails(store, 1, errDisk)
-	before := headOf(t, store, "r").Last
-	_, err := orchestrator.Collect(goingOn(t, store).Resume(t.Context(), resuming("r", machine.Reply{WaitID: w.ID, Approve: true})))
-	require.ErrorIs(t, err, errDisk)
-	_, ok := errors.AsType[*orchestrator.JournalError](err)
-	require.True(t, ok)
-	require.Equal(t, before, headOf(t, store, "r").Last)
-	inboxFails(store, 1, errDisk)
-	_, err = orchestrator.Collect(solver(t, scripted.New(), stored(store)).Resume(t.Context(), resuming("r")))
-	require.ErrorIs(t, err, errDisk, "a run that stops needs no tool")
-	res, err := orchestrator.Collect(goingOn(t, store).Resume(t.Context(), resuming("r")))
-	require.ErrorContains(t, err, "enough")
-	require.Equal(t, machine.StatusStopped, res.Status)
+	synctest.Test(t, func(t *testing.T) {
+		store := troubledBy(nil)
+		w := waitingRun(t, store)
+		require.NoError(t, goingOn(t, store).Stop(t.Context(), keyOfRun, "enough", true))
+		inboxFails(store, -1, errDisk)
+		before := headOf(t, store, "r").Last
+		_, err := orchestrator.Collect(goingOn(t, store).Resume(t.Context(), resuming("r", machine.Reply{WaitID: w.ID, Approve: true})))
+		require.ErrorIs(t, err, errDisk)
+		_, ok := errors.AsType[*orchestrator.JournalError](err)
+		require.True(t, ok)
+		require.Equal(t, before, headOf(t, store, "r").Last)
+		_, err = orchestrator.Collect(solver(t, scripted.New(), stored(store)).Resume(t.Context(), resuming("r")))
+		require.ErrorIs(t, err, errDisk, "a run that stops needs no tool")
+		inboxFails(store, 3, errDisk) // it is tried again
+		patient := solver(t, scripted.New(), stored(store), with(echo("risky")), func(c *orchestrator.Config) { c.Timeouts.Store = time.Second })
+		res, err := orchestrator.Collect(patient.Resume(t.Context(), resuming("r")))
+		require.ErrorContains(t, err, "enough")
+		require.Equal(t, machine.StatusStopped, res.Status)
+	})
 }
 
 // A message that can never be read keeps no run from what else becomes of it.
@@ -88,6 +91,10 @@ func TestPosted_corrupt(t *testing.T) {
 		require.Len(t, s.Waits, 1)
 		time.Sleep(2 * time.Hour)
 		inboxFails(store, -1, checkpoint.ErrCorrupt)
+		for w, err := range o.Waits(t.Context(), checkpoint.Query{}) {
+			require.NoError(t, err)
+			require.Len(t, w.Waits, 1)
+		}
 		s = continued(t, o, s, orchestrator.Continuation{Expire: true})
 		require.Empty(t, s.Waits)
 		require.NotEmpty(t, s.Effects, "the model hears of it")
@@ -106,9 +113,10 @@ func TestAnswer_inTimeAndUnreadable(t *testing.T) {
 		res := ran(t, build(scripted.Calls(scripted.Call("pay", "{}", "1"))), task("go"))
 		require.NoError(t, build().Answer(t.Context(), keyOfRun, machine.Reply{WaitID: res.Waits[0].ID, Approve: true}))
 		time.Sleep(2 * time.Hour)
-		inboxFails(store, 1, errDisk)
+		inboxFails(store, -1, errDisk)
 		_, err := orchestrator.Collect(build(scripted.Text("done")).Resume(t.Context(), resuming("r")))
 		require.ErrorIs(t, err, errDisk)
+		store.before = nil
 		res, err = orchestrator.Collect(build(scripted.Text("done")).Resume(t.Context(), resuming("r")))
 		require.NoError(t, err)
 		require.Equal(t, machine.StatusDone, res.Status)

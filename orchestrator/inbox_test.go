@@ -248,7 +248,7 @@ func TestInbox_appliedOnce(t *testing.T) {
 	})
 }
 
-// A reply that is posted just when a resumption has read the inbox counts.
+// A reply that another process posts just when a resumption has read the inbox counts.
 func TestInbox_postedMeanwhile(t *testing.T) {
 	store := new(ledger)
 	w := waitingRun(t, store)
@@ -257,7 +257,7 @@ func TestInbox_postedMeanwhile(t *testing.T) {
 	store.posted = func([]checkpoint.Message) {
 		once.Do(func() {
 			store.posted = nil
-			require.NoError(t, o.Answer(t.Context(), keyOfRun, machine.Reply{WaitID: w.ID, Approve: true}))
+			require.NoError(t, goingOn(t, store).Answer(t.Context(), keyOfRun, machine.Reply{WaitID: w.ID, Approve: true}))
 		})
 	}
 	res, err := orchestrator.Collect(o.Resume(t.Context(), resuming("r")))

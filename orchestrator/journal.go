@@ -497,18 +497,22 @@ func (k *keeper) extend(all *sync.WaitGroup, runs []*run) {
 	}
 }
 
-// collect brings runs the messages that were posted to them, as far as they can be read: it looks
-// again.
+// collect brings runs that take messages those that were posted to them, as far as they can be
+// read: it looks again.
 func (k *keeper) collect(o *Orchestrator, runs []*run) {
 	for some := range slices.Chunk(runs, 500) {
-		keys, of := make([]checkpoint.Key, len(some)), make(map[checkpoint.Key]*run, len(some))
-		for i, r := range some {
-			keys[i], of[r.journal.key] = r.journal.key, r
+		keys, of := make([]checkpoint.Key, 0, len(some)), make(map[checkpoint.Key]*run, len(some))
+		for _, r := range some {
+			if r.journal.inbox.ready.Load() {
+				keys, of[r.journal.key] = append(keys, r.journal.key), r
+			}
 		}
-		posted, _ := k.posted(o, keys)
+		ctx, cancel := context.WithTimeout(context.Background(), k.every+time.Second)
+		posted, _ := k.posted(ctx, o, keys)
+		cancel()
 		for _, m := range posted {
-			if r := of[m.Key]; r != nil { // a run that was resumed since has read the inbox itself
-				r.post(m)
+			if r := of[m.Key]; r != nil {
+				r.accept(&m)
 			}
 		}
 	}
@@ -516,18 +520,19 @@ func (k *keeper) collect(o *Orchestrator, runs []*run) {
 
 // posted returns the messages to runs. Those that can never be read are left out: they keep no run
 // from the others.
-func (k *keeper) posted(o *Orchestrator, keys []checkpoint.Key) (posted []checkpoint.Message, err error) {
-	if k.inbox == nil {
+func (k *keeper) posted(ctx context.Context, o *Orchestrator, keys []checkpoint.Key) (posted []checkpoint.Message, err error) {
+	if k.inbox == nil || len(keys) == 0 {
 		return nil, nil
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), k.every+time.Second)
-	defer cancel()
 	err = o.guard(ctx, "", "Posted", func() (err error) {
 		posted, err = k.inbox.Posted(ctx, keys...)
 		return err
 	})
 	if err != nil {
-		o.log(ctx, slog.LevelWarn, "the inbox could not be read", slog.Int("runs", len(keys)))
+		l := line{level: slog.LevelWarn, open: o.cfg.LogContent}
+		l.add("run", keys[0].Run, "runs", len(keys))
+		l.content("error", err.Error())
+		o.log(ctx, l.level, "not all of the inbox could be read", l.attrs...)
 	}
 	if errors.Is(err, checkpoint.ErrCorrupt) {
 		err = nil

@@ -129,8 +129,7 @@ func (o *Orchestrator) Step(ctx context.Context, key checkpoint.Key, id machine.
 		if r.released(id, epoch) == nil {
 			return nil
 		}
-		posted, _ := r.posted() // the next Continue reads the rest
-		r.collect(posted)
+		r.collect(nil)
 		r.hear()
 		r.now = time.Now()
 		switch answer := m.answer; {

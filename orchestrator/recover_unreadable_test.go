@@ -2,7 +2,6 @@ package orchestrator_test
 
 import (
 	"context"
-	"errors"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -18,7 +17,7 @@ func TestRecover_unreadableMessage(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := troubledBy(func(_ context.Context, method string, _ *checkpoint.Batch) error {
 			if method == "Posted" {
-				return errors.New("its checksum does not hold")
+				return checkpoint.ErrCorrupt
 			}
 			return nil
 		})

@@ -29,9 +29,9 @@ type Resumption struct {
 	Unknown   machine.Unknown          // what becomes of calls that may have had their effect when the run broke off; "": a person is asked
 
 	// TakeOver goes on with the run although another process has its lease and may be at work: that
-	// one is fenced off, and what it is doing may be done twice if that is safe. Without it such a
-	// run is a [*RunExistsError]. Of several that take a run over at once, with leases, one goes on
-	// with it.
+	// one is fenced off, even if the resumption then fails, and what it is doing may be done twice if
+	// that is safe. Without it such a run is a [*RunExistsError]. Of several that take a run over at
+	// once, with leases, one goes on with it.
 	TakeOver bool
 
 	expires bool // waits that have expired end, all of them; else timers alone do, and others are asked anew

@@ -3,6 +3,7 @@ package orchestrator
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"iter"
 	"slices"
 
@@ -96,7 +97,7 @@ func (o *Orchestrator) answeredWaits(ctx context.Context, key checkpoint.Key) (m
 		return nil, nil
 	}
 	posted, err := box.Posted(ctx, key)
-	if err != nil {
+	if err != nil && !errors.Is(err, checkpoint.ErrCorrupt) { // what can never be read is no answer
 		return nil, storeError(key, err)
 	}
 	answered := map[string]bool{}

@@ -104,6 +104,8 @@ var kinds = map[string]error{
 	"22021": ErrText,
 	"23502": checkpoint.ErrCorrupt,
 	"23505": checkpoint.ErrCorrupt,
+	"XX001": checkpoint.ErrCorrupt,
+	"XX002": checkpoint.ErrCorrupt,
 }
 
 // kindOf returns the kind of failure that an error of pgx or of the server is.
@@ -116,8 +118,6 @@ func kindOf(err error) error {
 		return kinds[said.Code]
 	case told && strings.HasPrefix(said.Code, "28"):
 		return ErrDenied
-	case told && strings.HasPrefix(said.Code, "XX"):
-		return checkpoint.ErrCorrupt
 	case errors.As(err, &connecting):
 		return ErrUnreachable
 	case told && (strings.HasPrefix(said.Code, "57P") || strings.HasPrefix(said.Code, "08")):

@@ -23,8 +23,7 @@ var (
 )
 
 // openError says what could not be opened, and why. It wraps [ErrPlain], [ErrForged], [ErrNoKey] or
-// [ErrFormat]; with the first two, and of any message, [checkpoint.ErrCorrupt], too: what somebody
-// without a key has put in keeps no run from its replies.
+// [ErrFormat]; with the first two [checkpoint.ErrCorrupt], too.
 type openError struct {
 	place place
 	keyID string // of the key that it was sealed with, as far as it says so
@@ -40,7 +39,7 @@ func (e *openError) Error() string {
 }
 
 func (e *openError) Unwrap() []error {
-	if e.place.kind == aMessage || errors.Is(e.err, ErrPlain) || errors.Is(e.err, ErrForged) {
+	if errors.Is(e.err, ErrPlain) || errors.Is(e.err, ErrForged) {
 		return []error{e.err, checkpoint.ErrCorrupt}
 	}
 	return []error{e.err}

@@ -26,18 +26,26 @@ func (s *sealedInbox) Post(ctx context.Context, m checkpoint.Message) (err error
 // Posted implements [checkpoint.Inbox].
 func (s *sealedInbox) Posted(ctx context.Context, keys ...checkpoint.Key) ([]checkpoint.Message, error) {
 	posted, err := s.inner.Posted(ctx, keys...)
-	var problems []error
-	if err != nil { // it is about others than those that were posted
-		problems = append(problems, err)
+	var damage, problems []error // what can never be read, and what may be
+	add := func(err error) {
+		if errors.Is(err, checkpoint.ErrCorrupt) {
+			damage = append(damage, err)
+		} else if err != nil {
+			problems = append(problems, err)
+		}
 	}
+	add(err)
 	opened := posted[:0]
 	for _, m := range posted {
 		o := opener{s: s.s, plain: s.s.keys.ReadPlain}
 		if m.Data, err = o.open(place{key: m.Key, kind: aMessage, name: m.ID}, m.Data); err != nil {
-			problems = append(problems, err)
+			add(err)
 			continue
 		}
 		opened = append(opened, m)
 	}
-	return opened, errors.Join(problems...)
+	if len(problems) > 0 {
+		damage = problems
+	}
+	return opened, errors.Join(damage...)
 }

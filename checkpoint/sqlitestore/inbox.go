@@ -45,10 +45,10 @@ func (s *Store) Posted(ctx context.Context, keys ...checkpoint.Key) ([]checkpoin
 	}
 	defer s.open.RUnlock()
 	var posted []checkpoint.Message
-	var problems []error
+	var damage, problems []error
 	for _, key := range keys {
-		some, err := s.posted(ctx, key)
-		posted = append(posted, some...)
+		some, damaged, err := s.posted(ctx, key)
+		posted, damage = append(posted, some...), append(damage, damaged...)
 		if err == nil {
 			continue
 		}
@@ -57,14 +57,16 @@ func (s *Store) Posted(ctx context.Context, keys ...checkpoint.Key) ([]checkpoin
 			break
 		}
 	}
-	return posted, errors.Join(problems...)
+	if len(problems) > 0 { // what is damaged is said when all is read
+		damage = problems
+	}
+	return posted, errors.Join(damage...)
 }
 
 // posted returns the messages to a run, and with them an error for each that is damaged.
-func (s *Store) posted(ctx context.Context, key checkpoint.Key) (list []checkpoint.Message, err error) {
+func (s *Store) posted(ctx context.Context, key checkpoint.Key) (list []checkpoint.Message, damage []error, err error) {
 	const text = `SELECT i.message, i.at, i.data, i.sum FROM runs r CROSS JOIN inbox i ON i.run = r.id
 		WHERE r.namespace = ? AND r.run = ? ORDER BY i.id`
-	var problems []error
 	err = s.each(ctx, text, []any{key.Namespace, key.Run}, func(rows *sql.Rows) (bool, error) {
 		var at, want int64
 		m := checkpoint.Message{Key: key}
@@ -72,12 +74,12 @@ func (s *Store) posted(ctx context.Context, key checkpoint.Key) (list []checkpoi
 			return false, err
 		}
 		if int64(tables.Sum(key, "message", m.ID, m.Data)) != want {
-			problems = append(problems, s.corrupt(key, "the checksum of a message to the run does not match"))
+			damage = append(damage, s.corrupt(key, "the checksum of a message to the run does not match"))
 			return false, nil
 		}
 		m.At = time.Unix(0, at)
 		list = append(list, m)
 		return false, nil
 	})
-	return list, errors.Join(append(problems, err)...)
+	return list, damage, err
 }

@@ -3,6 +3,7 @@ package runview
 import (
 	"context"
 	"encoding/json"
+	"errors"
 
 	"github.com/segue-go/segue/checkpoint"
 	"github.com/segue-go/segue/machine"
@@ -22,7 +23,7 @@ func posted(ctx context.Context, store checkpoint.Store, key checkpoint.Key) ([]
 		return nil, nil
 	}
 	messages, err := box.Posted(ctx, key)
-	if err != nil {
+	if err != nil && !errors.Is(err, checkpoint.ErrCorrupt) { // the run goes on without what can never be read
 		return nil, err
 	}
 	all := make([]Posted, len(messages))
