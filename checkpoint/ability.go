@@ -174,9 +174,9 @@ type Inbox interface {
 
 	// Posted returns the messages to these runs that have not been taken, for each run in the order
 	// in which they were posted. [Batch].Taken takes them. Runs that do not exist have none.
-	// Messages that come with an error are valid; the error is about others. If it wraps ErrCorrupt,
-	// those can never be read, and a run is resumed without them. After any other error the run is
-	// not resumed, since they may be read later.
+	// Messages that come with an error are valid; the error is about others. If it wraps
+	// ErrCorrupt, the others can never be read, and a run is resumed without them. After any other
+	// error the run is not resumed, since they may be read later.
 	Posted(ctx context.Context, keys ...Key) ([]Message, error)
 }
 

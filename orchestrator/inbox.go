@@ -129,8 +129,8 @@ func (r *run) stopsFirst() (bool, error) {
 	return r.stopped(), err
 }
 
-// posted returns the messages to the run. It tries again while the store fails, as long as a record
-// would be tried to be stored. An error means that nobody knows them all.
+// posted returns the messages to the run. While the store fails, posted tries again, for as long as
+// an append would. An error means that nobody knows all of the messages.
 func (r *run) posted() ([]checkpoint.Message, error) {
 	lasting := r.journal.lastingContext(r.ctx)
 	began := time.Now()
@@ -359,7 +359,7 @@ func (o *Orchestrator) post(ctx context.Context, key checkpoint.Key, p posting) 
 		return &JournalError{Run: key.Run, Err: err}
 	}
 	if r := o.keeper.get(key); r != nil {
-		o.keeper.collect(o, []*run{r}) // reads the inbox, because of messages that were posted before
+		o.keeper.collect(o, []*run{r}) // reads the inbox, since messages may precede this one
 		return nil
 	}
 	select {

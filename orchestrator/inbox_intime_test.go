@@ -43,7 +43,7 @@ func TestAnswer_inTimeAndTakenLate(t *testing.T) {
 	}
 }
 
-// inboxFails has a store read its inbox so many times, or always if that is negative, with an error.
+// inboxFails has so many reads of an inbox fail with an error, or all if times is negative.
 func inboxFails(store *troubled, times int, err error) {
 	store.before = func(_ context.Context, method string, _ *checkpoint.Batch) error {
 		if method == "Posted" && times != 0 {

@@ -193,7 +193,10 @@ type Timeouts struct {
 	Model     time.Duration // of one request to a model, including attempts inside the client
 	ModelIdle time.Duration // between two pieces of a streamed reply, also of Run; the client may have its own, shorter one
 	Tool      time.Duration // of one tool call whose definition has none; 0: 60 seconds; negative: none
-	Store     time.Duration // how long a failing append is retried, and reading the inbox of a run that is resumed; 0: 10 seconds; negative: not at all
+
+	// Store is how long a failing append is retried, and a failing read of the inbox of a run that
+	// is resumed; 0: 10 seconds; negative: not at all.
+	Store time.Duration
 }
 
 // Result is the result of a run. In every case Output.Messages holds the conversation so far.

@@ -29,9 +29,9 @@ type Resumption struct {
 	Unknown   machine.Unknown          // what becomes of calls that may have had their effect when the run broke off; "": a person is asked
 
 	// TakeOver goes on with the run although another process has its lease and may be at work: that
-	// one is fenced off, even if the resumption then fails, and what it is doing may be done twice if
-	// that is safe. Without it such a run is a [*RunExistsError]. Of several that take a run over at
-	// once, with leases, one goes on with it.
+	// one is fenced off, even if the resumption then fails, and what it is doing may be done twice
+	// if that is safe. Without it such a run is a [*RunExistsError]. Of several that take a run
+	// over at once, with leases, one goes on with it.
 	TakeOver bool
 
 	expires bool // waits that have expired end, all of them; else timers alone do, and others are asked anew
@@ -296,8 +296,8 @@ func (r *run) expire(all bool, posted []checkpoint.Message) error {
 }
 
 // applyResumption goes on with a run, and gives it the replies: all of them or none. That it was
-// taken up is stored together with what comes of it. It fails if the inbox cannot be read, since a
-// stop may be there.
+// taken up is stored together with what comes of it. If the inbox cannot be read, applyResumption
+// fails, since a stop may be there.
 func (r *run) applyResumption(how *Resumption) error {
 	posted, err := r.posted()
 	if err != nil {

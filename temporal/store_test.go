@@ -67,8 +67,8 @@ func TestStore_conforms(t *testing.T) {
 	})
 }
 
-// A run that is too large for a Store in Temporal itself fails, and its result says why. Its records
-// can be read, and no longer be written.
+// A run that is too large for a Store in Temporal itself fails, and its result says why. Its
+// records can be read, and no longer be written.
 func TestStore_tooLarge(t *testing.T) {
 	t.Parallel()
 	for _, bytes := range []int{MaxRun, MaxBatch / 2} { // of each reply

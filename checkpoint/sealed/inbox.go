@@ -44,8 +44,8 @@ func (s *sealedInbox) Posted(ctx context.Context, keys ...checkpoint.Key) ([]che
 		}
 		opened = append(opened, m)
 	}
-	if len(problems) > 0 {
-		damage = problems
+	if len(problems) > 0 { // what is damaged is said when all else was read
+		return opened, errors.Join(problems...)
 	}
 	return opened, errors.Join(damage...)
 }

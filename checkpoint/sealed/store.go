@@ -26,9 +26,9 @@ var _ checkpoint.Store = (*store)(nil)
 //
 // The very same Append, made again, is sealed anew: of the two the store keeps one, and each opens
 // to the same. Read ends with an error at a record that cannot be opened. Posted returns the
-// messages that can be opened, and an error for the others: one that is not sealed, or forged, keeps
-// no run from its replies; one whose key is missing keeps a run from being resumed here, since it
-// may be a stop. A Snapshot that cannot be opened is an error.
+// messages that can be opened, and an error about the others. A message that is forged, or not
+// sealed, keeps no run from its replies; a message whose key is missing keeps a run from being
+// resumed here, since it may be a stop. A Snapshot that cannot be opened is an error.
 //
 // An error is a mistake in the keys, or a missing store.
 func New(inner checkpoint.Store, keys Keys) (checkpoint.Store, error) {

@@ -57,13 +57,14 @@ func (s *Store) Posted(ctx context.Context, keys ...checkpoint.Key) ([]checkpoin
 			break
 		}
 	}
-	if len(problems) > 0 { // what is damaged is said when all is read
-		damage = problems
+	if len(problems) > 0 { // what is damaged is said when all else was read
+		return posted, errors.Join(problems...)
 	}
 	return posted, errors.Join(damage...)
 }
 
-// posted returns the messages to a run, and with them an error for each that is damaged.
+// posted returns the messages to a run, an error for each that is damaged, and an error if not all
+// were read.
 func (s *Store) posted(ctx context.Context, key checkpoint.Key) (list []checkpoint.Message, damage []error, err error) {
 	const text = `SELECT i.message, i.at, i.data, i.sum FROM runs r CROSS JOIN inbox i ON i.run = r.id
 		WHERE r.namespace = ? AND r.run = ? ORDER BY i.id`
