@@ -36,7 +36,7 @@ func waitsForLock(t *testing.T, c pgstore.Config) {
 	t.Helper()
 	require.Eventually(t, func() bool {
 		return ask(t, c, "SELECT count(*)::text FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query LIKE '%append_4%'") != "0"
-	}, 10*time.Second, time.Millisecond)
+	}, time.Minute, time.Millisecond)
 }
 
 // inTheBackground appends a batch, and tells what became of it.
@@ -49,7 +49,7 @@ func inTheBackground(ctx context.Context, s *pgstore.Store, b checkpoint.Batch) 
 // allOnTheirWay waits until no append stands in the queue.
 func allOnTheirWay(t *testing.T, s *pgstore.Store) {
 	t.Helper()
-	require.Eventually(t, func() bool { return pgstore.Waiting(s) == 0 }, 10*time.Second, time.Millisecond)
+	require.Eventually(t, func() bool { return pgstore.Waiting(s) == 0 }, time.Minute, time.Millisecond)
 }
 
 // Appends that come while another is on its way share a transaction.

@@ -21,7 +21,7 @@ func TestRead_oneConnection(t *testing.T) {
 	c.Configure = func(p *pgxpool.Config) { p.MaxConns = 1 }
 	s := open(t, c)
 	require.NoError(t, s.Append(t.Context(), first("r", "1", "2", "3")))
-	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	for r, err := range s.Read(ctx, key("r"), 1) {
 		require.NoError(t, err)

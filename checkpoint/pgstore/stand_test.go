@@ -70,7 +70,7 @@ func TestStand_olderInFlight(t *testing.T) {
 				t.Helper()
 				require.Eventually(t, func() bool {
 					return ask(t, c, "SELECT count(*)::text FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query LIKE $1", what) != "0"
-				}, 10*time.Second, time.Millisecond)
+				}, time.Minute, time.Millisecond)
 			}
 			waiting("%ADD COLUMN stand%")
 			called := make(chan error, 1)

@@ -27,7 +27,7 @@ func held(t *testing.T, path string) (free func()) {
 // queued waits until all but the first of so many jobs, which is on its way, stand in the queue.
 func queued(t *testing.T, s *sqlitestore.Store, jobs int) {
 	t.Helper()
-	require.Eventually(t, func() bool { return sqlitestore.Waiting(s) >= jobs-1 }, 20*time.Second, time.Millisecond)
+	require.Eventually(t, func() bool { return sqlitestore.Waiting(s) >= jobs-1 }, time.Minute, time.Millisecond)
 }
 
 // Appends of many runs that wait share one transaction, and its flush. Each succeeds or fails by
@@ -92,7 +92,7 @@ func TestGroup_contexts(t *testing.T) {
 		}
 		queued(t, s, n)
 		cancel()
-		require.Eventually(t, func() bool { return sqlitestore.Waiting(s) == n/3 }, 20*time.Second, time.Millisecond, "the others have left")
+		require.Eventually(t, func() bool { return sqlitestore.Waiting(s) == n/3 }, time.Minute, time.Millisecond, "the others have left")
 		free()
 		waittest.All(t, &all)
 		for i, err := range errs {

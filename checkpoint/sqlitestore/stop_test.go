@@ -76,7 +76,7 @@ type process struct {
 func (s *elsewhere) start(how, pause string) *process {
 	s.t.Helper()
 	cmd, out := again(s.t, "drive", s.path, s.url, how, pause)
-	late := time.AfterFunc(20*time.Second, func() { _ = cmd.Process.Kill() })
+	late := time.AfterFunc(time.Minute, func() { _ = cmd.Process.Kill() })
 	s.t.Cleanup(func() { late.Stop() })
 	return &process{t: s.t, cmd: cmd, lines: bufio.NewScanner(out)}
 }

@@ -122,7 +122,7 @@ func flat(s string) string { return strings.Join(strings.Fields(s), "") }
 // until waits until what is shown, without blanks, is as it should be.
 func (c *chatting) until(want string, is func(shown, want string) bool) {
 	c.t.Helper()
-	if !assert.Eventually(c.t, func() bool { return is(flat(c.shown.Text()), flat(want)) }, 20*time.Second, 5*time.Millisecond) {
+	if !assert.Eventually(c.t, func() bool { return is(flat(c.shown.Text()), flat(want)) }, time.Minute, 5*time.Millisecond) {
 		require.FailNow(c.t, "not shown", "%q in:\n%s", want, c.shown.Text())
 	}
 }
@@ -227,7 +227,7 @@ func TestChat_screens(t *testing.T) {
 			require.NoError(t, err)
 
 			c.types("Tell me a story.\r")
-			require.Eventually(t, func() bool { return m.heard(4) != "" }, 20*time.Second, 5*time.Millisecond)
+			require.Eventually(t, func() bool { return m.heard(4) != "" }, time.Minute, 5*time.Millisecond)
 			time.Sleep(200 * time.Millisecond) // for what there is of the answer to arrive; it is not shown yet
 			c.types("\x03")
 			c.awaitText("The quick brown\n", "interrupted; go on with:")

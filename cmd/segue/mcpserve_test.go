@@ -261,7 +261,7 @@ func TestMCPServe_ends(t *testing.T) {
 	require.Eventually(t, func() bool {
 		out, err := exec.CommandContext(t.Context(), "segue", "runs", "--store", filepath.Join(s.dir, "runs.db"), "--output", "json").Output()
 		return err == nil && strings.Contains(string(out), `"status":"interrupted"`)
-	}, 20*time.Second, 100*time.Millisecond)
+	}, time.Minute, 100*time.Millisecond)
 	s.close()
 }
 

@@ -126,7 +126,7 @@ func (p *process) has(file string) bool {
 // awaitFile waits until the process has made a file.
 func (p *process) awaitFile(name string) {
 	p.T.Helper()
-	require.Eventually(p.T, func() bool { return p.has(name) }, 20*time.Second, time.Millisecond)
+	require.Eventually(p.T, func() bool { return p.has(name) }, time.Minute, time.Millisecond)
 }
 
 // TestTerminal_answers approves and refuses at a real terminal. What was typed before a question is

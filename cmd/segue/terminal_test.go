@@ -70,7 +70,7 @@ func (s *session) end() int {
 	select {
 	case err := <-s.ended:
 		return cli.ExitCode(err)
-	case <-time.After(20 * time.Second):
+	case <-time.After(time.Minute):
 		require.FailNow(s.T, "the run does not end", "%s", s.Rest())
 		return -1
 	}

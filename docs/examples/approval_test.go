@@ -86,7 +86,7 @@ func (p *provider) serve(t *testing.T, dir, name, address string) (log *output, 
 			err = resp.Body.Close()
 		}
 		return err == nil
-	}, 30*time.Second, 10*time.Millisecond, "%s", log)
+	}, time.Minute, 10*time.Millisecond, "%s", log)
 	return log, kill
 }
 

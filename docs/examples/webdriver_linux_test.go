@@ -102,7 +102,7 @@ func noneIsLeft(t *testing.T, session int, home string) {
 	if assert.Eventually(t, func() bool {
 		left = processesOf(session, home)
 		return len(left) == 0
-	}, 20*time.Second, 50*time.Millisecond) {
+	}, time.Minute, 50*time.Millisecond) {
 		return
 	}
 	for pid := range left {

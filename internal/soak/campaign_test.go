@@ -234,7 +234,7 @@ func (c *campaign) finish() {
 	c.t.Helper()
 	c.answering()
 	worker := c.next("worker", true)
-	overtime := time.AfterFunc(30*time.Second, func() {
+	overtime := time.AfterFunc(time.Minute, func() {
 		for slot := range slots {
 			head, err := c.store.Head(context.WithoutCancel(c.t.Context()), checkpoint.Key{Run: runName(slot, c.turns[slot])})
 			c.t.Logf("%s: %s since %v, %d records, waits %v, lease %v, %v", head.Key.Run, head.Header.Status, head.Updated, head.Last, head.Header.Waits, head.Lease, err)

@@ -74,7 +74,7 @@ func powerCuts(t *testing.T, kind string, cuts int, random *rand.Rand) (steps, l
 		require.Eventually(t, func() bool {
 			info, err := os.Stat(witnessPath(dir, ofAcks, p.Process))
 			return err == nil && info.Size() > 0
-		}, 20*time.Second, time.Millisecond, "nothing was written")
+		}, time.Minute, time.Millisecond, "nothing was written")
 		time.Sleep(time.Duration(random.Int64N(int64(60 * time.Millisecond))))
 		kept := disk.cut()
 		writer.kill()

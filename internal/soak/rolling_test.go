@@ -121,7 +121,7 @@ func (d *deployment) answer(run string) {
 // until waits until a run stands in a way.
 func (d *deployment) until(run string, is func(h *checkpoint.Head) bool) checkpoint.Head {
 	d.t.Helper()
-	for deadline := time.Now().Add(15 * time.Second); ; time.Sleep(5 * time.Millisecond) {
+	for deadline := time.Now().Add(time.Minute); ; time.Sleep(5 * time.Millisecond) {
 		head := d.head(run)
 		require.NotEqual(d.t, checkpoint.StatusFailed, head.Header.Status, "%+v", head)
 		if is(&head) {

@@ -115,7 +115,7 @@ func serveNPM(t *testing.T, node, script string) string {
 			_ = c.Close()
 		}
 		return err == nil
-	}, 30*time.Second, 50*time.Millisecond)
+	}, time.Minute, 50*time.Millisecond)
 	return "http://" + address + "/mcp"
 }
 

@@ -223,7 +223,7 @@ func requireStopReaches(t *testing.T, s *mcptools.Toolset, dir string) {
 		Strategies: strategy.Set{completetask.Name: completetask.New(completetask.Config{})},
 	})
 	require.NoError(t, err)
-	ctx, stop := context.WithTimeout(t.Context(), 5*time.Second)
+	ctx, stop := context.WithTimeout(t.Context(), time.Minute)
 	defer stop()
 	var once sync.Once
 	var progress []string
@@ -237,5 +237,5 @@ func requireStopReaches(t *testing.T, s *mcptools.Toolset, dir string) {
 		}
 	}
 	require.Equal(t, []string{"half done (1 of 2)"}, progress)
-	require.Eventually(t, func() bool { return slices.Contains(lines(t, dir, "wait"), "cancelled") }, 10*time.Second, 10*time.Millisecond, "the cancellation reaches the server")
+	require.Eventually(t, func() bool { return slices.Contains(lines(t, dir, "wait"), "cancelled") }, time.Minute, 10*time.Millisecond, "the cancellation reaches the server")
 }
