@@ -229,6 +229,17 @@ func isStructuredKey(key string) bool {
 	return key == "reply" || key == "thought" || key == "answer"
 }
 
+// mayBegin reports whether the value of a key may begin with c.
+func mayBegin(key string, c byte) bool {
+	switch key {
+	case "thought":
+		return c == '"'
+	case "reply":
+		return c == '"' || c == '{' || c == '['
+	}
+	return strings.IndexByte(",]} \t\r\n", c) < 0
+}
+
 // begin implements [syntax].
 func (s *structuredSyntax) begin(text string, at int) block {
 	switch s.within {
@@ -264,10 +275,11 @@ func (b *tokenBlock) read(text string, final bool) verdict {
 		return b.readValue(text, final)
 	case c == '"':
 		key, ok := l.Key()
+		value := l.Next()
 		switch {
 		case l.Partial && !final:
 			return verdict{}
-		case !ok || !isStructuredKey(key):
+		case !ok || !isStructuredKey(key) || !l.Partial && !mayBegin(key, value):
 			return b.broken(text, b.start+1)
 		}
 		b.key = key
@@ -354,8 +366,6 @@ func (b *tokenBlock) readValue(text string, final bool) verdict {
 		return verdict{kind: isParts, end: b.start + 1}
 	case key == "reply":
 		return b.read(text, final)
-	case key != "answer" || strings.IndexByte(",]}", c) >= 0:
-		return b.broken(text, b.start+1)
 	case c == '{' || c == '[':
 		b.within, b.value = inRawAnswer, jsonEnd{scan: jsonscan.At(b.start)}
 	default:

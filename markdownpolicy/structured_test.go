@@ -88,6 +88,9 @@ func TestStructured_losesNothing(t *testing.T) {
 		`{"reply": {"tool": "A"}, "note": "done"}`:      `"note": "done"}`,
 		`{"reply": {"tool": "A"}, "tool": "B"}`:         `"tool": "B"}`,
 		`{"reply": {"thought": "t", "function": "add"}`: `"function": "add"}`,
+		`{"reply": {"tool": "A"}, "thought":  42}`:      `"thought":  42}`,
+		`[{"reply": {"tool": "A"}, "reply": true}]`:     `"reply": true}]`,
+		`{"reply": {"tool": "A"}, "answer": }`:          `"answer": }`,
 	} {
 		doc, err := p.ParseResponse(reply)
 		require.NoError(t, err)

@@ -15,17 +15,23 @@ type Lookahead struct {
 // maxLookahead is the greatest length of a string, or of the blanks between two tokens.
 const maxLookahead = 256
 
-// Skip reads a byte and the blanks before it.
-func (l *Lookahead) Skip(c byte) bool {
+// Next skips blanks, and returns the byte behind them: a blank if there are more than are examined,
+// and 0 if the text ended.
+func (l *Lookahead) Next() byte {
 	end := min(len(l.Text), l.Pos+maxLookahead)
 	for l.Pos < end && isBlank(l.Text[l.Pos]) {
 		l.Pos++
 	}
 	if l.Pos == len(l.Text) {
 		l.Partial = true
-		return false
+		return 0
 	}
-	if l.Text[l.Pos] != c {
+	return l.Text[l.Pos]
+}
+
+// Skip reads a byte and the blanks before it.
+func (l *Lookahead) Skip(c byte) bool {
+	if l.Next() != c {
 		return false
 	}
 	l.Pos++
