@@ -63,6 +63,7 @@ func TestRecover_day(t *testing.T) {
 			return inBubble(), m.HeapAlloc
 		}
 		goroutines, heap := hour(0)
+		require.Positive(t, goroutines)
 		for n := 1; n < 20; n++ { // of 75 minutes
 			after, now := hour(n)
 			require.Equal(t, goroutines, after)

@@ -23,7 +23,7 @@ func posted(ctx context.Context, store checkpoint.Store, key checkpoint.Key) ([]
 		return nil, nil
 	}
 	messages, err := box.Posted(ctx, key)
-	if err != nil && !errors.Is(err, checkpoint.ErrCorrupt) { // the run does without those
+	if err != nil && !errors.Is(err, checkpoint.ErrCorrupt) { // a run does without damaged messages
 		return nil, err
 	}
 	all := make([]Posted, len(messages))
